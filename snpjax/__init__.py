@@ -1,0 +1,51 @@
+"""snpjax: spiking neural P systems and their kin, run exactly on CPUs and GPUs."""
+
+from importlib.metadata import PackageNotFoundError, version
+
+from .choice import (
+    NO_RULE as NO_RULE,
+    AbstractChoice as AbstractChoice,
+    FirstChoice as FirstChoice,
+    GivenChoices as GivenChoices,
+    UniformChoice as UniformChoice,
+)
+from .io import (
+    ReadError as ReadError,
+    ReadWarning as ReadWarning,
+    read as read,
+    write as write,
+)
+from .machine import AbstractMachine as AbstractMachine, Record as Record
+from .results import RESULTS as RESULTS
+from .run import (
+    SAVE_ALL as SAVE_ALL,
+    SAVE_FINAL as SAVE_FINAL,
+    SAVE_OUTPUTS as SAVE_OUTPUTS,
+    HistoryDropped as HistoryDropped,
+    RunFailed as RunFailed,
+    Save as Save,
+    Trajectory as Trajectory,
+    run as run,
+)
+from .spiking import (
+    NO_NUMBER as NO_NUMBER,
+    BuddingRule as BuddingRule,
+    DivisionRule as DivisionRule,
+    Guard as Guard,
+    GuardError as GuardError,
+    InvalidSystem as InvalidSystem,
+    ModelWarning as ModelWarning,
+    Neuron as Neuron,
+    PlasticityRule as PlasticityRule,
+    Rule as Rule,
+    RuleError as RuleError,
+    Solution as Solution,
+    SpikingSystem as SpikingSystem,
+    Synapse as Synapse,
+)
+
+
+try:
+    __version__ = version("snpjax")
+except PackageNotFoundError:  # run from a source tree that was never installed
+    __version__ = "0+unknown"

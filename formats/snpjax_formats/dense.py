@@ -1,0 +1,81 @@
+"""Every pair stored."""
+
+from typing import Self
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, DTypeLike, Num
+
+from .edges import Edges
+from .layout import AbstractLayout
+
+
+class Dense(AbstractLayout):
+    """The matrix W itself. Best for small or crowded graphs, and for large batches, where it is a matrix product.
+
+    Axes: `targets`, `sources`. An edge of weight 0 is no edge here.
+    """
+
+    matrix: Num[Array, "targets sources"]
+    num_sources: int = eqx.field(static=True)
+    num_targets: int = eqx.field(static=True)
+
+    def __check_init__(self):
+        if self.matrix.shape != (self.num_targets, self.num_sources):
+            raise ValueError(
+                f"`matrix` has shape {self.matrix.shape}, not (num_targets, num_sources) = "
+                f"{(self.num_targets, self.num_sources)}."
+            )
+
+    @classmethod
+    def from_edges(cls, edges: Edges) -> Self:
+        matrix = np.zeros((edges.num_targets, edges.num_sources), _dtype(edges))
+        np.add.at(matrix, (edges.target, edges.source), 1 if edges.value is None else edges.value)
+        return cls(jnp.asarray(matrix), edges.num_sources, edges.num_targets)
+
+    @classmethod
+    def bytes_needed(cls, edges: Edges) -> int:
+        return edges.num_targets * edges.num_sources * _dtype(edges).itemsize
+
+    def deliver(
+        self, x: Num[Array, "sources *batch"], *, accumulate: DTypeLike
+    ) -> Num[Array, "targets *batch"]:
+        return _product(self.matrix, x, accumulate)
+
+    def deliver_transposed(
+        self, g: Num[Array, "targets *batch"], *, accumulate: DTypeLike
+    ) -> Num[Array, "sources *batch"]:
+        return _product(self.matrix.T, g, accumulate)
+
+    def edge_products(
+        self, x: Num[Array, "sources *batch"], g: Num[Array, "targets *batch"]
+    ) -> Num[Array, "targets sources"]:
+        return jnp.tensordot(g, x, axes=(range(1, g.ndim), range(1, x.ndim)), precision="highest")
+
+    def edges(self) -> Edges:
+        matrix = np.asarray(self.matrix)
+        target, source = np.nonzero(matrix)
+        value = matrix[target, source]
+        return Edges(
+            source.astype(np.int32),
+            target.astype(np.int32),
+            None if (value == 1).all() else value,
+            self.num_sources,
+            self.num_targets,
+        )
+
+
+def _dtype(edges: Edges) -> np.dtype:
+    return np.dtype(np.int32) if edges.value is None else edges.value.dtype
+
+
+def _product(matrix: Array, x: Array, accumulate: DTypeLike) -> Array:
+    # "highest": a float32 product may otherwise run as TF32, which is wrong for integers above 2^11.
+    return jnp.tensordot(
+        matrix.astype(accumulate),
+        x.astype(accumulate),
+        axes=1,
+        precision="highest",
+        preferred_element_type=accumulate,
+    )

@@ -1,0 +1,127 @@
+"""ELLPACK by target: each target lists its sources."""
+
+from typing import Self
+
+import equinox as eqx
+import jax.lax as lax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, DTypeLike, Int, Num
+
+from .buckets import bucket
+from .edges import Edges
+from .layout import AbstractLayout
+
+
+# Up to here the slots of a CPU delivery are unrolled in the program; beyond, a loop keeps compilation short.
+_MAX_UNROLLED_SLOTS = 16
+
+
+class ELL(AbstractLayout):
+    """Pull form of ELLPACK: each target lists its sources, slot by slot (Bell & Garland 2009).
+
+    Axes: `slots` is the largest in-degree rounded to a bucket, `targets` the number of targets. Padding holds
+    `num_sources`, which gathers as 0. No write conflicts, so it is deterministic; best when in-degrees are even.
+    """
+
+    sources: Int[Array, "slots targets"]
+    values: Num[Array, "slots targets"] | None  # None: every edge weighs 1
+    num_sources: int = eqx.field(static=True)
+    num_targets: int = eqx.field(static=True)
+
+    def __check_init__(self):
+        if self.sources.shape[1] != self.num_targets:
+            raise ValueError(
+                f"`sources` has {self.sources.shape[1]} columns but `num_targets` is "
+                f"{self.num_targets}."
+            )
+        if self.values is not None and self.values.shape != self.sources.shape:
+            raise ValueError(
+                f"`values` has shape {self.values.shape} but `sources` has {self.sources.shape}."
+            )
+
+    @classmethod
+    def from_edges(cls, edges: Edges) -> Self:
+        edges = edges.canonical()
+        slots = _num_slots(edges)
+        starts = np.searchsorted(edges.target, np.arange(edges.num_targets))
+        slot = np.arange(len(edges)) - starts[edges.target]
+        sources = np.full((slots, edges.num_targets), edges.num_sources, np.int32)
+        sources[slot, edges.target] = edges.source
+        values = None
+        if edges.value is not None:
+            values = np.zeros(sources.shape, edges.value.dtype)
+            values[slot, edges.target] = edges.value
+            values = jnp.asarray(values)
+        return cls(jnp.asarray(sources), values, edges.num_sources, edges.num_targets)
+
+    @classmethod
+    def bytes_needed(cls, edges: Edges) -> int:
+        value_bytes = 0 if edges.value is None else edges.value.dtype.itemsize
+        return _num_slots(edges) * edges.num_targets * (4 + value_bytes)
+
+    def deliver(
+        self, x: Num[Array, "sources *batch"], *, accumulate: DTypeLike
+    ) -> Num[Array, "targets *batch"]:
+        # CPU, 100,000 targets x 16: 2.9 ms slot by slot, 34.6 ms summed, for the sum is not fused with the gather
+        # there (two shared cores, jax 0.10.2, 2026-10). GPUs fuse it.
+        return lax.platform_dependent(
+            self,
+            x,
+            cpu=lambda self, x: self._deliver_slot_by_slot(x, accumulate),
+            default=lambda self, x: self._deliver_fused(x, accumulate),
+        )
+
+    def _deliver_fused(self, x: Array, accumulate: DTypeLike) -> Array:
+        return jnp.sum(self._gather(x, slice(None), accumulate), axis=0, dtype=accumulate)
+
+    def _deliver_slot_by_slot(self, x: Array, accumulate: DTypeLike) -> Array:
+        slots = self.sources.shape[0]
+        total = jnp.zeros((self.num_targets, *x.shape[1:]), accumulate)
+        if slots <= _MAX_UNROLLED_SLOTS:
+            for slot in range(slots):
+                total += self._gather(x, slot, accumulate)
+            return total
+        return lax.fori_loop(
+            0, slots, lambda slot, total: total + self._gather(x, slot, accumulate), total
+        )
+
+    def _gather(self, x: Array, slot: int | Array | slice, accumulate: DTypeLike) -> Array:
+        gathered = x.at[self.sources[slot]].get(mode="fill", fill_value=0).astype(accumulate)
+        if self.values is None:
+            return gathered
+        values = self.values[slot].astype(accumulate)
+        return gathered * jnp.expand_dims(values, range(values.ndim, gathered.ndim))
+
+    def deliver_transposed(
+        self, g: Num[Array, "targets *batch"], *, accumulate: DTypeLike
+    ) -> Num[Array, "sources *batch"]:
+        g = jnp.broadcast_to(g.astype(accumulate), (self.sources.shape[0], *g.shape))
+        if self.values is not None:
+            values = self.values.astype(accumulate)
+            g = g * jnp.expand_dims(values, range(values.ndim, g.ndim))
+        zeros = jnp.zeros((self.num_sources, *g.shape[2:]), accumulate)
+        return zeros.at[self.sources].add(g, mode="drop")
+
+    def edge_products(
+        self, x: Num[Array, "sources *batch"], g: Num[Array, "targets *batch"]
+    ) -> Num[Array, "slots targets"]:
+        products = x.at[self.sources].get(mode="fill", fill_value=0) * g[None]
+        return jnp.sum(products, axis=range(2, products.ndim))
+
+    def edges(self) -> Edges:
+        sources = np.asarray(self.sources)
+        target, slot = np.nonzero(sources.T != self.num_sources)
+        value = None if self.values is None else np.asarray(self.values)[slot, target]
+        return Edges(
+            sources[slot, target],
+            target.astype(np.int32),
+            value,
+            self.num_sources,
+            self.num_targets,
+        ).canonical()
+
+
+def _num_slots(edges: Edges) -> int:
+    # Small graphs share compilations; for large ones padding three sources to eight would cost more than it saves.
+    return bucket(edges.max_in_degree(), at_least=8 if edges.num_targets <= 256 else 1)

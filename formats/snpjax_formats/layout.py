@@ -1,0 +1,74 @@
+"""The protocol: what every layout answers."""
+
+import abc
+from typing import Self
+
+import equinox as eqx
+import jax
+import numpy as np
+from jaxtyping import Array, DTypeLike, Num
+
+from .edges import Edges
+
+
+class AbstractLayout(eqx.Module):
+    """A graph of weighted edges from sources to targets, stored for multiplication.
+
+    A frozen pytree: arrays are leaves, sizes are static. `W[t, s]` is the weight of the edge s -> t. An axis written
+    `*batch` may be absent; where it is present it is the last one. `accumulate` names the dtype of the sums and of the
+    result; it is never taken from the input, where int8 + int8 would wrap. Integer results are exact as long as the
+    sums fit that dtype; the caller sees to it that they do.
+    """
+
+    num_sources: eqx.AbstractVar[int]
+    num_targets: eqx.AbstractVar[int]
+
+    @classmethod
+    @abc.abstractmethod
+    def from_edges(cls, edges: Edges) -> Self:
+        """Build from a coordinate list, with NumPy; parallel edges are summed. An edge of weight 0 may be lost."""
+
+    @classmethod
+    @abc.abstractmethod
+    def bytes_needed(cls, edges: Edges) -> int:
+        """The `nbytes` that `from_edges(edges)` would have, without building it."""
+
+    @abc.abstractmethod
+    def deliver(
+        self, x: Num[Array, "sources *batch"], *, accumulate: DTypeLike
+    ) -> Num[Array, "targets *batch"]:
+        """`y[t] = sum_s W[t, s] x[s]`."""
+
+    @abc.abstractmethod
+    def deliver_transposed(
+        self, g: Num[Array, "targets *batch"], *, accumulate: DTypeLike
+    ) -> Num[Array, "sources *batch"]:
+        """`y[s] = sum_t W[t, s] g[t]`: the same arrays read the other way."""
+
+    @abc.abstractmethod
+    def edge_products(
+        self, x: Num[Array, "sources *batch"], g: Num[Array, "targets *batch"]
+    ) -> Num[Array, "..."]:
+        """`g[t] * x[s]` summed over the batch, in the shape of the layout's values: their cotangent."""
+
+    @abc.abstractmethod
+    def edges(self) -> Edges:
+        """The graph as a canonical coordinate list on the host."""
+
+    @property
+    def num_edges(self) -> int:
+        """Stored edges without padding. Reads the arrays: not for use under `jit`."""
+        return len(self.edges())
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays, padding included."""
+        return sum(leaf.nbytes for leaf in jax.tree.leaves(self))
+
+    def to_dense(self) -> Num[np.ndarray, "targets sources"]:
+        """W on the host: the oracle that tests compare every layout with."""
+        edges = self.edges()
+        dtype = np.int32 if edges.value is None else edges.value.dtype
+        dense = np.zeros((self.num_targets, self.num_sources), dtype)
+        dense[edges.target, edges.source] = 1 if edges.value is None else edges.value
+        return dense

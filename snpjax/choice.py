@@ -1,0 +1,189 @@
+"""How nondeterminism is resolved: one alternative for every chooser in every step."""
+
+import abc
+from collections.abc import Sequence
+from typing import ClassVar, Self
+
+import equinox as eqx
+import jax
+import jax.lax as lax
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+from jaxtyping import Array, Bool, Int, Key, UInt32
+
+from snpjax_formats import bucket
+
+
+#: No alternative is applicable, or none was chosen.
+NO_RULE = -1
+
+# Up to here a loop over alternatives is unrolled in the program.
+_MAX_UNROLLED_ALTERNATIVES = 16
+
+
+class AbstractChoice(eqx.Module):
+    """Chooses one of the applicable alternatives of each chooser, independently.
+
+    For an SN P system a chooser is a neuron and an alternative one of its rules, in order of declaration.
+    """
+
+    #: Whether `select` may name an alternative that is not applicable, so that the machine has to check it.
+    may_be_invalid: ClassVar[bool]
+
+    @abc.abstractmethod
+    def for_path(self, path: Int[Array, ""] | int) -> Self:
+        """The choice of one path of a batch."""
+
+    @abc.abstractmethod
+    def select(
+        self, applicable: Bool[Array, "alternatives choosers"], step: Int[Array, ""]
+    ) -> Int[Array, " choosers"]:
+        """The alternative of every chooser in the step after `step` steps, or `NO_RULE`."""
+
+
+class FirstChoice(AbstractChoice):
+    """The first applicable alternative in order of declaration. Consumes no randomness."""
+
+    may_be_invalid: ClassVar[bool] = False
+
+    def for_path(self, path: Int[Array, ""] | int) -> Self:
+        del path
+        return self
+
+    def select(
+        self, applicable: Bool[Array, "alternatives choosers"], step: Int[Array, ""]
+    ) -> Int[Array, " choosers"]:
+        del step
+        return _first(applicable)
+
+
+class UniformChoice(AbstractChoice):
+    """Each chooser uniform over its applicable alternatives, hence uniform over the valid spiking vectors.
+
+    **Arguments:**
+
+    - `key`: a typed PRNG key; it is consumed. Path p uses `fold_in(key, p)`; step and chooser are folded in after it,
+      so a path depends on nothing else: not on padding, layout, batch size or device.
+
+    32 random bits decide between n alternatives, so their probabilities differ from 1/n by less than 2^-32.
+    """
+
+    key: Key[Array, ""]
+
+    may_be_invalid: ClassVar[bool] = False
+
+    def __check_init__(self):
+        if not jnp.issubdtype(self.key.dtype, jax.dtypes.prng_key):
+            raise ValueError("`key` is not a typed PRNG key. Make one with `jax.random.key(0)`.")
+
+    def for_path(self, path: Int[Array, ""] | int) -> Self:
+        return type(self)(jr.fold_in(self.key, path))
+
+    def select(
+        self, applicable: Bool[Array, "alternatives choosers"], step: Int[Array, ""]
+    ) -> Int[Array, " choosers"]:
+        alternatives, choosers = applicable.shape
+        if alternatives == 1:
+            return _first(applicable)
+        if alternatives >= 1 << 16:
+            raise ValueError(
+                f"{alternatives} rules in one neuron are too many for `UniformChoice`, which "
+                "draws among fewer than 65,536. Merge rules of one effect into one guard."
+            )
+        key = jr.fold_in(self.key, step)
+        keys = jax.vmap(lambda chooser: jr.fold_in(key, chooser))(
+            jnp.arange(choosers, dtype=jnp.uint32)
+        )
+        bits = jax.vmap(lambda key: jr.bits(key, (), jnp.uint32))(keys)
+        count = jnp.sum(applicable, axis=0, dtype=jnp.int32)
+        return _nth(applicable, _scale(bits, count))
+
+
+class GivenChoices(AbstractChoice):
+    """Choices listed in advance: `rules[t, i]` is the alternative of chooser i in step t + 1, or `NO_RULE`.
+
+    A row must be valid: one applicable alternative where there is any, `NO_RULE` elsewhere; otherwise the run ends with
+    `RESULTS.choice_refused`. After the last row nothing is chosen. A third axis `paths` gives each path its own list.
+    `None` in a nested list also means no rule.
+    """
+
+    rules: Int[Array, "steps choosers *paths"]
+
+    may_be_invalid: ClassVar[bool] = True
+
+    def __init__(self, rules: Sequence[Sequence[int | None]] | np.ndarray | Array):
+        if isinstance(rules, np.ndarray | jax.Array):
+            given = np.asarray(rules)
+        else:
+            rows = [[NO_RULE if rule is None else rule for rule in row] for row in rules]
+            given = np.asarray(rows if rows else np.zeros((0, 0)), dtype=np.int32)
+        if given.ndim not in (2, 3):
+            raise ValueError(
+                f"`rules` has {given.ndim} axes. Give (steps, neurons) or (steps, neurons, paths)."
+            )
+        # To buckets, as machines pad their choosers: lists of similar size share a compilation.
+        padding = [(0, bucket(size) - size) for size in given.shape[:2]]
+        padding += [(0, 0)] * (given.ndim - 2)
+        self.rules = jnp.asarray(np.pad(given.astype(np.int32), padding, constant_values=NO_RULE))
+
+    def for_path(self, path: Int[Array, ""] | int) -> Self:
+        if self.rules.ndim == 2:
+            return self
+        return eqx.tree_at(lambda choice: choice.rules, self, self.rules[..., path])
+
+    def select(
+        self, applicable: Bool[Array, "alternatives choosers"], step: Int[Array, ""]
+    ) -> Int[Array, " choosers"]:
+        row = self.rules.at[step].get(mode="fill", fill_value=NO_RULE)
+        missing = applicable.shape[1] - row.shape[0]
+        if missing < 0:
+            raise ValueError(
+                f"The given choices name more than {applicable.shape[1]} neurons. Give one column "
+                "per neuron."
+            )
+        return jnp.pad(row, (0, missing), constant_values=NO_RULE)
+
+
+def is_valid(
+    applicable: Bool[Array, "alternatives choosers"], chosen: Int[Array, " choosers"]
+) -> Bool[Array, " choosers"]:
+    """Whether each chooser's alternative is applicable, or there is none and none was chosen."""
+    in_range = (chosen >= 0) & (chosen < applicable.shape[0])
+    at = jnp.take_along_axis(applicable, jnp.where(in_range, chosen, 0)[None], axis=0)[0]
+    return jnp.where(jnp.any(applicable, axis=0), in_range & at, chosen == NO_RULE)
+
+
+def _first(applicable: Bool[Array, "alternatives choosers"]) -> Int[Array, " choosers"]:
+    # A minimum over indices: `argmax` of booleans is a slow two-operand reduction on CPUs.
+    alternatives = applicable.shape[0]
+    index = jnp.arange(alternatives, dtype=jnp.int32)[:, None]
+    first = jnp.min(jnp.where(applicable, index, alternatives), axis=0, initial=alternatives)
+    return jnp.where(first == alternatives, NO_RULE, first)
+
+
+def _nth(
+    applicable: Bool[Array, "alternatives choosers"], rank: Int[Array, " choosers"]
+) -> Int[Array, " choosers"]:
+    """The applicable alternative that has `rank` applicable ones before it, or `NO_RULE`."""
+
+    def visit(index, carry):
+        before, chosen = carry
+        chosen = jnp.where(applicable[index] & (before == rank), index, chosen)
+        return before + applicable[index].astype(jnp.int32), chosen
+
+    carry = (jnp.zeros_like(rank), jnp.full_like(rank, NO_RULE))
+    alternatives = applicable.shape[0]
+    if alternatives <= _MAX_UNROLLED_ALTERNATIVES:
+        for index in range(alternatives):
+            carry = visit(index, carry)
+    else:
+        carry = lax.fori_loop(0, alternatives, visit, carry)
+    return carry[1]
+
+
+def _scale(bits: UInt32[Array, " n"], count: Int[Array, " n"]) -> Int[Array, " n"]:
+    """floor(bits * count / 2^32) for count < 2^16, in 32-bit arithmetic."""
+    count = count.astype(jnp.uint32)
+    low = ((bits & 0xFFFF) * count) >> 16
+    return (((bits >> 16) * count + low) >> 16).astype(jnp.int32)

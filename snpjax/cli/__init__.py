@@ -1,0 +1,3 @@
+"""The command `snpjax`."""
+
+from .app import main as main

@@ -1,0 +1,57 @@
+"""The command `snpjax` and its subcommands."""
+
+import io
+import sys
+from typing import Annotated
+
+import typer
+
+from .info import info
+from .run import run
+
+
+# Plain text: a message in a box is broken where the box ends, and cannot be searched for. No
+# completion: every press of the tab key would start JAX.
+app = typer.Typer(
+    name="snpjax",
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command()(run)
+app.command()(info)
+
+
+def main() -> None:
+    """Run the command line of this process, and end it.
+
+    The exit status is 0 when all is done, 1 when a run failed (an overflow), 2 for bad input or
+    usage, 130 after Ctrl-C, and 141 when nobody reads the output any more.
+    """
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A name of a file or neuron that the terminal cannot show is no reason to fail.
+        sys.stdout.reconfigure(errors="backslashreplace")
+    app(prog_name="snpjax")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from .. import __version__
+
+        typer.echo(f"snpjax {__version__}")
+        raise typer.Exit()
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_version, is_eager=True, help="Print the version and exit."
+        ),
+    ] = False,
+) -> None:
+    """Spiking neural P systems, run exactly on CPUs and GPUs."""
+    del version

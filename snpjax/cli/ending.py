@@ -1,0 +1,80 @@
+"""How a command ends: a user's mistake is a few lines on stderr and an exit status."""
+
+import contextlib
+import os
+import sys
+import warnings
+from collections.abc import Iterator
+
+import typer
+
+
+FAILED = 1
+BAD_INPUT = 2
+INTERRUPTED = 130
+#: What a shell reports for a program that nobody reads any more: 128 + SIGPIPE.
+NOT_READ = 141
+
+
+def ended(message: str, status: int) -> typer.Exit:
+    """Say why on stderr; the result is to be raised."""
+    typer.echo(message, err=True)
+    return typer.Exit(status)
+
+
+@contextlib.contextmanager
+def orderly() -> Iterator[None]:
+    """Around a command: what users can cause becomes a message, and warnings about models lines.
+
+    What is left, and shows its traceback, is our own bug or the machine's limit.
+    """
+    from ..io import ReadError
+    from ..run import RunFailed
+    from ..spiking import InvalidSystem
+
+    with _warnings_as_lines():
+        try:
+            yield
+            sys.stdout.flush()
+        except ReadError as error:
+            raise ended(f"{error}", BAD_INPUT) from None
+        except InvalidSystem as error:
+            raise ended(f"error: {error}", BAD_INPUT) from None
+        except RunFailed as error:
+            raise ended(f"error: {error}", FAILED) from None
+        except KeyboardInterrupt:
+            raise ended("interrupted", INTERRUPTED) from None
+        except BrokenPipeError:
+            # What is still buffered would raise again when the interpreter shuts down.
+            with contextlib.suppress(OSError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(NOT_READ) from None
+
+
+@contextlib.contextmanager
+def _warnings_as_lines() -> Iterator[None]:
+    """Show the warnings that are meant for the user as lines, and leave all others as they are."""
+    from ..io.errors import MAX_SHOWN, ReadWarning
+    from ..run import HistoryDropped
+    from ..spiking import ModelWarning
+
+    with warnings.catch_warnings():
+        show_other = warnings.showwarning
+
+        def show(message, category, filename, lineno, file=None, line=None):
+            if isinstance(message, ReadWarning):
+                found = message.diagnostics
+                for d in found[:MAX_SHOWN]:
+                    place = d.path if d.line is None else f"{d.path}:{d.line}:{d.column}"
+                    typer.echo(f"{place}: warning: {d.message}", err=True)
+                if len(found) > MAX_SHOWN:
+                    typer.echo(f"and {len(found) - MAX_SHOWN} more warnings", err=True)
+            elif issubclass(category, ModelWarning | HistoryDropped):
+                typer.echo(f"warning: {message}", err=True)
+            else:
+                show_other(message, category, filename, lineno, file, line)
+
+        warnings.showwarning = show
+        for category in (ModelWarning, HistoryDropped):
+            warnings.simplefilter("always", category)
+        yield

@@ -1,0 +1,213 @@
+"""`snpjax info FILE`: what a system is made of, its level, and what storing it costs."""
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from .ending import orderly
+from .options import AsJson, File, Strict, layouts
+
+
+if TYPE_CHECKING:
+    from ..spiking import Problem, SpikingSystem
+    from ..spiking.rule import AnyRule
+
+_MAX_GUARDS = 10
+_MAX_REASONS = 10
+_MAX_NAMES = 20
+_MAX_GUARD_TEXT = 60  # characters
+
+
+@orderly()
+def info(file: File, strict: Strict = False, as_json: AsJson = False) -> None:
+    """Describe a spiking neural P system without running it."""
+    import snpjax as snp
+
+    from . import data
+
+    system = snp.read(file, level="strict" if strict else "extended")
+    description = describe(system, f"{file}")
+    if as_json:
+        data.print_json(description)
+    else:
+        _print(system, description)
+
+
+def describe(system: "SpikingSystem", file: str) -> dict[str, Any]:
+    """All that `info` says, as plain values."""
+    reasons = reasons_not_strict(system)
+    rules = [rule for n in system.neurons for rule in n.rules if not isinstance(rule, str)]
+    rules += [r for of in system.rules_by_label.values() for r in of if not isinstance(r, str)]
+    guards = Counter(rule.guard for rule in rules)
+    return {
+        "file": file,
+        "name": system.name,
+        "neurons": len(system.neurons),
+        "rules": {"all": len(rules), **Counter(map(_kind, rules))},
+        "guards": {str(guard): uses for guard, uses in guards.most_common()},
+        "delays": _range([getattr(r, "delay", 0) for r in rules if getattr(r, "delay", 0)]),
+        "synapses": len(system.synapses),
+        "weights": _range([weight for _, _, weight in system.synapses]),
+        **_degrees(system),
+        "inputs": {name: _horizon(train) for name, train in system.input.items()},
+        "outputs": list(system.output),
+        "level": "extended" if reasons else "strict",
+        "reasons": [{"code": p.code, "message": p.message} for p in reasons],
+        "layouts": layout_bytes(system),
+    }
+
+
+def reasons_not_strict(system: "SpikingSystem") -> "tuple[Problem, ...]":
+    """What level strict refuses; empty for a system that it accepts."""
+    import warnings
+    from dataclasses import replace
+
+    from ..spiking import InvalidSystem
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            replace(system, level="strict")
+        except InvalidSystem as error:
+            return error.problems
+    return ()
+
+
+def layout_bytes(system: "SpikingSystem") -> dict[str, int]:
+    """Bytes that each layout would need for the synapses.
+
+    As in a run with 32-bit counts: the number of neurons is rounded up, and weights have 32 bits.
+    """
+    from dataclasses import replace
+
+    import numpy as np
+
+    from snpjax_formats import bucket
+
+    from ..spiking.lower import edges_of
+
+    edges = edges_of(system)
+    size = bucket(len(system.neurons))
+    value = None if edges.value is None else np.ones(len(edges), np.int32)
+    padded = replace(edges, value=value, num_sources=size, num_targets=size)
+    return {name: layout.bytes_needed(padded) for name, layout in layouts().items()}
+
+
+def _kind(rule: "AnyRule") -> str:
+    from ..spiking import BuddingRule, DivisionRule, PlasticityRule
+
+    match rule:
+        case DivisionRule():
+            return "division"
+        case BuddingRule():
+            return "budding"
+        case PlasticityRule():
+            return "plasticity"
+    return "forgetting" if rule.is_forgetting else "firing"
+
+
+def _degrees(system: "SpikingSystem") -> dict[str, Any]:
+    import numpy as np
+
+    from ..spiking.lower import edges_of
+
+    edges = edges_of(system)
+    degrees = {}
+    for name, ends in (("in_degree", edges.target), ("out_degree", edges.source)):
+        degree = np.bincount(ends, minlength=len(system.neurons))
+        degrees[name] = (
+            {"min": int(degree.min()), "mean": float(degree.mean()), "max": int(degree.max())}
+            if len(degree)
+            else None
+        )
+    return degrees
+
+
+def _range(values: list[int]) -> dict[str, int] | None:
+    if not values:
+        return None
+    return {"min": int(min(values)), "max": int(max(values)), "count": len(values)}
+
+
+def _horizon(train: tuple[int, ...]) -> int:
+    return max((step for step, spikes in enumerate(train, start=1) if spikes), default=0)
+
+
+def _print(system: "SpikingSystem", description: dict[str, Any]) -> None:
+    from rich.table import Table
+
+    from .text import headline, plural, to_stdout
+
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, text in _lines(description):
+        table.add_row(name, text)
+    with to_stdout() as console:
+        console.out(headline(system, description["file"]))
+        console.print(table)
+        reasons = description["reasons"]
+        for reason in reasons[:_MAX_REASONS]:
+            console.out(f"  {reason['message']}")
+        if len(reasons) > _MAX_REASONS:
+            console.out(f"  and {plural(len(reasons) - _MAX_REASONS, 'more reason')}")
+
+
+def _lines(description: dict[str, Any]) -> "list[tuple[str, str]]":
+    from .text import plural, shortened
+
+    kinds = [f"{n:,} {kind}" for kind, n in description["rules"].items() if kind != "all"]
+    guards = description["guards"]
+    delays, weights = description["delays"], description["weights"]
+    lines = [
+        ("rules", ", ".join(kinds) or "none"),
+        ("delays", f"{_span(delays)} in {plural(delays['count'], 'rule')}" if delays else "none"),
+        ("weights", _span(weights) if weights else "none"),
+        ("in-degree", _degree(description["in_degree"])),
+        ("out-degree", _degree(description["out_degree"])),
+        ("inputs", _named([f"{n} (horizon {h})" for n, h in description["inputs"].items()])),
+        ("outputs", _named(description["outputs"])),
+        ("guards", f"{len(guards):,} distinct" if guards else "none"),
+    ]
+    lines += [
+        ("", f"{shortened(guard, _MAX_GUARD_TEXT)}  in {plural(uses, 'rule')}")
+        for guard, uses in list(guards.items())[:_MAX_GUARDS]
+    ]
+    if len(guards) > _MAX_GUARDS:
+        lines.append(("", f"and {len(guards) - _MAX_GUARDS:,} more"))
+    lines += [
+        (f"layout {name}", f"{_human(size)} for the synapses")
+        for name, size in description["layouts"].items()
+    ]
+    only = description["level"] == "extended"
+    lines.append(("level", "extended only; strict refuses:" if only else "strict"))
+    return lines
+
+
+def _span(values: dict[str, int]) -> str:
+    low, high = values["min"], values["max"]
+    return f"all {low:,}" if low == high else f"{low:,} to {high:,}"
+
+
+def _degree(degree: dict[str, float] | None) -> str:
+    if degree is None:
+        return "none"
+    return f"min {degree['min']:,}, mean {degree['mean']:,.2f}, max {degree['max']:,}"
+
+
+def _named(names: list[str]) -> str:
+    from .text import printable
+
+    text = printable(", ".join(names[:_MAX_NAMES])) or "none"
+    left = len(names) - _MAX_NAMES
+    return f"{text} and {left:,} more" if left > 0 else text
+
+
+def _human(size: int) -> str:
+    if size < 1024:
+        return f"{size} bytes"
+    amount, unit = float(size), ""
+    for larger in ("KiB", "MiB", "GiB", "TiB", "PiB"):
+        if amount < 1024:
+            break
+        amount, unit = amount / 1024, larger
+    return f"{amount:.1f} {unit} ({size:,} bytes)"

@@ -1,0 +1,70 @@
+"""A batch for people: how the paths ended, and a histogram of the numbers they computed."""
+
+import numpy as np
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+
+from ..spiking import NO_NUMBER, Solution
+from .text import headline, plural, printable, to_stdout
+
+
+_MAX_NUMBERS = 40  # rows of a histogram
+_BAR = 40  # columns of its longest bar
+_MAX_OUTPUTS = 8
+
+
+def show(solution: Solution, file: str, choices: str | None, max_steps: int) -> None:
+    """Print what a batch did. `choices` says how they were made, if any could arise."""
+    halted, steps = np.ravel(solution.halted), np.ravel(solution.steps)
+    num_halted = int(np.sum(halted))
+    names = () if solution.spike_trains is None else solution.system.output
+    with to_stdout() as console:
+        console.out(headline(solution.system, file))
+        if choices is not None:
+            console.out(choices)
+        ends = f"{num_halted:,} halted, {len(halted) - num_halted:,} not halted"
+        console.out(
+            f"{plural(len(steps), 'path')}: {ends} after at most {plural(max_steps, 'step')}"
+        )
+        median = f"{np.median(steps):,.1f}".removesuffix(".0")
+        console.out(f"steps: min {np.min(steps):,}, median {median}, max {np.max(steps):,}")
+        bar = "█" if console.encoding.startswith("utf") else "#"
+        for name in names[:_MAX_OUTPUTS]:
+            console.out("")
+            of = "" if len(names) == 1 else f" of {printable(name)}"
+            console.out(f"numbers computed{of} (steps between the first two spikes):")
+            numbers = np.asarray(solution.interval(name))
+            table, left = histogram(numbers, bar)
+            console.print(table)
+            if left:
+                console.out(left)
+        if len(names) > _MAX_OUTPUTS:
+            left = plural(len(names) - _MAX_OUTPUTS, "more output")
+            console.out(f"and {left}; --csv or --json gives all")
+
+
+def histogram(numbers: np.ndarray, bar: str) -> tuple[Table, str | None]:
+    """Numbers, paths and bars, with paths without a number last; and a word on numbers left out."""
+    values, counts = np.unique(numbers[numbers != NO_NUMBER], return_counts=True)
+    left = None
+    if len(values) > _MAX_NUMBERS:
+        others = int(np.sum(counts[_MAX_NUMBERS:]))
+        left = (
+            f"and {plural(len(values) - _MAX_NUMBERS, 'larger number')} of "
+            f"{plural(others, 'path')}; --csv or --json gives all"
+        )
+    rows = [
+        (f"{value:,}", int(count))
+        for value, count in zip(values[:_MAX_NUMBERS], counts, strict=False)
+    ]
+    without = int(np.sum(numbers == NO_NUMBER))
+    if without:
+        rows.append(("no number", without))
+    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=True)
+    table.add_column("number", justify="right")
+    table.add_column("paths", justify="right")
+    table.add_column("", no_wrap=True, overflow="crop")
+    most = max((count for _, count in rows), default=1)
+    for name, count in rows:
+        table.add_row(name, f"{count:,}", bar * max(1, round(_BAR * count / most)))
+    return table, left

@@ -1,0 +1,148 @@
+"""`snpjax run FILE`: one computation, or a batch of them."""
+
+import sys
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .ending import BAD_INPUT, ended, orderly
+from .options import AsJson, File, Strict, layout_named
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from ..choice import AbstractChoice
+    from ..spiking import Solution, SpikingSystem
+
+#: A run shorter than this shows no progress.
+_SECONDS_UNTIL_PROGRESS = 1.0
+
+
+@orderly()
+def run(
+    file: File,
+    steps: Annotated[
+        int,
+        typer.Option(
+            "--steps", metavar="N", min=0, max=2**31 - 2, help="Stop after this many steps."
+        ),
+    ] = 100,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=0,
+            max=2**32 - 1,
+            help="Choose uniformly among applicable rules, from this seed.  [default: 0]",
+            show_default=False,
+        ),
+    ] = None,
+    first: Annotated[
+        bool, typer.Option("--first", help="Choose the first applicable rule instead.")
+    ] = False,
+    paths: Annotated[
+        int | None,
+        typer.Option(min=1, help="Run this many paths as one batch, each with choices of its own."),
+    ] = None,
+    layout: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="How synapses are stored; changes no result."),
+    ] = None,
+    strict: Strict = False,
+    as_json: AsJson = False,
+    as_csv: Annotated[
+        bool, typer.Option("--csv", help="Print a row for every step or path.")
+    ] = False,
+) -> None:
+    """Run a spiking neural P system and show its computation.
+
+    Where several rules of a neuron are applicable, one is chosen at random; the seed makes it
+    repeatable.
+    """
+    if as_json and as_csv:
+        raise typer.BadParameter("it excludes --json (give one of them)", param_hint="--csv")
+    if first and seed is not None:
+        raise typer.BadParameter("it excludes --seed (give one of them)", param_hint="--first")
+    stored = None if layout is None else layout_named(layout)
+    seed = None if first else seed or 0
+
+    import snpjax as snp
+
+    from . import data, paths as batch, table
+
+    system = snp.read(file, level="strict" if strict else "extended")
+    with _progress(steps) as progress:
+        try:
+            solution: Solution = snp.run(
+                system,
+                max_steps=steps,
+                choice=_choice(seed),
+                paths=paths,
+                layout=stored,
+                progress=progress,
+            )
+        except (NotImplementedError, ValueError) as error:  # a system that cannot be run
+            raise ended(f"error: {error}", BAD_INPUT) from None
+    if as_json:
+        to_json = data.run_json if paths is None else data.paths_json
+        data.print_json(to_json(solution, str(file), _choice_json(seed)))
+    elif as_csv:
+        (data.print_csv if paths is None else data.print_paths_csv)(solution)
+    else:
+        choices = _choice_text(system, seed)
+        show = table.show if paths is None else batch.show
+        show(solution, f"{file}", choices, steps)
+
+
+def _choice(seed: int | None) -> "AbstractChoice":
+    import jax
+
+    from ..choice import FirstChoice, UniformChoice
+
+    return FirstChoice() if seed is None else UniformChoice(jax.random.key(seed))
+
+
+def _choice_json(seed: int | None) -> dict[str, str | int]:
+    return {"method": "first"} if seed is None else {"method": "uniform", "seed": seed}
+
+
+def _choice_text(system: "SpikingSystem", seed: int | None) -> str | None:
+    """How choices were made, if the system offers any."""
+    from .choices import offers_choice
+
+    if not offers_choice(system):
+        return None
+    return "choices: first applicable rule" if seed is None else f"choices: uniform, seed {seed}"
+
+
+@contextmanager
+def _progress(max_steps: int) -> "Iterator[Callable[[int], None] | None]":
+    """Something to call with the number of steps made; `None` where stderr is not a terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    progress = Progress(
+        TextColumn("step {task.completed:,.0f} of at most {task.total:,.0f}"),
+        BarColumn(),
+        TimeElapsedColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    task = progress.add_task("", total=max_steps)
+    began = time.monotonic()
+
+    def advance(steps: int) -> None:
+        if time.monotonic() - began > _SECONDS_UNTIL_PROGRESS:
+            progress.start()  # does nothing when it has started
+        progress.update(task, completed=steps)
+
+    try:
+        yield advance
+    finally:
+        progress.stop()

@@ -1,0 +1,216 @@
+"""A single run for people: the computation as a table, how it ended, and what it computed."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from rich.box import SIMPLE_HEAD
+from rich.cells import cell_len
+from rich.table import Table
+
+from ..choice import NO_RULE
+from ..spiking import Solution
+from ..spiking.solution import describe_end, rule_name
+from .data import Row, num_rows, row
+from .text import headline, plural, printable, shortened, to_stdout
+
+
+# Of a long run the first and the last rows are shown.
+_MAX_ROWS = 60
+_FIRST_ROWS = 40
+_LAST_ROWS = 15
+_MAX_NAME = 20  # characters of a neuron's name at the head of its column
+_GAP = 2  # blanks between two columns
+_MAX_LINES = 3  # of the rules of one step
+_MAX_TRAIN = 40  # entries of a spike train
+_MAX_OUTPUTS = 8  # described below the table
+
+
+def show(solution: Solution, file: str, choices: str | None, max_steps: int) -> None:
+    """Print a single run. `choices` says how they were made, if any could arise."""
+    with to_stdout() as console:
+        console.out(headline(solution.system, file))
+        if choices is not None:
+            console.out(choices)
+        table, remarks = computation(solution, console.width)
+        console.print(table)
+        end = describe_end(solution)
+        if not solution.halted:
+            end += f"; --steps {min(10 * max(max_steps, 10), 2**31 - 2)} runs longer"
+        for line in [*remarks, end, *_results(solution)]:
+            console.out(line)
+
+
+def computation(solution: Solution, width: int) -> tuple[Table, list[str]]:
+    """The table of a run in at most `width` columns, and the remarks that belong below it.
+
+    As many neurons as fit are shown, at least one. Rules are those of the neurons shown; those of
+    the others are counted.
+    """
+    rows, num_left_out = _rows(solution)
+    columns = _Columns(solution, rows, width)
+    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=True)
+    table.add_column("step", justify="right", no_wrap=True)
+    for name, _ in columns.neurons:
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("rules", overflow="fold")
+    for name, _ in columns.outputs:
+        table.add_column(name, justify="right", no_wrap=True)
+    for index, current in enumerate(rows):
+        table.add_row(
+            str(current.step),
+            *(cells[index] for _, cells in columns.neurons),
+            columns.rules(current),
+            *(cells[index] for _, cells in columns.outputs),
+        )
+        if num_left_out and index == _FIRST_ROWS - 1:
+            skipped = f"... {plural(num_left_out, 'step')} ..."
+            table.add_row("...", *[""] * len(columns.neurons), skipped)
+    return table, columns.remarks()
+
+
+def _rows(solution: Solution) -> tuple[list[Row], int]:
+    """The rows to show, and how many are left out between the first and the last ones."""
+    count = num_rows(solution)
+    indices = list(range(count))
+    if count > _MAX_ROWS:
+        indices = [*indices[:_FIRST_ROWS], *indices[-_LAST_ROWS:]]
+    return [row(solution, index) for index in indices], count - len(indices)
+
+
+class _Columns:
+    """What fits: heads and cells of `neurons` and `outputs`, and the width left for the rules."""
+
+    def __init__(self, solution: Solution, rows: list[Row], width: int):
+        self.solution = solution
+        names = self.names = [printable(neuron.name) for neuron in solution.system.neurons]
+        outputs = solution.system.output
+        room = width - max(len("step"), len(str(rows[-1].step)))
+
+        def emitted(index: int) -> list[str]:
+            return ["" if r.outputs is None else str(r.outputs[index]) for r in rows]
+
+        self.outputs = _fitting([f"out:{printable(name)}" for name in outputs], emitted, room // 4)
+        room -= _width(self.outputs)
+        # No more neurons than these can fit.
+        candidates = len(names[: room // (_GAP + 1) + 1])
+        texts = [self._fired(r, candidates) for r in rows]
+        wanted = max(len("rules"), *(len(", ".join(t)) for t in texts))
+        if num_rows(solution) > len(rows):
+            wanted = max(wanted, len("... 1,000,000,000 steps ..."))
+        self.rules_width = min(wanted, max(width // 3, 20))
+        room -= self.rules_width + _GAP
+
+        self.neurons = _fitting(names, lambda index: _spike_cells(rows, index), room)
+        room -= _width(self.neurons)
+        self.rules_width = min(wanted, self.rules_width + max(room, 0))
+
+    def rules(self, current: Row) -> str:
+        """The rules fired in one step, as many as some lines hold."""
+        if current.rules is None:
+            return ""
+        lines: list[str] = []
+        texts = self._fired(current, len(self.neurons))
+        others = int(np.sum(current.rules[len(self.neurons) :] != NO_RULE))
+        for shown in range(len(texts), -1, -1):
+            missing = len(texts) - shown + others
+            more = f"and {missing:,} more" if shown else plural(missing, "rule")
+            lines = _packed([*texts[:shown], *([more] if missing else [])], self.rules_width)
+            if len(lines) <= _MAX_LINES:
+                break
+        return "\n".join(lines)
+
+    def _fired(self, current: Row, num_neurons: int) -> list[str]:
+        if current.rules is None:
+            return []
+        chosen = current.rules[:num_neurons].tolist()
+        return [
+            f"{shortened(self.names[i], _MAX_NAME)}: {rule_name(self.solution.system, i, rule)}"
+            for i, rule in enumerate(chosen)
+            if rule != NO_RULE
+        ]
+
+    def remarks(self) -> list[str]:
+        lines = []
+        if self.solution.configurations is None:
+            lines.append("the run outgrew what is kept of it; this is its final configuration")
+        if any("(" in cell for _, cells in self.neurons for cell in cells):
+            lines.append("2 (1): 2 spikes, closed, opens in 1 step")
+        for what, shown, names in (
+            ("neuron", self.neurons, self.solution.system.neurons),
+            ("output", self.outputs, self.solution.system.output),
+        ):
+            left = len(names) - len(shown)
+            if left:
+                lines.append(
+                    f"{left:,} of {plural(len(names), what)} not shown; --csv or --json gives all"
+                )
+        return lines
+
+
+def _fitting(
+    names: Sequence[str], cells_of: Callable[[int], list[str]], room: int
+) -> list[tuple[str, list[str]]]:
+    """Heads and cells of the first columns, as many as `room` holds, but at least one."""
+    columns: list[tuple[str, list[str]]] = []
+    for index, name in enumerate(names):
+        column = (shortened(name, _MAX_NAME), cells_of(index))
+        room -= _width([column])
+        if room < 0 and columns:
+            break
+        columns.append(column)
+    return columns
+
+
+def _width(columns: list[tuple[str, list[str]]]) -> int:
+    return sum(_GAP + max(map(cell_len, [name, *cells])) for name, cells in columns)
+
+
+def _spike_cells(rows: list[Row], neuron: int) -> list[str]:
+    """`2` or, in a closed neuron, `2 (1)`, with the spikes below each other."""
+    closed = [f" ({r.timers[neuron]})" if r.timers[neuron] else "" for r in rows]
+    width = max(map(len, closed))
+    return [f"{r.spikes[neuron]}{mark:<{width}}" for r, mark in zip(rows, closed, strict=True)]
+
+
+def _packed(texts: list[str], width: int) -> list[str]:
+    """Texts separated by commas, none of them broken, in lines of that width where it suffices."""
+    lines: list[str] = []
+    for index, text in enumerate(texts):
+        piece = text if index == len(texts) - 1 else f"{text},"
+        if lines and len(lines[-1]) + 1 + len(piece) <= width:
+            lines[-1] += f" {piece}"
+        else:
+            lines.append(piece)
+    return lines
+
+
+def _results(solution: Solution) -> list[str]:
+    """The spike train, number and count of every output."""
+    names = solution.system.output
+    if solution.spike_trains is None:
+        return []
+    lines = []
+    for name in names[:_MAX_OUTPUTS]:
+        of = "" if len(names) == 1 else f" of {printable(name)}"
+        lines += [
+            f"spike train{of}: {_train(solution.train(name))}",
+            f"number{of}: {_number(solution, name)}",
+            f"spikes sent{of}: {solution.count(name)}",
+        ]
+    left = len(names) - _MAX_OUTPUTS
+    return lines + ([f"and {plural(left, 'more output')}; --json gives all"] if left > 0 else [])
+
+
+def _train(train: np.ndarray) -> str:
+    text = " ".join(map(str, train[:_MAX_TRAIN].tolist()))
+    if len(train) > _MAX_TRAIN:
+        return f"{text} ... (the first {_MAX_TRAIN} of {len(train):,} steps)"
+    return text or "empty"
+
+
+def _number(solution: Solution, name: str) -> str:
+    number = solution.interval(name)
+    if number is None:
+        return "none (the train has fewer than two spikes)"
+    first, second = solution.spike_times(name)[:2]
+    return f"{number} (first two spikes in steps {first} and {second})"

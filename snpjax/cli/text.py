@@ -1,0 +1,58 @@
+"""Words and places that the commands share when they write for people."""
+
+import os
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.console import Console
+
+    from ..spiking import SpikingSystem
+
+#: Columns of a table that goes to a file or another program.
+_WIDTH_OF_A_PIPE = 100
+
+
+@contextmanager
+def to_stdout() -> "Iterator[Console]":
+    """A console for results, which are written in one piece at the end.
+
+    Nothing in a name or rule is taken for markup.
+    """
+    from rich.console import Console
+
+    is_free = not sys.stdout.isatty() and "COLUMNS" not in os.environ
+    width = _WIDTH_OF_A_PIPE if is_free else None
+    console = Console(file=sys.stdout, width=width, markup=False, emoji=False, highlight=False)
+    # Rich ends the process with status 1 when a pipe is closed; our own write raises instead.
+    with console.capture() as capture:
+        yield console
+    # Tables pad their last column, too.
+    sys.stdout.write("\n".join(line.rstrip() for line in capture.get().split("\n")))
+
+
+def plural(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def headline(system: "SpikingSystem", file: str) -> str:
+    """The file, the system's name and its size."""
+    sizes = (
+        plural(len(system.neurons), "neuron"),
+        plural(len(system.rules), "rule"),
+        plural(len(system.synapses), "synapse"),
+    )
+    return printable(f"{file}: {', '.join([system.name, *sizes] if system.name else sizes)}")
+
+
+def printable(text: str) -> str:
+    """`text` in one line, without what a terminal would obey."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+def shortened(text: str, length: int) -> str:
+    return text if len(text) <= length else f"{text[: length - 3]}..."

@@ -1,0 +1,111 @@
+"""Taking values out of decoded JSON: each one checked, each mistake noted with its path."""
+
+from collections.abc import Collection
+
+from ..spiking.validity import Severity
+from .json_text import Key, NoNumber, Path, RepeatedKeys, locate, report_depth
+from .source import Report
+
+
+class Findings:
+    """What is wrong with a JSON value, by path; `tell` finds the places in the text."""
+
+    def __init__(self) -> None:
+        self._found: list[tuple[Severity, Path, str, Path | None]] = []
+
+    def error(self, path: Path, message: str, first: Path | None = None) -> None:
+        self._found.append(("error", path, message, first))
+
+    def warning(self, path: Path, message: str, first: Path | None = None) -> None:
+        self._found.append(("warning", path, message, first))
+
+    def tell(self, report: Report) -> None:
+        """Report everything; a finding with a `first` path says both places."""
+        if not self._found:
+            return
+        paths = [path for _, path, _, first in self._found for path in (path, first) if path]
+        try:
+            offsets = locate(report.source.text, paths)
+        except RecursionError:  # just below what stopped `decode`
+            report_depth(report)
+            return
+        for severity, path, message, first in self._found:
+            if first is not None:
+                line, column = report.source.position(offsets.get(first, 0))
+                message += f"; first at {line}:{column}"
+            tell = report.error if severity == "error" else report.warning
+            tell(offsets.get(path, 0), message)
+
+    # Each of these gives the value if it has the right type; else it notes an error, gives `None`.
+
+    def text(self, value: object, path: Path, what: str) -> str | None:
+        if isinstance(value, str):
+            return value
+        self.error(path, f'{what} is {shown(value)} (write a text in quotes, such as "p")')
+        return None
+
+    def integer(self, value: object, path: Path, what: str) -> int | None:
+        if type(value) is int:
+            return value
+        self.error(path, f"{what} is {shown(value)} (write an integer)")
+        return None
+
+    def truth(self, value: object, path: Path, what: str) -> bool | None:
+        if isinstance(value, bool):
+            return value
+        self.error(path, f"{what} is {shown(value)} (write true or false)")
+        return None
+
+    def sequence(self, value: object, path: Path, what: str) -> list | None:
+        if isinstance(value, list):
+            return value
+        self.error(path, f"{what} is {shown(value)} (write a list in brackets)")
+        return None
+
+    def texts(self, value: object, path: Path, what: str) -> list[str] | None:
+        items = self.sequence(value, path, what)
+        if items is None:
+            return None
+        texts = [
+            self.text(item, (*path, i), f"item {i + 1} of {what}") for i, item in enumerate(items)
+        ]
+        return None if None in texts else [text for text in texts if text is not None]
+
+    def mapping(
+        self, value: object, path: Path, what: str, keys: Collection[str] | None = None
+    ) -> dict[str, object] | None:
+        """An object; `keys` are those it may have (`None`: any)."""
+        if not isinstance(value, dict):
+            self.error(path, f"{what} is {shown(value)} (write an object in braces)")
+            return None
+        if isinstance(value, RepeatedKeys):
+            for key in value.keys_twice:
+                message = f"the key {shown(key)} stands twice in {what} (remove one)"
+                self.error((*path, Key(key, 1)), message, (*path, Key(key, 0)))
+        if keys is not None and not value.keys() <= set(keys):
+            for key in value.keys() - set(keys):
+                message = f"{what} has the unknown key {shown(key)} (known: {', '.join(keys)})"
+                self.error((*path, Key(key)), message)
+        return value
+
+    def required(self, entries: dict[str, object], key: str, path: Path, what: str) -> bool:
+        if key in entries:
+            return True
+        self.error(path, f'{what} has no "{key}" (add it)')
+        return False
+
+
+def shown(value: object) -> str:
+    """A JSON value in a message, short whatever it is."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return repr(value if len(value) <= 40 else value[:37] + "...")
+    if isinstance(value, NoNumber):
+        digits = value.text.lstrip("-").isdigit()
+        return f"a number of {len(value.text)} digits" if digits else value.text
+    if isinstance(value, list):
+        return "a list"
+    return "an object" if isinstance(value, dict) else repr(value)

@@ -1,0 +1,216 @@
+"""JSON with places: Python's `json` reads the values, and a scan of the text finds where a value
+stands.
+
+The scan runs only when there is something to report, and decodes only what lies on the way.
+"""
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from json.decoder import JSONDecodeError
+from typing import NamedTuple, TypeAlias
+
+from .source import Report
+
+
+MAX_DEPTH = 100
+MAX_DIGITS = 100
+
+_BLANK = re.compile(r"[ \t\n\r]*")
+_STRUCTURE = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
+_DECODER = json.JSONDecoder(parse_int=str, parse_float=str)  # values do not matter here
+
+
+class Key(NamedTuple):
+    """A key of an object, as the last step of a path; the `occurrence`-th of that name, from 0."""
+
+    name: str
+    occurrence: int = 0
+
+
+class InString(NamedTuple):
+    """A character of a string value, as the last step of a path."""
+
+    character: int
+
+
+Step: TypeAlias = str | int | Key | InString
+Path: TypeAlias = tuple[Step, ...]
+
+
+class RepeatedKeys(dict):
+    """An object in which a key stands twice."""
+
+    keys_twice: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NoNumber:
+    """What stands in place of NaN, an infinity or a number with too many digits."""
+
+    text: str
+
+
+def decode(report: Report) -> object | None:
+    """The value of a JSON text; `None` after an error, which is reported."""
+    text = report.source.text
+    try:
+        return json.loads(
+            text,
+            object_pairs_hook=_object,
+            parse_int=_integer,
+            parse_constant=NoNumber,
+        )
+    except JSONDecodeError as error:
+        report.error(error.pos, f"not well-formed JSON: {error.msg} (correct this place)")
+    except RecursionError:
+        report_depth(report)
+    return None
+
+
+def report_depth(report: Report) -> None:
+    """Report the place from which on a text is nested too deep."""
+    message = f"this is nested more than {MAX_DEPTH} deep (no model needs that)"
+    report.error(_too_deep(report.source.text), message)
+
+
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    result = dict(pairs)
+    if len(result) == len(pairs):
+        return result
+    repeated, seen = RepeatedKeys(result), set()
+    twice = [key for key, _ in pairs if key in seen or seen.add(key)]
+    repeated.keys_twice = tuple(dict.fromkeys(twice))
+    return repeated
+
+
+def _integer(digits: str) -> int | NoNumber:
+    return int(digits) if len(digits) <= MAX_DIGITS else NoNumber(digits)
+
+
+def _too_deep(text: str) -> int:
+    depth = 0
+    for match in _STRUCTURE.finditer(text):
+        if match.group() in "[{":
+            depth += 1
+            if depth > MAX_DEPTH:
+                return match.start()
+        elif match.group() in "]}":
+            depth -= 1
+    return 0
+
+
+@dataclass(slots=True)
+class _Wanted:
+    """The paths that share a beginning."""
+
+    is_wanted: bool = False
+    inner: dict[Step, "_Wanted"] = field(default_factory=dict)
+
+
+def locate(text: str, paths: Iterable[Path]) -> dict[Path, int]:
+    """The character offset of every path in a well-formed JSON text, the object's own where a step
+    is missing.
+    """
+    root = _Wanted()
+    for path in paths:
+        node = root
+        for step in path:
+            node = node.inner.setdefault(step, _Wanted())
+        node.is_wanted = True
+    found: dict[Path, int] = {}
+    _locate(text, _skip(text, 0), (), root, found)
+    return found
+
+
+def _locate(text: str, start: int, path: Path, wanted: _Wanted, found: dict[Path, int]) -> int:
+    """Note what is wanted of the value at `start`; the offset after the value."""
+    if wanted.is_wanted:
+        found[path] = start
+    for missing in _all_paths(path, wanted):
+        found.setdefault(missing, start)
+    if not wanted.inner:
+        return _DECODER.raw_decode(text, start)[1]
+    if text[start] == "{":
+        return _locate_in_object(text, start, path, wanted, found)
+    if text[start] == "[":
+        return _locate_in_list(text, start, path, wanted, found)
+    if text[start] == '"':
+        for step, node in wanted.inner.items():
+            if isinstance(step, InString) and node.is_wanted:
+                found[*path, step] = _character(text, start, step.character)
+    return _DECODER.raw_decode(text, start)[1]
+
+
+def _all_paths(path: Path, wanted: _Wanted) -> Iterable[Path]:
+    for step, node in wanted.inner.items():
+        if node.is_wanted:
+            yield (*path, step)
+        yield from _all_paths((*path, step), node)
+
+
+def _locate_in_object(
+    text: str, start: int, path: Path, wanted: _Wanted, found: dict[Path, int]
+) -> int:
+    seen: dict[str, int] = {}
+    offset = _skip(text, start + 1)
+    while text[offset] != "}":
+        key, after = _DECODER.raw_decode(text, offset)
+        at_key = Key(key, seen.get(key, 0))
+        seen[key] = at_key.occurrence + 1
+        if at_key in wanted.inner:
+            found[*path, at_key] = offset
+        offset = _skip(text, _skip(text, after) + 1)
+        node = wanted.inner.get(key)
+        if node is None:
+            offset = _DECODER.raw_decode(text, offset)[1]
+        else:
+            for old in (*_all_paths((*path, key), node), (*path, key)):
+                found.pop(old, None)  # the last of repeated keys counts
+            offset = _locate(text, offset, (*path, key), node, found)
+        offset = _skip(text, offset)
+        if text[offset] == ",":
+            offset = _skip(text, offset + 1)
+    return offset + 1
+
+
+def _locate_in_list(
+    text: str, start: int, path: Path, wanted: _Wanted, found: dict[Path, int]
+) -> int:
+    index, offset = 0, _skip(text, start + 1)
+    while text[offset] != "]":
+        node = wanted.inner.get(index)
+        if node is None:
+            offset = _DECODER.raw_decode(text, offset)[1]
+        else:
+            for old in (*_all_paths((*path, index), node), (*path, index)):
+                found.pop(old, None)
+            offset = _locate(text, offset, (*path, index), node, found)
+        offset = _skip(text, offset)
+        if text[offset] == ",":
+            offset = _skip(text, offset + 1)
+        index += 1
+    return offset + 1
+
+
+def _skip(text: str, offset: int) -> int:
+    match = _BLANK.match(text, offset)
+    return offset if match is None else match.end()
+
+
+def _character(text: str, start: int, index: int) -> int:
+    """The offset of character `index` of the string whose opening quote is at `start`."""
+    offset = start + 1
+    for _ in range(index):
+        if text[offset] == '"':
+            break
+        if text[offset] != "\\":
+            offset += 1
+        elif text[offset + 1] != "u":
+            offset += 2
+        elif re.match(r"\\u[dD][89abAB]..\\u[dD][c-fC-F]", text[offset : offset + 12]):
+            offset += 12  # two escapes, one character
+        else:
+            offset += 6
+    return offset

@@ -1,0 +1,196 @@
+"""Rules of the native JSON, as text or as objects."""
+
+import re
+from dataclasses import dataclass
+
+from ..spiking.guard import Guard, GuardError
+from ..spiking.rule import (
+    ALPHAS,
+    AnyRule,
+    BuddingRule,
+    DivisionRule,
+    PlasticityRule,
+    Rule,
+    RuleError,
+)
+from .json_checks import Findings, shown
+from .json_text import InString, Path
+
+
+_KINDS = ("produce", "divide", "bud", "plasticity")
+_KEYS = {
+    "produce": ("guard", "consume", "produce", "delay"),
+    "divide": ("guard", "divide"),
+    "bud": ("guard", "bud"),
+    "plasticity": ("guard", "consume", "plasticity"),
+}
+_PRODUCT = re.compile(r"(?:-+>|→|\\to(?![a-z])|\\rightarrow)\s*")
+_EMPTY = Guard.from_lengths(())  # stands in for a guard that does not parse
+
+
+@dataclass(frozen=True, slots=True)
+class ReadRule:
+    """A rule with what it was read from. `is_whole` is false when only its numbers can be
+    trusted.
+    """
+
+    rule: AnyRule
+    path: Path
+    value: object
+    is_whole: bool = True
+
+    def path_of(self, code: str) -> Path:
+        """Where a problem of the rule is: at a number of it, if it has that, or at the rule."""
+        if code == "produce_exceeds_consume":
+            if isinstance(self.value, dict) and "produce" in self.value:
+                return (*self.path, "produce")
+            if isinstance(self.value, str) and (arrow := _PRODUCT.search(self.value)):
+                return (*self.path, InString(arrow.end()))
+        if code == "forgetting_delay" and isinstance(self.value, dict) and "delay" in self.value:
+            return (*self.path, "delay")
+        return self.path
+
+
+class RuleReader:
+    """Reads rules. Texts and guards that were read before are not read again."""
+
+    def __init__(self, findings: Findings):
+        self.findings = findings
+        self._texts: dict[str, Rule | RuleError] = {}
+        self._guards: dict[str, Guard | GuardError] = {}
+
+    def read_all(self, value: object, path: Path, label: str) -> list[ReadRule]:
+        """The rules in a list; those of which nothing can be made are left out (and reported)."""
+        items = self.findings.sequence(value, path, "the list of rules")
+        rules = [self._read(item, (*path, index), label) for index, item in enumerate(items or ())]
+        return [rule for rule in rules if rule is not None]
+
+    def _read(self, value: object, path: Path, label: str) -> ReadRule | None:
+        if isinstance(value, str):
+            return self._read_text(value, path)
+        if not isinstance(value, dict):
+            message = f'a rule is {shown(value)} (write a text such as "a^2/a -> a" or an object)'
+            self.findings.error(path, message)
+            return None
+        kinds = [kind for kind in _KINDS if kind in value]
+        kind = kinds[0] if kinds else "produce"
+        entries = self.findings.mapping(value, path, "the rule", _KEYS[kind])
+        if entries is None:
+            return None
+        guard = self._guard(entries, path)
+        if kind in ("divide", "bud"):
+            return self._read_growth(kind, entries, guard, path, label)
+        consume = self._number(entries, "consume", path)
+        whole = guard is not None or "guard" not in entries
+        if whole and guard is None and consume is not None:
+            guard = self._exactly(consume, path)
+            whole = guard is not None
+        guard = _EMPTY if guard is None else guard
+        if kind == "plasticity":
+            return self._read_plasticity(entries, guard, consume, path, whole)
+        produce = self._number(entries, "produce", path, 0)
+        delay = self._number(entries, "delay", path, 0)
+        if consume is None or produce is None or delay is None:
+            return None
+        return ReadRule(Rule(guard, consume, produce, delay), path, value, whole)
+
+    def _read_text(self, text: str, path: Path) -> ReadRule | None:
+        rule = self._texts.get(text)
+        if rule is None:
+            try:
+                rule = Rule.parse(text)
+            except RuleError as error:
+                rule = error
+            self._texts[text] = rule
+        if isinstance(rule, Rule):
+            return ReadRule(rule, path, text)
+        position = min(rule.position, len(text))
+        self.findings.error((*path, InString(position)), f"the rule does not parse: {rule.message}")
+        try:
+            rest = Rule.parse(text.rpartition("/")[2])  # all but the guard
+        except RuleError:
+            return None
+        stand_in = Rule(_EMPTY, rest.consume, rest.produce, rest.delay)
+        return ReadRule(stand_in, path, text, is_whole=False)
+
+    def _read_growth(
+        self, kind: str, entries: dict[str, object], guard: Guard | None, path: Path, label: str
+    ) -> ReadRule | None:
+        if "guard" not in entries:
+            self.findings.required(entries, "guard", path, "the rule")
+        pair = self.findings.texts(entries[kind], (*path, kind), f'"{kind}"')
+        if pair is None:
+            return None
+        if len(pair) != 2:
+            message = f'"{kind}" has {len(pair)} labels (write two)'
+            self.findings.error((*path, kind), message)
+            return None
+        first, second = pair
+        whole, guard = guard is not None, _EMPTY if guard is None else guard
+        if kind == "divide":
+            return ReadRule(DivisionRule(guard, first, second), path, entries, whole)
+        rule = BuddingRule(guard, second, None if first == label else first)
+        return ReadRule(rule, path, entries, whole)
+
+    def _read_plasticity(
+        self,
+        entries: dict[str, object],
+        guard: Guard,
+        consume: int | None,
+        path: Path,
+        whole: bool,
+    ) -> ReadRule | None:
+        here = (*path, "plasticity")
+        keys = ("alpha", "k", "targets")
+        change = self.findings.mapping(entries["plasticity"], here, '"plasticity"', keys)
+        if change is None:
+            return None
+        if not all([self.findings.required(change, key, here, '"plasticity"') for key in keys]):
+            return None
+        alpha, k = change["alpha"], self._number(change, "k", here)
+        targets = self.findings.texts(change["targets"], (*here, "targets"), '"targets"')
+        if not isinstance(alpha, str) or alpha not in ALPHAS:
+            message = f"the kind of plasticity is {shown(alpha)} (write one of {', '.join(ALPHAS)})"
+            self.findings.error((*here, "alpha"), message)
+            return None
+        if consume is None or k is None or targets is None:
+            return None
+        rule = PlasticityRule(guard, consume, alpha, k, targets)  # pyright: ignore[reportArgumentType]
+        return ReadRule(rule, path, entries, whole)
+
+    def _number(
+        self, entries: dict[str, object], key: str, path: Path, default: int | None = None
+    ) -> int | None:
+        if key not in entries:
+            if default is None:
+                self.findings.required(entries, key, path, "the rule")
+            return default
+        return self.findings.integer(entries[key], (*path, key), f'"{key}"')
+
+    def _guard(self, entries: dict[str, object], path: Path) -> Guard | None:
+        here = (*path, "guard")
+        if "guard" not in entries:
+            return None
+        text = self.findings.text(entries["guard"], here, "the guard")
+        if text is None:
+            return None
+        if text not in self._guards:
+            try:
+                self._guards[text] = Guard.parse(text)
+            except GuardError as error:
+                self._guards[text] = error
+        guard = self._guards[text]
+        if isinstance(guard, Guard):
+            return guard
+        message = f"the guard does not parse: {guard.message}"
+        self.findings.error((*here, InString(guard.position)), message)
+        return None
+
+    def _exactly(self, consume: int, path: Path) -> Guard | None:
+        if consume < 0:
+            return _EMPTY  # the number is reported with the system
+        try:
+            return Guard.exactly(consume)
+        except ValueError as error:
+            self.findings.error((*path, "consume"), str(error))
+            return None

@@ -1,0 +1,241 @@
+"""P-Lingua 4 files of spiking neural P systems: `@model<spiking_psystems>`.
+
+The work is done in five steps, a module each: the frame (`plingua_modules`), the statements
+(`plingua_syntax`, with the grammar in `plingua.lark`), running them (`plingua_expand`), and here
+the system, whose problems are given their places.
+
+??? cite "Source"
+    Garcia-Quismondo, Gutierrez-Escudero, Perez-Hurtado, Perez-Jimenez, Riscos-Nunez 2009, "An
+    overview of P-Lingua 2.0", and the spiking model of pLinguaCore 4. Differs from it in: 1. p > c
+    is read (level *extended*); 2. a label may be relabelled by budding; 3. sequential and
+    asynchronous mode, anti-spikes and astrocytes are refused.
+"""
+
+import warnings
+from collections.abc import Iterable, Iterator
+
+from ..spiking.rule import AnyRule, BuddingRule, DivisionRule
+from ..spiking.system import Neuron, SpikingSystem
+from ..spiking.validity import (
+    InvalidSystem,
+    Level,
+    ModelWarning,
+    Place,
+    Problem,
+    unknown_neuron,
+)
+from . import plingua_tree as tree
+from .plingua_draft import Draft, RuleNode
+from .plingua_expand import expand
+from .plingua_modules import split_modules
+from .source import Report, Source
+
+
+_ABOUT_GUARD = ("forgetting_guard", "forgetting_overlap", "dead_rule", "duplicate_rule")
+
+_MAX_HINTS = 20  # unknown names whose nearest names are searched
+
+
+def read_plingua(source: Source, level: Level) -> SpikingSystem:
+    """The system that a P-Lingua file describes.
+
+    **Raises:** `ReadError` with all errors of the file, of its syntax as well as of the system.
+    """
+    report = Report(source)
+    draft = expand(report, split_modules(report))
+    system = _Assembly(report, draft).build(level)
+    report.finish()
+    if system is None:
+        raise AssertionError("an invalid system without errors; please report a bug of snpjax")
+    return system
+
+
+class _Assembly:
+    """A system from a draft: labels become neuron names, and places in the system places in the
+    file.
+    """
+
+    def __init__(self, report: Report, draft: Draft):
+        self.report = report
+        self.draft = draft
+        self.names_of: dict[str, list[str]] = {}  # by label
+        self.named: list[tuple[str, str]] = []  # name and label, in order
+        self.arcs: list[tree.Arc] = []  # of every synapse of the system
+        self._num_unknown = 0
+        self._name_neurons()
+
+    def build(self, level: Level) -> SpikingSystem | None:
+        contents = self._contents()
+        rules = self._rules()
+        neurons = [
+            Neuron(name, contents.get(label, 0), rules.get(label, ()), label)
+            for name, label in self.named
+        ]
+        synapses, train, output = self._synapses(), self._input(), self._output()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ModelWarning)  # told below, with their places
+            try:
+                system = SpikingSystem(
+                    neurons,
+                    synapses,
+                    input=train,
+                    output=output,
+                    level=level,
+                    dictionary=self.draft.dictionary,
+                    rules_by_label={x: r for x, r in rules.items() if x not in self.names_of},
+                )
+                problems = system.problems
+            except InvalidSystem as error:
+                system, problems = None, error.problems
+        for problem in problems:
+            self._report(problem)
+        return system
+
+    def _name_neurons(self) -> None:
+        first_offsets: dict[str, int] = {}
+        for label, offset in self.draft.neurons:
+            names = self.names_of.setdefault(label, [])
+            name = f"{label}#{len(names) + 1}" if names else label
+            names.append(name)
+            self.named.append((name, label))
+            first = first_offsets.setdefault(label, offset)
+            if name != label:
+                message = (
+                    f"the label {label!r} is given again, {self._first(first)}: this neuron is "
+                    f"named {name!r} (remove it unless two neurons are meant)"
+                )
+                self.report.warning(offset, message, "repeated label")
+
+    def _names(self, label: str, offset: int, here: str) -> list[str]:
+        """The neurons with a label; none is reported, once for every place in the file."""
+        names = self.names_of.get(label)
+        if names is not None:
+            return names
+        if self.draft.are_labels_known and not self.report.has(offset, "unknown_neuron"):
+            message = f"there is no neuron {label!r}"
+            self._num_unknown += 1
+            if self._num_unknown <= _MAX_HINTS:  # finding the nearest names takes a while
+                message = unknown_neuron(label, dict.fromkeys(self.names_of, 0))
+            self.report.error(offset, f"{here}: {message}", "unknown_neuron")
+        return []
+
+    def _contents(self) -> dict[str, int]:
+        contents = {}
+        for label, (spikes, offset) in self.draft.contents.items():
+            self._names(label, offset, "contents")
+            contents[label] = spikes
+        return contents
+
+    def _rules(self) -> dict[str, list[AnyRule]]:
+        """Rules by label, without those of labels that nothing creates."""
+        rules = self.draft.rules
+        created = {label for its_rules in rules.values() for label in _children(its_rules)}
+        for label, nodes in self.draft.rule_nodes.items():
+            if label not in created:
+                for node in nodes:
+                    self._names(label, node.label.offset, "rule")
+        return {x: its for x, its in rules.items() if x in created or x in self.names_of}
+
+    def _synapses(self) -> list[tuple[str, str]]:
+        draft, names_of, synapses = self.draft, self.names_of, []
+        is_plain = len(names_of) == len(self.named)
+        for source, target, arc in zip(draft.sources, draft.targets, draft.arcs, strict=True):
+            if is_plain and source in names_of and target in names_of:
+                synapses.append((source, target))
+                self.arcs.append(arc)
+                continue
+            here = f"synapse ({source}, {target})"
+            sources = self._names(source, arc.source.offset, here)
+            targets = self._names(target, arc.target.offset, here)
+            synapses += [(x, y) for x in sources for y in targets]
+            self.arcs += [arc] * (len(sources) * len(targets))
+        return synapses
+
+    def _output(self) -> list[str]:
+        outputs = self.draft.outputs.items()
+        return [name for label, at in outputs for name in self._names(label, at, "output")]
+
+    def _input(self) -> dict[str, tuple[int, ...]]:
+        draft = self.draft
+        if draft.input is None:
+            if draft.train:
+                message = "there are input spikes but no input neuron (write @min = ...)"
+                self.report.error(draft.train_offset, message)
+            return {}
+        steps = [step for step, spikes in draft.train.items() if spikes]
+        train = tuple(draft.train.get(step, 0) for step in range(1, max(steps, default=0) + 1))
+        return {name: train for name in self._names(*draft.input, "input")}
+
+    # Places
+
+    def _report(self, problem: Problem) -> None:
+        node = self._node(problem.place)
+        if problem.code in _ABOUT_GUARD and self._has_no_guard(problem):
+            return
+        message = problem.message
+        if problem.first is not None:
+            first = self._offset(problem.first, self._node(problem.first), problem.code)
+            message += f"; {self._first(first)}"
+        offset = self._offset(problem.place, node, problem.code)
+        tell = self.report.error if problem.severity == "error" else self.report.warning
+        tell(offset, message, problem.code)
+
+    def _first(self, offset: int) -> str:
+        line, column = self.report.source.position(offset)
+        return f"first at {line}:{column}"
+
+    def _label(self, place: Place) -> str:
+        return place.index if isinstance(place.index, str) else self.named[place.index][1]
+
+    def _has_no_guard(self, problem: Problem) -> bool:
+        places = [place for place in (problem.place, problem.first) if place is not None]
+        return any((self._label(x), x.rule) in self.draft.without_guard for x in places)
+
+    def _node(self, place: Place) -> RuleNode | None:
+        if place.kind != "rule" or place.rule is None:
+            return None
+        return self.draft.rule_nodes[self._label(place)][place.rule]
+
+    def _offset(
+        self,
+        place: Place,
+        node: RuleNode | None,
+        code: str,
+    ) -> int:
+        if node is not None:
+            return _rule_offset(node, code)
+        if isinstance(place.index, int):
+            if place.kind == "neuron":
+                return self.draft.neurons[place.index][1]
+            return self.arcs[place.index].offset
+        if place.kind == "output":
+            return next(
+                offset
+                for label, offset in self.draft.outputs.items()
+                if place.index in self.names_of[label]
+            )
+        return 0 if self.draft.input is None else self.draft.input[1]
+
+
+def _children(rules: Iterable[AnyRule]) -> Iterator[str]:
+    for rule in rules:
+        if isinstance(rule, DivisionRule):
+            yield from (rule.left, rule.right)
+        if isinstance(rule, BuddingRule):
+            yield rule.bud
+            if rule.parent is not None:
+                yield rule.parent
+
+
+def _rule_offset(node: RuleNode, code: str) -> int:
+    """The part of a rule that a problem is about, or the rule."""
+    if isinstance(node, tree.Budding) and code == "budding_parent":
+        return node.parent.offset
+    if isinstance(node, tree.SpikingRule):
+        if code == "produce_exceeds_consume" and node.produce is not None:
+            return node.produce.offset
+        if code == "forgetting_delay" and node.delay is not None:
+            return node.delay.offset
+        if code == "bad_number":
+            return node.consume.offset
+    return node.offset

@@ -1,0 +1,35 @@
+"""What running a P-Lingua file gives: a system by labels, still without names and checks."""
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from ..spiking.rule import AnyRule
+from . import plingua_tree as tree
+
+
+RuleNode: TypeAlias = tree.SpikingRule | tree.Division | tree.Budding
+
+
+@dataclass(slots=True)
+class Draft:
+    """A system as the statements tell it, by labels, each item with the piece of the file it comes
+    from.
+
+    `are_labels_known` is false when a mistake may have kept neurons from being created: names that
+    no neuron has are no errors of their own then.
+    """
+
+    neurons: list[tuple[str, int]] = field(default_factory=list)
+    contents: dict[str, tuple[int, int]] = field(default_factory=dict)
+    sources: list[str] = field(default_factory=list)
+    targets: list[str] = field(default_factory=list)
+    arcs: list[tree.Arc] = field(default_factory=list)
+    dictionary: list[tuple[str, str]] = field(default_factory=list)
+    outputs: dict[str, int] = field(default_factory=dict)
+    input: tuple[str, int] | None = None
+    train: dict[int, int] = field(default_factory=dict)
+    train_offset: int = 0
+    rules: dict[str, list[AnyRule]] = field(default_factory=dict)
+    rule_nodes: dict[str, list[RuleNode]] = field(default_factory=dict)
+    without_guard: set[tuple[str, int]] = field(default_factory=set)
+    are_labels_known: bool = True

@@ -1,0 +1,355 @@
+"""Running the statements of a P-Lingua file: calls, ranges and labels become one flat draft of a
+system.
+"""
+
+import re
+from collections.abc import Callable
+from difflib import get_close_matches
+from typing import Any
+
+from ..spiking.guard import Guard, GuardError
+from ..spiking.rule import AnyRule, BuddingRule, DivisionRule, Rule
+from . import plingua_tree as tree
+from .plingua_draft import Draft, RuleNode
+from .plingua_expression import EvaluationError, FollowUp, Scope, Unknown
+from .plingua_modules import Frame, Module
+from .plingua_ranges import Ranges, differ, values
+from .plingua_scan import lost_name, skip_gap
+from .plingua_syntax import parse_body
+from .source import Report
+
+
+MAX_CALLS = 1_000_000
+MAX_NESTING = 64  # of calls inside each other
+MAX_TRAIN = 10_000_000  # steps of an input train
+
+_UNSUPPORTED = {
+    "@mseq": "sequential mode",
+    "@masynch": "asynchronous mode",
+    "@mvalid": "the set of valid configurations",
+    "@mboundall": "bounded neurons",
+    "@mlocset": "local synchronization",
+    "@masth": "astrocytes",
+    "@mastf": "astrocytes",
+    "@mastfunc": "astrocytes",
+}
+_CREATING = tree.NewNeurons | tree.Division | tree.Budding | tree.Call | tree.Block
+_NOT_CREATING = re.compile(r"\[(?!\s*\])|@m(s|arcs|dict|out|in|inst)\b|let\b", re.IGNORECASE)
+_CREATING_WORD = re.compile(r"@mu\b|\bcall\b|\[\s*\]", re.IGNORECASE)
+_EMPTY = Guard.from_lengths(())  # stands in for a guard that does not parse
+
+
+class _Stop(Exception):
+    """Nothing more can be run: the calls do not end."""
+
+
+def expand(report: Report, frame: Frame) -> Draft:
+    """Run `main` and what it calls."""
+    expander = _Expander(report, frame)
+    expander.draft.are_labels_known = not frame.is_broken
+    main = frame.modules.get("main")
+    if main is None:
+        if not frame.is_broken:
+            message = "there is no module main (write def main() { ... })"
+            report.error(frame.offset, message)
+        return expander.draft
+    if main.parameters:
+        report.error(main.offset, "the module main has parameters (write def main())")
+    try:
+        expander.run_globals()
+        expander.run_module(main, dict.fromkeys(main.parameters, Unknown()))
+    except _Stop:
+        expander.draft.are_labels_known = False
+    except RecursionError:
+        expander.draft.are_labels_known = False
+        message = "calls, blocks and ranges are nested too deep here (write it in fewer levels)"
+        report.error(expander.last_call, message)
+    return expander.draft
+
+
+class _Expander:
+    def __init__(self, report: Report, frame: Frame):
+        self.report = report
+        self.frame = frame
+        self.draft = Draft()
+        self.globals: Scope = {}
+        self._bodies: dict[str, tuple[tuple[tree.Statement, ...], list[str]]] = {}
+        self._guards: dict[str, Guard | GuardError] = {}
+        self._rules: dict[tuple[str | None, int, int, int], Rule] = {}
+        self._ranges = Ranges()
+        self._calls = 0
+        self._nesting = 0
+        self.last_call = frame.offset
+
+    # Modules, statements, ranges
+
+    def run_globals(self) -> None:
+        self.globals.update(dict.fromkeys(self.frame.lost_names, Unknown()))
+        for definition in self.frame.globals:
+            self._run(tree.Statement(definition, (), ()), self.globals)
+
+    def run_module(self, module: Module, arguments: Scope) -> None:
+        scope = self.globals | arguments
+        statements, lost_names = self._body(module)
+        scope.update(dict.fromkeys(lost_names, Unknown()))
+        for statement in statements:
+            self._run(statement, scope)
+
+    def _body(self, module: Module) -> tuple[tuple[tree.Statement, ...], list[str]]:
+        key = module.name.lower()
+        if key not in self._bodies:
+            statements, failed = parse_body(self.report, module.start, module.end)
+            if any(map(_may_create, failed)):
+                self.draft.are_labels_known = False
+            self._bodies[key] = statements, [name for x in failed if (name := lost_name(x))]
+        return self._bodies[key]
+
+    def _run(self, statement: tree.Statement, scope: Scope) -> None:
+        """Run one statement; a mistake in it is reported and ends it, not its neighbours."""
+        instruction = statement.instruction
+        try:
+            self._run_ranges(statement, scope)
+        except EvaluationError as error:
+            self.report.error(error.offset, error.message, "evaluation")
+        except FollowUp:
+            pass
+        else:
+            return
+        if isinstance(instruction, _CREATING):
+            self.draft.are_labels_known = False
+        elif isinstance(instruction, tree.Let):
+            scope[instruction.name] = Unknown()
+
+    def _run_ranges(self, statement: tree.Statement, scope: Scope) -> None:
+        if not statement.bounds:
+            if all(differ(condition, scope) for condition in statement.filters):
+                _ACTIONS[type(statement.instruction)](self, statement.instruction, scope)
+            return
+        variables = [bounds.variable for bounds in statement.bounds]
+        hidden = {name: scope[name] for name in variables if name in scope}
+        try:
+            self._ranges.reserve(statement, scope)
+            self._loop(statement, len(statement.bounds) - 1, scope)
+        finally:
+            for name in variables:
+                scope.pop(name, None)
+            scope.update(hidden)
+
+    def _loop(self, statement: tree.Statement, level: int, scope: Scope) -> None:
+        bounds = statement.bounds[level]
+        variable = bounds.variable
+        instruction, filters = statement.instruction, statement.filters
+        act = _ACTIONS[type(instruction)]
+        for value in values(bounds, scope):
+            scope[variable] = value
+            if level:
+                self._loop(statement, level - 1, scope)
+            elif not filters or all(differ(condition, scope) for condition in filters):
+                act(self, instruction, scope)
+
+    # Instructions
+
+    def _block(self, block: tree.Block, scope: Scope) -> None:
+        for statement in block.statements:
+            self._run(statement, scope)
+
+    def _call(self, call: tree.Call, scope: Scope) -> None:
+        module = self.frame.modules.get(call.name.lower())
+        if module is None:
+            self.draft.are_labels_known = False
+            if not self.frame.is_broken:
+                names = [known.name for known in self.frame.modules.values()]
+                near = get_close_matches(call.name, names[:2000], n=3, cutoff=0.5) or names[:3]
+                message = f"there is no module {call.name} (did you mean {' or '.join(near)}?)"
+                self.report.error(call.offset, message)
+            return
+        if len(call.arguments) != len(module.parameters):
+            message = (
+                f"the module {module.name} has {len(module.parameters)} parameters, not "
+                f"{len(call.arguments)} (write call {module.name}({', '.join(module.parameters)}))"
+            )
+            raise EvaluationError(call.offset, message)
+        values = [
+            argument.value if isinstance(argument, tree.Text) else argument.text_or_number(scope)
+            for argument in call.arguments
+        ]
+        self.last_call = call.offset
+        self._nesting += 1
+        self._calls += 1
+        if self._nesting > MAX_NESTING or self._calls > MAX_CALLS:
+            message = (
+                f"the calls of module {module.name} do not end: more than {MAX_NESTING} inside "
+                f"each other or {MAX_CALLS:,} in all (let a range become empty)"
+            )
+            self.report.error(call.offset, message)
+            raise _Stop
+        self.run_module(module, dict(zip(module.parameters, values, strict=True)))
+        self._nesting -= 1
+
+    def define(self, let: tree.Let, scope: Scope) -> None:
+        scope[let.name] = let.value.text_or_number(scope)
+
+    def _new_neurons(self, instruction: tree.NewNeurons, scope: Scope) -> None:
+        for label in instruction.labels:
+            self.draft.neurons.append((label.resolve(scope), label.offset))
+
+    def _contents(self, instruction: tree.Contents, scope: Scope) -> None:
+        label = instruction.label.resolve(scope)
+        spikes = _count(instruction.spikes, scope, "the number of spikes")
+        if instruction.adds and label in self.draft.contents:
+            spikes += self.draft.contents[label][0]
+        self.draft.contents[label] = spikes, instruction.label.offset
+
+    def _synapses(self, instruction: tree.Synapses, scope: Scope) -> None:
+        draft = self.draft
+        for arc in instruction.arcs:
+            draft.sources.append(arc.source.resolve(scope))
+            draft.targets.append(arc.target.resolve(scope))
+            draft.arcs.append(arc)
+
+    def _dictionary(self, instruction: tree.Dictionary, scope: Scope) -> None:
+        for arc in instruction.arcs:
+            self.draft.dictionary.append((arc.source.resolve(scope), arc.target.resolve(scope)))
+
+    def _outputs(self, instruction: tree.Outputs, scope: Scope) -> None:
+        for label in instruction.labels:
+            self.draft.outputs.setdefault(label.resolve(scope), label.offset)
+
+    def _input(self, instruction: tree.Input, scope: Scope) -> None:
+        if self.draft.input is not None:
+            self.draft.train.clear()
+        self.draft.input = instruction.label.resolve(scope), instruction.label.offset
+
+    def _train(self, instruction: tree.Train, scope: Scope) -> None:
+        self.draft.train_offset = instruction.offset
+        for step, spikes in instruction.entries:
+            time = step.integer(scope, "the step of an input spike")
+            if not 1 <= time <= MAX_TRAIN:
+                message = f"the step of an input spike is {time} (write 1 to {MAX_TRAIN:,})"
+                raise EvaluationError(step.offset, message)
+            self.draft.train[time] = spikes.count(scope, "the number of input spikes")
+
+    def _hint(self, instruction: tree.OutputHint, scope: Scope) -> None:
+        del instruction, scope  # how another program prints its output changes no run
+
+    def _mode(self, mode: tree.Mode, scope: Scope) -> None:
+        if mode.value.value(scope) != 0:
+            self._refuse(mode.offset, mode.keyword)
+
+    def _unsupported(self, instruction: tree.Unsupported, scope: Scope) -> None:
+        del scope
+        self._refuse(instruction.offset, instruction.keyword)
+
+    def _refuse(self, offset: int, keyword: str) -> None:
+        self.report.error(offset, f"not supported: {_UNSUPPORTED[keyword]} ({keyword})")
+
+    # Rules
+
+    def _spiking(self, node: tree.SpikingRule, scope: Scope) -> None:
+        label = node.label.resolve(scope)
+        consume = _count(node.consume, scope, "the number of spikes consumed")
+        produce = 0
+        if node.produce is not None:
+            produce = _count(node.produce, scope, "the number of spikes produced")
+        delay = 0 if node.delay is None else node.delay.count(scope, "the delay")
+        text = None if node.guard is None else _text(node.guard, scope)
+        key = text, consume, produce, delay
+        rule = self._rules.get(key)
+        if rule is None:
+            if node.guard is None:
+                guard = self._exactly(node.consume, consume)
+            else:
+                guard = self._guard(node.guard, scope)
+            rule = Rule(_EMPTY if guard is None else guard, consume, produce, delay)
+            if guard is not None:
+                self._rules[key] = rule
+            else:
+                self._mark_without_guard(label)
+        self._add_rule(label, rule, node)
+
+    def _division(self, node: tree.Division, scope: Scope) -> None:
+        label, left, right = (x.resolve(scope) for x in (node.label, node.left, node.right))
+        guard = self._guard(node.guard, scope)
+        if guard is None:
+            self._mark_without_guard(label)
+        self._add_rule(label, DivisionRule(guard or _EMPTY, left, right), node)
+
+    def _budding(self, node: tree.Budding, scope: Scope) -> None:
+        label, parent, bud = (x.resolve(scope) for x in (node.label, node.parent, node.bud))
+        guard = self._guard(node.guard, scope)
+        if guard is None:
+            self._mark_without_guard(label)
+        rule = BuddingRule(guard or _EMPTY, bud, None if parent == label else parent)
+        self._add_rule(label, rule, node)
+
+    def _add_rule(self, label: str, rule: AnyRule, node: RuleNode) -> None:
+        self.draft.rules.setdefault(label, []).append(rule)
+        self.draft.rule_nodes.setdefault(label, []).append(node)
+
+    def _mark_without_guard(self, label: str) -> None:
+        self.draft.without_guard.add((label, len(self.draft.rules.get(label, ()))))
+
+    def _exactly(self, spikes: tree.Spikes, count: int) -> Guard | None:
+        try:
+            return Guard.exactly(count)
+        except ValueError as error:
+            self.report.error(spikes.offset, str(error), "guard")
+            return None
+
+    def _guard(self, node: tree.Text, scope: Scope) -> Guard | None:
+        text = _text(node, scope)
+        if text not in self._guards:
+            try:
+                self._guards[text] = Guard.parse(text)
+            except GuardError as error:
+                self._guards[text] = error
+        guard = self._guards[text]
+        if isinstance(guard, Guard):
+            return guard
+        offset = node.offset if node.is_variable else node.offset + guard.position
+        self.report.error(offset, f"the guard does not parse: {guard.message}", "guard")
+        return None
+
+
+def _may_create(text: str) -> bool:
+    """Whether a statement that does not parse may have created neurons or labels."""
+    start = skip_gap(text, 0, len(text))
+    return not _NOT_CREATING.match(text, start) or bool(_CREATING_WORD.search(text, start))
+
+
+def _count(spikes: tree.Spikes, scope: Scope, what: str) -> int:
+    if spikes.is_anti:
+        raise EvaluationError(spikes.offset, "not supported: anti-spikes (_a)")
+    return 1 if spikes.count is None else spikes.count.count(scope, what)
+
+
+def _text(text: tree.Text, scope: Scope) -> str:
+    if not text.is_variable:
+        return text.value
+    value = scope.get(text.value)
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Unknown):
+        raise FollowUp
+    message = f'{text.value} holds no guard (write the guard in quotes: "a+")'
+    raise EvaluationError(text.offset, message)
+
+
+_ACTIONS: dict[type[tree.Instruction], Callable[[_Expander, Any, Scope], None]] = {
+    tree.NewNeurons: _Expander._new_neurons,
+    tree.Contents: _Expander._contents,
+    tree.Synapses: _Expander._synapses,
+    tree.Dictionary: _Expander._dictionary,
+    tree.Outputs: _Expander._outputs,
+    tree.Input: _Expander._input,
+    tree.Train: _Expander._train,
+    tree.OutputHint: _Expander._hint,
+    tree.Mode: _Expander._mode,
+    tree.Unsupported: _Expander._unsupported,
+    tree.Let: _Expander.define,
+    tree.Call: _Expander._call,
+    tree.SpikingRule: _Expander._spiking,
+    tree.Division: _Expander._division,
+    tree.Budding: _Expander._budding,
+    tree.Block: _Expander._block,
+}

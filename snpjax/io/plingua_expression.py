@@ -1,0 +1,202 @@
+"""Integer and rational expressions of P-Lingua, exact, compiled to closures over the variables in
+scope.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeAlias
+
+
+Number: TypeAlias = int | Fraction
+Value: TypeAlias = int | Fraction | str
+Scope: TypeAlias = "dict[str, Value | Unknown]"
+
+MAX_DIGITS = 100  # of a number in a file
+_MAX_BITS = 4096  # of a value on the way
+_LIMIT = 1 << _MAX_BITS
+
+
+class EvaluationError(Exception):
+    """A problem found while evaluating, at a character offset."""
+
+    def __init__(self, offset: int, message: str):
+        self.offset, self.message = offset, message
+        super().__init__(message)
+
+
+class Unknown:
+    """The value of a variable whose definition failed: using it adds no second error."""
+
+
+class FollowUp(Exception):
+    """A statement that depends on a mistake reported already."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """An expression at character `offset`: `value` computes it in a scope; `names` are the
+    variables it reads.
+
+    `variable` is its name when it is nothing but a variable, which may then hold text.
+    """
+
+    offset: int
+    value: Callable[[Scope], Number]
+    names: frozenset[str] = frozenset()
+    variable: str | None = None
+
+    def integer(self, scope: Scope, what: str) -> int:
+        value = self.value(scope)
+        if type(value) is int:
+            return value
+        raise EvaluationError(self.offset, f"{what} is {value}, not an integer (use // to divide)")
+
+    def count(self, scope: Scope, what: str) -> int:
+        value = self.value(scope)
+        if type(value) is int and value >= 0:
+            return value
+        if type(value) is int:
+            raise EvaluationError(self.offset, f"{what} is {value} (write an integer, 0 or more)")
+        raise EvaluationError(self.offset, f"{what} is {value}, not an integer (use // to divide)")
+
+    def text_or_number(self, scope: Scope) -> Value:
+        value = None if self.variable is None else scope.get(self.variable)
+        return value if isinstance(value, str) else self.value(scope)
+
+
+def number(offset: int, digits: str) -> Expression:
+    if len(digits) > MAX_DIGITS:
+
+        def refuse(scope: Scope) -> Number:
+            message = f"the number has {len(digits)} digits (write at most {MAX_DIGITS})"
+            raise EvaluationError(offset, message)
+
+        return Expression(offset, refuse)
+    constant = int(digits)
+    return Expression(offset, lambda scope: constant)
+
+
+def variable(offset: int, name: str) -> Expression:
+    def look_up(scope: Scope) -> Number:
+        try:
+            value = scope[name]
+        except KeyError:
+            raise EvaluationError(offset, _undefined(name, scope)) from None
+        if type(value) is int:
+            return value
+        if isinstance(value, Unknown):
+            raise FollowUp
+        if isinstance(value, str):
+            raise EvaluationError(offset, f"{name} is the text {value!r} (a number is needed here)")
+        return value
+
+    return Expression(offset, look_up, frozenset([name]), name)
+
+
+def _undefined(name: str, scope: Scope) -> str:
+    known = ", ".join(sorted(scope)[:5]) or "none"
+    return (
+        f"the variable {name} is not defined here (define it with let, as a parameter or by a "
+        f"range further right, the outer loop; known: {known})"
+    )
+
+
+def group(offset: int, inner: Expression) -> Expression:
+    return Expression(offset, inner.value, inner.names)
+
+
+Operation: TypeAlias = tuple[str, Expression]
+
+
+def chain(first: Expression, operations: Sequence[Operation]) -> Expression:
+    """`first op operand op operand ...`, from left to right."""
+    names = first.names.union(*(operand.names for _, operand in operations))
+    if len(operations) == 1:
+        return Expression(first.offset, _binary(first, *operations[0]), names)
+    start = first.value
+    steps = [(_OPERATORS[sign], operand.value, operand.offset) for sign, operand in operations]
+
+    def evaluate(scope: Scope) -> Number:
+        total = start(scope)
+        for operator, operand, offset in steps:
+            total = operator(total, operand(scope), offset)
+        return total
+
+    return Expression(first.offset, evaluate, names)
+
+
+def _binary(first: Expression, sign: str, second: Expression) -> Callable[[Scope], Number]:
+    left, right, offset = first.value, second.value, second.offset
+    operator = _OPERATORS[sign]
+    return lambda scope: operator(left(scope), right(scope), offset)
+
+
+def signed(offset: int, negative: bool, operand: Expression) -> Expression:
+    if not negative:
+        return Expression(offset, operand.value, operand.names)
+    value = operand.value
+    return Expression(offset, lambda scope: -value(scope), operand.names)
+
+
+def _exact(value: Number, offset: int) -> Number:
+    """`value` as an integer if it is one. Refuses values too long to be meant."""
+    if type(value) is int:
+        if -_LIMIT < value < _LIMIT:
+            return value
+    elif abs(value.numerator) < _LIMIT and value.denominator < _LIMIT:
+        return value.numerator if value.denominator == 1 else value
+    raise EvaluationError(offset, f"the value has more than {_MAX_BITS} bits (use smaller numbers)")
+
+
+def _add(left: Number, right: Number, offset: int) -> Number:
+    return _exact(left + right, offset)
+
+
+def _subtract(left: Number, right: Number, offset: int) -> Number:
+    return _exact(left - right, offset)
+
+
+def _multiply(left: Number, right: Number, offset: int) -> Number:
+    return _exact(left * right, offset)
+
+
+def _divisor(right: Number, offset: int) -> Number:
+    if right == 0:
+        raise EvaluationError(offset, "division by zero (change the divisor)")
+    return right
+
+
+def _divide(left: Number, right: Number, offset: int) -> Number:
+    return _exact(Fraction(left) / _divisor(right, offset), offset)
+
+
+def _floor_divide(left: Number, right: Number, offset: int) -> Number:
+    return _exact(left // _divisor(right, offset), offset)
+
+
+def _remainder(left: Number, right: Number, offset: int) -> Number:
+    return _exact(left % _divisor(right, offset), offset)
+
+
+def _power(left: Number, right: Number, offset: int) -> Number:
+    if type(right) is not int:
+        raise EvaluationError(offset, f"the exponent is {right}, not an integer (use // to divide)")
+    if right < 0:
+        _divisor(left, offset)
+    bits = max(abs(left.numerator), left.denominator).bit_length()
+    if bits > 1 and bits * abs(right) > 2 * _MAX_BITS:
+        message = f"the value has more than {_MAX_BITS} bits (use smaller numbers)"
+        raise EvaluationError(offset, message)
+    return _exact(Fraction(left) ** right if right < 0 else left**right, offset)
+
+
+_OPERATORS: dict[str, Callable[[Number, Number, int], Number]] = {
+    "+": _add,
+    "-": _subtract,
+    "*": _multiply,
+    "/": _divide,
+    "//": _floor_divide,
+    "%": _remainder,
+    "^": _power,
+}

@@ -1,0 +1,157 @@
+"""The frame of a P-Lingua file: model line, global definitions, and modules cut out by their
+braces.
+"""
+
+import re
+from dataclasses import dataclass, field
+
+from . import plingua_tree as tree
+from .plingua_scan import end_of_previous, lost_name, marks, skip_gap
+from .plingua_syntax import parse_global, parse_head
+from .source import Report
+
+
+MODEL = "spiking_psystems"
+_MODEL_LINE = re.compile(r"@model\s*<\s*([^<>\n]*?)\s*>", re.IGNORECASE)
+_NEXT_MODULE = re.compile(r"def\s+[A-Za-z_][A-Za-z_0-9]*\s*\(", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """A module by its place: the offsets of its name and of its body between the braces."""
+
+    name: str
+    offset: int
+    parameters: tuple[str, ...]
+    start: int
+    end: int
+
+
+@dataclass(slots=True)
+class Frame:
+    """What stands outside the braces. Module names are lower-case keys, since they ignore case.
+
+    `lost_names` are those whose definition could not be read. `is_broken`: something outside the
+    braces could not be read, so names may be missing.
+    """
+
+    offset: int = 0
+    globals: list[tree.Let] = field(default_factory=list)
+    modules: dict[str, Module] = field(default_factory=dict)
+    lost_names: list[str] = field(default_factory=list)
+    is_broken: bool = False
+
+
+def split_modules(report: Report) -> Frame:
+    """The frame of the file. Bodies are only checked for balanced braces here."""
+    text = report.source.text
+    frame = Frame()
+    model = _MODEL_LINE.match(text, skip_gap(text, 0, len(text)))
+    if model is None or model.group(1).lower() != MODEL:
+        frame.is_broken = True
+        offset, found = _found_model(text, model)
+        report.error(offset, f"{found} (the model language read here is @model<{MODEL}>)")
+        return frame
+    frame.offset = model.start()
+    start = model.end()
+    while (start := skip_gap(text, start, len(text))) < len(text):
+        end = _next_piece(report, frame, start)
+        if end is None:
+            frame.is_broken = True
+            break
+        start = end
+    return frame
+
+
+def _found_model(text: str, model: re.Match[str] | None) -> tuple[int, str]:
+    if model is not None:
+        return model.start(1), f"this is a model of {model.group(1) or 'nothing'!r}"
+    start = skip_gap(text, 0, len(text))
+    later = re.search("@model", text, re.IGNORECASE)
+    if later is not None and later.start() == start:
+        return start, "the model line is not complete"
+    return start, "the file does not begin with a model line"
+
+
+def _next_piece(report: Report, frame: Frame, start: int) -> int | None:
+    """Read one definition from `start`; the offset after it, or `None` when the rest makes no
+    sense.
+    """
+    text = report.source.text
+    for offset, mark in marks(text, start, len(text)):
+        if mark in ("/*", '"'):
+            return _report_unclosed(report, offset, mark)
+        if mark == "}":
+            message = "this brace closes nothing (remove it, or open a module with def)"
+            report.error(offset, message)
+            return None
+        if mark == ";":
+            if _NEXT_MODULE.match(text, start):  # a module without its opening brace
+                parse_head(report, start, offset)
+                return None
+            _read_global(report, frame, start, offset + 1)
+            return offset + 1
+        if mark == "{":
+            return _read_module(report, frame, start, offset + 1)
+        if mark[0] in "dD" and offset > start:  # a definition without its semicolon
+            _read_global(report, frame, start, offset)
+            return offset
+    piece = parse_head if text[start : start + 3].lower() == "def" else parse_global
+    piece(report, start, len(text))  # always an error: neither is complete
+    return None
+
+
+def _read_global(report: Report, frame: Frame, start: int, end: int) -> None:
+    definition = parse_global(report, start, end)
+    if definition is not None:
+        frame.globals.append(definition)
+    elif name := lost_name(report.source.text[start:end]):
+        frame.lost_names.append(name)
+
+
+def _read_module(report: Report, frame: Frame, start: int, body: int) -> int | None:
+    head = parse_head(report, start, body)
+    end = _closing_brace(report, body)
+    if head is None:
+        frame.is_broken = True
+    elif end is not None:
+        module = Module(*head, body, end)
+        first = frame.modules.setdefault(module.name.lower(), module)
+        if first is not module:
+            line, column = report.source.position(first.offset)
+            message = (
+                f"the module {module.name} is defined twice, first at {line}:{column} (rename one)"
+            )
+            report.error(module.offset, message)
+    return None if end is None else end + 1
+
+
+def _closing_brace(report: Report, body: int) -> int | None:
+    text = report.source.text
+    open_braces = [body - 1]
+    for offset, mark in marks(text, body, len(text)):
+        if mark in ("/*", '"'):
+            return _report_unclosed(report, offset, mark)
+        if mark == "{":
+            open_braces.append(offset)
+        elif mark == "}":
+            open_braces.pop()
+            if not open_braces:
+                return offset
+        elif mark[0] in "dD" and _NEXT_MODULE.match(text, offset):
+            return _report_open_brace(report, open_braces[-1], offset, "before the next module")
+    end = end_of_previous(text, 0, len(text))
+    return _report_open_brace(report, open_braces[-1], end, "before the file ends")
+
+
+def _report_open_brace(report: Report, brace: int, offset: int, where: str) -> None:
+    line, column = report.source.position(brace)
+    message = f"expected '}}' {where} (close the brace opened at {line}:{column})"
+    report.error(offset, message)
+
+
+def _report_unclosed(report: Report, offset: int, mark: str) -> None:
+    if mark == '"':
+        report.error(offset, 'this text is not closed on its line (write " at its end)')
+    else:
+        report.error(offset, "this comment is not closed (write */ at its end)")

@@ -1,0 +1,290 @@
+"""From the text of a piece of P-Lingua to its statements, and from lark's errors to words."""
+
+from functools import cache
+from importlib.resources import files
+from itertools import takewhile
+
+from lark import Lark, Token, Tree
+from lark.exceptions import UnexpectedInput
+from lark.visitors import Transformer_NonRecursive
+
+from . import plingua_expression as expression, plingua_tree as tree
+from .plingua_expression import Expression
+from .plingua_messages import explain
+from .plingua_scan import marks
+from .source import Report
+
+
+MAX_DEPTH = 50  # of braces, brackets and parentheses in one statement
+
+
+@cache
+def _parser() -> Lark:
+    grammar = files("snpjax.io").joinpath("plingua.lark").read_text("utf-8")
+    return Lark(
+        grammar,
+        start=["head", "global_let", "body"],
+        parser="lalr",
+        lexer="contextual",
+        maybe_placeholders=False,
+    )
+
+
+def _parse(report: Report, start: int, end: int, rule: str) -> Tree | None:
+    """The tree of a piece of the source; `None` after a syntax error, which is reported."""
+    text = report.source.text
+    try:
+        return _parser().parse(text[start:end], start=rule)
+    except UnexpectedInput as error:
+        offset, message = explain(error, text, start, end)
+        report.error(offset, message)
+        return None
+
+
+def parse_head(report: Report, start: int, end: int) -> tuple[str, int, tuple[str, ...]] | None:
+    """Name, offset and parameters of a module, from `def` up to its opening brace."""
+    parsed = _parse(report, start, end, "head")
+    if parsed is None:
+        return None
+    tokens = [node for node in parsed.children if isinstance(node, Token)]
+    _, name, _, *parameters, _, _ = tokens
+    for number, parameter in enumerate(parameters):
+        if parameter in parameters[:number]:
+            message = f"the parameter {parameter} is named twice (rename one)"
+            report.error(start + (parameter.start_pos or 0), message)
+    return name.value, start + (name.start_pos or 0), tuple(p.value for p in parameters)
+
+
+def parse_global(report: Report, start: int, end: int) -> tree.Let | None:
+    """A definition before or between the modules, up to its semicolon."""
+    if _too_deep(report, start, end):
+        return None
+    parsed = _parse(report, start, end, "global_let")
+    return None if parsed is None else _Builder(start).transform(parsed)
+
+
+def parse_body(
+    report: Report, start: int, end: int
+) -> tuple[tuple[tree.Statement, ...], list[str]]:
+    """The statements between two braces, and the texts of those that do not parse (they are
+    reported).
+    """
+    if _too_deep(report, start, end):
+        return (), [""]
+    try:
+        parsed = _parser().parse(report.source.text[start:end], start="body")
+        return _Builder(start).transform(parsed), []
+    except UnexpectedInput:
+        pass
+    # One statement at a time: a mistake in one does not hide those in the others.
+    statements: list[tree.Statement] = []
+    failed = []
+    for first, last in _split(report.source.text, start, end):
+        parsed = _parse(report, first, last, "body")
+        if parsed is None:
+            failed.append(report.source.text[first:last])
+        else:
+            statements += _Builder(first).transform(parsed)
+    return tuple(statements), failed
+
+
+def _split(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    """The statements of a body, each up to its semicolon outside braces."""
+    pieces, depth, first = [], 0, start
+    for offset, mark in marks(text, start, end):
+        if mark == "{":
+            depth += 1
+        elif mark == "}":
+            depth -= 1
+        elif mark == ";" and depth == 0:
+            pieces.append((first, offset + 1))
+            first = offset + 1
+    pieces.append((first, end))
+    return pieces
+
+
+def _too_deep(report: Report, start: int, end: int) -> bool:
+    braces = others = 0
+    for offset, mark in marks(report.source.text, start, end):
+        if mark in "{}":
+            braces += 1 if mark == "{" else -1
+        elif mark in "([":
+            others += 1
+        elif mark in ")]":
+            others -= 1
+        elif mark == ";":
+            others = 0  # an open parenthesis is an error of its own statement
+        if braces + others > MAX_DEPTH:
+            message = f"this is nested more than {MAX_DEPTH} deep (write it in steps, with let)"
+            report.error(offset, message)
+            return True
+    return False
+
+
+class _Builder(Transformer_NonRecursive):
+    """Statements from lark's tree; `base` is the offset of the piece in the file."""
+
+    def __init__(self, base: int):
+        super().__init__(visit_tokens=False)
+        self._base = base
+
+    def _at(self, token: Token) -> int:
+        return self._base + (token.start_pos or 0)
+
+    def _operand(self, node: Expression | Token) -> Expression:
+        if isinstance(node, Expression):
+            return node
+        if node.type == "NUMBER":
+            return expression.number(self._at(node), node.value)
+        return expression.variable(self._at(node), node.value)
+
+    # Expressions
+
+    def sum(self, nodes: list) -> Expression:
+        signs, operands = nodes[1::2], nodes[2::2]
+        operations = [
+            (str(sign), self._operand(operand))
+            for sign, operand in zip(signs, operands, strict=True)
+        ]
+        return expression.chain(self._operand(nodes[0]), operations)
+
+    product = sum
+
+    def power(self, nodes: list) -> Expression:
+        return self.sum(nodes)
+
+    def signed(self, nodes: list) -> Expression:
+        *signs, operand = nodes
+        negative = [str(sign) for sign in signs].count("-") % 2 == 1
+        return expression.signed(self._at(signs[0]), negative, self._operand(operand))
+
+    exponent = signed
+
+    def group(self, nodes: list) -> Expression:
+        return expression.group(self._at(nodes[0]), self._operand(nodes[1]))
+
+    # Pieces
+
+    def label(self, nodes: list) -> tree.Label:
+        first, *rest = nodes
+        offset = self._at(first)
+        if first.type == "LBRACE":
+            return tree.computed_label(offset, self._operand(rest[0]))
+        if first.type == "NUMBER":
+            return tree.computed_label(offset, self._operand(first))
+        if not rest:
+            return tree.plain_label(offset, first.value)
+        indices = tuple(self._operand(node) for node in rest[1:-1])
+        return tree.indexed_label(offset, first.value, indices)
+
+    def spikes(self, nodes: list) -> tree.Spikes:
+        count = self._operand(nodes[2]) if len(nodes) == 3 else None
+        return tree.Spikes(self._at(nodes[0]), count, nodes[0].type == "ANTISPIKE")
+
+    def arc(self, nodes: list) -> tree.Arc:
+        opening, source, target, _ = nodes
+        return tree.Arc(self._at(opening), source, target)
+
+    def entry(self, nodes: list) -> tuple[Expression, Expression]:
+        return self._operand(nodes[1]), self._operand(nodes[2])
+
+    def delay(self, nodes: list) -> Expression:
+        return self._operand(nodes[1])
+
+    def _text(self, token: Token) -> tree.Text:
+        if token.type == "STRING":
+            return tree.Text(self._at(token) + 1, token.value[1:-1])
+        return tree.Text(self._at(token), token.value, is_variable=True)
+
+    def bounds(self, nodes: list) -> tree.Bounds:
+        low, below, name, above, high = nodes
+        low, high = self._operand(low), self._operand(high)
+        shifts = int(below.type == "LT"), -int(above.type == "LT")
+        return tree.Bounds(low.offset, name.value, low, high, *shifts)
+
+    def filter(self, nodes: list) -> tree.Filter:
+        return tree.Filter(self._operand(nodes[0]), self._operand(nodes[2]))
+
+    # Instructions
+
+    def mu(self, nodes: list) -> tree.NewNeurons:
+        return tree.NewNeurons(tuple(n for n in nodes if isinstance(n, tree.Label)))
+
+    def mout(self, nodes: list) -> tree.Outputs:
+        return tree.Outputs(tuple(n for n in nodes if isinstance(n, tree.Label)))
+
+    def min(self, nodes: list) -> tree.Input:
+        return tree.Input(nodes[-1])
+
+    def ms(self, nodes: list) -> tree.Contents:
+        _, _, label, _, assign, spikes = nodes
+        return tree.Contents(label, spikes, assign.type == "PLUSEQ")
+
+    def marcs(self, nodes: list) -> tree.Synapses:
+        return tree.Synapses(tuple(n for n in nodes if isinstance(n, tree.Arc)))
+
+    def mdict(self, nodes: list) -> tree.Dictionary:
+        return tree.Dictionary(tuple(n for n in nodes if isinstance(n, tree.Arc)))
+
+    def minst(self, nodes: list) -> tree.Train:
+        entries = tuple(n for n in nodes if isinstance(n, tuple))
+        return tree.Train(self._at(nodes[0]), entries)
+
+    def moutres(self, nodes: list) -> tree.OutputHint:
+        return tree.OutputHint()
+
+    def mode(self, nodes: list) -> tree.Mode:
+        keyword, _, value = nodes
+        return tree.Mode(self._at(keyword), keyword.value.lower(), self._operand(value))
+
+    def unsupported(self, nodes: list) -> tree.Unsupported:
+        (text,) = nodes
+        keyword = "@" + "".join(takewhile(str.isalpha, text[1:]))
+        return tree.Unsupported(self._at(text), keyword.lower())
+
+    def let(self, nodes: list) -> tree.Let:
+        return tree.Let(nodes[1].value, self._operand(nodes[3]))
+
+    def call(self, nodes: list) -> tree.Call:
+        keyword, name, _, *arguments, _ = nodes
+        values = tuple(
+            self._text(node)
+            if isinstance(node, Token) and node.type == "STRING"
+            else self._operand(node)
+            for node in arguments
+        )
+        return tree.Call(self._at(keyword), name.value, values)
+
+    def spiking(self, nodes: list) -> tree.SpikingRule:
+        opening, consume, _, produce, _, _, label, *rest = nodes
+        guard = delay = None
+        for node in rest:
+            if isinstance(node, Token):
+                guard = self._text(node)
+            else:
+                delay = node
+        produce = produce if isinstance(produce, tree.Spikes) else None
+        return tree.SpikingRule(self._at(opening), label, consume, produce, guard, delay)
+
+    def division(self, nodes: list) -> tree.Division:
+        label, left, right = (n for n in nodes if isinstance(n, tree.Label))
+        return tree.Division(self._at(nodes[0]), label, self._text(nodes[-1]), left, right)
+
+    def budding(self, nodes: list) -> tree.Budding:
+        label, parent, bud = (n for n in nodes if isinstance(n, tree.Label))
+        return tree.Budding(self._at(nodes[0]), label, self._text(nodes[-1]), parent, bud)
+
+    def block(self, nodes: list) -> tree.Block:
+        return tree.Block(tuple(nodes[1:-1]))
+
+    def statement(self, nodes: list) -> tree.Statement:
+        ranges = [n for n in nodes[1:] if isinstance(n, tree.Bounds)]
+        filters = [n for n in nodes[1:] if isinstance(n, tree.Filter)]
+        return tree.Statement(nodes[0], tuple(ranges), tuple(filters))
+
+    def body(self, nodes: list) -> tuple[tree.Statement, ...]:
+        return tuple(nodes)
+
+    def global_let(self, nodes: list) -> tree.Let:
+        *_, name, _, value, _ = nodes
+        return tree.Let(name.value, self._operand(value))

@@ -1,0 +1,243 @@
+"""The statements of a P-Lingua module as lark's parse tree gives them, with their character offsets
+in the file.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from .plingua_expression import EvaluationError, Expression, Scope
+
+
+_LABEL = re.compile(r"[A-Za-z_][A-Za-z_0-9]*(\{-?[0-9]+(,-?[0-9]+)*\})?")
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """The label of neurons; `name{e1,e2}` is known once the variables are."""
+
+    offset: int
+    resolve: Callable[[Scope], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Spikes:
+    """`a*count`; one spike when `count` is `None`."""
+
+    offset: int
+    count: Expression | None
+    is_anti: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A quoted text, or the name of a parameter that holds one. `offset` is that of its first
+    character.
+    """
+
+    offset: int
+    value: str
+    is_variable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """`low <= variable <= high`, strict where `+ 1` or `- 1` is added to a bound."""
+
+    offset: int
+    variable: str
+    low: Expression
+    high: Expression
+    low_shift: int
+    high_shift: int
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """`left <> right`."""
+
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Arc:
+    offset: int
+    source: Label
+    target: Label
+
+
+@dataclass(frozen=True, slots=True)
+class NewNeurons:
+    labels: tuple[Label, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    label: Label
+    spikes: Spikes
+    adds: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Synapses:
+    arcs: tuple[Arc, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Dictionary:
+    arcs: tuple[Arc, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    labels: tuple[Label, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    label: Label
+
+
+@dataclass(frozen=True, slots=True)
+class Train:
+    offset: int
+    entries: tuple[tuple[Expression, Expression], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OutputHint:
+    """`@moutres_...`: how another program prints its output."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    offset: int
+    keyword: str
+    value: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Unsupported:
+    offset: int
+    keyword: str
+
+
+@dataclass(frozen=True, slots=True)
+class Let:
+    name: str
+    value: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    offset: int
+    name: str
+    arguments: tuple[Expression | Text, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SpikingRule:
+    """`produce` is `None` in a forgetting rule."""
+
+    offset: int
+    label: Label
+    consume: Spikes
+    produce: Spikes | None
+    guard: Text | None
+    delay: Expression | None
+
+
+@dataclass(frozen=True, slots=True)
+class Division:
+    offset: int
+    label: Label
+    guard: Text
+    left: Label
+    right: Label
+
+
+@dataclass(frozen=True, slots=True)
+class Budding:
+    offset: int
+    label: Label
+    guard: Text
+    parent: Label
+    bud: Label
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    statements: tuple["Statement", ...]
+
+
+Instruction: TypeAlias = (
+    NewNeurons
+    | Contents
+    | Synapses
+    | Dictionary
+    | Outputs
+    | Input
+    | Train
+    | OutputHint
+    | Mode
+    | Unsupported
+    | Let
+    | Call
+    | SpikingRule
+    | Division
+    | Budding
+    | Block
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """An instruction or block with its ranges, the innermost loop first."""
+
+    instruction: Instruction
+    bounds: tuple[Bounds, ...]
+    filters: tuple[Filter, ...]
+
+
+def plain_label(offset: int, name: str) -> Label:
+    return Label(offset, lambda scope: name)
+
+
+def indexed_label(offset: int, name: str, indices: tuple[Expression, ...]) -> Label:
+    if len(indices) == 1:
+        (index,) = indices
+        value, known = index.value, {}  # one text per neuron, however many synapses it has
+
+        def resolve_one(scope: Scope) -> str:
+            number = value(scope)
+            label = known.get(number)
+            if label is None:
+                number = index.integer(scope, "the index of the label")
+                label = known[number] = f"{name}{{{number}}}"
+            return label
+
+        return Label(offset, resolve_one)
+
+    def resolve(scope: Scope) -> str:
+        numbers = [str(index.integer(scope, "an index of the label")) for index in indices]
+        return f"{name}{{{','.join(numbers)}}}"
+
+    return Label(offset, resolve)
+
+
+def computed_label(offset: int, value: Expression) -> Label:
+    def resolve(scope: Scope) -> str:
+        label = value.text_or_number(scope)
+        if isinstance(label, str):
+            if _LABEL.fullmatch(label):
+                return label
+            message = f"{label!r} is no label (write a name, such as in{{1}})"
+            raise EvaluationError(value.offset, message)
+        if type(label) is int and label >= 0:
+            return str(label)
+        message = f"the label is {label} (write a name or an integer, 0 or more)"
+        raise EvaluationError(value.offset, message)
+
+    return Label(offset, resolve)

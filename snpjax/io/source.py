@@ -1,0 +1,148 @@
+"""The text of a model file, read once and within bounds, and the findings about it."""
+
+import os
+import stat
+import warnings
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cached_property
+
+from ..spiking.validity import Severity
+from .errors import Diagnostic, Position, ReadError, ReadWarning, file_error
+
+
+MAX_FILE_BYTES = 64 * 2**20
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file's text with `\\n` line ends and no byte order mark; places in it are character
+    offsets.
+    """
+
+    path: str
+    text: str
+
+    @cached_property
+    def _line_starts(self) -> list[int]:
+        starts = [0]
+        end = self.text.find("\n")
+        while end >= 0:
+            starts.append(end + 1)
+            end = self.text.find("\n", end + 1)
+        return starts
+
+    def position(self, offset: int) -> Position:
+        line = bisect_right(self._line_starts, offset)
+        return Position(line, offset - self._line_starts[line - 1] + 1)
+
+
+def load(path: str | os.PathLike[str]) -> Source:
+    """The text of the file at `path`.
+
+    **Raises:** `ReadError` if there is no such file, it is not a plain file, is empty, larger than
+    `MAX_FILE_BYTES` (it is not read then) or not UTF-8.
+    """
+    name = os.fspath(path)
+    try:
+        data = _read_bounded(name)
+    except FileNotFoundError:
+        raise file_error(name, "there is no such file (check the name and the folder)") from None
+    except (OSError, ValueError) as error:  # ValueError: a null character in the path
+        reason = getattr(error, "strerror", None) or str(error)
+        message = f"the file cannot be read: {reason} (check the name and the permissions)"
+        raise file_error(name, message) from None
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise _not_utf8(name, data, error) from None
+    if not text or text.isspace():
+        raise file_error(name, "the file is empty (write a model into it)")
+    return Source(name, text.replace("\r\n", "\n"))
+
+
+def _read_bounded(path: str) -> bytes:
+    about = os.stat(path)
+    if stat.S_ISDIR(about.st_mode):
+        raise file_error(path, "this is a folder (name a file in it)")
+    if not stat.S_ISREG(about.st_mode):
+        raise file_error(path, "this is not a plain file (name a model file)")
+    if about.st_size > MAX_FILE_BYTES:
+        raise _too_large(path, about.st_size)
+    with open(path, "rb") as file:
+        data = file.read(MAX_FILE_BYTES + 1)
+    if len(data) > MAX_FILE_BYTES:  # it has grown since
+        raise _too_large(path, len(data))
+    return data
+
+
+def _too_large(path: str, size: int) -> ReadError:
+    message = (
+        f"the file has {size} bytes, more than the {MAX_FILE_BYTES} that are read "
+        "(describe families with ranges)"
+    )
+    return file_error(path, message)
+
+
+def _not_utf8(path: str, data: bytes, error: UnicodeDecodeError) -> ReadError:
+    # The decoder counts from after the byte order mark.
+    start = error.start + (len(data) - len(error.object))
+    before = data[:start].decode("utf-8-sig").replace("\r\n", "\n")
+    line, column = before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1
+    message = f"not UTF-8: byte {data[start]:#04x} (save the file as UTF-8)"
+    return ReadError([Diagnostic(path, line, column, message)])
+
+
+class Report:
+    """The findings about one source, collected until the end of the reading.
+
+    Findings of one kind at one place are told once: a family of 1,000 rules with one mistake has
+    one mistake.
+    """
+
+    def __init__(self, source: Source):
+        self.source = source
+        self._found: dict[tuple[int, str], tuple[Severity, str]] = {}
+        self._times: dict[tuple[int, str], int] = {}
+
+    def error(self, offset: int, message: str, kind: str | None = None) -> None:
+        self._add("error", offset, message, kind)
+
+    def warning(self, offset: int, message: str, kind: str | None = None) -> None:
+        self._add("warning", offset, message, kind)
+
+    def has(self, offset: int, kind: str) -> bool:
+        """Whether this is told already; counts as telling it again."""
+        if (offset, kind) in self._found:
+            self._times[offset, kind] += 1
+        return (offset, kind) in self._found
+
+    def _add(self, severity: Severity, offset: int, message: str, kind: str | None) -> None:
+        key = (offset, message if kind is None else kind)
+        self._found.setdefault(key, (severity, message))
+        self._times[key] = self._times.get(key, 0) + 1
+
+    def diagnostics(self, severity: Severity) -> list[Diagnostic]:
+        found = []
+        for (offset, kind), (its_severity, message) in sorted(
+            self._found.items(), key=lambda item: item[0][0]
+        ):
+            if its_severity == severity:
+                line, column = self.source.position(offset)
+                more = self._times[offset, kind] - 1
+                again = f"; and {more} more like it" if more and kind != message else ""
+                found.append(Diagnostic(self.source.path, line, column, message + again, severity))
+        return found
+
+    @property
+    def has_errors(self) -> bool:
+        return any(severity == "error" for severity, _ in self._found.values())
+
+    def finish(self) -> None:
+        """Raise the errors if there are any; otherwise issue the warnings."""
+        if self.has_errors:
+            raise ReadError(self.diagnostics("error"))
+        found = self.diagnostics("warning")
+        if found:
+            # Read by name: the user's line is the caller of `read`.
+            warnings.warn(ReadWarning(found), stacklevel=4)

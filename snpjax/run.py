@@ -1,0 +1,369 @@
+"""The one driver: run a machine to its halt, one path or a batch, saving what is asked for."""
+
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.lax as lax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Int, PyTree, UInt32
+
+from snpjax_formats import AbstractLayout, bucket
+
+from .choice import AbstractChoice, FirstChoice
+from .machine import AbstractMachine, Model, Record
+from .precision import precision_of
+from .results import RESULTS
+
+
+# Rows of history kept on the device before they are moved to the host: at most this many, and at most these bytes.
+_MAX_CHUNK_ROWS = 4096
+_MAX_CHUNK_BYTES = 64 * 2**20
+
+#: Steps are counted in int32.
+_MAX_STEPS = 2**30
+
+# One call to the device should last about this long, so that progress is shown and Ctrl-C is answered.
+_SECONDS_PER_CALL = 0.5
+_FIRST_CALL_STEPS = 1024
+
+# Steps per loop iteration. On GPUs the predicate of a while loop is read back on the host, 25 us an iteration against
+# 2.5 us for a small step (H200, jax 0.11); on CPUs there is nothing to hide and unrolling costs compilation.
+_UNROLL = {"cpu": 1}
+_UNROLL_DEFAULT = 16
+
+
+@dataclass(frozen=True, kw_only=True)
+class Save:
+    """What a run keeps besides the final state.
+
+    **Arguments:**
+
+    - `every`: keep the configuration after every n-th step; `None` keeps none.
+    - `outputs`: keep what went to the environment in every step.
+    - `details`: keep how every step was made (chosen rules, emissions).
+    - `budget`: bytes of host memory for all of it. A run that outgrows it goes on, drops its histories, keeps the final
+      state, and says so by a `HistoryDropped` warning.
+    """
+
+    every: int | None = 1
+    outputs: bool = True
+    details: bool = True
+    budget: int = 2**30
+
+    def __post_init__(self) -> None:
+        if self.every is not None and self.every < 1:
+            raise ValueError(f"`every` is {self.every}. Give a number of steps, or None.")
+
+
+SAVE_ALL = Save()
+SAVE_OUTPUTS = Save(every=None, details=False)
+SAVE_FINAL = Save(every=None, outputs=False, details=False)
+
+
+class HistoryDropped(UserWarning):
+    """A run's history outgrew `Save(budget=...)`, and only its final state was kept."""
+
+
+class RunFailed(RuntimeError):
+    """A run that ended in a failure; `solution` holds what there is of it."""
+
+    def __init__(self, message: str, solution: Any):
+        super().__init__(message)
+        self.solution = solution
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """What a run saved, as host arrays in the machine's own (padded) shapes; a model reads its solution from it.
+
+    Axes: the path axis is last in every array and absent for a single path; the step axis is first in histories.
+
+    - `initial`, `final`: states.
+    - `states`: the state after every `every`-th step, or `None` if not saved.
+    - `outputs`, `details`: those parts of every step's `Record`, or `None`. Rows after a path's halt are empty records.
+    - `steps`: steps made, `()` or `(paths,)`.
+    - `result`: `RESULTS`, likewise.
+    """
+
+    initial: PyTree[np.ndarray]
+    final: PyTree[np.ndarray]
+    states: PyTree[np.ndarray] | None
+    outputs: PyTree[np.ndarray] | None
+    details: PyTree[np.ndarray] | None
+    every: int | None
+    steps: Int[np.ndarray, "*paths"]
+    result: Any
+
+
+def run(
+    model: Model,
+    /,
+    *,
+    max_steps: int = 4096,
+    choice: AbstractChoice = FirstChoice(),  # noqa: B008 (a frozen object)
+    paths: int | None = None,
+    layout: type[AbstractLayout] | None = None,
+    count_dtype: np.dtype | type | None = None,
+    save: Save | None = None,
+    throw: bool = True,
+    unroll: int | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Any:
+    """Run `model` until it halts or `max_steps` steps are made.
+
+    **Arguments:**
+
+    - `model`: a `SpikingSystem`, or anything with `lower` and `solution`.
+    - `max_steps`: reaching it is no failure; `solution.result` tells.
+    - `choice`: `FirstChoice()`, `UniformChoice(key)` or `GivenChoices(rules)`. A key is consumed.
+    - `paths`: run that many paths as one batch; path p uses `choice.for_path(p)`. `None` is path 0 alone.
+    - `layout`: how synapses are stored, a class of `snpjax_formats`; the integers do not depend on it.
+    - `count_dtype`: `numpy.int32` or `numpy.int64`; by default the least that is safe.
+    - `save`: see `Save`. By default one path keeps everything, a batch its outputs and the final configuration.
+    - `throw`: raise `RunFailed` for a failure (overflow, a refused choice); otherwise it is in `solution.result`.
+    - `unroll`: steps per loop iteration, for tuning; never changes a result.
+    - `progress`: called with the number of steps made, about twice a second.
+
+    **Returns:** what `model.solution` makes of the trajectory: a `Solution`.
+
+    **Raises:** `RunFailed`, whose `solution` holds the run up to there; `ValueError` for arguments that make no sense.
+    """
+    if not 0 <= max_steps <= _MAX_STEPS:
+        raise ValueError(f"`max_steps` is {max_steps}. Give 0 to {_MAX_STEPS} steps.")
+    if paths is not None and paths < 1:
+        raise ValueError(f"`paths` is {paths}. Give 1 or more paths, or None for a single run.")
+    if save is None:
+        save = SAVE_ALL if paths is None else SAVE_OUTPUTS
+    if unroll is None:
+        unroll = _UNROLL.get(jax.default_backend(), _UNROLL_DEFAULT)
+    machine = model.lower(layout=layout, count_dtype=count_dtype)
+    with precision_of(machine):
+        trajectory = _drive(machine, choice, paths, max_steps, save, unroll, progress)
+    solution = model.solution(trajectory)
+    if throw and solution.failure is not None:
+        raise RunFailed(solution.failure, solution)
+    return solution
+
+
+def _drive(
+    machine: AbstractMachine,
+    choice: AbstractChoice,
+    paths: int | None,
+    max_steps: int,
+    save: Save,
+    unroll: int,
+    progress: Callable[[int], None] | None,
+) -> Trajectory:
+    """Advance chunk by chunk, moving histories to the host after each."""
+    longest = bucket(max_steps, at_least=64)
+    state, path, rows = _init(machine, choice, paths, longest, save)
+    initial = _to_host(state)
+    step = jnp.zeros((), jnp.int32)
+    steps = jnp.zeros(path.shape, jnp.int32)
+    history = _History(save)
+    steps_per_call = _FIRST_CALL_STEPS
+    every = save.every or 1
+    while True:
+        made = int(step)
+        limit = min(made + rows, made + steps_per_call, max_steps)
+        if limit < max_steps:
+            # The next chunk begins after a saved step, so that its first row is `every` steps later.
+            limit = max(limit - limit % every, made + every)
+        began = time.perf_counter()
+        step, steps, state, live, chunk = _advance(
+            machine,
+            choice,
+            step,
+            steps,
+            state,
+            path,
+            jnp.asarray(limit, jnp.int32),
+            rows=rows,
+            save=save if history.wanted else SAVE_FINAL,
+            unroll=unroll,
+        )
+        now = int(step)
+        history.append(chunk, now - made, now // every - made // every)
+        if progress is not None:
+            progress(now)
+        if now >= max_steps or not np.any(live):
+            break
+        elapsed = max(time.perf_counter() - began, 1e-6)
+        steps_per_call = int(min(1e9, max(1, steps_per_call * _SECONDS_PER_CALL / elapsed)))
+    # The last rows may be those of a step in which every path had already halted.
+    states, outputs, details = history.finish(int(np.max(steps, initial=0)))
+    return Trajectory(
+        initial,
+        _to_host(state),
+        states,
+        outputs,
+        details,
+        save.every,
+        np.asarray(steps),
+        _to_host(_result(machine, state, batched=paths is not None)),
+    )
+
+
+@eqx.filter_jit
+def _init(
+    machine: AbstractMachine, choice: AbstractChoice, paths: int | None, longest: int, save: Save
+) -> tuple[PyTree[Array], UInt32[Array, "*paths"], int]:
+    """The initial state of every path, the paths' numbers, and how many rows of history to keep on the device."""
+    state = machine.init()
+    path = jnp.zeros((), jnp.uint32)
+    if paths is not None:
+        state = jax.tree.map(lambda x: jnp.broadcast_to(x[..., None], (*x.shape, paths)), state)
+        path = jnp.arange(paths, dtype=jnp.uint32)
+    _, _, record = jax.eval_shape(_stepper(machine, choice, paths is not None), state, path)
+    kept = jax.tree.leaves(_saved(save, state, record))
+    if not kept:
+        return state, path, _MAX_STEPS  # no buffers: only the duration of a call limits it
+    row_bytes = max(1, sum(x.size * x.dtype.itemsize for x in kept))
+    rows = min(longest, _MAX_CHUNK_ROWS, _MAX_CHUNK_BYTES // row_bytes)
+    return state, path, max(rows, save.every or 1)
+
+
+@eqx.filter_jit
+def _result(machine: AbstractMachine, state: PyTree[Array], *, batched: bool) -> Any:
+    def result(state):
+        status = machine.status(state)
+        ended = RESULTS.where(machine.halted(state), RESULTS.halted, RESULTS.max_steps_reached)
+        return RESULTS.where(status == RESULTS.halted, ended, status)
+
+    return (jax.vmap(result, in_axes=-1) if batched else result)(state)
+
+
+def _stepper(machine: AbstractMachine, choice: AbstractChoice, batched: bool) -> Callable:
+    """(state, path) -> (whether a step was made, new state, record), over the path axis if there is one."""
+
+    def step(state, path):
+        # Both read the same state in one traced body, so that XLA tests each guard once.
+        halted = machine.halted(state)
+        new_state, record = machine.step(state, choice.for_path(path))
+        return ~halted & (machine.status(new_state) == RESULTS.halted), new_state, record
+
+    return jax.vmap(step, in_axes=(-1, 0), out_axes=-1) if batched else step
+
+
+def _saved(save: Save, state: PyTree[Array], record: Record) -> tuple[PyTree, PyTree, PyTree]:
+    return (
+        None if save.every is None else state,
+        record.output if save.outputs else None,
+        record.detail if save.details else None,
+    )
+
+
+@eqx.filter_jit
+def _advance(
+    machine: AbstractMachine,
+    choice: AbstractChoice,
+    step: Int[Array, ""],
+    steps: Int[Array, "*paths"],
+    state: PyTree[Array],
+    path: UInt32[Array, "*paths"],
+    limit: Int[Array, ""],
+    *,
+    rows: int,
+    save: Save,
+    unroll: int,
+):
+    """At most `rows` steps, up to `limit`: the loop that owns the path axis.
+
+    All paths are in lockstep, so that one scalar row index serves the history of every path; a halted path writes the
+    fixed point it stays in. So no select over a buffer is ever made, as there would be under `vmap(while_loop)`.
+    """
+    one_step = _stepper(machine, choice, batched=path.ndim == 1)
+    every = save.every or 1
+    start = step
+
+    def body(carry):
+        # A loop of known length: no predicate is read back in it, and one step is compiled, not `unroll`.
+        return lax.fori_loop(0, unroll, lambda _, carry: advance(carry), carry)
+
+    def advance(carry):
+        step, steps, state, _, buffers = carry
+        live, new_state, record = one_step(state, path)
+        in_time = step < limit  # an unrolled iteration may reach past the limit
+        if unroll > 1:
+            new_state = jax.tree.map(lambda x, y: jnp.where(in_time, x, y), new_state, state)
+        row = jnp.where(in_time, step - start, rows)  # past the end: dropped
+        is_kept = in_time & ((step + 1) % every == 0)
+        state_row = jnp.where(is_kept, (step + 1) // every - 1 - start // every, rows)
+
+        states, *records = _saved(save, new_state, record)
+        states_buffer, *record_buffers = buffers
+        buffers = (
+            _write(states_buffer, state_row, states),
+            *(_write(buffer, row, x) for buffer, x in zip(record_buffers, records, strict=True)),
+        )
+        made = (live & in_time).astype(jnp.int32)
+        return step + in_time.astype(jnp.int32), steps + made, new_state, live, buffers
+
+    def is_running(carry):
+        step, _, _, live, _ = carry
+        return jnp.any(live) & (step < limit)
+
+    _, _, record = jax.eval_shape(one_step, state, path)
+    buffers = jax.tree.map(
+        lambda x: jnp.zeros((rows, *x.shape), x.dtype), _saved(save, state, record)
+    )
+    live = jnp.ones(steps.shape, bool)
+    return lax.while_loop(is_running, body, (step, steps, state, live, buffers))
+
+
+def _write(buffer: PyTree[Array], row: Int[Array, ""], values: PyTree[Array]) -> PyTree[Array]:
+    return jax.tree.map(lambda b, x: b.at[row].set(x, mode="drop"), buffer, values)
+
+
+class _History:
+    """Chunks of history on the host, within a budget."""
+
+    def __init__(self, save: Save):
+        self.budget = save.budget
+        self.every = save.every
+        self.chunks: list[tuple[PyTree, PyTree, PyTree]] = []
+        self.wanted = save.every is not None or save.outputs or save.details
+
+    def append(self, chunk: tuple[PyTree, PyTree, PyTree], num_rows: int, num_states: int) -> None:
+        if not self.wanted:
+            return
+        states, outputs, details = chunk
+        kept = (
+            jax.tree.map(lambda x: np.asarray(x)[:num_states].copy(), states),
+            jax.tree.map(lambda x: np.asarray(x)[:num_rows].copy(), outputs),
+            jax.tree.map(lambda x: np.asarray(x)[:num_rows].copy(), details),
+        )
+        self.budget -= sum(x.nbytes for x in jax.tree.leaves(kept))
+        self.chunks.append(kept)
+        if self.budget < 0:
+            self.wanted = False
+            self.chunks = []
+            warnings.warn(
+                "The history of this run outgrew its budget; only the final configuration is kept. "
+                "Try `Save(every=...)`, or a larger `Save(budget=...)`.",
+                HistoryDropped,
+                stacklevel=4,
+            )
+
+    def finish(self, steps: int) -> tuple[PyTree | None, PyTree | None, PyTree | None]:
+        """The chunks joined and cut to `steps` steps; `None` for what was not kept."""
+        if not self.chunks:
+            return None, None, None
+        joined = jax.tree.map(lambda *xs: np.concatenate(xs), *self.chunks)
+        num_states = steps // (self.every or 1)
+        states, outputs, details = joined
+        return (
+            jax.tree.map(lambda x: x[:num_states], states),
+            jax.tree.map(lambda x: x[:steps], outputs),
+            jax.tree.map(lambda x: x[:steps], details),
+        )
+
+
+def _to_host(tree: PyTree[Array]) -> PyTree[np.ndarray]:
+    return jax.tree.map(np.asarray, tree)

@@ -1,0 +1,307 @@
+"""The text of guards: regular expressions over the letter `a`, read for a stack machine.
+
+Nothing is computed here. The instructions come in postfix order (operands first), so neither
+reading nor evaluating them recurses, and a hostile text cannot exhaust Python's stack.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, NoReturn
+
+
+GUARD_LIMIT = 2**22
+TEXT_LIMIT = 100_000
+NESTING_LIMIT = 100
+
+_DIGITS = "0123456789"
+_NUMBER = re.compile("[0-9]+")
+_LETTERS = re.compile(r"a(?:\s*a)*")
+_UNIONS = ("|", "U", "∪", r"\cup")
+_STARS = {"*": 0, r"\ast": 0, "+": 1}  # how often at least
+_POWER_FIX = '(write "a^2", "a^{2}" or "a^*")'
+
+
+class GuardError(ValueError):
+    """A guard text that does not parse, or whose set of counts is too large.
+
+    - `message`: what is wrong and how to write it, without the position.
+    - `text`: the whole guard.
+    - `position`: 0-based index into `text`; it equals `len(text)` where something is missing at the
+        end. For a brace or parenthesis that is never closed it is the opening one.
+    """
+
+    def __init__(self, subject: str, fault: str, text: str, position: int):
+        super().__init__(subject, fault, text, position)
+        self.subject, self.fault = subject, fault
+        self.message = f"{subject} {fault}"
+        self.text, self.position = text, position
+
+    def __str__(self) -> str:
+        shown = self.text if len(self.text) <= 80 else self.text[:77] + "..."
+        return f"guard {shown!r}: {self.subject} at character {self.position + 1} {self.fault}"
+
+
+class Instruction(NamedTuple):
+    """One step of the stack machine; `position` is where its operator stands in the text.
+
+    - `letters`: push the set {low}.
+    - `nothing`: push the empty set.
+    - `concatenate`, `unite`: replace the two topmost sets.
+    - `repeat`: replace the topmost set L by the union of its powers L^n, low <= n <= high (`None`:
+        without end).
+    """
+
+    operation: Literal["letters", "nothing", "concatenate", "unite", "repeat"]
+    position: int
+    low: int = 0
+    high: int | None = 0
+
+
+def read_guard(text: str) -> list[Instruction]:
+    """Read a guard into instructions. **Raises:** `GuardError` at the first mistake."""
+    if len(text) > TEXT_LIMIT:
+        fault = f"passes the limit of {TEXT_LIMIT} characters (use Guard.from_lengths)"
+        raise GuardError("the text", fault, text, TEXT_LIMIT)
+    return _Reader(text).read()
+
+
+@dataclass
+class _Frame:
+    """An open parenthesis; the flags say which sets wait on the stack for it.
+
+    These are the union of the alternatives that are complete, and the product of factors read so
+    far in the current one.
+    """
+
+    opened: int
+    has_union: bool = False
+    has_product: bool = False
+
+
+class _Reader:
+    def __init__(self, text: str):
+        self.text = text
+        self.at = 0
+        stripped = text.rstrip()
+        # A final `$` ends the text; everything after `end` reads as nothing.
+        self.end = len(stripped) - 1 if stripped.endswith("$") else len(text)
+        self.frames = [_Frame(opened=-1)]
+        self.instructions: list[Instruction] = []
+
+    def read(self) -> list[Instruction]:
+        if self.peek() == "^":
+            self.at += 1
+        while char := self.peek():
+            if char == "a":
+                self.letters()
+            elif char == "∅":
+                self.emit("nothing", self.at)
+                self.at += 1
+                self.finish_factor(self.at - 1)
+            elif char == "(":
+                self.open_group()
+            elif char == ")":
+                self.close_group()
+            elif union := self.token(_UNIONS):
+                self.alternative(self.at)
+                self.at += len(union)
+            else:
+                self.reject(char)
+        if len(self.frames) > 1:
+            fault = 'is not closed (add a ")")'
+            self.fail("the parenthesis opened", fault, self.frames[-1].opened)
+        self.finish_alternatives(self.at)
+        return self.instructions
+
+    def peek(self) -> str:
+        """The next character that is not a blank, or "" at the end."""
+        while self.at < self.end and self.text[self.at].isspace():
+            self.at += 1
+        return self.text[self.at] if self.at < self.end else ""
+
+    def token(self, tokens) -> str | None:
+        self.peek()
+        return next((t for t in tokens if self.text.startswith(t, self.at, self.end)), None)
+
+    def emit(self, operation, position: int, low: int = 0, high: int | None = 0) -> None:
+        self.instructions.append(Instruction(operation, position, low, high))
+
+    def fail(self, subject: str, fault: str, position: int) -> NoReturn:
+        raise GuardError(subject, fault, self.text, position)
+
+    def letters(self) -> None:
+        match = _LETTERS.match(self.text, self.at, self.end)
+        assert match is not None
+        # A quantifier binds to the last letter only; the letters before it are one count.
+        before, last = match[0].count("a") - 1, match.end() - 1
+        if before:
+            self.emit("letters", self.at, before)
+            self.finish_product(self.at)
+        self.emit("letters", last, 1)
+        self.at = match.end()
+        self.finish_factor(last)
+
+    def open_group(self) -> None:
+        if len(self.frames) > NESTING_LIMIT:
+            fault = f"is nested deeper than {NESTING_LIMIT} levels (remove parentheses)"
+            self.fail("the parenthesis", fault, self.at)
+        opened = self.at
+        self.at += 1
+        self.frames.append(_Frame(opened))
+        if self.peek() == "?":
+            fault = 'starts with "(?", which is not part of a guard (write plain parentheses)'
+            self.fail("the group", fault, opened)
+
+    def close_group(self) -> None:
+        frame = self.frames[-1]
+        if len(self.frames) == 1:
+            self.fail('the ")"', "closes nothing (remove it)", self.at)
+        if not (frame.has_union or frame.has_product):
+            self.fail("the group", 'is empty (remove it, or write "a{0}")', frame.opened)
+        self.finish_alternatives(self.at)
+        self.frames.pop()
+        self.at += 1
+        self.finish_factor(frame.opened)
+
+    def alternative(self, position: int) -> None:
+        self.finish_alternatives(position)
+        self.frames[-1].has_union, self.frames[-1].has_product = True, False
+
+    def finish_alternatives(self, position: int) -> None:
+        frame = self.frames[-1]
+        if not frame.has_product:
+            self.fail("an expression", 'is missing (write "a", or "a{0}" for no spike)', position)
+        if frame.has_union:
+            self.emit("unite", position)
+
+    def finish_factor(self, position: int) -> None:
+        """Read what follows an atom: at most one power and then at most one quantifier."""
+        previous = None
+        while found := self.postfix():
+            kind, low, high, start = found
+            if previous in ("quantifier", kind):
+                self.reject_second(start)
+            self.emit("repeat", start, low, high)
+            previous = kind
+        self.finish_product(position)
+
+    def finish_product(self, position: int) -> None:
+        if self.frames[-1].has_product:
+            self.emit("concatenate", position)
+        self.frames[-1].has_product = True
+
+    def postfix(self) -> tuple[str, int, int | None, int] | None:
+        char, start = self.peek(), self.at
+        if star := self.token(_STARS):
+            self.at += len(star)
+            return "quantifier", _STARS[star], None, start
+        if char == "?":
+            self.at += 1
+            return "quantifier", 0, 1, start
+        if char == "{":
+            low, high = self.braces()
+            return "quantifier", low, high, start
+        if char == "^":
+            self.at += 1
+            return *self.power(), start
+        return None
+
+    def braces(self) -> tuple[int, int | None]:
+        opened = self.at
+        self.at += 1
+        low = self.number(opened)
+        high: int | None = low
+        if self.peek() == ",":
+            self.at += 1
+            high = self.number(opened) if self.peek() in ("", *_DIGITS) else None
+        self.close_brace(opened)
+        if high is not None and low > high:
+            fault = f'has its ends exchanged (write "{{{high},{low}}}")'
+            self.fail("the range", fault, opened)
+        return low, high
+
+    def power(self) -> tuple[str, int, int | None]:
+        opened = None
+        if self.peek() == "{":
+            opened = self.at
+            self.at += 1
+        if star := self.token(_STARS):
+            self.at += len(star)
+            found = ("quantifier", _STARS[star], None)
+        elif opened is None and not self.peek():
+            self.fail("a power", f"is missing {_POWER_FIX}", self.at)
+        elif opened is None and self.peek() not in _DIGITS:
+            self.fail(repr(self.peek()), f"is no power {_POWER_FIX}", self.at)
+        else:
+            count = self.number(opened)
+            found = ("power", count, count)
+        if opened is not None:
+            self.close_brace(opened)
+        return found
+
+    def number(self, opened: int | None) -> int:
+        char = self.peek()
+        match = _NUMBER.match(self.text, self.at, self.end)
+        if match is None:
+            if opened is not None and "}" not in self.text[self.at : self.end]:
+                self.fail_unclosed(opened)
+            if char == "}":
+                self.fail("a count", 'is missing (write "a{2}")', self.at)
+            if char == ",":
+                self.fail("the lower end", 'is missing (write "{0,3}")', self.at)
+            self.fail(repr(char), 'is not a count (write "a{2}")', self.at)
+        digits = match[0].lstrip("0") or "0"
+        # The length is tested first: int() itself refuses texts of thousands of digits.
+        if len(digits) > len(str(GUARD_LIMIT)) or int(digits) > GUARD_LIMIT:
+            fault = f"is above the limit of {GUARD_LIMIT} (use smaller counts)"
+            self.fail("the count", fault, self.at)
+        self.at = match.end()
+        return int(digits)
+
+    def close_brace(self, opened: int) -> None:
+        char = self.peek()
+        if char == "}":
+            self.at += 1
+        elif "}" not in self.text[self.at : self.end]:
+            self.fail_unclosed(opened)
+        else:
+            fault = 'is not part of a count (write "a{2}", "a{2,}", "a{2,3}", "a^2" or "a^*")'
+            self.fail(repr(char), fault, self.at)
+
+    def fail_unclosed(self, opened: int) -> NoReturn:
+        inside = "".join(self.text[opened + 1 : self.at].split()) or "2"
+        before = self.text[:opened].strip()
+        before = before if len(before) <= 40 else "..." + before[-40:]
+        self.fail("the brace opened", f'is not closed (write "{before}{{{inside}}}")', opened)
+
+    def reject_second(self, position: int) -> NoReturn:
+        char = self.text[position]
+        kind = {"?": "lazy ", "+": "possessive "}.get(char, "repeated ")
+        fault = (
+            f"follows another one ({kind}quantifiers are not part of a guard: leave it out, or put "
+            'what it repeats in parentheses, "(a*)*")'
+        )
+        self.fail(f'the quantifier "{char}"', fault, position)
+
+    def reject(self, char: str) -> NoReturn:
+        if char in _DIGITS:
+            match = _NUMBER.match(self.text, self.at)
+            number = match[0][:7] if match else char
+            before = self.text[: self.at].rstrip()[-1:]
+            fix = f'write "a^{number}" or "a{{{number}}}"'
+            if before and before in "*+?}":
+                fix = f'a count belongs in braces: write "a{{{number}}}"'
+            self.fail("the number", f"is outside braces and powers ({fix})", self.at)
+        if char in "*+?{^" or self.token(_STARS):
+            fault = 'has nothing to repeat (write "a" or a group before it)'
+            self.fail(f'the quantifier "{char}"', fault, self.at)
+        faults = {
+            ".": 'is not part of a guard (the only letter is "a": write "a")',
+            "[": 'opens a character class, which is not part of a guard (write "a" or "(a|aa)")',
+            "\\": r'starts an escape or a back reference (only "\cup" and "\ast" are known)',
+            "$": "is not at the end (remove it: a guard always matches the whole count)",
+            "}": "closes nothing (remove it)",
+        }
+        no_spike = ' and no spike is "a{0}"' if char in "λεΛ" else ""
+        default = f'is not part of a guard (the only letter is "a"{no_spike})'
+        self.fail(repr(char), faults.get(char, default), self.at)

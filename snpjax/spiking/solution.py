@@ -1,0 +1,213 @@
+"""What a run of a spiking neural P system gives back, with the system's names."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Int
+
+from ..choice import NO_RULE
+from ..results import RESULTS
+from ..run import Trajectory
+from .system import SpikingSystem
+
+
+#: In a batch: the path computed no number, because its train has fewer than two spikes.
+NO_NUMBER = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """The computation of an SN P system, as host arrays.
+
+    Axes: `neurons` as in `system.neurons`, `outputs` as in `system.output`; `paths` is last and only there when the run
+    was a batch. Rows of configurations are 0 (initial), then every `every`-th step; other rows are steps 1, 2, .... In
+    a batch a path that halted early repeats its halting configuration and emits nothing.
+
+    - `result`: a `RESULTS`; in a batch one per path.
+    - `steps`: steps made: `int`, or `(paths,)`. The halting step where the result is `RESULTS.halted`.
+    - `spikes`, `timers`, `pending`: the final configuration.
+    - `configurations`, `timer_history`, `pending_history`: spikes, timers and pending emissions over time; `None` if
+      not saved.
+    - `rules`: the rule selected by each neuron in each step, counted within the neuron, or `NO_RULE`.
+    - `emissions`: spikes that left each neuron in each step.
+    - `spike_trains`: the same of the output neurons.
+    - `failure`: the first failure in words, or `None`.
+    """
+
+    system: SpikingSystem
+    result: Any
+    steps: "int | Int[np.ndarray, ' paths']"
+    spikes: Int[np.ndarray, "neurons *paths"]
+    timers: Int[np.ndarray, "neurons *paths"]
+    pending: Int[np.ndarray, "neurons *paths"]
+    every: int | None
+    configurations: Int[np.ndarray, "rows neurons *paths"] | None
+    timer_history: Int[np.ndarray, "rows neurons *paths"] | None
+    pending_history: Int[np.ndarray, "rows neurons *paths"] | None
+    rules: Int[np.ndarray, "steps neurons *paths"] | None
+    emissions: Int[np.ndarray, "steps neurons *paths"] | None
+    spike_trains: Int[np.ndarray, "steps outputs *paths"] | None
+    failure: str | None
+
+    @property
+    def paths(self) -> int | None:
+        """Number of paths of a batch; `None` for a single run."""
+        return None if self.spikes.ndim == 1 else self.spikes.shape[1]
+
+    @property
+    def halted(self) -> "bool | np.ndarray":
+        """Whether the system halted; in a batch one per path."""
+        halted = np.asarray(self.result == RESULTS.halted)
+        return bool(halted) if halted.ndim == 0 else halted
+
+    @property
+    def spike_train(self) -> Int[np.ndarray, "steps *paths"]:
+        """The train of the only output neuron."""
+        return self.train()
+
+    def train(self, output: str | None = None) -> Int[np.ndarray, "steps *paths"]:
+        """What the output neuron `output` emitted in step 1, 2, ...; it may be left out when there is one only.
+
+        **Raises:** `ValueError` if the system has no such output or trains were not saved.
+        """
+        names = self.system.output
+        if self.spike_trains is None:
+            raise ValueError("Spike trains were not saved. Run with `save=Save(outputs=True)`.")
+        if output is None:
+            if len(names) != 1:
+                raise ValueError(
+                    f"The system has {len(names)} output neurons. Name one of them."
+                    if names
+                    else "The system has no output neuron. Build it with `output=...`."
+                )
+            output = names[0]
+        if output not in names:
+            raise ValueError(f"{output!r} is not an output neuron: they are {', '.join(names)}.")
+        return self.spike_trains[:, names.index(output)]
+
+    def spike_times(self, output: str | None = None) -> Int[np.ndarray, " spikes"]:
+        """The steps 1, 2, ... in which `output` emitted. For a single run."""
+        if self.paths is not None:
+            raise ValueError("Spike times differ in length between paths. Use `train`.")
+        return np.flatnonzero(self.train(output)) + 1
+
+    def interval(self, output: str | None = None) -> "int | None | Int[np.ndarray, ' paths']":
+        """The number computed: t2 - t1 of the first two steps in which `output` emitted (the set N2).
+
+        `None` when there are fewer than two; in a batch, `NO_NUMBER` for such paths.
+        """
+        emits = self.train(output) != 0
+        nth = np.cumsum(emits, axis=0)
+        if len(emits) == 0:
+            numbers = np.full(emits.shape[1:], NO_NUMBER)
+        else:
+            first, second = ((emits & (nth == n)).argmax(axis=0) for n in (1, 2))
+            numbers = np.where(nth[-1] >= 2, second - first, NO_NUMBER)
+        if self.paths is not None:
+            return numbers
+        return None if numbers == NO_NUMBER else int(numbers)
+
+    def count(self, output: str | None = None) -> "int | Int[np.ndarray, ' paths']":
+        """Spikes that `output` sent to the environment in all."""
+        total = self.train(output).sum(axis=0, dtype=np.int64)
+        return int(total) if self.paths is None else total
+
+    def __repr__(self) -> str:
+        system = self.system
+        if self.paths is not None:
+            halted = int(np.sum(self.halted))
+            return (
+                f"Solution({self.paths} paths of {system!r}: {halted} halted, "
+                f"steps {np.min(self.steps)} to {np.max(self.steps)})"
+            )
+        lines = [f"Solution of {system!r}: {describe_end(self)}"]
+        shown = list(zip(system.neurons, self.spikes.tolist(), self.timers.tolist(), strict=True))
+        final = ", ".join(
+            f"{neuron.name}={spikes}{f' (closed {timer})' if timer else ''}"
+            for neuron, spikes, timer in shown[:12]
+        )
+        more = f", and {len(shown) - 12} more" if len(shown) > 12 else ""
+        lines.append(f"  final spikes: {final}{more}")
+        if self.spike_trains is not None:
+            for name in system.output:
+                train = self.train(name)
+                text = " ".join(map(str, train[:40].tolist())) + (" ..." if len(train) > 40 else "")
+                lines.append(f"  train of {name}: {text}")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        from .html import solution_html
+
+        return solution_html(self)
+
+
+def describe_end(solution: Solution) -> str:
+    """How a single run ended, in words."""
+    if solution.failure is not None:
+        return solution.failure
+    steps = f"{solution.steps} step{'' if solution.steps == 1 else 's'}"
+    return f"halted after {steps}" if solution.halted else f"not halted after {steps}"
+
+
+def solve(system: SpikingSystem, trajectory: Trajectory) -> Solution:
+    """Cut a trajectory's padding and give it names."""
+    neurons = slice(len(system.neurons))
+    outputs = slice(len(system.output))
+    final, initial = trajectory.final, trajectory.initial
+
+    def history(name: str) -> np.ndarray | None:
+        if trajectory.states is None:
+            return None
+        rows = [getattr(initial, name)[None], getattr(trajectory.states, name)]
+        return np.concatenate(rows)[:, neurons]
+
+    details = trajectory.details
+    steps = trajectory.steps
+    trains = None if trajectory.outputs is None else trajectory.outputs[:, outputs]
+    return Solution(
+        system=system,
+        result=trajectory.result,
+        steps=int(steps) if steps.ndim == 0 else steps,
+        spikes=final.spikes[neurons],
+        timers=final.timers[neurons],
+        pending=final.pending[neurons],
+        every=trajectory.every,
+        configurations=history("spikes"),
+        timer_history=history("timers"),
+        pending_history=history("pending"),
+        rules=None if details is None else details.rules[:, neurons],
+        emissions=None if details is None else details.emissions[:, neurons],
+        spike_trains=trains,
+        failure=_failure(system, trajectory),
+    )
+
+
+def _failure(system: SpikingSystem, trajectory: Trajectory) -> str | None:
+    ordinary = (trajectory.result == RESULTS.halted) | (
+        trajectory.result == RESULTS.max_steps_reached
+    )
+    failed = np.flatnonzero(~np.asarray(ordinary))
+    if len(failed) == 0:
+        return None
+    path = int(failed[0])
+    culprit = int(np.ravel(trajectory.final.culprit)[path])
+    code = np.ravel(trajectory.result._value)[path]
+    step = int(np.ravel(trajectory.steps)[path]) + 1  # the one that could not be made
+    where = f"neuron {system.neurons[culprit].name!r}" if culprit < len(system.neurons) else "?"
+    where = f"{where}, step {step}"
+    if trajectory.steps.ndim == 1:
+        where += f", path {path} ({len(failed)} of {len(trajectory.steps)} paths failed)"
+    return f"{where}: {_message(code)}"
+
+
+def _message(code: int) -> str:
+    for failure in (RESULTS.spike_overflow, RESULTS.choice_refused):
+        if int(failure._value) == int(code):
+            return RESULTS[failure]
+    raise AssertionError(f"unknown result {code}; please report this as a bug of snpjax")
+
+
+def rule_name(system: SpikingSystem, neuron: int, rule: int) -> str:
+    """A selected rule as people write it; empty for `NO_RULE`."""
+    return "" if rule == NO_RULE else str(system.neurons[neuron].rules[rule])

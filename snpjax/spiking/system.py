@@ -1,0 +1,191 @@
+"""The model: a spiking neural P system as its users think of it, with names."""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+from .rule import AnyRule, Rule, RuleError
+from .validity import InvalidSystem, Level, ModelWarning, Problem, check
+
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from snpjax_formats import AbstractLayout
+
+    from ..run import Trajectory
+    from .machine import SpikingMachine
+    from .solution import Solution
+
+
+class Synapse(NamedTuple):
+    """A synapse from `source` to `target`: `weight` times what the source emits arrives (1 by default)."""
+
+    source: str
+    target: str
+    weight: int = 1
+
+
+@dataclass(frozen=True)
+class Neuron:
+    """A neuron: its name, initial spikes, and rules in order of declaration.
+
+    Rules may be text (`"a^2/a -> a; 1"`). `label` matters only for division and budding, where several neurons may bear
+    one label; it is the name unless given.
+    """
+
+    name: str
+    spikes: int = 0
+    rules: tuple[AnyRule | str, ...] = ()
+    label: str = ""
+
+    def __init__(
+        self,
+        name: str,
+        spikes: int = 0,
+        rules: Sequence[AnyRule | str] = (),
+        label: str | None = None,
+    ) -> None:
+        if not isinstance(name, str):
+            raise TypeError(f"the name of a neuron is a string, not {name!r} (write {str(name)!r})")
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "spikes", spikes)
+        object.__setattr__(self, "rules", parse_rules(rules))
+        object.__setattr__(self, "label", name if label is None else label)
+
+
+def parse_rules(rules: Sequence[AnyRule | str]) -> tuple[AnyRule | str, ...]:
+    """Rules with every text parsed. A text that does not parse is kept: the system reports it with its neuron."""
+    if isinstance(rules, str):
+        rules = (rules,)
+    parsed: list[AnyRule | str] = []
+    for rule in rules:
+        try:
+            parsed.append(Rule.parse(rule) if isinstance(rule, str) else rule)
+        except RuleError:
+            parsed.append(rule)
+    return tuple(parsed)
+
+
+@dataclass(frozen=True)
+class SpikingSystem:
+    """A spiking neural P system (O = {a}, neurons, syn, in, out).
+
+    **Arguments:**
+
+    - `neurons`: in order; rules are numbered through all neurons in this order.
+    - `synapses`: `(source, target)` or `(source, target, weight)` by name.
+    - `input`: neuron name to its train: spikes that arrive at the end of step 1, 2, ...; missing entries are 0.
+    - `output`: names of the neurons whose emissions are the output.
+    - `level`: `"extended"` or `"strict"`, see `snpjax.spiking.validity`.
+    - `signed`: counts may become negative; needed for negative weights.
+    - `dictionary`: label pairs of the synapse dictionary besides those of the synapses (division and budding).
+    - `rules_by_label`: rules of labels that no initial neuron bears (division and budding).
+
+    **Raises:** `InvalidSystem` with every problem at once, each naming the neuron, the rule and the fix.
+
+    ??? cite "Source"
+        Ionescu, Paun, Yokomori 2006; weights as in Pan, Zeng, Zhang, Jiang 2012. Differs from them in: 1. several input
+        and output neurons; 2. an output neuron may have outgoing synapses.
+    """
+
+    neurons: tuple[Neuron, ...]
+    synapses: tuple[Synapse, ...] = ()
+    input: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    output: tuple[str, ...] = ()
+    level: Level = "extended"
+    signed: bool = False
+    dictionary: tuple[tuple[str, str], ...] = ()
+    rules_by_label: Mapping[str, tuple[AnyRule | str, ...]] = field(default_factory=dict)
+    name: str = ""
+
+    def __init__(
+        self,
+        neurons: Sequence[Neuron],
+        synapses: Sequence[Synapse | tuple[str, str] | tuple[str, str, int]] = (),
+        *,
+        input: Mapping[str, Sequence[int]] | None = None,
+        output: str | Sequence[str] = (),
+        level: Level = "extended",
+        signed: bool = False,
+        dictionary: Sequence[tuple[str, str]] = (),
+        rules_by_label: Mapping[str, Sequence[AnyRule | str]] | None = None,
+        name: str = "",
+    ) -> None:
+        if level not in ("strict", "extended"):
+            raise ValueError(f'the level is {level!r} (write "strict" or "extended")')
+        output = (output,) if isinstance(output, str) else output
+        trains = {neuron: tuple(train) for neuron, train in (input or {}).items()}
+        labelled = {label: parse_rules(rules) for label, rules in (rules_by_label or {}).items()}
+        for attribute, value in {
+            "neurons": tuple(neurons),
+            "synapses": tuple(Synapse(*synapse) for synapse in synapses),
+            "input": trains,
+            "output": tuple(dict.fromkeys(output)),
+            "level": level,
+            "signed": signed,
+            "dictionary": tuple(dict.fromkeys((x, y) for x, y in dictionary)),
+            "rules_by_label": labelled,
+            "name": name,
+        }.items():
+            object.__setattr__(self, attribute, value)
+        errors = tuple(p for p in self.problems if p.severity == "error")
+        if errors:
+            raise InvalidSystem(errors)
+        for problem in self.problems:
+            warnings.warn(str(problem), ModelWarning, stacklevel=2)
+
+    def __hash__(self) -> int:
+        return hash((self.neurons, self.synapses, self.output))
+
+    @cached_property
+    def problems(self) -> tuple[Problem, ...]:
+        """What `check` found. A system that was built has warnings only."""
+        return check(self)
+
+    @cached_property
+    def names(self) -> dict[str, int]:
+        """Position of every neuron by name."""
+        return {neuron.name: index for index, neuron in enumerate(self.neurons)}
+
+    @property
+    def rules(self) -> tuple[AnyRule, ...]:
+        """All rules of the neurons, numbered as the papers do: through the neurons in order."""
+        return tuple(rule for n in self.neurons for rule in n.rules)  # pyright: ignore[reportReturnType]
+
+    @property
+    def is_static(self) -> bool:
+        """Whether the network never changes: spiking and forgetting rules only."""
+        return not self.rules_by_label and all(isinstance(rule, Rule) for rule in self.rules)
+
+    def lower(
+        self,
+        *,
+        layout: "type[AbstractLayout] | None" = None,
+        count_dtype: "np.dtype | type | None" = None,
+    ) -> "SpikingMachine":
+        """This system as arrays, ready for `snpjax.run`. See `snpjax.spiking.lower`."""
+        from .lower import lower  # the model itself needs neither jax nor a device
+        from .machine import SpikingMachine
+
+        return SpikingMachine(lower(self, layout=layout, count_dtype=count_dtype))
+
+    def solution(self, trajectory: "Trajectory") -> "Solution":
+        """What a run saved, with this system's names."""
+        from .solution import solve
+
+        return solve(self, trajectory)
+
+    def __repr__(self) -> str:
+        kind = "" if self.is_static else ", dynamic"
+        return (
+            f"SpikingSystem({self.name + ': ' if self.name else ''}{len(self.neurons)} neurons, "
+            f"{len(self.rules)} rules, {len(self.synapses)} synapses{kind})"
+        )
+
+    def _repr_html_(self) -> str:
+        from .html import system_html
+
+        return system_html(self)

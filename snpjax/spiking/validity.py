@@ -1,0 +1,351 @@
+"""What makes a spiking neural P system valid, at the levels *strict* and *extended*.
+
+*Strict* is the definition of Ionescu, Paun and Yokomori; *extended* also accepts what published systems use beside it:
+weights, self-synapses, p > c, forgetting with any guard. All problems are found in one pass.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import reduce
+from operator import or_
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+from .guard import Guard
+from .rule import ALPHAS, AnyRule, BuddingRule, DivisionRule, PlasticityRule, Rule, is_count
+
+
+if TYPE_CHECKING:
+    from .system import SpikingSystem
+
+Level: TypeAlias = Literal["strict", "extended"]
+Severity: TypeAlias = Literal["error", "warning"]
+
+#: Outcome of every code at (strict, extended); None accepts.
+SEVERITIES: dict[str, tuple[Severity | None, Severity | None]] = {
+    "unknown_neuron": ("error", "error"),
+    "duplicate_neuron": ("error", "error"),
+    "duplicate_synapse": ("error", "error"),
+    "bad_number": ("error", "error"),
+    "bad_guard": ("error", "error"),
+    "forgetting_delay": ("error", "error"),
+    "self_synapse": ("error", None),
+    "produce_exceeds_consume": ("error", None),
+    "forgetting_guard": ("error", None),
+    "forgetting_overlap": ("error", None),
+    "weighted_synapse": ("error", None),
+    "negative_weight": ("error", "error"),
+    "output_out_degree": ("warning", None),
+    "dead_rule": ("warning", "warning"),
+    "duplicate_rule": ("warning", "warning"),
+    # of networks that change
+    "mixed_dynamics": ("error", "error"),
+    "label_rules": ("error", "error"),
+    "budding_parent": ("error", None),
+    "plasticity_targets": ("error", "error"),
+}
+
+
+class Place(NamedTuple):
+    """What a problem is about: positions in the system's own tuples, or a name for `input`, `output`, `label`.
+
+    `Place("rule", 2, 0)` is the first rule of the third neuron; `Place("rule", "j", 0)` that of the label j.
+    """
+
+    kind: Literal[
+        "neuron", "rule", "synapse_source", "synapse_target", "synapse", "input", "output"
+    ]
+    index: int | str
+    rule: int | None = None
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One finding: `code` of the validity table, what it is about, and a message that says the fix.
+
+    `first` is the earlier of the two places when the problem is a repetition.
+    """
+
+    code: str
+    severity: Severity
+    place: Place
+    message: str
+    first: Place | None = None
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class ModelWarning(UserWarning):
+    """A model that is accepted but probably not what was meant: a rule that can never apply, say."""
+
+
+class InvalidSystem(ValueError):
+    """A system refused when it is built, with every problem at once in `problems`."""
+
+    def __init__(self, problems: tuple[Problem, ...]):
+        self.problems = problems
+        super().__init__("\n".join(f"{problem}" for problem in problems))
+
+
+def check(system: "SpikingSystem") -> tuple[Problem, ...]:
+    """All problems of `system` at its level, errors and warnings, in the order neurons, rules, synapses, input, output."""
+    column = ("strict", "extended").index(system.level)
+    found = []
+    for code, place, message, first in _findings(system):
+        severity = SEVERITIES[code][column]
+        if severity is not None:
+            found.append(Problem(code, severity, place, message, first))
+    return tuple(found)
+
+
+_Finding: TypeAlias = tuple[str, Place, str, Place | None]
+
+
+def _findings(system: "SpikingSystem") -> Iterator[_Finding]:
+    yield from _check_neurons(system)
+    yield from _check_rules(system)
+    yield from _check_dynamics(system)
+    yield from _check_synapses(system)
+    yield from _check_environment(system)
+
+
+def _check_neurons(system: "SpikingSystem") -> Iterator[_Finding]:
+    seen: dict[str, Place] = {}
+    for index, neuron in enumerate(system.neurons):
+        place = Place("neuron", index)
+        if neuron.name in seen:
+            message = f"neuron {neuron.name!r} is declared twice (give each neuron its own name)"
+            yield "duplicate_neuron", place, message, seen[neuron.name]
+        seen.setdefault(neuron.name, place)
+        if not (is_count(neuron.spikes) or (system.signed and is_integer(neuron.spikes))):
+            message = (
+                f"neuron {neuron.name!r} starts with {neuron.spikes!r} spikes "
+                "(write an integer, 0 or more)"
+            )
+            yield "bad_number", place, message, None
+
+
+def _check_rules(system: "SpikingSystem") -> Iterator[_Finding]:
+    owners: list[tuple[int | str, str, tuple[AnyRule | str, ...]]] = [
+        (index, f"neuron {neuron.name!r}", neuron.rules)
+        for index, neuron in enumerate(system.neurons)
+    ]
+    owners += [(label, f"label {label!r}", rules) for label, rules in system.rules_by_label.items()]
+    for owner, owner_text, rules in owners:
+        seen: dict[AnyRule, Place] = {}
+        for number, rule in enumerate(rules):
+            place = Place("rule", owner, number)
+            here = f"{owner_text}, rule {number + 1}"
+            if isinstance(rule, str):
+                yield "bad_guard", place, f"{here}: {_parse_failure(rule)}", None
+                continue
+            if rule in seen:
+                message = f"{here} repeats {rule} (remove one)"
+                yield "duplicate_rule", place, message, seen[rule]
+            seen.setdefault(rule, place)
+            numbers = list(_bad_numbers(rule))
+            for name, value, fix in numbers:
+                yield "bad_number", place, f"{here}: {name} is {value!r} ({fix})", None
+            if not numbers and not _can_apply(rule):
+                message = f"{here}: {rule} can never apply (no count in its guard is large enough)"
+                yield "dead_rule", place, message, None
+            if isinstance(rule, Rule) and not numbers:
+                yield from _check_spiking_rule(rule, place, here)
+        yield from _check_overlap(owner, owner_text, rules)
+
+
+def _check_spiking_rule(rule: Rule, place: Place, here: str) -> Iterator[_Finding]:
+    if rule.is_forgetting and rule.delay:
+        message = f"{here}: a forgetting rule has no delay (remove '; {rule.delay}')"
+        yield "forgetting_delay", place, message, None
+    if rule.produce > rule.consume:
+        message = (
+            f"{here} produces {rule.produce} but consumes {rule.consume} "
+            '(produce at most that many, or use level "extended")'
+        )
+        yield "produce_exceeds_consume", place, message, None
+    if rule.is_forgetting and not rule.guard.is_exactly(rule.consume):
+        message = (
+            f"{here}: the guard {rule.guard} of a forgetting rule is not exactly the "
+            f'{rule.consume} spikes it removes (write a^s -> lambda, or use level "extended")'
+        )
+        yield "forgetting_guard", place, message, None
+
+
+def _check_overlap(
+    owner: int | str, owner_text: str, rules: tuple[AnyRule | str, ...]
+) -> Iterator[_Finding]:
+    firing = [r.guard for r in rules if isinstance(r, Rule) and not r.is_forgetting]
+    if not firing:
+        return
+    fires: Guard | None = None
+    for number, rule in enumerate(rules):
+        if isinstance(rule, Rule) and rule.is_forgetting and is_count(rule.consume):
+            if fires is None:
+                fires = reduce(or_, firing)
+            if rule.consume in fires:
+                message = (
+                    f"{owner_text}, rule {number + 1} forgets {rule.consume} spikes, at which a "
+                    'firing rule applies too (make the guards disjoint, or use level "extended")'
+                )
+                yield "forgetting_overlap", Place("rule", owner, number), message, None
+
+
+def _check_dynamics(system: "SpikingSystem") -> Iterator[_Finding]:
+    names = system.names
+    grows: Place | None = None
+    rewires: Place | None = None
+    rules_of_label: dict[str, tuple[int, tuple[AnyRule | str, ...]]] = {}
+    for index, neuron in enumerate(system.neurons):
+        first, rules = rules_of_label.setdefault(neuron.label, (index, neuron.rules))
+        if rules != neuron.rules:
+            message = (
+                f"neurons {system.neurons[first].name!r} and {neuron.name!r} share the label "
+                f"{neuron.label!r} but not their rules (rules belong to the label)"
+            )
+            yield "label_rules", Place("neuron", index), message, Place("neuron", first)
+        if neuron.label in system.rules_by_label:
+            message = (
+                f"label {neuron.label!r} has rules of its own although neuron {neuron.name!r} "
+                "bears it (give the rules to the neuron)"
+            )
+            yield "label_rules", Place("neuron", index), message, None
+    owners = [(i, n.name, n.label, n.rules) for i, n in enumerate(system.neurons)]
+    owners += [(label, label, label, rules) for label, rules in system.rules_by_label.items()]
+    for owner, name, label, rules in owners:
+        for number, rule in enumerate(rules):
+            place = Place("rule", owner, number)
+            here = f"neuron {name!r}, rule {number + 1}"
+            if isinstance(rule, DivisionRule | BuddingRule):
+                grows = grows or place
+            if isinstance(rule, BuddingRule) and rule.parent not in (None, label):
+                message = (
+                    f"{here} relabels its parent to {rule.parent!r} "
+                    '(keep the label, or use level "extended")'
+                )
+                yield "budding_parent", place, message, None
+            if isinstance(rule, PlasticityRule):
+                rewires = rewires or place
+                yield from _check_targets(rule, name, place, here, names)
+    if grows and rewires:
+        message = "plasticity cannot be combined with division or budding (use one of them)"
+        yield "mixed_dynamics", max(grows, rewires, key=str), message, min(grows, rewires, key=str)
+
+
+def _check_targets(
+    rule: PlasticityRule, name: str, place: Place, here: str, names: dict[str, int]
+) -> Iterator[_Finding]:
+    if not rule.targets:
+        yield "plasticity_targets", place, f"{here}: the set of targets is empty (name some)", None
+    if name in rule.targets:
+        message = f"{here}: the targets hold the neuron {name!r} itself (remove it)"
+        yield "plasticity_targets", place, message, None
+    for target in rule.targets:
+        if target not in names:
+            yield "unknown_neuron", place, f"{here}: {unknown_neuron(target, names)}", None
+
+
+def _check_synapses(system: "SpikingSystem") -> Iterator[_Finding]:
+    names = system.names
+    seen: dict[tuple[str, str], int] = {}
+    for index, (source, target, weight) in enumerate(system.synapses):
+        here = f"synapse ({source}, {target})"
+        place = Place("synapse", index)
+        if source not in names:
+            message = f"{here}: {unknown_neuron(source, names)}"
+            yield "unknown_neuron", Place("synapse_source", index), message, None
+        if target not in names:
+            message = f"{here}: {unknown_neuron(target, names)}"
+            yield "unknown_neuron", Place("synapse_target", index), message, None
+        first = seen.setdefault((source, target), index)
+        if first != index:
+            message = f"{here} is listed twice (write one synapse with a weight instead)"
+            yield "duplicate_synapse", place, message, Place("synapse", first)
+        if source == target:
+            message = f'{here} leads to its own neuron (remove it, or use level "extended")'
+            yield "self_synapse", place, message, None
+        if weight == 1 and is_integer(weight):
+            continue
+        if not is_integer(weight) or weight == 0:
+            message = f"{here} has weight {weight!r} (write an integer other than 0)"
+            yield "bad_number", place, message, None
+        elif weight < 0 and not system.signed:
+            message = f"{here} has the negative weight {weight} (declare the system signed=True)"
+            yield "negative_weight", place, message, None
+        else:
+            message = f'{here} has weight {weight} (use weight 1, or level "extended")'
+            yield "weighted_synapse", place, message, None
+
+
+def _check_environment(system: "SpikingSystem") -> Iterator[_Finding]:
+    names = system.names
+    for name, train in system.input.items():
+        place = Place("input", name)
+        if name not in names:
+            yield "unknown_neuron", place, f"input: {unknown_neuron(name, names)}", None
+        for step, spikes in enumerate(train, start=1):
+            if not (is_count(spikes) or (system.signed and is_integer(spikes))):
+                message = (
+                    f"input of neuron {name!r}: {spikes!r} spikes in step {step} "
+                    "(write an integer, 0 or more)"
+                )
+                yield "bad_number", place, message, None
+                break
+    sources = {source for source, _, _ in system.synapses}
+    for name in system.output:
+        place = Place("output", name)
+        if name not in names:
+            yield "unknown_neuron", place, f"output: {unknown_neuron(name, names)}", None
+        elif name in sources:
+            message = (
+                f"output neuron {name!r} has outgoing synapses (definitions ask for out-degree 0)"
+            )
+            yield "output_out_degree", place, message, None
+
+
+def is_integer(value: object) -> bool:
+    return hasattr(value, "__index__") and not isinstance(value, bool)
+
+
+def unknown_neuron(name: str, names: dict[str, int]) -> str:
+    """The message for a name that no neuron has, with the nearest names."""
+    from difflib import get_close_matches  # only on the way to an error
+
+    # Comparing with every name of a large system would take minutes: the nearest among the first ones will do.
+    near = get_close_matches(str(name), list(names)[:2000], n=3, cutoff=0.5)
+    known = near or list(names)[:3]
+    hint = f"did you mean {', '.join(map(repr, known))}?" if known else "no neuron is declared"
+    return f"there is no neuron {name!r} ({hint})"
+
+
+def _bad_numbers(rule: AnyRule) -> Iterator[tuple[str, object, str]]:
+    if isinstance(rule, Rule | PlasticityRule) and not (
+        is_count(rule.consume) and rule.consume >= 1
+    ):
+        yield "the number of spikes consumed", rule.consume, "write an integer, 1 or more"
+    if isinstance(rule, Rule):
+        if not is_count(rule.produce):
+            yield "the number of spikes produced", rule.produce, "write an integer, 0 or more"
+        if not is_count(rule.delay):
+            yield "the delay", rule.delay, "write an integer, 0 or more"
+    if isinstance(rule, PlasticityRule):
+        if not (is_count(rule.k) and rule.k >= 1):
+            yield "the number k of synapses", rule.k, "write an integer, 1 or more"
+        if rule.alpha not in ALPHAS:
+            yield "the kind of plasticity", rule.alpha, f"write one of {', '.join(ALPHAS)}"
+
+
+def _can_apply(rule: AnyRule) -> bool:
+    least = rule.consume if isinstance(rule, Rule | PlasticityRule) else 1
+    guard = rule.guard
+    if not guard.is_finite:
+        return True
+    return guard.tail > least  # the tail of a finite guard is one more than its largest count
+
+
+def _parse_failure(text: str) -> str:
+    try:
+        Rule.parse(text)
+    except ValueError as error:
+        return str(error)
+    raise AssertionError(f"{text!r} parses; please report this as a bug of snpjax")

@@ -1,0 +1,113 @@
+"""Hypothesis strategies: guards, rules, systems and inputs, small first and including the odd ones.
+
+from hypothesis import given
+from snpjax.testing.strategies import systems
+
+@given(systems(max_neurons=6))
+def test_mine(system): ...
+"""
+
+import warnings
+from typing import Any
+
+from hypothesis import strategies as st
+
+from ..spiking.guard import Guard
+from ..spiking.rule import Rule
+from ..spiking.system import Neuron, SpikingSystem
+from ..spiking.validity import Level, ModelWarning
+
+
+@st.composite
+def guards(draw: Any, *, max_count: int = 6) -> Guard:
+    """Guards: exact counts, intervals, arithmetic progressions, sets and unions, all with constants up to `max_count`."""
+    counts = st.integers(0, max_count)
+    kind = draw(st.sampled_from(["exactly", "interval", "from", "progression", "set", "union"]))
+    if kind == "exactly":
+        return Guard.exactly(draw(counts))
+    if kind == "interval":
+        low, high = sorted([draw(counts), draw(counts)])
+        return Guard.interval(low, high)
+    if kind == "from":
+        return Guard.interval(draw(counts))
+    if kind == "progression":
+        period = draw(st.integers(1, max_count))
+        return Guard.exactly(draw(counts)).concatenate(Guard.exactly(period).star())
+    if kind == "set":
+        return Guard.from_lengths(draw(st.sets(counts, min_size=1)))
+    return draw(guards(max_count=max_count)) | draw(guards(max_count=max_count))
+
+
+@st.composite
+def rules(draw: Any, *, level: Level = "extended", max_count: int = 4, max_delay: int = 3) -> Rule:
+    """Spiking and forgetting rules that are valid at `level` by themselves; some can never apply."""
+    consume = draw(st.integers(1, max_count))
+    is_forgetting = draw(st.integers(0, 3)) == 0
+    if is_forgetting:
+        guard = None if level == "strict" else draw(st.none() | guards())
+        return Rule(guard, consume)
+    guard = draw(st.none() | guards())
+    produce = draw(st.integers(1, consume if level == "strict" else max_count))
+    return Rule(guard, consume, produce, draw(st.sampled_from([0, 0, *range(max_delay + 1)])))
+
+
+@st.composite
+def systems(
+    draw: Any,
+    *,
+    level: Level = "extended",
+    min_neurons: int = 0,
+    max_neurons: int = 6,
+    max_rules: int = 4,
+    max_spikes: int = 5,
+    max_delay: int = 3,
+    inputs: bool = True,
+    weights: bool = True,
+    signed: bool | None = False,
+) -> SpikingSystem:
+    """Static systems, valid at `level`.
+
+    **Arguments:**
+
+    - `inputs`: some neurons may get an input train.
+    - `weights`: synapses may weigh more than 1 (level *extended*).
+    - `signed`: negative weights and counts too; `None` draws whether.
+    """
+    if signed is None:
+        signed = draw(st.booleans())
+    names = [f"n{i}" for i in range(draw(st.integers(min_neurons, max_neurons)))]
+    neurons = []
+    for name in names:
+        drawn = draw(st.lists(rules(level=level, max_delay=max_delay), max_size=max_rules))
+        if level == "strict":
+            drawn = _without_overlap(drawn)
+        lowest = -2 if signed else 0
+        neurons.append(Neuron(name, draw(st.integers(lowest, max_spikes)), drawn))
+    pairs = [(x, y) for x in names for y in names if x != y or level == "extended"]
+    chosen = draw(st.lists(st.sampled_from(pairs), unique=True)) if pairs else []
+    weight = st.just(1)
+    if weights and level == "extended":
+        weight = st.sampled_from([1, 1, 2, 3])
+        if signed:
+            weight = st.sampled_from([1, 2, -1, -2])
+    synapses = [(x, y, draw(weight)) for x, y in chosen]
+    input: dict[str, list[int]] = {}
+    if inputs and names:
+        fed = draw(st.lists(st.sampled_from(names), unique=True, max_size=2))
+        input = {name: draw(st.lists(st.integers(0, 3), max_size=6)) for name in fed}
+    output = draw(st.lists(st.sampled_from(names), unique=True, max_size=2)) if names else []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ModelWarning)  # dead and repeated rules are wanted here
+        return SpikingSystem(
+            neurons, synapses, input=input, output=output, level=level, signed=signed
+        )
+
+
+def _without_overlap(drawn: list[Rule]) -> list[Rule]:
+    """Drop forgetting rules at whose count a firing rule applies too."""
+    firing = [rule for rule in drawn if not rule.is_forgetting]
+    return [
+        rule
+        for rule in drawn
+        if not rule.is_forgetting or not any(rule.consume in other.guard for other in firing)
+    ]

@@ -1,0 +1,130 @@
+"""What several tests share."""
+
+import json
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import snpjax as snp
+from snpjax.spiking.rule import AnyRule
+from snpjax.testing import reference
+
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+#: Published systems with known answers; not part of the repository.
+SHARED = REPOSITORY.parent / "shared"
+
+needs_shared = pytest.mark.skipif(
+    not SHARED.is_dir(), reason="the folder of published cases is not beside the repository"
+)
+
+#: Every random run is this long, so that all share one compilation.
+MAX_STEPS = 24
+
+
+def load_cases(folder: str, *, schema: str) -> list[Any]:
+    """The published cases of a folder as test parameters; one skipped parameter where it is missing."""
+    if not SHARED.is_dir():
+        return [pytest.param(None, marks=needs_shared, id="no-cases")]
+    cases = [json.loads(path.read_text()) for path in sorted((SHARED / "cases" / folder).glob("*"))]
+    return [pytest.param(case, id=case["name"]) for case in cases if case["schema"] == schema]
+
+
+def case_system(case: dict[str, Any], *, level: Any = "extended") -> snp.SpikingSystem:
+    """The system of a case file of schema snpjax-case/1."""
+    neurons = case_neurons(case)
+    names = {neuron.name for neuron in neurons}
+    by_label = case.get("rules_by_label", {}).items()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", snp.ModelWarning)
+        return snp.SpikingSystem(
+            neurons,
+            [tuple(synapse) for synapse in case["synapses"]],
+            input=case.get("input"),
+            output=case.get("output", ()),
+            level=level,
+            dictionary=[tuple(pair) for pair in case.get("dictionary", ())],
+            rules_by_label={l: _case_rules(rules) for l, rules in by_label if l not in names},
+            name=case["name"],
+        )
+
+
+def case_neurons(case: dict[str, Any]) -> list[snp.Neuron]:
+    """The neurons of a case file of any schema."""
+    by_label = case.get("rules_by_label", {})
+    return [
+        snp.Neuron(n["id"], n["spikes"], _case_rules(n.get("rules") or by_label.get(n["id"], [])))
+        for n in case["neurons"]
+    ]
+
+
+def _case_rules(rules: list[dict[str, Any]]) -> tuple[AnyRule, ...]:
+    return tuple(_case_rule(rule) for rule in rules)
+
+
+def _case_rule(rule: dict[str, Any]) -> AnyRule:
+    match rule:
+        case {"divide": [left, right]}:
+            return snp.DivisionRule(rule["guard"], left, right)
+        case {"bud": [_, bud]}:
+            return snp.BuddingRule(rule["guard"], bud)
+        case {"plasticity": change}:
+            k, targets = change["k"], change["targets"]
+            return snp.PlasticityRule(rule["guard"], rule["consume"], change["alpha"], k, targets)
+    return snp.Rule(rule["guard"], rule["consume"], rule["produce"], rule["delay"])
+
+
+def with_ballast(system: snp.SpikingSystem) -> snp.SpikingSystem:
+    """`system` and inert neurons that have one of everything, so that all random systems share one compilation.
+
+    The added neurons never fire and have no synapse with the others; a run differs in their columns only.
+    """
+    rule = snp.Rule("a{1,2}|a{4}|a{9}(aaaa)*", 9, 1, 1)  # three terms, periodic, delayed
+    ballast = [snp.Neuron("ballast 1", 0, [rule]), snp.Neuron("ballast 2", 0)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", snp.ModelWarning)
+        return snp.SpikingSystem(
+            [*system.neurons, *ballast],
+            [*system.synapses, ("ballast 1", "ballast 2", 2)],
+            input={**system.input, "ballast 2": (0, 0)},
+            output=[*system.output, "ballast 2"],
+            level="extended",
+            signed=system.signed,
+        )
+
+
+def assert_same_run(solution: snp.Solution, computation: reference.Computation) -> None:
+    """Every configuration, rule and emission of the two runs is equal."""
+    system = solution.system
+    steps = computation.steps
+    assert solution.steps == steps
+    assert solution.halted == computation.halted
+    assert solution.configurations is not None and solution.timer_history is not None
+    assert solution.pending_history is not None
+    assert solution.configurations.tolist() == [list(c.spikes) for c in computation.configurations]
+    assert solution.timer_history.tolist() == [list(c.timers) for c in computation.configurations]
+    assert solution.pending_history.tolist() == [
+        list(c.pending) for c in computation.configurations
+    ]
+    assert solution.rules is not None and solution.emissions is not None
+    assert choices_of(solution) == list(computation.choices)
+    assert solution.emissions.tolist() == [list(row) for row in computation.emissions]
+    columns = [system.names[name] for name in system.output]
+    assert solution.spike_trains is not None
+    assert solution.spike_trains.tolist() == [
+        [row[column] for column in columns] for row in computation.emissions
+    ]
+    final = computation.configurations[-1]
+    assert solution.spikes.tolist() == list(final.spikes)
+    assert solution.timers.tolist() == list(final.timers)
+    assert solution.pending.tolist() == list(final.pending)
+
+
+def choices_of(solution: snp.Solution) -> list[reference.Choice]:
+    """The selected rules as the reference writes them."""
+    assert solution.rules is not None
+    rows = np.asarray(solution.rules).tolist()
+    return [tuple(None if rule == snp.NO_RULE else rule for rule in row) for row in rows]

@@ -1,0 +1,328 @@
+"""Random systems: the compiled run equals the reference, on every layout, in every disguise."""
+
+import warnings
+
+import equinox as eqx
+import jax.random as jr
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings, strategies as st
+
+import snpjax as snp
+from snpjax.spiking import initial_state, lower, step
+from snpjax.testing import reference
+from snpjax.testing.strategies import rules, systems
+from snpjax_formats import ELL, Dense
+from tests.helpers import MAX_STEPS, assert_same_run, choices_of, with_ballast
+
+
+# With the ballast of tests/helpers.py they stay within one bucket of eight neurons: one compilation serves all.
+small_systems = systems(max_neurons=6)
+any_systems = systems(max_neurons=6, signed=None)
+LAYOUTS = [ELL, Dense]
+seeds = st.integers(0, 2**32 - 1)
+_step = eqx.filter_jit(step)
+
+
+def quietly(build, *args, **kwargs):
+    """Build a system whose warnings (dead or repeated rules) are wanted."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", snp.ModelWarning)
+        return build(*args, **kwargs)
+
+
+def rebuilt(system, *, neurons=None, synapses=None, input=None, output=None):
+    return quietly(
+        snp.SpikingSystem,
+        system.neurons if neurons is None else neurons,
+        system.synapses if synapses is None else synapses,
+        input=system.input if input is None else input,
+        output=system.output if output is None else output,
+        signed=system.signed,
+    )
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@given(any_systems)
+def test_first_choice_equals_reference(layout, system):
+    system = with_ballast(system)
+    solution = snp.run(system, max_steps=MAX_STEPS, layout=layout)
+    assert_same_run(solution, reference.run(system, max_steps=MAX_STEPS))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@given(any_systems, seeds)
+def test_random_path_is_a_path_of_the_reference(layout, system, seed):
+    system = with_ballast(system)
+    choice = snp.UniformChoice(jr.key(seed))
+    solution = snp.run(system, choice=choice, max_steps=MAX_STEPS, layout=layout)
+    chosen = iter(choices_of(solution))
+    # The reference refuses a choice that is not a valid spiking vector.
+    replay = reference.run(system, lambda *_: next(chosen), max_steps=solution.steps)
+    halted = reference.is_halting(system, replay.configurations[-1])
+    assert solution.halted == halted and (halted or solution.steps == MAX_STEPS)
+    assert_same_run(solution, replay)
+
+
+@given(small_systems, seeds)
+def test_given_choices_replay_any_path(system, seed):
+    system = with_ballast(system)
+    choice = snp.UniformChoice(jr.key(seed))
+    solution = snp.run(system, choice=choice, max_steps=MAX_STEPS)
+    rows = np.full((MAX_STEPS, len(system.neurons)), snp.NO_RULE)
+    rows[: solution.steps] = solution.rules
+    replay = snp.run(system, choice=snp.GivenChoices(rows), max_steps=MAX_STEPS)
+    assert replay.configurations.tolist() == solution.configurations.tolist()
+    assert replay.emissions.tolist() == solution.emissions.tolist()
+
+
+@given(small_systems, seeds)
+def test_batch_equals_single_runs(system, seed):
+    system = with_ballast(system)
+    choice = snp.UniformChoice(jr.key(seed))
+    batch = snp.run(system, choice=choice, paths=3, max_steps=MAX_STEPS, save=snp.SAVE_ALL)
+    single = snp.run(system, choice=choice, max_steps=MAX_STEPS)
+    steps = single.steps
+    assert batch.steps[0] == steps
+    assert batch.configurations[: steps + 1, :, 0].tolist() == single.configurations.tolist()
+    assert (batch.configurations[steps:, :, 0] == single.spikes).all()
+    for path in range(3):
+        steps = batch.steps[path]
+        chosen = iter(
+            tuple(None if rule == snp.NO_RULE else rule for rule in row)
+            for row in batch.rules[:steps, :, path].tolist()
+        )
+        replay = reference.run(system, lambda *_: next(chosen), max_steps=int(steps))
+        final = replay.configurations[-1]
+        assert batch.spikes[:, path].tolist() == list(final.spikes)
+        assert batch.timers[:, path].tolist() == list(final.timers)
+
+
+@given(small_systems)
+def test_run_is_n_steps(system):
+    system = with_ballast(system)
+    program = lower(system)
+    solution = snp.run(system, max_steps=MAX_STEPS)
+    state = initial_state(program)
+    for row in range(3):
+        expected = solution.configurations[min(row, solution.steps)]
+        assert state.spikes[: len(system.neurons)].tolist() == expected.tolist()
+        state, _ = _step(program, state, snp.FirstChoice())
+
+
+@given(small_systems)
+def test_a_run_split_at_any_step_is_the_whole_run(system):
+    """Configuration C_t and the rest of the input start a system whose run is the rest of the run."""
+    system = with_ballast(system)
+    whole = snp.run(system, max_steps=MAX_STEPS)
+    cut = whole.steps // 2
+    if whole.timer_history[cut].any():
+        return  # a system starts with all neurons open
+    neurons = [
+        snp.Neuron(neuron.name, int(spikes), neuron.rules)
+        for neuron, spikes in zip(system.neurons, whole.configurations[cut], strict=True)
+    ]
+    rest = {name: train[cut:] for name, train in system.input.items()}
+    resumed = snp.run(rebuilt(system, neurons=neurons, input=rest), max_steps=MAX_STEPS - cut)
+    assert resumed.configurations.tolist() == whole.configurations[cut:].tolist()
+
+
+@given(small_systems, st.randoms(use_true_random=False))
+def test_permuting_neurons_and_synapses_permutes_the_run(system, random):
+    system = with_ballast(system)
+    order = list(range(len(system.neurons)))
+    random.shuffle(order)
+    synapses = list(system.synapses)
+    random.shuffle(synapses)
+    permuted = rebuilt(system, neurons=[system.neurons[i] for i in order], synapses=synapses)
+    solution = snp.run(system, max_steps=MAX_STEPS)
+    other = snp.run(permuted, max_steps=MAX_STEPS)
+    assert other.configurations.tolist() == solution.configurations[:, order].tolist()
+    assert other.spike_trains.tolist() == solution.spike_trains.tolist()
+
+
+@given(small_systems, st.randoms(use_true_random=False))
+def test_permuting_rules_keeps_the_successors(system, random):
+    neurons = []
+    for neuron in system.neurons:
+        shuffled = list(neuron.rules)
+        random.shuffle(shuffled)
+        neurons.append(snp.Neuron(neuron.name, neuron.spikes, shuffled))
+    permuted = rebuilt(system, neurons=neurons)
+    assert _successors(permuted) == _successors(system)
+
+
+@given(small_systems, st.lists(rules(), max_size=3))
+def test_inert_neurons_change_nothing_else(system, never):
+    """Isolated empty neurons, with rules that cannot apply to 0 spikes, only add columns."""
+    wider = with_ballast(rebuilt(system, neurons=[*system.neurons, snp.Neuron("inert", 0, never)]))
+    solution = snp.run(with_ballast(system), max_steps=MAX_STEPS)
+    other = snp.run(wider, max_steps=MAX_STEPS)
+    size = len(system.neurons)
+    assert other.steps == solution.steps
+    assert other.configurations[:, :size].tolist() == solution.configurations[:, :size].tolist()
+
+
+@given(small_systems)
+def test_padding_to_the_next_bucket_changes_nothing(system):
+    system = with_ballast(system)
+    idle = [snp.Neuron(f"idle {i}") for i in range(9)]
+    solution = snp.run(system, max_steps=MAX_STEPS)
+    other = snp.run(rebuilt(system, neurons=[*system.neurons, *idle]), max_steps=MAX_STEPS)
+    size = len(system.neurons)
+    assert other.configurations[:, :size].tolist() == solution.configurations.tolist()
+    assert other.emissions[:, :size].tolist() == solution.emissions.tolist()
+
+
+@given(small_systems)
+def test_trailing_zeros_of_the_input_change_nothing(system):
+    system = with_ballast(system)
+    longer = {name: (*train, 0, 0) for name, train in system.input.items()}
+    solution = snp.run(system, max_steps=MAX_STEPS)
+    other = snp.run(rebuilt(system, input=longer), max_steps=MAX_STEPS)
+    assert other.configurations.tolist() == solution.configurations.tolist()
+
+
+@given(small_systems)
+def test_an_equal_language_is_the_same_guard(system):
+    """Rewriting each guard as the union of its terms changes no configuration and no rule number."""
+    system = with_ballast(system)
+    neurons = [
+        snp.Neuron(
+            neuron.name,
+            neuron.spikes,
+            [
+                snp.Rule(str(rule.guard | rule.guard), rule.consume, rule.produce, rule.delay)
+                for rule in neuron.rules
+            ],
+        )
+        for neuron in system.neurons
+    ]
+    assert neurons == list(system.neurons)
+
+
+@given(systems(max_neurons=5, weights=False))
+def test_weight_equals_production(system):
+    """Doubling every production at the source equals doubling every synapse; inputs are left alone."""
+    doubled_rules = [
+        snp.Neuron(
+            neuron.name,
+            neuron.spikes,
+            [snp.Rule(r.guard, r.consume, 2 * r.produce, r.delay) for r in neuron.rules],
+        )
+        for neuron in system.neurons
+    ]
+    doubled_synapses = [(source, target, 2) for source, target, _ in system.synapses]
+    by_rules = snp.run(with_ballast(rebuilt(system, neurons=doubled_rules)), max_steps=MAX_STEPS)
+    by_weight = snp.run(
+        with_ballast(rebuilt(system, synapses=doubled_synapses)), max_steps=MAX_STEPS
+    )
+    assert by_rules.configurations.tolist() == by_weight.configurations.tolist()
+    assert by_rules.spike_trains.tolist() == (2 * by_weight.spike_trains).tolist()
+
+
+@given(small_systems)
+def test_conservation_and_bounds(system):
+    system = with_ballast(system)
+    solution = snp.run(system, max_steps=MAX_STEPS)
+    assert (solution.configurations >= 0).all()
+    delays = [rule.delay for rule in system.rules]
+    assert (solution.timer_history >= 0).all()
+    assert (solution.timer_history <= max(delays, default=0)).all()
+    weights = np.zeros((len(system.neurons),) * 2, int)
+    for source, target, weight in system.synapses:
+        weights[system.names[source], system.names[target]] = weight
+    for t in range(1, solution.steps + 1):
+        is_open = solution.timer_history[t] == 0
+        consumed = [
+            0 if rule == snp.NO_RULE else neuron.rules[rule].consume
+            for neuron, rule in zip(system.neurons, solution.rules[t - 1], strict=True)
+        ]
+        arriving = solution.emissions[t - 1] @ weights
+        for name, train in system.input.items():
+            arriving[system.names[name]] += train[t - 1] if t <= len(train) else 0
+        change = solution.configurations[t] - solution.configurations[t - 1]
+        assert change.tolist() == (arriving * is_open - consumed).tolist()
+        assert not solution.emissions[t - 1][~is_open].any()
+
+
+@given(systems(max_neurons=5, max_delay=0, inputs=False))
+def test_matrix_equation_without_delays(system):
+    """C_t = C_{t-1} + S_t M, M[r] = -consume at the rule's neuron, + weight * produce at its targets."""
+    system = with_ballast(system)
+    matrix = np.zeros((len(system.rules), len(system.neurons)), int)
+    first_rule, number = [], 0
+    for index, neuron in enumerate(system.neurons):
+        first_rule.append(number)
+        for rule in neuron.rules:
+            matrix[number, index] -= rule.consume
+            for source, target, weight in system.synapses:
+                if source == neuron.name:
+                    matrix[number, system.names[target]] += weight * rule.produce
+            number += 1
+    solution = snp.run(system, max_steps=MAX_STEPS)
+    for t in range(1, solution.steps + 1):
+        spiking_vector = np.zeros(number, int)
+        for index, rule in enumerate(solution.rules[t - 1]):
+            if rule != snp.NO_RULE:
+                spiking_vector[first_rule[index] + rule] = 1
+        expected = solution.configurations[t - 1] + spiking_vector @ matrix
+        assert solution.configurations[t].tolist() == expected.tolist()
+
+
+@given(small_systems)
+def test_halted_is_a_fixed_point(system):
+    system = with_ballast(system)
+    solution = snp.run(system, max_steps=MAX_STEPS)
+    if not solution.halted:
+        return
+    longer = snp.run(system, max_steps=MAX_STEPS + 7, unroll=5)
+    assert longer.steps == solution.steps
+    assert longer.configurations.tolist() == solution.configurations.tolist()
+    assert longer.spikes.tolist() == solution.spikes.tolist()
+
+
+@given(systems(min_neurons=1, max_neurons=6), st.integers(0, 40))
+def test_overflow_is_never_silent(system, below):
+    """Near the limit the run equals that of Python's integers, or stops with overflow before it differs."""
+    most = 2**31 - 1
+    neurons = [snp.Neuron(n.name, most - below - n.spikes, n.rules) for n in system.neurons]
+    system = with_ballast(rebuilt(system, neurons=neurons))
+    solution = snp.run(system, max_steps=MAX_STEPS, throw=False)
+    expected = reference.run(system, max_steps=MAX_STEPS)
+    too_many = [max(c.spikes) > most for c in expected.configurations]
+    if any(too_many):
+        assert solution.result == snp.RESULTS.spike_overflow
+        assert solution.steps == too_many.index(True) - 1
+        assert solution.spikes.tolist() == list(expected.configurations[solution.steps].spikes)
+    else:
+        assert_same_run(solution, expected)
+
+
+@pytest.mark.slow
+@settings(max_examples=10_000, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+@given(any_systems)
+def test_ten_thousand_random_systems(system):
+    system = with_ballast(system)
+    solution = snp.run(system, max_steps=MAX_STEPS)
+    assert_same_run(solution, reference.run(system, max_steps=MAX_STEPS))
+
+
+@pytest.mark.slow
+@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+@given(systems(max_neurons=9, signed=None))
+def test_every_lowering_without_ballast(system):
+    """Programs without delays, periods, inputs, weights or outputs are other programs: compile them all."""
+    for layout in LAYOUTS:
+        solution = snp.run(system, max_steps=MAX_STEPS, layout=layout)
+        assert_same_run(solution, reference.run(system, max_steps=MAX_STEPS))
+
+
+def _successors(system):
+    first = reference.initial(system)
+    found = set()
+    for count, choice in enumerate(reference.choices(system, first)):
+        if count == 200:
+            break
+        found.add(reference.step(system, first, choice))
+    return found

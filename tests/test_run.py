@@ -1,0 +1,427 @@
+"""The driver: halting, limits, histories, batches, failures."""
+
+import importlib
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+import pytest
+
+import snpjax as snp
+from snpjax.spiking import SpikingMachine, halted, initial_state, lower, step
+from snpjax.testing import reference
+from snpjax_formats import ELL, Dense
+from tests.helpers import assert_same_run, choices_of
+
+
+def delayed() -> snp.SpikingSystem:
+    """The worked trace of a delay: x emits in every second step."""
+    return snp.SpikingSystem(
+        [snp.Neuron("x", 3, ["a+/a -> a; 1"]), snp.Neuron("y")], [("x", "y")], output="x"
+    )
+
+
+def generator() -> snp.SpikingSystem:
+    """Generates every n > 1 as the interval of the first two spikes of n3."""
+    return snp.SpikingSystem(
+        [
+            snp.Neuron("n1", 2, ["a^2/a -> a", "a^2 -> a"]),
+            snp.Neuron("n2", 1, ["a -> a"]),
+            snp.Neuron("n3", 1, ["a -> a", "a^2 -> lambda"]),
+        ],
+        [("n1", "n2"), ("n2", "n1"), ("n1", "n3"), ("n2", "n3")],
+        output="n3",
+    )
+
+
+def clock() -> snp.SpikingSystem:
+    """Two neurons that pass one spike to each other for ever."""
+    rules = ["a -> a"]
+    return snp.SpikingSystem(
+        [snp.Neuron("tick", 1, rules), snp.Neuron("tock", 0, rules)],
+        [("tick", "tock"), ("tock", "tick")],
+        output="tick",
+    )
+
+
+def test_delay_closes_the_neuron():
+    solution = snp.run(delayed())
+    assert solution.halted and solution.steps == 6
+    assert solution.configurations.T.tolist() == [[3, 2, 2, 1, 1, 0, 0], [0, 0, 1, 1, 2, 2, 3]]
+    assert solution.timer_history.T.tolist() == [[0, 1, 0, 1, 0, 1, 0], [0] * 7]
+    assert solution.spike_train.tolist() == [0, 1, 0, 1, 0, 1]
+    assert solution.interval() == 2
+    assert solution.count() == 3
+    assert solution.spike_times().tolist() == [2, 4, 6]
+
+
+def test_closed_neuron_loses_spikes():
+    system = snp.SpikingSystem(
+        [snp.Neuron("s", 3, ["a+/a -> a"]), snp.Neuron("c", 1, ["a -> a; 2"]), snp.Neuron("o")],
+        [("s", "c"), ("c", "o")],
+    )
+    solution = snp.run(system)
+    expected = [[3, 1, 0], [2, 0, 0], [1, 0, 0], [0, 1, 1], [0, 0, 1], [0, 0, 1], [0, 0, 2]]
+    assert solution.configurations.tolist() == expected
+    assert solution.timer_history[:, 1].tolist() == [0, 2, 1, 0, 2, 1, 0]
+
+
+def test_input_arrives_at_the_end_of_its_step():
+    system = snp.SpikingSystem([snp.Neuron("x", 0, ["a -> a"])], input={"x": [0, 1]}, output="x")
+    solution = snp.run(system)
+    assert solution.configurations[:, 0].tolist() == [0, 0, 1, 0]
+    assert solution.spike_train.tolist() == [0, 0, 1]
+
+
+def test_time_advances_while_input_remains():
+    system = snp.SpikingSystem([snp.Neuron("x")], input={"x": [0, 0, 5, 0]})
+    solution = snp.run(system)
+    assert solution.halted and solution.steps == 3
+    assert solution.spikes.tolist() == [5]
+
+
+@pytest.mark.parametrize("max_steps", [0, 1, 5, 70, 200])
+def test_limit_is_no_failure(max_steps):
+    solution = snp.run(clock(), max_steps=max_steps)
+    assert solution.steps == max_steps
+    assert solution.result == snp.RESULTS.max_steps_reached
+    assert not solution.halted and solution.failure is None
+    assert len(solution.configurations) == max_steps + 1
+    assert solution.spike_train.tolist() == [1 - i % 2 for i in range(max_steps)]
+
+
+def test_halting_at_the_limit_counts_as_halted():
+    assert snp.run(delayed(), max_steps=6).result == snp.RESULTS.halted
+    assert snp.run(delayed(), max_steps=5).result == snp.RESULTS.max_steps_reached
+
+
+def test_halting_step_does_not_depend_on_the_limit():
+    whole = snp.run(delayed(), max_steps=1000)
+    assert whole.steps == snp.run(delayed(), max_steps=6).steps
+
+
+@pytest.mark.parametrize("unroll", [1, 4, 7])
+@pytest.mark.parametrize("max_steps", [5, 23, 65])
+def test_unrolling_changes_nothing(unroll, max_steps):
+    for system in (clock(), delayed()):
+        solution = snp.run(system, max_steps=max_steps, unroll=unroll)
+        assert_same_run(solution, reference.run(system, max_steps=max_steps))
+
+
+@pytest.mark.parametrize("every", [1, 2, 3, 5])
+def test_saving_every_nth_configuration(every):
+    solution = snp.run(clock(), max_steps=17, save=snp.Save(every=every, details=False))
+    whole = snp.run(clock(), max_steps=17)
+    assert solution.configurations.tolist() == whole.configurations[::every].tolist()
+    assert solution.rules is None
+
+
+def test_saving_nothing_but_the_end():
+    solution = snp.run(delayed(), save=snp.SAVE_FINAL)
+    assert solution.configurations is None and solution.spike_trains is None
+    assert solution.spikes.tolist() == [0, 3]
+    with pytest.raises(ValueError, match="Spike trains were not saved"):
+        solution.spike_train  # noqa: B018
+
+
+def test_chunks_join_seamlessly(monkeypatch):
+    driver = importlib.import_module("snpjax.run")  # `snpjax.run` is the function
+    monkeypatch.setattr(driver, "_FIRST_CALL_STEPS", 5)
+    monkeypatch.setattr(driver, "_SECONDS_PER_CALL", 0)  # one step a call after the first
+    steps = []
+    system = generator()
+    choice = snp.UniformChoice(jr.key(3))
+    for save in (None, snp.Save(every=3)):
+        cut = snp.run(system, choice=choice, max_steps=30, save=save, progress=steps.append)
+        with monkeypatch.context() as patch:
+            patch.setattr(driver, "_FIRST_CALL_STEPS", 1024)
+            whole = snp.run(system, choice=choice, max_steps=30, save=save)
+        assert cut.configurations.tolist() == whole.configurations.tolist()
+        assert cut.rules.tolist() == whole.rules.tolist()
+        assert cut.steps == whole.steps
+    assert steps[:3] == [5, 6, 7]
+
+
+def test_history_over_budget_is_dropped_and_said():
+    with pytest.warns(snp.HistoryDropped, match="Save"):
+        solution = snp.run(clock(), max_steps=100, save=snp.Save(budget=100))
+    assert solution.configurations is None and solution.steps == 100
+    assert solution.spikes.tolist() == [1, 0]
+
+
+def test_batch_equals_single_runs_with_ragged_halting():
+    choice = snp.UniformChoice(jr.key(7))
+    batch = snp.run(generator(), choice=choice, paths=6, max_steps=64, save=snp.SAVE_ALL)
+    assert len(set(batch.steps.tolist())) > 1, "the paths should halt at different steps"
+    for path in range(6):
+        single = snp.run(generator(), choice=_Path(choice, jnp.asarray(path)), max_steps=64)
+        steps = single.steps
+        assert batch.steps[path] == steps
+        assert batch.configurations[: steps + 1, :, path].tolist() == single.configurations.tolist()
+        assert (batch.configurations[steps:, :, path] == single.spikes).all()
+        assert batch.rules[:steps, :, path].tolist() == single.rules.tolist()
+        assert (batch.rules[steps:, :, path] == snp.NO_RULE).all()
+        assert (batch.spike_trains[steps:, :, path] == 0).all()
+        assert batch.interval()[path] == single.interval()
+
+
+class _Path(snp.AbstractChoice):
+    """Another path than 0 in a single run."""
+
+    choice: snp.UniformChoice
+    path: jax.Array  # an array: all paths share one compilation
+
+    may_be_invalid = False
+
+    def for_path(self, path):
+        return self.choice.for_path(self.path)
+
+    def select(self, applicable, step):
+        raise AssertionError
+
+
+def test_path_does_not_depend_on_batch_size_layout_or_padding():
+    key = jr.key(1)
+    few = snp.run(generator(), choice=snp.UniformChoice(key), paths=3, max_steps=64)
+    many = snp.run(generator(), choice=snp.UniformChoice(key), paths=5, layout=Dense, max_steps=64)
+    assert many.spike_trains[: len(few.spike_trains), :, :3].tolist() == few.spike_trains.tolist()
+    neurons = [*generator().neurons, *(snp.Neuron(f"idle{i}") for i in range(20))]
+    wider = snp.SpikingSystem(neurons, generator().synapses, output="n3")
+    padded = snp.run(wider, choice=snp.UniformChoice(key), paths=3, max_steps=64)
+    assert padded.steps.tolist() == few.steps.tolist()
+    assert padded.spike_trains.tolist() == few.spike_trains.tolist()
+
+
+def test_batch_keeps_outputs_and_the_final_configuration_by_default():
+    batch = snp.run(generator(), choice=snp.UniformChoice(jr.key(0)), paths=4, max_steps=32)
+    assert batch.configurations is None and batch.rules is None
+    assert batch.spikes.shape == (3, 4)
+    assert batch.spike_trains.shape[1:] == (1, 4)
+    assert batch.paths == 4
+
+
+def test_uniform_choice_is_uniform():
+    rules = ["a -> a", "a -> a; 1", "a -> lambda"]
+    system = snp.SpikingSystem([snp.Neuron("x", 1, rules)])
+    paths = 3000
+    save = snp.Save(every=None)
+    batch = snp.run(system, choice=snp.UniformChoice(jr.key(5)), paths=paths, save=save)
+    counts = np.bincount(batch.rules[0, 0], minlength=3)
+    expected = paths / 3
+    # Pearson's statistic of two degrees of freedom exceeds 20 with probability below 5e-5.
+    assert ((counts - expected) ** 2 / expected).sum() < 20
+
+
+def test_given_choices_replay_a_run():
+    whole = snp.run(generator(), choice=snp.UniformChoice(jr.key(11)), max_steps=64)
+    replay = snp.run(generator(), choice=snp.GivenChoices(choices_of(whole)), max_steps=64)
+    assert replay.configurations.tolist() == whole.configurations.tolist()
+    assert replay.halted
+
+
+@pytest.mark.parametrize(
+    "rules, neuron, step",
+    [
+        ([[0, 0, 1]], "n3", 1),  # rule 1 of n3 needs two spikes
+        ([[0, None, 0]], "n2", 1),  # n2 must select its rule
+        ([[0, 0, 0], [0, 0, 7]], "n3", 2),  # there is no such rule
+        ([[0, 0, 0]], "n1", 2),  # the list ends before the system halts
+    ],
+)
+def test_invalid_given_choice_is_refused(rules, neuron, step):
+    with pytest.raises(snp.RunFailed, match=f"neuron '{neuron}', step {step}: A given choice"):
+        snp.run(generator(), choice=snp.GivenChoices(rules))
+    solution = snp.run(generator(), choice=snp.GivenChoices(rules), throw=False)
+    assert solution.result == snp.RESULTS.choice_refused
+    assert solution.steps == step - 1
+    assert len(solution.configurations) == step
+
+
+def test_given_choices_with_a_path_axis():
+    rules = np.array([[[0, 1], [0, 0], [0, 0]]])
+    batch = snp.run(generator(), choice=snp.GivenChoices(rules), paths=2, max_steps=1)
+    assert batch.spikes[0].tolist() == [2, 1]
+
+
+def test_overflow_is_a_result_and_keeps_the_last_valid_configuration():
+    most = 2**31 - 1
+    system = snp.SpikingSystem(
+        [snp.Neuron("x", 5, ["a+/a -> a"]), snp.Neuron("y", most - 2)], [("x", "y")]
+    )
+    solution = snp.run(system, throw=False)
+    assert solution.result == snp.RESULTS.spike_overflow
+    assert solution.steps == 2 and solution.spikes.tolist() == [3, most]
+    assert len(solution.configurations) == 3
+    with pytest.raises(snp.RunFailed, match="neuron 'y', step 3.*int64") as failure:
+        snp.run(system)
+    assert failure.value.solution.steps == 2
+    with pytest.raises(snp.RunFailed, match=r"path 0 \(2 of 2 paths failed\)"):
+        snp.run(system, paths=2)
+
+
+def test_64_bit_counts():
+    most = 2**31 - 1
+    system = snp.SpikingSystem(
+        [snp.Neuron("x", 5, ["a+/a -> a"]), snp.Neuron("y", most - 2)], [("x", "y")]
+    )
+    solution = snp.run(system, count_dtype=np.int64)
+    assert solution.halted and solution.spikes.tolist() == [0, most + 3]
+    assert solution.spikes.dtype == np.int64
+    assert jnp.zeros(1).dtype == jnp.float32, "JAX's global precision is as it was"
+    batch = snp.run(system, count_dtype=np.int64, paths=2)
+    assert batch.spikes[:, 1].tolist() == [0, most + 3]
+
+
+def test_count_type_is_the_least_safe_one():
+    def one(spikes, weight):
+        neurons = [snp.Neuron("x", spikes, ["a+/a -> a"]), snp.Neuron("y")]
+        return snp.SpikingSystem(neurons, [("x", "y", weight)])
+
+    assert lower(one(1, 2**30 - 1)).initial.dtype == jnp.int32
+    assert snp.run(one(1, 2**30)).spikes.dtype == np.int64
+    assert snp.run(one(2**31, 1), max_steps=2).spikes.tolist() == [2**31 - 2, 2]
+    with pytest.raises(ValueError, match="neuron 'y', too many.*int64"):
+        lower(one(1, 2**30), count_dtype=np.int32)
+    with pytest.raises(ValueError, match="constant 2147483648.*int64"):
+        lower(one(2**31, 1), count_dtype=np.int32)
+    with pytest.raises(ValueError, match="No count type is large enough"):
+        lower(one(1, 2**62))
+    with pytest.raises(ValueError, match="`count_dtype` is float32"):
+        lower(one(1, 1), count_dtype=np.float32)
+
+
+def test_negative_counts_when_signed():
+    system = snp.SpikingSystem(
+        [snp.Neuron("x", 2, ["a+/a -> a"]), snp.Neuron("y", 1, ["a -> a"])],
+        [("x", "y", -3)],
+        signed=True,
+    )
+    solution = snp.run(system)
+    assert solution.configurations.tolist() == [[2, 1], [1, -3], [0, -6]]
+
+
+def test_dynamic_rules_are_refused_with_their_neuron():
+    system = snp.SpikingSystem([snp.Neuron("x", 1, [snp.DivisionRule("a", "y", "z")])])
+    with pytest.raises(NotImplementedError, match="neuron 'x' has the DivisionRule"):
+        snp.run(system)
+
+
+def test_arguments_that_make_no_sense():
+    with pytest.raises(ValueError, match="max_steps"):
+        snp.run(clock(), max_steps=-1)
+    with pytest.raises(ValueError, match="paths"):
+        snp.run(clock(), paths=0)
+    with pytest.raises(ValueError, match="every"):
+        snp.Save(every=0)
+    with pytest.raises(ValueError, match="typed PRNG key"):
+        snp.UniformChoice(jr.PRNGKey(0))
+    with pytest.raises(ValueError, match="one column per neuron"):
+        snp.run(clock(), choice=snp.GivenChoices([[0] * 9]))
+
+
+def test_empty_system_halts_at_once():
+    solution = snp.run(snp.SpikingSystem([]))
+    assert solution.halted and solution.steps == 0
+    assert solution.configurations.shape == (1, 0)
+
+
+def test_one_compilation_per_size():
+    """Systems of one bucket share a compilation, whatever their rules, weights and limits."""
+    traces = 0
+
+    class Counting(snp.AbstractMachine):
+        machine: SpikingMachine
+
+        def init(self):
+            return self.machine.init()
+
+        def step(self, state, choice):
+            nonlocal traces
+            traces += 1
+            return self.machine.step(state, choice)
+
+        def halted(self, state):
+            return self.machine.halted(state)
+
+        def status(self, state):
+            return self.machine.status(state)
+
+    class Counted:
+        def __init__(self, system):
+            self.system = system
+
+        def lower(self, *, layout, count_dtype):
+            return Counting(self.system.lower(layout=layout, count_dtype=count_dtype))
+
+        def solution(self, trajectory):
+            return self.system.solution(trajectory)
+
+    snp.run(Counted(clock()), max_steps=20)
+    first = traces
+    bigger = snp.SpikingSystem(
+        [snp.Neuron(f"n{i}", i, ["a+/a -> a", "a{7} -> a^2"]) for i in range(7)],
+        [(f"n{i}", f"n{j}") for i in range(7) for j in range(7) if i < j],
+        output=["n3", "n6"],
+    )
+    snp.run(Counted(bigger), max_steps=50)
+    assert traces == first > 0
+
+
+def test_step_is_a_pure_function_to_scan_vmap_and_jit():
+    program = lower(delayed())
+
+    def body(state, _):
+        state, record = step(program, state, snp.FirstChoice())
+        return state, (state.spikes, record.output)
+
+    final, (spikes, output) = jax.lax.scan(body, initial_state(program), length=8)
+    assert spikes[:, :2].tolist() == snp.run(delayed()).configurations[1:].tolist() + [[0, 3]] * 2
+    assert output[:, 0].tolist() == [0, 1, 0, 1, 0, 1, 0, 0]
+    assert halted(program, final)
+    assert final.step == 6
+
+
+def test_halted_and_failed_states_are_fixed_points():
+    program = lower(delayed())
+    state = initial_state(program)
+    for _ in range(6):
+        state, _ = step(program, state, snp.FirstChoice())
+    again, record = step(program, state, snp.FirstChoice())
+    assert eqx.tree_equal(again, state)
+    assert not record.output.any() and (record.detail.rules == snp.NO_RULE).all()
+    refused, _ = step(program, initial_state(program), snp.GivenChoices([[3, None]]))
+    assert refused.status == snp.RESULTS.choice_refused
+    again, record = step(program, refused, snp.GivenChoices([[0, None]]))
+    assert eqx.tree_equal(again, refused)
+    assert not record.detail.emissions.any()
+
+
+def test_solution_reads_well():
+    solution = snp.run(generator(), max_steps=3)
+    assert "not halted after 3 steps" in repr(solution)
+    assert "train of n3: 1 0 0" in repr(solution)
+    assert "<table>" in solution._repr_html_() and "n1: a{2}/a -&gt; a" in solution._repr_html_()
+    assert "<table>" in generator()._repr_html_()
+    batch = snp.run(generator(), paths=3, max_steps=3)
+    assert "3 paths" in repr(batch) and "<pre>" in batch._repr_html_()
+
+
+def test_naming_outputs():
+    neurons = [snp.Neuron("x", 1, ["a -> a"]), snp.Neuron("y", 1, ["a -> lambda"])]
+    both = snp.run(snp.SpikingSystem(neurons, output=["x", "y"]))
+    assert both.train("x").tolist() == [1] and both.train("y").tolist() == [0]
+    with pytest.raises(ValueError, match="2 output neurons"):
+        both.spike_train  # noqa: B018
+    with pytest.raises(ValueError, match="not an output neuron"):
+        both.train("z")
+    with pytest.raises(ValueError, match="no output neuron"):
+        snp.run(snp.SpikingSystem(neurons)).interval()
+    assert both.interval("x") is None and both.interval("y") is None
+
+
+@pytest.mark.parametrize("layout", [ELL, Dense])
+def test_layouts_are_interchangeable(layout):
+    solution = snp.run(generator(), layout=layout, max_steps=10)
+    assert_same_run(solution, reference.run(generator(), max_steps=10))
