@@ -51,7 +51,8 @@ class Dense(AbstractLayout):
     def edge_products(
         self, x: Num[Array, "sources *batch"], g: Num[Array, "targets *batch"]
     ) -> Num[Array, "targets sources"]:
-        return jnp.tensordot(g, x, axes=(range(1, g.ndim), range(1, x.ndim)), precision="highest")
+        batch = (tuple(range(1, g.ndim)), tuple(range(1, x.ndim)))
+        return jnp.tensordot(g, x, axes=batch, precision="highest")
 
     def edges(self) -> Edges:
         matrix = np.asarray(self.matrix)

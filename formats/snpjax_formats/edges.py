@@ -60,10 +60,20 @@ class Edges:
         starts[1:] = (source[1:] != source[:-1]) | (target[1:] != target[:-1])
         if not starts.all():
             value = np.ones(len(order), dtype=np.int32) if value is None else value
-            value = np.add.reduceat(value, np.flatnonzero(starts))
+            value = _summed(value, np.flatnonzero(starts))
             source, target = source[starts], target[starts]
         return Edges(source, target, value, self.num_sources, self.num_targets)
 
     def max_in_degree(self) -> int:
         """The largest number of edges into one target, parallel edges counted apart."""
         return int(np.bincount(self.target, minlength=1).max(initial=0))
+
+
+def _summed(value: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """Sums of the runs that begin at `starts`, in the dtype of `value`."""
+    total = np.add.reduceat(value, starts)  # NumPy sums small integers in 64 bits
+    if np.issubdtype(value.dtype, np.integer):
+        limit = np.iinfo(value.dtype)
+        if total.max() > limit.max or total.min() < limit.min:
+            raise ValueError(f"Parallel edges add up to more than {value.dtype} can hold.")
+    return total.astype(value.dtype)

@@ -31,7 +31,7 @@ class AbstractLayout(eqx.Module):
     @classmethod
     @abc.abstractmethod
     def bytes_needed(cls, edges: Edges) -> int:
-        """The `nbytes` that `from_edges(edges)` would have, without building it."""
+        """The `nbytes` that `from_edges(edges)` would have, without building it; `edges` has no parallel edges."""
 
     @abc.abstractmethod
     def deliver(

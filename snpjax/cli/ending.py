@@ -69,8 +69,14 @@ def _warnings_as_lines() -> Iterator[None]:
                     typer.echo(f"{place}: warning: {d.message}", err=True)
                 if len(found) > MAX_SHOWN:
                     typer.echo(f"and {len(found) - MAX_SHOWN} more warnings", err=True)
-            elif issubclass(category, ModelWarning | HistoryDropped):
+            elif issubclass(category, ModelWarning):
                 typer.echo(f"warning: {message}", err=True)
+            elif issubclass(category, HistoryDropped):  # whose message is about Python
+                typer.echo(
+                    "warning: the history is too large to be kept; only the final configuration "
+                    "is (try fewer --steps or --paths)",
+                    err=True,
+                )
             else:
                 show_other(message, category, filename, lineno, file, line)
 

@@ -132,7 +132,7 @@ class _Columns:
     def remarks(self) -> list[str]:
         lines = []
         if self.solution.configurations is None:
-            lines.append("the run outgrew what is kept of it; this is its final configuration")
+            lines.append("the history was too large to be kept: this is the final configuration")
         if any("(" in cell for _, cells in self.neurons for cell in cells):
             lines.append("2 (1): 2 spikes, closed, opens in 1 step")
         for what, shown, names in (

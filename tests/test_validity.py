@@ -1,0 +1,189 @@
+"""Every code of the validity table at both levels, all problems at once, each with place and fix."""
+
+import warnings
+
+import pytest
+
+import snpjax as snp
+from snpjax.spiking.validity import SEVERITIES
+
+
+def system(level, neurons=None, synapses=(("x", "y"),), **kwargs):
+    default = [snp.Neuron("x", 2, ["a^2/a -> a"]), snp.Neuron("y", 0, ["a -> lambda"])]
+    return snp.SpikingSystem(
+        default if neurons is None else neurons, synapses, level=level, **kwargs
+    )
+
+
+def with_rules(*rules, **kwargs):
+    neurons = [snp.Neuron("x", 2, rules), snp.Neuron("y")]
+    return lambda level: system(level, neurons, **kwargs)
+
+
+y = snp.Neuron("y")
+#: code: (what shows it, a word the message must contain besides the names)
+SHOWS = {
+    "unknown_neuron": (lambda level: system(level, synapses=[("x", "why")]), "'why'"),
+    "duplicate_neuron": (lambda level: system(level, [snp.Neuron("x"), y, y], ()), "'y'"),
+    "duplicate_synapse": (lambda level: system(level, synapses=[("x", "y")] * 2), "weight"),
+    "bad_number": (lambda level: system(level, [snp.Neuron("x", -1), y]), "-1 spikes"),
+    "bad_guard": (with_rules("a{2 -> a"), "rule 1"),
+    "forgetting_delay": (with_rules(snp.Rule("a", 1, 0, 2)), "no delay"),
+    "self_synapse": (lambda level: system(level, synapses=[("x", "x")]), "(x, x)"),
+    "produce_exceeds_consume": (with_rules("a^2/a -> a^2"), "produces 2 but consumes 1"),
+    "forgetting_guard": (with_rules("a^3/a -> lambda"), "not exactly"),
+    "forgetting_overlap": (with_rules("a+ /a -> a", "a^2 -> lambda"), "forgets 2 spikes"),
+    "weighted_synapse": (lambda level: system(level, synapses=[("x", "y", 3)]), "weight 3"),
+    "negative_weight": (lambda level: system(level, synapses=[("x", "y", -1)]), "signed=True"),
+    "output_out_degree": (lambda level: system(level, output="x"), "out-degree 0"),
+    "dead_rule": (with_rules("a/a^2 -> a"), "can never apply"),
+    "duplicate_rule": (with_rules("a -> a", "a -> a"), "repeats"),
+    "mixed_dynamics": (
+        with_rules(snp.DivisionRule("a", "u", "v"), snp.PlasticityRule("a^2", 2, "+", 1, ["y"])),
+        "cannot be combined",
+    ),
+    "label_rules": (
+        lambda level: system(
+            level, [snp.Neuron("x", 0, ["a -> a"], "l"), snp.Neuron("z", 0, (), "l"), y], ()
+        ),
+        "label 'l'",
+    ),
+    "budding_parent": (with_rules(snp.BuddingRule("a", "u", parent="v")), "relabels"),
+    "plasticity_targets": (with_rules(snp.PlasticityRule("a", 1, "+", 1, ())), "empty"),
+}
+
+
+def test_every_code_is_shown():
+    assert SHOWS.keys() == SEVERITIES.keys()
+
+
+@pytest.mark.parametrize("column, level", [(0, "strict"), (1, "extended")])
+@pytest.mark.parametrize("code", SHOWS)
+def test_code(code, column, level):
+    build, word = SHOWS[code]
+    severity = SEVERITIES[code][column]
+    if severity == "error":
+        with pytest.raises(snp.InvalidSystem) as refusal:
+            build(level)
+        found = refusal.value.problems
+    else:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            found = build(level).problems
+        assert len(caught) == len(found) == (severity == "warning")
+        if severity is None:
+            return
+        assert issubclass(caught[0].category, snp.ModelWarning) and word in str(caught[0].message)
+    assert [problem.code for problem in found] == [code]
+    assert word in str(found[0])
+
+
+def test_all_problems_are_reported_at_once():
+    with pytest.raises(snp.InvalidSystem) as refusal:
+        snp.SpikingSystem(
+            [snp.Neuron("x", -1, ["a(", snp.Rule("a", 0, -2, -3)]), snp.Neuron("x", 1.5)],
+            [("x", "z"), ("x", "x", 0), ("x", "z", True)],
+            input={"w": [1], "x": [1, -1]},
+            output=["v", "x"],
+            level="strict",
+        )
+    codes = [problem.code for problem in refusal.value.problems]
+    assert sorted(codes) == sorted(
+        [
+            *["duplicate_neuron", "bad_number", "bad_number"],  # x twice, -1 and 1.5 spikes
+            *["bad_guard", "bad_number", "bad_number", "bad_number"],  # rules 1 and 2
+            "label_rules",  # the two x have different rules
+            *["unknown_neuron", "self_synapse", "bad_number"],  # z, (x, x), its weight 0
+            *[
+                "unknown_neuron",
+                "duplicate_synapse",
+                "bad_number",
+            ],  # z, (x, z) again, its weight True
+            *["unknown_neuron", "bad_number", "unknown_neuron"],  # inputs w and x, output v
+        ]
+    )
+    lines = str(refusal.value).splitlines()
+    assert len(lines) == len(codes)
+    assert "did you mean 'x'" in lines[-1] or "there is no neuron 'v'" in str(refusal.value)
+
+
+def test_repetition_says_both_places():
+    with pytest.raises(snp.InvalidSystem) as refusal:
+        system("extended", synapses=[("x", "y"), ("y", "x"), ("x", "y")])
+    (problem,) = refusal.value.problems
+    assert problem.place.index == 2 and problem.first.index == 0
+
+
+@pytest.mark.parametrize(
+    "rule, word",
+    [
+        (snp.PlasticityRule("a", 1, "+", 0, ["y"]), "number k"),
+        (snp.PlasticityRule("a", 1, "*", 1, ["y"]), "kind of plasticity"),
+        (snp.PlasticityRule("a", 1, "-", 1, ["x"]), "itself"),
+        (snp.PlasticityRule("a", 1, "-", 1, ["q"]), "no neuron 'q'"),
+    ],
+)
+def test_plasticity(rule, word):
+    with pytest.raises(snp.InvalidSystem, match=word):
+        with_rules(rule)("extended")
+
+
+def test_dynamic_systems_are_built_and_say_what_they_are():
+    rules = [snp.DivisionRule("a", "u", "v"), snp.BuddingRule("a^2", "w")]
+    dividing = with_rules(*rules, dictionary=[("u", "nobody")], rules_by_label={"u": ["a -> a"]})
+    built = dividing("strict")
+    assert not built.is_static and "dynamic" in repr(built)
+    assert [str(rule) for rule in built.neurons[0].rules] == [
+        "[a] -> []_u || []_v",
+        "[a{2}] -> [] / []_w",
+    ]
+    assert str(snp.PlasticityRule("a", 1, "+-", 2, ["y", "z"])) == "a -> +-2 {y, z}"
+
+
+def test_arguments_of_the_wrong_type():
+    with pytest.raises(TypeError, match="write '7'"):
+        snp.Neuron(7)
+    with pytest.raises(ValueError, match="level"):
+        system("loose")
+
+
+@pytest.mark.parametrize(
+    "text, canonical, values",
+    [
+        ("a^2/a -> a; 1", "a{2}/a -> a; 1", (1, 1, 1)),
+        ("a^3 -> lambda", "a^3 -> lambda", (3, 0, 0)),
+        ("a(aa)*/a -> a^2", "a(aa)*/a -> a^2", (1, 2, 0)),
+        ("a→a", "a -> a", (1, 1, 0)),
+        (r"a^{2}/a \to \lambda", "a{2}/a -> lambda", (1, 0, 0)),
+        ("a{5}-->#", "a^5 -> lambda", (5, 0, 0)),
+        (" aa / a -> 0 ", "a{2}/a -> lambda", (1, 0, 0)),
+        ("a/a->a;0", "a -> a", (1, 1, 0)),
+    ],
+)
+def test_rule_text(text, canonical, values):
+    rule = snp.Rule.parse(text)
+    assert (rule.consume, rule.produce, rule.delay) == values
+    assert str(rule) == canonical
+    assert snp.Rule.parse(canonical) == rule
+
+
+@pytest.mark.parametrize(
+    "text, position, word",
+    [
+        ("a^2/a", 5, "no arrow"),
+        ("a{2/a -> a", 1, "brace"),
+        ("a -> b", 5, "b"),
+        ("a -> ", 4, "missing"),
+        (" -> a", 0, "missing"),
+        ("a -> a; x", 7, "delay"),
+        ("a -> a; -1", 7, "delay"),
+        ("a/a* -> a", 2, "one number"),
+        ("a/a|aa -> a", 2, "one number"),
+        ("[a] -> []_x || []_y", 0, "DivisionRule"),
+        ("a -> +1 {x}", 0, "PlasticityRule"),
+    ],
+)
+def test_bad_rule_text_is_located(text, position, word):
+    with pytest.raises(snp.RuleError, match=f"at character {position + 1}") as error:
+        snp.Rule.parse(text)
+    assert error.value.position == position and word in str(error.value)
