@@ -25,10 +25,12 @@ _MAX_UNROLLED_ALTERNATIVES = 16
 class AbstractChoice(eqx.Module):
     """Chooses one of the applicable alternatives of each chooser, independently.
 
-    For an SN P system a chooser is a neuron and an alternative one of its rules, in order of declaration.
+    For an SN P system a chooser is a neuron and an alternative one of its rules, in order of
+    declaration.
     """
 
-    #: Whether `select` may name an alternative that is not applicable, so that the machine has to check it.
+    #: Whether `select` may name an alternative that is not applicable, so that the machine has to
+    #: check it.
     may_be_invalid: ClassVar[bool]
 
     @abc.abstractmethod
@@ -59,14 +61,17 @@ class FirstChoice(AbstractChoice):
 
 
 class UniformChoice(AbstractChoice):
-    """Each chooser uniform over its applicable alternatives, hence uniform over the valid spiking vectors.
+    """Each chooser uniform over its applicable alternatives, hence uniform over the valid spiking
+    vectors.
 
     **Arguments:**
 
-    - `key`: a typed PRNG key; it is consumed. Path p uses `fold_in(key, p)`; step and chooser are folded in after it,
-      so a path depends on nothing else: not on padding, layout, batch size or device.
+    - `key`: a typed PRNG key; it is consumed. Path p uses `fold_in(key, p)`; step and chooser are
+      folded in after it, so a path depends on nothing else: not on padding, layout, batch size or
+      device.
 
-    32 random bits decide between n alternatives, so their probabilities differ from 1/n by less than 2^-32.
+    32 random bits decide between n alternatives, so their probabilities differ from 1/n by less
+    than 2^-32.
     """
 
     key: Key[Array, ""]
@@ -101,11 +106,12 @@ class UniformChoice(AbstractChoice):
 
 
 class GivenChoices(AbstractChoice):
-    """Choices listed in advance: `rules[t, i]` is the alternative of chooser i in step t + 1, or `NO_RULE`.
+    """Choices listed in advance: `rules[t, i]` is the alternative of chooser i in step t + 1, or
+    `NO_RULE`.
 
-    A row must be valid: one applicable alternative where there is any, `NO_RULE` elsewhere; otherwise the run ends with
-    `RESULTS.choice_refused`. After the last row nothing is chosen. A third axis `paths` gives each path its own list.
-    `None` in a nested list also means no rule.
+    A row must be valid: one applicable alternative where there is any, `NO_RULE` elsewhere;
+    otherwise the run ends with `RESULTS.choice_refused`. After the last row nothing is chosen. A
+    third axis `paths` gives each path its own list. `None` in a nested list also means no rule.
     """
 
     rules: Int[Array, "steps choosers *paths"]

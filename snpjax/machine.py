@@ -1,4 +1,5 @@
-"""The protocol of a machine: what the driver needs to know of one, and of the model it was lowered from."""
+"""The protocol of a machine: what the driver needs to know of one, and of the model it was lowered
+from."""
 
 import abc
 from typing import Any, NamedTuple, Protocol
@@ -20,10 +21,11 @@ class Record(NamedTuple):
 
 
 class AbstractMachine(eqx.Module):
-    """A discrete dynamical system as arrays: a pytree whose four methods are pure functions of one path.
+    """A discrete dynamical system as arrays: a pytree whose four methods are pure functions of one
+    path.
 
-    A halted or failed state steps to itself and leaves an empty record, so that unrolling, batching and padding never
-    change a result.
+    A halted or failed state steps to itself and leaves an empty record, so that unrolling, batching
+    and padding never change a result.
     """
 
     @abc.abstractmethod

@@ -10,7 +10,8 @@ from jaxtyping import DTypeLike, PyTree
 
 @contextlib.contextmanager
 def precision(dtype: DTypeLike) -> Iterator[None]:
-    """A context in which JAX keeps arrays of `dtype`: it allows 64 bits when `dtype` has them, else changes nothing."""
+    """A context in which JAX keeps arrays of `dtype`: it allows 64 bits when `dtype` has them, else
+    changes nothing."""
     if np.dtype(dtype).itemsize == 8:
         with jax.enable_x64(True):
             yield

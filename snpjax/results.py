@@ -6,7 +6,8 @@ import equinox as eqx
 class RESULTS(eqx.Enumeration):
     """The status that a run carries; the first failure wins.
 
-    `halted` and `max_steps_reached` are ordinary ends. The others are failures, which `run(throw=True)` raises.
+    `halted` and `max_steps_reached` are ordinary ends. The others are failures, which
+    `run(throw=True)` raises.
     """
 
     halted = ""

@@ -21,19 +21,22 @@ from .precision import precision_of
 from .results import RESULTS
 
 
-# Rows of history kept on the device before they are moved to the host: at most this many, and at most these bytes.
+# Rows of history kept on the device before they are moved to the host: at most this many, and at
+# most these bytes.
 _MAX_CHUNK_ROWS = 4096
 _MAX_CHUNK_BYTES = 64 * 2**20
 
 #: Steps are counted in int32.
 _MAX_STEPS = 2**30
 
-# One call to the device should last about this long, so that progress is shown and Ctrl-C is answered.
+# One call to the device should last about this long, so that progress is shown and Ctrl-C is
+# answered.
 _SECONDS_PER_CALL = 0.5
 _FIRST_CALL_STEPS = 1024
 
-# Steps per loop iteration. On GPUs the predicate of a while loop is read back on the host, 25 us an iteration against
-# 2.5 us for a small step (H200, jax 0.11); on CPUs there is nothing to hide and unrolling costs compilation.
+# Steps per loop iteration. On GPUs the predicate of a while loop is read back on the host, 25 us an
+# iteration against 2.5 us for a small step (H200, jax 0.11); on CPUs there is nothing to hide and
+# unrolling costs compilation.
 _UNROLL = {"cpu": 1}
 _UNROLL_DEFAULT = 16
 
@@ -47,8 +50,8 @@ class Save:
     - `every`: keep the configuration after every n-th step; `None` keeps none.
     - `outputs`: keep what went to the environment in every step.
     - `details`: keep how every step was made (chosen rules, emissions).
-    - `budget`: bytes of host memory for all of it. A run that outgrows it goes on, drops its histories, keeps the final
-      state, and says so by a `HistoryDropped` warning.
+    - `budget`: bytes of host memory for all of it. A run that outgrows it goes on, drops its
+      histories, keeps the final state, and says so by a `HistoryDropped` warning.
     """
 
     every: int | None = 1
@@ -80,13 +83,16 @@ class RunFailed(RuntimeError):
 
 @dataclass(frozen=True)
 class Trajectory:
-    """What a run saved, as host arrays in the machine's own (padded) shapes; a model reads its solution from it.
+    """What a run saved, as host arrays in the machine's own (padded) shapes; a model reads its
+    solution from it.
 
-    Axes: the path axis is last in every array and absent for a single path; the step axis is first in histories.
+    Axes: the path axis is last in every array and absent for a single path; the step axis is first
+    in histories.
 
     - `initial`, `final`: states.
     - `states`: the state after every `every`-th step, or `None` if not saved.
-    - `outputs`, `details`: those parts of every step's `Record`, or `None`. Rows after a path's halt are empty records.
+    - `outputs`, `details`: those parts of every step's `Record`, or `None`. Rows after a path's
+      halt are empty records.
     - `steps`: steps made, `()` or `(paths,)`.
     - `result`: `RESULTS`, likewise.
     """
@@ -122,17 +128,22 @@ def run(
     - `model`: a `SpikingSystem`, or anything with `lower` and `solution`.
     - `max_steps`: reaching it is no failure; `solution.result` tells.
     - `choice`: `FirstChoice()`, `UniformChoice(key)` or `GivenChoices(rules)`. A key is consumed.
-    - `paths`: run that many paths as one batch; path p uses `choice.for_path(p)`. `None` is path 0 alone.
-    - `layout`: how synapses are stored, a class of `snpjax_formats`; the integers do not depend on it.
+    - `paths`: run that many paths as one batch; path p uses `choice.for_path(p)`. `None` is path 0
+      alone.
+    - `layout`: how synapses are stored, a class of `snpjax_formats`; the integers do not depend on
+      it.
     - `count_dtype`: `numpy.int32` or `numpy.int64`; by default the least that is safe.
-    - `save`: see `Save`. By default one path keeps everything, a batch its outputs and the final configuration.
-    - `throw`: raise `RunFailed` for a failure (overflow, a refused choice); otherwise it is in `solution.result`.
+    - `save`: see `Save`. By default one path keeps everything, a batch its outputs and the final
+      configuration.
+    - `throw`: raise `RunFailed` for a failure (overflow, a refused choice); otherwise it is in
+      `solution.result`.
     - `unroll`: steps per loop iteration, for tuning; never changes a result.
     - `progress`: called with the number of steps made, about twice a second.
 
     **Returns:** what `model.solution` makes of the trajectory: a `Solution`.
 
-    **Raises:** `RunFailed`, whose `solution` holds the run up to there; `ValueError` for arguments that make no sense.
+    **Raises:** `RunFailed`, whose `solution` holds the run up to there; `ValueError` for arguments
+    that make no sense.
     """
     if not 0 <= max_steps <= _MAX_STEPS:
         raise ValueError(f"`max_steps` is {max_steps}. Give 0 to {_MAX_STEPS} steps.")
@@ -173,7 +184,8 @@ def _drive(
         made = int(step)
         limit = min(made + rows, made + steps_per_call, max_steps)
         if limit < max_steps:
-            # The next chunk begins after a saved step, so that its first row is `every` steps later.
+            # The next chunk begins after a saved step, so that its first row is `every` steps
+            # later.
             limit = max(limit - limit % every, made + every)
         began = time.perf_counter()
         step, steps, state, live, chunk = _advance(
@@ -214,7 +226,8 @@ def _drive(
 def _init(
     machine: AbstractMachine, choice: AbstractChoice, paths: int | None, longest: int, save: Save
 ) -> tuple[PyTree[Array], UInt32[Array, "*paths"], int]:
-    """The initial state of every path, the paths' numbers, and how many rows of history to keep on the device."""
+    """The initial state of every path, the paths' numbers, and how many rows of history to keep on
+    the device."""
     state = machine.init()
     path = jnp.zeros((), jnp.uint32)
     if paths is not None:
@@ -240,7 +253,8 @@ def _result(machine: AbstractMachine, state: PyTree[Array], *, batched: bool) ->
 
 
 def _stepper(machine: AbstractMachine, choice: AbstractChoice, batched: bool) -> Callable:
-    """(state, path) -> (whether a step was made, new state, record), over the path axis if there is one."""
+    """(state, path) -> (whether a step was made, new state, record), over the path axis if there is
+    one."""
 
     def step(state, path):
         # Both read the same state in one traced body, so that XLA tests each guard once.
@@ -275,15 +289,17 @@ def _advance(
 ):
     """At most `rows` steps, up to `limit`: the loop that owns the path axis.
 
-    All paths are in lockstep, so that one scalar row index serves the history of every path; a halted path writes the
-    fixed point it stays in. So no select over a buffer is ever made, as there would be under `vmap(while_loop)`.
+    All paths are in lockstep, so that one scalar row index serves the history of every path; a
+    halted path writes the fixed point it stays in. So no select over a buffer is ever made, as
+    there would be under `vmap(while_loop)`.
     """
     one_step = _stepper(machine, choice, batched=path.ndim == 1)
     every = save.every or 1
     start = step
 
     def body(carry):
-        # A loop of known length: no predicate is read back in it, and one step is compiled, not `unroll`.
+        # A loop of known length: no predicate is read back in it, and one step is compiled, not
+        # `unroll`.
         return lax.fori_loop(0, unroll, lambda _, carry: advance(carry), carry)
 
     def advance(carry):

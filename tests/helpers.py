@@ -26,7 +26,8 @@ MAX_STEPS = 24
 
 
 def load_cases(folder: str, *, schema: str) -> list[Any]:
-    """The published cases of a folder as test parameters; one skipped parameter where it is missing."""
+    """The published cases of a folder as test parameters; one skipped parameter where it is
+    missing."""
     if not SHARED.is_dir():
         return [pytest.param(None, marks=needs_shared, id="no-cases")]
     cases = [json.loads(path.read_text()) for path in sorted((SHARED / "cases" / folder).glob("*"))]
@@ -47,7 +48,7 @@ def case_system(case: dict[str, Any], *, level: Any = "extended") -> snp.Spiking
             output=case.get("output", ()),
             level=level,
             dictionary=[tuple(pair) for pair in case.get("dictionary", ())],
-            rules_by_label={l: _case_rules(rules) for l, rules in by_label if l not in names},
+            rules_by_label={x: _case_rules(rules) for x, rules in by_label if x not in names},
             name=case["name"],
         )
 
@@ -78,9 +79,11 @@ def _case_rule(rule: dict[str, Any]) -> AnyRule:
 
 
 def with_ballast(system: snp.SpikingSystem) -> snp.SpikingSystem:
-    """`system` and inert neurons that have one of everything, so that all random systems share one compilation.
+    """`system` and inert neurons that have one of everything, so that all random systems share one
+    compilation.
 
-    The added neurons never fire and have no synapse with the others; a run differs in their columns only.
+    The added neurons never fire and have no synapse with the others; a run differs in their columns
+    only.
     """
     rule = snp.Rule("a{1,2}|a{4}|a{9}(aaaa)*", 9, 1, 1)  # three terms, periodic, delayed
     ballast = [snp.Neuron("ballast 1", 0, [rule]), snp.Neuron("ballast 2", 0)]

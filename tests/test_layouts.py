@@ -1,4 +1,5 @@
-"""Every layout against the dense oracle: sums, transposes, batches, derivatives, round trips, bytes."""
+"""Every layout against the dense oracle: sums, transposes, batches, derivatives, round trips,
+bytes."""
 
 import equinox as eqx
 import jax
@@ -28,7 +29,8 @@ def edges_of(pairs, weights, num_sources, num_targets) -> Edges:
 
 @st.composite
 def graphs(draw) -> Edges:
-    """Graphs with empty rows, isolated nodes, parallel edges and no nodes at all, in two sizes only."""
+    """Graphs with empty rows, isolated nodes, parallel edges and no nodes at all, in two sizes
+    only."""
     num_sources, num_targets = draw(st.sampled_from([(5, 7), (8, 8), (0, 3), (3, 0)]))
     pair = st.tuples(
         st.integers(0, max(num_sources - 1, 0)), st.integers(0, max(num_targets - 1, 0))

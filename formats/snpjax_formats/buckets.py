@@ -2,7 +2,7 @@
 
 
 def bucket(size: int, *, at_least: int = 8) -> int:
-    """The least of 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, ... that is >= both `size` and `at_least`."""
+    """The least of 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, ... that is at least both arguments."""
     wanted = max(size, at_least, 1)
     power = 1 << (wanted - 1).bit_length()
     three_quarters = 3 * power // 4

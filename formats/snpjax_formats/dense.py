@@ -12,7 +12,8 @@ from .layout import AbstractLayout
 
 
 class Dense(AbstractLayout):
-    """The matrix W itself. Best for small or crowded graphs, and for large batches, where it is a matrix product.
+    """The matrix W itself. Best for small or crowded graphs, and for large batches, where it is a
+    matrix product.
 
     Axes: `targets`, `sources`. An edge of weight 0 is no edge here.
     """
@@ -72,7 +73,8 @@ def _dtype(edges: Edges) -> np.dtype:
 
 
 def _product(matrix: Array, x: Array, accumulate: DTypeLike) -> Array:
-    # "highest": a float32 product may otherwise run as TF32, which is wrong for integers above 2^11.
+    # "highest": a float32 product may otherwise run as TF32, which is wrong for integers above
+    # 2^11.
     return jnp.tensordot(
         matrix.astype(accumulate),
         x.astype(accumulate),

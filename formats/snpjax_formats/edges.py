@@ -13,11 +13,11 @@ MAX_INDEX = np.iinfo(np.int32).max - 1  # one index more is the padding sentinel
 class Edges:
     """Edges `source[e] -> target[e]` of weight `value[e]`, on the host (NumPy).
 
-    `value` is `None` when every edge weighs 1 (*iso*). `canonical` sorts by (target, source) and sums duplicates; the
-    `edges()` of a layout are canonical.
+    `value` is `None` when every edge weighs 1 (*iso*). `canonical` sorts by (target, source) and
+    sums duplicates; the `edges()` of a layout are canonical.
 
-    **Raises:** `ValueError` for indices out of range, for arrays of different lengths, and for sizes whose indices
-    do not fit int32.
+    **Raises:** `ValueError` for indices out of range, for arrays of different lengths, and for
+    sizes whose indices do not fit int32.
     """
 
     source: Int[np.ndarray, "edges"]

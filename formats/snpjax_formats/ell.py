@@ -13,15 +13,17 @@ from .edges import Edges
 from .layout import AbstractLayout
 
 
-# Up to here the slots of a CPU delivery are unrolled in the program; beyond, a loop keeps compilation short.
+# Up to here the slots of a CPU delivery are unrolled in the program; beyond, a loop keeps
+# compilation short.
 _MAX_UNROLLED_SLOTS = 16
 
 
 class ELL(AbstractLayout):
     """Pull form of ELLPACK: each target lists its sources, slot by slot (Bell & Garland 2009).
 
-    Axes: `slots` is the largest in-degree rounded to a bucket, `targets` the number of targets. Padding holds
-    `num_sources`, which gathers as 0. No write conflicts, so it is deterministic; best when in-degrees are even.
+    Axes: `slots` is the largest in-degree rounded to a bucket, `targets` the number of targets.
+    Padding holds `num_sources`, which gathers as 0. No write conflicts, so it is deterministic;
+    best when in-degrees are even.
     """
 
     sources: Int[Array, "slots targets"]
@@ -97,8 +99,8 @@ class ELL(AbstractLayout):
 
 @eqx.filter_jit  # called by hand, too, it compiles once
 def _deliver(ell: ELL, x: Array, accumulate: np.dtype) -> Array:
-    # CPU, 100,000 targets x 16: 2.9 ms slot by slot, 34.6 ms summed, for the sum is not fused with the gather there
-    # (two shared cores, jax 0.10.2, 2026-10). GPUs fuse it.
+    # CPU, 100,000 targets x 16: 2.9 ms slot by slot, 34.6 ms summed, for the sum is not fused with
+    # the gather there (two shared cores, jax 0.10.2, 2026-10). GPUs fuse it.
     return lax.platform_dependent(
         ell,
         x,
@@ -136,5 +138,6 @@ def _expanded(values: Array, ndim: int) -> Array:
 
 
 def _num_slots(edges: Edges) -> int:
-    # Small graphs share compilations; for large ones padding three sources to eight would cost more than it saves.
+    # Small graphs share compilations; for large ones padding three sources to eight would cost more
+    # than it saves.
     return bucket(edges.max_in_degree(), at_least=8 if edges.num_targets <= 256 else 1)

@@ -14,10 +14,11 @@ from .edges import Edges
 class AbstractLayout(eqx.Module):
     """A graph of weighted edges from sources to targets, stored for multiplication.
 
-    A frozen pytree: arrays are leaves, sizes are static. `W[t, s]` is the weight of the edge s -> t. An axis written
-    `*batch` may be absent; where it is present it is the last one. `accumulate` names the dtype of the sums and of the
-    result; it is never taken from the input, where int8 + int8 would wrap. Integer results are exact as long as the
-    sums fit that dtype; the caller sees to it that they do.
+    A frozen pytree: arrays are leaves, sizes are static. `W[t, s]` is the weight of the edge s ->
+    t. An axis written `*batch` may be absent; where it is present it is the last one. `accumulate`
+    names the dtype of the sums and of the result; it is never taken from the input, where int8 +
+    int8 would wrap. Integer results are exact as long as the sums fit that dtype; the caller sees
+    to it that they do.
     """
 
     num_sources: eqx.AbstractVar[int]
@@ -26,12 +27,14 @@ class AbstractLayout(eqx.Module):
     @classmethod
     @abc.abstractmethod
     def from_edges(cls, edges: Edges) -> Self:
-        """Build from a coordinate list, with NumPy; parallel edges are summed. An edge of weight 0 may be lost."""
+        """Build from a coordinate list, with NumPy; parallel edges are summed. An edge of weight 0
+        may be lost."""
 
     @classmethod
     @abc.abstractmethod
     def bytes_needed(cls, edges: Edges) -> int:
-        """The `nbytes` that `from_edges(edges)` would have, without building it; `edges` has no parallel edges."""
+        """The `nbytes` that `from_edges(edges)` would have, without building it; `edges` has no
+        parallel edges."""
 
     @abc.abstractmethod
     def deliver(
@@ -49,7 +52,8 @@ class AbstractLayout(eqx.Module):
     def edge_products(
         self, x: Num[Array, "sources *batch"], g: Num[Array, "targets *batch"]
     ) -> Num[Array, "..."]:
-        """`g[t] * x[s]` summed over the batch, in the shape of the layout's values: their cotangent."""
+        """`g[t] * x[s]` summed over the batch, in the shape of the layout's values: their
+        cotangent."""
 
     @abc.abstractmethod
     def edges(self) -> Edges:

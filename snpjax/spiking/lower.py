@@ -1,4 +1,5 @@
-"""From a model to arrays: a program with static shapes, padded so that systems of similar size share a compilation."""
+"""From a model to arrays: a program with static shapes, padded so that systems of similar size
+share a compilation."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -18,12 +19,13 @@ from .system import SpikingSystem
 class SpikingProgram(eqx.Module):
     """A static SN P system as arrays.
 
-    Axes: `neurons` and `outputs`, `inputs` are padded to buckets; a padding neuron has no rules, spikes or synapses,
-    and a padding output or input names the neuron `num_neurons`, which does not exist. `slots` holds the rules of each
-    neuron in order of declaration, K-major. A rule is applicable at k spikes iff low <= k <= high and
-    (k - low) % period == 0, which includes k >= consume; empty slots have low > high. Guards that need more than one
-    such term have the others in the `extra_` lists, each naming its slot and neuron; their padding names a slot that
-    does not exist.
+    Axes: `neurons` and `outputs`, `inputs` are padded to buckets; a padding neuron has no rules,
+    spikes or synapses, and a padding output or input names the neuron `num_neurons`, which does not
+    exist. `slots` holds the rules of each neuron in order of declaration, K-major. A rule is
+    applicable at k spikes iff low <= k <= high and (k - low) % period == 0, which includes k >=
+    consume; empty slots have low > high. Guards that need more than one such term have the others
+    in the `extra_` lists, each naming its slot and neuron; their padding names a slot that does not
+    exist.
     """
 
     low: Int[Array, "slots neurons"]
@@ -61,11 +63,12 @@ def lower(
     **Arguments:**
 
     - `layout`: the class that stores the synapses; by default `ELL`.
-    - `count_dtype`: int32 or int64 spike counts. By default int32 where it is safe: all constants fit, and fewer than
-      2^30 spikes can arrive at one neuron in one step, so that a sign check after the addition finds every overflow.
+    - `count_dtype`: int32 or int64 spike counts. By default int32 where it is safe: all constants
+      fit, and fewer than 2^30 spikes can arrive at one neuron in one step, so that a sign check
+      after the addition finds every overflow.
 
-    **Raises:** `NotImplementedError` for division, budding and plasticity; `ValueError` when counts do not fit the
-    requested type, or any type.
+    **Raises:** `NotImplementedError` for division, budding and plasticity; `ValueError` when counts
+    do not fit the requested type, or any type.
     """
     if not system.is_static:
         raise NotImplementedError(_not_static(system))
@@ -117,7 +120,8 @@ def lower(
 
 
 class _RuleTable:
-    """The rules of all neurons as columns: one entry a rule, and one more per further term of its guard."""
+    """The rules of all neurons as columns: one entry a rule, and one more per further term of its
+    guard."""
 
     def __init__(self) -> None:
         self.neuron: list[int] = []

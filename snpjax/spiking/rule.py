@@ -29,12 +29,14 @@ class RuleError(ValueError):
 class Rule:
     """A spiking rule `E/a^c -> a^p; d`, or a forgetting rule `E/a^c -> lambda` when `produce` is 0.
 
-    Applicable in an open neuron with k spikes iff k is in L(E) **and** k >= c. It removes `consume` spikes when it is
-    selected; `produce` spikes leave `delay` steps later, and until then the neuron is closed.
+    Applicable in an open neuron with k spikes iff k is in L(E) **and** k >= c. It removes `consume`
+    spikes when it is selected; `produce` spikes leave `delay` steps later, and until then the
+    neuron is closed.
 
     **Arguments:**
 
-    - `guard`: the regular expression E as text, or anything `Guard.of` takes; `None` means exactly `consume` spikes.
+    - `guard`: the regular expression E as text, or anything `Guard.of` takes; `None` means exactly
+      `consume` spikes.
     - `consume`: c >= 1, spikes.
     - `produce`: p >= 0, spikes.
     - `delay`: d >= 0, steps.
@@ -42,8 +44,8 @@ class Rule:
     The numbers are checked where the neuron's name is known: when a `SpikingSystem` is built.
 
     ??? cite "Source"
-        Ionescu, Paun, Yokomori 2006, section 2. Differs from it in: 1. p > c and E/a^c -> lambda with any E are
-        rules too (level *extended*).
+        Ionescu, Paun, Yokomori 2006, section 2. Differs from it in: 1. p > c and E/a^c -> lambda
+        with any E are rules too (level *extended*).
     """
 
     guard: Guard
@@ -63,8 +65,8 @@ class Rule:
     def parse(cls, text: str) -> "Rule":
         r"""Read `"a^2/a -> a; 1"`, `"a^3 -> lambda"`, `"a(aa)*/a -> a^2"`.
 
-        The arrow may be `->`, `-->`, `→`, `\to`; nothing produced is `lambda`, `λ`, `\lambda`, `#` or `0`. Counts are
-        written `a`, `aaa`, `a^3` or `a{3}`.
+        The arrow may be `->`, `-->`, `→`, `\to`; nothing produced is `lambda`, `λ`, `\lambda`, `#`
+        or `0`. Counts are written `a`, `aaa`, `a^3` or `a{3}`.
 
         **Raises:** `RuleError` with the position of the mistake.
         """
@@ -83,7 +85,8 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class DivisionRule:
-    """A division rule `[E]_i -> []_j || []_k`: the neuron becomes two empty neurons labelled `left` and `right`.
+    """A division rule `[E]_i -> []_j || []_k`: the neuron becomes two empty neurons labelled `left`
+    and `right`.
 
     ??? cite "Source"
         Pan, Paun, Perez-Jimenez 2011. Division and budding rules have no delay.
@@ -104,10 +107,11 @@ class DivisionRule:
 
 @dataclass(frozen=True, slots=True)
 class BuddingRule:
-    """A budding rule `[E]_i -> []_x / []_y`: the neuron keeps its incoming synapses, the bud takes the outgoing ones.
+    """A budding rule `[E]_i -> []_x / []_y`: the neuron keeps its incoming synapses, the bud takes
+    the outgoing ones.
 
-    `parent` is the label x; `None` means that the neuron keeps its own label i, which is the only form of level
-    *strict*.
+    `parent` is the label x; `None` means that the neuron keeps its own label i, which is the only
+    form of level *strict*.
 
     ??? cite "Source"
         Pan, Paun, Perez-Jimenez 2011.
@@ -129,11 +133,13 @@ class BuddingRule:
 
 @dataclass(frozen=True, slots=True)
 class PlasticityRule:
-    """A plasticity rule `E/a^c -> alpha k (i, N)`: create or delete up to `k` synapses from this neuron to `targets`.
+    """A plasticity rule `E/a^c -> alpha k (i, N)`: create or delete up to `k` synapses from this
+    neuron to `targets`.
 
     **Arguments:**
 
-    - `alpha`: `"+"` creates, `"-"` deletes, `"+-"` creates and deletes one step later, `"-+"` the reverse.
+    - `alpha`: `"+"` creates, `"-"` deletes, `"+-"` creates and deletes one step later, `"-+"` the
+      reverse.
     - `k`: how many synapses, at least 1.
     - `targets`: the set N of neuron names, without the neuron itself.
 
@@ -174,7 +180,8 @@ ALPHAS: tuple[str, ...] = get_args(Alpha)
 def _guard_or_exactly(guard: GuardLike | None, consume: int) -> Guard:
     if guard is not None:
         return Guard.of(guard)
-    # A consumption that is not a count is reported by the system, which knows the neuron; until then no k matches.
+    # A consumption that is not a count is reported by the system, which knows the neuron; until
+    # then no k matches.
     return Guard.exactly(consume) if is_count(consume) else Guard.from_lengths(())
 
 

@@ -20,16 +20,19 @@ NO_NUMBER = -1
 class Solution:
     """The computation of an SN P system, as host arrays.
 
-    Axes: `neurons` as in `system.neurons`, `outputs` as in `system.output`; `paths` is last and only there when the run
-    was a batch. Rows of configurations are 0 (initial), then every `every`-th step; other rows are steps 1, 2, .... In
-    a batch a path that halted early repeats its halting configuration and emits nothing.
+    Axes: `neurons` as in `system.neurons`, `outputs` as in `system.output`; `paths` is last and
+    only there when the run was a batch. Rows of configurations are 0 (initial), then every
+    `every`-th step; other rows are steps 1, 2, .... In a batch a path that halted early repeats its
+    halting configuration and emits nothing.
 
     - `result`: a `RESULTS`; in a batch one per path.
-    - `steps`: steps made: `int`, or `(paths,)`. The halting step where the result is `RESULTS.halted`.
+    - `steps`: steps made: `int`, or `(paths,)`. The halting step where the result is
+      `RESULTS.halted`.
     - `spikes`, `timers`, `pending`: the final configuration.
-    - `configurations`, `timer_history`, `pending_history`: spikes, timers and pending emissions over time; `None` if
-      not saved.
-    - `rules`: the rule selected by each neuron in each step, counted within the neuron, or `NO_RULE`.
+    - `configurations`, `timer_history`, `pending_history`: spikes, timers and pending emissions
+      over time; `None` if not saved.
+    - `rules`: the rule selected by each neuron in each step, counted within the neuron, or
+      `NO_RULE`.
     - `emissions`: spikes that left each neuron in each step.
     - `spike_trains`: the same of the output neurons.
     - `failure`: the first failure in words, or `None`.
@@ -67,7 +70,8 @@ class Solution:
         return self.train()
 
     def train(self, output: str | None = None) -> Int[np.ndarray, "steps *paths"]:
-        """What the output neuron `output` emitted in step 1, 2, ...; it may be left out when there is one only.
+        """What the output neuron `output` emitted in step 1, 2, ...; it may be left out when there
+        is one only.
 
         **Raises:** `ValueError` if the system has no such output or trains were not saved.
         """
@@ -93,7 +97,8 @@ class Solution:
         return np.flatnonzero(self.train(output)) + 1
 
     def interval(self, output: str | None = None) -> "int | None | Int[np.ndarray, ' paths']":
-        """The number computed: t2 - t1 of the first two steps in which `output` emitted (the set N2).
+        """The number computed: t2 - t1 of the first two steps in which `output` emitted (the set
+        N2).
 
         `None` when there are fewer than two; in a batch, `NO_NUMBER` for such paths.
         """

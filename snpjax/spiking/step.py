@@ -19,7 +19,8 @@ class SpikingState(eqx.Module):
     - `timers`: steps until the neuron opens, 0 when it is open.
     - `pending`: spikes that leave when the timer reaches 0, else 0.
     - `step`: steps made. With an input train, min(step, horizon) is part of the configuration.
-    - `status`: a failure of `RESULTS`, or `RESULTS.halted` while there is none; a failed state steps to itself.
+    - `status`: a failure of `RESULTS`, or `RESULTS.halted` while there is none; a failed state
+      steps to itself.
     - `culprit`: the first neuron that failed, if any.
     """
 
@@ -83,20 +84,23 @@ def step(
 ) -> tuple[SpikingState, Record]:
     """The configuration one step later, and what was done.
 
-    Select, consume, close, count down, emit, deliver, in this order: a rule of delay d selected in step t keeps its
-    neuron closed in steps t, ..., t+d-1; in step t+d it emits, is open and receives. A halting state is a fixed point,
-    and so is a failed one. For a program with 64-bit counts, call it inside `jax.enable_x64(True)`.
+    Select, consume, close, count down, emit, deliver, in this order: a rule of delay d selected in
+    step t keeps its neuron closed in steps t, ..., t+d-1; in step t+d it emits, is open and
+    receives. A halting state is a fixed point, and so is a failed one. For a program with 64-bit
+    counts, call it inside `jax.enable_x64(True)`.
 
     **Arguments:**
 
-    - `choice`: picks among the applicable rules of each neuron; use `choice.for_path(p)` for path p of a run.
+    - `choice`: picks among the applicable rules of each neuron; use `choice.for_path(p)` for path p
+      of a run.
 
-    **Returns:** the new state, and a `Record` whose `output` is the emissions of the output neurons and whose `detail`
-    is a `Selection`.
+    **Returns:** the new state, and a `Record` whose `output` is the emissions of the output neurons
+    and whose `detail` is a `Selection`.
 
     ??? cite "Source"
-        Ionescu, Paun, Yokomori 2006. Where texts differ: a neuron closed at the end of a step loses what is sent to it,
-        and the neuron that opens in step t+d selects its next rule in step t+d+1.
+        Ionescu, Paun, Yokomori 2006. Where texts differ: a neuron closed at the end of a step loses
+        what is sent to it, and the neuron that opens in step t+d selects its next rule in step
+        t+d+1.
     """
     can_apply = applicable(program, state)
     rules = choice.select(can_apply, state.step)
@@ -124,7 +128,8 @@ def step(
 
     kept = state.spikes - consumed
     spikes = kept + arriving
-    # Sound because fewer than a quarter of the type's range can arrive in one step (`lower` checks it).
+    # Sound because fewer than a quarter of the type's range can arrive in one step (`lower` checks
+    # it).
     overflows = jnp.where(arriving >= 0, spikes < kept, spikes > kept)
     is_refused = ~is_valid(can_apply, rules) if choice.may_be_invalid else jnp.zeros_like(fires)
 

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 
 class Synapse(NamedTuple):
-    """A synapse from `source` to `target`: `weight` times what the source emits arrives (1 by default)."""
+    """A synapse from `source` to `target`: `weight` times what the source emits arrives (1 by
+    default)."""
 
     source: str
     target: str
@@ -32,8 +33,8 @@ class Synapse(NamedTuple):
 class Neuron:
     """A neuron: its name, initial spikes, and rules in order of declaration.
 
-    Rules may be text (`"a^2/a -> a; 1"`). `label` matters only for division and budding, where several neurons may bear
-    one label; it is the name unless given.
+    Rules may be text (`"a^2/a -> a; 1"`). `label` matters only for division and budding, where
+    several neurons may bear one label; it is the name unless given.
     """
 
     name: str
@@ -57,7 +58,8 @@ class Neuron:
 
 
 def parse_rules(rules: Sequence[AnyRule | str]) -> tuple[AnyRule | str, ...]:
-    """Rules with every text parsed. A text that does not parse is kept: the system reports it with its neuron."""
+    """Rules with every text parsed. A text that does not parse is kept: the system reports it with
+    its neuron."""
     if isinstance(rules, str):
         rules = (rules,)
     parsed: list[AnyRule | str] = []
@@ -77,18 +79,21 @@ class SpikingSystem:
 
     - `neurons`: in order; rules are numbered through all neurons in this order.
     - `synapses`: `(source, target)` or `(source, target, weight)` by name.
-    - `input`: neuron name to its train: spikes that arrive at the end of step 1, 2, ...; missing entries are 0.
+    - `input`: neuron name to its train: spikes that arrive at the end of step 1, 2, ...; missing
+      entries are 0.
     - `output`: names of the neurons whose emissions are the output.
     - `level`: `"extended"` or `"strict"`, see `snpjax.spiking.validity`.
     - `signed`: counts may become negative; needed for negative weights.
-    - `dictionary`: label pairs of the synapse dictionary besides those of the synapses (division and budding).
+    - `dictionary`: label pairs of the synapse dictionary besides those of the synapses (division
+      and budding).
     - `rules_by_label`: rules of labels that no initial neuron bears (division and budding).
 
-    **Raises:** `InvalidSystem` with every problem at once, each naming the neuron, the rule and the fix.
+    **Raises:** `InvalidSystem` with every problem at once, each naming the neuron, the rule and the
+    fix.
 
     ??? cite "Source"
-        Ionescu, Paun, Yokomori 2006; weights as in Pan, Zeng, Zhang, Jiang 2012. Differs from them in: 1. several input
-        and output neurons; 2. an output neuron may have outgoing synapses.
+        Ionescu, Paun, Yokomori 2006; weights as in Pan, Zeng, Zhang, Jiang 2012. Differs from them
+        in: 1. several input and output neurons; 2. an output neuron may have outgoing synapses.
     """
 
     neurons: tuple[Neuron, ...]

@@ -1,7 +1,8 @@
 """What makes a spiking neural P system valid, at the levels *strict* and *extended*.
 
-*Strict* is the definition of Ionescu, Paun and Yokomori; *extended* also accepts what published systems use beside it:
-weights, self-synapses, p > c, forgetting with any guard. All problems are found in one pass.
+*Strict* is the definition of Ionescu, Paun and Yokomori; *extended* also accepts what published
+systems use beside it: weights, self-synapses, p > c, forgetting with any guard. All problems are
+found in one pass.
 """
 
 from collections.abc import Iterator
@@ -46,9 +47,11 @@ SEVERITIES: dict[str, tuple[Severity | None, Severity | None]] = {
 
 
 class Place(NamedTuple):
-    """What a problem is about: positions in the system's own tuples, or a name for `input`, `output`, `label`.
+    """What a problem is about: positions in the system's own tuples, or a name for `input`,
+    `output`, `label`.
 
-    `Place("rule", 2, 0)` is the first rule of the third neuron; `Place("rule", "j", 0)` that of the label j.
+    `Place("rule", 2, 0)` is the first rule of the third neuron; `Place("rule", "j", 0)` that of the
+    label j.
     """
 
     kind: Literal[
@@ -88,7 +91,8 @@ class InvalidSystem(ValueError):
 
 
 def check(system: "SpikingSystem") -> tuple[Problem, ...]:
-    """All problems of `system` at its level, errors and warnings, in the order neurons, rules, synapses, input, output."""
+    """All problems of `system` at its level, errors and warnings, in the order neurons, rules,
+    synapses, input, output."""
     column = ("strict", "extended").index(system.level)
     found = []
     for code, place, message, first in _findings(system):
@@ -311,7 +315,8 @@ def unknown_neuron(name: str, names: dict[str, int]) -> str:
     """The message for a name that no neuron has, with the nearest names."""
     from difflib import get_close_matches  # only on the way to an error
 
-    # Comparing with every name of a large system would take minutes: the nearest among the first ones will do.
+    # Comparing with every name of a large system would take minutes: the nearest among the first
+    # ones will do.
     near = get_close_matches(str(name), list(names)[:2000], n=3, cutoff=0.5)
     known = near or list(names)[:3]
     hint = f"did you mean {', '.join(map(repr, known))}?" if known else "no neuron is declared"

@@ -1,7 +1,7 @@
 """The reference interpreter of SN P systems: pure Python, slow, and meant to be obviously right.
 
-It follows the definition step by step with lists and integers, shares nothing with the compiled step but the model
-classes, and never imports JAX. Every engine is tested against it.
+It follows the definition step by step with lists and integers, shares nothing with the compiled
+step but the model classes, and never imports JAX. Every engine is tested against it.
 """
 
 import itertools
@@ -14,7 +14,8 @@ from ..spiking.system import SpikingSystem
 
 
 class Configuration(NamedTuple):
-    """Spikes, timers and pending emissions of every neuron, and min(steps made, horizon of the input)."""
+    """Spikes, timers and pending emissions of every neuron, and min(steps made, horizon of the
+    input)."""
 
     spikes: tuple[int, ...]
     timers: tuple[int, ...]
@@ -82,7 +83,8 @@ def choices(system: SpikingSystem, configuration: Configuration) -> Iterator[Cho
 def step(
     system: SpikingSystem, configuration: Configuration, choice: Choice
 ) -> tuple[Configuration, tuple[int, ...]]:
-    """The next configuration and the emissions, when each neuron selects the rule that `choice` names.
+    """The next configuration and the emissions, when each neuron selects the rule that `choice`
+    names.
 
     **Raises:** `ValueError` if `choice` is not a valid spiking vector.
     """

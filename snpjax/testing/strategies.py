@@ -20,7 +20,8 @@ from ..spiking.validity import Level, ModelWarning
 
 @st.composite
 def guards(draw: Any, *, max_count: int = 6) -> Guard:
-    """Guards: exact counts, intervals, arithmetic progressions, sets and unions, all with constants up to `max_count`."""
+    """Guards: exact counts, intervals, arithmetic progressions, sets and unions, all with constants
+    up to `max_count`."""
     counts = st.integers(0, max_count)
     kind = draw(st.sampled_from(["exactly", "interval", "from", "progression", "set", "union"]))
     if kind == "exactly":

@@ -16,7 +16,8 @@ from snpjax_formats import ELL, Dense
 from tests.helpers import MAX_STEPS, assert_same_run, choices_of, with_ballast
 
 
-# With the ballast of tests/helpers.py they stay within one bucket of eight neurons: one compilation serves all.
+# With the ballast of tests/helpers.py they stay within one bucket of eight neurons: one compilation
+# serves all.
 small_systems = systems(max_neurons=6)
 any_systems = systems(max_neurons=6, signed=None)
 LAYOUTS = [ELL, Dense]
@@ -92,7 +93,7 @@ def test_batch_equals_single_runs(system, seed):
             tuple(None if rule == snp.NO_RULE else rule for rule in row)
             for row in batch.rules[:steps, :, path].tolist()
         )
-        replay = reference.run(system, lambda *_: next(chosen), max_steps=int(steps))
+        replay = reference.run(system, lambda *_, chosen=chosen: next(chosen), max_steps=int(steps))
         final = replay.configurations[-1]
         assert batch.spikes[:, path].tolist() == list(final.spikes)
         assert batch.timers[:, path].tolist() == list(final.timers)
@@ -248,7 +249,8 @@ def test_conservation_and_bounds(system):
 
 @given(systems(max_neurons=5, max_delay=0, inputs=False))
 def test_matrix_equation_without_delays(system):
-    """C_t = C_{t-1} + S_t M, M[r] = -consume at the rule's neuron, + weight * produce at its targets."""
+    """C_t = C_{t-1} + S_t M, M[r] = -consume at the rule's neuron, + weight * produce at its
+    targets."""
     system = with_ballast(system)
     matrix = np.zeros((len(system.rules), len(system.neurons)), int)
     first_rule, number = [], 0
@@ -284,7 +286,8 @@ def test_halted_is_a_fixed_point(system):
 
 @given(systems(min_neurons=1, max_neurons=6), st.integers(0, 40))
 def test_overflow_is_never_silent(system, below):
-    """Near the limit the run equals that of Python's integers, or stops with overflow before it differs."""
+    """Near the limit the run equals that of Python's integers, or stops with overflow before it
+    differs."""
     most = 2**31 - 1
     neurons = [snp.Neuron(n.name, most - below - n.spikes, n.rules) for n in system.neurons]
     system = with_ballast(rebuilt(system, neurons=neurons))
@@ -312,7 +315,8 @@ def test_ten_thousand_random_systems(system):
 @settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 @given(systems(max_neurons=9, signed=None))
 def test_every_lowering_without_ballast(system):
-    """Programs without delays, periods, inputs, weights or outputs are other programs: compile them all."""
+    """Programs without delays, periods, inputs, weights or outputs are other programs: compile them
+    all."""
     for layout in LAYOUTS:
         solution = snp.run(system, max_steps=MAX_STEPS, layout=layout)
         assert_same_run(solution, reference.run(system, max_steps=MAX_STEPS))
