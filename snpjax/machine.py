@@ -58,7 +58,8 @@ class Solution(Protocol):
 
 
 class Model(Protocol):
-    """Something with names that `run` can run: it lowers to a machine and reads a trajectory back."""
+    """Something with names that `run` can run: it lowers to a machine and reads a trajectory back.
+    """
 
     def lower(
         self,

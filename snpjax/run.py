@@ -50,8 +50,8 @@ class Save:
     - `every`: keep the configuration after every n-th step; `None` keeps none.
     - `outputs`: keep what went to the environment in every step.
     - `details`: keep how every step was made (chosen rules, emissions).
-    - `budget`: bytes of host memory for all of it. A run that outgrows it goes on, drops its
-      histories, keeps the final state, and says so by a `HistoryDropped` warning.
+    - `budget`: bytes of host memory for all of it. A run that outgrows it goes on, drops what is
+      largest (outputs last, the final state never), and says so by a `HistoryDropped` warning.
     """
 
     every: int | None = 1
@@ -70,7 +70,7 @@ SAVE_FINAL = Save(every=None, outputs=False, details=False)
 
 
 class HistoryDropped(UserWarning):
-    """A run's history outgrew `Save(budget=...)`, and only its final state was kept."""
+    """A run's history outgrew `Save(budget=...)`, and a part of it was dropped."""
 
 
 class RunFailed(RuntimeError):
@@ -197,7 +197,7 @@ def _drive(
             path,
             jnp.asarray(limit, jnp.int32),
             rows=rows,
-            save=save if history.wanted else SAVE_FINAL,
+            save=history.wanted,
             unroll=unroll,
         )
         now = int(step)
@@ -216,7 +216,7 @@ def _drive(
         states,
         outputs,
         details,
-        save.every,
+        history.wanted.every,
         np.asarray(steps),
         _to_host(_result(machine, state, batched=paths is not None)),
     )
@@ -338,42 +338,55 @@ def _write(buffer: PyTree[Array], row: Int[Array, ""], values: PyTree[Array]) ->
 
 
 class _History:
-    """Chunks of history on the host, within a budget."""
+    """Chunks of history on the host, within a budget: what is largest goes first, outputs last."""
 
     def __init__(self, save: Save):
+        self.wanted = save
         self.budget = save.budget
-        self.every = save.every
         self.chunks: list[tuple[PyTree, PyTree, PyTree]] = []
-        self.wanted = save.every is not None or save.outputs or save.details
 
-    def append(self, chunk: tuple[PyTree, PyTree, PyTree], num_rows: int, num_states: int) -> None:
-        if not self.wanted:
-            return
+    def append(
+        self, chunk: tuple[PyTree, PyTree, PyTree], num_rows: int, num_states: int
+    ) -> None:
         states, outputs, details = chunk
-        kept = (
-            jax.tree.map(lambda x: np.asarray(x)[:num_states].copy(), states),
-            jax.tree.map(lambda x: np.asarray(x)[:num_rows].copy(), outputs),
-            jax.tree.map(lambda x: np.asarray(x)[:num_rows].copy(), details),
-        )
-        self.budget -= sum(x.nbytes for x in jax.tree.leaves(kept))
-        self.chunks.append(kept)
-        if self.budget < 0:
-            self.wanted = False
-            self.chunks = []
-            warnings.warn(
-                "The history of this run outgrew its budget; only the final configuration is kept. "
-                "Try `Save(every=...)`, or a larger `Save(budget=...)`.",
-                HistoryDropped,
-                stacklevel=4,
+        self.chunks.append(
+            (
+                jax.tree.map(lambda x: np.asarray(x)[:num_states].copy(), states),
+                jax.tree.map(lambda x: np.asarray(x)[:num_rows].copy(), outputs),
+                jax.tree.map(lambda x: np.asarray(x)[:num_rows].copy(), details),
             )
+        )
+        if self._nbytes() <= self.budget:
+            return
+        kept = "the outputs and the final configuration are"
+        self._keep(outputs=self.wanted.outputs)
+        if self._nbytes() > self.budget or not self.wanted.outputs:
+            kept = "the final configuration is"
+            self._keep(outputs=False)
+        warnings.warn(
+            f"The history of this run outgrew its budget of {self.budget} bytes; only {kept} kept. "
+            "Try `Save(every=...)`, or a larger `Save(budget=...)`.",
+            HistoryDropped,
+            stacklevel=4,
+        )
+
+    def _nbytes(self) -> int:
+        return sum(x.nbytes for x in jax.tree.leaves(self.chunks))
+
+    def _keep(self, *, outputs: bool) -> None:
+        """Drop everything, except the outputs if asked."""
+        self.wanted = Save(every=None, outputs=outputs, details=False, budget=self.budget)
+        self.chunks = [(None, kept, None) for _, kept, _ in self.chunks] if outputs else []
 
     def finish(self, steps: int) -> tuple[PyTree | None, PyTree | None, PyTree | None]:
         """The chunks joined and cut to `steps` steps; `None` for what was not kept."""
         if not self.chunks:
             return None, None, None
-        joined = jax.tree.map(lambda *xs: np.concatenate(xs), *self.chunks)
-        num_states = steps // (self.every or 1)
-        states, outputs, details = joined
+        parts = zip(*self.chunks, strict=True)
+        states, outputs, details = (
+            jax.tree.map(lambda *xs: np.concatenate(xs), *part) for part in parts
+        )
+        num_states = steps // (self.wanted.every or 1)
         return (
             jax.tree.map(lambda x: x[:num_states], states),
             jax.tree.map(lambda x: x[:steps], outputs),

@@ -146,8 +146,12 @@ def test_chunks_join_seamlessly(monkeypatch):
 
 def test_history_over_budget_is_dropped_and_said():
     with pytest.warns(snp.HistoryDropped, match="Save"):
+        solution = snp.run(clock(), max_steps=100, save=snp.Save(budget=2000))
+    assert solution.configurations is None and solution.rules is None
+    assert solution.count() == 50, "outputs are dropped last"
+    with pytest.warns(snp.HistoryDropped, match="only the final configuration is kept"):
         solution = snp.run(clock(), max_steps=100, save=snp.Save(budget=100))
-    assert solution.configurations is None and solution.steps == 100
+    assert solution.spike_trains is None and solution.steps == 100
     assert solution.spikes.tolist() == [1, 0]
 
 
@@ -402,7 +406,7 @@ def test_solution_reads_well():
     solution = snp.run(generator(), max_steps=3)
     assert "not halted after 3 steps" in repr(solution)
     assert "train of n3: 1 0 0" in repr(solution)
-    assert "<table>" in solution._repr_html_() and "n1: a{2}/a -&gt; a" in solution._repr_html_()
+    assert "<table>" in solution._repr_html_() and "n1: a^2/a -&gt; a" in solution._repr_html_()
     assert "<table>" in generator()._repr_html_()
     batch = snp.run(generator(), paths=3, max_steps=3)
     assert "3 paths" in repr(batch) and "<pre>" in batch._repr_html_()

@@ -33,7 +33,11 @@ class Dense(AbstractLayout):
     def from_edges(cls, edges: Edges) -> Self:
         matrix = np.zeros((edges.num_targets, edges.num_sources), _dtype(edges))
         np.add.at(matrix, (edges.target, edges.source), 1 if edges.value is None else edges.value)
-        return cls(jnp.asarray(matrix), edges.num_sources, edges.num_targets)
+        return cls(
+            matrix=jnp.asarray(matrix),
+            num_sources=edges.num_sources,
+            num_targets=edges.num_targets,
+        )
 
     @classmethod
     def bytes_needed(cls, edges: Edges) -> int:

@@ -55,7 +55,12 @@ class ELL(AbstractLayout):
             values = np.zeros(sources.shape, edges.value.dtype)
             values[slot, edges.target] = edges.value
             values = jnp.asarray(values)
-        return cls(jnp.asarray(sources), values, edges.num_sources, edges.num_targets)
+        return cls(
+            sources=jnp.asarray(sources),
+            values=values,
+            num_sources=edges.num_sources,
+            num_targets=edges.num_targets,
+        )
 
     @classmethod
     def bytes_needed(cls, edges: Edges) -> int:

@@ -77,7 +77,7 @@ class Rule:
         return self.produce == 0
 
     def __str__(self) -> str:
-        guard = "" if self.guard.is_exactly(self.consume) else f"{self.guard}/"
+        guard = _guard_text(self.guard, self.consume)
         delay = f"; {self.delay}" if self.delay else ""
         produce = _spikes(self.produce) if self.produce else "lambda"
         return f"{guard}{_spikes(self.consume)} -> {produce}{delay}"
@@ -168,7 +168,7 @@ class PlasticityRule:
         object.__setattr__(self, "targets", tuple(targets))
 
     def __str__(self) -> str:
-        guard = "" if self.guard.is_exactly(self.consume) else f"{self.guard}/"
+        guard = _guard_text(self.guard, self.consume)
         targets = ", ".join(self.targets)
         return f"{guard}{_spikes(self.consume)} -> {self.alpha}{self.k} {{{targets}}}"
 
@@ -190,6 +190,14 @@ def is_count(value: object) -> bool:
     return (
         hasattr(value, "__index__") and not isinstance(value, bool) and value.__index__() >= 0  # pyright: ignore[reportAttributeAccessIssue]
     )
+
+
+def _guard_text(guard: Guard, consume: int) -> str:
+    """What stands before the consumed spikes: nothing where the guard is exactly those."""
+    if guard.is_exactly(consume):
+        return ""
+    least = guard.minimum
+    return f"{_spikes(least) if least and guard.is_exactly(least) else guard}/"
 
 
 def _spikes(count: int) -> str:

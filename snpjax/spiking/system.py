@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .rule import AnyRule, Rule, RuleError
 from .validity import InvalidSystem, Level, ModelWarning, Problem, check
@@ -71,6 +71,10 @@ def parse_rules(rules: Sequence[AnyRule | str]) -> tuple[AnyRule | str, ...]:
     return tuple(parsed)
 
 
+def _with_weight(synapse: Sequence[Any]) -> Sequence[Any]:
+    return synapse if len(synapse) == 3 else (*synapse, 1)
+
+
 @dataclass(frozen=True)
 class SpikingSystem:
     """A spiking neural P system (O = {a}, neurons, syn, in, out).
@@ -126,7 +130,7 @@ class SpikingSystem:
         labelled = {label: parse_rules(rules) for label, rules in (rules_by_label or {}).items()}
         for attribute, value in {
             "neurons": tuple(neurons),
-            "synapses": tuple(Synapse(*synapse) for synapse in synapses),
+            "synapses": tuple(map(Synapse._make, map(_with_weight, synapses))),
             "input": trains,
             "output": tuple(dict.fromkeys(output)),
             "level": level,

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from .guard import Guard
 from .rule import ALPHAS, AnyRule, BuddingRule, DivisionRule, PlasticityRule, Rule, is_count
@@ -46,7 +46,8 @@ SEVERITIES: dict[str, tuple[Severity | None, Severity | None]] = {
 }
 
 
-class Place(NamedTuple):
+@dataclass(frozen=True)
+class Place:
     """What a problem is about: positions in the system's own tuples, or a name for `input`,
     `output`, `label`.
 
@@ -79,7 +80,8 @@ class Problem:
 
 
 class ModelWarning(UserWarning):
-    """A model that is accepted but probably not what was meant: a rule that can never apply, say."""
+    """A model that is accepted but probably not what was meant: a rule that can never apply, say.
+    """
 
 
 class InvalidSystem(ValueError):

@@ -41,7 +41,8 @@ def guards(draw: Any, *, max_count: int = 6) -> Guard:
 
 @st.composite
 def rules(draw: Any, *, level: Level = "extended", max_count: int = 4, max_delay: int = 3) -> Rule:
-    """Spiking and forgetting rules that are valid at `level` by themselves; some can never apply."""
+    """Spiking and forgetting rules that are valid at `level` by themselves; some can never apply.
+    """
     consume = draw(st.integers(1, max_count))
     is_forgetting = draw(st.integers(0, 3)) == 0
     if is_forgetting:
@@ -74,22 +75,21 @@ def systems(
     - `weights`: synapses may weigh more than 1 (level *extended*).
     - `signed`: negative weights and counts too; `None` draws whether.
     """
-    if signed is None:
-        signed = draw(st.booleans())
+    is_signed = draw(st.booleans()) if signed is None else signed
     names = [f"n{i}" for i in range(draw(st.integers(min_neurons, max_neurons)))]
     neurons = []
     for name in names:
         drawn = draw(st.lists(rules(level=level, max_delay=max_delay), max_size=max_rules))
         if level == "strict":
             drawn = _without_overlap(drawn)
-        lowest = -2 if signed else 0
+        lowest = -2 if is_signed else 0
         neurons.append(Neuron(name, draw(st.integers(lowest, max_spikes)), drawn))
     pairs = [(x, y) for x in names for y in names if x != y or level == "extended"]
     chosen = draw(st.lists(st.sampled_from(pairs), unique=True)) if pairs else []
     weight = st.just(1)
     if weights and level == "extended":
         weight = st.sampled_from([1, 1, 2, 3])
-        if signed:
+        if is_signed:
             weight = st.sampled_from([1, 2, -1, -2])
     synapses = [(x, y, draw(weight)) for x, y in chosen]
     input: dict[str, list[int]] = {}
@@ -100,7 +100,7 @@ def systems(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)  # dead and repeated rules are wanted here
         return SpikingSystem(
-            neurons, synapses, input=input, output=output, level=level, signed=signed
+            neurons, synapses, input=input, output=output, level=level, signed=is_signed
         )
 
 
