@@ -1,12 +1,16 @@
-"""The text of guards: regular expressions over the letter `a`, read for a stack machine.
+"""The text of guards: expressions over the letter `a`, read for a stack machine, and written.
+written.
 
 Nothing is computed here. The instructions come in postfix order (operands first), so neither
 reading nor evaluating them recurses, and a hostile text cannot exhaust Python's stack.
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, NoReturn
+
+from .guard_bits import Term
 
 
 GUARD_LIMIT = 2**22
@@ -305,3 +309,38 @@ class _Reader:
         no_spike = ' and no spike is "a{0}"' if char in "λεΛ" else ""
         default = f'is not part of a guard (the only letter is "a"{no_spike})'
         self.fail(repr(char), faults.get(char, default), self.at)
+
+
+def write_guard(terms: Sequence[Term]) -> str:
+    """The canonical text of these terms, which reads back to the same set."""
+    parts: list[str] = []
+    index = 0
+    while index < len(terms):
+        lo, hi, period = terms[index]
+        index += 1
+        if hi is not None:
+            parts.append(_written_finite(lo, hi, period))
+        elif period == 1:
+            parts.append({0: "a*", 1: "a+"}.get(lo, f"a{{{lo},}}"))
+        else:
+            last = lo  # neighbouring residues share their star
+            while index < len(terms) and terms[index] == (last + 1, None, period):
+                last, index = last + 1, index + 1
+            prefix = "" if last == 0 else _written_finite(lo, last, 1)
+            parts.append(f"{prefix}({_letters(period)})*")
+    return "|".join(parts) or "∅"
+
+
+def _written_finite(lo: int, hi: int, period: int) -> str:
+    if lo == hi:
+        return "a" if lo == 1 else f"a{{{lo}}}"
+    if period == 1:
+        return f"a{{{lo},{hi}}}"
+    if hi - lo < 3 * period:
+        return "|".join(_written_finite(k, k, 1) for k in range(lo, hi + 1, period))
+    prefix = "" if lo == 0 else _written_finite(lo, lo, 1)
+    return f"{prefix}({_letters(period)}){{0,{(hi - lo) // period}}}"
+
+
+def _letters(count: int) -> str:
+    return "a" * count if count <= 3 else f"a{{{count}}}"

@@ -177,8 +177,7 @@ class _RuleTable:
 
 
 def edges_of(system: SpikingSystem) -> Edges:
-    """The synapses as a coordinate list: neurons by their position, `value` of 64 bits or `None`.
-    """
+    """The synapses as a coordinate list: neurons by their position, `value` of 64 bits or `None`."""
     names = system.names
     count = len(system.synapses)
     weights = [weight for _, _, weight in system.synapses]
