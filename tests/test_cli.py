@@ -472,3 +472,25 @@ def test_nobody_reads(native):
         process.stdout.close()  # far more than a pipe holds is left
         assert process.stderr.read() == b""
     assert process.returncode == 141
+
+
+def test_64_bit_counts(tmp_path):
+    file = tmp_path / "big.snp.json"
+    neurons = [
+        {"id": "x", "spikes": 2, "rules": ["a+/a -> a"]},
+        {"id": "y", "spikes": 2**31 - 1, "rules": []},
+    ]
+    document = {"schema": "snpjax/1", "neurons": neurons, "synapses": [["x", "y", 1]]}
+    file.write_text(json.dumps(document))
+    assert invoke("run", file).exit_code == 1
+    result = invoke("run", file, "--int64", "--json")
+    assert result.exit_code == 0 and json.loads(result.stdout)["spikes"] == [0, 2**31 + 1]
+
+
+def test_wide_systems_end_with_the_final_spikes(tmp_path):
+    file = tmp_path / "wide.snp.json"
+    neurons = [{"id": f"neuron{i}", "spikes": i, "rules": []} for i in range(60)]
+    file.write_text(json.dumps({"schema": "snpjax/1", "neurons": neurons, "synapses": []}))
+    result = invoke("run", file)
+    assert "final spikes: neuron1=1, neuron2=2" in result.stdout
+    assert "and 19 more neurons" in result.stdout

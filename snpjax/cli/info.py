@@ -77,19 +77,12 @@ def layout_bytes(system: "SpikingSystem") -> dict[str, int]:
 
     As in a run with 32-bit counts: the number of neurons is rounded up, and weights have 32 bits.
     """
-    from dataclasses import replace
-
     import numpy as np
 
-    from snpjax_formats import bucket
+    from ..spiking.lower import edges_of, padded
 
-    from ..spiking.lower import edges_of
-
-    edges = edges_of(system)
-    size = bucket(len(system.neurons))
-    value = None if edges.value is None else np.ones(len(edges), np.int32)
-    padded = replace(edges, value=value, num_sources=size, num_targets=size)
-    return {name: layout.bytes_needed(padded) for name, layout in layouts().items()}
+    edges = padded(edges_of(system), np.dtype(np.int32))
+    return {name: layout.bytes_needed(edges) for name, layout in layouts().items()}
 
 
 def _kind(rule: "AnyRule") -> str:

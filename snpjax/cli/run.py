@@ -27,7 +27,7 @@ def run(
     steps: Annotated[
         int,
         typer.Option(
-            "--steps", metavar="N", min=0, max=2**31 - 2, help="Stop after this many steps."
+            "--steps", metavar="N", min=0, max=2**30, help="Stop after this many steps."
         ),
     ] = 100,
     seed: Annotated[
@@ -51,6 +51,9 @@ def run(
         str | None,
         typer.Option(metavar="NAME", help="How synapses are stored; changes no result."),
     ] = None,
+    int64: Annotated[
+        bool, typer.Option("--int64", help="Count spikes in 64 bits, not 32.")
+    ] = False,
     strict: Strict = False,
     as_json: AsJson = False,
     as_csv: Annotated[
@@ -69,6 +72,8 @@ def run(
     stored = None if layout is None else layout_named(layout)
     seed = None if first else seed or 0
 
+    import numpy as np
+
     import snpjax as snp
 
     from . import data, paths as batch, table
@@ -82,6 +87,7 @@ def run(
                 choice=_choice(seed),
                 paths=paths,
                 layout=stored,
+                count_dtype=np.int64 if int64 else None,
                 progress=progress,
             )
         except (NotImplementedError, ValueError) as error:  # a system that cannot be run

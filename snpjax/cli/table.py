@@ -23,6 +23,7 @@ _GAP = 2  # blanks between two columns
 _MAX_LINES = 3  # of the rules of one step
 _MAX_TRAIN = 40  # entries of a spike train
 _MAX_OUTPUTS = 8  # described below the table
+_MAX_FINAL = 40  # neurons of the final configuration
 
 
 def show(solution: Solution, file: str, choices: str | None, max_steps: int) -> None:
@@ -33,9 +34,11 @@ def show(solution: Solution, file: str, choices: str | None, max_steps: int) -> 
             console.out(choices)
         table, remarks = computation(solution, console.width)
         console.print(table)
+        if len(remarks) and any("not shown" in remark for remark in remarks):
+            remarks.append(_final(solution))
         end = describe_end(solution)
         if not solution.halted:
-            end += f"; --steps {min(10 * max(max_steps, 10), 2**31 - 2)} runs longer"
+            end += f"; --steps {min(10 * max(max_steps, 10), 2**30)} runs longer"
         for line in [*remarks, end, *_results(solution)]:
             console.out(line)
 
@@ -182,6 +185,16 @@ def _packed(texts: list[str], width: int) -> list[str]:
         else:
             lines.append(piece)
     return lines
+
+
+def _final(solution: Solution) -> str:
+    """The final spikes of the neurons that have any."""
+    names = solution.system.neurons
+    holding = np.flatnonzero(solution.spikes)
+    shown = [f"{printable(names[i].name)}={solution.spikes[i]}" for i in holding[:_MAX_FINAL]]
+    left = len(holding) - len(shown)
+    more = f" and {plural(left, 'more neuron')}" if left else ""
+    return f"final spikes: {', '.join(shown) or 'none'}{more}"
 
 
 def _results(solution: Solution) -> list[str]:

@@ -126,7 +126,9 @@ class _Reader:
             spikes = self.findings.integer(
                 entries.get("spikes", 0), (*path, "spikes"), "the number of spikes"
             )
-            label = self.findings.text(entries.get("label", name), (*path, "label"), "the label")
+            label = name
+            if "label" in entries:
+                label = self.findings.text(entries["label"], (*path, "label"), "the label")
             if name is None or label is None:
                 continue
             rules = self.rules.read_all(entries.get("rules", []), (*path, "rules"), label)

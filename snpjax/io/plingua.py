@@ -28,6 +28,7 @@ from . import plingua_tree as tree
 from .plingua_draft import Draft, RuleNode
 from .plingua_expand import expand
 from .plingua_modules import split_modules
+from .plingua_ranges import MAX_INSTANCES
 from .source import Report, Source
 
 
@@ -147,6 +148,10 @@ class _Assembly:
             here = f"synapse ({source}, {target})"
             sources = self._names(source, arc.source.offset, here)
             targets = self._names(target, arc.target.offset, here)
+            if len(synapses) + len(sources) * len(targets) > MAX_INSTANCES:
+                message = f"the repeated labels make more than {MAX_INSTANCES:,} synapses"
+                self.report.error(arc.offset, f"{message} (name the neurons apart)")
+                return []
             synapses += [(x, y) for x in sources for y in targets]
             self.arcs += [arc] * (len(sources) * len(targets))
         return synapses

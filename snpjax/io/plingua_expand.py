@@ -59,11 +59,11 @@ def expand(report: Report, frame: Frame) -> Draft:
         expander.run_globals()
         expander.run_module(main, dict.fromkeys(main.parameters, Unknown()))
     except _Stop:
-        expander.draft.are_labels_known = False
+        return Draft(are_labels_known=False)  # what was made so far says nothing
     except RecursionError:
-        expander.draft.are_labels_known = False
         message = "calls, blocks and ranges are nested too deep here (write it in fewer levels)"
         report.error(expander.last_call, message)
+        return Draft(are_labels_known=False)
     return expander.draft
 
 
@@ -203,8 +203,9 @@ class _Expander:
     def _synapses(self, instruction: tree.Synapses, scope: Scope) -> None:
         draft = self.draft
         for arc in instruction.arcs:
-            draft.sources.append(arc.source.resolve(scope))
-            draft.targets.append(arc.target.resolve(scope))
+            source, target = arc.source.resolve(scope), arc.target.resolve(scope)
+            draft.sources.append(source)
+            draft.targets.append(target)
             draft.arcs.append(arc)
 
     def _dictionary(self, instruction: tree.Dictionary, scope: Scope) -> None:

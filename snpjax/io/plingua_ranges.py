@@ -17,6 +17,7 @@ class Ranges:
         """Count the instances of a statement before any is made; refuse too many."""
         level = len(statement.bounds) - 1
         size = self._size(statement.bounds, level, scope)
+        self._check_size(size, statement.bounds[level])
         if size and isinstance(statement.instruction, tree.Block):
             inner = self._inner_size(statement, statement.instruction, scope)
             self._check_size(size * inner, statement.bounds[level])

@@ -48,6 +48,8 @@ def load(path: str | os.PathLike[str]) -> Source:
         data = _read_bounded(name)
     except FileNotFoundError:
         raise file_error(name, "there is no such file (check the name and the folder)") from None
+    except ReadError:
+        raise
     except (OSError, ValueError) as error:  # ValueError: a null character in the path
         reason = getattr(error, "strerror", None) or str(error)
         message = f"the file cannot be read: {reason} (check the name and the permissions)"

@@ -1,5 +1,4 @@
 """The text of guards: expressions over the letter `a`, read for a stack machine, and written.
-written.
 
 Nothing is computed here. The instructions come in postfix order (operands first), so neither
 reading nor evaluating them recurses, and a hostile text cannot exhaust Python's stack.

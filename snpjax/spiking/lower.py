@@ -110,7 +110,7 @@ def lower(
             consume=table(rules.consume, 0, dtype),
             produce=table(rules.produce, 0, dtype),
             delay=table(rules.delay, 0, np.int32) if any(rules.delay) else None,
-            synapses=(layout or ELL).from_edges(_padded(edges, num_neurons, dtype)),
+            synapses=(layout or ELL).from_edges(padded(edges, dtype)),
             initial=jnp.asarray(initial),
             outputs=_indices(system, system.output, num_neurons),
             inputs=_indices(system, system.input, num_neurons),
@@ -190,9 +190,11 @@ def edges_of(system: SpikingSystem) -> Edges:
     )
 
 
-def _padded(edges: Edges, num_neurons: int, dtype: np.dtype) -> Edges:
+def padded(edges: Edges, dtype: np.dtype) -> Edges:
+    """The same graph on as many neurons as a program has, with weights of its count type."""
+    size = bucket(edges.num_targets)
     value = None if edges.value is None else edges.value.astype(dtype)
-    return Edges(edges.source, edges.target, value, num_neurons, num_neurons)
+    return Edges(edges.source, edges.target, value, size, size)
 
 
 def _count_dtype(
