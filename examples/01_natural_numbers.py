@@ -11,7 +11,7 @@ import snpjax as snp
 system = snp.read(Path(__file__).with_name("natural_numbers.pli"))
 print(system)
 
-# One computation. The key decides every nondeterministic choice: the same key, the same computation.
+# One computation. The key decides every choice: the same key gives the same computation.
 solution = snp.run(system, choice=snp.UniformChoice(jax.random.key(1)))
 print(solution)
 print("number generated:", solution.interval())

@@ -58,8 +58,7 @@ class Solution(Protocol):
 
 
 class Model(Protocol):
-    """Something with names that `run` can run: it lowers to a machine and reads a trajectory back.
-    """
+    """Something with names that `run` can run: it lowers to a machine and reads a trajectory back."""
 
     def lower(
         self,

@@ -345,9 +345,7 @@ class _History:
         self.budget = save.budget
         self.chunks: list[tuple[PyTree, PyTree, PyTree]] = []
 
-    def append(
-        self, chunk: tuple[PyTree, PyTree, PyTree], num_rows: int, num_states: int
-    ) -> None:
+    def append(self, chunk: tuple[PyTree, PyTree, PyTree], num_rows: int, num_states: int) -> None:
         states, outputs, details = chunk
         self.chunks.append(
             (

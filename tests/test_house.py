@@ -9,7 +9,10 @@ import pytest
 from tests.helpers import REPOSITORY
 
 
-PACKAGES = {"snpjax": REPOSITORY / "snpjax", "snpjax_formats": REPOSITORY / "formats/snpjax_formats"}
+PACKAGES = {
+    "snpjax": REPOSITORY / "snpjax",
+    "snpjax_formats": REPOSITORY / "formats/snpjax_formats",
+}
 MODULES = sorted(path for folder in PACKAGES.values() for path in folder.rglob("*.py"))
 
 
@@ -50,7 +53,13 @@ def test_imports_point_one_way(path):
 
 def test_reference_never_imports_jax():
     """Nor does anything it imports at the top of a module: rules, guards, the model, validity."""
-    pure = ["testing/reference", "spiking/system", "spiking/rule", "spiking/guard", "spiking/validity"]
+    pure = [
+        "testing/reference",
+        "spiking/system",
+        "spiking/rule",
+        "spiking/guard",
+        "spiking/validity",
+    ]
     for name in pure:
         tree = ast.parse((REPOSITORY / f"snpjax/{name}.py").read_text())
         for node in tree.body:

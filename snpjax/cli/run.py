@@ -26,9 +26,7 @@ def run(
     file: File,
     steps: Annotated[
         int,
-        typer.Option(
-            "--steps", metavar="N", min=0, max=2**30, help="Stop after this many steps."
-        ),
+        typer.Option("--steps", metavar="N", min=0, max=2**30, help="Stop after this many steps."),
     ] = 100,
     seed: Annotated[
         int | None,

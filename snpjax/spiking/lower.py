@@ -177,7 +177,7 @@ class _RuleTable:
 
 
 def edges_of(system: SpikingSystem) -> Edges:
-    """The synapses as a coordinate list: neurons by their position, `value` of 64 bits or `None`."""
+    """The synapses by the positions of their neurons, with weights of 64 bits or none."""
     names = system.names
     count = len(system.synapses)
     weights = [weight for _, _, weight in system.synapses]

@@ -80,7 +80,7 @@ class Problem:
 
 
 class ModelWarning(UserWarning):
-    """A model that is accepted but probably not what was meant: a rule that can never apply, say."""
+    """A model that is accepted but hardly what was meant: a rule that can never apply, say."""
 
 
 class InvalidSystem(ValueError):

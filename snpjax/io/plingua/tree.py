@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from .plingua_expression import EvaluationError, Expression, Scope
+from .expression import EvaluationError, Expression, Scope
 
 
 _LABEL = re.compile(r"[A-Za-z_][A-Za-z_0-9]*(\{-?[0-9]+(,-?[0-9]+)*\})?")

@@ -1,7 +1,7 @@
 """P-Lingua 4 files of spiking neural P systems: `@model<spiking_psystems>`.
 
-The work is done in five steps, a module each: the frame (`plingua_modules`), the statements
-(`plingua_syntax`, with the grammar in `plingua.lark`), running them (`plingua_expand`), and here
+The work is done in five steps, a module each: the frame (`modules`), the statements
+(`syntax`, with the grammar in `grammar.lark`), running them (`expand`), and here
 the system, whose problems are given their places.
 
 ??? cite "Source"
@@ -14,9 +14,9 @@ the system, whose problems are given their places.
 import warnings
 from collections.abc import Iterable, Iterator
 
-from ..spiking.rule import AnyRule, BuddingRule, DivisionRule
-from ..spiking.system import Neuron, SpikingSystem
-from ..spiking.validity import (
+from ...spiking.rule import AnyRule, BuddingRule, DivisionRule
+from ...spiking.system import Neuron, SpikingSystem
+from ...spiking.validity import (
     InvalidSystem,
     Level,
     ModelWarning,
@@ -24,12 +24,12 @@ from ..spiking.validity import (
     Problem,
     unknown_neuron,
 )
-from . import plingua_tree as tree
-from .plingua_draft import Draft, RuleNode
-from .plingua_expand import expand
-from .plingua_modules import split_modules
-from .plingua_ranges import MAX_INSTANCES
-from .source import Report, Source
+from ..source import Report, Source
+from . import tree
+from .draft import Draft, RuleNode
+from .expand import expand
+from .modules import split_modules
+from .ranges import MAX_INSTANCES
 
 
 _ABOUT_GUARD = ("forgetting_guard", "forgetting_overlap", "dead_rule", "duplicate_rule")

@@ -10,13 +10,13 @@ and a guard exactly the spikes consumed unless given.
 
 import warnings
 
-from ..spiking.system import Neuron, SpikingSystem
-from ..spiking.validity import InvalidSystem, Level, ModelWarning, Place, Problem, unknown_neuron
-from .json_checks import Findings, shown
-from .json_text import Key, Path, decode
-from .native_rules import ReadRule, RuleReader
-from .native_write import SCHEMA, write_native as write_native
-from .source import Report, Source
+from ...spiking.system import Neuron, SpikingSystem
+from ...spiking.validity import InvalidSystem, Level, ModelWarning, Place, Problem, unknown_neuron
+from ..json_checks import Findings, shown
+from ..json_text import Key, Path, decode
+from ..source import Report, Source
+from .rules import ReadRule, RuleReader
+from .write import SCHEMA
 
 
 _KEYS = ("schema name level signed neurons synapses input output rules_by_label dictionary").split()

@@ -7,16 +7,16 @@ from collections.abc import Callable
 from difflib import get_close_matches
 from typing import Any
 
-from ..spiking.guard import Guard, GuardError
-from ..spiking.rule import AnyRule, BuddingRule, DivisionRule, Rule
-from . import plingua_tree as tree
-from .plingua_draft import Draft, RuleNode
-from .plingua_expression import EvaluationError, FollowUp, Scope, Unknown
-from .plingua_modules import Frame, Module
-from .plingua_ranges import Ranges, differ, values
-from .plingua_scan import lost_name, skip_gap
-from .plingua_syntax import parse_body
-from .source import Report
+from ...spiking.guard import Guard, GuardError
+from ...spiking.rule import AnyRule, BuddingRule, DivisionRule, Rule
+from ..source import Report
+from . import tree
+from .draft import Draft, RuleNode
+from .expression import EvaluationError, FollowUp, Scope, Unknown
+from .modules import Frame, Module
+from .ranges import Ranges, differ, values
+from .scan import lost_name, skip_gap
+from .syntax import parse_body
 
 
 MAX_CALLS = 1_000_000

@@ -3,8 +3,8 @@
 import re
 from dataclasses import dataclass
 
-from ..spiking.guard import Guard, GuardError
-from ..spiking.rule import (
+from ...spiking.guard import Guard, GuardError
+from ...spiking.rule import (
     ALPHAS,
     AnyRule,
     BuddingRule,
@@ -13,8 +13,8 @@ from ..spiking.rule import (
     Rule,
     RuleError,
 )
-from .json_checks import Findings, shown
-from .json_text import InString, Path
+from ..json_checks import Findings, shown
+from ..json_text import InString, Path
 
 
 _KINDS = ("produce", "divide", "bud", "plasticity")

@@ -8,11 +8,11 @@ from lark import Lark, Token, Tree
 from lark.exceptions import UnexpectedInput
 from lark.visitors import Transformer_NonRecursive
 
-from . import plingua_expression as expression, plingua_tree as tree
-from .plingua_expression import Expression
-from .plingua_messages import explain
-from .plingua_scan import marks
-from .source import Report
+from ..source import Report
+from . import expression, tree
+from .expression import Expression
+from .messages import explain
+from .scan import marks
 
 
 MAX_DEPTH = 50  # of braces, brackets and parentheses in one statement
@@ -20,7 +20,7 @@ MAX_DEPTH = 50  # of braces, brackets and parentheses in one statement
 
 @cache
 def _parser() -> Lark:
-    grammar = files("snpjax.io").joinpath("plingua.lark").read_text("utf-8")
+    grammar = files("snpjax.io.plingua").joinpath("grammar.lark").read_text("utf-8")
     return Lark(
         grammar,
         start=["head", "global_let", "body"],

@@ -3,9 +3,9 @@
 import json
 from collections.abc import Iterable, Sequence
 
-from ..spiking.guard import Guard
-from ..spiking.rule import AnyRule, BuddingRule, DivisionRule, PlasticityRule, Rule
-from ..spiking.system import Neuron, SpikingSystem
+from ...spiking.guard import Guard
+from ...spiking.rule import AnyRule, BuddingRule, DivisionRule, PlasticityRule, Rule
+from ...spiking.system import Neuron, SpikingSystem
 
 
 SCHEMA = "snpjax/1"

@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from ..spiking.rule import AnyRule
-from . import plingua_tree as tree
+from ...spiking.rule import AnyRule
+from . import tree
 
 
 RuleNode: TypeAlias = tree.SpikingRule | tree.Division | tree.Budding

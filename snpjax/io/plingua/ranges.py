@@ -1,7 +1,7 @@
 """The ranges of P-Lingua statements: which values, and how many instances in all."""
 
-from . import plingua_tree as tree
-from .plingua_expression import EvaluationError, Scope
+from . import tree
+from .expression import EvaluationError, Scope
 
 
 MAX_INSTANCES = 20_000_000  # of statements under ranges, in the whole file

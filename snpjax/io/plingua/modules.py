@@ -5,10 +5,10 @@ braces.
 import re
 from dataclasses import dataclass, field
 
-from . import plingua_tree as tree
-from .plingua_scan import end_of_previous, lost_name, marks, skip_gap
-from .plingua_syntax import parse_global, parse_head
-from .source import Report
+from ..source import Report
+from . import tree
+from .scan import end_of_previous, lost_name, marks, skip_gap
+from .syntax import parse_global, parse_head
 
 
 MODEL = "spiking_psystems"

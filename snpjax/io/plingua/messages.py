@@ -5,7 +5,7 @@ from difflib import get_close_matches
 
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
-from .plingua_scan import end_of_previous
+from .scan import end_of_previous
 
 
 KEYWORDS = (

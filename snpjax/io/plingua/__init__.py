@@ -1,0 +1,3 @@
+"""P-Lingua 4, the model language `spiking_psystems`."""
+
+from .read import read_plingua as read_plingua
