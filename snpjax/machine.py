@@ -58,7 +58,7 @@ class Solution(Protocol):
 
 
 class Model(Protocol):
-    """Something with names that `run` can run: it lowers to a machine and reads a trajectory back."""
+    """What `run` can run: it has names, lowers to a machine, and reads a trajectory back."""
 
     def lower(
         self,

@@ -21,6 +21,19 @@ needs_shared = pytest.mark.skipif(
     not SHARED.is_dir(), reason="the folder of published cases is not beside the repository"
 )
 
+#: A small system in P-Lingua. p, q = 2, 1 | 1, 0 | 1, 1 | 1, 0 | 0, 0; q emits in steps 1 and 3.
+PAIR = """@model<spiking_psystems>
+def main()
+{
+  @mu = p, q;
+  @ms(p) = a*2;  @ms(q) = a;
+  @marcs = (p,q), (q,p);
+  @mout = q;
+  [a --> a]'p "a{2}" :: 1;   [a --> #]'p;
+  [a --> a]'q;               [a*2 --> #]'q;
+}
+"""
+
 #: Every random run is this long, so that all share one compilation.
 MAX_STEPS = 24
 

@@ -20,20 +20,8 @@ import snpjax as snp
 from snpjax.cli.app import app
 from snpjax.cli.choices import offers_choice
 from snpjax.cli.options import layouts
+from tests.helpers import PAIR
 
-
-# p, q = 2, 1 | 1, 0 | 1, 1 | 1, 0 | 0, 0; q emits in steps 1 and 3.
-PAIR = """@model<spiking_psystems>
-def main()
-{
-  @mu = p, q;
-  @ms(p) = a*2;  @ms(q) = a;
-  @marcs = (p,q), (q,p);
-  @mout = q;
-  [a --> a]'p "a{2}" :: 1;   [a --> #]'p;
-  [a --> a]'q;               [a*2 --> #]'q;
-}
-"""
 
 #: Generates the natural numbers from 2 on, in the manner of Ionescu, Paun, Yokomori 2006.
 NATURALS: dict[str, Any] = {
@@ -118,7 +106,7 @@ def test_table(pair):
     assert text.splitlines()[0] == f"{pair}: 2 neurons, 4 rules, 2 synapses"
     assert cells(text) == {
         "0": ["2", "1"],
-        "1": ["1 (1)", "0", "p: a{2}/a -> a; 1, q: a -> a", "1"],
+        "1": ["1 (1)", "0", "p: a^2/a -> a; 1, q: a -> a", "1"],
         "2": ["1", "1", "0"],
         "3": ["1", "0", "p: a -> lambda, q: a -> a", "1"],
         "4": ["0", "0", "p: a -> lambda", "0"],
@@ -231,7 +219,7 @@ def test_csv_of_a_run(pair):
     assert [row["timer:p"] for row in rows] == list("01000")
     assert [row["rule:p"] for row in rows] == [
         "",
-        "a{2}/a -> a; 1",
+        "a^2/a -> a; 1",
         "",
         "a -> lambda",
         "a -> lambda",

@@ -11,20 +11,8 @@ from snpjax.io.source import Source
 from snpjax.spiking.rule import BuddingRule, DivisionRule, Rule
 from snpjax.spiking.system import Neuron, SpikingSystem, Synapse
 from snpjax.spiking.validity import ModelWarning
-from tests.helpers import SHARED, needs_shared
+from tests.helpers import PAIR, SHARED, needs_shared
 
-
-PAIR = """@model<spiking_psystems>
-def main()
-{
-  @mu = p, q;
-  @ms(p) = a*2;  @ms(q) = a;
-  @marcs = (p,q), (q,p);
-  @mout = q;
-  [a --> a]'p "a{2}" :: 1;   [a --> #]'p;
-  [a --> a]'q;               [a*2 --> #]'q;
-}
-"""
 
 RING = """@model<spiking_psystems>
 /* a ring of n relays; relay k delays by k-1 steps; the tap hears every second relay */

@@ -8,19 +8,9 @@ import pytest
 from snpjax.io import ReadError, ReadWarning, read, source, write
 from snpjax.spiking.system import Neuron, SpikingSystem
 from snpjax.spiking.validity import ModelWarning
+from tests.helpers import PAIR
 
 
-PLINGUA = """@model<spiking_psystems>
-def main()
-{
-  @mu = p, q;
-  @ms(p) = a*2;  @ms(q) = a;
-  @marcs = (p,q), (q,p);
-  @mout = q;
-  [a --> a]'p "a{2}" :: 1;   [a --> #]'p;
-  [a --> a]'q;               [a*2 --> #]'q;
-}
-"""
 NATIVE = """{"schema": "snpjax/1", "neurons": [
  {"id": "p", "spikes": 2, "rules": ["a^2/a -> a; 1", "a -> lambda"]},
  {"id": "q", "spikes": 1, "rules": ["a -> a", {"consume": 2, "produce": 0, "delay": 0}]}],
@@ -56,13 +46,13 @@ def refused(path, **options):
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("pair.pli", PLINGUA),
-        ("PAIR.PLI", PLINGUA),
+        ("pair.pli", PAIR),
+        ("PAIR.PLI", PAIR),
         ("pair.snp.json", NATIVE),
         ("pair.json", NATIVE),
-        ("bom.pli", "\ufeff" + PLINGUA),
+        ("bom.pli", "\ufeff" + PAIR),
         ("bom.json", "\ufeff" + NATIVE),
-        ("crlf.pli", PLINGUA.replace("\n", "\r\n")),
+        ("crlf.pli", PAIR.replace("\n", "\r\n")),
         ("crlf.json", NATIVE.replace("\n", "\r\n")),
     ],
 )
@@ -73,12 +63,12 @@ def test_every_reader_gives_pair(file, name, text):
 
 
 def test_format_overrides_the_suffix(file):
-    assert read(file("pair.txt", PLINGUA), format="plingua") == SYSTEM
+    assert read(file("pair.txt", PAIR), format="plingua") == SYSTEM
     assert read(file("pair.pli", NATIVE), format="native") == SYSTEM
 
 
 def test_arguments_are_checked(file):
-    path = file("pair.pli", PLINGUA)
+    path = file("pair.pli", PAIR)
     with pytest.raises(ValueError, match="the level is 'loose'"):
         read(path, level="loose")
     with pytest.raises(ValueError, match="the format is 'xml'"):
@@ -91,7 +81,7 @@ def test_positions_count_characters(file):
 
 
 def test_level(file):
-    path = file("a.pli", PLINGUA.replace("(q,p)", "(q,q)"))
+    path = file("a.pli", PAIR.replace("(q,p)", "(q,q)"))
     assert read(path).level == "extended"
     assert refused(path, level="strict").startswith(":6:19: synapse (q, q)")
 
@@ -127,14 +117,14 @@ def test_large_files_are_refused_unread(tmp_path, monkeypatch):
     with path.open("wb") as large:
         large.truncate(100 * 2**20)  # a hole: no disk space
     assert refused(path).startswith(": the file has 104857600 bytes, more than the 67108864")
-    path.write_text(PLINGUA)
+    path.write_text(PAIR)
     monkeypatch.setattr(source, "MAX_FILE_BYTES", 100)
     assert "more than the 100" in refused(path)
 
 
-@pytest.mark.parametrize("length", range(0, len(PLINGUA) - 2, 7))
+@pytest.mark.parametrize("length", range(0, len(PAIR) - 2, 7))
 def test_truncated_files(file, length):
-    refused(file("a.pli", PLINGUA[:length]))
+    refused(file("a.pli", PAIR[:length]))
 
 
 @pytest.mark.parametrize("length", range(0, len(NATIVE), 7))
@@ -153,7 +143,7 @@ def test_at_most_twenty_errors_are_shown(file):
 
 
 def test_warnings_name_the_line_of_the_caller(file):
-    path = file("a.pli", PLINGUA.replace("[a --> a]'q;", "[a --> a]'q; [a --> a]'q;"))
+    path = file("a.pli", PAIR.replace("[a --> a]'q;", "[a --> a]'q; [a --> a]'q;"))
     with pytest.warns(ReadWarning) as caught:
         read(path)
     (warning,) = caught

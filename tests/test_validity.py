@@ -1,4 +1,4 @@
-"""Every code of the validity table at both levels, all problems at once, each with place and fix."""
+"""Every code of the validity table at both levels; all problems at once, with place and fix."""
 
 import warnings
 

@@ -5,8 +5,9 @@ import stat
 import warnings
 from bisect import bisect_right
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
+from ..spiking.guard import Guard, GuardError
 from ..spiking.validity import Severity
 from .errors import Diagnostic, Position, ReadError, ReadWarning, file_error
 
@@ -148,3 +149,12 @@ class Report:
         if found:
             # Read by name: the user's line is the caller of `read`.
             warnings.warn(ReadWarning(found), stacklevel=4)
+
+
+@lru_cache(maxsize=4096)
+def guard_or_error(text: str) -> Guard | GuardError:
+    """The guard, or why it does not parse; families repeat few texts many times."""
+    try:
+        return Guard.parse(text)
+    except GuardError as error:
+        return error

@@ -29,7 +29,7 @@ Choice = tuple[int | None, ...]
 
 @dataclass(frozen=True)
 class Computation:
-    """A run: `configurations[t]` is C_t; `choices[t - 1]` and `emissions[t - 1]` belong to step t."""
+    """A run: `configurations[t]` is C_t; `choices[t - 1]`, `emissions[t - 1]` belong to step t."""
 
     configurations: tuple[Configuration, ...]
     choices: tuple[Choice, ...]

@@ -41,7 +41,7 @@ def guards(draw: Any, *, max_count: int = 6) -> Guard:
 
 @st.composite
 def rules(draw: Any, *, level: Level = "extended", max_count: int = 4, max_delay: int = 3) -> Rule:
-    """Spiking and forgetting rules that are valid at `level` by themselves; some can never apply."""
+    """Spiking and forgetting rules, each valid at `level` by itself; some can never apply."""
     consume = draw(st.integers(1, max_count))
     is_forgetting = draw(st.integers(0, 3)) == 0
     if is_forgetting:

@@ -113,7 +113,7 @@ def test_run_is_n_steps(system):
 
 @given(small_systems)
 def test_a_run_split_at_any_step_is_the_whole_run(system):
-    """Configuration C_t and the rest of the input start a system whose run is the rest of the run."""
+    """C_t and the rest of the input start a system whose run is the rest of the run."""
     system = with_ballast(system)
     whole = snp.run(system, max_steps=MAX_STEPS)
     cut = whole.steps // 2
@@ -186,7 +186,7 @@ def test_trailing_zeros_of_the_input_change_nothing(system):
 
 @given(small_systems)
 def test_an_equal_language_is_the_same_guard(system):
-    """Rewriting each guard as the union of its terms changes no configuration and no rule number."""
+    """Rewriting a guard to an equal language gives the same guard, so the same program."""
     system = with_ballast(system)
     neurons = [
         snp.Neuron(
@@ -204,7 +204,7 @@ def test_an_equal_language_is_the_same_guard(system):
 
 @given(systems(max_neurons=5, weights=False))
 def test_weight_equals_production(system):
-    """Doubling every production at the source equals doubling every synapse; inputs are left alone."""
+    """Doubling every production at the source equals doubling every synapse."""
     doubled_rules = [
         snp.Neuron(
             neuron.name,

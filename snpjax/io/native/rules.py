@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from ...spiking.guard import Guard, GuardError
+from ...spiking.guard import Guard
 from ...spiking.rule import (
     ALPHAS,
     AnyRule,
@@ -15,6 +15,7 @@ from ...spiking.rule import (
 )
 from ..json_checks import Findings, shown
 from ..json_text import InString, Path
+from ..source import guard_or_error
 
 
 _KINDS = ("produce", "divide", "bud", "plasticity")
@@ -57,7 +58,6 @@ class RuleReader:
     def __init__(self, findings: Findings):
         self.findings = findings
         self._texts: dict[str, Rule | RuleError] = {}
-        self._guards: dict[str, Guard | GuardError] = {}
 
     def read_all(self, value: object, path: Path, label: str) -> list[ReadRule]:
         """The rules in a list; those of which nothing can be made are left out (and reported)."""
@@ -174,12 +174,7 @@ class RuleReader:
         text = self.findings.text(entries["guard"], here, "the guard")
         if text is None:
             return None
-        if text not in self._guards:
-            try:
-                self._guards[text] = Guard.parse(text)
-            except GuardError as error:
-                self._guards[text] = error
-        guard = self._guards[text]
+        guard = guard_or_error(text)
         if isinstance(guard, Guard):
             return guard
         message = f"the guard does not parse: {guard.message}"

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from difflib import get_close_matches
 from typing import Any
 
-from ...spiking.guard import Guard, GuardError
+from ...spiking.guard import Guard
 from ...spiking.rule import AnyRule, BuddingRule, DivisionRule, Rule
-from ..source import Report
+from ..source import Report, guard_or_error
 from . import tree
 from .draft import Draft, RuleNode
 from .expression import EvaluationError, FollowUp, Scope, Unknown
@@ -74,7 +74,6 @@ class _Expander:
         self.draft = Draft()
         self.globals: Scope = {}
         self._bodies: dict[str, tuple[tuple[tree.Statement, ...], list[str]]] = {}
-        self._guards: dict[str, Guard | GuardError] = {}
         self._rules: dict[tuple[str | None, int, int, int], Rule] = {}
         self._ranges = Ranges()
         self._calls = 0
@@ -299,12 +298,7 @@ class _Expander:
 
     def _guard(self, node: tree.Text, scope: Scope) -> Guard | None:
         text = _text(node, scope)
-        if text not in self._guards:
-            try:
-                self._guards[text] = Guard.parse(text)
-            except GuardError as error:
-                self._guards[text] = error
-        guard = self._guards[text]
+        guard = guard_or_error(text)
         if isinstance(guard, Guard):
             return guard
         offset = node.offset if node.is_variable else node.offset + guard.position
