@@ -4,11 +4,11 @@ import csv
 import functools
 import io
 import json
+import os
 import re
 import subprocess
 import sys
 import warnings
-from pathlib import Path
 from typing import Any
 
 import jax
@@ -439,26 +439,28 @@ def test_version_and_help():
     assert "info" in succeed("-h")
 
 
+def environment() -> dict[str, str]:
+    """Ours, and the same packages for a new process."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+
+
 def test_module(pair):
-    root = Path(snp.__file__).parents[1]
     command = [sys.executable, "-m", "snpjax", "run", pair, "--json"]
-    path = f"{root}:{root / 'formats'}"
-    done = subprocess.run(command, capture_output=True, text=True, env={"PYTHONPATH": path})
+    done = subprocess.run(command, capture_output=True, text=True, env=environment())
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["spike_trains"] == {"q": [1, 0, 1, 0]}
 
 
 def test_nobody_reads(native):
-    root = Path(snp.__file__).parents[1]
     command = [sys.executable, "-m", "snpjax", "run", native(RING), "--csv", "--steps", "5000"]
-    path = f"{root}:{root / 'formats'}"
     with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={"PYTHONPATH": path}
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()
     ) as process:
         assert process.stdout is not None and process.stderr is not None
         assert process.stdout.readline().startswith(b"step,n0,")
         process.stdout.close()  # far more than a pipe holds is left
-        assert process.stderr.read() == b""
+        said = process.stderr.read()  # a GPU's driver may have said something of its own
+        assert b"Traceback" not in said and b"BrokenPipe" not in said
     assert process.returncode == 141
 
 
