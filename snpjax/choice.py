@@ -2,7 +2,7 @@
 
 import abc
 from collections.abc import Sequence
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import equinox as eqx
 import jax
@@ -10,7 +10,7 @@ import jax.lax as lax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
-from jaxtyping import Array, Bool, Int, Key, UInt32
+from jaxtyping import Array, Bool, Int, Integer, Key, UInt32
 
 from snpjax_formats import bucket
 
@@ -34,7 +34,7 @@ class AbstractChoice(eqx.Module):
     may_be_invalid: ClassVar[bool]
 
     @abc.abstractmethod
-    def for_path(self, path: Int[Array, ""] | int) -> Self:
+    def for_path(self, path: Integer[Array, ""] | int) -> "AbstractChoice":
         """The choice of one path of a batch."""
 
     @abc.abstractmethod
@@ -49,7 +49,7 @@ class FirstChoice(AbstractChoice):
 
     may_be_invalid: ClassVar[bool] = False
 
-    def for_path(self, path: Int[Array, ""] | int) -> Self:
+    def for_path(self, path: Integer[Array, ""] | int) -> "FirstChoice":
         del path
         return self
 
@@ -82,7 +82,7 @@ class UniformChoice(AbstractChoice):
         if not jnp.issubdtype(self.key.dtype, jax.dtypes.prng_key):
             raise ValueError("`key` is not a typed PRNG key. Make one with `jax.random.key(0)`.")
 
-    def for_path(self, path: Int[Array, ""] | int) -> Self:
+    def for_path(self, path: Integer[Array, ""] | int) -> "UniformChoice":
         return type(self)(jr.fold_in(self.key, path))
 
     def select(
@@ -133,7 +133,7 @@ class GivenChoices(AbstractChoice):
         padding += [(0, 0)] * (given.ndim - 2)
         self.rules = jnp.asarray(np.pad(given.astype(np.int32), padding, constant_values=NO_RULE))
 
-    def for_path(self, path: Int[Array, ""] | int) -> Self:
+    def for_path(self, path: Integer[Array, ""] | int) -> "GivenChoices":
         if self.rules.ndim == 2:
             return self
         return eqx.tree_at(lambda choice: choice.rules, self, self.rules[..., path])

@@ -2,7 +2,7 @@
 from."""
 
 import abc
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import equinox as eqx
 import numpy as np
@@ -16,8 +16,8 @@ from .choice import AbstractChoice
 class Record(NamedTuple):
     """What one step leaves to be saved: what went to the environment, and how the step was made."""
 
-    output: PyTree[Array]
-    detail: PyTree[Array]
+    output: PyTree
+    detail: PyTree
 
 
 class AbstractMachine(eqx.Module):
@@ -29,22 +29,23 @@ class AbstractMachine(eqx.Module):
     """
 
     @abc.abstractmethod
-    def init(self) -> PyTree[Array]:
+    def init(self) -> PyTree:
         """The initial state."""
 
     @abc.abstractmethod
-    def step(self, state: PyTree[Array], choice: AbstractChoice) -> tuple[PyTree[Array], Record]:
+    def step(self, state: PyTree, choice: AbstractChoice) -> tuple[PyTree, Record]:
         """The state one step later, `choice` resolving what is not determined."""
 
     @abc.abstractmethod
-    def halted(self, state: PyTree[Array]) -> Bool[Array, ""]:
+    def halted(self, state: PyTree) -> Bool[Array, ""]:
         """Whether nothing can happen any more."""
 
     @abc.abstractmethod
-    def status(self, state: PyTree[Array]) -> Any:
+    def status(self, state: PyTree) -> Any:
         """A failure of `RESULTS`, or `RESULTS.halted` while there is none."""
 
 
+@runtime_checkable
 class Solution(Protocol):
     """What a model makes of a trajectory."""
 
@@ -57,6 +58,7 @@ class Solution(Protocol):
         ...
 
 
+@runtime_checkable
 class Model(Protocol):
     """What `run` can run: it has names, lowers to a machine, and reads a trajectory back."""
 

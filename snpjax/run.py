@@ -97,11 +97,11 @@ class Trajectory:
     - `result`: `RESULTS`, likewise.
     """
 
-    initial: PyTree[np.ndarray]
-    final: PyTree[np.ndarray]
-    states: PyTree[np.ndarray] | None
-    outputs: PyTree[np.ndarray] | None
-    details: PyTree[np.ndarray] | None
+    initial: PyTree
+    final: PyTree
+    states: PyTree | None
+    outputs: PyTree | None
+    details: PyTree | None
     every: int | None
     steps: Int[np.ndarray, "*paths"]
     result: Any
@@ -225,7 +225,7 @@ def _drive(
 @eqx.filter_jit
 def _init(
     machine: AbstractMachine, choice: AbstractChoice, paths: int | None, longest: int, save: Save
-) -> tuple[PyTree[Array], UInt32[Array, "*paths"], int]:
+) -> tuple[PyTree, UInt32[Array, "*paths"], int]:
     """The initial state of every path, the paths' numbers, and how many rows of history to keep on
     the device."""
     state = machine.init()
@@ -243,7 +243,7 @@ def _init(
 
 
 @eqx.filter_jit
-def _result(machine: AbstractMachine, state: PyTree[Array], *, batched: bool) -> Any:
+def _result(machine: AbstractMachine, state: PyTree, *, batched: bool) -> Any:
     def result(state):
         status = machine.status(state)
         ended = RESULTS.where(machine.halted(state), RESULTS.halted, RESULTS.max_steps_reached)
@@ -265,7 +265,7 @@ def _stepper(machine: AbstractMachine, choice: AbstractChoice, batched: bool) ->
     return jax.vmap(step, in_axes=(-1, 0), out_axes=-1) if batched else step
 
 
-def _saved(save: Save, state: PyTree[Array], record: Record) -> tuple[PyTree, PyTree, PyTree]:
+def _saved(save: Save, state: PyTree, record: Record) -> tuple[PyTree, PyTree, PyTree]:
     return (
         None if save.every is None else state,
         record.output if save.outputs else None,
@@ -279,7 +279,7 @@ def _advance(
     choice: AbstractChoice,
     step: Int[Array, ""],
     steps: Int[Array, "*paths"],
-    state: PyTree[Array],
+    state: PyTree,
     path: UInt32[Array, "*paths"],
     limit: Int[Array, ""],
     *,
@@ -333,7 +333,7 @@ def _advance(
     return lax.while_loop(is_running, body, (step, steps, state, live, buffers))
 
 
-def _write(buffer: PyTree[Array], row: Int[Array, ""], values: PyTree[Array]) -> PyTree[Array]:
+def _write(buffer: PyTree, row: Int[Array, ""], values: PyTree) -> PyTree:
     return jax.tree.map(lambda b, x: b.at[row].set(x, mode="drop"), buffer, values)
 
 
@@ -392,5 +392,5 @@ class _History:
         )
 
 
-def _to_host(tree: PyTree[Array]) -> PyTree[np.ndarray]:
+def _to_host(tree: PyTree) -> PyTree:
     return jax.tree.map(np.asarray, tree)

@@ -147,7 +147,7 @@ def test_many_slots_loop_and_hub(layout):
     y = stored.deliver(x, accumulate=jnp.int32)
     assert y[:4].tolist() == [4950, 0, 0, 7] and y.shape == (300,)
     if isinstance(stored, ELL):
-        assert ell._deliver_fused(stored, x, np.dtype(np.int32)).tolist() == y.tolist()
+        assert ell._fused(stored, x, jnp.int32).tolist() == y.tolist()
 
 
 def test_worked_example_of_sorting_three_numbers():
@@ -179,7 +179,7 @@ def test_buckets():
         (lambda: edges_of([(0, 0)], [1, 2], 5, 5), "`value` has 2 entries"),
         (lambda: edges_of([], None, 2**31, 1), "does not fit int32"),
         (lambda: Edges(np.zeros(1, int), np.zeros(2, int), None, 3, 3), "`source` has 1 entries"),
-        (lambda: Dense(jnp.zeros((2, 3)), 2, 3), "`matrix` has shape"),
+        (lambda: Dense(jnp.zeros((2, 3)), 2, 3), "`values` has shape"),
         (lambda: ELL(jnp.zeros((1, 2), int), None, 3, 3), "`sources` has 2 columns"),
         (lambda: ELL(jnp.zeros((1, 3), int), jnp.zeros((2, 3)), 3, 3), "`values` has shape"),
     ],

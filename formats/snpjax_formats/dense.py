@@ -1,7 +1,5 @@
 """Every pair stored."""
 
-from typing import Self
-
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
@@ -18,23 +16,24 @@ class Dense(AbstractLayout):
     Axes: `targets`, `sources`. An edge of weight 0 is no edge here.
     """
 
-    matrix: Num[Array, "targets sources"]
+    values: Num[Array, "targets sources"]  # pyright: ignore[reportIncompatibleVariableOverride]
     num_sources: int = eqx.field(static=True)
     num_targets: int = eqx.field(static=True)
 
     def __check_init__(self):
-        if self.matrix.shape != (self.num_targets, self.num_sources):
+        if self.values.shape != (self.num_targets, self.num_sources):
             raise ValueError(
-                f"`matrix` has shape {self.matrix.shape}, not (num_targets, num_sources) = "
+                f"`values` has shape {self.values.shape}, not (num_targets, num_sources) = "
                 f"{(self.num_targets, self.num_sources)}."
             )
 
     @classmethod
-    def from_edges(cls, edges: Edges) -> Self:
+    def from_edges(cls, edges: Edges, *, max_input: int | None = None) -> "Dense":
+        del max_input
         matrix = np.zeros((edges.num_targets, edges.num_sources), _dtype(edges))
         np.add.at(matrix, (edges.target, edges.source), 1 if edges.value is None else edges.value)
         return cls(
-            matrix=jnp.asarray(matrix),
+            values=jnp.asarray(matrix),
             num_sources=edges.num_sources,
             num_targets=edges.num_targets,
         )
@@ -43,15 +42,15 @@ class Dense(AbstractLayout):
     def bytes_needed(cls, edges: Edges) -> int:
         return edges.num_targets * edges.num_sources * _dtype(edges).itemsize
 
-    def deliver(
+    def multiply(
         self, x: Num[Array, "sources *batch"], *, accumulate: DTypeLike
     ) -> Num[Array, "targets *batch"]:
-        return _product(self.matrix, x, accumulate)
+        return _product(self.values, x, accumulate)
 
-    def deliver_transposed(
+    def multiply_transposed(
         self, g: Num[Array, "targets *batch"], *, accumulate: DTypeLike
     ) -> Num[Array, "sources *batch"]:
-        return _product(self.matrix.T, g, accumulate)
+        return _product(self.values.T, g, accumulate)
 
     def edge_products(
         self, x: Num[Array, "sources *batch"], g: Num[Array, "targets *batch"]
@@ -60,7 +59,7 @@ class Dense(AbstractLayout):
         return jnp.tensordot(g, x, axes=batch, precision="highest")
 
     def edges(self) -> Edges:
-        matrix = np.asarray(self.matrix)
+        matrix = np.asarray(self.values)
         target, source = np.nonzero(matrix)
         value = matrix[target, source]
         return Edges(

@@ -1,7 +1,6 @@
 """The protocol: what every layout answers."""
 
 import abc
-from typing import Self
 
 import equinox as eqx
 import jax
@@ -9,55 +8,79 @@ import numpy as np
 from jaxtyping import Array, DTypeLike, Num
 
 from .edges import Edges
+from .linear import deliver
 
 
 class AbstractLayout(eqx.Module):
     """A graph of weighted edges from sources to targets, stored for multiplication.
 
-    A frozen pytree: arrays are leaves, sizes are static. `W[t, s]` is the weight of the edge s ->
-    t. An axis written `*batch` may be absent; where it is present it is the last one. `accumulate`
-    names the dtype of the sums and of the result; it is never taken from the input, where int8 +
-    int8 would wrap. Integer results are exact as long as the sums fit that dtype; the caller sees
-    to it that they do.
+    A frozen pytree: arrays are leaves, sizes are static. `W[t, s]` is the weight of the edge from s
+    to t. An axis written `*batch` may be absent; where it is present it is the last one.
+    `accumulate` names the dtype of the sums and of the result; it is never taken from the input,
+    where int8 + int8 would wrap. Integer results are exact as long as the sums fit that dtype; the
+    caller sees to it that they do.
+
+    `values` is the one leaf that is trained: the weights in the layout's own shape, or `None` when
+    every edge weighs 1.
     """
 
+    values: eqx.AbstractVar[Array | None]
     num_sources: eqx.AbstractVar[int]
     num_targets: eqx.AbstractVar[int]
 
     @classmethod
     @abc.abstractmethod
-    def from_edges(cls, edges: Edges) -> Self:
-        """Build from a coordinate list, with NumPy; parallel edges are summed. An edge of weight 0
-        may be lost."""
+    def from_edges(cls, edges: Edges, *, max_input: int | None = None) -> "AbstractLayout":
+        """Build from a coordinate list, with NumPy; parallel edges are summed.
+
+        `max_input` bounds the absolute value of what will be delivered, if it is known; a layout of
+        narrow numbers needs it. An edge of weight 0 may be lost.
+
+        **Raises:** `ValueError` if results could be inexact.
+        """
 
     @classmethod
     @abc.abstractmethod
     def bytes_needed(cls, edges: Edges) -> int:
-        """The `nbytes` that `from_edges(edges)` would have, without building it; `edges` has no
-        parallel edges."""
+        """The `nbytes` that `from_edges(edges)` would have; `edges` has no parallel edges."""
 
     @abc.abstractmethod
-    def deliver(
+    def multiply(
         self, x: Num[Array, "sources *batch"], *, accumulate: DTypeLike
     ) -> Num[Array, "targets *batch"]:
-        """`y[t] = sum_s W[t, s] x[s]`."""
+        """The kernel of `deliver`."""
 
     @abc.abstractmethod
-    def deliver_transposed(
+    def multiply_transposed(
         self, g: Num[Array, "targets *batch"], *, accumulate: DTypeLike
     ) -> Num[Array, "sources *batch"]:
-        """`y[s] = sum_t W[t, s] g[t]`: the same arrays read the other way."""
+        """The kernel of `deliver_transposed`."""
 
     @abc.abstractmethod
     def edge_products(
         self, x: Num[Array, "sources *batch"], g: Num[Array, "targets *batch"]
     ) -> Num[Array, "..."]:
-        """`g[t] * x[s]` summed over the batch, in the shape of the layout's values: their
-        cotangent."""
+        """`g[t] * x[s]` summed over the batch, in the shape of `values`: their cotangent."""
 
     @abc.abstractmethod
     def edges(self) -> Edges:
         """The graph as a canonical coordinate list on the host."""
+
+    def deliver(
+        self, x: Num[Array, "sources *batch"], *, accumulate: DTypeLike
+    ) -> Num[Array, "targets *batch"]:
+        """`y[t] = sum_s W[t, s] x[s]`.
+
+        Linear in x and in `values`, with derivatives of every order. Under `vmap` the batch goes
+        last, whatever the axis.
+        """
+        return deliver(self, x, np.dtype(accumulate), False)
+
+    def deliver_transposed(
+        self, g: Num[Array, "targets *batch"], *, accumulate: DTypeLike
+    ) -> Num[Array, "sources *batch"]:
+        """`y[s] = sum_t W[t, s] g[t]`: the same arrays read the other way."""
+        return deliver(self, g, np.dtype(accumulate), True)
 
     @property
     def num_edges(self) -> int:

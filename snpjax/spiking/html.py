@@ -54,7 +54,7 @@ def solution_html(solution: Solution) -> str:
         step = row * every
         fired = (
             [
-                f"{neuron.name}: {rule_name(system, index, solution.rules[step - 1, index])}"
+                f"{neuron.name}: {rule_name(system, index, int(solution.rules[step - 1, index]))}"
                 for index, neuron in enumerate(neurons)
                 if solution.rules[step - 1, index] >= 0
             ]

@@ -197,7 +197,7 @@ def _failure(system: SpikingSystem, trajectory: Trajectory) -> str | None:
         return None
     path = int(failed[0])
     culprit = int(np.ravel(trajectory.final.culprit)[path])
-    code = np.ravel(trajectory.result._value)[path]
+    code = int(np.ravel(trajectory.result._value)[path])
     step = int(np.ravel(trajectory.steps)[path]) + 1  # the one that could not be made
     where = f"neuron {system.neurons[culprit].name!r}" if culprit < len(system.neurons) else "?"
     where = f"{where}, step {step}"
@@ -208,7 +208,7 @@ def _failure(system: SpikingSystem, trajectory: Trajectory) -> str | None:
 
 def _message(code: int) -> str:
     for failure in (RESULTS.spike_overflow, RESULTS.choice_refused):
-        if int(failure._value) == int(code):
+        if int(failure._value) == code:
             return RESULTS[failure]
     raise AssertionError(f"unknown result {code}; please report this as a bug of snpjax")
 
