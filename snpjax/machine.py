@@ -8,8 +8,6 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Array, Bool, PyTree
 
-from snpjax_formats import AbstractLayout
-
 from .choice import AbstractChoice
 
 
@@ -65,7 +63,7 @@ class Model(Protocol):
     def lower(
         self,
         *,
-        layout: type[AbstractLayout] | None = None,
+        layout: Any = None,
         count_dtype: np.dtype | type | None = None,
     ) -> AbstractMachine: ...
 

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int, PyTree, UInt32
 
-from snpjax_formats import AbstractLayout, bucket
+from snpjax_formats import bucket
 
 from .choice import AbstractChoice, FirstChoice
 from .machine import AbstractMachine, Model, Record
@@ -114,7 +114,7 @@ def run(
     max_steps: int = 4096,
     choice: AbstractChoice = FirstChoice(),  # noqa: B008 (a frozen object)
     paths: int | None = None,
-    layout: type[AbstractLayout] | None = None,
+    layout: Any = None,
     count_dtype: np.dtype | type | None = None,
     save: Save | None = None,
     throw: bool = True,
@@ -130,8 +130,8 @@ def run(
     - `choice`: `FirstChoice()`, `UniformChoice(key)` or `GivenChoices(rules)`. A key is consumed.
     - `paths`: run that many paths as one batch; path p uses `choice.for_path(p)`. `None` is path 0
       alone.
-    - `layout`: how synapses are stored, a class of `snpjax_formats`; the integers do not depend on
-      it.
+    - `layout`: how the model is stored: a layout class of `snpjax_formats`, or what else the
+      model's `lower` takes (`snpjax.spiking.Transition`); the integers do not depend on it.
     - `count_dtype`: `numpy.int32` or `numpy.int64`; by default the least that is safe.
     - `save`: see `Save`. By default one path keeps everything, a batch its outputs and the final
       configuration.

@@ -91,14 +91,14 @@ def _case_rule(rule: dict[str, Any]) -> AnyRule:
     return snp.Rule(rule["guard"], rule["consume"], rule["produce"], rule["delay"])
 
 
-def with_ballast(system: snp.SpikingSystem) -> snp.SpikingSystem:
+def with_ballast(system: snp.SpikingSystem, *, delay: int = 1) -> snp.SpikingSystem:
     """`system` and inert neurons that have one of everything, so that all random systems share one
     compilation.
 
     The added neurons never fire and have no synapse with the others; a run differs in their columns
     only.
     """
-    rule = snp.Rule("a{1,2}|a{4}|a{9}(aaaa)*", 9, 1, 1)  # three terms, periodic, delayed
+    rule = snp.Rule("a{1,2}|a{4}|a{9}(aaaa)*", 9, 1, delay)  # three terms, periodic, delayed
     ballast = [snp.Neuron("ballast 1", 0, [rule]), snp.Neuron("ballast 2", 0)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", snp.ModelWarning)

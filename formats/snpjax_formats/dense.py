@@ -30,10 +30,8 @@ class Dense(AbstractLayout):
     @classmethod
     def from_edges(cls, edges: Edges, *, max_input: int | None = None) -> "Dense":
         del max_input
-        matrix = np.zeros((edges.num_targets, edges.num_sources), _dtype(edges))
-        np.add.at(matrix, (edges.target, edges.source), 1 if edges.value is None else edges.value)
         return cls(
-            values=jnp.asarray(matrix),
+            values=jnp.asarray(dense_matrix(edges, _dtype(edges))),
             num_sources=edges.num_sources,
             num_targets=edges.num_targets,
         )
@@ -59,16 +57,28 @@ class Dense(AbstractLayout):
         return jnp.tensordot(g, x, axes=batch, precision="highest")
 
     def edges(self) -> Edges:
-        matrix = np.asarray(self.values)
-        target, source = np.nonzero(matrix)
-        value = matrix[target, source]
-        return Edges(
-            source.astype(np.int32),
-            target.astype(np.int32),
-            None if (value == 1).all() else value,
-            self.num_sources,
-            self.num_targets,
-        )
+        return nonzero_edges(np.asarray(self.values), self)
+
+
+def dense_matrix(edges: Edges, dtype: np.dtype) -> Num[np.ndarray, "targets sources"]:
+    """W on the host."""
+    edges = edges.canonical()
+    matrix = np.zeros((edges.num_targets, edges.num_sources), dtype)
+    matrix[edges.target, edges.source] = 1 if edges.value is None else edges.value
+    return matrix
+
+
+def nonzero_edges(matrix: Num[np.ndarray, "targets sources"], layout: AbstractLayout) -> Edges:
+    """The edges of a host matrix W, in canonical order."""
+    target, source = np.nonzero(matrix)
+    value = matrix[target, source]
+    return Edges(
+        source.astype(np.int32),
+        target.astype(np.int32),
+        None if (value == 1).all() else value,
+        layout.num_sources,
+        layout.num_targets,
+    )
 
 
 def _dtype(edges: Edges) -> np.dtype:

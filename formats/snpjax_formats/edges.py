@@ -64,6 +64,14 @@ class Edges:
             source, target = source[starts], target[starts]
         return Edges(source, target, value, self.num_sources, self.num_targets)
 
+    def transposed(self) -> "Edges":
+        """The same edges reversed."""
+        return Edges(self.target, self.source, self.value, self.num_targets, self.num_sources)
+
+    def max_out_degree(self) -> int:
+        """The largest number of edges out of one source, parallel edges counted apart."""
+        return int(np.bincount(self.source, minlength=1).max(initial=0))
+
     def max_in_degree(self) -> int:
         """The largest number of edges into one target, parallel edges counted apart."""
         return int(np.bincount(self.target, minlength=1).max(initial=0))

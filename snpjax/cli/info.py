@@ -73,16 +73,14 @@ def reasons_not_strict(system: "SpikingSystem") -> "tuple[Problem, ...]":
 
 
 def layout_bytes(system: "SpikingSystem") -> dict[str, int]:
-    """Bytes that each layout would need for the synapses.
+    """Bytes that each layout would need, in a run with 32-bit counts."""
+    from ..spiking import Transition
+    from ..spiking.lower import bytes_needed
 
-    As in a run with 32-bit counts: the number of neurons is rounded up, and weights have 32 bits.
-    """
-    import numpy as np
-
-    from ..spiking.lower import edges_of, padded
-
-    edges = padded(edges_of(system), np.dtype(np.int32))
-    return {name: layout.bytes_needed(edges) for name, layout in layouts().items()}
+    forms = layouts().items()
+    if not system.is_static:  # no transition matrix
+        forms = [(name, form) for name, form in forms if not isinstance(form, Transition)]
+    return {name: bytes_needed(system, form) for name, form in forms}
 
 
 def _kind(rule: "AnyRule") -> str:
@@ -167,10 +165,7 @@ def _lines(description: dict[str, Any]) -> "list[tuple[str, str]]":
     ]
     if len(guards) > _MAX_GUARDS:
         lines.append(("", f"and {len(guards) - _MAX_GUARDS:,} more"))
-    lines += [
-        (f"layout {name}", f"{_human(size)} for the synapses")
-        for name, size in description["layouts"].items()
-    ]
+    lines += [(f"layout {name}", _human(size)) for name, size in description["layouts"].items()]
     only = description["level"] == "extended"
     lines.append(("level", "extended only; strict refuses:" if only else "strict"))
     return lines

@@ -1,8 +1,14 @@
 """Spiking neural P systems."""
 
 from .guard import Guard as Guard, GuardError as GuardError
-from .lower import SpikingProgram as SpikingProgram, lower as lower
+from .lower import (
+    SpikingProgram as SpikingProgram,
+    Transition as Transition,
+    lower as lower,
+    transition_edges as transition_edges,
+)
 from .machine import SpikingMachine as SpikingMachine
+from .matrix import TransitionMatrix as TransitionMatrix
 from .rule import (
     BuddingRule as BuddingRule,
     DivisionRule as DivisionRule,

@@ -2,6 +2,7 @@
 share a compilation."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import equinox as eqx
@@ -9,11 +10,42 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int
 
-from snpjax_formats import ELL, AbstractLayout, Edges, bucket
+from snpjax_formats import ELL, AbstractLayout, Edges, bucket, fitting
 
+from ..choice import NO_RULE
 from ..precision import precision
 from .rule import Rule
 from .system import SpikingSystem
+
+
+@dataclass(frozen=True)
+class Transition:
+    """Store the rules as the rows of the transition matrix M of the papers, in `layout`.
+
+    `Transition(Dense)` is the papers' *Sparse* form, `Transition(Compressed)` their *ELL*. A system
+    with delays, for which C_t = C_{t-1} + S_t M is not exact, stores consumption and weights
+    separately, both in `layout`.
+    """
+
+    layout: type[AbstractLayout]
+
+
+class RuleRows(eqx.Module):
+    """Rules as the rows of a matrix: what a spiking vector adds to the configuration.
+
+    Axes: `rules` is the number of rules in order of declaration, padded to a bucket; a padding row
+    names the slot `NO_RULE - 1`, which is never selected. `matrix` has rules as sources and neurons
+    as targets: M where `has_production`, otherwise -K, the consumption alone.
+    """
+
+    matrix: AbstractLayout
+    neuron: Int[Array, " rules"]
+    slot: Int[Array, " rules"]
+    has_production: bool = eqx.field(static=True)
+
+    def spiking_vector(self, rules: Int[Array, " neurons"]) -> Int[Array, " rules"]:
+        """S: 1 for every selected rule."""
+        return (rules[self.neuron] == self.slot).astype(jnp.int32)
 
 
 class SpikingProgram(eqx.Module):
@@ -39,7 +71,8 @@ class SpikingProgram(eqx.Module):
     consume: Int[Array, "slots neurons"]
     produce: Int[Array, "slots neurons"]
     delay: Int[Array, "slots neurons"] | None  # None: every delay is 0
-    synapses: AbstractLayout
+    rows: RuleRows | None
+    synapses: AbstractLayout | None  # None: the rows hold production too
     initial: Int[Array, " neurons"]
     outputs: Int[Array, " outputs"]
     inputs: Int[Array, " inputs"]
@@ -55,19 +88,20 @@ class SpikingProgram(eqx.Module):
 def lower(
     system: SpikingSystem,
     *,
-    layout: type[AbstractLayout] | None = None,
+    layout: type[AbstractLayout] | Transition | None = None,
     count_dtype: np.dtype | type | None = None,
 ) -> SpikingProgram:
     """Lower a static system to a `SpikingProgram`.
 
     **Arguments:**
 
-    - `layout`: the class that stores the synapses; by default `ELL`.
+    - `layout`: the class that stores the synapses, or a `Transition`; by default `ELL`.
     - `count_dtype`: int32 or int64 spike counts. By default int32 where it is safe: all constants
       fit, and fewer than 2^30 spikes can arrive at one neuron in one step, so that a sign check
       after the addition finds every overflow.
 
-    **Raises:** `NotImplementedError` for division, budding and plasticity; `ValueError` when counts
+    **Raises:** `NotImplementedError` for division, budding and plasticity; `LayoutTooLarge` for a
+    layout that does not fit in the memory of the device; `ValueError` when counts
     do not fit the requested type, or any type.
     """
     if not system.is_static:
@@ -97,7 +131,16 @@ def lower(
     padded_trains = np.zeros((bucket(horizon) if trains else 0, num_inputs), dtype)
     for column, train in enumerate(trains):
         padded_trains[: _horizon(train), column] = train[: _horizon(train)]
+    stored = layout.layout if isinstance(layout, Transition) else layout or ELL
+    most = max(rules.produce, default=0)
+    has_delays = any(rules.delay)
     with precision(dtype):
+        rows = None
+        if isinstance(layout, Transition):
+            rows = _rows(rules, edges, stored, num_neurons, dtype, has_delays)
+        synapses = None
+        if rows is None or not rows.has_production:
+            synapses = fitting(stored, padded(edges, dtype), max_input=most)
         return SpikingProgram(
             low=table(rules.low, 1, dtype),
             high=table(_clipped(rules.high, dtype), 0, dtype),
@@ -109,14 +152,67 @@ def lower(
             extra_neuron=extra(rules.extra_neuron, num_neurons, np.int32),
             consume=table(rules.consume, 0, dtype),
             produce=table(rules.produce, 0, dtype),
-            delay=table(rules.delay, 0, np.int32) if any(rules.delay) else None,
-            synapses=(layout or ELL).from_edges(padded(edges, dtype)),
+            delay=table(rules.delay, 0, np.int32) if has_delays else None,
+            rows=rows,
+            synapses=synapses,
             initial=jnp.asarray(initial),
             outputs=_indices(system, system.output, num_neurons),
             inputs=_indices(system, system.input, num_neurons),
             trains=jnp.asarray(padded_trains),
             horizon=jnp.asarray(horizon, jnp.int32),
         )
+
+
+def transition_edges(system: SpikingSystem) -> Edges:
+    """The transition matrix M of a static system as edges from rules to neurons.
+
+    Rules are numbered through the neurons in order; a self-synapse adds to the consumption.
+    """
+    return _matrix_edges(_RuleTable.of(system), edges_of(system))
+
+
+def _matrix_edges(rules: "_RuleTable", edges: Edges, *, production: bool = True) -> Edges:
+    """M, or without `production` -K, in 64 bits."""
+    num_rules = len(rules.neuron)
+    owner = np.asarray(rules.neuron, np.int64)
+    source = np.arange(num_rules)
+    value = -np.asarray(rules.consume, np.int64)
+    target = owner
+    if production and num_rules:
+        by_source = np.argsort(edges.source, kind="stable")
+        degree = np.bincount(edges.source, minlength=edges.num_sources)
+        starts = np.cumsum(degree) - degree
+        produce = np.asarray(rules.produce, np.int64)
+        count = np.where(produce > 0, degree[owner], 0)
+        rule = np.repeat(np.arange(num_rules), count)
+        nth = np.arange(len(rule)) - np.repeat(np.cumsum(count) - count, count)
+        edge = by_source[starts[owner[rule]] + nth]
+        weight = 1 if edges.value is None else edges.value[edge]
+        source = np.concatenate([source, rule])
+        target = np.concatenate([target, edges.target[edge]])
+        value = np.concatenate([value, produce[rule] * weight])
+    return Edges(source, target, value, num_rules, edges.num_targets).canonical()
+
+
+def _rows(
+    rules: "_RuleTable",
+    edges: Edges,
+    layout: type[AbstractLayout],
+    num_neurons: int,
+    dtype: np.dtype,
+    has_delays: bool,
+) -> RuleRows:
+    matrix = _matrix_edges(rules, edges, production=not has_delays)
+    num_rules = bucket(matrix.num_sources, at_least=32 if num_neurons <= 256 else 1)
+    assert matrix.value is not None
+    stored = Edges(matrix.source, matrix.target, matrix.value.astype(dtype), num_rules, num_neurons)
+    padding = num_rules - len(rules.neuron)
+    return RuleRows(
+        matrix=fitting(layout, stored, max_input=1),
+        neuron=jnp.asarray(rules.neuron + [0] * padding, jnp.int32),
+        slot=jnp.asarray(rules.slot + [NO_RULE - 1] * padding, jnp.int32),
+        has_production=not has_delays,
+    )
 
 
 class _RuleTable:

@@ -105,7 +105,6 @@ def step(
     can_apply = applicable(program, state)
     rules = choice.select(can_apply, state.step)
     fires = rules != NO_RULE
-    consumed = _of_rule(program.consume, rules)
     produced = _of_rule(program.produce, rules)
 
     if program.delay is None:
@@ -118,7 +117,14 @@ def step(
         emissions = jnp.where(is_open, leaving, 0)
         pending = jnp.where(is_open, 0, leaving)
 
-    arriving = program.synapses.deliver(emissions, accumulate=emissions.dtype)
+    if program.rows is None:
+        change = -_of_rule(program.consume, rules)
+    else:
+        vector = program.rows.spiking_vector(rules)
+        change = program.rows.matrix.deliver(vector, accumulate=emissions.dtype)
+    arriving = jnp.zeros_like(change)
+    if program.synapses is not None:
+        arriving = program.synapses.deliver(emissions, accumulate=emissions.dtype)
     if program.trains.shape[0] > 0:
         # Rows past the last one are zero: index them there instead of adding a padding row.
         row = program.trains.at[state.step].get(mode="fill", fill_value=0)
@@ -126,11 +132,11 @@ def step(
     if program.delay is not None:
         arriving = jnp.where(timers == 0, arriving, 0)
 
-    kept = state.spikes - consumed
-    spikes = kept + arriving
+    change += arriving
+    spikes = state.spikes + change
     # Sound because fewer than a quarter of the type's range can arrive in one step (`lower` checks
-    # it).
-    overflows = jnp.where(arriving >= 0, spikes < kept, spikes > kept)
+    # it), and no more is consumed than is there.
+    overflows = jnp.where(change >= 0, spikes < state.spikes, spikes > state.spikes)
     is_refused = ~is_valid(can_apply, rules) if choice.may_be_invalid else jnp.zeros_like(fires)
 
     # A step that moves nothing is the fixed point of a halting state: time stops there.

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from snpjax_formats import AbstractLayout
 
     from ..run import Trajectory
+    from .lower import Transition
     from .machine import SpikingMachine
     from .solution import Solution
 
@@ -172,7 +173,7 @@ class SpikingSystem:
     def lower(
         self,
         *,
-        layout: "type[AbstractLayout] | None" = None,
+        layout: "type[AbstractLayout] | Transition | None" = None,
         count_dtype: "np.dtype | type | None" = None,
     ) -> "SpikingMachine":
         """This system as arrays, ready for `snpjax.run`. See `snpjax.spiking.lower`."""

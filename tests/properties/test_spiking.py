@@ -9,10 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 import snpjax as snp
-from snpjax.spiking import initial_state, lower, step
+from snpjax.spiking import Transition, TransitionMatrix, initial_state, lower, step
 from snpjax.testing import reference
 from snpjax.testing.strategies import rules, systems
-from snpjax_formats import ELL, Dense
+from snpjax_formats import ELL, LAYOUTS as FORMATS, Dense
 from tests.helpers import MAX_STEPS, assert_same_run, choices_of, with_ballast
 
 
@@ -21,6 +21,8 @@ from tests.helpers import MAX_STEPS, assert_same_run, choices_of, with_ballast
 small_systems = systems(max_neurons=6)
 any_systems = systems(max_neurons=6, signed=None)
 LAYOUTS = [ELL, Dense]
+#: All forms in which a system can be stored, the papers' among them.
+FORMS = [*FORMATS, *(Transition(layout) for layout in FORMATS)]
 seeds = st.integers(0, 2**32 - 1)
 _step = eqx.filter_jit(step)
 
@@ -247,29 +249,72 @@ def test_conservation_and_bounds(system):
         assert not solution.emissions[t - 1][~is_open].any()
 
 
-@given(systems(max_neurons=5, max_delay=0, inputs=False))
+def form_name(form):
+    is_row_form = isinstance(form, Transition)
+    return f"Transition({form.layout.__name__})" if is_row_form else form.__name__
+
+
+both_kinds = st.tuples(any_systems, systems(max_neurons=6, max_delay=0, signed=None), seeds)
+
+
+@pytest.mark.parametrize("form", FORMS, ids=form_name)
+@settings(max_examples=5)
+@given(both_kinds)
+def test_every_form_gives_the_same_integers(form, drawn):
+    """The same key gives the same path, configuration by configuration, in every form."""
+    check_form(form, *drawn)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", FORMS, ids=form_name)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@given(both_kinds)
+def test_every_form_on_many_systems(form, drawn):
+    check_form(form, *drawn)
+
+
+def check_form(form, system, without_delays, seed):
+    choice = snp.UniformChoice(jr.key(seed))
+    for one in (with_ballast(system), with_ballast(without_delays, delay=0)):
+        expected = snp.run(one, choice=choice, max_steps=MAX_STEPS)
+        solution = snp.run(one, choice=choice, max_steps=MAX_STEPS, layout=form)
+        assert solution.steps == expected.steps and solution.halted == expected.halted
+        assert solution.configurations.tolist() == expected.configurations.tolist()
+        assert solution.rules.tolist() == expected.rules.tolist()
+        assert solution.emissions.tolist() == expected.emissions.tolist()
+
+
+@given(systems(max_neurons=5, max_delay=0, inputs=False, signed=None))
 def test_matrix_equation_without_delays(system):
-    """C_t = C_{t-1} + S_t M, M[r] = -consume at the rule's neuron, + weight * produce at its
-    targets."""
+    """C_t = C_{t-1} + S_t M in every step, and C_t - C_0 = (sum of S) M."""
+    system = with_ballast(system, delay=0)
+    matrix = TransitionMatrix(system)
+    assert matrix.is_exact
+    solution = snp.run(system, max_steps=MAX_STEPS)
+    total = np.zeros(matrix.num_rules, int)
+    for t in range(1, solution.steps + 1):
+        vector = matrix.spiking_vector(solution.rules[t - 1])
+        total += vector
+        following = matrix.next(solution.configurations[t - 1], vector)
+        assert solution.configurations[t].tolist() == following.tolist()
+    difference = solution.spikes - solution.configurations[0]
+    assert difference.tolist() == (total @ matrix.matrix).tolist()
+
+
+@given(any_systems)
+def test_split_matrix_equation_with_delays(system):
+    """C_t = C_{t-1} - S_t K + (E_t W + X_t) open_t in every step."""
     system = with_ballast(system)
-    matrix = np.zeros((len(system.rules), len(system.neurons)), int)
-    first_rule, number = [], 0
-    for index, neuron in enumerate(system.neurons):
-        first_rule.append(number)
-        for rule in neuron.rules:
-            matrix[number, index] -= rule.consume
-            for source, target, weight in system.synapses:
-                if source == neuron.name:
-                    matrix[number, system.names[target]] += weight * rule.produce
-            number += 1
+    matrix = TransitionMatrix(system)
     solution = snp.run(system, max_steps=MAX_STEPS)
     for t in range(1, solution.steps + 1):
-        spiking_vector = np.zeros(number, int)
-        for index, rule in enumerate(solution.rules[t - 1]):
-            if rule != snp.NO_RULE:
-                spiking_vector[first_rule[index] + rule] = 1
-        expected = solution.configurations[t - 1] + spiking_vector @ matrix
-        assert solution.configurations[t].tolist() == expected.tolist()
+        vector = matrix.spiking_vector(solution.rules[t - 1])
+        arriving = solution.emissions[t - 1] @ matrix.weights
+        for name, train in system.input.items():
+            arriving[system.names[name]] += train[t - 1] if t <= len(train) else 0
+        is_open = solution.timer_history[t] == 0
+        following = solution.configurations[t - 1] - vector @ matrix.consumption
+        assert solution.configurations[t].tolist() == (following + arriving * is_open).tolist()
 
 
 @given(small_systems)

@@ -1,0 +1,108 @@
+"""ELLPACK by source: each source lists its targets."""
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, DTypeLike, Int, Num
+
+from .buckets import bucket
+from .edges import Edges
+from .ell import expanded, gather_sum, slots_of
+from .layout import AbstractLayout
+
+
+class Compressed(AbstractLayout):
+    """Push form of ELLPACK: each source lists its targets, slot by slot.
+
+    Axes: `slots` is the largest out-degree rounded to a bucket, `sources` the number of sources.
+    Padding holds `num_targets`, to which nothing is delivered. Without values this is the
+    compressed synapse matrix of SN P simulators; with values it is the ELL form of a matrix whose
+    rows are the sources.
+
+    Several sources may add to one target at once. Integers are exact in any order, but on GPUs such
+    contention costs: the slots of each source are rotated by its number, so that neighbouring
+    sources with equal lists write different targets.
+
+    ??? cite "Source"
+        Martinez-del-Amor et al. 2017; Hernandez-Tello et al. 2024, Algorithm 3. Differs from them
+        in: 1. the rotation; 2. closed targets are masked by the caller, not here.
+    """
+
+    targets: Int[Array, "slots sources"]
+    values: Num[Array, "slots sources"] | None  # None: every edge weighs 1
+    num_sources: int = eqx.field(static=True)
+    num_targets: int = eqx.field(static=True)
+
+    def __check_init__(self):
+        if self.targets.shape[1] != self.num_sources:
+            raise ValueError(
+                f"`targets` has {self.targets.shape[1]} columns but `num_sources` is "
+                f"{self.num_sources}."
+            )
+        if self.values is not None and self.values.shape != self.targets.shape:
+            raise ValueError(
+                f"`values` has shape {self.values.shape} but `targets` has {self.targets.shape}."
+            )
+
+    @classmethod
+    def from_edges(cls, edges: Edges, *, max_input: int | None = None) -> "Compressed":
+        del max_input
+        edges = edges.canonical()
+        order = np.argsort(edges.source, kind="stable")
+        source, target = edges.source[order], edges.target[order]
+        num_slots = _num_slots(edges)
+        slot = (slots_of(source, edges.num_sources) + source) % max(num_slots, 1)
+        targets = np.full((num_slots, edges.num_sources), edges.num_targets, np.int32)
+        targets[slot, source] = target
+        values = None
+        if edges.value is not None:
+            values = np.zeros(targets.shape, edges.value.dtype)
+            values[slot, source] = edges.value[order]
+            values = jnp.asarray(values)
+        return cls(
+            targets=jnp.asarray(targets),
+            values=values,
+            num_sources=edges.num_sources,
+            num_targets=edges.num_targets,
+        )
+
+    @classmethod
+    def bytes_needed(cls, edges: Edges) -> int:
+        value_bytes = 0 if edges.value is None else edges.value.dtype.itemsize
+        return _num_slots(edges) * edges.num_sources * (4 + value_bytes)
+
+    def multiply(
+        self, x: Num[Array, "sources *batch"], *, accumulate: DTypeLike
+    ) -> Num[Array, "targets *batch"]:
+        x = jnp.broadcast_to(x.astype(accumulate), (self.targets.shape[0], *x.shape))
+        if self.values is not None:
+            x = x * expanded(self.values.astype(accumulate), x.ndim)
+        zeros = jnp.zeros((self.num_targets, *x.shape[2:]), accumulate)
+        return zeros.at[self.targets].add(x, mode="drop")
+
+    def multiply_transposed(
+        self, g: Num[Array, "targets *batch"], *, accumulate: DTypeLike
+    ) -> Num[Array, "sources *batch"]:
+        return gather_sum(self.targets, self.values, g, accumulate)
+
+    def edge_products(
+        self, x: Num[Array, "sources *batch"], g: Num[Array, "targets *batch"]
+    ) -> Num[Array, "slots sources"]:
+        products = g.at[self.targets].get(mode="fill", fill_value=0) * x[None]
+        return jnp.sum(products, axis=range(2, products.ndim))
+
+    def edges(self) -> Edges:
+        targets = np.asarray(self.targets)
+        source, slot = np.nonzero(targets.T != self.num_targets)
+        value = None if self.values is None else np.asarray(self.values)[slot, source]
+        return Edges(
+            source.astype(np.int32),
+            targets[slot, source],
+            value,
+            self.num_sources,
+            self.num_targets,
+        ).canonical()
+
+
+def _num_slots(edges: Edges) -> int:
+    return bucket(edges.max_out_degree(), at_least=16 if edges.num_sources <= 256 else 1)

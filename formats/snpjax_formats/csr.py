@@ -1,0 +1,116 @@
+"""Compressed sparse rows: the edges of each target one after another."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, DTypeLike, Int, Num
+
+from .buckets import bucket
+from .edges import Edges
+from .ell import expanded
+from .layout import AbstractLayout
+
+
+class CSR(AbstractLayout):
+    """Pull form of compressed sparse rows, a row a target: the compact form for uneven in-degrees.
+
+    Axes: `rows` is the number of targets + 1, `entries` the number of edges rounded to a bucket.
+    Padding holds `num_sources`, which gathers as 0, behind the last row.
+
+    Integers are summed by prefix sums and differences, which is exact even where the running sum
+    wraps; floats by sorted segments, since differences of long sums lose digits. XLA has no good
+    kernel for either: this form is for memory, not for speed.
+    """
+
+    row_ptr: Int[Array, " rows"]
+    sources: Int[Array, " entries"]
+    values: Num[Array, " entries"] | None  # None: every edge weighs 1
+    num_sources: int = eqx.field(static=True)
+    num_targets: int = eqx.field(static=True)
+
+    def __check_init__(self):
+        if self.row_ptr.shape != (self.num_targets + 1,):
+            raise ValueError(
+                f"`row_ptr` has shape {self.row_ptr.shape} but `num_targets` is {self.num_targets}."
+            )
+        if self.values is not None and self.values.shape != self.sources.shape:
+            raise ValueError(
+                f"`values` has shape {self.values.shape} but `sources` has {self.sources.shape}."
+            )
+
+    @classmethod
+    def from_edges(cls, edges: Edges, *, max_input: int | None = None) -> "CSR":
+        del max_input
+        edges = edges.canonical()
+        row_ptr = np.searchsorted(edges.target, np.arange(edges.num_targets + 1))
+        padding = (0, _num_entries(edges) - len(edges))
+        sources = np.pad(edges.source, padding, constant_values=edges.num_sources)
+        values = None if edges.value is None else jnp.asarray(np.pad(edges.value, padding))
+        return cls(
+            row_ptr=jnp.asarray(row_ptr, jnp.int32),
+            sources=jnp.asarray(sources, jnp.int32),
+            values=values,
+            num_sources=edges.num_sources,
+            num_targets=edges.num_targets,
+        )
+
+    @classmethod
+    def bytes_needed(cls, edges: Edges) -> int:
+        value_bytes = 0 if edges.value is None else edges.value.dtype.itemsize
+        return 4 * (edges.num_targets + 1) + _num_entries(edges) * (4 + value_bytes)
+
+    def multiply(
+        self, x: Num[Array, "sources *batch"], *, accumulate: DTypeLike
+    ) -> Num[Array, "targets *batch"]:
+        if self.num_sources == 0:
+            return jnp.zeros((self.num_targets, *x.shape[1:]), accumulate)
+        products = x.at[self.sources].get(mode="fill", fill_value=0).astype(accumulate)
+        if self.values is not None:
+            products = products * expanded(self.values.astype(accumulate), products.ndim)
+        if jnp.issubdtype(accumulate, jnp.integer):
+            sums = jnp.cumsum(products, axis=0, dtype=accumulate)
+            zero = jnp.zeros((1, *sums.shape[1:]), accumulate)
+            sums = jnp.concatenate([zero, sums])
+            return sums[self.row_ptr[1:]] - sums[self.row_ptr[:-1]]
+        return jax.ops.segment_sum(
+            products, self._targets(), self.num_targets, indices_are_sorted=True
+        )
+
+    def multiply_transposed(
+        self, g: Num[Array, "targets *batch"], *, accumulate: DTypeLike
+    ) -> Num[Array, "sources *batch"]:
+        g = self._of_targets(g).astype(accumulate)
+        if self.values is not None:
+            g = g * expanded(self.values.astype(accumulate), g.ndim)
+        zeros = jnp.zeros((self.num_sources, *g.shape[1:]), accumulate)
+        return zeros.at[self.sources].add(g, mode="drop")
+
+    def edge_products(
+        self, x: Num[Array, "sources *batch"], g: Num[Array, "targets *batch"]
+    ) -> Num[Array, " entries"]:
+        products = x.at[self.sources].get(mode="fill", fill_value=0) * self._of_targets(g)
+        return jnp.sum(products, axis=range(1, products.ndim))
+
+    def edges(self) -> Edges:
+        row_ptr = np.asarray(self.row_ptr)
+        count = row_ptr[-1]
+        target = np.repeat(np.arange(self.num_targets, dtype=np.int32), np.diff(row_ptr))
+        value = None if self.values is None else np.asarray(self.values)[:count]
+        source = np.asarray(self.sources)[:count]
+        return Edges(source, target, value, self.num_sources, self.num_targets)
+
+    def _targets(self) -> Int[Array, " entries"]:
+        """The target of each entry; padding has `num_targets`."""
+        entries = jnp.arange(self.sources.shape[0], dtype=jnp.int32)
+        return jnp.searchsorted(self.row_ptr, entries, side="right").astype(jnp.int32) - 1
+
+    def _of_targets(self, g: Array) -> Array:
+        """g at the target of each entry, 0 for padding."""
+        if self.num_targets == 0:
+            return jnp.zeros((self.sources.shape[0], *g.shape[1:]), g.dtype)
+        return g.at[self._targets()].get(mode="fill", fill_value=0)
+
+
+def _num_entries(edges: Edges) -> int:
+    return bucket(len(edges), at_least=64 if edges.num_targets <= 256 else 1)
