@@ -79,8 +79,11 @@ class UniformChoice(AbstractChoice):
     may_be_invalid: ClassVar[bool] = False
 
     def __check_init__(self):
-        if not jnp.issubdtype(self.key.dtype, jax.dtypes.prng_key):
-            raise ValueError("`key` is not a typed PRNG key. Make one with `jax.random.key(0)`.")
+        is_key = isinstance(self.key, jax.Array) and jnp.issubdtype(
+            self.key.dtype, jax.dtypes.prng_key
+        )
+        if not is_key or self.key.shape != ():
+            raise ValueError("`key` is not one typed PRNG key. Make it with `jax.random.key(0)`.")
 
     def for_path(self, path: Integer[Array, ""] | int) -> "UniformChoice":
         return type(self)(jr.fold_in(self.key, path))
@@ -123,7 +126,17 @@ class GivenChoices(AbstractChoice):
             given = np.asarray(rules)
         else:
             rows = [[NO_RULE if rule is None else rule for rule in row] for row in rules]
-            given = np.asarray(rows if rows else np.zeros((0, 0)), dtype=np.int32)
+            ragged = [t for t, row in enumerate(rows, start=1) if len(row) != len(rows[0])]
+            if ragged:
+                raise ValueError(
+                    f"Step {ragged[0]} lists {len(rows[ragged[0] - 1])} rules, step 1 "
+                    f"{len(rows[0])}. Give one a neuron."
+                )
+            given = np.asarray(rows) if rows else np.zeros((0, 0), np.int32)
+        if not np.issubdtype(given.dtype, np.integer):
+            raise ValueError(f"`rules` holds {given.dtype}. Give integers, or None for no rule.")
+        if given.size and not -(2**31) < given.min() <= given.max() < 2**31 - 1:
+            raise ValueError("A number in `rules` is no rule of any neuron.")
         if given.ndim not in (2, 3):
             raise ValueError(
                 f"`rules` has {given.ndim} axes. Give (steps, neurons) or (steps, neurons, paths)."
@@ -136,7 +149,9 @@ class GivenChoices(AbstractChoice):
     def for_path(self, path: Integer[Array, ""] | int) -> "GivenChoices":
         if self.rules.ndim == 2:
             return self
-        return eqx.tree_at(lambda choice: choice.rules, self, self.rules[..., path])
+        # Past the last list nothing valid is chosen: no path takes over another one's.
+        own = self.rules.at[..., path].get(mode="fill", fill_value=NO_RULE - 1)
+        return eqx.tree_at(lambda choice: choice.rules, self, own)
 
     def select(
         self, applicable: Bool[Array, "alternatives choosers"], step: Int[Array, ""]

@@ -10,12 +10,12 @@ class RESULTS(eqx.Enumeration):
     `run(throw=True)` raises.
     """
 
-    halted = ""
+    halted = "The system halted."
     max_steps_reached = (
         "The step limit was reached before the system halted. Try increasing `max_steps`."
     )
     spike_overflow = (
-        "A neuron holds more spikes than the count type can hold. Try `count_dtype=numpy.int64`."
+        "A neuron holds more spikes than its count type can. Try 64-bit counts, `numpy.int64`."
     )
     choice_refused = (
         "A given choice is not a valid spiking vector. Give every open neuron with applicable "

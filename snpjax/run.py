@@ -1,5 +1,6 @@
 """The one driver: run a machine to its halt, one path or a batch, saving what is asked for."""
 
+import operator
 import time
 import warnings
 from collections.abc import Callable
@@ -70,7 +71,17 @@ SAVE_FINAL = Save(every=None, outputs=False, details=False)
 
 
 class HistoryDropped(UserWarning):
-    """A run's history outgrew `Save(budget=...)`, and a part of it was dropped."""
+    """A run's history outgrew `Save(budget=...)`, and a part of it was dropped.
+
+    `kept` says in words what was not.
+    """
+
+    def __init__(self, message: str, kept: str):
+        super().__init__(message, kept)
+        self.message, self.kept = message, kept
+
+    def __str__(self) -> str:
+        return self.message
 
 
 class RunFailed(RuntimeError):
@@ -145,6 +156,12 @@ def run(
     **Raises:** `RunFailed`, whose `solution` holds the run up to there; `ValueError` for arguments
     that make no sense.
     """
+    if not isinstance(model, Model):
+        raise TypeError(
+            f"`model` is a {type(model).__name__}. Give a system; read a file with `snpjax.read`."
+        )
+    max_steps = operator.index(max_steps)
+    paths = None if paths is None else operator.index(paths)
     if not 0 <= max_steps <= _MAX_STEPS:
         raise ValueError(f"`max_steps` is {max_steps}. Give 0 to {_MAX_STEPS} steps.")
     if paths is not None and paths < 1:
@@ -153,6 +170,8 @@ def run(
         save = SAVE_ALL if paths is None else SAVE_OUTPUTS
     if unroll is None:
         unroll = _UNROLL.get(jax.default_backend(), _UNROLL_DEFAULT)
+    if unroll < 1:
+        raise ValueError(f"`unroll` is {unroll}. Give 1 or more steps.")
     machine = model.lower(layout=layout, count_dtype=count_dtype)
     with precision_of(machine):
         trajectory = _drive(machine, choice, paths, max_steps, save, unroll, progress)
@@ -183,10 +202,6 @@ def _drive(
     while True:
         made = int(step)
         limit = min(made + rows, made + steps_per_call, max_steps)
-        if limit < max_steps:
-            # The next chunk begins after a saved step, so that its first row is `every` steps
-            # later.
-            limit = max(limit - limit % every, made + every)
         began = time.perf_counter()
         step, steps, state, live, chunk = _advance(
             machine,
@@ -201,12 +216,12 @@ def _drive(
             unroll=unroll,
         )
         now = int(step)
+        elapsed = max(time.perf_counter() - began, 1e-6)
         history.append(chunk, now - made, now // every - made // every)
         if progress is not None:
             progress(now)
         if now >= max_steps or not np.any(live):
             break
-        elapsed = max(time.perf_counter() - began, 1e-6)
         steps_per_call = int(min(1e9, max(1, steps_per_call * _SECONDS_PER_CALL / elapsed)))
     # The last rows may be those of a step in which every path had already halted.
     states, outputs, details = history.finish(int(np.max(steps, initial=0)))
@@ -234,12 +249,12 @@ def _init(
         state = jax.tree.map(lambda x: jnp.broadcast_to(x[..., None], (*x.shape, paths)), state)
         path = jnp.arange(paths, dtype=jnp.uint32)
     _, _, record = jax.eval_shape(_stepper(machine, choice, paths is not None), state, path)
-    kept = jax.tree.leaves(_saved(save, state, record))
-    if not kept:
+    states, *records = _saved(save, state, record)
+    if not jax.tree.leaves((states, records)):
         return state, path, _MAX_STEPS  # no buffers: only the duration of a call limits it
-    row_bytes = max(1, sum(x.size * x.dtype.itemsize for x in kept))
-    rows = min(longest, _MAX_CHUNK_ROWS, _MAX_CHUNK_BYTES // row_bytes)
-    return state, path, max(rows, save.every or 1)
+    row_bytes = _nbytes(records) + _nbytes(states) / (save.every or 1)
+    rows = min(longest, _MAX_CHUNK_ROWS, _MAX_CHUNK_BYTES // max(row_bytes, 1))
+    return state, path, max(int(rows), 1)
 
 
 @eqx.filter_jit
@@ -295,6 +310,7 @@ def _advance(
     """
     one_step = _stepper(machine, choice, batched=path.ndim == 1)
     every = save.every or 1
+    state_rows = rows // every + 1  # at most this many of `rows` steps are kept
     start = step
 
     def body(carry):
@@ -310,7 +326,7 @@ def _advance(
             new_state = jax.tree.map(lambda x, y: jnp.where(in_time, x, y), new_state, state)
         row = jnp.where(in_time, step - start, rows)  # past the end: dropped
         is_kept = in_time & ((step + 1) % every == 0)
-        state_row = jnp.where(is_kept, (step + 1) // every - 1 - start // every, rows)
+        state_row = jnp.where(is_kept, (step + 1) // every - 1 - start // every, state_rows)
 
         states, *records = _saved(save, new_state, record)
         states_buffer, *record_buffers = buffers
@@ -326,11 +342,14 @@ def _advance(
         return jnp.any(live) & (step < limit)
 
     _, _, record = jax.eval_shape(one_step, state, path)
-    buffers = jax.tree.map(
-        lambda x: jnp.zeros((rows, *x.shape), x.dtype), _saved(save, state, record)
-    )
+    states, *records = _saved(save, state, record)
+    buffers = (_zeros(states, state_rows), *(_zeros(record, rows) for record in records))
     live = jnp.ones(steps.shape, bool)
     return lax.while_loop(is_running, body, (step, steps, state, live, buffers))
+
+
+def _zeros(tree: PyTree, rows: int) -> PyTree:
+    return jax.tree.map(lambda x: jnp.zeros((rows, *x.shape), x.dtype), tree)
 
 
 def _write(buffer: PyTree, row: Int[Array, ""], values: PyTree) -> PyTree:
@@ -354,22 +373,18 @@ class _History:
                 jax.tree.map(lambda x: np.asarray(x)[:num_rows].copy(), details),
             )
         )
-        if self._nbytes() <= self.budget:
+        if _nbytes(self.chunks) <= self.budget:
             return
-        kept = "the outputs and the final configuration are"
+        kept = "the outputs and the final configuration"
         self._keep(outputs=self.wanted.outputs)
-        if self._nbytes() > self.budget or not self.wanted.outputs:
-            kept = "the final configuration is"
+        if _nbytes(self.chunks) > self.budget or not self.wanted.outputs:
+            kept = "the final configuration"
             self._keep(outputs=False)
-        warnings.warn(
-            f"The history of this run outgrew its budget of {self.budget} bytes; only {kept} kept. "
-            "Try `Save(every=...)`, or a larger `Save(budget=...)`.",
-            HistoryDropped,
-            stacklevel=4,
+        message = (
+            f"The history of this run outgrew its budget of {self.budget} bytes; kept: {kept}. "
+            "Try `Save(every=...)`, or a larger `Save(budget=...)`."
         )
-
-    def _nbytes(self) -> int:
-        return sum(x.nbytes for x in jax.tree.leaves(self.chunks))
+        warnings.warn(HistoryDropped(message, kept), stacklevel=4)
 
     def _keep(self, *, outputs: bool) -> None:
         """Drop everything, except the outputs if asked."""
@@ -390,6 +405,10 @@ class _History:
             jax.tree.map(lambda x: x[:steps], outputs),
             jax.tree.map(lambda x: x[:steps], details),
         )
+
+
+def _nbytes(tree: PyTree) -> int:
+    return sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(tree))
 
 
 def _to_host(tree: PyTree) -> PyTree:

@@ -318,8 +318,9 @@ def test_info(native):
     assert [reason["code"] for reason in data["reasons"]] == ["weighted_synapse"]
     system = snp.read(file)
     for name, layout in layouts().items():
-        machine: Any = system.lower(layout=layout)
-        assert data["layouts"][name] == machine.program.synapses.nbytes
+        program = system.lower(layout=layout).program
+        stored = [program.synapses, program.rows and program.rows.matrix]
+        assert data["layouts"][name] == sum(form.nbytes for form in stored if form is not None)
 
     text = succeed("info", file)
     for line in (
@@ -369,7 +370,7 @@ def test_bad_files(command, tmp_path):
 @pytest.mark.parametrize(
     "options, message",
     [
-        (("--layout", "csr"), "there is no layout 'csr' (write one of ell, dense)"),
+        (("--layout", "coo"), "there is no layout 'coo' (write one of ell, compressed, csr, dense"),
         (("--json", "--csv"), "--csv"),
         (("--first", "--seed", 0), "--first"),
         (("--paths", 0), "--paths"),
@@ -388,11 +389,14 @@ def test_no_arguments():
 
 
 def test_overflow(native):
-    message = fail("run", native(OVERFLOW), status=1)
-    assert message.startswith("error: neuron 'q', step 4: ")
-    assert message.count("\n") == 1
-    message = fail("run", native(OVERFLOW), "--paths", 2, "--json", status=1)
-    assert "(2 of 2 paths failed)" in message
+    result = invoke("run", native(OVERFLOW))
+    assert result.exit_code == 1
+    assert "failed after 3 steps" in result.stdout, "what there is of the computation comes first"
+    assert result.stderr.startswith("error: neuron 'q', step 4: ")
+    assert result.stderr.count("\n") == 1 and "--int64" in result.stderr
+    result = invoke("run", native(OVERFLOW), "--paths", 2, "--json")
+    assert result.exit_code == 1 and "(2 of 2 paths failed)" in result.stderr
+    assert len(json.loads(result.stdout)["paths"]) == 2
 
 
 def test_strict(native):

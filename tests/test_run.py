@@ -1,6 +1,9 @@
 """The driver: halting, limits, histories, batches, failures."""
 
+import copy
+import dataclasses
 import importlib
+import pickle
 
 import equinox as eqx
 import jax
@@ -133,11 +136,11 @@ def test_chunks_join_seamlessly(monkeypatch):
     steps = []
     system = generator()
     choice = snp.UniformChoice(jr.key(3))
-    for save in (None, snp.Save(every=3)):
-        cut = snp.run(system, choice=choice, max_steps=30, save=save, progress=steps.append)
+    for save in (None, snp.Save(every=4)):
+        cut = snp.run(system, choice=choice, max_steps=31, save=save, progress=steps.append)
         with monkeypatch.context() as patch:
             patch.setattr(driver, "_FIRST_CALL_STEPS", 1024)
-            whole = snp.run(system, choice=choice, max_steps=30, save=save)
+            whole = snp.run(system, choice=choice, max_steps=31, save=save)
         assert cut.configurations.tolist() == whole.configurations.tolist()
         assert cut.rules.tolist() == whole.rules.tolist()
         assert cut.steps == whole.steps
@@ -149,7 +152,7 @@ def test_history_over_budget_is_dropped_and_said():
         solution = snp.run(clock(), max_steps=100, save=snp.Save(budget=2000))
     assert solution.configurations is None and solution.rules is None
     assert solution.count() == 50, "outputs are dropped last"
-    with pytest.warns(snp.HistoryDropped, match="only the final configuration is kept"):
+    with pytest.warns(snp.HistoryDropped, match="kept: the final configuration"):
         solution = snp.run(clock(), max_steps=100, save=snp.Save(budget=100))
     assert solution.spike_trains is None and solution.steps == 100
     assert solution.spikes.tolist() == [1, 0]
@@ -319,8 +322,18 @@ def test_arguments_that_make_no_sense():
         snp.run(clock(), paths=0)
     with pytest.raises(ValueError, match="every"):
         snp.Save(every=0)
-    with pytest.raises(ValueError, match="typed PRNG key"):
-        snp.UniformChoice(jr.PRNGKey(0))
+    for key in (jr.PRNGKey(0), 0, jr.split(jr.key(0), 3)):
+        with pytest.raises(ValueError, match="typed PRNG key"):
+            snp.UniformChoice(key)
+    with pytest.raises(ValueError, match="unroll"):
+        snp.run(clock(), unroll=0)
+    with pytest.raises(TypeError):
+        snp.run(clock(), max_steps=2.5)
+    with pytest.raises(TypeError, match="snpjax.read"):
+        snp.run("model.pli")
+    with pytest.raises(TypeError, match="class of snpjax_formats"):
+        snp.run(clock(), layout="ell")
+    assert snp.run(clock(), max_steps=np.int64(2), paths=np.int64(2)).paths == 2
     with pytest.raises(ValueError, match="one column per neuron"):
         snp.run(clock(), choice=snp.GivenChoices([[0] * 9]))
 
@@ -410,6 +423,127 @@ def test_solution_reads_well():
     assert "<table>" in generator()._repr_html_()
     batch = snp.run(generator(), paths=3, max_steps=3)
     assert "3 paths" in repr(batch) and "<pre>" in batch._repr_html_()
+
+
+def test_limit_holds_however_calls_are_cut(monkeypatch):
+    driver = importlib.import_module("snpjax.run")
+    monkeypatch.setattr(driver, "_FIRST_CALL_STEPS", 7)
+    monkeypatch.setattr(driver, "_SECONDS_PER_CALL", 0)
+    solution = snp.run(clock(), max_steps=15, save=snp.Save(every=10, details=False))
+    assert solution.steps == 15
+    assert solution.configurations.tolist() == [[1, 0], [1, 0]]
+    assert len(solution.spike_train) == 15
+
+
+def test_given_choices_after_the_halt_are_not_looked_at():
+    system = snp.SpikingSystem([snp.Neuron("x", 1, ["a -> a"]), snp.Neuron("y")], [("x", "y")])
+    for max_steps in (1, 2, 9):
+        given = snp.GivenChoices([[0, None]] * 3)
+        solution = snp.run(system, choice=given, max_steps=max_steps)
+        assert solution.halted and solution.steps == 1 and solution.failure is None
+
+
+def test_paths_without_a_list_of_their_own_are_refused():
+    rules = np.array([[[0, 1], [0, 0], [0, 0]]])
+    batch = snp.run(generator(), choice=snp.GivenChoices(rules), paths=3, max_steps=1, throw=False)
+    assert (batch.result == snp.RESULTS.choice_refused).tolist() == [False, False, True]
+    nobody = snp.GivenChoices([[0, 0, 0, None, 0]])
+    with pytest.raises(snp.RunFailed, match="column 5 of the given choices, which is no neuron"):
+        snp.run(generator(), choice=nobody)
+
+
+@pytest.mark.parametrize(
+    "rules, message",
+    [
+        ([[0, 0], [0]], "Step 2 lists 1 rules, step 1 2"),
+        (np.array([[0.7, 0.0]]), "holds float64"),
+        (np.array([[2**32, 0]]), "no rule of any neuron"),
+        (np.zeros(3, int), "1 axes"),
+    ],
+)
+def test_given_choices_that_make_no_sense(rules, message):
+    with pytest.raises(ValueError, match=message):
+        snp.GivenChoices(rules)
+
+
+def test_repeated_rules_count_once():
+    rules = ["a^2 -> lambda", "a^2 -> lambda", "a^2 -> a"]
+    with pytest.warns(snp.ModelWarning, match="counts once"):
+        system = snp.SpikingSystem([snp.Neuron("x", 2, rules)])
+    save = snp.Save(every=None)
+    paths = 2000
+    batch = snp.run(system, choice=snp.UniformChoice(jr.key(2)), paths=paths, save=save)
+    counts = np.bincount(batch.rules[0, 0], minlength=3)
+    assert counts[1] == 0
+    assert abs(counts[0] - paths / 2) < 5 * (paths / 4) ** 0.5  # five standard deviations
+
+
+def test_neurons_choose_independently():
+    """Each pair of choices of two neurons is equally likely, and so in every step."""
+    rules = ["a+/a -> a", "a+/a -> lambda"]
+    system = snp.SpikingSystem([snp.Neuron("x", 2, rules), snp.Neuron("y", 2, rules)])
+    paths = 4000
+    save = snp.Save(every=None)
+    batch = snp.run(system, choice=snp.UniformChoice(jr.key(3)), paths=paths, save=save)
+    first, second = batch.rules
+    outcomes = first[0] + 2 * first[1] + 4 * second[0] + 8 * second[1]
+    counts = np.bincount(outcomes, minlength=16)
+    # Pearson's statistic of 15 degrees of freedom exceeds 50 with probability below 2e-5.
+    assert ((counts - paths / 16) ** 2 / (paths / 16)).sum() < 50
+
+
+def test_a_key_gives_this_path_for_ever():
+    """The keying is documented; changing it would change everybody's results."""
+    key = jr.key(42)
+    solution = snp.run(generator(), choice=snp.UniformChoice(key), max_steps=40)
+    expected = []
+    for t in range(solution.steps):
+        spikes = solution.configurations[t, 0]
+        if spikes != 2:
+            expected.append(snp.NO_RULE)
+            continue
+        own = jr.fold_in(jr.fold_in(jr.fold_in(key, 0), t), 0)  # path 0, step t, neuron 0
+        expected.append(int(jr.bits(own, (), jnp.uint32)) * 2 >> 32)
+    assert solution.rules[:, 0].tolist() == expected
+    assert len(set(expected)) == 3, "both rules were used"
+
+
+def test_count_does_not_wrap():
+    system = snp.SpikingSystem([snp.Neuron("x", 99, [snp.Rule("a+", 1, 2**30)])], output="x")
+    assert snp.run(system, max_steps=9).count() == 9 * 2**30
+    system = snp.SpikingSystem([snp.Neuron("x", 2**40, [snp.Rule("a+", 1, 2**60)])], output="x")
+    assert snp.run(system, max_steps=9).count() == 9 * 2**60
+    batch = snp.run(system, max_steps=9, paths=2)
+    assert batch.count().tolist() == [9 * 2**60] * 2
+
+
+def test_input_counts_in_what_can_arrive():
+    neurons = [snp.Neuron("x", 2**31 - 2), snp.Neuron("y")]
+    system = snp.SpikingSystem(neurons, input={"y": [2**30]})
+    assert lower(system).initial.dtype == jnp.int64
+    with pytest.raises(ValueError, match="neuron 'y', too many"):
+        lower(system, count_dtype=np.int32)
+    huge = snp.SpikingSystem([snp.Neuron("x")], input={"x": [10**20]})
+    with pytest.raises(ValueError, match="constant 1000"):
+        snp.run(huge)
+
+
+def test_64_bit_program_outside_its_context_is_refused():
+    program = lower(snp.SpikingSystem([snp.Neuron("x", 2**40, ["a+/a -> a"])]))
+    with pytest.raises(ValueError, match="enable_x64"):
+        step(program, None, snp.FirstChoice())
+    with jax.enable_x64(True):
+        state, _ = step(program, initial_state(program), snp.FirstChoice())
+        assert state.spikes[0] == 2**40 - 1
+
+
+def test_systems_are_immutable_and_pickle():
+    system = snp.SpikingSystem([snp.Neuron("x", 1, ["a -> a"])], input={"x": [1]}, output="x")
+    with pytest.raises(TypeError):
+        system.input["x"] = (5,)
+    again = pickle.loads(pickle.dumps(system))
+    assert again == system and copy.deepcopy(system) == system
+    assert dataclasses.replace(system, level="strict").level == "strict"
 
 
 def test_naming_outputs():

@@ -145,6 +145,15 @@ def test_arguments_of_the_wrong_type():
         snp.Neuron(7)
     with pytest.raises(ValueError, match="level"):
         system("loose")
+    with pytest.raises(TypeError, match="'x' is no neuron"):
+        snp.SpikingSystem(["x"])
+    with pytest.raises(TypeError, match="5 is no rule"):
+        snp.Neuron("x", 1, [5])
+    for synapse in [("x",), ("x", "y", 1, 2), "xy", 7]:
+        with pytest.raises(TypeError, match="no synapse"):
+            system("extended", synapses=[synapse])
+    with pytest.raises(snp.InvalidSystem, match="delay is 'too large'"):
+        with_rules(snp.Rule("a", 1, 1, 2**31))("extended")
 
 
 @pytest.mark.parametrize(
@@ -177,6 +186,7 @@ def test_rule_text(text, canonical, values):
         (" -> a", 0, "missing"),
         ("a -> a; x", 7, "delay"),
         ("a -> a; -1", 7, "delay"),
+        ("a -> a; " + "9" * 5000, 7, "too large"),
         ("a/a* -> a", 2, "one number"),
         ("a/a|aa -> a", 2, "one number"),
         ("[a] -> []_x || []_y", 0, "DivisionRule"),

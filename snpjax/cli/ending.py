@@ -29,7 +29,6 @@ def orderly() -> Iterator[None]:
     What is left, and shows its traceback, is our own bug or the machine's limit.
     """
     from ..io import ReadError
-    from ..run import RunFailed
     from ..spiking import InvalidSystem
 
     with _warnings_as_lines():
@@ -40,8 +39,6 @@ def orderly() -> Iterator[None]:
             raise ended(f"{error}", BAD_INPUT) from None
         except InvalidSystem as error:
             raise ended(f"error: {error}", BAD_INPUT) from None
-        except RunFailed as error:
-            raise ended(f"error: {error}", FAILED) from None
         except KeyboardInterrupt:
             raise ended("interrupted", INTERRUPTED) from None
         except BrokenPipeError:
@@ -72,9 +69,10 @@ def _warnings_as_lines() -> Iterator[None]:
             elif issubclass(category, ModelWarning):
                 typer.echo(f"warning: {message}", err=True)
             elif issubclass(category, HistoryDropped):  # whose message is about Python
+                kept = message.kept if isinstance(message, HistoryDropped) else ""
                 typer.echo(
-                    "warning: the history is too large to be kept; only the final configuration "
-                    "is (try fewer --steps or --paths)",
+                    f"warning: the history is too large to be kept; kept: {kept} "
+                    "(try fewer --steps or --paths)",
                     err=True,
                 )
             else:

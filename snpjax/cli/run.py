@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .ending import BAD_INPUT, ended, orderly
+from .ending import BAD_INPUT, FAILED, ended, orderly
 from .options import AsJson, File, Strict, layout_named
 
 
@@ -87,6 +87,7 @@ def run(
                 layout=stored,
                 count_dtype=np.int64 if int64 else None,
                 progress=progress,
+                throw=False,
             )
         except (NotImplementedError, ValueError) as error:  # a system that cannot be run
             raise ended(f"error: {error}", BAD_INPUT) from None
@@ -99,6 +100,9 @@ def run(
         choices = _choice_text(system, seed)
         show = table.show if paths is None else batch.show
         show(solution, f"{file}", choices, steps)
+    if solution.failure is not None:  # after what there is of the computation
+        failure = solution.failure.replace("Try 64-bit counts, `numpy.int64`.", "Try --int64.")
+        raise ended(f"error: {failure}", FAILED)
 
 
 def _choice(seed: int | None) -> "AbstractChoice":

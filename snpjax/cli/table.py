@@ -37,7 +37,7 @@ def show(solution: Solution, file: str, choices: str | None, max_steps: int) -> 
         if len(remarks) and any("not shown" in remark for remark in remarks):
             remarks.append(_final(solution))
         end = describe_end(solution)
-        if not solution.halted:
+        if not solution.halted and solution.failure is None:
             end += f"; --steps {min(10 * max(max_steps, 10), 2**30)} runs longer"
         for line in [*remarks, end, *_results(solution)]:
             console.out(line)

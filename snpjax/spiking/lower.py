@@ -132,15 +132,17 @@ def lower(
     for column, train in enumerate(trains):
         padded_trains[: _horizon(train), column] = train[: _horizon(train)]
     stored = layout.layout if isinstance(layout, Transition) else layout or ELL
+    if not (isinstance(stored, type) and issubclass(stored, AbstractLayout)):
+        raise TypeError(f"`layout` is {stored!r}. Give a class of snpjax_formats.")
     most = max(rules.produce, default=0)
     has_delays = any(rules.delay)
     with precision(dtype):
         rows = None
         if isinstance(layout, Transition):
-            rows = _rows(rules, edges, stored, num_neurons, dtype, has_delays)
+            rows = _rows(rules, edges, stored, dtype, has_delays)
         synapses = None
         if rows is None or not rows.has_production:
-            synapses = fitting(stored, padded(edges, dtype), max_input=most)
+            synapses = fitting(stored, _typed(padded(edges), dtype), max_input=most)
         return SpikingProgram(
             low=table(rules.low, 1, dtype),
             high=table(_clipped(rules.high, dtype), 0, dtype),
@@ -194,21 +196,50 @@ def _matrix_edges(rules: "_RuleTable", edges: Edges, *, production: bool = True)
     return Edges(source, target, value, num_rules, edges.num_targets).canonical()
 
 
+def bytes_needed(system: SpikingSystem, layout: type[AbstractLayout] | Transition) -> int:
+    """The bytes in which `layout` would store a system with 32-bit weights, without storing it.
+
+    Rules, counts and timers, which every form has, are left out.
+    """
+    edges = edges_of(system)
+    if not isinstance(layout, Transition):
+        return layout.bytes_needed(_measured(padded(edges)))
+    rules = _RuleTable.of(system)
+    has_delays = any(rules.delay)
+    rows = _padded_rows(_matrix_edges(rules, edges, production=not has_delays))
+    size = layout.layout.bytes_needed(_measured(rows))
+    return size + (layout.layout.bytes_needed(_measured(padded(edges))) if has_delays else 0)
+
+
+def _measured(edges: Edges) -> Edges:
+    """Weights of 32 bits whatever their size: they are counted, not stored."""
+    value = None if edges.value is None else np.ones(len(edges), np.int32)
+    return Edges(edges.source, edges.target, value, edges.num_sources, edges.num_targets)
+
+
+def _typed(edges: Edges, dtype: np.dtype) -> Edges:
+    value = None if edges.value is None else edges.value.astype(dtype)
+    return Edges(edges.source, edges.target, value, edges.num_sources, edges.num_targets)
+
+
+def _padded_rows(matrix: Edges) -> Edges:
+    """The same matrix on as many rules and neurons as a program has."""
+    size = bucket(matrix.num_targets)
+    num_rules = bucket(matrix.num_sources, at_least=32 if size <= 256 else 1)
+    return Edges(matrix.source, matrix.target, matrix.value, num_rules, size)
+
+
 def _rows(
     rules: "_RuleTable",
     edges: Edges,
     layout: type[AbstractLayout],
-    num_neurons: int,
     dtype: np.dtype,
     has_delays: bool,
 ) -> RuleRows:
-    matrix = _matrix_edges(rules, edges, production=not has_delays)
-    num_rules = bucket(matrix.num_sources, at_least=32 if num_neurons <= 256 else 1)
-    assert matrix.value is not None
-    stored = Edges(matrix.source, matrix.target, matrix.value.astype(dtype), num_rules, num_neurons)
-    padding = num_rules - len(rules.neuron)
+    stored = _padded_rows(_matrix_edges(rules, edges, production=not has_delays))
+    padding = stored.num_sources - len(rules.neuron)
     return RuleRows(
-        matrix=fitting(layout, stored, max_input=1),
+        matrix=fitting(layout, _typed(stored, dtype), max_input=1),
         neuron=jnp.asarray(rules.neuron + [0] * padding, jnp.int32),
         slot=jnp.asarray(rules.slot + [NO_RULE - 1] * padding, jnp.int32),
         has_production=not has_delays,
@@ -239,12 +270,15 @@ class _RuleTable:
         table = cls()
         terms_of: dict[tuple[Any, int], tuple[tuple[int, int | None, int], ...]] = {}
         for index, neuron in enumerate(system.neurons):
+            has_repeats = len(set(neuron.rules)) < len(neuron.rules)
             for slot, rule in enumerate(neuron.rules):
                 assert isinstance(rule, Rule)
                 key = (rule.guard, rule.consume)
                 if key not in terms_of:
                     terms_of[key] = rule.guard.terms(rule.consume)
-                table._add(index, slot, rule, terms_of[key])
+                # A repeated rule counts once: it keeps its number and never applies.
+                is_repeated = rule in neuron.rules[:slot] if has_repeats else False
+                table._add(index, slot, rule, () if is_repeated else terms_of[key])
         return table
 
     def _add(
@@ -286,11 +320,10 @@ def edges_of(system: SpikingSystem) -> Edges:
     )
 
 
-def padded(edges: Edges, dtype: np.dtype) -> Edges:
-    """The same graph on as many neurons as a program has, with weights of its count type."""
+def padded(edges: Edges) -> Edges:
+    """The same graph on as many neurons as a program has."""
     size = bucket(edges.num_targets)
-    value = None if edges.value is None else edges.value.astype(dtype)
-    return Edges(edges.source, edges.target, value, size, size)
+    return Edges(edges.source, edges.target, edges.value, size, size)
 
 
 def _count_dtype(
@@ -305,6 +338,7 @@ def _count_dtype(
         *rules.constants(),
         max((abs(n.spikes) for n in system.neurons), default=0),
         max((abs(weight) for _, _, weight in system.synapses), default=0),
+        max((abs(spikes) for train in trains for spikes in train), default=0),
     )
     arriving, neuron = _largest_arrival(system, edges, trains)
     if requested is None:
@@ -340,7 +374,7 @@ def _largest_arrival(
     weight = 1.0 if edges.value is None else np.abs(edges.value.astype(float))
     arriving = np.bincount(
         edges.target, weights=weight * production[edges.source], minlength=len(system.neurons)
-    )
+    ).astype(float)  # without edges NumPy counts in integers
     for name, train in zip(system.input, trains, strict=True):
         arriving[system.names[name]] += float(max(map(abs, train), default=0))
     worst = int(np.argmax(arriving))

@@ -232,6 +232,8 @@ def _parse(text: str) -> Rule:
         if not (stripped.isascii() and stripped.isdigit()):
             at = right_start + len(right) + 1
             raise RuleError('the delay is not a number of steps (write "; 2")', text, at)
+        if len(stripped) > 10:
+            raise RuleError("the delay is too large", text, right_start + len(right) + 1)
         delay = int(stripped)
     return Rule(guard, consume, produce, delay)
 

@@ -114,8 +114,12 @@ class Solution:
         return None if numbers == NO_NUMBER else int(numbers)
 
     def count(self, output: str | None = None) -> "int | Int[np.ndarray, ' paths']":
-        """Spikes that `output` sent to the environment in all."""
-        total = self.train(output).sum(axis=0, dtype=np.int64)
+        """Spikes that `output` sent to the environment in all; Python integers where 64 bits could
+        be too few.
+        """
+        train = self.train(output)
+        bound = int(np.abs(train).max(initial=0)) * len(train)
+        total = train.astype(np.int64 if bound < 2**63 else object).sum(axis=0)
         return int(total) if self.paths is None else total
 
     def __repr__(self) -> str:
@@ -127,6 +131,8 @@ class Solution:
                 f"steps {np.min(self.steps)} to {np.max(self.steps)})"
             )
         lines = [f"Solution of {system!r}: {describe_end(self)}"]
+        if self.failure is not None:
+            lines.append(f"  {self.failure}")
         shown = list(zip(system.neurons, self.spikes.tolist(), self.timers.tolist(), strict=True))
         final = ", ".join(
             f"{neuron.name}={spikes}{f' (closed {timer})' if timer else ''}"
@@ -149,9 +155,9 @@ class Solution:
 
 def describe_end(solution: Solution) -> str:
     """How a single run ended, in words."""
-    if solution.failure is not None:
-        return solution.failure
     steps = f"{solution.steps} step{'' if solution.steps == 1 else 's'}"
+    if solution.failure is not None:
+        return f"failed after {steps}"
     return f"halted after {steps}" if solution.halted else f"not halted after {steps}"
 
 
@@ -199,14 +205,19 @@ def _failure(system: SpikingSystem, trajectory: Trajectory) -> str | None:
     culprit = int(np.ravel(trajectory.final.culprit)[path])
     code = int(np.ravel(trajectory.result._value)[path])
     step = int(np.ravel(trajectory.steps)[path]) + 1  # the one that could not be made
-    where = f"neuron {system.neurons[culprit].name!r}" if culprit < len(system.neurons) else "?"
+    where = f"column {culprit + 1} of the given choices, which is no neuron"
+    if culprit < len(system.neurons):
+        where = f"neuron {system.neurons[culprit].name!r}"
     where = f"{where}, step {step}"
     if trajectory.steps.ndim == 1:
         where += f", path {path} ({len(failed)} of {len(trajectory.steps)} paths failed)"
-    return f"{where}: {_message(code)}"
+    is_widest = trajectory.final.spikes.dtype == np.int64
+    return f"{where}: {_message(code, is_widest)}"
 
 
-def _message(code: int) -> str:
+def _message(code: int, is_widest: bool) -> str:
+    if code == int(RESULTS.spike_overflow._value) and is_widest:
+        return "A neuron holds more spikes than 64 bits can count."
     for failure in (RESULTS.spike_overflow, RESULTS.choice_refused):
         if int(failure._value) == code:
             return RESULTS[failure]

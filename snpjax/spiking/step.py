@@ -3,7 +3,9 @@
 from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Int
 
 from ..choice import NO_RULE, AbstractChoice, is_valid
@@ -58,6 +60,10 @@ def initial_state(program: SpikingProgram) -> SpikingState:
 
 def applicable(program: SpikingProgram, state: SpikingState) -> Bool[Array, "slots neurons"]:
     """Which rules may be selected: k in L(E) and k >= c, in an open neuron."""
+    if program.initial.dtype == np.int64 and not jax.config.jax_enable_x64:  # pyright: ignore
+        raise ValueError(
+            "This program counts in 64 bits. Call its functions inside `jax.enable_x64(True)`."
+        )
     spikes = state.spikes[None]
     matches = (program.low <= spikes) & (spikes <= program.high)
     if program.period is not None:
@@ -103,7 +109,11 @@ def step(
         t+d+1.
     """
     can_apply = applicable(program, state)
+    # In a halting state time stops, whatever is chosen.
+    is_live = jnp.any(can_apply) | jnp.any(state.timers > 0) | (state.step < program.horizon)
     rules = choice.select(can_apply, state.step)
+    if choice.may_be_invalid:
+        rules = jnp.where(is_live, rules, NO_RULE)
     fires = rules != NO_RULE
     produced = _of_rule(program.produce, rules)
 
@@ -139,8 +149,6 @@ def step(
     overflows = jnp.where(change >= 0, spikes < state.spikes, spikes > state.spikes)
     is_refused = ~is_valid(can_apply, rules) if choice.may_be_invalid else jnp.zeros_like(fires)
 
-    # A step that moves nothing is the fixed point of a halting state: time stops there.
-    is_live = jnp.any(can_apply) | jnp.any(state.timers > 0) | (state.step < program.horizon)
     failure = RESULTS.where(
         jnp.any(is_refused),
         RESULTS.choice_refused,

@@ -2,11 +2,12 @@
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .rule import AnyRule, Rule, RuleError
+from .rule import AnyRule, BuddingRule, DivisionRule, PlasticityRule, Rule, RuleError
 from .validity import InvalidSystem, Level, ModelWarning, Problem, check
 
 
@@ -66,6 +67,8 @@ def parse_rules(rules: Sequence[AnyRule | str]) -> tuple[AnyRule | str, ...]:
     parsed: list[AnyRule | str] = []
     for rule in rules:
         try:
+            if not isinstance(rule, str | Rule | DivisionRule | BuddingRule | PlasticityRule):
+                raise TypeError(f'{rule!r} is no rule (write Rule(...), or a text as "a^2/a -> a")')
             parsed.append(Rule.parse(rule) if isinstance(rule, str) else rule)
         except RuleError:
             parsed.append(rule)
@@ -73,7 +76,15 @@ def parse_rules(rules: Sequence[AnyRule | str]) -> tuple[AnyRule | str, ...]:
 
 
 def _with_weight(synapse: Sequence[Any]) -> Sequence[Any]:
+    if isinstance(synapse, str) or not hasattr(synapse, "__len__") or len(synapse) not in (2, 3):
+        raise TypeError(f"{synapse!r} is no synapse (write (source, target) or (..., weight))")
     return synapse if len(synapse) == 3 else (*synapse, 1)
+
+
+def _rebuild(arguments: dict[str, Any]) -> "SpikingSystem":
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ModelWarning)  # said when it was first built
+        return SpikingSystem(**arguments)
 
 
 @dataclass(frozen=True)
@@ -126,18 +137,21 @@ class SpikingSystem:
     ) -> None:
         if level not in ("strict", "extended"):
             raise ValueError(f'the level is {level!r} (write "strict" or "extended")')
+        for neuron in neurons:
+            if not isinstance(neuron, Neuron):
+                raise TypeError(f"{neuron!r} is no neuron (write Neuron(name, spikes, rules))")
         output = (output,) if isinstance(output, str) else output
         trains = {neuron: tuple(train) for neuron, train in (input or {}).items()}
         labelled = {label: parse_rules(rules) for label, rules in (rules_by_label or {}).items()}
         for attribute, value in {
             "neurons": tuple(neurons),
             "synapses": tuple(map(Synapse._make, map(_with_weight, synapses))),
-            "input": trains,
+            "input": MappingProxyType(trains),
             "output": tuple(dict.fromkeys(output)),
             "level": level,
             "signed": signed,
             "dictionary": tuple(dict.fromkeys((x, y) for x, y in dictionary)),
-            "rules_by_label": labelled,
+            "rules_by_label": MappingProxyType(labelled),
             "name": name,
         }.items():
             object.__setattr__(self, attribute, value)
@@ -146,6 +160,12 @@ class SpikingSystem:
             raise InvalidSystem(errors)
         for problem in self.problems:
             warnings.warn(str(problem), ModelWarning, stacklevel=2)
+
+    def __reduce__(self):
+        arguments = {field.name: getattr(self, field.name) for field in fields(self)}
+        for name in ("input", "rules_by_label"):  # a read-only view cannot be pickled
+            arguments[name] = dict(arguments[name])
+        return _rebuild, (arguments,)
 
     def __hash__(self) -> int:
         return hash((self.neurons, self.synapses, self.output))

@@ -145,7 +145,7 @@ def _check_rules(system: "SpikingSystem") -> Iterator[_Finding]:
                 yield "bad_guard", place, f"{here}: {_parse_failure(rule)}", None
                 continue
             if rule in seen:
-                message = f"{here} repeats {rule} (remove one)"
+                message = f"{here} repeats {rule} (remove one; it counts once)"
                 yield "duplicate_rule", place, message, seen[rule]
             seen.setdefault(rule, place)
             numbers = list(_bad_numbers(rule))
@@ -334,6 +334,8 @@ def _bad_numbers(rule: AnyRule) -> Iterator[tuple[str, object, str]]:
             yield "the number of spikes produced", rule.produce, "write an integer, 0 or more"
         if not is_count(rule.delay):
             yield "the delay", rule.delay, "write an integer, 0 or more"
+        elif rule.delay >= 2**31:
+            yield "the delay", "too large", "write less than 2147483648 steps"
     if isinstance(rule, PlasticityRule):
         if not (is_count(rule.k) and rule.k >= 1):
             yield "the number k of synapses", rule.k, "write an integer, 1 or more"

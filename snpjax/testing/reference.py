@@ -55,12 +55,15 @@ def initial(system: SpikingSystem) -> Configuration:
 
 
 def applicable(system: SpikingSystem, configuration: Configuration) -> list[list[int]]:
-    """The indices of each neuron's applicable rules; none while it is closed."""
+    """The indices of each neuron's applicable rules; none while it is closed.
+
+    A repeated rule counts once, where it stands first.
+    """
     found = []
     for neuron, k, timer in zip(
         system.neurons, configuration.spikes, configuration.timers, strict=True
     ):
-        rules = enumerate(neuron.rules)
+        rules = [(i, r) for i, r in enumerate(neuron.rules) if r not in neuron.rules[:i]]
         found.append([i for i, r in rules if timer == 0 and k in r.guard and k >= r.consume])  # pyright: ignore
     return found
 

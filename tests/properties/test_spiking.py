@@ -101,16 +101,23 @@ def test_batch_equals_single_runs(system, seed):
         assert batch.timers[:, path].tolist() == list(final.timers)
 
 
-@given(small_systems)
-def test_run_is_n_steps(system):
+@given(small_systems, seeds)
+def test_run_is_n_steps(system, seed):
     system = with_ballast(system)
     program = lower(system)
-    solution = snp.run(system, max_steps=MAX_STEPS)
+    choice = snp.UniformChoice(jr.key(seed))
+    solution = snp.run(system, choice=choice, max_steps=MAX_STEPS)
     state = initial_state(program)
-    for row in range(3):
-        expected = solution.configurations[min(row, solution.steps)]
-        assert state.spikes[: len(system.neurons)].tolist() == expected.tolist()
-        state, _ = _step(program, state, snp.FirstChoice())
+    size = len(system.neurons)
+    for t in range(min(solution.steps, 8)):
+        state, record = _step(program, state, choice.for_path(0))
+        assert state.spikes[:size].tolist() == solution.configurations[t + 1].tolist()
+        assert state.timers[:size].tolist() == solution.timer_history[t + 1].tolist()
+        assert state.pending[:size].tolist() == solution.pending_history[t + 1].tolist()
+        assert record.detail.rules[:size].tolist() == solution.rules[t].tolist()
+        assert record.detail.emissions[:size].tolist() == solution.emissions[t].tolist()
+        assert record.output[: len(system.output)].tolist() == solution.spike_trains[t].tolist()
+        assert state.step == t + 1
 
 
 @given(small_systems)
@@ -151,8 +158,18 @@ def test_permuting_rules_keeps_the_successors(system, random):
         shuffled = list(neuron.rules)
         random.shuffle(shuffled)
         neurons.append(snp.Neuron(neuron.name, neuron.spikes, shuffled))
-    permuted = rebuilt(system, neurons=neurons)
-    assert _successors(permuted) == _successors(system)
+    permuted = with_ballast(rebuilt(system, neurons=neurons))
+    successors = _successors(with_ballast(system))
+    assert _successors(permuted) == successors
+    if len(successors) < 200:
+        solution = snp.run(permuted, max_steps=1)
+        after = reference.Configuration(
+            tuple(solution.spikes.tolist()),
+            tuple(solution.timers.tolist()),
+            tuple(solution.pending.tolist()),
+            min(1, reference.horizon(permuted)),
+        )
+        assert solution.steps == 0 or after in {target for target, _ in successors}
 
 
 @given(small_systems, st.lists(rules(), max_size=3))
@@ -188,20 +205,21 @@ def test_trailing_zeros_of_the_input_change_nothing(system):
 
 @given(small_systems)
 def test_an_equal_language_is_the_same_guard(system):
-    """Rewriting a guard to an equal language gives the same guard, so the same program."""
-    system = with_ballast(system)
-    neurons = [
-        snp.Neuron(
-            neuron.name,
-            neuron.spikes,
-            [
-                snp.Rule(str(rule.guard | rule.guard), rule.consume, rule.produce, rule.delay)
-                for rule in neuron.rules
-            ],
-        )
-        for neuron in system.neurons
-    ]
-    assert neurons == list(system.neurons)
+    """A guard rewritten from its terms is the same guard, so the same program."""
+
+    def rewritten(guard):
+        parts = [
+            f"a{{{low},}}"
+            if high is None and period == 1
+            else f"a{{{low}}}(a{{{period}}})*"
+            if high is None
+            else "|".join(f"a{{{k}}}" for k in range(low, high + 1, period))
+            for low, high, period in guard.terms()
+        ]
+        return "|".join(f"({part})" for part in reversed(parts)) or "∅"
+
+    for rule in system.rules:
+        assert snp.Rule(rewritten(rule.guard), rule.consume, rule.produce, rule.delay) == rule
 
 
 @given(systems(max_neurons=5, weights=False))
@@ -329,19 +347,32 @@ def test_halted_is_a_fixed_point(system):
     assert longer.spikes.tolist() == solution.spikes.tolist()
 
 
-@given(systems(min_neurons=1, max_neurons=6), st.integers(0, 40))
-def test_overflow_is_never_silent(system, below):
-    """Near the limit the run equals that of Python's integers, or stops with overflow before it
-    differs."""
-    most = 2**31 - 1
-    neurons = [snp.Neuron(n.name, most - below - n.spikes, n.rules) for n in system.neurons]
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+@given(systems(min_neurons=1, max_neurons=6, signed=None), st.integers(0, 40), st.booleans())
+def test_overflow_is_never_silent(dtype, system, below, is_low):
+    """Near a limit the run equals that of Python's integers, or stops before it differs."""
+    limit = np.iinfo(dtype)
+    is_low = is_low and system.signed
+    neurons = [
+        snp.Neuron(
+            n.name,
+            int(limit.min) + below + abs(n.spikes) if is_low else int(limit.max) - below - n.spikes,
+            n.rules,
+        )
+        for n in system.neurons
+        if is_low or n.spikes + below >= 0
+    ]
+    if len(neurons) < len(system.neurons):
+        return
     system = with_ballast(rebuilt(system, neurons=neurons))
-    solution = snp.run(system, max_steps=MAX_STEPS, throw=False)
+    solution = snp.run(system, max_steps=MAX_STEPS, throw=False, count_dtype=dtype)
     expected = reference.run(system, max_steps=MAX_STEPS)
-    too_many = [max(c.spikes) > most for c in expected.configurations]
-    if any(too_many):
+    outside = [
+        max(c.spikes) > limit.max or min(c.spikes) < limit.min for c in expected.configurations
+    ]
+    if any(outside):
         assert solution.result == snp.RESULTS.spike_overflow
-        assert solution.steps == too_many.index(True) - 1
+        assert solution.steps == outside.index(True) - 1
         assert solution.spikes.tolist() == list(expected.configurations[solution.steps].spikes)
     else:
         assert_same_run(solution, expected)
@@ -349,11 +380,20 @@ def test_overflow_is_never_silent(system, below):
 
 @pytest.mark.slow
 @settings(max_examples=10_000, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
-@given(any_systems)
-def test_ten_thousand_random_systems(system):
+@given(any_systems, seeds, st.sampled_from(LAYOUTS), st.sampled_from([np.int32, np.int64]))
+def test_ten_thousand_random_systems(system, seed, layout, dtype):
+    """Half by the first rule, half at random, in every layout and count type."""
     system = with_ballast(system)
-    solution = snp.run(system, max_steps=MAX_STEPS)
-    assert_same_run(solution, reference.run(system, max_steps=MAX_STEPS))
+    keywords = {"max_steps": MAX_STEPS, "layout": layout, "count_dtype": dtype}
+    if seed % 2:
+        solution = snp.run(system, **keywords)
+        expected = reference.run(system, max_steps=MAX_STEPS)
+    else:
+        solution = snp.run(system, choice=snp.UniformChoice(jr.key(seed)), **keywords)
+        chosen = iter(choices_of(solution))
+        expected = reference.run(system, lambda *_: next(chosen), max_steps=solution.steps)
+        assert solution.halted or solution.steps == MAX_STEPS
+    assert_same_run(solution, expected)
 
 
 @pytest.mark.slow
