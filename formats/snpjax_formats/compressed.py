@@ -105,4 +105,4 @@ class Compressed(AbstractLayout):
 
 
 def _num_slots(edges: Edges) -> int:
-    return bucket(edges.max_out_degree(), at_least=16 if edges.num_sources <= 256 else 1)
+    return bucket(edges.max_out_degree(), at_least=4 if edges.num_sources <= 256 else 1)

@@ -162,4 +162,4 @@ def expanded(values: Array, ndim: int) -> Array:
 def _num_slots(edges: Edges) -> int:
     # Small graphs share compilations; for large ones padding three sources to eight would cost more
     # than it saves.
-    return bucket(edges.max_in_degree(), at_least=16 if edges.num_targets <= 256 else 1)
+    return bucket(edges.max_in_degree(), at_least=4 if edges.num_targets <= 256 else 1)

@@ -1,0 +1,93 @@
+"""What does each way of storing the sorting system cost, and which is fastest?
+
+Sorts a random permutation of 1..n, n + 1 steps, with every rule given one by one (n + n^2 of them),
+in every form. The answer is checked before the clock starts. Forms that would not fit in memory are
+listed with the bytes they need. Run from the repository:
+
+    PYTHONPATH=.:formats python bench/sorting.py [n ...]
+"""
+
+import sys
+import time
+
+import jax
+import numpy as np
+
+import snpjax as snp
+from snpjax.run import _drive  # the run without lowering and naming
+from snpjax.spiking import Transition
+from snpjax.spiking.lower import bytes_needed
+from snpjax_formats import CSR, ELL, Compressed, Dense, Float32Dense, Int8Dense, free_bytes
+
+
+FORMS = {
+    "transition dense ('Sparse')": Transition(Dense),
+    "transition ELL ('ELL')": Transition(Compressed),
+    "transition CSR": Transition(CSR),
+    "Compressed (push)": Compressed,
+    "CSR (pull)": CSR,
+    "ELL (pull)": ELL,
+    "dense int32": Dense,
+    "dense int8": Int8Dense,
+    "dense float32": Float32Dense,
+}
+REPEATS = 3
+#: Forms slower than this are timed over a few steps, and the whole run is extrapolated.
+SECONDS = 15.0
+
+
+def sorter(numbers: list[int]) -> snp.SpikingSystem:
+    """The sorting system of Ionescu and Sburlan, its n + n^2 rules one by one."""
+    n = len(numbers)
+    spread = snp.Rule("a+", 1, 1)
+    rules = [
+        [snp.Rule(None, k, 1 if k == i else 0) for k in range(1, n + 1)] for i in range(1, n + 1)
+    ]
+    neurons = [snp.Neuron(f"i{j}", number, [spread]) for j, number in enumerate(numbers)]
+    neurons += [snp.Neuron(f"s{i}", 0, rules[i - 1]) for i in range(1, n + 1)]
+    neurons += [snp.Neuron(f"o{j}") for j in range(n)]
+    synapses = [(f"i{j}", f"s{i}") for j in range(n) for i in range(1, n + 1)]
+    synapses += [(f"s{i}", f"o{j}") for i in range(1, n + 1) for j in range(n - i, n)]
+    return snp.SpikingSystem(neurons, synapses)
+
+
+def run(machine, max_steps: int):
+    """The trajectory, and the seconds it took."""
+    unroll = 1 if jax.default_backend() == "cpu" else 16
+    began = time.perf_counter()
+    trajectory = _drive(machine, snp.FirstChoice(), None, max_steps, snp.SAVE_FINAL, unroll, None)
+    return trajectory, time.perf_counter() - began
+
+
+def measure(system: snp.SpikingSystem, form) -> str:
+    n = len(system.neurons) // 3
+    needed = bytes_needed(system, form)
+    if 1.5 * needed > free_bytes():  # the host builds it once more
+        return f"{needed:15,}  does not fit"
+    machine = system.lower(layout=form)
+    run(machine, 4)
+    few = run(machine, 4)[1] / 4
+    if few * n > SECONDS:
+        return f"{needed:15,}  {few * (n + 1) * 1e3:10,.1f}  (extrapolated from 4 steps)"
+    trajectory, _ = run(machine, n + 10)
+    assert int(trajectory.steps) == n + 1, trajectory.steps
+    assert trajectory.final.spikes[2 * n : 3 * n].tolist() == list(range(1, n + 1))
+    best = min(run(machine, n + 10)[1] for _ in range(REPEATS))
+    return f"{needed:15,}  {best * 1e3:10,.1f}"
+
+
+def main() -> None:
+    sizes = [int(n) for n in sys.argv[1:]] or [100, 500, 1000]
+    print(jax.devices()[0].device_kind, "jax", jax.__version__)
+    for n in sizes:
+        system = sorter((np.random.default_rng(n).permutation(n) + 1).tolist())
+        print(
+            f"\nn = {n:,}: {3 * n:,} neurons, {n + n * n:,} rules, {len(system.synapses):,} synapses"
+        )
+        print(f"{'':30} {'bytes':>15}  {'ms':>10}")
+        for name, form in FORMS.items():
+            print(f"{name:30} {measure(system, form)}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
