@@ -1,0 +1,72 @@
+"""Subset sum by nondeterminism and delays: does a subset of `numbers` add up to `target`?
+
+Both families of Leporati et al. 2009. In step 1 each number is chosen or not: its neuron c{i} spikes
+at once, together with c0, or one step too late.
+"""
+
+from itertools import combinations
+
+import jax
+import numpy as np
+
+import snpjax as snp
+
+
+def choosers(numbers: list[int]) -> tuple[list[snp.Neuron], list[tuple[str, str]]]:
+    """d{i} spikes in step 2 iff number i is chosen."""
+    neurons, synapses = [snp.Neuron("c0", 1, ["a -> a"])], []
+    for i, _ in enumerate(numbers, start=1):
+        neurons.append(snp.Neuron(f"c{i}", 1, ["a -> a", "a -> a; 1"]))
+        neurons.append(snp.Neuron(f"d{i}", 0, ["a^2 -> a", "a -> lambda"]))
+        synapses += [("c0", f"d{i}"), (f"c{i}", f"d{i}")]
+    return neurons, synapses
+
+
+def nonuniform(numbers: list[int], target: int) -> snp.SpikingSystem:
+    """The numbers are in the synapses, the target in a rule: `out` spikes iff the sum is right."""
+    neurons, synapses = choosers(numbers)
+    for i, number in enumerate(numbers, start=1):
+        for k in range(number):
+            neurons.append(snp.Neuron(f"e{i},{k}", 0, ["a -> a"]))
+            synapses += [(f"d{i}", f"e{i},{k}"), (f"e{i},{k}", "out")]
+    neurons.append(snp.Neuron("out", 0, [snp.Rule(target, target, 1)]))
+    return snp.SpikingSystem(neurons, synapses, output="out")
+
+
+def uniform(numbers: list[int], target: int) -> snp.SpikingSystem:
+    """Numbers are initial spikes, and the rules know only how many there are: halts iff equal.
+
+    A store holds 2v spikes; one spike more makes it fire v times. When all are done, t2 does that to
+    the sum and to the target, and g1 notices if one of them lasts longer.
+    """
+    neurons, synapses = choosers(numbers)
+    store = ["a(aa)+/a^2 -> a"]
+    for i, number in enumerate(numbers, start=1):
+        neurons.append(snp.Neuron(f"in{i}", 2 * number, store))
+        neurons += [snp.Neuron(f"e{i},{k}", 0, ["a -> a"]) for k in (1, 2)]
+        synapses.append((f"d{i}", f"in{i}"))
+        for k in (1, 2):
+            synapses += [(f"in{i}", f"e{i},{k}"), (f"e{i},{k}", "sum"), (f"e{i},{k}", "t1")]
+    neurons += [snp.Neuron("sum", 0, store), snp.Neuron("target", 2 * target, store)]
+    # The clock h4, h5 ticks at t1, which forgets the tick while numbers are still being sent.
+    neurons += [snp.Neuron(f"h{k}", int(k == 1), ["a -> a"]) for k in range(1, 6)]
+    busy = [snp.Rule(None, 2 * k + 1) for k in range(1, len(numbers) + 1)]
+    neurons += [snp.Neuron("t1", 0, ["a -> a", *busy]), snp.Neuron("t2", 0, ["a^2 -> a"])]
+    neurons.append(snp.Neuron("g1", 0, ["a^2 -> lambda", "a -> a"]))
+    neurons += [snp.Neuron(name, 0, ["a -> a", "a^2 -> a"]) for name in ("g2", "g3")]
+    synapses += [("h1", "h2"), ("h2", "h3"), ("h3", "h4"), ("h3", "h5"), ("h4", "h5"), ("h5", "h4")]
+    synapses += [("h4", "t1"), ("t1", "h4"), ("t1", "h5"), ("t1", "t2")]
+    synapses += [("t2", "sum"), ("t2", "target"), ("sum", "g1"), ("target", "g1")]
+    synapses += [("g1", "g2"), ("g1", "g3"), ("g2", "g3"), ("g3", "g2")]
+    return snp.SpikingSystem(neurons, synapses)
+
+
+numbers = [3, 5, 6, 10]
+choice = snp.UniformChoice(jax.random.key(0))
+for target in (8, 12, 14, 24):
+    by_force = any(sum(c) == target for k in range(5) for c in combinations(numbers, k))
+    first = snp.run(nonuniform(numbers, target), choice=choice, paths=512, max_steps=10)
+    second = snp.run(uniform(numbers, target), choice=choice, paths=512, max_steps=100)
+    answers = bool(np.any(first.count() > 0)), bool(np.any(second.halted))
+    print(f"{target:3}: {answers[0]!s:5} in {np.sum(first.count() > 0):3} of 512 random paths")
+    assert answers == (by_force, by_force)
