@@ -81,9 +81,8 @@ def main() -> None:
     print(jax.devices()[0].device_kind, "jax", jax.__version__)
     for n in sizes:
         system = sorter((np.random.default_rng(n).permutation(n) + 1).tolist())
-        print(
-            f"\nn = {n:,}: {3 * n:,} neurons, {n + n * n:,} rules, {len(system.synapses):,} synapses"
-        )
+        sizes_text = f"{3 * n:,} neurons, {n + n * n:,} rules, {len(system.synapses):,} synapses"
+        print(f"\nn = {n:,}: {sizes_text}")
         print(f"{'':30} {'bytes':>15}  {'ms':>10}")
         for name, form in FORMS.items():
             print(f"{name:30} {measure(system, form)}", flush=True)

@@ -1,7 +1,7 @@
 """Subset sum by nondeterminism and delays: does a subset of `numbers` add up to `target`?
 
-Both families of Leporati et al. 2009. In step 1 each number is chosen or not: its neuron c{i} spikes
-at once, together with c0, or one step too late.
+Both families of Leporati et al. 2009. In step 1 each number is chosen or not: its neuron c{i}
+spikes at once, together with c0, or one step too late.
 """
 
 from itertools import combinations
@@ -36,8 +36,8 @@ def nonuniform(numbers: list[int], target: int) -> snp.SpikingSystem:
 def uniform(numbers: list[int], target: int) -> snp.SpikingSystem:
     """Numbers are initial spikes, and the rules know only how many there are: halts iff equal.
 
-    A store holds 2v spikes; one spike more makes it fire v times. When all are done, t2 does that to
-    the sum and to the target, and g1 notices if one of them lasts longer.
+    A store holds 2v spikes; one spike more makes it fire v times. When all are done, t2 does that
+    to the sum and to the target, and g1 notices if one of them lasts longer.
     """
     neurons, synapses = choosers(numbers)
     store = ["a(aa)+/a^2 -> a"]
