@@ -356,7 +356,9 @@ def test_overflow_is_never_silent(dtype, system, below, is_low):
     neurons = [
         snp.Neuron(
             n.name,
-            int(limit.min) + below + abs(n.spikes) if is_low else int(limit.max) - below - n.spikes,
+            int(limit.min) + 1 + below + abs(n.spikes)
+            if is_low
+            else int(limit.max) - below - n.spikes,
             n.rules,
         )
         for n in system.neurons
