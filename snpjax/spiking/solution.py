@@ -113,7 +113,7 @@ class Solution:
             return numbers
         return None if numbers == NO_NUMBER else int(numbers)
 
-    def count(self, output: str | None = None) -> "int | Int[np.ndarray, ' paths']":
+    def count(self, output: str | None = None) -> "int | np.ndarray":
         """Spikes that `output` sent to the environment in all; Python integers where 64 bits could
         be too few.
         """
