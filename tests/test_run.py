@@ -531,11 +531,12 @@ def test_input_counts_in_what_can_arrive():
 
 def test_64_bit_program_outside_its_context_is_refused():
     program = lower(snp.SpikingSystem([snp.Neuron("x", 2**40, ["a+/a -> a"])]))
-    with pytest.raises(ValueError, match="enable_x64"):
-        step(program, None, snp.FirstChoice())
     with jax.enable_x64(True):
-        state, _ = step(program, initial_state(program), snp.FirstChoice())
+        start = initial_state(program)
+        state, _ = step(program, start, snp.FirstChoice())
         assert state.spikes[0] == 2**40 - 1
+    with pytest.raises(ValueError, match="enable_x64"):
+        step(program, start, snp.FirstChoice())
 
 
 def test_systems_are_immutable_and_pickle():
