@@ -53,11 +53,16 @@ class Dense(AbstractLayout):
     def edge_products(
         self, x: Num[Array, "sources *batch"], g: Num[Array, "targets *batch"]
     ) -> Num[Array, "targets sources"]:
-        batch = (tuple(range(1, g.ndim)), tuple(range(1, x.ndim)))
-        return jnp.tensordot(g, x, axes=batch, precision="highest")
+        return outer_products(x, g)
 
     def edges(self) -> Edges:
         return nonzero_edges(np.asarray(self.values), self)
+
+
+def outer_products(x: Array, g: Array) -> Array:
+    """`g[t] * x[s]` of every pair, summed over the batch."""
+    batch = (tuple(range(1, g.ndim)), tuple(range(1, x.ndim)))
+    return jnp.tensordot(g, x, axes=batch, precision="highest")
 
 
 def dense_matrix(edges: Edges, dtype: np.dtype) -> Num[np.ndarray, "targets sources"]:

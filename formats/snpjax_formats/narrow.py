@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, DTypeLike, Float32, Int8, Num
 
-from .dense import dense_matrix, nonzero_edges
+from .dense import dense_matrix, nonzero_edges, outer_products
 from .edges import Edges
 from .layout import AbstractLayout
 
@@ -119,8 +119,7 @@ class Float32Dense(AbstractLayout):
     def edge_products(
         self, x: Num[Array, "sources *batch"], g: Num[Array, "targets *batch"]
     ) -> Num[Array, "targets sources"]:
-        batch = (tuple(range(1, g.ndim)), tuple(range(1, x.ndim)))
-        return jnp.tensordot(g, x, axes=batch, precision="highest")
+        return outer_products(x, g)
 
     def edges(self) -> Edges:
         return nonzero_edges(np.asarray(self.values), self)

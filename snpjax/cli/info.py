@@ -34,6 +34,8 @@ def info(file: File, strict: Strict = False, as_json: AsJson = False) -> None:
 
 def describe(system: "SpikingSystem", file: str) -> dict[str, Any]:
     """All that `info` says, as plain values."""
+    from ..spiking.lower import horizon_of
+
     reasons = reasons_not_strict(system)
     rules = [rule for n in system.neurons for rule in n.rules if not isinstance(rule, str)]
     rules += [r for of in system.rules_by_label.values() for r in of if not isinstance(r, str)]
@@ -48,7 +50,7 @@ def describe(system: "SpikingSystem", file: str) -> dict[str, Any]:
         "synapses": len(system.synapses),
         "weights": _range([weight for _, _, weight in system.synapses]),
         **_degrees(system),
-        "inputs": {name: _horizon(train) for name, train in system.input.items()},
+        "inputs": {name: horizon_of(train) for name, train in system.input.items()},
         "outputs": list(system.output),
         "level": "extended" if reasons else "strict",
         "reasons": [{"code": p.code, "message": p.message} for p in reasons],
@@ -117,10 +119,6 @@ def _range(values: list[int]) -> dict[str, int] | None:
     if not values:
         return None
     return {"min": int(min(values)), "max": int(max(values)), "count": len(values)}
-
-
-def _horizon(train: tuple[int, ...]) -> int:
-    return max((step for step, spikes in enumerate(train, start=1) if spikes), default=0)
 
 
 def _print(system: "SpikingSystem", description: dict[str, Any]) -> None:

@@ -126,11 +126,11 @@ def lower(
 
     initial = np.zeros(num_neurons, dtype)
     initial[: len(system.neurons)] = [n.spikes for n in system.neurons]
-    horizon = max((_horizon(train) for train in trains), default=0)
+    horizon = max((horizon_of(train) for train in trains), default=0)
     num_inputs = bucket(len(trains), at_least=4) if trains else 0
     padded_trains = np.zeros((bucket(horizon) if trains else 0, num_inputs), dtype)
     for column, train in enumerate(trains):
-        padded_trains[: _horizon(train), column] = train[: _horizon(train)]
+        padded_trains[: horizon_of(train), column] = train[: horizon_of(train)]
     stored = layout.layout if isinstance(layout, Transition) else layout or ELL
     if not (isinstance(stored, type) and issubclass(stored, AbstractLayout)):
         raise TypeError(f"`layout` is {stored!r}. Give a class of snpjax_formats.")
@@ -393,7 +393,8 @@ def _clipped(high: list[int | None], dtype: np.dtype) -> list[int]:
     return [limit if h is None else h for h in high]
 
 
-def _horizon(train: Sequence[int]) -> int:
+def horizon_of(train: Sequence[int]) -> int:
+    """The position of the last non-zero entry, 0 if there is none."""
     return max((step for step, spikes in enumerate(train, start=1) if spikes), default=0)
 
 
