@@ -8,7 +8,7 @@ from jaxtyping import Array, DTypeLike, Int, Num
 from .buckets import bucket
 from .edges import Edges
 from .ell import expanded, gather_sum, slots_of
-from .layout import AbstractLayout
+from .layout import AbstractLayout, check_shape
 
 
 class Compressed(AbstractLayout):
@@ -39,10 +39,7 @@ class Compressed(AbstractLayout):
                 f"`targets` has {self.targets.shape[1]} columns but `num_sources` is "
                 f"{self.num_sources}."
             )
-        if self.values is not None and self.values.shape != self.targets.shape:
-            raise ValueError(
-                f"`values` has shape {self.values.shape} but `targets` has {self.targets.shape}."
-            )
+        check_shape("values", self.values, "targets", self.targets.shape)
 
     @classmethod
     def from_edges(cls, edges: Edges, *, max_input: int | None = None) -> "Compressed":

@@ -9,7 +9,7 @@ from jaxtyping import Array, DTypeLike, Int, Num
 from .buckets import bucket
 from .edges import Edges
 from .ell import expanded
-from .layout import AbstractLayout
+from .layout import AbstractLayout, check_shape
 
 
 class CSR(AbstractLayout):
@@ -34,10 +34,7 @@ class CSR(AbstractLayout):
             raise ValueError(
                 f"`row_ptr` has shape {self.row_ptr.shape} but `num_targets` is {self.num_targets}."
             )
-        if self.values is not None and self.values.shape != self.sources.shape:
-            raise ValueError(
-                f"`values` has shape {self.values.shape} but `sources` has {self.sources.shape}."
-            )
+        check_shape("values", self.values, "sources", self.sources.shape)
 
     @classmethod
     def from_edges(cls, edges: Edges, *, max_input: int | None = None) -> "CSR":

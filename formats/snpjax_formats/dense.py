@@ -16,7 +16,7 @@ class Dense(AbstractLayout):
     Axes: `targets`, `sources`. An edge of weight 0 is no edge here.
     """
 
-    values: Num[Array, "targets sources"]  # pyright: ignore[reportIncompatibleVariableOverride]
+    values: Num[Array, "targets sources"]
     num_sources: int = eqx.field(static=True)
     num_targets: int = eqx.field(static=True)
 

@@ -11,7 +11,7 @@ from jaxtyping import Array, DTypeLike, Int, Num
 
 from .buckets import bucket
 from .edges import Edges
-from .layout import AbstractLayout
+from .layout import AbstractLayout, check_shape
 
 
 # Up to here the slots of a CPU delivery are unrolled in the program; beyond, a loop keeps
@@ -38,10 +38,7 @@ class ELL(AbstractLayout):
                 f"`sources` has {self.sources.shape[1]} columns but `num_targets` is "
                 f"{self.num_targets}."
             )
-        if self.values is not None and self.values.shape != self.sources.shape:
-            raise ValueError(
-                f"`values` has shape {self.values.shape} but `sources` has {self.sources.shape}."
-            )
+        check_shape("values", self.values, "sources", self.sources.shape)
 
     @classmethod
     def from_edges(cls, edges: Edges, *, max_input: int | None = None) -> "ELL":

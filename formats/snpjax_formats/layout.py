@@ -5,7 +5,7 @@ import abc
 import equinox as eqx
 import jax
 import numpy as np
-from jaxtyping import Array, DTypeLike, Num
+from jaxtyping import Array, DTypeLike, Num, PyTree
 
 from .edges import Edges
 from .linear import deliver
@@ -20,11 +20,10 @@ class AbstractLayout(eqx.Module):
     where int8 + int8 would wrap. Integer results are exact as long as the sums fit that dtype; the
     caller sees to it that they do.
 
-    `values` is the one leaf that is trained: the weights in the layout's own shape, or `None` when
-    every edge weighs 1.
+    The leaves of floats are the weights, and what is trained; most layouts have one such leaf,
+    `values`, which is `None` when every edge weighs 1. A product is linear in all of them together.
     """
 
-    values: eqx.AbstractVar[Array | None]
     num_sources: eqx.AbstractVar[int]
     num_targets: eqx.AbstractVar[int]
 
@@ -59,8 +58,10 @@ class AbstractLayout(eqx.Module):
     @abc.abstractmethod
     def edge_products(
         self, x: Num[Array, "sources *batch"], g: Num[Array, "targets *batch"]
-    ) -> Num[Array, "..."]:
-        """`g[t] * x[s]` summed over the batch, in the shape of `values`: their cotangent."""
+    ) -> PyTree[Num[Array, "..."]]:
+        """`g[t] * x[s]` of every edge, summed over the batch, as the layout stores its weights:
+        their
+        cotangent."""
 
     @abc.abstractmethod
     def edges(self) -> Edges:
@@ -99,3 +100,9 @@ class AbstractLayout(eqx.Module):
         dense = np.zeros((self.num_targets, self.num_sources), dtype)
         dense[edges.target, edges.source] = 1 if edges.value is None else edges.value
         return dense
+
+
+def check_shape(name: str, array: Array | None, like: str, shape: tuple[int, ...]) -> None:
+    """Refuse an array whose shape is not that of the field `like`; `None` is no array."""
+    if array is not None and array.shape != shape:
+        raise ValueError(f"`{name}` has shape {array.shape} but `{like}` has {shape}.")

@@ -2,9 +2,10 @@
 
 Left alone, `vmap` would move the batch of a gather to the front, where it is several times slower,
 and a gather would be transposed into a scatter. Here a delivery is bilinear in x and in the
-layout's values; its transpose in x is the layout's own transposed product (for a `TwoWay` a gather
-again), its transpose in the values the layout's `edge_products`. So jvp, vjp, linear_transpose,
-vmap in any order, hessians, scan and checkpoint all work.
+layout's weights, which are all its arrays of floats; its transpose in x is the layout's own
+transposed product (for a `TwoWay` a gather again), its transpose in the weights the layout's
+`edge_products`. So jvp, vjp, linear_transpose, vmap in any order, hessians, scan and checkpoint all
+work.
 
 `custom_vjp` would lose forward mode, and `custom_derivatives.linear_call` has no batching rule (jax
 0.10.2). `jax.extend.core` and `jax.interpreters` are semi-public: tests/test_layouts.py has one
@@ -33,39 +34,30 @@ deliver_p = Primitive("snpjax_deliver")
 
 def deliver(layout: "AbstractLayout", x: Array, accumulate: np.dtype, transposed: bool) -> Array:
     """The product of `layout`, or of its transpose, with x."""
-    values = layout.values
-    rest = eqx.tree_at(lambda layout: layout.values, layout, None, is_leaf=lambda x: x is None)
-    leaves, tree = jax.tree.flatten(rest)
-    operands = leaves if values is None else [values, *leaves]
+    weights, rest = eqx.partition(layout, eqx.is_inexact_array)
+    weights, weight_tree = jax.tree.flatten(weights)
+    rest, rest_tree = jax.tree.flatten(rest)
     return deliver_p.bind(
         x,
-        *operands,
-        tree=tree,
-        has_values=values is not None,
+        *weights,
+        *rest,
+        trees=(weight_tree, rest_tree),
         accumulate=accumulate,
         transposed=transposed,
     )
 
 
-def _layout(operands: tuple[Array, ...], tree: Any, has_values: bool) -> "AbstractLayout":
-    leaves = operands[1:] if has_values else operands
-    layout = jax.tree.unflatten(tree, leaves)
-    if has_values:
-        layout = eqx.tree_at(
-            lambda layout: layout.values, layout, operands[0], is_leaf=lambda x: x is None
-        )
-    return layout
+def _layout(operands: tuple[Array, ...], trees: Any) -> "AbstractLayout":
+    weight_tree, rest_tree = trees
+    weights = jax.tree.unflatten(weight_tree, operands[: weight_tree.num_leaves])
+    rest = jax.tree.unflatten(rest_tree, operands[weight_tree.num_leaves :])
+    return eqx.combine(weights, rest)
 
 
 def _multiply(
-    x: Array,
-    *operands: Array,
-    tree: Any,
-    has_values: bool,
-    accumulate: np.dtype,
-    transposed: bool,
+    x: Array, *operands: Array, trees: Any, accumulate: np.dtype, transposed: bool
 ) -> Array:
-    layout = _layout(operands, tree, has_values)
+    layout = _layout(operands, trees)
     multiply = layout.multiply_transposed if transposed else layout.multiply
     return multiply(x, accumulate=accumulate)
 
@@ -84,9 +76,12 @@ def _jvp(primals: Any, tangents: Any, **parameters: Any) -> Any:
     tangent: Any = ad.Zero(jax.typeof(y).to_tangent_aval())
     if type(tangent_x) is not ad.Zero:
         tangent = deliver_p.bind(tangent_x, *operands, **parameters)
-    if parameters["has_values"] and type(tangents[0]) is not ad.Zero:
-        by_values = deliver_p.bind(x, tangents[0], *operands[1:], **parameters)
-        tangent = ad.add_tangents(tangent, by_values)
+    num_weights = parameters["trees"][0].num_leaves
+    of_weights = tangents[:num_weights]
+    if any(type(t) is not ad.Zero for t in of_weights):
+        of_weights = map(ad.instantiate_zeros, of_weights)
+        by_weights = deliver_p.bind(x, *of_weights, *operands[num_weights:], **parameters)
+        tangent = ad.add_tangents(tangent, by_weights)
     return y, tangent
 
 
@@ -99,13 +94,16 @@ def _transpose(cotangent: Any, x: Any, *operands: Any, **parameters: Any) -> Any
         back = {**parameters, "transposed": not transposed}
         back["accumulate"] = np.dtype(x.aval.dtype)
         nothing[0] = deliver_p.bind(cotangent, *operands, **back)
-    else:
-        values = operands[0].aval
-        zeros = jnp.zeros(values.shape, values.dtype)
-        tree, has_values = parameters["tree"], parameters["has_values"]
-        layout = _layout((zeros, *operands[1:]), tree, has_values)
-        pair = (cotangent, x) if transposed else (x, cotangent)
-        nothing[1] = layout.edge_products(*pair).astype(values.dtype)
+        return nothing
+    num_weights = parameters["trees"][0].num_leaves
+    shapes = [w.aval if ad.is_undefined_primal(w) else w for w in operands[:num_weights]]
+    zeros = [jnp.zeros(shape.shape, shape.dtype) for shape in shapes]
+    layout = _layout((*zeros, *operands[num_weights:]), parameters["trees"])
+    pair = (cotangent, x) if transposed else (x, cotangent)
+    products = jax.tree.leaves(layout.edge_products(*pair))
+    for place, (weight, product) in enumerate(zip(operands, products, strict=False), start=1):
+        if ad.is_undefined_primal(weight):
+            nothing[place] = product.astype(weight.aval.dtype)
     return nothing
 
 
@@ -118,7 +116,7 @@ def _batch(operands: Any, axes: Any, **parameters: Any) -> Any:
     return y, y.ndim - 1
 
 
-_jitted = jax.jit(_multiply, static_argnames=("tree", "has_values", "accumulate", "transposed"))
+_jitted = jax.jit(_multiply, static_argnames=("trees", "accumulate", "transposed"))
 deliver_p.def_impl(_jitted)
 deliver_p.def_abstract_eval(_abstract)
 mlir.register_lowering(deliver_p, mlir.lower_fun(_multiply, multiple_results=False))

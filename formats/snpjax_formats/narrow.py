@@ -21,7 +21,7 @@ class Int8Dense(AbstractLayout):
     each digit is one product. Weights are at most 127 in absolute value.
     """
 
-    values: Int8[Array, "targets sources"]  # pyright: ignore[reportIncompatibleVariableOverride]
+    values: Int8[Array, "targets sources"]
     num_digits: int = eqx.field(static=True)
     num_sources: int = eqx.field(static=True)
     num_targets: int = eqx.field(static=True)
@@ -82,7 +82,7 @@ class Float32Dense(AbstractLayout):
     `from_edges` needs `max_input` to prove that, and refuses otherwise.
     """
 
-    values: Float32[Array, "targets sources"]  # pyright: ignore[reportIncompatibleVariableOverride]
+    values: Float32[Array, "targets sources"]
     num_sources: int = eqx.field(static=True)
     num_targets: int = eqx.field(static=True)
 

@@ -1,60 +1,88 @@
 """One graph stored both ways, so that both products gather."""
 
 import equinox as eqx
-from jaxtyping import Array, DTypeLike, Num
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, DTypeLike, Int, Num
 
 from .edges import Edges
-from .ell import ELL
+from .ell import ELL, gather_sum, slots_of
 from .layout import AbstractLayout
 
 
 class TwoWay(AbstractLayout):
-    """`forward` delivers and `backward`, the same graph with its edges reversed, transposes.
+    """ELLPACK by target and by source: neither product scatters, so that gradients gather too.
 
-    With two pull layouts neither product scatters: gradients through the forward product gather. It
-    costs the bytes of both, and its weights are not trained.
+    Axes: `slots` and `targets` as in `ELL`; `back_slots` and `sources` likewise for the reversed
+    graph. `forward` and `backward` hold no weights: `values` has them once, in forward order, and
+    `places` says where each backward slot finds its own in the flattened `values`; padding names
+    the place behind the last. It costs about twice the bytes of `ELL`.
     """
 
-    forward: AbstractLayout
-    backward: AbstractLayout
-    values: None  # pyright: ignore[reportIncompatibleVariableOverride]
+    forward: ELL
+    backward: ELL
+    values: Num[Array, "slots targets"] | None  # None: every edge weighs 1
+    places: Int[Array, "back_slots sources"] | None
     num_sources: int = eqx.field(static=True)
     num_targets: int = eqx.field(static=True)
 
-    def __check_init__(self):
-        sizes = (self.backward.num_targets, self.backward.num_sources)
-        if sizes != (self.num_sources, self.num_targets):
-            raise ValueError("`backward` is not the transposed graph of `forward`.")
-
     @classmethod
     def from_edges(cls, edges: Edges, *, max_input: int | None = None) -> "TwoWay":
-        """Two `ELL`s. Other pairs are made with `TwoWay(...)` itself."""
+        del max_input
+        edges = edges.canonical()
+        forward = ELL.from_edges(edges)
+        by_source = edges.transposed().canonical()
+        backward = ELL.from_edges(by_source)
+        places = None
+        if forward.values is not None:
+            order = np.lexsort((edges.target, edges.source))
+            place = slots_of(edges.target, edges.num_targets) * edges.num_targets + edges.target
+            places = np.full(backward.sources.shape, forward.sources.size, np.int32)
+            slot = slots_of(by_source.target, edges.num_sources)
+            places[slot, by_source.target] = place[order]
         return cls(
-            forward=ELL.from_edges(edges, max_input=max_input),
-            backward=ELL.from_edges(edges.transposed(), max_input=max_input),
-            values=None,
+            forward=_without_values(forward),
+            backward=_without_values(backward),
+            values=forward.values,
+            places=None if places is None else jnp.asarray(places),
             num_sources=edges.num_sources,
             num_targets=edges.num_targets,
         )
 
     @classmethod
     def bytes_needed(cls, edges: Edges) -> int:
-        return ELL.bytes_needed(edges) + ELL.bytes_needed(edges.transposed())
+        places = Edges(edges.target, edges.source, None, edges.num_targets, edges.num_sources)
+        both = ELL.bytes_needed(edges) + ELL.bytes_needed(places)
+        return both if edges.value is None else both + ELL.bytes_needed(places)
 
     def multiply(
         self, x: Num[Array, "sources *batch"], *, accumulate: DTypeLike
     ) -> Num[Array, "targets *batch"]:
-        return self.forward.multiply(x, accumulate=accumulate)
+        return gather_sum(self.forward.sources, self.values, x, accumulate)
 
     def multiply_transposed(
         self, g: Num[Array, "targets *batch"], *, accumulate: DTypeLike
     ) -> Num[Array, "sources *batch"]:
-        return self.backward.multiply(g, accumulate=accumulate)
+        values = None
+        if self.values is not None and self.values.size > 0:
+            values = self.values.ravel().at[self.places].get(mode="fill", fill_value=0)
+        return gather_sum(self.backward.sources, values, g, accumulate)
 
     def edge_products(
         self, x: Num[Array, "sources *batch"], g: Num[Array, "targets *batch"]
-    ) -> Num[Array, "..."]:
-        raise ValueError("The weights of TwoWay are not trained. Use one of its halves.")
+    ) -> Num[Array, "slots targets"]:
+        return self.forward.edge_products(x, g)
 
     def edges(self) -> Edges:
-        return self.forward.edges()
+        return eqx.tree_at(
+            lambda ell: ell.values, self.forward, self.values, is_leaf=lambda x: x is None
+        ).edges()
+
+
+def _without_values(ell: ELL) -> ELL:
+    return ELL(
+        sources=ell.sources,
+        values=None,
+        num_sources=ell.num_sources,
+        num_targets=ell.num_targets,
+    )
