@@ -15,8 +15,7 @@ import numpy as np
 
 import snpjax as snp
 from snpjax.run import _drive  # the run without lowering and naming
-from snpjax.spiking import Transition
-from snpjax.spiking.lower import bytes_needed
+from snpjax.spiking import Transition, bytes_needed
 from snpjax_formats import CSR, ELL, Compressed, Dense, Float32Dense, Int8Dense, free_bytes
 
 

@@ -2,7 +2,7 @@
 
 import snpjax as snp
 from snpjax.spiking import Transition, TransitionMatrix
-from snpjax.spiking.lower import bytes_needed
+from snpjax.spiking import bytes_needed
 from snpjax_formats import CSR, ELL, Compressed, Dense, Float32Dense, Int8Dense
 
 

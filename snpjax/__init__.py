@@ -2,6 +2,8 @@
 
 from importlib.metadata import PackageNotFoundError, version
 
+from snpjax_formats import graphs as graphs
+
 from .choice import (
     NO_RULE as NO_RULE,
     AbstractChoice as AbstractChoice,
@@ -28,6 +30,7 @@ from .run import (
     run as run,
 )
 from .spiking import (
+    ALL as ALL,
     NO_NUMBER as NO_NUMBER,
     BuddingRule as BuddingRule,
     DivisionRule as DivisionRule,
@@ -37,11 +40,16 @@ from .spiking import (
     ModelWarning as ModelWarning,
     Neuron as Neuron,
     PlasticityRule as PlasticityRule,
+    Population as Population,
+    PopulationSystem as PopulationSystem,
+    Projection as Projection,
     Rule as Rule,
     RuleError as RuleError,
+    RuleTemplate as RuleTemplate,
     Solution as Solution,
     SpikingSystem as SpikingSystem,
     Synapse as Synapse,
+    SystemBatch as SystemBatch,
 )
 
 

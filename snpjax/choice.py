@@ -84,6 +84,12 @@ class UniformChoice(AbstractChoice):
         )
         if not is_key or self.key.shape != ():
             raise ValueError("`key` is not one typed PRNG key. Make it with `jax.random.key(0)`.")
+        if str(jr.key_impl(self.key)) not in ("threefry2x32", "rbg"):
+            # `select` reads the words of a folded key, which others do not hash.
+            raise ValueError(
+                f"`key` is a key of {jr.key_impl(self.key)}, whose `fold_in` does not hash. Make "
+                "it with `jax.random.key(0)`."
+            )
 
     def for_path(self, path: Integer[Array, ""] | int) -> "UniformChoice":
         return type(self)(jr.fold_in(self.key, path))
@@ -179,8 +185,14 @@ def is_valid(
 
 
 def _first(applicable: Bool[Array, "alternatives choosers"]) -> Int[Array, " choosers"]:
-    # A minimum over indices: `argmax` of booleans is a slow two-operand reduction on CPUs.
     alternatives = applicable.shape[0]
+    if alternatives <= _MAX_UNROLLED_ALTERNATIVES:
+        # A chain of selects fuses with what comes before and after; a reduction does not.
+        first = jnp.full(applicable.shape[1:], NO_RULE, jnp.int32)
+        for index in reversed(range(alternatives)):
+            first = jnp.where(applicable[index], index, first)
+        return first
+    # A minimum over indices: `argmax` of booleans is a slow two-operand reduction on CPUs.
     index = jnp.arange(alternatives, dtype=jnp.int32)[:, None]
     first = jnp.min(jnp.where(applicable, index, alternatives), axis=0, initial=alternatives)
     return jnp.where(first == alternatives, NO_RULE, first)

@@ -2,9 +2,12 @@
 from."""
 
 import abc
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import equinox as eqx
+import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, PyTree
 
@@ -12,10 +15,12 @@ from .choice import AbstractChoice
 
 
 class Record(NamedTuple):
-    """What one step leaves to be saved: what went to the environment, and how the step was made."""
+    """What one step leaves: what went to the environment, how the step was made, both to be saved,
+    and whether it was made at all: not in a halting state, nor where it fails."""
 
     output: PyTree
     detail: PyTree
+    made: Bool[Array, ""]
 
 
 class AbstractMachine(eqx.Module):
@@ -43,6 +48,23 @@ class AbstractMachine(eqx.Module):
         """A failure of `RESULTS`, or `RESULTS.halted` while there is none."""
 
 
+class Stacked(eqx.Module):
+    """Different machines of one shape, run side by side: every array has the path axis last."""
+
+    machine: AbstractMachine
+    num_paths: int = eqx.field(static=True)
+
+    @classmethod
+    def of(cls, machines: Sequence[AbstractMachine]) -> "Stacked":
+        """**Raises:** `ValueError` if the machines differ in shape."""
+        leaves, trees = zip(*map(jax.tree.flatten, machines), strict=True)
+        shapes = {tuple((x.shape, x.dtype) for x in some) for some in leaves}
+        if len(set(trees)) > 1 or len(shapes) > 1:
+            raise ValueError("The machines differ in shape. Store them all in one dense layout.")
+        stacked = [jnp.stack(parts, axis=-1) for parts in zip(*leaves, strict=True)]
+        return cls(jax.tree.unflatten(trees[0], stacked), len(machines))
+
+
 @runtime_checkable
 class Solution(Protocol):
     """What a model makes of a trajectory."""
@@ -63,8 +85,12 @@ class Model(Protocol):
     def lower(
         self,
         *,
-        layout: Any = None,
+        layout: Any = "auto",
         count_dtype: np.dtype | type | None = None,
-    ) -> AbstractMachine: ...
+        faithful: bool = False,
+        max_steps: int | None = None,
+    ) -> AbstractMachine | Stacked:
+        """`max_steps`: no more steps will be made, if it is known."""
+        ...
 
     def solution(self, trajectory: Any) -> Solution: ...

@@ -5,6 +5,7 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import equinox as eqx
@@ -17,7 +18,7 @@ from jaxtyping import Array, Int, PyTree, UInt32
 from snpjax_formats import bucket
 
 from .choice import AbstractChoice, FirstChoice
-from .machine import AbstractMachine, Model, Record
+from .machine import AbstractMachine, Model, Record, Stacked
 from .precision import precision_of
 from .results import RESULTS
 
@@ -35,11 +36,14 @@ _MAX_STEPS = 2**30
 _SECONDS_PER_CALL = 0.5
 _FIRST_CALL_STEPS = 1024
 
-# Steps per loop iteration. On GPUs the predicate of a while loop is read back on the host, 25 us an
-# iteration against 2.5 us for a small step (H200, jax 0.11); on CPUs there is nothing to hide and
-# unrolling costs compilation.
-_UNROLL = {"cpu": 1}
-_UNROLL_DEFAULT = 16
+# Steps per loop iteration on a GPU by the bytes of the state. The predicate of a while loop is read
+# back on the host there, 25 us an iteration against 8 for a small step (H200, jax 0.11.2); but where
+# steps take long, those after the halt would cost more. On CPUs there is nothing to hide.
+_UNROLL = ((2**22, 32), (2**25, 16), (2**28, 4))
+
+# Copies of the step in the program of an unrolled loop: the counter of the loop is a kernel, too,
+# and copies cost compilation.
+_COPIES = 4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +67,11 @@ class Save:
     def __post_init__(self) -> None:
         if self.every is not None and self.every < 1:
             raise ValueError(f"`every` is {self.every}. Give a number of steps, or None.")
+
+    @property
+    def keeps_history(self) -> bool:
+        """Whether anything besides the final state is kept."""
+        return self.every is not None or self.outputs or self.details
 
 
 SAVE_ALL = Save()
@@ -100,7 +109,8 @@ class Trajectory:
     Axes: the path axis is last in every array and absent for a single path; the step axis is first
     in histories.
 
-    - `initial`, `final`: states.
+    - `initial`: the state before the first step, `None` where `states` is.
+    - `final`: the state after the last step.
     - `states`: the state after every `every`-th step, or `None` if not saved.
     - `outputs`, `details`: those parts of every step's `Record`, or `None`. Rows after a path's
       halt are empty records.
@@ -108,7 +118,7 @@ class Trajectory:
     - `result`: `RESULTS`, likewise.
     """
 
-    initial: PyTree
+    initial: PyTree | None
     final: PyTree
     states: PyTree | None
     outputs: PyTree | None
@@ -125,8 +135,9 @@ def run(
     max_steps: int = 4096,
     choice: AbstractChoice = FirstChoice(),  # noqa: B008 (a frozen object)
     paths: int | None = None,
-    layout: Any = None,
+    layout: Any = "auto",
     count_dtype: np.dtype | type | None = None,
+    faithful: bool = False,
     save: Save | None = None,
     throw: bool = True,
     unroll: int | None = None,
@@ -142,8 +153,11 @@ def run(
     - `paths`: run that many paths as one batch; path p uses `choice.for_path(p)`. `None` is path 0
       alone.
     - `layout`: how the model is stored: a layout class of `snpjax_formats`, or what else the
-      model's `lower` takes (`snpjax.spiking.Transition`); the integers do not depend on it.
+      model's `lower` takes (`snpjax.spiking.Transition`); by default what suits it. The integers do
+      not depend on it.
     - `count_dtype`: `numpy.int32` or `numpy.int64`; by default the least that is safe.
+    - `faithful`: keep every rule of the model as an alternative of its own, where lowering would
+      merge some; the configurations do not depend on it. Given choices, which name rules, imply it.
     - `save`: see `Save`. By default one path keeps everything, a batch its outputs and the final
       configuration.
     - `throw`: raise `RunFailed` for a failure (overflow, a refused choice); otherwise it is in
@@ -166,13 +180,21 @@ def run(
         raise ValueError(f"`max_steps` is {max_steps}. Give 0 to {_MAX_STEPS} steps.")
     if paths is not None and paths < 1:
         raise ValueError(f"`paths` is {paths}. Give 1 or more paths, or None for a single run.")
+    if unroll is not None and unroll < 1:
+        raise ValueError(f"`unroll` is {unroll}. Give 1 or more steps.")
+    faithful = faithful or choice.may_be_invalid
+    machine = model.lower(
+        layout=layout, count_dtype=count_dtype, faithful=faithful, max_steps=max_steps
+    )
+    if isinstance(machine, Stacked):
+        if paths is not None:
+            raise ValueError(
+                "Each system of a batch is one path. Leave `paths` out, and list a system several "
+                "times for several paths of it."
+            )
+        paths = machine.num_paths
     if save is None:
         save = SAVE_ALL if paths is None else SAVE_OUTPUTS
-    if unroll is None:
-        unroll = _UNROLL.get(jax.default_backend(), _UNROLL_DEFAULT)
-    if unroll < 1:
-        raise ValueError(f"`unroll` is {unroll}. Give 1 or more steps.")
-    machine = model.lower(layout=layout, count_dtype=count_dtype)
     with precision_of(machine):
         trajectory = _drive(machine, choice, paths, max_steps, save, unroll, progress)
     solution = model.solution(trajectory)
@@ -182,102 +204,136 @@ def run(
 
 
 def _drive(
-    machine: AbstractMachine,
+    machine: AbstractMachine | Stacked,
     choice: AbstractChoice,
     paths: int | None,
     max_steps: int,
     save: Save,
-    unroll: int,
+    unroll: int | None,
     progress: Callable[[int], None] | None,
 ) -> Trajectory:
     """Advance chunk by chunk, moving histories to the host after each."""
     longest = bucket(max_steps, at_least=64)
-    state, path, rows = _init(machine, choice, paths, longest, save)
-    initial = _to_host(state)
-    step = jnp.zeros((), jnp.int32)
-    steps = jnp.zeros(path.shape, jnp.int32)
+    initial, path, step, steps, rows = _init(machine, choice, paths, longest, save)
+    rows = int(rows) if save.keeps_history else _MAX_STEPS
+    unroll = unroll or _unroll(initial)
+    state, made = initial, 0
     history = _History(save)
     steps_per_call = _FIRST_CALL_STEPS
     every = save.every or 1
     while True:
-        made = int(step)
         limit = min(made + rows, made + steps_per_call, max_steps)
         began = time.perf_counter()
-        step, steps, state, live, chunk = _advance(
+        step, steps, state, result, small, chunk = _advance(
             machine,
             choice,
             step,
             steps,
             state,
             path,
-            jnp.asarray(limit, jnp.int32),
+            np.int32(limit),
             rows=rows,
             save=history.wanted,
             unroll=unroll,
         )
-        now = int(step)
+        now, is_live, *ended = _unpacked(np.asarray(small), (step, step, state, steps, result))
         elapsed = max(time.perf_counter() - began, 1e-6)
         history.append(chunk, now - made, now // every - made // every)
         if progress is not None:
             progress(now)
-        if now >= max_steps or not np.any(live):
+        made = now
+        if now >= max_steps or not is_live:
             break
         steps_per_call = int(min(1e9, max(1, steps_per_call * _SECONDS_PER_CALL / elapsed)))
+    state, steps, result = ended or jax.device_get((state, steps, result))
+    initial = None if history.wanted.every is None else jax.device_get(initial)
     # The last rows may be those of a step in which every path had already halted.
     states, outputs, details = history.finish(int(np.max(steps, initial=0)))
     return Trajectory(
-        initial,
-        _to_host(state),
-        states,
-        outputs,
-        details,
-        history.wanted.every,
-        np.asarray(steps),
-        _to_host(_result(machine, state, batched=paths is not None)),
+        initial, state, states, outputs, details, history.wanted.every, np.asarray(steps), result
     )
 
 
-@eqx.filter_jit
+@partial(jax.jit, static_argnames=("paths", "longest", "save"))
 def _init(
-    machine: AbstractMachine, choice: AbstractChoice, paths: int | None, longest: int, save: Save
-) -> tuple[PyTree, UInt32[Array, "*paths"], int]:
-    """The initial state of every path, the paths' numbers, and how many rows of history to keep on
-    the device."""
-    state = machine.init()
+    machine: AbstractMachine | Stacked,
+    choice: AbstractChoice,
+    paths: int | None,
+    longest: int,
+    save: Save,
+) -> tuple[PyTree, UInt32[Array, "*paths"], Int[Array, ""], Int[Array, "*paths"], Int[Array, ""]]:
+    """The initial state of every path, the paths' numbers, no steps made, and how many rows of
+    history to keep on the device."""
     path = jnp.zeros((), jnp.uint32)
-    if paths is not None:
+    if isinstance(machine, Stacked):
+        initial = eqx.filter_vmap(lambda m: m.init(), in_axes=_LAST, out_axes=-1)
+        state = initial(machine.machine)
+    else:
+        state = machine.init()
+    if paths is not None and not isinstance(machine, Stacked):
         state = jax.tree.map(lambda x: jnp.broadcast_to(x[..., None], (*x.shape, paths)), state)
+    if paths is not None:
         path = jnp.arange(paths, dtype=jnp.uint32)
-    _, _, record = jax.eval_shape(_stepper(machine, choice, paths is not None), state, path)
+    rows = _rows_on_device(machine, choice, state, path, longest, save)
+    zero = jnp.zeros((), jnp.int32)
+    return state, path, zero, jnp.zeros(path.shape, jnp.int32), jnp.asarray(rows, jnp.int32)
+
+
+def _unroll(state: PyTree) -> int:
+    """Steps per loop iteration, unless they are given."""
+    if jax.default_backend() == "cpu":
+        return 1
+    size = _nbytes(state)
+    return next((steps for limit, steps in _UNROLL if size <= limit), 1)
+
+
+def _rows_on_device(
+    machine: AbstractMachine | Stacked,
+    choice: AbstractChoice,
+    state: PyTree,
+    path: UInt32[Array, "*paths"],
+    longest: int,
+    save: Save,
+) -> int:
+    """How many rows of history to keep on the device."""
+    if not save.keeps_history:
+        return 0
+    _, record = jax.eval_shape(_stepper(machine, choice, path.ndim == 1), state, path)
     states, *records = _saved(save, state, record)
-    if not jax.tree.leaves((states, records)):
-        return state, path, _MAX_STEPS  # no buffers: only the duration of a call limits it
     row_bytes = _nbytes(records) + _nbytes(states) / (save.every or 1)
-    rows = min(longest, _MAX_CHUNK_ROWS, _MAX_CHUNK_BYTES // max(row_bytes, 1))
-    return state, path, max(int(rows), 1)
+    return max(int(min(longest, _MAX_CHUNK_ROWS, _MAX_CHUNK_BYTES // max(row_bytes, 1))), 1)
 
 
-@eqx.filter_jit
-def _result(machine: AbstractMachine, state: PyTree, *, batched: bool) -> Any:
-    def result(state):
+def _result(machine: AbstractMachine | Stacked, state: PyTree, *, batched: bool) -> Any:
+    def result(machine, state):
         status = machine.status(state)
         ended = RESULTS.where(machine.halted(state), RESULTS.halted, RESULTS.max_steps_reached)
         return RESULTS.where(status == RESULTS.halted, ended, status)
 
-    return (jax.vmap(result, in_axes=-1) if batched else result)(state)
+    return _over_paths(result, machine, batched)(state)
 
 
-def _stepper(machine: AbstractMachine, choice: AbstractChoice, batched: bool) -> Callable:
-    """(state, path) -> (whether a step was made, new state, record), over the path axis if there is
-    one."""
+def _stepper(machine: AbstractMachine | Stacked, choice: AbstractChoice, batched: bool) -> Callable:
+    """(state, path) -> (new state, record), over the path axis if there is one."""
 
-    def step(state, path):
-        # Both read the same state in one traced body, so that XLA tests each guard once.
-        halted = machine.halted(state)
-        new_state, record = machine.step(state, choice.for_path(path))
-        return ~halted & (machine.status(new_state) == RESULTS.halted), new_state, record
+    def step(machine, state, path):
+        return machine.step(state, choice.for_path(path))
 
-    return jax.vmap(step, in_axes=(-1, 0), out_axes=-1) if batched else step
+    return _over_paths(step, machine, batched)
+
+
+#: The axis of the paths in the arrays of stacked machines.
+_LAST = eqx.if_array(-1)
+
+
+def _over_paths(function: Callable, machine: AbstractMachine | Stacked, batched: bool) -> Callable:
+    """`function(machine, state, ...)` as a function of what follows the machine, mapped over the
+    paths: those of states, which are last, and of path numbers."""
+    if isinstance(machine, Stacked):
+        mapped = eqx.filter_vmap(function, in_axes=_LAST, out_axes=-1)
+        return partial(mapped, machine.machine)
+    one = partial(function, machine)
+    return jax.vmap(one, in_axes=-1, out_axes=-1) if batched else one
 
 
 def _saved(save: Save, state: PyTree, record: Record) -> tuple[PyTree, PyTree, PyTree]:
@@ -288,9 +344,9 @@ def _saved(save: Save, state: PyTree, record: Record) -> tuple[PyTree, PyTree, P
     )
 
 
-@eqx.filter_jit
+@partial(jax.jit, static_argnames=("rows", "save", "unroll"))
 def _advance(
-    machine: AbstractMachine,
+    machine: AbstractMachine | Stacked,
     choice: AbstractChoice,
     step: Int[Array, ""],
     steps: Int[Array, "*paths"],
@@ -313,14 +369,21 @@ def _advance(
     state_rows = rows // every + 1  # at most this many of `rows` steps are kept
     start = step
 
+    copies = _COPIES if unroll % _COPIES == 0 else 1
+    pack, unpack = _packing(state, steps.shape)
+
     def body(carry):
-        # A loop of known length: no predicate is read back in it, and one step is compiled, not
-        # `unroll`.
-        return lax.fori_loop(0, unroll, lambda _, carry: advance(carry), carry)
+        # A loop of known length: no predicate is read back in it.
+        return lax.fori_loop(0, unroll // copies, lambda _, carry: advance_some(carry), carry)
+
+    def advance_some(carry):
+        for _ in range(copies):
+            carry = advance(carry)
+        return carry
 
     def advance(carry):
-        step, steps, state, _, buffers = carry
-        live, new_state, record = one_step(state, path)
+        step, steps, live, state, buffers = unpack(carry)
+        new_state, record = one_step(state, path)
         in_time = step < limit  # an unrolled iteration may reach past the limit
         if unroll > 1:
             new_state = jax.tree.map(lambda x, y: jnp.where(in_time, x, y), new_state, state)
@@ -334,18 +397,82 @@ def _advance(
             _write(states_buffer, state_row, states),
             *(_write(buffer, row, x) for buffer, x in zip(record_buffers, records, strict=True)),
         )
-        made = (live & in_time).astype(jnp.int32)
-        return step + in_time.astype(jnp.int32), steps + made, new_state, live, buffers
+        made = (record.made & in_time).astype(jnp.int32)
+        return pack(step + in_time.astype(jnp.int32), steps + made, record.made, new_state, buffers)
 
     def is_running(carry):
-        step, _, _, live, _ = carry
+        step, _, live, _, _ = unpack(carry)
         return jnp.any(live) & (step < limit)
 
-    _, _, record = jax.eval_shape(one_step, state, path)
+    _, record = jax.eval_shape(one_step, state, path)
     states, *records = _saved(save, state, record)
     buffers = (_zeros(states, state_rows), *(_zeros(record, rows) for record in records))
-    live = jnp.ones(steps.shape, bool)
-    return lax.while_loop(is_running, body, (step, steps, state, live, buffers))
+    carry = pack(step, steps, jnp.ones(steps.shape, bool), state, buffers)
+    step, steps, live, state, buffers = unpack(lax.while_loop(is_running, body, carry))
+    result = _result(machine, state, batched=path.ndim == 1)
+    small = _packed(step, jnp.any(live).astype(jnp.int32), state, steps, result)
+    return step, steps, state, result, small, buffers
+
+
+# What a call ends with is moved to the host in one piece up to so many bytes: on a GPU each piece
+# takes as long as many steps of a small system.
+_MAX_ONE_PIECE = 2**18
+
+
+def _packed(step: Array, is_live: Array, *ended: PyTree) -> Int[Array, " numbers"]:
+    """What the host waits for in a call, and its other results if they are small."""
+    leaves = [step, is_live]
+    if _fits_one_piece(ended):
+        leaves += jax.tree.leaves(ended)
+    return jnp.concatenate([jnp.ravel(x).astype(jnp.int32) for x in leaves])
+
+
+def _unpacked(numbers: Int[np.ndarray, " numbers"], like: PyTree) -> list[Any]:
+    """What `_packed` was given: the first two numbers, and the rest if it is there."""
+    _, _, *ended = like
+    if not _fits_one_piece(ended):
+        return numbers.tolist()
+    leaves, tree = jax.tree.flatten(ended)
+    parts = np.split(numbers[2:], np.cumsum([x.size for x in leaves])[:-1])
+    shaped = [part.reshape(x.shape).astype(x.dtype) for part, x in zip(parts, leaves, strict=True)]
+    return [int(numbers[0]), bool(numbers[1]), *jax.tree.unflatten(tree, shaped)]
+
+
+def _fits_one_piece(ended: PyTree) -> bool:
+    leaves = jax.tree.leaves(ended)
+    are_words = all(x.dtype.itemsize <= 4 and x.dtype.kind in "biu" for x in leaves)
+    return are_words and _nbytes(leaves) <= _MAX_ONE_PIECE
+
+
+def _packing(state: PyTree, shape: tuple[int, ...]) -> tuple[Callable, Callable]:
+    """Functions that put a step's numbers of one path into one array, and take them out again.
+
+    On a GPU each number would be a kernel of its own, which takes as long as one over thousands of
+    neurons.
+    """
+    leaves, tree = jax.tree.flatten(state)
+    is_number = [x.shape == shape and x.dtype.itemsize <= 4 for x in leaves]
+    dtypes = [x.dtype for x in leaves]
+
+    def pack(step, steps, live, state, buffers):
+        leaves = jax.tree.leaves(state)
+        numbers = [x for x, packed in zip(leaves, is_number, strict=True) if packed]
+        first = [jnp.broadcast_to(step, shape), steps, live, *numbers]
+        rest = [x for x, packed in zip(leaves, is_number, strict=True) if not packed]
+        return jnp.stack([x.astype(jnp.int32) for x in first]), rest, buffers
+
+    def unpack(carry):
+        packed, rest, buffers = carry
+        step, steps, live, *numbers = packed
+        numbers, rest = iter(numbers), iter(rest)
+        leaves = [
+            next(numbers).astype(dtype) if packed else next(rest)
+            for packed, dtype in zip(is_number, dtypes, strict=True)
+        ]
+        state = jax.tree.unflatten(tree, leaves)
+        return jnp.ravel(step)[0], steps, live != 0, state, buffers
+
+    return pack, unpack
 
 
 def _zeros(tree: PyTree, rows: int) -> PyTree:
@@ -409,7 +536,3 @@ class _History:
 
 def _nbytes(tree: PyTree) -> int:
     return sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(tree))
-
-
-def _to_host(tree: PyTree) -> PyTree:
-    return jax.tree.map(np.asarray, tree)

@@ -370,7 +370,7 @@ def test_bad_files(command, tmp_path):
 @pytest.mark.parametrize(
     "options, message",
     [
-        (("--layout", "coo"), "there is no layout 'coo' (write one of ell, compressed, csr, dense"),
+        (("--layout", "foo"), "there is no layout 'foo' (write auto, or one of dense, int8-dense"),
         (("--json", "--csv"), "--csv"),
         (("--first", "--seed", 0), "--first"),
         (("--paths", 0), "--paths"),

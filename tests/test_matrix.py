@@ -1,5 +1,7 @@
 """The matrix form of the sorting system for three numbers, as the papers print it."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -113,7 +115,7 @@ def test_where_the_equation_is_exact():
 def test_self_synapse_adds_to_the_consumption():
     system = snp.SpikingSystem([snp.Neuron("x", 1, ["a -> a^2"])], [("x", "x")])
     assert TransitionMatrix(system).matrix.tolist() == [[1]]
-    for form in (None, Transition(Dense)):
+    for form in ("auto", Transition(Dense)):
         assert snp.run(system, max_steps=3, layout=form).configurations[:2, 0].tolist() == [1, 2]
 
 
@@ -133,3 +135,28 @@ def test_layout_that_does_not_fit_is_refused_with_what_would(monkeypatch):
     monkeypatch.setattr("snpjax_formats.memory.free_bytes", lambda: 1)
     with pytest.raises(LayoutTooLarge, match="Use a machine with more memory"):
         lower(sorter(3, 1, 2))
+
+
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda m: m.spiking_vector([2, -1]), "2 is no rule of neuron 'x', which has 1"),
+        (lambda m: m.spiking_vector([0, -2]), "-2 is no rule of neuron 'y'"),
+        (lambda m: m.spiking_vector([0]), "Give one a neuron"),
+        (lambda m: m.next([1], [0, 0, 0]), "(1,) spikes and (3,) rules for a system of 2"),
+    ],
+)
+def test_what_is_no_rule_has_no_spiking_vector(call, message):
+    system = snp.SpikingSystem(
+        [snp.Neuron("x", 1, ["a -> a"]), snp.Neuron("y", 1, ["a -> a", "a^2 -> a"])]
+    )
+    with pytest.raises(ValueError, match=re.escape(message)):
+        call(TransitionMatrix(system))
+
+
+def test_entries_above_64_bits_are_refused():
+    system = snp.SpikingSystem(
+        [snp.Neuron("x", 1, [snp.Rule(None, 1, 2**40)]), snp.Neuron("y")], [("x", "y", 2**30)]
+    )
+    with pytest.raises(ValueError, match="above 64 bits"):
+        TransitionMatrix(system).matrix  # noqa: B018

@@ -369,8 +369,8 @@ def test_one_compilation_per_size():
         def __init__(self, system):
             self.system = system
 
-        def lower(self, *, layout, count_dtype):
-            return Counting(self.system.lower(layout=layout, count_dtype=count_dtype))
+        def lower(self, **options):
+            return Counting(self.system.lower(**options))
 
         def solution(self, trajectory):
             return self.system.solution(trajectory)

@@ -1,11 +1,26 @@
 """Sparse layouts: ways to store a graph of weighted edges and to multiply by it."""
 
+from . import graphs as graphs
+from .bits import BitDense as BitDense, BitGather as BitGather
+from .bsr import BSR as BSR
 from .buckets import bucket as bucket
 from .compressed import Compressed as Compressed
+from .coo import COO as COO
+from .csc import CSC as CSC
 from .csr import CSR as CSR
 from .dense import Dense as Dense
 from .edges import Edges as Edges
 from .ell import ELL as ELL
+from .ellpack_r import ELLPACKR as ELLPACKR
+from .hybrid import Hybrid as Hybrid
+from .implicit import (
+    AllToAll as AllToAll,
+    FixedInDegree as FixedInDegree,
+    FixedProbability as FixedProbability,
+    Grouped as Grouped,
+    OneToOne as OneToOne,
+)
+from .interval import Interval as Interval
 from .layout import AbstractLayout as AbstractLayout
 from .memory import (
     LayoutTooLarge as LayoutTooLarge,
@@ -13,6 +28,16 @@ from .memory import (
     free_bytes as free_bytes,
 )
 from .narrow import Float32Dense as Float32Dense, Int8Dense as Int8Dense
+from .scaled import Scaled as Scaled
+from .select import (
+    Decision as Decision,
+    Features as Features,
+    choose as choose,
+    choose_for as choose_for,
+    combined as combined,
+)
+from .sliced_ell import SlicedELL as SlicedELL
+from .sum import Sum as Sum
 from .two_way import TwoWay as TwoWay
 
 
@@ -22,7 +47,13 @@ LAYOUTS: tuple[type[AbstractLayout], ...] = (
     Int8Dense,
     Float32Dense,
     ELL,
+    ELLPACKR,
+    SlicedELL,
+    Hybrid,
     Compressed,
     CSR,
+    CSC,
+    COO,
+    BSR,
     TwoWay,
 )

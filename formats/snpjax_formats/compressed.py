@@ -5,10 +5,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, DTypeLike, Int, Num
 
-from .buckets import bucket
+from .buckets import slot_bucket
 from .edges import Edges
-from .ell import expanded, gather_sum, slots_of
+from .ell import gather_sum, gathered, scatter_sum, slots_of, stable_order
 from .layout import AbstractLayout, check_shape
+from .stored import device_array, storable, value_bytes
 
 
 class Compressed(AbstractLayout):
@@ -44,38 +45,22 @@ class Compressed(AbstractLayout):
     @classmethod
     def from_edges(cls, edges: Edges, *, max_input: int | None = None) -> "Compressed":
         del max_input
-        edges = edges.canonical()
-        order = np.argsort(edges.source, kind="stable")
-        source, target = edges.source[order], edges.target[order]
-        num_slots = _num_slots(edges)
-        slot = (slots_of(source, edges.num_sources) + source) % max(num_slots, 1)
-        targets = np.full((num_slots, edges.num_sources), edges.num_targets, np.int32)
-        targets[slot, source] = target
-        values = None
-        if edges.value is not None:
-            values = np.zeros(targets.shape, edges.value.dtype)
-            values[slot, source] = edges.value[order]
-            values = jnp.asarray(values)
+        targets, values = _table(storable(edges))
         return cls(
-            targets=jnp.asarray(targets),
-            values=values,
+            targets=device_array(targets),
+            values=None if values is None else device_array(values),
             num_sources=edges.num_sources,
             num_targets=edges.num_targets,
         )
 
     @classmethod
     def bytes_needed(cls, edges: Edges) -> int:
-        value_bytes = 0 if edges.value is None else edges.value.dtype.itemsize
-        return _num_slots(edges) * edges.num_sources * (4 + value_bytes)
+        return _num_slots(edges) * edges.num_sources * (4 + value_bytes(edges))
 
     def multiply(
         self, x: Num[Array, "sources *batch"], *, accumulate: DTypeLike
     ) -> Num[Array, "targets *batch"]:
-        x = jnp.broadcast_to(x.astype(accumulate), (self.targets.shape[0], *x.shape))
-        if self.values is not None:
-            x = x * expanded(self.values.astype(accumulate), x.ndim)
-        zeros = jnp.zeros((self.num_targets, *x.shape[2:]), accumulate)
-        return zeros.at[self.targets].add(x, mode="drop")
+        return scatter_sum(self.targets, self.values, x, self.num_targets, accumulate)
 
     def multiply_transposed(
         self, g: Num[Array, "targets *batch"], *, accumulate: DTypeLike
@@ -85,7 +70,7 @@ class Compressed(AbstractLayout):
     def edge_products(
         self, x: Num[Array, "sources *batch"], g: Num[Array, "targets *batch"]
     ) -> Num[Array, "slots sources"]:
-        products = g.at[self.targets].get(mode="fill", fill_value=0) * x[None]
+        products = gathered(g, self.targets) * x[None]
         return jnp.sum(products, axis=range(2, products.ndim))
 
     def edges(self) -> Edges:
@@ -101,5 +86,22 @@ class Compressed(AbstractLayout):
         ).canonical()
 
 
+def _table(edges: Edges) -> tuple[np.ndarray, np.ndarray | None]:
+    """The slots of a canonical graph, on the host; what sorts it is freed before the copy."""
+    order = stable_order(edges.source)
+    source, target = edges.source[order], edges.target[order]
+    num_slots = _num_slots(edges)
+    slot = slots_of(source, edges.num_sources)
+    slot += source % num_slots
+    slot[slot >= num_slots] -= num_slots
+    targets = np.full((num_slots, edges.num_sources), edges.num_targets, np.int32)
+    targets[slot, source] = target
+    if edges.value is None:
+        return targets, None
+    values = np.zeros(targets.shape, edges.value.dtype)
+    values[slot, source] = edges.value[order]
+    return targets, values
+
+
 def _num_slots(edges: Edges) -> int:
-    return bucket(edges.max_out_degree(), at_least=4 if edges.num_sources <= 256 else 1)
+    return slot_bucket(edges.max_out_degree(), edges.num_sources)

@@ -6,10 +6,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, DTypeLike, Int, Num
 
-from .buckets import bucket
+from .buckets import entry_bucket
 from .edges import Edges
-from .ell import expanded
-from .layout import AbstractLayout, check_shape
+from .entries import entry_products, weighted_entries
+from .layout import AbstractLayout, check_shape, refuse
+from .stored import device_array, storable, too_long, value_bytes
 
 
 class CSR(AbstractLayout):
@@ -20,7 +21,8 @@ class CSR(AbstractLayout):
 
     Integers are summed by prefix sums and differences, which is exact even where the running sum
     wraps; floats by sorted segments, since differences of long sums lose digits. XLA has no good
-    kernel for either: this form is for memory, not for speed.
+    kernel for either: this form is for memory, not for speed. With a batch even that is lost: its
+    products, entries x batch numbers, are stored at once, where ELL stores none.
     """
 
     row_ptr: Int[Array, " rows"]
@@ -39,14 +41,15 @@ class CSR(AbstractLayout):
     @classmethod
     def from_edges(cls, edges: Edges, *, max_input: int | None = None) -> "CSR":
         del max_input
-        edges = edges.canonical()
+        edges = storable(edges)
+        refuse(cls.obstacle(edges))
         row_ptr = np.searchsorted(edges.target, np.arange(edges.num_targets + 1))
         padding = (0, _num_entries(edges) - len(edges))
         sources = np.pad(edges.source, padding, constant_values=edges.num_sources)
-        values = None if edges.value is None else jnp.asarray(np.pad(edges.value, padding))
+        values = None if edges.value is None else device_array(np.pad(edges.value, padding))
         return cls(
-            row_ptr=jnp.asarray(row_ptr, jnp.int32),
-            sources=jnp.asarray(sources, jnp.int32),
+            row_ptr=device_array(row_ptr.astype(np.int32)),
+            sources=device_array(sources),
             values=values,
             num_sources=edges.num_sources,
             num_targets=edges.num_targets,
@@ -54,17 +57,17 @@ class CSR(AbstractLayout):
 
     @classmethod
     def bytes_needed(cls, edges: Edges) -> int:
-        value_bytes = 0 if edges.value is None else edges.value.dtype.itemsize
-        return 4 * (edges.num_targets + 1) + _num_entries(edges) * (4 + value_bytes)
+        return 4 * (edges.num_targets + 1) + _num_entries(edges) * (4 + value_bytes(edges))
+
+    @classmethod
+    def obstacle(cls, edges: Edges, *, max_input: int | None = None) -> str | None:
+        del max_input
+        return too_long(cls, _num_entries(edges), "entries")
 
     def multiply(
         self, x: Num[Array, "sources *batch"], *, accumulate: DTypeLike
     ) -> Num[Array, "targets *batch"]:
-        if self.num_sources == 0:
-            return jnp.zeros((self.num_targets, *x.shape[1:]), accumulate)
-        products = x.at[self.sources].get(mode="fill", fill_value=0).astype(accumulate)
-        if self.values is not None:
-            products = products * expanded(self.values.astype(accumulate), products.ndim)
+        products = weighted_entries(self.sources, self.values, x, accumulate)
         if jnp.issubdtype(accumulate, jnp.integer):
             sums = jnp.cumsum(products, axis=0, dtype=accumulate)
             zero = jnp.zeros((1, *sums.shape[1:]), accumulate)
@@ -77,17 +80,14 @@ class CSR(AbstractLayout):
     def multiply_transposed(
         self, g: Num[Array, "targets *batch"], *, accumulate: DTypeLike
     ) -> Num[Array, "sources *batch"]:
-        g = self._of_targets(g).astype(accumulate)
-        if self.values is not None:
-            g = g * expanded(self.values.astype(accumulate), g.ndim)
+        products = weighted_entries(self._targets(), self.values, g, accumulate)
         zeros = jnp.zeros((self.num_sources, *g.shape[1:]), accumulate)
-        return zeros.at[self.sources].add(g, mode="drop")
+        return zeros.at[self.sources].add(products, mode="drop")
 
     def edge_products(
         self, x: Num[Array, "sources *batch"], g: Num[Array, "targets *batch"]
     ) -> Num[Array, " entries"]:
-        products = x.at[self.sources].get(mode="fill", fill_value=0) * self._of_targets(g)
-        return jnp.sum(products, axis=range(1, products.ndim))
+        return entry_products(self.sources, self._targets(), x, g)
 
     def edges(self) -> Edges:
         row_ptr = np.asarray(self.row_ptr)
@@ -102,12 +102,6 @@ class CSR(AbstractLayout):
         entries = jnp.arange(self.sources.shape[0], dtype=jnp.int32)
         return jnp.searchsorted(self.row_ptr, entries, side="right").astype(jnp.int32) - 1
 
-    def _of_targets(self, g: Array) -> Array:
-        """g at the target of each entry, 0 for padding."""
-        if self.num_targets == 0:
-            return jnp.zeros((self.sources.shape[0], *g.shape[1:]), g.dtype)
-        return g.at[self._targets()].get(mode="fill", fill_value=0)
-
 
 def _num_entries(edges: Edges) -> int:
-    return bucket(len(edges), at_least=64 if edges.num_targets <= 256 else 1)
+    return entry_bucket(len(edges), edges.num_targets)

@@ -7,6 +7,7 @@ from jaxtyping import Array, DTypeLike, Num
 
 from .edges import Edges
 from .layout import AbstractLayout
+from .stored import device_array, storable, stored_dtype
 
 
 class Dense(AbstractLayout):
@@ -30,8 +31,9 @@ class Dense(AbstractLayout):
     @classmethod
     def from_edges(cls, edges: Edges, *, max_input: int | None = None) -> "Dense":
         del max_input
+        edges = storable(edges)
         return cls(
-            values=jnp.asarray(dense_matrix(edges, _dtype(edges))),
+            values=device_array(dense_matrix(edges, _dtype(edges))),
             num_sources=edges.num_sources,
             num_targets=edges.num_targets,
         )
@@ -66,28 +68,28 @@ def outer_products(x: Array, g: Array) -> Array:
 
 
 def dense_matrix(edges: Edges, dtype: np.dtype) -> Num[np.ndarray, "targets sources"]:
-    """W on the host."""
-    edges = edges.canonical()
+    """W of a canonical graph, on the host."""
     matrix = np.zeros((edges.num_targets, edges.num_sources), dtype)
     matrix[edges.target, edges.source] = 1 if edges.value is None else edges.value
     return matrix
 
 
 def nonzero_edges(matrix: Num[np.ndarray, "targets sources"], layout: AbstractLayout) -> Edges:
-    """The edges of a host matrix W, in canonical order."""
+    """The edges of a host matrix W, in canonical order; integers that are all 1 are no weights."""
     target, source = np.nonzero(matrix)
     value = matrix[target, source]
+    is_iso = np.issubdtype(value.dtype, np.integer) and bool((value == 1).all())
     return Edges(
         source.astype(np.int32),
         target.astype(np.int32),
-        None if (value == 1).all() else value,
+        None if is_iso else value,
         layout.num_sources,
         layout.num_targets,
     )
 
 
 def _dtype(edges: Edges) -> np.dtype:
-    return np.dtype(np.int32) if edges.value is None else edges.value.dtype
+    return np.dtype(np.int32) if edges.value is None else stored_dtype(edges.value.dtype)
 
 
 def _product(matrix: Array, x: Array, accumulate: DTypeLike) -> Array:

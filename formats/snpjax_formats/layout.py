@@ -1,14 +1,17 @@
 """The protocol: what every layout answers."""
 
 import abc
+from typing import Any
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, DTypeLike, Num, PyTree
 
 from .edges import Edges
 from .linear import deliver
+from .stored import narrowed, stored_dtype
 
 
 class AbstractLayout(eqx.Module):
@@ -43,6 +46,15 @@ class AbstractLayout(eqx.Module):
     def bytes_needed(cls, edges: Edges) -> int:
         """The `nbytes` that `from_edges(edges)` would have; `edges` has no parallel edges."""
 
+    @classmethod
+    def obstacle(cls, edges: Edges, *, max_input: int | None = None) -> str | None:
+        """Why `from_edges` would refuse these edges and what to do instead; `None` if it would not.
+
+        `edges` has no parallel edges, and weights of a type that JAX stores.
+        """
+        del edges, max_input
+        return None
+
     @abc.abstractmethod
     def multiply(
         self, x: Num[Array, "sources *batch"], *, accumulate: DTypeLike
@@ -60,8 +72,7 @@ class AbstractLayout(eqx.Module):
         self, x: Num[Array, "sources *batch"], g: Num[Array, "targets *batch"]
     ) -> PyTree[Num[Array, "..."]]:
         """`g[t] * x[s]` of every edge, summed over the batch, as the layout stores its weights:
-        their
-        cotangent."""
+        their cotangent."""
 
     @abc.abstractmethod
     def edges(self) -> Edges:
@@ -74,14 +85,19 @@ class AbstractLayout(eqx.Module):
 
         Linear in x and in `values`, with derivatives of every order. Under `vmap` the batch goes
         last, whatever the axis.
+
+        **Raises:** `ValueError` if x has another number of rows than there are sources, and for 64
+        bits outside `jax.enable_x64(True)`.
         """
-        return deliver(self, x, np.dtype(accumulate), False)
+        x = _checked("x", x, self.num_sources, "sources")
+        return deliver(self, x, _accumulator(accumulate), False)
 
     def deliver_transposed(
         self, g: Num[Array, "targets *batch"], *, accumulate: DTypeLike
     ) -> Num[Array, "sources *batch"]:
         """`y[s] = sum_t W[t, s] g[t]`: the same arrays read the other way."""
-        return deliver(self, g, np.dtype(accumulate), True)
+        g = _checked("g", g, self.num_targets, "targets")
+        return deliver(self, g, _accumulator(accumulate), True)
 
     @property
     def num_edges(self) -> int:
@@ -100,6 +116,33 @@ class AbstractLayout(eqx.Module):
         dense = np.zeros((self.num_targets, self.num_sources), dtype)
         dense[edges.target, edges.source] = 1 if edges.value is None else edges.value
         return dense
+
+
+def _checked(name: str, x: Any, num_rows: int, rows: str) -> Array:
+    """x with so many rows. A longer one would be read where padding is."""
+    if isinstance(x, np.ndarray):
+        x = narrowed(x, f"An entry of `{name}`")
+    shape = jnp.shape(x)
+    if shape[:1] != (num_rows,):
+        has = f"{shape[0]} rows" if shape else "no rows"
+        raise ValueError(f"`{name}` has {has} but the layout has {num_rows} {rows}.")
+    return x
+
+
+def _accumulator(accumulate: DTypeLike) -> np.dtype:
+    dtype = np.dtype(accumulate)
+    if stored_dtype(dtype) != dtype:
+        raise ValueError(
+            f"`accumulate` is {dtype}, for which JAX would take {stored_dtype(dtype)} here. Call "
+            "inside `jax.enable_x64(True)`."
+        )
+    return dtype
+
+
+def refuse(obstacle: str | None) -> None:
+    """Raise what `AbstractLayout.obstacle` says."""
+    if obstacle is not None:
+        raise ValueError(obstacle)
 
 
 def check_shape(name: str, array: Array | None, like: str, shape: tuple[int, ...]) -> None:

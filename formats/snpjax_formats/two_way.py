@@ -1,13 +1,13 @@
 """One graph stored both ways, so that both products gather."""
 
 import equinox as eqx
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, DTypeLike, Int, Num
 
 from .edges import Edges
-from .ell import ELL, gather_sum, slots_of
-from .layout import AbstractLayout
+from .ell import ELL, gather_sum, gathered, slots_of, stable_order
+from .layout import AbstractLayout, refuse
+from .stored import device_array, storable, too_long
 
 
 class TwoWay(AbstractLayout):
@@ -29,22 +29,25 @@ class TwoWay(AbstractLayout):
     @classmethod
     def from_edges(cls, edges: Edges, *, max_input: int | None = None) -> "TwoWay":
         del max_input
-        edges = edges.canonical()
+        edges = storable(edges)
+        refuse(cls.obstacle(edges))
         forward = ELL.from_edges(edges)
-        by_source = edges.transposed().canonical()
+        order = stable_order(edges.source)
+        source = edges.source[order]
+        by_source = Edges(edges.target[order], source, None, edges.num_targets, edges.num_sources)
         backward = ELL.from_edges(by_source)
         places = None
         if forward.values is not None:
-            order = np.lexsort((edges.target, edges.source))
-            place = slots_of(edges.target, edges.num_targets) * edges.num_targets + edges.target
+            place = slots_of(edges.target, edges.num_targets)
+            place *= edges.num_targets  # below MAX_PLACE: the obstacle
+            place += edges.target
             places = np.full(backward.sources.shape, forward.sources.size, np.int32)
-            slot = slots_of(by_source.target, edges.num_sources)
-            places[slot, by_source.target] = place[order]
+            places[slots_of(source, edges.num_sources), source] = place[order]
         return cls(
             forward=_without_values(forward),
             backward=_without_values(backward),
             values=forward.values,
-            places=None if places is None else jnp.asarray(places),
+            places=None if places is None else device_array(places),
             num_sources=edges.num_sources,
             num_targets=edges.num_targets,
         )
@@ -55,6 +58,14 @@ class TwoWay(AbstractLayout):
         both = ELL.bytes_needed(edges) + ELL.bytes_needed(places)
         return both if edges.value is None else both + ELL.bytes_needed(places)
 
+    @classmethod
+    def obstacle(cls, edges: Edges, *, max_input: int | None = None) -> str | None:
+        del max_input
+        if edges.value is None:
+            return None
+        places = Edges(edges.source, edges.target, None, edges.num_sources, edges.num_targets)
+        return too_long(cls, ELL.bytes_needed(places) // 4, "slots")
+
     def multiply(
         self, x: Num[Array, "sources *batch"], *, accumulate: DTypeLike
     ) -> Num[Array, "targets *batch"]:
@@ -64,8 +75,8 @@ class TwoWay(AbstractLayout):
         self, g: Num[Array, "targets *batch"], *, accumulate: DTypeLike
     ) -> Num[Array, "sources *batch"]:
         values = None
-        if self.values is not None and self.values.size > 0:
-            values = self.values.ravel().at[self.places].get(mode="fill", fill_value=0)
+        if self.values is not None and self.places is not None:
+            values = gathered(self.values.ravel(), self.places)
         return gather_sum(self.backward.sources, values, g, accumulate)
 
     def edge_products(

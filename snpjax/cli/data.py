@@ -112,7 +112,7 @@ def print_csv(solution: Solution) -> None:
         [
             "step",
             *(neuron.name for neuron in neurons),
-            *(f"timer:{neurons[index].name}" for index in closed),
+            *(f"timer:{neurons[int(index)].name}" for index in closed),
             *(f"rule:{neuron.name}" for neuron in neurons),
             *(f"out:{name}" for name in outputs),
         ]

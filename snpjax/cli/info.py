@@ -34,7 +34,7 @@ def info(file: File, strict: Strict = False, as_json: AsJson = False) -> None:
 
 def describe(system: "SpikingSystem", file: str) -> dict[str, Any]:
     """All that `info` says, as plain values."""
-    from ..spiking.lower import horizon_of
+    from ..spiking.columns import horizon_of
 
     reasons = reasons_not_strict(system)
     rules = [rule for n in system.neurons for rule in n.rules if not isinstance(rule, str)]
@@ -101,7 +101,7 @@ def _kind(rule: "AnyRule") -> str:
 def _degrees(system: "SpikingSystem") -> dict[str, Any]:
     import numpy as np
 
-    from ..spiking.lower import edges_of
+    from ..spiking.columns import edges_of
 
     edges = edges_of(system)
     degrees = {}

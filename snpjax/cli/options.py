@@ -1,5 +1,6 @@
 """What several commands take."""
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
@@ -10,6 +11,7 @@ if TYPE_CHECKING:
     from snpjax_formats import AbstractLayout
 
     from ..spiking import Transition
+    from ..spiking.lower import LayoutLike
 
 File: TypeAlias = Annotated[Path, typer.Argument(metavar="FILE", help="The model file.")]
 Strict: TypeAlias = Annotated[
@@ -20,28 +22,32 @@ AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON 
 
 def layouts() -> "dict[str, type[AbstractLayout] | Transition]":
     """The forms in which a system can be stored, by the names they have on the command line."""
-    from snpjax_formats import CSR, ELL, Compressed, Dense, Float32Dense, Int8Dense
+    from snpjax_formats import CSR, LAYOUTS, Compressed, Dense
 
     from ..spiking import Transition
 
     return {
-        "ell": ELL,
-        "compressed": Compressed,
-        "csr": CSR,
-        "dense": Dense,
-        "int8-dense": Int8Dense,
-        "float32-dense": Float32Dense,
+        **{_named(layout): layout for layout in LAYOUTS},
         "transition-ell": Transition(Compressed),
         "transition-csr": Transition(CSR),
         "transition-dense": Transition(Dense),
     }
 
 
-def layout_named(name: str) -> "type[AbstractLayout] | Transition":
+def _named(layout: "type[AbstractLayout]") -> str:
+    """`SlicedELL` is sliced-ell."""
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", layout.__name__)
+    return words.lower()
+
+
+def layout_named(name: str) -> "LayoutLike":
     """The layout of that name. Any other name is a usage error that lists them."""
     known = layouts()
+    if name == "auto":
+        return "auto"
     if name not in known:
         raise typer.BadParameter(
-            f"there is no layout {name!r} (write one of {', '.join(known)})", param_hint="--layout"
+            f"there is no layout {name!r} (write auto, or one of {', '.join(known)})",
+            param_hint="--layout",
         )
     return known[name]

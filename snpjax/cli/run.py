@@ -46,9 +46,8 @@ def run(
         typer.Option(min=1, help="Run this many paths as one batch, each with choices of its own."),
     ] = None,
     layout: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="How synapses are stored; changes no result."),
-    ] = None,
+        str, typer.Option(metavar="NAME", help="How synapses are stored; changes no result.")
+    ] = "auto",
     int64: Annotated[
         bool, typer.Option("--int64", help="Count spikes in 64 bits, not 32.")
     ] = False,
@@ -67,7 +66,7 @@ def run(
         raise typer.BadParameter("it excludes --json (give one of them)", param_hint="--csv")
     if first and seed is not None:
         raise typer.BadParameter("it excludes --seed (give one of them)", param_hint="--first")
-    stored = None if layout is None else layout_named(layout)
+    stored = layout_named(layout)
     seed = None if first else seed or 0
 
     import numpy as np

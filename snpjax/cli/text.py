@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from ..spiking import SpikingSystem
+    from ..spiking import PopulationSystem, SpikingSystem
 
 #: Columns of a table that goes to a file or another program.
 _WIDTH_OF_A_PIPE = 100
@@ -39,12 +39,12 @@ def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
-def headline(system: "SpikingSystem", file: str) -> str:
+def headline(system: "SpikingSystem | PopulationSystem", file: str) -> str:
     """The file, the system's name and its size."""
     sizes = (
-        plural(len(system.neurons), "neuron"),
-        plural(len(system.rules), "rule"),
-        plural(len(system.synapses), "synapse"),
+        plural(system.num_neurons, "neuron"),
+        plural(system.num_rules, "rule"),
+        plural(system.num_synapses, "synapse"),
     )
     return printable(f"{file}: {', '.join([system.name, *sizes] if system.name else sizes)}")
 

@@ -1,14 +1,19 @@
 """Spiking neural P systems."""
 
+from .batch import Solutions as Solutions, SystemBatch as SystemBatch
 from .guard import Guard as Guard, GuardError as GuardError
 from .lower import (
     SpikingProgram as SpikingProgram,
-    Transition as Transition,
+    bytes_needed as bytes_needed,
     lower as lower,
-    transition_edges as transition_edges,
 )
 from .machine import SpikingMachine as SpikingMachine
 from .matrix import TransitionMatrix as TransitionMatrix
+from .population import (
+    Population as Population,
+    PopulationSystem as PopulationSystem,
+    Projection as Projection,
+)
 from .rule import (
     BuddingRule as BuddingRule,
     DivisionRule as DivisionRule,
@@ -16,6 +21,7 @@ from .rule import (
     Rule as Rule,
     RuleError as RuleError,
 )
+from .slots import ALL as ALL
 from .solution import NO_NUMBER as NO_NUMBER, Solution as Solution
 from .step import (
     Selection as Selection,
@@ -26,6 +32,8 @@ from .step import (
     step as step,
 )
 from .system import Neuron as Neuron, SpikingSystem as SpikingSystem, Synapse as Synapse
+from .template import RuleTemplate as RuleTemplate
+from .transition import Transition as Transition, transition_edges as transition_edges
 from .validity import (
     InvalidSystem as InvalidSystem,
     ModelWarning as ModelWarning,

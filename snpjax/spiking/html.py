@@ -46,7 +46,7 @@ def solution_html(solution: Solution) -> str:
         return f"<pre>{escape(repr(solution))}</pre>"
     assert solution.timer_history is not None
     every = solution.every or 1
-    neurons = system.neurons[:_MAX_COLUMNS]
+    names = [system.name_of(i) for i in range(min(system.num_neurons, _MAX_COLUMNS))]
     rows = []
     for row, (spikes, timers) in enumerate(
         zip(solution.configurations[:_MAX_ROWS], solution.timer_history, strict=False)
@@ -54,8 +54,8 @@ def solution_html(solution: Solution) -> str:
         step = row * every
         fired = (
             [
-                f"{neuron.name}: {rule_name(system, index, int(solution.rules[step - 1, index]))}"
-                for index, neuron in enumerate(neurons)
+                f"{name}: {rule_name(system, index, int(solution.rules[step - 1, index]))}"
+                for index, name in enumerate(names)
                 if solution.rules[step - 1, index] >= 0
             ]
             if step
@@ -63,13 +63,13 @@ def solution_html(solution: Solution) -> str:
         )
         cells = [
             f"{spikes[i]}" + (f" (closed {timers[i]})" if timers[i] else "")
-            for i in range(len(neurons))
+            for i in range(len(names))
         ]
         rows.append([str(step), *cells, "; ".join(fired)])
     title = f"{system!r}: {describe_end(solution)}"
-    if len(system.neurons) > len(neurons):
-        title += f"; the first {len(neurons)} of {len(system.neurons)} neurons"
-    heads = ["step", *(neuron.name for neuron in neurons), "rules"]
+    if system.num_neurons > len(names):
+        title += f"; the first {len(names)} of {system.num_neurons} neurons"
+    heads = ["step", *names, "rules"]
     return _table(title, heads, rows, len(solution.configurations) - len(rows), "rows")
 
 

@@ -12,9 +12,10 @@ from jaxtyping import Int
 from snpjax_formats import Edges
 
 from ..choice import NO_RULE
-from .lower import edges_of, transition_edges
+from .columns import edges_of
 from .rule import Rule
 from .system import SpikingSystem
+from .transition import transition_edges
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +93,14 @@ class TransitionMatrix:
             raise ValueError(
                 f"{selected.shape} rules for {self.num_neurons} neurons. Give one a neuron."
             )
+        counts = np.asarray([len(neuron.rules) for neuron in self.system.neurons])
+        unknown = np.flatnonzero((selected < NO_RULE) | (selected >= counts))
+        if len(unknown):
+            neuron = self.system.neurons[unknown[0]]
+            raise ValueError(
+                f"{selected[unknown[0]]} is no rule of neuron {neuron.name!r}, which has "
+                f"{len(neuron.rules)}. Count them from 0; {NO_RULE} is none."
+            )
         vector = np.zeros(self.num_rules, np.int64)
         fires = np.flatnonzero(selected != NO_RULE)
         vector[self._first[fires] + selected[fires]] = 1
@@ -102,18 +111,28 @@ class TransitionMatrix:
         configuration: Int[np.ndarray, " neurons"],
         spiking_vector: Int[np.ndarray, " rules"],
     ) -> Int[np.ndarray, " neurons"]:
-        """C + S M, without input.
+        """C + S M, without input; every neuron must be open before the step.
 
         **Raises:** `ValueError` if a rule of `spiking_vector` has a delay: the equation does not
         hold for it.
         """
+        configuration, spiking_vector = np.asarray(configuration), np.asarray(spiking_vector)
+        if configuration.shape != (self.num_neurons,) or spiking_vector.shape != (self.num_rules,):
+            raise ValueError(
+                f"{configuration.shape} spikes and {spiking_vector.shape} rules for a system of "
+                f"{self.num_neurons} neurons and {self.num_rules} rules. Give one number each."
+            )
         delayed = [r for r in np.flatnonzero(spiking_vector) if self._rules[r].delay]
         if delayed:
             raise ValueError(
                 f"{self.rule_names[delayed[0]]} has a delay, for which C + S M is not exact. Use "
                 "`consumption` and `weights`."
             )
-        return np.asarray(configuration) + np.asarray(spiking_vector) @ self.matrix
+        edges = self.edges
+        assert edges.value is not None
+        after = configuration.astype(np.int64)
+        np.add.at(after, edges.target, spiking_vector[edges.source] * edges.value)
+        return after
 
     @cached_property
     def rule_names(self) -> tuple[str, ...]:

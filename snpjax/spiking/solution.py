@@ -9,6 +9,7 @@ from jaxtyping import Int
 from ..choice import NO_RULE
 from ..results import RESULTS
 from ..run import Trajectory
+from .population import PopulationSystem
 from .system import SpikingSystem
 
 
@@ -20,7 +21,7 @@ NO_NUMBER = -1
 class Solution:
     """The computation of an SN P system, as host arrays.
 
-    Axes: `neurons` as in `system.neurons`, `outputs` as in `system.output`; `paths` is last and
+    Axes: `neurons` and `outputs` in the order of the system; `paths` is last and
     only there when the run was a batch. Rows of configurations are 0 (initial), then every
     `every`-th step; other rows are steps 1, 2, .... In a batch a path that halted early repeats its
     halting configuration and emits nothing.
@@ -38,7 +39,7 @@ class Solution:
     - `failure`: the first failure in words, or `None`.
     """
 
-    system: SpikingSystem
+    system: SpikingSystem | PopulationSystem
     result: Any
     steps: "int | Int[np.ndarray, ' paths']"
     spikes: Int[np.ndarray, "neurons *paths"]
@@ -71,7 +72,7 @@ class Solution:
 
     def train(self, output: str | None = None) -> Int[np.ndarray, "steps *paths"]:
         """What the output neuron `output` emitted in step 1, 2, ...; it may be left out when there
-        is one only.
+        is one only. For a population of several neurons these are the second axis.
 
         **Raises:** `ValueError` if the system has no such output or trains were not saved.
         """
@@ -88,7 +89,15 @@ class Solution:
             output = names[0]
         if output not in names:
             raise ValueError(f"{output!r} is not an output neuron: they are {', '.join(names)}.")
-        return self.spike_trains[:, names.index(output)]
+        return self.spike_trains[:, self.system.output_columns(output)]
+
+    def spikes_of(self, name: str) -> "int | Int[np.ndarray, '...']":
+        """Spikes of a neuron, or of the neurons of a population, in the final configuration.
+
+        **Raises:** `KeyError` for a name that the system does not have.
+        """
+        spikes = self.spikes[self.system.position_of(name)]
+        return int(spikes) if np.ndim(spikes) == 0 else spikes
 
     def spike_times(self, output: str | None = None) -> Int[np.ndarray, " spikes"]:
         """The steps 1, 2, ... in which `output` emitted. For a single run."""
@@ -133,16 +142,19 @@ class Solution:
         lines = [f"Solution of {system!r}: {describe_end(self)}"]
         if self.failure is not None:
             lines.append(f"  {self.failure}")
-        shown = list(zip(system.neurons, self.spikes.tolist(), self.timers.tolist(), strict=True))
+        shown = zip(self.spikes[:12].tolist(), self.timers[:12].tolist(), strict=True)
         final = ", ".join(
-            f"{neuron.name}={spikes}{f' (closed {timer})' if timer else ''}"
-            for neuron, spikes, timer in shown[:12]
+            f"{system.name_of(index)}={spikes}{f' (closed {timer})' if timer else ''}"
+            for index, (spikes, timer) in enumerate(shown)
         )
-        more = f", and {len(shown) - 12} more" if len(shown) > 12 else ""
+        hidden = system.num_neurons - 12
+        more = f", and {hidden:,} more" if hidden > 0 else ""
         lines.append(f"  final spikes: {final}{more}")
         if self.spike_trains is not None:
             for name in system.output:
                 train = self.train(name)
+                if train.ndim > 1:
+                    continue
                 text = " ".join(map(str, train[:40].tolist())) + (" ..." if len(train) > 40 else "")
                 lines.append(f"  train of {name}: {text}")
         return "\n".join(lines)
@@ -161,10 +173,10 @@ def describe_end(solution: Solution) -> str:
     return f"halted after {steps}" if solution.halted else f"not halted after {steps}"
 
 
-def solve(system: SpikingSystem, trajectory: Trajectory) -> Solution:
+def solve(system: SpikingSystem | PopulationSystem, trajectory: Trajectory) -> Solution:
     """Cut a trajectory's padding and give it names."""
-    neurons = slice(len(system.neurons))
-    outputs = slice(len(system.output))
+    neurons = slice(system.num_neurons)
+    outputs = slice(system.num_outputs)
     final, initial = trajectory.final, trajectory.initial
 
     def history(name: str) -> np.ndarray | None:
@@ -187,14 +199,25 @@ def solve(system: SpikingSystem, trajectory: Trajectory) -> Solution:
         configurations=history("spikes"),
         timer_history=history("timers"),
         pending_history=history("pending"),
-        rules=None if details is None else details.rules[:, neurons],
+        rules=None if details is None else _rules(system, details),
         emissions=None if details is None else details.emissions[:, neurons],
         spike_trains=trains,
         failure=_failure(system, trajectory),
     )
 
 
-def _failure(system: SpikingSystem, trajectory: Trajectory) -> str | None:
+def _rules(
+    system: SpikingSystem | PopulationSystem, details: Any
+) -> Int[np.ndarray, "steps neurons *paths"]:
+    """The selected rules by the numbers of the model."""
+    neurons = slice(system.num_neurons)
+    rules = details.rules[:, neurons]
+    if details.consumed is None:
+        return rules
+    return system.slots.members(rules, details.consumed[:, neurons])
+
+
+def _failure(system: SpikingSystem | PopulationSystem, trajectory: Trajectory) -> str | None:
     ordinary = (trajectory.result == RESULTS.halted) | (
         trajectory.result == RESULTS.max_steps_reached
     )
@@ -206,8 +229,8 @@ def _failure(system: SpikingSystem, trajectory: Trajectory) -> str | None:
     code = int(np.ravel(trajectory.result._value)[path])
     step = int(np.ravel(trajectory.steps)[path]) + 1  # the one that could not be made
     where = f"column {culprit + 1} of the given choices, which is no neuron"
-    if culprit < len(system.neurons):
-        where = f"neuron {system.neurons[culprit].name!r}"
+    if culprit < system.num_neurons:
+        where = f"neuron {system.name_of(culprit)!r}"
     where = f"{where}, step {step}"
     if trajectory.steps.ndim == 1:
         where += f", path {path} ({len(failed)} of {len(trajectory.steps)} paths failed)"
@@ -224,6 +247,6 @@ def _message(code: int, is_widest: bool) -> str:
     raise AssertionError(f"unknown result {code}; please report this as a bug of snpjax")
 
 
-def rule_name(system: SpikingSystem, neuron: int, rule: int) -> str:
+def rule_name(system: SpikingSystem | PopulationSystem, neuron: int, rule: int) -> str:
     """A selected rule as people write it; empty for `NO_RULE`."""
-    return "" if rule == NO_RULE else str(system.neurons[neuron].rules[rule])
+    return "" if rule == NO_RULE else system.rule_text(neuron, rule)

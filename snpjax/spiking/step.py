@@ -37,12 +37,16 @@ class SpikingState(eqx.Module):
 class Selection(eqx.Module):
     """How a step was made.
 
-    - `rules`: the rule that each neuron selected, counted within the neuron, or `NO_RULE`.
+    - `rules`: the rule that each neuron selected, counted within the neuron, or `NO_RULE`; of a
+      consume-all family the first member.
     - `emissions`: the spikes that left each neuron in this step.
+    - `consumed`: the spikes that the rules removed, which tell the member of a family; `None` in a
+      program without families.
     """
 
     rules: Int[Array, " neurons"]
     emissions: Int[Array, " neurons"]
+    consumed: Int[Array, " neurons"] | None
 
 
 def initial_state(program: SpikingProgram) -> SpikingState:
@@ -59,30 +63,36 @@ def initial_state(program: SpikingProgram) -> SpikingState:
 
 
 def applicable(program: SpikingProgram, state: SpikingState) -> Bool[Array, "slots neurons"]:
-    """Which rules may be selected: k in L(E) and k >= c, in an open neuron."""
+    """Which slots may be selected: k in L(E) and k >= c, in an open neuron.
+
+    A slot is a rule, or a term of a rule's guard; `program.number` tells the rule.
+    """
     if program.initial.dtype == np.int64 and not jax.config.jax_enable_x64:  # pyright: ignore
         raise ValueError(
             "This program counts in 64 bits. Call its functions inside `jax.enable_x64(True)`."
         )
     spikes = state.spikes[None]
-    matches = (program.low <= spikes) & (spikes <= program.high)
+    low = program.of_neurons(program.low)
+    matches = (low <= spikes) & (spikes <= program.of_neurons(program.high))
     if program.period is not None:
-        matches &= (spikes - program.low) % program.period == 0
-    if program.extra_low.shape[0] > 0:
-        there = state.spikes.at[program.extra_neuron].get(mode="fill", fill_value=0)
-        extra = (program.extra_low <= there) & (there <= program.extra_high)
-        extra &= (there - program.extra_low) % program.extra_period == 0
-        matches = matches.at[program.extra_slot, program.extra_neuron].max(extra, mode="drop")
+        matches &= (spikes - low) % program.of_neurons(program.period) == 0
+    if program.delay is None:  # nothing ever closes
+        return matches
     return matches & (state.timers == 0)[None]
 
 
 def halted(program: SpikingProgram, state: SpikingState) -> Bool[Array, ""]:
     """No rule is applicable, every neuron is open, and no input remains."""
-    return (
-        ~jnp.any(applicable(program, state))
-        & jnp.all(state.timers == 0)
-        & (state.step >= program.horizon)
-    )
+    return ~_is_live(program, state, jnp.any(applicable(program, state), axis=0))
+
+
+def _is_live(
+    program: SpikingProgram, state: SpikingState, is_active: Bool[Array, " neurons"]
+) -> Bool[Array, ""]:
+    """Whether time goes on, where some neurons can fire."""
+    if program.delay is not None:
+        is_active |= state.timers > 0  # one reduction: on a GPU each is a kernel of its own
+    return jnp.any(is_active) | (state.step < program.horizon)
 
 
 def step(
@@ -109,18 +119,26 @@ def step(
         t+d+1.
     """
     can_apply = applicable(program, state)
-    # In a halting state time stops, whatever is chosen.
-    is_live = jnp.any(can_apply) | jnp.any(state.timers > 0) | (state.step < program.horizon)
-    rules = choice.select(can_apply, state.step)
+    slots = choice.select(can_apply, state.step)
     if choice.may_be_invalid:
-        rules = jnp.where(is_live, rules, NO_RULE)
-    fires = rules != NO_RULE
-    produced = _of_rule(program.produce, rules)
+        # In a halting state time stops, whatever is chosen.
+        is_live = _is_live(program, state, jnp.any(can_apply, axis=0))
+        slots = jnp.where(is_live, _slots_of(program, can_apply, slots), NO_RULE)
+        fires = slots != NO_RULE
+    else:  # whoever can fire does
+        fires = slots != NO_RULE
+        is_live = _is_live(program, state, fires)
+    produced = _of_slot(program, program.produce, slots)
+    consumed = _of_slot(program, program.consume, slots)
+    if program.has_families:
+        consumed = jnp.where(consumed < 0, state.spikes, consumed)
+    rules = slots if program.number is None else _of_slot(program, program.number, slots)
+    rules = jnp.where(fires, rules, NO_RULE)
 
     if program.delay is None:
         timers, pending, emissions = state.timers, state.pending, produced
     else:
-        delay = _of_rule(program.delay, rules)
+        delay = _of_slot(program, program.delay, slots)
         timers = jnp.where(fires, delay, jnp.maximum(state.timers - 1, 0))
         is_open = timers == 0
         leaving = jnp.where(fires, produced, state.pending)
@@ -128,7 +146,7 @@ def step(
         pending = jnp.where(is_open, 0, leaving)
 
     if program.rows is None:
-        change = -_of_rule(program.consume, rules)
+        change = -consumed
     else:
         vector = program.rows.spiking_vector(rules)
         change = program.rows.matrix.deliver(vector, accumulate=emissions.dtype)
@@ -144,19 +162,21 @@ def step(
 
     change += arriving
     spikes = state.spikes + change
-    # Sound because fewer than a quarter of the type's range can arrive in one step (`lower` checks
-    # it), and no more is consumed than is there.
-    overflows = jnp.where(change >= 0, spikes < state.spikes, spikes > state.spikes)
-    is_refused = ~is_valid(can_apply, rules) if choice.may_be_invalid else jnp.zeros_like(fires)
-
-    failure = RESULTS.where(
-        jnp.any(is_refused),
-        RESULTS.choice_refused,
-        RESULTS.where(jnp.any(overflows), RESULTS.spike_overflow, RESULTS.halted),
-    )
+    nobody = jnp.asarray(len(spikes), jnp.int32)
+    failure, culprit = RESULTS.halted, nobody
+    if program.may_overflow:
+        # Sound because fewer than a quarter of the type's range can arrive in one step (`lower`
+        # checks it), and no more is consumed than is there.
+        overflows = jnp.where(change >= 0, spikes < state.spikes, spikes > state.spikes)
+        culprit = _first(overflows)
+        failure = RESULTS.where(culprit < nobody, RESULTS.spike_overflow, failure)
+    if choice.may_be_invalid:
+        refused = _first(~is_valid(can_apply, slots))
+        failure = RESULTS.where(refused < nobody, RESULTS.choice_refused, failure)
+        culprit = jnp.where(refused < nobody, refused, culprit)
     status = RESULTS.where(state.status == RESULTS.halted, failure, state.status)
     is_failed = status != RESULTS.halted
-    culprit = jnp.argmax(jnp.where(jnp.any(is_refused), is_refused, overflows)).astype(jnp.int32)
+    made = is_live & ~is_failed
 
     def unless_failed(new: Array, old: Array) -> Array:
         return jnp.where(is_failed, old, new)
@@ -165,26 +185,51 @@ def step(
         spikes=unless_failed(spikes, state.spikes),
         timers=unless_failed(timers, state.timers),
         pending=unless_failed(pending, state.pending),
-        step=unless_failed(state.step + is_live.astype(jnp.int32), state.step),
+        step=state.step + made.astype(jnp.int32),
         status=status,
         culprit=jnp.where(state.status == RESULTS.halted, culprit, state.culprit),
     )
     emissions = unless_failed(emissions, jnp.zeros_like(emissions))
     rules = unless_failed(rules, jnp.full_like(rules, NO_RULE))
     output = emissions.at[program.outputs].get(mode="fill", fill_value=0)
-    return new_state, Record(output, Selection(rules, emissions))
+    if program.has_families:
+        consumed = unless_failed(consumed, jnp.zeros_like(consumed))
+    else:
+        consumed = None
+    return new_state, Record(output, Selection(rules, emissions, consumed), made)
 
 
-def _of_rule(table: Int[Array, "slots neurons"], rules: Int[Array, " neurons"]) -> Array:
-    """The entry of each neuron's selected rule, 0 where none is."""
+def _first(holds: Bool[Array, " neurons"]) -> Int[Array, ""]:
+    """The first neuron for which it holds, or the number of neurons."""
+    index = jnp.arange(len(holds), dtype=jnp.int32)
+    return jnp.min(jnp.where(holds, index, len(holds)), initial=len(holds))
+
+
+def _slots_of(
+    program: SpikingProgram, can_apply: Bool[Array, "slots neurons"], rules: Int[Array, " neurons"]
+) -> Int[Array, " neurons"]:
+    """The applicable slot of each given rule; without one, a slot that does not exist."""
+    if program.number is None:
+        return rules
+    is_meant = can_apply & (program.of_neurons(program.number) == rules[None])
+    slot = jnp.argmax(is_meant, axis=0).astype(rules.dtype)
+    slot = jnp.where(jnp.any(is_meant, axis=0), slot, can_apply.shape[0])
+    return jnp.where(rules == NO_RULE, NO_RULE, slot)
+
+
+def _of_slot(
+    program: SpikingProgram, table: Int[Array, "slots columns"], slots: Int[Array, " neurons"]
+) -> Array:
+    """The entry of each neuron's selected slot, 0 where none is."""
     num_slots = table.shape[0]
     if num_slots <= 4:
         # A few selects fuse with their surroundings; a gather does not.
+        table = program.of_neurons(table)
         selected = jnp.zeros_like(table[0])
         for slot in range(num_slots):
-            selected = jnp.where(rules == slot, table[slot], selected)
+            selected = jnp.where(slots == slot, table[slot], selected)
         return selected
-    index = jnp.clip(rules, 0, num_slots - 1)
-    return jnp.where(
-        rules == NO_RULE, 0, jnp.take_along_axis(table, index[None], axis=0, mode="clip")[0]
-    )
+    index = jnp.clip(slots, 0, num_slots - 1)
+    column = jnp.arange(len(index)) if program.type_of is None else program.type_of
+    entry = table.at[index, column].get(mode="promise_in_bounds")
+    return jnp.where(slots == NO_RULE, 0, entry)

@@ -14,11 +14,10 @@ from .validity import InvalidSystem, Level, ModelWarning, Problem, check
 if TYPE_CHECKING:
     import numpy as np
 
-    from snpjax_formats import AbstractLayout
-
     from ..run import Trajectory
-    from .lower import Transition
+    from .lower import LayoutLike
     from .machine import SpikingMachine
+    from .slots import SlotTable
     from .solution import Solution
 
 
@@ -180,6 +179,45 @@ class SpikingSystem:
         """Position of every neuron by name."""
         return {neuron.name: index for index, neuron in enumerate(self.neurons)}
 
+    @cached_property
+    def slots(self) -> "SlotTable":
+        """The rules of a static system as lowering merges them."""
+        from .slots import slots_of_neurons  # the model itself needs no arrays
+
+        return slots_of_neurons(self.neurons, faithful=False)
+
+    @property
+    def num_neurons(self) -> int:
+        return len(self.neurons)
+
+    @property
+    def num_rules(self) -> int:
+        return len(self.rules)
+
+    @property
+    def num_synapses(self) -> int:
+        return len(self.synapses)
+
+    @property
+    def num_outputs(self) -> int:
+        return len(self.output)
+
+    def name_of(self, neuron: int) -> str:
+        """The name of the neuron at a position."""
+        return self.neurons[neuron].name
+
+    def position_of(self, name: str) -> int:
+        """The position of a neuron."""
+        return self.names[name]
+
+    def rule_text(self, neuron: int, rule: int) -> str:
+        """A rule of a neuron as people write it."""
+        return str(self.neurons[neuron].rules[rule])
+
+    def output_columns(self, name: str) -> int:
+        """Where the emissions of an output neuron stand in `Solution.spike_trains`."""
+        return self.output.index(name)
+
     @property
     def rules(self) -> tuple[AnyRule, ...]:
         """All rules of the neurons, numbered as the papers do: through the neurons in order."""
@@ -193,14 +231,24 @@ class SpikingSystem:
     def lower(
         self,
         *,
-        layout: "type[AbstractLayout] | Transition | None" = None,
+        layout: "LayoutLike" = "auto",
         count_dtype: "np.dtype | type | None" = None,
+        faithful: bool = False,
+        max_steps: int | None = None,
     ) -> "SpikingMachine":
         """This system as arrays, ready for `snpjax.run`. See `snpjax.spiking.lower`."""
         from .lower import lower  # the model itself needs neither jax nor a device
         from .machine import SpikingMachine
 
-        return SpikingMachine(lower(self, layout=layout, count_dtype=count_dtype))
+        return SpikingMachine(
+            lower(
+                self,
+                layout=layout,
+                count_dtype=count_dtype,
+                faithful=faithful,
+                max_steps=max_steps,
+            )
+        )
 
     def solution(self, trajectory: "Trajectory") -> "Solution":
         """What a run saved, with this system's names."""
@@ -219,3 +267,15 @@ class SpikingSystem:
         from .html import system_html
 
         return system_html(self)
+
+
+def dynamic_message(system: SpikingSystem) -> str:
+    """Why a system that is not static is refused."""
+    rules = [(n.name, r) for n in system.neurons for r in n.rules if not isinstance(r, Rule)]
+    rules += [(label, r) for label, rules in system.rules_by_label.items() for r in rules]
+    name, rule = rules[0]
+    kind = type(rule).__name__
+    return (
+        f"Division, budding and plasticity cannot be run yet: neuron {name!r} has the {kind} "
+        f"{rule}. Such a system can be built, checked, read and written."
+    )

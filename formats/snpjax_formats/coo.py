@@ -1,0 +1,70 @@
+"""Coordinate lists: each entry names its source and its target."""
+
+import equinox as eqx
+import numpy as np
+from jaxtyping import Array, DTypeLike, Int, Num
+
+from .buckets import entry_bucket
+from .edges import Edges
+from .entries import entry_products, entry_sum
+from .layout import AbstractLayout, check_shape
+from .stored import device_array, storable, value_bytes
+
+
+class COO(AbstractLayout):
+    """The coordinate list on the device: the simplest form, and blind to degrees.
+
+    Axes: `entries` is the number of edges rounded to a bucket. Entries are sorted by (target,
+    source), the padding last; it holds `num_sources` and `num_targets`, so it reads 0 and adds to
+    nothing. Both products scatter: float sums on a GPU depend on the order of its writes.
+    """
+
+    sources: Int[Array, " entries"]
+    targets: Int[Array, " entries"]
+    values: Num[Array, " entries"] | None  # None: every edge weighs 1
+    num_sources: int = eqx.field(static=True)
+    num_targets: int = eqx.field(static=True)
+
+    def __check_init__(self):
+        check_shape("targets", self.targets, "sources", self.sources.shape)
+        check_shape("values", self.values, "sources", self.sources.shape)
+
+    @classmethod
+    def from_edges(cls, edges: Edges, *, max_input: int | None = None) -> "COO":
+        del max_input
+        edges = storable(edges)
+        padding = (0, entry_bucket(len(edges), edges.num_targets) - len(edges))
+        values = None if edges.value is None else device_array(np.pad(edges.value, padding))
+        return cls(
+            sources=device_array(np.pad(edges.source, padding, constant_values=edges.num_sources)),
+            targets=device_array(np.pad(edges.target, padding, constant_values=edges.num_targets)),
+            values=values,
+            num_sources=edges.num_sources,
+            num_targets=edges.num_targets,
+        )
+
+    @classmethod
+    def bytes_needed(cls, edges: Edges) -> int:
+        return entry_bucket(len(edges), edges.num_targets) * (8 + value_bytes(edges))
+
+    def multiply(
+        self, x: Num[Array, "sources *batch"], *, accumulate: DTypeLike
+    ) -> Num[Array, "targets *batch"]:
+        return entry_sum(self.sources, self.targets, self.values, x, self.num_targets, accumulate)
+
+    def multiply_transposed(
+        self, g: Num[Array, "targets *batch"], *, accumulate: DTypeLike
+    ) -> Num[Array, "sources *batch"]:
+        return entry_sum(self.targets, self.sources, self.values, g, self.num_sources, accumulate)
+
+    def edge_products(
+        self, x: Num[Array, "sources *batch"], g: Num[Array, "targets *batch"]
+    ) -> Num[Array, " entries"]:
+        return entry_products(self.sources, self.targets, x, g)
+
+    def edges(self) -> Edges:
+        target = np.asarray(self.targets)
+        count = np.searchsorted(target, self.num_targets)
+        value = None if self.values is None else np.asarray(self.values)[:count]
+        source = np.asarray(self.sources)[:count]
+        return Edges(source, target[:count], value, self.num_sources, self.num_targets)

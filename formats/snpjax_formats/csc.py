@@ -1,0 +1,99 @@
+"""Compressed sparse columns: the edges of each source one after another."""
+
+import equinox as eqx
+import numpy as np
+from jaxtyping import Array, DTypeLike, Int, Num
+
+from .buckets import entry_bucket
+from .edges import Edges
+from .ell import stable_order
+from .entries import entry_products, entry_sum
+from .layout import AbstractLayout, check_shape, refuse
+from .stored import device_array, storable, too_long, value_bytes
+
+
+class CSC(AbstractLayout):
+    """Push form of compressed sparse columns, a column a source: x is read in order, and each
+    source adds to its targets.
+
+    Axes: `columns` is the number of sources + 1, `entries` the number of edges rounded to a bucket.
+    Padding holds `num_sources` and `num_targets`, behind the last column.
+
+    `sources` repeats what `col_ptr` says, for 4 bytes an entry. CPU, 100,000 x 16: 2.4 ms with
+    `sources`, 10 ms when they are the prefix sum of the columns' starts, 11-16 ms by `jnp.repeat`,
+    50 ms by `jnp.searchsorted` (two shared cores, jax 0.10.2, 2026-10). `col_ptr` is kept for
+    reading single columns.
+    """
+
+    col_ptr: Int[Array, " columns"]
+    sources: Int[Array, " entries"]
+    targets: Int[Array, " entries"]
+    values: Num[Array, " entries"] | None  # None: every edge weighs 1
+    num_sources: int = eqx.field(static=True)
+    num_targets: int = eqx.field(static=True)
+
+    def __check_init__(self):
+        if self.col_ptr.shape != (self.num_sources + 1,):
+            raise ValueError(
+                f"`col_ptr` has shape {self.col_ptr.shape} but `num_sources` is {self.num_sources}."
+            )
+        check_shape("targets", self.targets, "sources", self.sources.shape)
+        check_shape("values", self.values, "sources", self.sources.shape)
+
+    @classmethod
+    def from_edges(cls, edges: Edges, *, max_input: int | None = None) -> "CSC":
+        del max_input
+        edges = storable(edges)
+        refuse(cls.obstacle(edges))
+        order = stable_order(edges.source)
+        source, target = edges.source[order], edges.target[order]
+        padding = (0, _num_entries(edges) - len(source))
+        values = None if edges.value is None else device_array(np.pad(edges.value[order], padding))
+        col_ptr = np.searchsorted(source, np.arange(edges.num_sources + 1)).astype(np.int32)
+        return cls(
+            col_ptr=device_array(col_ptr),
+            sources=device_array(np.pad(source, padding, constant_values=edges.num_sources)),
+            targets=device_array(np.pad(target, padding, constant_values=edges.num_targets)),
+            values=values,
+            num_sources=edges.num_sources,
+            num_targets=edges.num_targets,
+        )
+
+    @classmethod
+    def bytes_needed(cls, edges: Edges) -> int:
+        return 4 * (edges.num_sources + 1) + _num_entries(edges) * (8 + value_bytes(edges))
+
+    @classmethod
+    def obstacle(cls, edges: Edges, *, max_input: int | None = None) -> str | None:
+        del max_input
+        return too_long(cls, _num_entries(edges), "entries")
+
+    def multiply(
+        self, x: Num[Array, "sources *batch"], *, accumulate: DTypeLike
+    ) -> Num[Array, "targets *batch"]:
+        return entry_sum(self.sources, self.targets, self.values, x, self.num_targets, accumulate)
+
+    def multiply_transposed(
+        self, g: Num[Array, "targets *batch"], *, accumulate: DTypeLike
+    ) -> Num[Array, "sources *batch"]:
+        return entry_sum(self.targets, self.sources, self.values, g, self.num_sources, accumulate)
+
+    def edge_products(
+        self, x: Num[Array, "sources *batch"], g: Num[Array, "targets *batch"]
+    ) -> Num[Array, " entries"]:
+        return entry_products(self.sources, self.targets, x, g)
+
+    def edges(self) -> Edges:
+        count = np.asarray(self.col_ptr)[-1]
+        value = None if self.values is None else np.asarray(self.values)[:count]
+        return Edges(
+            np.asarray(self.sources)[:count],
+            np.asarray(self.targets)[:count],
+            value,
+            self.num_sources,
+            self.num_targets,
+        ).canonical()
+
+
+def _num_entries(edges: Edges) -> int:
+    return entry_bucket(len(edges), edges.num_sources)

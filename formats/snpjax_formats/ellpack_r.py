@@ -1,0 +1,76 @@
+"""ELLPACK-R: ELL that knows the in-degree of each target."""
+
+import equinox as eqx
+import numpy as np
+from jaxtyping import Array, DTypeLike, Int, Num
+
+from .edges import Edges
+from .ell import ELL, gather_sum
+from .layout import AbstractLayout, check_shape
+from .stored import device_array, storable
+
+
+class ELLPACKR(AbstractLayout):
+    """ELL with the number of slots that each target uses.
+
+    Axes: `slots` and `targets` as in `ELL`; padding holds `num_sources`. A kernel written by hand
+    stops at the degree of a row; XLA cannot, so this computes exactly as `ELL` and is no faster.
+    It is here for comparison with simulators that use it, and to read the degrees.
+
+    ??? cite "Source"
+        Vazquez et al. 2011. Differs from it in: 1. padded slots are computed too.
+    """
+
+    sources: Int[Array, "slots targets"]
+    values: Num[Array, "slots targets"] | None  # None: every edge weighs 1
+    degree: Int[Array, " targets"]
+    num_sources: int = eqx.field(static=True)
+    num_targets: int = eqx.field(static=True)
+
+    def __check_init__(self):
+        check_shape("degree", self.degree, "sources", self.sources.shape[1:])
+        self._ell()  # checks the rest
+
+    @classmethod
+    def from_edges(cls, edges: Edges, *, max_input: int | None = None) -> "ELLPACKR":
+        del max_input
+        edges = storable(edges)
+        ell = ELL.from_edges(edges)
+        degree = np.bincount(edges.target, minlength=edges.num_targets)
+        return cls(
+            sources=ell.sources,
+            values=ell.values,
+            degree=device_array(degree.astype(np.int32)),
+            num_sources=edges.num_sources,
+            num_targets=edges.num_targets,
+        )
+
+    @classmethod
+    def bytes_needed(cls, edges: Edges) -> int:
+        return ELL.bytes_needed(edges) + 4 * edges.num_targets
+
+    def multiply(
+        self, x: Num[Array, "sources *batch"], *, accumulate: DTypeLike
+    ) -> Num[Array, "targets *batch"]:
+        return gather_sum(self.sources, self.values, x, accumulate)
+
+    def multiply_transposed(
+        self, g: Num[Array, "targets *batch"], *, accumulate: DTypeLike
+    ) -> Num[Array, "sources *batch"]:
+        return self._ell().multiply_transposed(g, accumulate=accumulate)
+
+    def edge_products(
+        self, x: Num[Array, "sources *batch"], g: Num[Array, "targets *batch"]
+    ) -> Num[Array, "slots targets"]:
+        return self._ell().edge_products(x, g)
+
+    def edges(self) -> Edges:
+        return self._ell().edges()
+
+    def _ell(self) -> ELL:
+        return ELL(
+            sources=self.sources,
+            values=self.values,
+            num_sources=self.num_sources,
+            num_targets=self.num_targets,
+        )

@@ -1,0 +1,50 @@
+"""Products over a list of entries, one an edge, each with the index it reads and the one it adds
+to."""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, DTypeLike, Int, Num
+
+from .ell import expanded, gathered
+
+
+def weighted_entries(
+    columns: Int[Array, " entries"],
+    values: Num[Array, " entries"] | None,
+    x: Num[Array, "columns *batch"],
+    accumulate: DTypeLike,
+) -> Num[Array, "entries *batch"]:
+    """`values * x[columns]`; an index past the end reads 0."""
+    products = gathered(x, columns).astype(accumulate)
+    if values is None:
+        return products
+    return products * expanded(values.astype(accumulate), products.ndim)
+
+
+def entry_sum(
+    columns: Int[Array, " entries"],
+    rows: Int[Array, " entries"],
+    values: Num[Array, " entries"] | None,
+    x: Num[Array, "columns *batch"],
+    num_rows: int,
+    accumulate: DTypeLike,
+) -> Num[Array, "rows *batch"]:
+    """The sum of `values * x[columns]` in each row; an index past the end reads 0 or adds to
+    nothing. With a batch it stores entries x batch products."""
+    products = weighted_entries(columns, values, x, accumulate)
+    # Never told that rows are sorted, even where they are. CPU, 100,000 rows x 128, int32: 32 ms
+    # unsorted, 34 ms sorted, 43 ms by `.at[].add`, and 55, 55 and 76 ms in float32 (two shared
+    # cores, jax 0.10.2, 2026-10). On a GPU the flag costs more: 1.9 against 1.2 ms (H200, jax
+    # 0.11.2, 1,000,000 rows x 32).
+    return jax.ops.segment_sum(products, rows, num_rows)
+
+
+def entry_products(
+    sources: Int[Array, " entries"],
+    targets: Int[Array, " entries"],
+    x: Num[Array, "sources *batch"],
+    g: Num[Array, "targets *batch"],
+) -> Num[Array, " entries"]:
+    """`g[t] * x[s]` of each entry, summed over the batch; 0 for padding."""
+    products = gathered(x, sources) * gathered(g, targets)
+    return jnp.sum(products, axis=range(1, products.ndim))

@@ -1,0 +1,588 @@
+"""Descriptions of graphs, which know no sizes until they are placed between sources and targets.
+
+Everything here is on the host. A description gives the list of its edges, the layout that suits its
+structure, and bounds on what arrives, the last two without listing the edges where it has
+structure. Weights are integers for now.
+"""
+
+import abc
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float64, Int
+
+from . import implicit
+from .edges import Edges
+from .interval import Interval, checked_runs
+from .layout import AbstractLayout
+from .scaled import Scaled
+
+
+class AbstractGraph(abc.ABC):
+    """A graph of weighted edges between any number of sources and of targets, or of a number that
+    `check` accepts."""
+
+    @abc.abstractmethod
+    def check(self, num_sources: int, num_targets: int) -> None:
+        """**Raises:** `ValueError` if the graph does not fit these sizes."""
+
+    @abc.abstractmethod
+    def weight_range(self) -> tuple[int, int]:
+        """The least and the largest weight of any edge that there may be."""
+
+    @abc.abstractmethod
+    def edges(self, num_sources: int, num_targets: int) -> Edges:
+        """The list of all edges."""
+
+    @abc.abstractmethod
+    def num_edges(self, num_sources: int, num_targets: int) -> int:
+        """The length of that list."""
+
+    @abc.abstractmethod
+    def layout(self, num_sources: int, num_targets: int) -> AbstractLayout | None:
+        """The layout of the same structure; `None` if there is none, to choose one for the
+        edges."""
+
+    @abc.abstractmethod
+    def arrivals(
+        self, x: Float64[np.ndarray, " sources"], num_targets: int
+    ) -> Float64[np.ndarray, " targets"]:
+        """The sum over the edges into each target of `|weight| * x[source]`, for x >= 0: with
+        the largest possible x, a bound on what is delivered. Exact below 2^53, never too small;
+        `inf` is allowed."""
+
+
+@dataclass(frozen=True)
+class AllToAll(AbstractGraph):
+    """Every source reaches every target; without `self_edges`, all but the one of its own
+    number."""
+
+    weight: int = 1
+    self_edges: bool = True
+
+    def __post_init__(self) -> None:
+        _check_weight(self.weight)
+
+    def check(self, num_sources: int, num_targets: int) -> None:
+        if not self.self_edges and num_sources != num_targets:
+            raise ValueError(
+                f"All-to-all without self-edges needs equal sizes, but there are {num_sources} "
+                f"sources and {num_targets} targets. Set `self_edges=True`, or change a size."
+            )
+
+    def weight_range(self) -> tuple[int, int]:
+        return _range(self.weight)
+
+    def edges(self, num_sources: int, num_targets: int) -> Edges:
+        self.check(num_sources, num_targets)
+        edges = implicit.AllToAll(num_sources, num_targets, self.self_edges).edges()
+        return _weighted(edges, self.weight)
+
+    def num_edges(self, num_sources: int, num_targets: int) -> int:
+        self.check(num_sources, num_targets)
+        return num_sources * (num_targets if self.self_edges else max(num_targets - 1, 0))
+
+    def layout(self, num_sources: int, num_targets: int) -> AbstractLayout:
+        self.check(num_sources, num_targets)
+        stored = implicit.AllToAll(num_sources, num_targets, self.self_edges)
+        return _scaled(stored, self.weight)
+
+    def arrivals(
+        self, x: Float64[np.ndarray, " sources"], num_targets: int
+    ) -> Float64[np.ndarray, " targets"]:
+        self.check(len(x), num_targets)
+        if self.self_edges:
+            return _times(self.weight, np.full(num_targets, x.sum()))
+        # The sum of the others, without a difference, which could lose a small one.
+        before = np.concatenate([[0.0], np.cumsum(x)])[:num_targets]
+        after = np.concatenate([np.cumsum(x[::-1])[::-1], [0.0]])[1:]
+        return _times(self.weight, before + after)
+
+
+@dataclass(frozen=True)
+class OneToOne(AbstractGraph):
+    """Source i reaches target i; there are as many sources as targets."""
+
+    weight: int = 1
+
+    def __post_init__(self) -> None:
+        _check_weight(self.weight)
+
+    def check(self, num_sources: int, num_targets: int) -> None:
+        if num_sources != num_targets:
+            raise ValueError(
+                f"One-to-one needs equal sizes, but there are {num_sources} sources and "
+                f"{num_targets} targets. Change a size, or use Pairs."
+            )
+
+    def weight_range(self) -> tuple[int, int]:
+        return _range(self.weight)
+
+    def edges(self, num_sources: int, num_targets: int) -> Edges:
+        self.check(num_sources, num_targets)
+        return _weighted(implicit.OneToOne(num_sources).edges(), self.weight)
+
+    def num_edges(self, num_sources: int, num_targets: int) -> int:
+        self.check(num_sources, num_targets)
+        return num_sources
+
+    def layout(self, num_sources: int, num_targets: int) -> AbstractLayout:
+        self.check(num_sources, num_targets)
+        return _scaled(implicit.OneToOne(num_sources), self.weight)
+
+    def arrivals(
+        self, x: Float64[np.ndarray, " sources"], num_targets: int
+    ) -> Float64[np.ndarray, " targets"]:
+        self.check(len(x), num_targets)
+        return _times(self.weight, x)
+
+
+@dataclass(frozen=True, eq=False)
+class Intervals(AbstractGraph):
+    """Each source reaches the targets `[start, stop)`, or with `by="target"` each target hears
+    the sources `[start, stop)`.
+
+    `start` and `stop` have one entry for each row, or several: `(runs, rows)`. The runs of one row
+    may be empty but do not overlap.
+    """
+
+    start: Int[np.ndarray, "*runs rows"]
+    stop: Int[np.ndarray, "*runs rows"]
+    by: Literal["source", "target"] = "source"
+    weight: int = 1
+
+    def __post_init__(self) -> None:
+        _check_weight(self.weight)
+        _set_arrays(self, "start", "stop")
+
+    def check(self, num_sources: int, num_targets: int) -> None:
+        self._runs(num_sources, num_targets)
+
+    def weight_range(self) -> tuple[int, int]:
+        return _range(self.weight)
+
+    def edges(self, num_sources: int, num_targets: int) -> Edges:
+        return _weighted(self._stored(num_sources, num_targets).edges(), self.weight)
+
+    def num_edges(self, num_sources: int, num_targets: int) -> int:
+        start, stop = self._runs(num_sources, num_targets)
+        return int((stop - start).sum())
+
+    def layout(self, num_sources: int, num_targets: int) -> AbstractLayout:
+        return _scaled(self._stored(num_sources, num_targets), self.weight)
+
+    def arrivals(
+        self, x: Float64[np.ndarray, " sources"], num_targets: int
+    ) -> Float64[np.ndarray, " targets"]:
+        start, stop = self._runs(len(x), num_targets)
+        sums = _run_sums if self.by == "target" else _covering_sums
+        num_terms = len(start) * (start.size + len(x) + num_targets)
+        of_runs = partial(sums, start=start, stop=stop, num_targets=num_targets)
+        return _times(self.weight, _safe(of_runs, x, num_terms))
+
+    def _runs(self, num_sources: int, num_targets: int) -> tuple[np.ndarray, np.ndarray]:
+        return checked_runs(self.start, self.stop, self.by, num_sources, num_targets)
+
+    def _stored(self, num_sources: int, num_targets: int) -> Interval:
+        return Interval.from_runs(
+            self.start,
+            self.stop,
+            by=self.by,
+            num_sources=num_sources,
+            num_targets=num_targets,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs(AbstractGraph):
+    """The listed edges `source[e] -> target[e]`, of one weight or of one each; parallel edges add
+    up."""
+
+    source: Int[np.ndarray, " edges"]
+    target: Int[np.ndarray, " edges"]
+    weight: int | Int[np.ndarray, " edges"] | None = None  # None: 1
+
+    def __post_init__(self) -> None:
+        _set_arrays(self, "source", "target")
+        if self.source.ndim != 1 or self.source.shape != self.target.shape:
+            raise ValueError(
+                f"`source` has shape {self.source.shape} and `target` {self.target.shape}. Give "
+                "two lists of equal length."
+            )
+        if self.weight is not None:
+            weight = _check_weight(self.weight)
+            if weight.shape not in ((), self.source.shape):
+                raise ValueError(
+                    f"`weight` has shape {weight.shape}, but there are {len(self.source)} edges. "
+                    "Give one number, or one for each edge."
+                )
+            object.__setattr__(self, "weight", weight if weight.ndim else int(weight))
+
+    @classmethod
+    def of(cls, edges: Edges) -> "Pairs":
+        """A list of edges as a description."""
+        return cls(edges.source, edges.target, edges.value)
+
+    def check(self, num_sources: int, num_targets: int) -> None:
+        for name, index, size in (
+            ("source", self.source, num_sources),
+            ("target", self.target, num_targets),
+        ):
+            outside = np.flatnonzero((index < 0) | (index >= size))
+            if len(outside):
+                edge = outside[0]
+                raise ValueError(
+                    f"Edge {edge} has {name} {index[edge]}, but there are {size} {name}s. Count "
+                    f"them from 0 to {size - 1}."
+                )
+
+    def weight_range(self) -> tuple[int, int]:
+        return _range(1 if self.weight is None else self.weight)
+
+    def edges(self, num_sources: int, num_targets: int) -> Edges:
+        self.check(num_sources, num_targets)
+        edges = Edges(
+            self.source.astype(np.int32),
+            self.target.astype(np.int32),
+            None,
+            num_sources,
+            num_targets,
+        )
+        return _weighted(edges, 1 if self.weight is None else self.weight)
+
+    def num_edges(self, num_sources: int, num_targets: int) -> int:
+        self.check(num_sources, num_targets)
+        return len(self.source)
+
+    def layout(self, num_sources: int, num_targets: int) -> None:
+        self.check(num_sources, num_targets)
+
+    def arrivals(
+        self, x: Float64[np.ndarray, " sources"], num_targets: int
+    ) -> Float64[np.ndarray, " targets"]:
+        self.check(len(x), num_targets)
+        products = _times(1 if self.weight is None else self.weight, x[self.source])
+        return _totals(self.target, products, num_targets)
+
+
+@dataclass(frozen=True)
+class RandomInDegree(AbstractGraph):
+    """Each target has `in_degree` different sources, uniformly drawn and independent of the other
+    targets. The same seed and sizes give the same graph."""
+
+    in_degree: int
+    seed: int
+    weight: int = 1
+
+    def __post_init__(self) -> None:
+        _check_weight(self.weight)
+        if self.in_degree < 0:
+            raise ValueError(f"`in_degree` is {self.in_degree}. Use at least 0.")
+
+    def check(self, num_sources: int, num_targets: int) -> None:
+        if num_targets and self.in_degree > num_sources:
+            raise ValueError(
+                f"`in_degree` is {self.in_degree}, but there are only {num_sources} different "
+                "sources. Reduce it."
+            )
+
+    def weight_range(self) -> tuple[int, int]:
+        return _range(self.weight)
+
+    def edges(self, num_sources: int, num_targets: int) -> Edges:
+        sources = self._sources(num_sources, num_targets)
+        target = np.arange(num_targets, dtype=np.int32).repeat(self.in_degree)
+        return _weighted(
+            Edges(sources.ravel(), target, None, num_sources, num_targets), self.weight
+        )
+
+    def num_edges(self, num_sources: int, num_targets: int) -> int:
+        self.check(num_sources, num_targets)
+        return self.in_degree * num_targets
+
+    def layout(self, num_sources: int, num_targets: int) -> None:
+        self.check(num_sources, num_targets)
+
+    def arrivals(
+        self, x: Float64[np.ndarray, " sources"], num_targets: int
+    ) -> Float64[np.ndarray, " targets"]:
+        """As in `AbstractGraph`; the graph is drawn for it."""
+        sources = self._sources(len(x), num_targets)
+        total = np.zeros(num_targets)
+        for slot in range(self.in_degree):
+            total += x[sources[:, slot]]
+        return _times(self.weight, total)
+
+    def _sources(self, num_sources: int, num_targets: int) -> Int[np.ndarray, "targets slots"]:
+        self.check(num_sources, num_targets)
+        random = np.random.Generator(np.random.PCG64(self.seed))
+        if num_targets == 0 or 2 * self.in_degree <= num_sources:
+            return _subsets(random, num_targets, self.in_degree, num_sources)
+        others = _subsets(random, num_targets, num_sources - self.in_degree, num_sources)
+        is_source = np.ones((num_targets, num_sources), dtype=bool)
+        np.put_along_axis(is_source, others, False, axis=1)
+        sources = np.nonzero(is_source)[1].astype(np.int32)
+        return sources.reshape(num_targets, self.in_degree)
+
+
+@dataclass(frozen=True)
+class RandomPairs(AbstractGraph):
+    """Each source reaches each target with the same probability, independently. The same seed and
+    sizes give the same graph."""
+
+    probability: float
+    seed: int
+    weight: int = 1
+
+    def __post_init__(self) -> None:
+        _check_weight(self.weight)
+        if not 0 <= self.probability <= 1:
+            raise ValueError(f"`probability` is {self.probability}. Use 0 to 1.")
+
+    def check(self, num_sources: int, num_targets: int) -> None:
+        del num_sources, num_targets
+
+    def weight_range(self) -> tuple[int, int]:
+        return _range(self.weight)
+
+    def edges(self, num_sources: int, num_targets: int) -> Edges:
+        pair = self._pairs(num_sources * num_targets)
+        target, source = np.divmod(pair, max(num_sources, 1))
+        edges = Edges(
+            source.astype(np.int32), target.astype(np.int32), None, num_sources, num_targets
+        )
+        return _weighted(edges, self.weight)
+
+    def num_edges(self, num_sources: int, num_targets: int) -> int:
+        """As in `AbstractGraph`; the graph is drawn for it."""
+        return len(self._pairs(num_sources * num_targets))
+
+    def layout(self, num_sources: int, num_targets: int) -> None:
+        self.check(num_sources, num_targets)
+
+    def arrivals(
+        self, x: Float64[np.ndarray, " sources"], num_targets: int
+    ) -> Float64[np.ndarray, " targets"]:
+        """As in `AbstractGraph`; the graph is drawn for it."""
+        target, source = np.divmod(self._pairs(len(x) * num_targets), max(len(x), 1))
+        return _totals(target, _times(self.weight, x[source]), num_targets)
+
+    def _pairs(self, num_pairs: int) -> Int[np.ndarray, " edges"]:
+        """The numbers of the chosen pairs, ascending: the gaps between them are geometric."""
+        if self.probability == 0:
+            return np.zeros(0, np.int64)
+        random = np.random.Generator(np.random.PCG64(self.seed))
+        expected = num_pairs * self.probability
+        size = int(expected + 4 * np.sqrt(expected)) + 16
+        chosen, reached = [], -1
+        while reached < num_pairs:
+            rest = num_pairs - reached
+            gaps = np.minimum(random.geometric(self.probability, size), rest)
+            used = np.searchsorted(np.cumsum(gaps, dtype=np.float64), rest) + 1  # more may wrap
+            chosen.append(reached + np.cumsum(gaps[:used]))
+            reached = int(chosen[-1][-1])
+        pairs = np.concatenate(chosen)
+        return pairs[: np.searchsorted(pairs, num_pairs)]
+
+
+@dataclass(frozen=True, eq=False)
+class Blocks(AbstractGraph):
+    """Sources and targets lie in equal consecutive groups; every source of group a reaches every
+    target of group b with weight `weights[a, b]`, 0 for no edge."""
+
+    weights: Int[np.ndarray, "source_groups target_groups"]
+
+    def __post_init__(self) -> None:
+        weights = _check_weight(self.weights)
+        if weights.ndim != 2:
+            raise ValueError(
+                f"`weights` has shape {weights.shape}, not (source_groups, target_groups)."
+            )
+        object.__setattr__(self, "weights", weights)
+
+    def check(self, num_sources: int, num_targets: int) -> None:
+        for name, size, num_groups in zip(
+            ("sources", "targets"), (num_sources, num_targets), self.weights.shape, strict=True
+        ):
+            if size != num_groups * (size // num_groups if num_groups else 0):
+                raise ValueError(
+                    f"{size} {name} do not form {num_groups} equal groups. Use a multiple of "
+                    f"{num_groups}, or other `weights`."
+                )
+
+    def weight_range(self) -> tuple[int, int]:
+        return _range(self.weights)
+
+    def edges(self, num_sources: int, num_targets: int) -> Edges:
+        self.check(num_sources, num_targets)
+        return implicit.edges_of_groups(self.weights.T, num_sources, num_targets)
+
+    def num_edges(self, num_sources: int, num_targets: int) -> int:
+        self.check(num_sources, num_targets)
+        per_pair = num_sources * num_targets // max(self.weights.size, 1)
+        return int(np.count_nonzero(self.weights)) * per_pair
+
+    def layout(self, num_sources: int, num_targets: int) -> AbstractLayout:
+        self.check(num_sources, num_targets)
+        return implicit.Grouped(
+            weights=_on_device(self.weights.T), num_sources=num_sources, num_targets=num_targets
+        )
+
+    def arrivals(
+        self, x: Float64[np.ndarray, " sources"], num_targets: int
+    ) -> Float64[np.ndarray, " targets"]:
+        self.check(len(x), num_targets)
+        num_source_groups, num_target_groups = self.weights.shape
+        sums = (
+            x.reshape(num_source_groups, -1).sum(axis=1) if len(x) else np.zeros(num_source_groups)
+        )
+        of_group = _times(self.weights, sums[:, None]).sum(axis=0)
+        return of_group.repeat(num_targets // num_target_groups if num_target_groups else 0)
+
+
+def from_scipy(matrix: Any) -> Pairs:
+    """The edges of any `scipy.sparse` matrix of integers: rows are sources, columns are targets,
+    and the stored entries are weights."""
+    listed = matrix.tocoo()
+    return Pairs(listed.row, listed.col, listed.data)
+
+
+def from_networkx(graph: Any, weight: str | None = "weight") -> Pairs:
+    """The edges of a `networkx` graph, whose nodes are numbered in their own order.
+
+    An undirected edge goes both ways, one from a node to itself once. `weight` names the edge
+    attribute of the weights, integers; an edge without it weighs 1, as do all with `None`.
+    """
+    number = {node: index for index, node in enumerate(graph)}
+    edges = [
+        (number[source], number[target], attributes.get(weight, 1))
+        for source, target, attributes in graph.edges(data=True)
+    ]
+    if not graph.is_directed():
+        edges += [(target, source, value) for source, target, value in edges if source != target]
+    source, target, value = zip(*edges, strict=True) if edges else ((), (), ())
+    return Pairs(_integers(source), _integers(target), _integers(value))
+
+
+def _integers(of: Sequence[Any]) -> np.ndarray:
+    """An array of numbers, of integers if there are none."""
+    return np.asarray(of) if len(of) else np.zeros(0, np.int64)
+
+
+def _set_arrays(graph: AbstractGraph, *names: str) -> None:
+    for name in names:
+        array = np.asarray(getattr(graph, name))
+        array = array.astype(np.int64) if array.size == 0 else array
+        if not np.issubdtype(array.dtype, np.integer):
+            raise ValueError(f"`{name}` is an array of {array.dtype}. Use integers.")
+        object.__setattr__(graph, name, array)
+
+
+def _check_weight(weight: Any) -> Int[np.ndarray, "..."]:
+    """The weights as int32, or as int64 if they need it."""
+    array = np.asarray(weight)
+    array = array.astype(np.int32) if array.size == 0 else array
+    if array.dtype == object and all(isinstance(w, int) for w in array.flat):
+        raise ValueError("A weight does not fit int64. Use smaller ones.")
+    if not np.issubdtype(array.dtype, np.integer):
+        raise ValueError(f"A weight is of type {array.dtype}. Use integers, such as 1 for True.")
+    if array.size and array.max() > np.iinfo(np.int64).max:
+        raise ValueError("A weight does not fit int64. Use smaller ones.")
+    limit = np.iinfo(np.int32)
+    is_small = array.size == 0 or (limit.min <= array.min() and array.max() <= limit.max)
+    return array.astype(np.int32 if is_small else np.int64)
+
+
+def _range(weight: Any) -> tuple[int, int]:
+    array = _check_weight(weight)
+    return (int(array.min()), int(array.max())) if array.size else (1, 1)
+
+
+def _weighted(edges: Edges, weight: int | np.ndarray) -> Edges:
+    weight = _check_weight(weight)
+    is_iso = (weight == 1).all()
+    value = None if is_iso else np.array(np.broadcast_to(weight, len(edges)))
+    return Edges(edges.source, edges.target, value, edges.num_sources, edges.num_targets)
+
+
+def _scaled(layout: AbstractLayout, weight: int) -> AbstractLayout:
+    if weight == 1:
+        return layout
+    return Scaled(layout, _on_device(_check_weight(weight)))
+
+
+def _on_device(weight: Int[np.ndarray, "..."]) -> Int[Array, "..."]:
+    if weight.dtype == np.int64 and not jax.config.jax_enable_x64:  # pyright: ignore
+        raise ValueError("A weight does not fit int32. Use `jax.enable_x64(True)`.")
+    return jnp.asarray(weight)
+
+
+def _times(weight: int | np.ndarray, x: np.ndarray) -> np.ndarray:
+    """`|weight| * x`, where 0 times infinity is 0."""
+    size = np.abs(np.asarray(weight, np.float64))
+    return np.where(size == 0, 0.0, size) * np.where(size == 0, 0.0, x)
+
+
+def _subsets(
+    random: np.random.Generator, num_rows: int, size: int, num_elements: int
+) -> Int[np.ndarray, "rows size"]:
+    """Sorted subsets of `range(num_elements)`, uniformly drawn; quick up to half of the elements.
+
+    What repeats within a row is drawn again until nothing does. That favours no element, so that
+    all subsets are equally likely.
+    """
+    drawn = random.integers(0, max(num_elements, 1), (num_rows, size), dtype=np.int32)
+    drawn.sort(axis=1)
+    rows = np.flatnonzero((drawn[:, 1:] == drawn[:, :-1]).any(axis=1))
+    while len(rows):
+        part = drawn[rows]
+        repeats = part[:, 1:] == part[:, :-1]
+        part[:, 1:][repeats] = random.integers(0, num_elements, repeats.sum(), dtype=np.int32)
+        part.sort(axis=1)
+        drawn[rows] = part
+        rows = rows[(part[:, 1:] == part[:, :-1]).any(axis=1)]
+    return drawn
+
+
+def _totals(
+    index: Int[np.ndarray, " terms"], x: Float64[np.ndarray, " terms"], size: int
+) -> Float64[np.ndarray, " size"]:
+    """The sum of the terms of each index."""
+    return np.bincount(index, x, size).astype(np.float64)  # integers where there are no terms
+
+
+def _run_sums(
+    x: np.ndarray, start: np.ndarray, stop: np.ndarray, num_targets: int
+) -> Float64[np.ndarray, " targets"]:
+    """The sum of x over the runs of each target."""
+    del num_targets
+    before = np.concatenate([[0.0], np.cumsum(x)])
+    return (before[stop] - before[start]).sum(axis=0)
+
+
+def _covering_sums(
+    x: np.ndarray, start: np.ndarray, stop: np.ndarray, num_targets: int
+) -> Float64[np.ndarray, " targets"]:
+    """The sum of x over the runs of sources that cover each target."""
+    x = np.broadcast_to(x, start.shape).ravel()
+    starts = _totals(start.ravel(), x, num_targets + 1)
+    stops = _totals(stop.ravel(), x, num_targets + 1)
+    return np.cumsum(starts - stops)[:num_targets]
+
+
+def _safe(sums: Callable[[np.ndarray], np.ndarray], x: np.ndarray, num_terms: int) -> np.ndarray:
+    """Differences of long sums of x >= 0, no smaller than they are where x is infinite or digits
+    are lost."""
+    is_huge = ~(x < 2.0**100)
+    total = sums(np.where(is_huge, 0.0, x))
+    largest = x[~is_huge].sum()
+    if largest >= 2.0**53:
+        arrives = sums((x > 0).astype(np.float64)) > 0.5
+        total = np.where(arrives, np.maximum(total, 0) + largest * num_terms * 2.0**-50, 0)
+    reached = sums(is_huge.astype(np.float64)) > 0.5
+    return np.where(reached, np.inf, total)

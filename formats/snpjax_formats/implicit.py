@@ -1,0 +1,482 @@
+"""Graphs described by a rule: nothing is stored, or one number for a pair of groups."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
+
+import equinox as eqx
+import jax.lax as lax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, DTypeLike, Num, UInt32
+
+from .dense import outer_products
+from .edges import Edges
+from .layout import AbstractLayout, refuse
+from .prefix import slot_sum
+
+
+# Pairs of `FixedProbability` that are hashed at a time. On a GPU hashes and sums are one kernel,
+# which stores neither: H200, 20,000 x 20,000, 0.7 ms with 2^24 pairs, 0.3 with all of them (jax
+# 0.11.2, 2026-11).
+_PAIRS_CPU = 1 << 20
+_PAIRS = 1 << 28
+
+
+class AllToAll(AbstractLayout):
+    """Every source reaches every target with weight 1: y is the sum of x, in O(1) bytes.
+
+    With `has_self = False` none reaches the target of its own number, which needs as many sources
+    as targets.
+    """
+
+    num_sources: int = eqx.field(static=True)
+    num_targets: int = eqx.field(static=True)
+    has_self: bool = eqx.field(static=True, default=True)
+
+    def __check_init__(self):
+        if not self.has_self and self.num_sources != self.num_targets:
+            raise ValueError(
+                f"`has_self` is False, but there are {self.num_sources} sources and "
+                f"{self.num_targets} targets. Make them as many, or leave `has_self` True."
+            )
+
+    @classmethod
+    def from_edges(cls, edges: Edges, *, max_input: int | None = None) -> "AllToAll":
+        """**Raises:** `ValueError` if these are not all edges, with or without self-edges."""
+        del max_input
+        edges = edges.canonical()
+        refuse(cls.obstacle(edges))
+        has_self = len(edges) == edges.num_sources * edges.num_targets
+        return cls(edges.num_sources, edges.num_targets, has_self)
+
+    @classmethod
+    def bytes_needed(cls, edges: Edges) -> int:
+        del edges
+        return 0
+
+    def multiply(
+        self, x: Num[Array, "sources *batch"], *, accumulate: DTypeLike
+    ) -> Num[Array, "targets *batch"]:
+        return self._sums(x, self.num_targets, accumulate)
+
+    def multiply_transposed(
+        self, g: Num[Array, "targets *batch"], *, accumulate: DTypeLike
+    ) -> Num[Array, "sources *batch"]:
+        return self._sums(g, self.num_sources, accumulate)
+
+    @classmethod
+    def obstacle(cls, edges: Edges, *, max_input: int | None = None) -> str | None:
+        del max_input
+        num_sources, num_targets = edges.num_sources, edges.num_targets
+        are_others = (
+            num_sources == num_targets
+            and len(edges) == num_sources * (num_sources - 1)
+            and not (edges.source == edges.target).any()
+        )
+        if edges.value is None and (are_others or len(edges) == num_sources * num_targets):
+            return None
+        return "These edges are not all-to-all with weight 1. Use Dense."
+
+    def _sums(self, x: Array, num_rows: int, accumulate: DTypeLike) -> Array:
+        total = jnp.sum(x, axis=0, keepdims=True, dtype=accumulate)
+        total = jnp.broadcast_to(total, (num_rows, *x.shape[1:]))
+        return total if self.has_self else total - x.astype(accumulate)
+
+    def edge_products(
+        self, x: Num[Array, "sources *batch"], g: Num[Array, "targets *batch"]
+    ) -> Num[Array, "..."]:
+        raise ValueError("The edges of AllToAll are not trained. Use Dense.")
+
+    def edges(self) -> Edges:
+        source = np.tile(np.arange(self.num_sources, dtype=np.int32), self.num_targets)
+        target = np.arange(self.num_targets, dtype=np.int32).repeat(self.num_sources)
+        chosen = slice(None) if self.has_self else source != target
+        return Edges(source[chosen], target[chosen], None, self.num_sources, self.num_targets)
+
+
+class OneToOne(AbstractLayout):
+    """Source i reaches target i, and no other: the identity of `num` numbers."""
+
+    num_sources: int = eqx.field(static=True)
+    num_targets: int = eqx.field(static=True)
+
+    def __init__(self, num: int):
+        self.num_sources = self.num_targets = num
+
+    @classmethod
+    def from_edges(cls, edges: Edges, *, max_input: int | None = None) -> "OneToOne":
+        """**Raises:** `ValueError` if these are not exactly the edges i -> i of weight 1."""
+        del max_input
+        edges = edges.canonical()
+        refuse(cls.obstacle(edges))
+        return cls(edges.num_sources)
+
+    @classmethod
+    def obstacle(cls, edges: Edges, *, max_input: int | None = None) -> str | None:
+        del max_input
+        is_square = edges.num_sources == edges.num_targets == len(edges)
+        if is_square and edges.value is None and (edges.source == edges.target).all():
+            return None
+        return "These edges are not one-to-one with weight 1. Use ELL."
+
+    @classmethod
+    def bytes_needed(cls, edges: Edges) -> int:
+        del edges
+        return 0
+
+    def multiply(
+        self, x: Num[Array, "sources *batch"], *, accumulate: DTypeLike
+    ) -> Num[Array, "targets *batch"]:
+        return x.astype(accumulate)
+
+    def multiply_transposed(
+        self, g: Num[Array, "targets *batch"], *, accumulate: DTypeLike
+    ) -> Num[Array, "sources *batch"]:
+        return g.astype(accumulate)
+
+    def edge_products(
+        self, x: Num[Array, "sources *batch"], g: Num[Array, "targets *batch"]
+    ) -> Num[Array, "..."]:
+        raise ValueError("The edges of OneToOne are not trained. Use ELL.")
+
+    def edges(self) -> Edges:
+        index = np.arange(self.num_sources, dtype=np.int32)
+        return Edges(index, index, None, self.num_sources, self.num_targets)
+
+
+class Grouped(AbstractLayout):
+    """Sources and targets lie in equal consecutive groups; `weights[b, a]` is the weight of the
+    edges from every source of group a to every target of group b.
+
+    An edge of weight 0 is no edge here.
+    """
+
+    weights: Num[Array, "target_groups source_groups"]
+    num_sources: int = eqx.field(static=True)
+    num_targets: int = eqx.field(static=True)
+
+    def __check_init__(self):
+        for num_groups, size, name in zip(
+            self.weights.shape,
+            (self.num_targets, self.num_sources),
+            ("targets", "sources"),
+            strict=True,
+        ):
+            if size != num_groups * _group_size(size, num_groups):
+                raise ValueError(
+                    f"{size} {name} do not form {num_groups} equal groups. Change `num_{name}` or "
+                    f"the shape of `weights`, {self.weights.shape}."
+                )
+
+    @classmethod
+    def from_edges(cls, edges: Edges, *, max_input: int | None = None) -> "Grouped":
+        """**Raises:** `ValueError` always: the groups are not found in a list of edges."""
+        raise ValueError(cls.obstacle(edges))
+
+    @classmethod
+    def bytes_needed(cls, edges: Edges) -> int:
+        raise ValueError(cls.obstacle(edges))
+
+    @classmethod
+    def obstacle(cls, edges: Edges, *, max_input: int | None = None) -> str | None:
+        del edges, max_input
+        return "Grouped is built from weights of groups, not from edges. Use ELL."
+
+    def multiply(
+        self, x: Num[Array, "sources *batch"], *, accumulate: DTypeLike
+    ) -> Num[Array, "targets *batch"]:
+        return _between_groups(self.weights, x, self.num_targets, accumulate)
+
+    def multiply_transposed(
+        self, g: Num[Array, "targets *batch"], *, accumulate: DTypeLike
+    ) -> Num[Array, "sources *batch"]:
+        return _between_groups(self.weights.T, g, self.num_sources, accumulate)
+
+    def edge_products(
+        self, x: Num[Array, "sources *batch"], g: Num[Array, "targets *batch"]
+    ) -> Num[Array, "target_groups source_groups"]:
+        num_target_groups, num_source_groups = self.weights.shape
+        return outer_products(
+            _group_sums(x, num_source_groups, x.dtype), _group_sums(g, num_target_groups, g.dtype)
+        )
+
+    def edges(self) -> Edges:
+        return edges_of_groups(np.asarray(self.weights), self.num_sources, self.num_targets)
+
+
+def edges_of_groups(
+    weights: Num[np.ndarray, "target_groups source_groups"], num_sources: int, num_targets: int
+) -> Edges:
+    """The edges of `Grouped`, from weights on the host."""
+    target_group, source_group = np.nonzero(weights)
+    value = weights[target_group, source_group]
+    is_iso = np.issubdtype(value.dtype, np.integer) and bool((value == 1).all())
+    targets = np.arange(_group_size(num_targets, weights.shape[0]))[:, None]
+    sources = np.arange(_group_size(num_sources, weights.shape[1]))[None, :]
+    target = (target_group * targets.size)[:, None, None] + targets
+    source = (source_group * sources.size)[:, None, None] + sources
+    target, source, of_edge = np.broadcast_arrays(target, source, value[:, None, None])
+    return Edges(
+        source.ravel().astype(np.int32),
+        target.ravel().astype(np.int32),
+        None if is_iso else of_edge.ravel(),
+        num_sources,
+        num_targets,
+    ).canonical()
+
+
+class FixedInDegree(AbstractLayout):
+    """Every target has `in_degree` random sources, which are computed again in each product:
+    nothing is stored.
+
+    The k-th source of target t is `hashed_pair(seed, t, k) % num_sources`, with k counted from 0.
+    Sources may repeat; such parallel edges add up. The remainder makes a source likelier than
+    another by at most `num_sources / 2^32`.
+    """
+
+    in_degree: int = eqx.field(static=True)
+    seed: int = eqx.field(static=True)
+    num_sources: int = eqx.field(static=True)
+    num_targets: int = eqx.field(static=True)
+
+    def __check_init__(self):
+        _check_seed(self.seed)
+        if self.in_degree < 0:
+            raise ValueError(f"`in_degree` is {self.in_degree}. Use at least 0.")
+        if self.num_sources == 0 and self.in_degree * self.num_targets > 0:
+            raise ValueError("There are no sources to draw from. Use an `in_degree` of 0.")
+
+    @classmethod
+    def from_edges(cls, edges: Edges, *, max_input: int | None = None) -> "FixedInDegree":
+        """**Raises:** `ValueError` always: a graph of its own is drawn."""
+        raise ValueError(cls.obstacle(edges))
+
+    @classmethod
+    def bytes_needed(cls, edges: Edges) -> int:
+        raise ValueError(cls.obstacle(edges))
+
+    @classmethod
+    def obstacle(cls, edges: Edges, *, max_input: int | None = None) -> str | None:
+        del edges, max_input
+        return "FixedInDegree draws its own edges. Use ELL."
+
+    def multiply(
+        self, x: Num[Array, "sources *batch"], *, accumulate: DTypeLike
+    ) -> Num[Array, "targets *batch"]:
+        total = jnp.zeros((self.num_targets, *x.shape[1:]), accumulate)
+        if total.size == 0:
+            return total
+
+        def term(slot: Array) -> Array:
+            gathered = x.at[self._sources(slot)].get(mode="promise_in_bounds")
+            return gathered.astype(accumulate)
+
+        return slot_sum(self.in_degree, term, total)
+
+    def multiply_transposed(
+        self, g: Num[Array, "targets *batch"], *, accumulate: DTypeLike
+    ) -> Num[Array, "sources *batch"]:
+        g = g.astype(accumulate)
+        total = jnp.zeros((self.num_sources, *g.shape[1:]), accumulate)
+        if self.num_sources == 0 or self.num_targets == 0:
+            return total
+
+        def add(slot: Array, total: Array) -> Array:
+            return total.at[self._sources(slot)].add(g, mode="promise_in_bounds")
+
+        return lax.fori_loop(0, self.in_degree, add, total)
+
+    def _sources(self, slot: Array | int) -> Array:
+        """The source of each target in one slot."""
+        target = jnp.arange(self.num_targets, dtype=jnp.uint32)
+        slots = jnp.full_like(target, slot)
+        hashed = hashed_pair(self.seed, target, slots)
+        return (hashed % np.uint32(self.num_sources)).astype(jnp.int32)
+
+    def edge_products(
+        self, x: Num[Array, "sources *batch"], g: Num[Array, "targets *batch"]
+    ) -> Num[Array, "..."]:
+        raise ValueError("The edges of FixedInDegree are not trained. Use ELL.")
+
+    def edges(self) -> Edges:
+        target = np.arange(self.num_targets, dtype=np.uint32).repeat(self.in_degree)
+        slot = np.tile(np.arange(self.in_degree, dtype=np.uint32), self.num_targets)
+        source = hashed_pair(self.seed, target, slot) % np.uint32(max(self.num_sources, 1))
+        return Edges(
+            source.astype(np.int32),
+            target.astype(np.int32),
+            None,
+            self.num_sources,
+            self.num_targets,
+        ).canonical()
+
+
+class FixedProbability(AbstractLayout):
+    """Each source reaches each target with the same probability, independently; the edges are
+    computed again in each product, and nothing is stored.
+
+    There is an edge from s to t where `hashed_pair(seed, s, t) < round(probability * 2^32)`. A
+    product hashes every pair, whatever the probability: it takes O(sources x targets) time, and is
+    for graphs that fit no memory, or for crowded ones.
+    """
+
+    probability: float = eqx.field(static=True)
+    seed: int = eqx.field(static=True)
+    num_sources: int = eqx.field(static=True)
+    num_targets: int = eqx.field(static=True)
+
+    def __check_init__(self):
+        _check_seed(self.seed)
+        if not 0 <= self.probability <= 1:
+            raise ValueError(f"`probability` is {self.probability}. Use 0 to 1.")
+
+    @classmethod
+    def from_edges(cls, edges: Edges, *, max_input: int | None = None) -> "FixedProbability":
+        """**Raises:** `ValueError` always: a graph of its own is drawn."""
+        raise ValueError(cls.obstacle(edges))
+
+    @classmethod
+    def bytes_needed(cls, edges: Edges) -> int:
+        raise ValueError(cls.obstacle(edges))
+
+    @classmethod
+    def obstacle(cls, edges: Edges, *, max_input: int | None = None) -> str | None:
+        del edges, max_input
+        return "FixedProbability draws its own edges. Use ELL."
+
+    def multiply(
+        self, x: Num[Array, "sources *batch"], *, accumulate: DTypeLike
+    ) -> Num[Array, "targets *batch"]:
+        return self._product(x, accumulate, to_sources=False)
+
+    def multiply_transposed(
+        self, g: Num[Array, "targets *batch"], *, accumulate: DTypeLike
+    ) -> Num[Array, "sources *batch"]:
+        return self._product(g, accumulate, to_sources=True)
+
+    def _product(self, x: Array, accumulate: DTypeLike, *, to_sources: bool) -> Array:
+        # CPU, 5,000 x 5,000, a batch of 8: 21 ms by a matrix of ones and zeros, which is several
+        # times slower on a GPU.
+        on_cpu = _fused_sums if x.ndim == 1 else _matrix_sums
+        form = partial(self._block_by_block, to_sources=to_sources)
+        return lax.platform_dependent(
+            x.astype(accumulate),
+            cpu=partial(form, pairs=_PAIRS_CPU, row_sums=on_cpu),
+            default=partial(form, pairs=_PAIRS, row_sums=_fused_sums),
+        )
+
+    def _block_by_block(
+        self,
+        x: Array,
+        *,
+        to_sources: bool,
+        pairs: int,
+        row_sums: Callable[[Array, Array], Array],
+    ) -> Array:
+        """The sums of some rows of the matrix, or of its transpose, at a time."""
+        num_rows = self.num_sources if to_sources else self.num_targets
+        size = min(max(pairs // max(len(x), 1), 1), max(num_rows, 1))
+        num_blocks = max(-(-num_rows // size), 1)
+
+        def put(block: Array, sums: Array) -> Array:
+            is_edge = self._is_edge(block * size, (size, len(x)), to_sources)
+            return lax.dynamic_update_slice_in_dim(sums, row_sums(is_edge, x), block * size, 0)
+
+        sums = jnp.zeros((num_blocks * size, *x.shape[1:]), x.dtype)
+        return lax.fori_loop(0, num_blocks, put, sums)[:num_rows]
+
+    def _is_edge(
+        self, first: Array, shape: tuple[int, int], to_sources: bool
+    ) -> Bool[Array, "rows columns"]:
+        """The edges of the rows from `first` on; those behind the last row mean nothing."""
+        row = lax.broadcasted_iota(jnp.uint32, shape, 0) + first.astype(jnp.uint32)
+        column = lax.broadcasted_iota(jnp.uint32, shape, 1)
+        pair = (row, column) if to_sources else (column, row)
+        limit = self._limit()
+        if limit == 0:
+            return jnp.zeros(shape, bool)
+        return hashed_pair(self.seed, *pair) <= np.uint32(limit - 1)
+
+    def _limit(self) -> int:
+        return round(self.probability * 2**32)  # 2^32 itself is no uint32
+
+    def edge_products(
+        self, x: Num[Array, "sources *batch"], g: Num[Array, "targets *batch"]
+    ) -> Num[Array, "..."]:
+        raise ValueError("The edges of FixedProbability are not trained. Use ELL.")
+
+    def edges(self) -> Edges:
+        target = np.arange(self.num_targets, dtype=np.uint32)
+        size = max(_PAIRS_CPU // max(self.num_targets, 1), 1)
+        parts = [np.zeros((2, 0), np.int64)]
+        for first in range(0, self.num_sources, size):
+            source = np.arange(first, min(first + size, self.num_sources), dtype=np.uint32)
+            pair = np.broadcast_arrays(source[:, None], target[None, :])
+            chosen = np.nonzero(hashed_pair(self.seed, *pair) < self._limit())
+            parts.append(np.stack(chosen) + [[first], [0]])
+        source, target = np.concatenate(parts, axis=1).astype(np.int32)
+        return Edges(source, target, None, self.num_sources, self.num_targets).canonical()
+
+
+Words = TypeVar("Words", UInt32[Array, "*shape"], UInt32[np.ndarray, "*shape"])
+
+
+def hashed_pair(seed: int, first: Words, second: Words) -> Words:
+    """A 32-bit hash of two 32-bit words: equal on every device, and for NumPy arrays.
+
+    ??? cite "Source"
+        MurmurHash3_x86_32 (Appleby 2011, public domain) of the eight bytes of the two words, each
+        the least significant byte first.
+    """
+    hashed = np.uint32(seed)
+    for word in (first, second):
+        word = _rotated(word * np.uint32(0xCC9E2D51), 15) * np.uint32(0x1B873593)
+        hashed = _rotated(hashed ^ word, 13) * np.uint32(5) + np.uint32(0xE6546B64)
+    hashed = hashed ^ np.uint32(8)  # bytes
+    hashed = (hashed ^ (hashed >> np.uint32(16))) * np.uint32(0x85EBCA6B)
+    hashed = (hashed ^ (hashed >> np.uint32(13))) * np.uint32(0xC2B2AE35)
+    return hashed ^ (hashed >> np.uint32(16))  # pyright: ignore[reportReturnType]
+
+
+def _rotated(word, bits: int):
+    return (word << np.uint32(bits)) | (word >> np.uint32(32 - bits))
+
+
+def _check_seed(seed: int) -> None:
+    if not 0 <= seed < 2**32:
+        raise ValueError(f"`seed` is {seed}. Use 0 to 2^32 - 1.")
+
+
+def _fused_sums(chosen: Bool[Array, "rows columns"], x: Array) -> Array:
+    """The sum of the chosen x of each row, without a matrix of them."""
+    chosen = chosen.reshape(*chosen.shape, *(1,) * (x.ndim - 1))
+    return jnp.sum(jnp.where(chosen, x[None], 0), axis=1, dtype=x.dtype)
+
+
+def _matrix_sums(chosen: Bool[Array, "rows columns"], x: Array) -> Array:
+    return jnp.tensordot(
+        chosen.astype(x.dtype), x, axes=1, precision="highest", preferred_element_type=x.dtype
+    )
+
+
+def _group_size(size: int, num_groups: int) -> int:
+    return size // num_groups if num_groups else 0
+
+
+def _group_sums(x: Array, num_groups: int, accumulate: DTypeLike) -> Array:
+    size = _group_size(x.shape[0], num_groups)
+    return jnp.sum(x.reshape(num_groups, size, *x.shape[1:]), axis=1, dtype=accumulate)
+
+
+def _between_groups(weights: Array, x: Array, num_rows: int, accumulate: DTypeLike) -> Array:
+    sums = jnp.tensordot(
+        weights.astype(accumulate),
+        _group_sums(x, weights.shape[1], accumulate),
+        axes=1,
+        precision="highest",
+        preferred_element_type=accumulate,
+    )
+    size = _group_size(num_rows, weights.shape[0])
+    sums = jnp.broadcast_to(jnp.expand_dims(sums, 1), (len(sums), size, *sums.shape[1:]))
+    return sums.reshape(num_rows, *x.shape[1:])

@@ -1,0 +1,152 @@
+"""Different systems of one shape, run side by side."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from snpjax_formats import ELL, AbstractLayout
+
+from ..machine import Stacked
+from ..precision import precision
+from ..run import Trajectory
+from .columns import columns_of
+from .counts import count_type
+from .lower import LayoutLike, lower_columns
+from .machine import SpikingMachine
+from .padding import Padding
+from .population import PopulationSystem
+from .solution import Solution
+from .system import SpikingSystem
+from .transition import Transition
+
+
+class SystemBatch:
+    """Systems of about one size as a batch, one path each: a parameter sweep, say, or a generation
+    of evolving systems.
+
+    They may differ in everything: rules, spikes, synapses, delays, inputs, numbers of neurons; all
+    are padded to the largest. With `UniformChoice` system b takes path b of the key. `run` gives a
+    tuple of solutions.
+    """
+
+    def __init__(self, systems: Sequence[SpikingSystem | PopulationSystem]) -> None:
+        self.systems = tuple(systems)
+        if not self.systems:
+            raise ValueError("The batch has no system. Give one or more.")
+
+    def lower(
+        self,
+        *,
+        layout: LayoutLike = "auto",
+        count_dtype: np.dtype | type | None = None,
+        faithful: bool = False,
+        max_steps: int | None = None,
+    ) -> Stacked:
+        """All systems as one stack of arrays; `"auto"` is `ELL`.
+
+        **Raises:** `ValueError` for a layout whose arrays differ in shape from system to system;
+        `ELL` and dense ones never do.
+        """
+        if isinstance(layout, Transition):
+            raise ValueError("A batch of systems has no transition matrix. Give another layout.")
+        columns = [
+            system.columns(faithful=faithful)
+            if isinstance(system, PopulationSystem)
+            else columns_of(system, faithful=faithful)
+            for system in self.systems
+        ]
+        padding = Padding.of(columns)
+        dtype = count_type(columns, count_dtype)
+        may_overflow = any(c.may_overflow(max_steps, dtype) for c in columns)
+        stored = ELL if layout == "auto" else layout
+        joined = [c.joined() for c in columns]
+        programs = [
+            lower_columns(
+                c, layout=stored, count_dtype=dtype, padding=padding, may_overflow=may_overflow
+            )
+            for c in joined
+        ]
+        with precision(dtype):
+            synapses = _one_shape([program.synapses for program in programs])
+            return Stacked.of(
+                [
+                    SpikingMachine(eqx.tree_at(lambda p: p.synapses, program, own))
+                    for program, own in zip(programs, synapses, strict=True)
+                ]
+            )
+
+    def solution(self, trajectory: Trajectory) -> "Solutions":
+        """The solution of each system."""
+        return Solutions(
+            system.solution(_path(trajectory, path)) for path, system in enumerate(self.systems)
+        )
+
+
+class Solutions(tuple[Solution, ...]):
+    """The solutions of a batch of systems, in its order."""
+
+    @property
+    def result(self) -> tuple[Any, ...]:
+        return tuple(solution.result for solution in self)
+
+    @property
+    def failure(self) -> str | None:
+        """The first failure in words, with the number of its system."""
+        for number, solution in enumerate(self):
+            if solution.failure is not None:
+                return f"system {number}: {solution.failure}"
+        return None
+
+
+def _path(trajectory: Trajectory, path: int) -> Trajectory:
+    """One path of a batch, cut to its own length."""
+
+    def own(tree: Any) -> Any:
+        return jax.tree.map(lambda x: x[..., path], tree)
+
+    steps = int(trajectory.steps[path])
+    every = trajectory.every
+
+    def history(tree: Any, rows: int) -> Any:
+        return None if tree is None else jax.tree.map(lambda x: x[:rows, ..., path], tree)
+
+    return Trajectory(
+        initial=own(trajectory.initial),
+        final=own(trajectory.final),
+        states=history(trajectory.states, steps // (every or 1)),
+        outputs=history(trajectory.outputs, steps),
+        details=history(trajectory.details, steps),
+        every=every,
+        steps=np.asarray(steps),
+        result=own(trajectory.result),
+    )
+
+
+def _one_shape(layouts: Sequence[AbstractLayout | None]) -> list[AbstractLayout | None]:
+    """Layouts of one shape: ELLs get the most slots of all, and weights if any has them."""
+    ells = [layout for layout in layouts if isinstance(layout, ELL)]
+    if len(ells) < len(layouts):
+        return list(layouts)
+    slots = max(ell.sources.shape[0] for ell in ells)
+    dtypes = [ell.values.dtype for ell in ells if ell.values is not None]
+    shaped: list[AbstractLayout | None] = []
+    for ell in ells:
+        padding = ((0, slots - ell.sources.shape[0]), (0, 0))
+        values = ell.values
+        if dtypes:
+            values = jnp.ones(ell.sources.shape, dtypes[0]) if values is None else values
+            values = jnp.pad(values, padding)
+        sources = jnp.pad(ell.sources, padding, constant_values=ell.num_sources)
+        shaped.append(
+            ELL(
+                sources=sources,
+                values=values,
+                num_sources=ell.num_sources,
+                num_targets=ell.num_targets,
+            )
+        )
+    return shaped

@@ -1,0 +1,171 @@
+"""A static system as columns: what lowering needs of a model, whatever its kind."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from jaxtyping import Float64, Int
+
+from snpjax_formats import Edges, graphs
+
+from .slots import SlotTable, as_int64, slots_of_neurons
+
+
+if TYPE_CHECKING:
+    from .system import SpikingSystem
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Some of the synapses: a graph from `num_sources` neurons, the first of which is
+    `source_start`, to `num_targets` neurons from `target_start` on."""
+
+    graph: graphs.AbstractGraph
+    source_start: int
+    num_sources: int
+    target_start: int
+    num_targets: int
+
+    @cached_property
+    def edges(self) -> Edges:
+        """The part as a list, counted from its own first neurons; random graphs are drawn once."""
+        return self.graph.edges(self.num_sources, self.num_targets)
+
+    def arrivals(
+        self, production: Float64[np.ndarray, " sources"]
+    ) -> Float64[np.ndarray, " targets"]:
+        """A bound on what arrives at each target where each source emits so much."""
+        is_random = isinstance(self.graph, graphs.RandomInDegree | graphs.RandomPairs)
+        graph = graphs.Pairs.of(self.edges) if is_random else self.graph
+        return graph.arrivals(production, self.num_targets)
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """A static system.
+
+    Axes: `neurons`; `outputs` and `inputs`, positions of neurons; `steps`, row t of `trains`
+    arrives at the end of step t + 1. `largest` bounds the absolute value of every number of the
+    model, and `name_of` names a neuron.
+    """
+
+    table: SlotTable
+    spikes: Int[np.ndarray, " neurons"]
+    parts: tuple[Part, ...]
+    outputs: Int[np.ndarray, " outputs"]
+    inputs: Int[np.ndarray, " inputs"]
+    trains: Int[np.ndarray, "steps inputs"]
+    largest: int
+    name_of: Callable[[int], str]
+
+    @property
+    def num_neurons(self) -> int:
+        return len(self.spikes)
+
+    def may_overflow(self, max_steps: int | None, dtype: np.dtype) -> bool:
+        """Whether a count could pass the range of `dtype` within so many steps."""
+        if max_steps is None:
+            return True
+        arriving = self.largest_arrival[0]
+        if not arriving < 2**52:  # where it is exact
+            return True
+        start = int(np.abs(self.spikes).max(initial=0))
+        return start + max_steps * int(arriving) > np.iinfo(dtype).max
+
+    @cached_property
+    def largest_arrival(self) -> tuple[float, int]:
+        """A bound on the spikes that arrive at one neuron in one step, and that neuron.
+
+        Exact below 2^53, and far from the limits it is compared with where it is rounded.
+        """
+        if self.num_neurons == 0:
+            return 0.0, 0
+        production = self.table.largest_production().astype(float)
+        arriving = np.zeros(self.num_neurons)
+        for part in self.parts:
+            sources = slice(part.source_start, part.source_start + part.num_sources)
+            targets = slice(part.target_start, part.target_start + part.num_targets)
+            arriving[targets] += part.arrivals(production[sources])
+        if len(self.trains):
+            np.add.at(arriving, self.inputs, np.abs(self.trains.astype(float)).max(axis=0))
+        worst = int(np.argmax(arriving))
+        return float(arriving[worst]), worst
+
+    def joined(self) -> "Columns":
+        """The same system with its synapses in one part, listed."""
+        if len(self.parts) == 1 and self.parts[0].num_sources == self.num_neurons:
+            return self
+        lists = [(part, part.edges) for part in self.parts]
+        is_iso = all(edges.value is None for _, edges in lists)
+        weights = [
+            np.ones(len(edges), np.int64) if edges.value is None else edges.value
+            for _, edges in lists
+        ]
+        none = np.zeros(0, np.int64)
+        graph = graphs.Pairs(
+            np.concatenate([none, *(part.source_start + edges.source for part, edges in lists)]),
+            np.concatenate([none, *(part.target_start + edges.target for part, edges in lists)]),
+            None if is_iso else np.concatenate([none, *weights]),
+        )
+        size = self.num_neurons
+        return replace(self, parts=(Part(graph, 0, size, 0, size),))
+
+
+def columns_of(system: "SpikingSystem", *, faithful: bool) -> Columns:
+    """A system of single neurons as columns; without `faithful`, forgetting families are merged."""
+    names = system.names
+    count = len(system.neurons)
+    table = system.slots
+    if faithful and table.families is not None:
+        table = slots_of_neurons(system.neurons, faithful=True)
+    spikes = [neuron.spikes for neuron in system.neurons]
+    trains = list(system.input.values())
+    horizon = max((horizon_of(train) for train in trains), default=0)
+    padded = [[*train[:horizon], *[0] * (horizon - len(train))] for train in trains]
+    largest = max(
+        table.largest,
+        max(map(abs, spikes), default=0),
+        max((abs(weight) for _, _, weight in system.synapses), default=0),
+        max((abs(spikes) for train in trains for spikes in train), default=0),
+    )
+    return Columns(
+        table=table,
+        spikes=as_int64(spikes),
+        parts=(Part(synapses_of(system), 0, count, 0, count),),
+        outputs=np.asarray([names[name] for name in system.output], np.int64),
+        inputs=np.asarray([names[name] for name in system.input], np.int64),
+        trains=as_int64(x for train in padded for x in train).reshape(len(trains), horizon).T,
+        largest=largest,
+        name_of=lambda index: system.neurons[index].name,
+    )
+
+
+def synapses_of(system: "SpikingSystem") -> graphs.Pairs:
+    """The synapses by the positions of their neurons."""
+    names = system.names
+    count = len(system.synapses)
+    weights = [weight for _, _, weight in system.synapses]
+    return graphs.Pairs(
+        np.fromiter((names[source] for source, _, _ in system.synapses), np.int32, count),
+        np.fromiter((names[target] for _, target, _ in system.synapses), np.int32, count),
+        None if all(weight == 1 for weight in weights) else as_int64(weights),
+    )
+
+
+def edges_of(system: "SpikingSystem") -> Edges:
+    """The synapses of a system as edges, with weights of 64 bits or none.
+
+    **Raises:** `ValueError` for a weight that needs more.
+    """
+    count = len(system.neurons)
+    for source, target, weight in system.synapses:
+        if abs(weight) >= 2**63:
+            raise ValueError(f"The weight of synapse ({source}, {target}) needs more than 64 bits.")
+    return synapses_of(system).edges(count, count)
+
+
+def horizon_of(train: Sequence[int]) -> int:
+    """The position of the last non-zero entry, 0 if there is none."""
+    return max((step for step, spikes in enumerate(train, start=1) if spikes), default=0)

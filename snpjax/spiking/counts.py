@@ -1,0 +1,52 @@
+"""Which integers count the spikes of a system without a silent overflow."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from .columns import Columns
+
+
+def count_type(systems: Sequence[Columns], requested: np.dtype | type | None = None) -> np.dtype:
+    """The requested count type if it is safe for all, or the least one that is.
+
+    **Raises:** `ValueError` with the constant or the neuron for which there is none.
+    """
+    if requested is not None and np.dtype(requested) not in (np.int32, np.int64):
+        raise ValueError(
+            f"`count_dtype` is {np.dtype(requested)}. Counts are numpy.int32 or numpy.int64."
+        )
+    needs = [_Needs.of(columns) for columns in systems]
+    if requested is None:
+        fits = all(n.largest < 2**31 and n.arriving < 2**30 for n in needs)
+        requested = np.int32 if fits else np.int64
+    dtype = np.dtype(requested)
+    bits = 8 * dtype.itemsize
+    fix = "Try `count_dtype=numpy.int64`." if bits == 32 else "No count type is large enough."
+    for need in needs:
+        if need.largest >= 2 ** (bits - 1):
+            shown = need.largest if need.largest < 10**40 else "of more than 40 digits"
+            raise ValueError(f"The system has the constant {shown}, which is not an {dtype}. {fix}")
+        if need.arriving >= 2 ** (bits - 2):
+            raise ValueError(
+                f"In one step about {need.arriving:.3g} spikes can arrive at neuron "
+                f"{need.neuron!r}, too many to detect every overflow of {dtype} (below "
+                f"2^{bits - 2}). {fix}"
+            )
+    return dtype
+
+
+class _Needs(NamedTuple):
+    """What a count type must hold: the largest constant, and the arrivals of the busiest neuron."""
+
+    largest: int
+    arriving: float
+    neuron: str
+
+    @classmethod
+    def of(cls, columns: Columns) -> "_Needs":
+        if columns.largest >= 2**63:  # the columns themselves are cut
+            return cls(columns.largest, 0.0, "")
+        arriving, neuron = columns.largest_arrival
+        return cls(columns.largest, arriving, columns.name_of(neuron) if arriving else "")

@@ -1,0 +1,384 @@
+"""Large systems: populations of neurons and projections between them, never listed one by one."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+from jaxtyping import Int
+
+from snpjax_formats import graphs
+
+from .columns import Columns, Part
+from .population_validity import problems_of
+from .rule import Rule
+from .slots import ALL, EMPTY, UNBOUNDED, SlotTable
+from .system import Neuron, SpikingSystem, Synapse
+from .template import (
+    PerNeuron,
+    RuleTemplate,
+    column,
+    is_shared,
+    rules_of_neuron,
+    slots_of_template,
+)
+from .validity import InvalidSystem, Problem
+
+
+if TYPE_CHECKING:
+    from ..run import Trajectory
+    from .lower import LayoutLike
+    from .machine import SpikingMachine
+    from .solution import Solution
+
+
+@dataclass(frozen=True, eq=False)
+class Population:
+    """`size` neurons with the same rules, named `name[0]`, `name[1]`, ....
+
+    `spikes` are the initial spikes, and `rules` texts, `Rule`s or `RuleTemplate`s.
+    """
+
+    name: str
+    size: int
+    spikes: PerNeuron = 0
+    rules: Sequence[RuleTemplate | Rule | str] = ()
+
+    @cached_property
+    def templates(self) -> tuple[RuleTemplate, ...]:
+        """All rules as templates."""
+        rules = (self.rules,) if isinstance(self.rules, str) else self.rules
+        return tuple(RuleTemplate.of(rule) for rule in rules)
+
+
+@dataclass(frozen=True, eq=False)
+class Projection:
+    """Synapses from all neurons of `source` to some of `target`.
+
+    `graph` is a description of `snpjax.graphs` (all to all, one to one, intervals, pairs, random,
+    blocks), a scipy.sparse matrix (rows are sources) or a networkx graph; weights are in it.
+    """
+
+    source: str
+    target: str
+    graph: Any = field(default_factory=graphs.AllToAll)
+
+    @cached_property
+    def description(self) -> graphs.AbstractGraph:
+        """`graph` as a description."""
+        if isinstance(self.graph, graphs.AbstractGraph):
+            return self.graph
+        if hasattr(self.graph, "tocoo"):
+            return graphs.from_scipy(self.graph)
+        if hasattr(self.graph, "nodes") and hasattr(self.graph, "edges"):
+            return graphs.from_networkx(self.graph)
+        raise TypeError(
+            f"{self.graph!r} is no graph (give one of snpjax.graphs, a scipy.sparse matrix or a "
+            "networkx graph)"
+        )
+
+
+class PopulationSystem:
+    """A spiking neural P system of populations and projections, as large as memory allows.
+
+    **Arguments:**
+
+    - `populations`: in order; neurons are numbered through them.
+    - `projections`: at most one synapse between two neurons, over all projections. That is not
+      checked between projections that share both populations; their synapses add up.
+    - `input`: population name to the trains of its neurons: `(steps, size)`, or `(steps,)` for all
+      of them.
+    - `output`: names of populations whose emissions are the output.
+    - `signed`: counts may become negative; needed for negative weights and spikes.
+
+    Nothing is made for a single neuron: a system of millions is built in the time that its arrays
+    take. `expand` gives the same system neuron by neuron.
+
+    **Raises:** `InvalidSystem` with every problem at once.
+    """
+
+    def __init__(
+        self,
+        populations: Sequence[Population],
+        projections: Sequence[Projection] = (),
+        *,
+        input: Mapping[str, Any] | None = None,
+        output: str | Sequence[str] = (),
+        signed: bool = False,
+        name: str = "",
+    ) -> None:
+        self._populations = tuple(populations)
+        self.projections = tuple(projections)
+        self.input = MappingProxyType(dict(input or {}))
+        self.output = (output,) if isinstance(output, str) else tuple(output)
+        self.signed = signed
+        self.name = name
+        problems = tuple(
+            Problem("bad_population", "error", place, message)
+            for place, message in problems_of(self, self._populations)
+        )
+        if problems:
+            raise InvalidSystem(problems)
+
+    @cached_property
+    def populations(self) -> Mapping[str, Population]:
+        """Populations by name."""
+        return MappingProxyType({population.name: population for population in self._populations})
+
+    @cached_property
+    def slices(self) -> Mapping[str, slice]:
+        """The positions of each population's neurons."""
+        slices, start = {}, 0
+        for population in self._populations:
+            slices[population.name] = slice(start, start + population.size)
+            start += population.size
+        return MappingProxyType(slices)
+
+    @property
+    def num_neurons(self) -> int:
+        return sum(population.size for population in self._populations)
+
+    @property
+    def neurons(self) -> "Neurons":
+        """The neurons one by one, each made when it is asked for."""
+        return Neurons(self)
+
+    def rule_text(self, neuron: int, rule: int) -> str:
+        """A rule of a neuron as people write it; a consume-all rule by its guard."""
+        name, positions = self._population_at(neuron)
+        population = self.populations[name]
+        template = population.templates[rule]
+        if np.any(np.asarray(template.consume) == ALL):
+            return f"rule {rule + 1} (consumes all)"
+        return str(rules_of_neuron(template, neuron - positions.start, population.size)[0])
+
+    @property
+    def num_rules(self) -> int:
+        """Rules of all neurons, a template counted once for each of them."""
+        return sum(population.size * len(population.templates) for population in self._populations)
+
+    @property
+    def num_synapses(self) -> int:
+        """Synapses, counted without listing them where their graph allows it."""
+        sizes = {name: p.size for name, p in self.populations.items()}
+        return sum(
+            p.description.num_edges(sizes[p.source], sizes[p.target]) for p in self.projections
+        )
+
+    def name_of(self, neuron: int) -> str:
+        """The name of the neuron at a position."""
+        name, positions = self._population_at(neuron)
+        return f"{name}[{neuron - positions.start}]"
+
+    def _population_at(self, neuron: int) -> tuple[str, slice]:
+        for name, positions in self.slices.items():
+            if positions.start <= neuron < positions.stop:
+                return name, positions
+        raise IndexError(f"there is no neuron {neuron} among {self.num_neurons}")
+
+    def position_of(self, name: str) -> int | slice:
+        """The positions of a population's neurons."""
+        return self.slices[name]
+
+    def output_columns(self, name: str) -> int | slice:
+        """Where the emissions of an output population stand in `Solution.spike_trains`."""
+        start = 0
+        for output in self.output:
+            size = self.populations[output].size
+            if output == name:
+                return slice(start, start + size) if size != 1 else start
+            start += size
+        raise KeyError(name)
+
+    @property
+    def num_outputs(self) -> int:
+        return sum(self.populations[name].size for name in self.output)
+
+    @property
+    def slots(self) -> SlotTable:
+        """The rules of all neurons."""
+        return self._table
+
+    @cached_property
+    def _table(self) -> SlotTable:
+        return _slot_table(self._populations, faithful=False)
+
+    def columns(self, *, faithful: bool = False) -> Columns:
+        """The system as lowering takes it."""
+        table = _slot_table(self._populations, faithful=True) if faithful else self._table
+        spikes = np.concatenate(
+            [np.zeros(0, np.int64), *(column(p.spikes, p.size) for p in self._populations)]
+        )
+        parts = tuple(
+            Part(
+                projection.description,
+                self.slices[projection.source].start,
+                self.populations[projection.source].size,
+                self.slices[projection.target].start,
+                self.populations[projection.target].size,
+            )
+            for projection in self.projections
+        )
+        trains, inputs = self._trains()
+        largest = [table.largest, *(np.abs(a).max(initial=0) for a in (spikes, trains))]
+        largest += [abs(weight) for part in parts for weight in part.graph.weight_range()]
+        return Columns(
+            table=table,
+            spikes=spikes,
+            parts=parts,
+            outputs=_positions(self.slices[name] for name in self.output),
+            inputs=inputs,
+            trains=trains,
+            largest=int(max(largest)),
+            name_of=self.name_of,
+        )
+
+    def _trains(self) -> tuple[np.ndarray, np.ndarray]:
+        """Input trains side by side, cut after the last spike, and their neurons."""
+        given = {name: np.asarray(train, np.int64) for name, train in self.input.items()}
+        steps = max((len(train) for train in given.values()), default=0)
+        blocks = [np.zeros((steps, 0), np.int64)]
+        for name, train in given.items():
+            train = train if train.ndim == 2 else train[:, None]
+            block = np.zeros((steps, self.populations[name].size), np.int64)
+            block[: len(train)] = train
+            blocks.append(block)
+        trains = np.concatenate(blocks, axis=1)
+        used = np.flatnonzero(trains.any(axis=1))
+        return trains[: used[-1] + 1 if len(used) else 0], _positions(
+            self.slices[name] for name in given
+        )
+
+    def lower(
+        self,
+        *,
+        layout: "LayoutLike" = "auto",
+        count_dtype: "np.dtype | type | None" = None,
+        faithful: bool = False,
+        max_steps: int | None = None,
+    ) -> "SpikingMachine":
+        """This system as arrays, ready for `snpjax.run`.
+
+        With `"auto"` each projection is stored by its own structure; a class of `snpjax_formats`
+        stores the listed synapses of each. `faithful` takes consume-all rules apart.
+        """
+        from .lower import lower_columns  # the model itself needs no device
+        from .machine import SpikingMachine
+        from .transition import Transition
+
+        if isinstance(layout, Transition):
+            raise ValueError("A Transition needs single rules. Use `system.expand()`.")
+        columns = self.columns(faithful=faithful)
+        return SpikingMachine(
+            lower_columns(columns, layout=layout, count_dtype=count_dtype, max_steps=max_steps)
+        )
+
+    def solution(self, trajectory: "Trajectory") -> "Solution":
+        """What a run saved, with this system's names."""
+        from .solution import solve
+
+        return solve(self, trajectory)
+
+    def expand(self) -> SpikingSystem:
+        """The same system neuron by neuron; consume-all rules become their members.
+
+        Rule numbers differ where there are such rules.
+
+        **Raises:** `ValueError` for a consume-all rule whose guard has no end.
+        """
+        neurons = list(self.neurons)
+        names = [neuron.name for neuron in neurons]
+        synapses = []
+        for part in self.columns().parts:
+            edges = part.edges
+            weights = np.ones(len(edges), int) if edges.value is None else edges.value
+            synapses += [
+                Synapse(names[part.source_start + s], names[part.target_start + t], int(w))
+                for s, t, w in zip(edges.source, edges.target, weights, strict=True)
+            ]
+        trains, inputs = self._trains()
+        return SpikingSystem(
+            neurons,
+            synapses,
+            input={names[i]: trains[:, c].tolist() for c, i in enumerate(inputs)},
+            output=[names[i] for i in _positions(self.slices[name] for name in self.output)],
+            signed=self.signed,
+            name=self.name,
+        )
+
+    def __repr__(self) -> str:
+        populations = ", ".join(f"{p.name}[{p.size:,}]" for p in self._populations)
+        name = f"{self.name}: " if self.name else ""
+        return (
+            f"PopulationSystem({name}{self.num_neurons:,} neurons: {populations}; "
+            f"{self.num_synapses:,} synapses)"
+        )
+
+
+class Neurons(Sequence[Neuron]):
+    """The neurons of a system of populations, each made when it is asked for."""
+
+    def __init__(self, system: PopulationSystem) -> None:
+        self._system = system
+
+    def __len__(self) -> int:
+        return self._system.num_neurons
+
+    @overload
+    def __getitem__(self, index: int) -> Neuron: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Neuron, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> Neuron | tuple[Neuron, ...]:
+        if isinstance(index, slice):
+            return tuple(self[i] for i in range(*index.indices(len(self))))
+        position = range(len(self))[index]
+        name, positions = self._system._population_at(position)
+        population = self._system.populations[name]
+        own = position - positions.start
+        rules = [
+            rule
+            for template in population.templates
+            for rule in rules_of_neuron(template, own, population.size)
+        ]
+        spikes = int(column(population.spikes, population.size)[own])
+        return Neuron(f"{name}[{own}]", spikes, rules)
+
+
+def _positions(slices: Iterable[slice]) -> Int[np.ndarray, " neurons"]:
+    return np.concatenate([np.zeros(0, np.int64), *(np.arange(s.start, s.stop) for s in slices)])
+
+
+def _slot_table(populations: Sequence[Population], *, faithful: bool) -> SlotTable:
+    blocks = [_slots(population, faithful) for population in populations]
+    num_slots = max((len(block) for block in blocks), default=0)
+    widths = [1 if all(map(is_shared, p.templates)) else p.size for p in populations]
+    starts = np.cumsum([0, *widths])
+    columns = [np.full((num_slots, starts[-1]), empty, np.int64) for empty in EMPTY]
+    type_of = [np.zeros(0, np.int64)]
+    for population, block, start, width in zip(populations, blocks, starts, widths, strict=False):
+        for slot, values in enumerate(block):
+            for table, value in zip(columns, values, strict=True):
+                table[slot, start : start + width] = value
+        own = np.arange(population.size) if width > 1 else np.zeros(population.size, np.int64)
+        type_of.append(start + own)
+    finite = np.where(columns[1] == UNBOUNDED, 0, columns[1])
+    constants = (columns[0], finite, *columns[2:6])
+    return SlotTable(
+        *columns,
+        type_of=np.concatenate(type_of),
+        families=None,
+        largest=max(int(np.abs(constant).max(initial=0)) for constant in constants),
+    )
+
+
+def _slots(population: Population, faithful: bool) -> list[tuple[np.ndarray, ...]]:
+    width = 1 if all(map(is_shared, population.templates)) else population.size
+    return [
+        slot
+        for number, template in enumerate(population.templates)
+        for slot in slots_of_template(template, number, width, faithful=faithful)
+    ]

@@ -1,0 +1,246 @@
+"""What makes a system of populations valid."""
+
+from collections.abc import Iterator
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from .rule import RuleError
+from .slots import ALL, UNBOUNDED
+from .template import RuleTemplate, raised_terms
+from .validity import Place
+
+
+if TYPE_CHECKING:
+    from .population import Population, PopulationSystem
+
+# Numbers of one neuron stay far below 64 bits, so that what lowering computes from them does too.
+_LIMIT = 2**62
+
+
+_Finding: TypeAlias = tuple[Place, str]
+
+
+def problems_of(
+    system: "PopulationSystem", populations: "tuple[Population, ...]"
+) -> Iterator[_Finding]:
+    """Everything that is wrong with a system, with what it is about."""
+    seen: set[str] = set()
+    for index, population in enumerate(populations):
+        place = Place("neuron", index)
+        if not isinstance(population.name, str) or not population.name:
+            yield place, f"population {index} has the name {population.name!r} (give a text)"
+        elif population.name in seen:
+            yield place, f"two populations are named {population.name!r} (rename one)"
+        seen.add(population.name)
+        yield from ((place, text) for text in _population_problems(population, system.signed))
+    if len(seen) < len(populations):
+        return
+    yield from _projection_problems(system)
+    for name, train in system.input.items():
+        if name not in seen:
+            yield Place("input", name), f"input {name!r} is no population (name one of them)"
+            continue
+        size = system.populations[name].size
+        shape = np.shape(train)
+        if not _is_integer(train) or (shape[1:] != () and shape[1:] != (size,)) or not shape:
+            yield (
+                Place("input", name),
+                f"the input of {name!r} has shape {shape} (give integers, (steps,) or (steps, "
+                f"{size}))",
+            )
+        elif np.any(np.asarray(train) < 0) and not system.signed:
+            yield (
+                Place("input", name),
+                f"the input of {name!r} is negative (build with signed=True)",
+            )
+    for name in system.output:
+        if name not in seen:
+            yield Place("output", name), f"output {name!r} is no population (name one of them)"
+
+
+def _population_problems(population: "Population", signed: bool) -> Iterator[str]:
+    name = population.name
+    if not _is_integer(population.size) or np.ndim(population.size) or population.size < 0:
+        yield f"population {name!r} has size {population.size!r} (give a number >= 0)"
+        return
+    yield from _number_problems(
+        population, "spikes", population.spikes, -_LIMIT if signed else 0, f"population {name!r}"
+    )
+    try:
+        templates = population.templates
+    except (RuleError, ValueError, AttributeError) as error:
+        yield f"population {name!r}: {error}"
+        return
+    is_sound = True
+    for number, template in enumerate(templates, start=1):
+        for text in _template_problems(population, template, f"population {name!r}, rule {number}"):
+            is_sound = False
+            yield text
+    if is_sound:
+        yield from _repetitions(population)
+
+
+def _template_problems(
+    population: "Population", template: RuleTemplate, what: str
+) -> Iterator[str]:
+    consume = template.consume
+    is_all = _is_integer(consume) and bool(np.any(np.asarray(consume) == ALL))
+    if is_all and np.ndim(consume) > 0:
+        yield f"{what}: only some neurons consume ALL (make two rules of it)"
+        return
+    if not is_all:
+        yield from _number_problems(population, "consume", consume, 1, what)
+    yield from _number_problems(population, "produce", template.produce, 0, what)
+    yield from _number_problems(population, "delay", template.delay, 0, what, 2**31 - 2)
+    if _is_integer(template.produce) and _is_integer(template.delay):
+        produce, delay = np.asarray(template.produce), np.asarray(template.delay)
+        late = np.atleast_1d((produce == 0) & (delay > 0))
+        if late.any():
+            yield f"{what}: a forgetting rule has no delay (remove it, {_nth(population, late)})"
+    try:
+        terms = template.terms()
+    except (ValueError, TypeError) as error:
+        yield f"{what}: {error}"
+        return
+    sound = []
+    for nth, (low, high, period) in enumerate(terms, start=1):
+        of_term = f"{what}, term {nth}"
+        found = [
+            *_number_problems(population, "low", low, 0, of_term),
+            *_number_problems(population, "high", high, -1, of_term, UNBOUNDED),
+            *_number_problems(population, "period", period, 1, of_term),
+        ]
+        yield from found
+        sound.append(not found)
+    if is_all and _is_integer(template.produce) and np.any(np.asarray(template.produce)):
+        yield f"{what}: a rule that consumes ALL forgets (let it produce 0)"
+    if not all(sound):
+        return
+    arrays = [tuple(np.asarray(x, np.int64) for x in term) for term in terms]
+    for (i, first), (j, second) in combinations(enumerate(arrays, start=1), 2):
+        meets = _meet(first, second)
+        if meets.any():
+            yield (
+                f"{what}: terms {i} and {j} share a count in {_nth(population, meets)} (make "
+                "the terms disjoint)"
+            )
+
+
+def _number_problems(
+    population: "Population", name: str, values: Any, least: int, what: str, most: int = _LIMIT
+) -> Iterator[str]:
+    if not _is_integer(values):
+        yield f"{what}: `{name}` is {values!r} (give integers)"
+    elif np.ndim(values) > 0 and np.shape(values) != (population.size,):
+        yield (
+            f"{what}: `{name}` has shape {np.shape(values)} (give one number, or one for each of "
+            f"the {population.size} neurons)"
+        )
+    else:
+        array = np.asarray(values)
+        wrong = np.atleast_1d((array < least) | (array > most))
+        if wrong.any():
+            value = np.atleast_1d(array)[np.flatnonzero(wrong)[0]]
+            fix = f"give at least {least}" if value < least else f"give at most {most}"
+            yield f"{what}: `{name}` is {value} in {_nth(population, wrong)} ({fix})"
+
+
+def _is_integer(values: Any) -> bool:
+    try:
+        array = np.asarray(values)
+    except ValueError:  # a ragged list
+        return False
+    return array.size == 0 or np.issubdtype(array.dtype, np.integer)
+
+
+def _nth(population: "Population", wrong: np.ndarray) -> str:
+    """The first neuron where something is wrong."""
+    if wrong.size == 1:
+        return "every neuron"
+    return f"neuron {population.name}[{np.flatnonzero(wrong)[0]}]"
+
+
+def _repetitions(population: "Population") -> Iterator[str]:
+    """Rules that are one and the same in some neuron: two alternatives, or one?"""
+    name = population.name
+    numbered = [
+        (number, template, slot)
+        for number, template in enumerate(population.templates, start=1)
+        for slot in raised_terms(template)
+    ]
+    for (i, first, a), (j, second, b) in combinations(numbered, 2):
+        if i == j:
+            continue
+        meets = _meet(a, b) & (_effect_equal(first, a, second, b))
+        if meets.any():
+            yield (
+                f"population {name!r}: rules {i} and {j} do the same at one count in "
+                f"{_nth(population, meets)} (let only one of them apply)"
+            )
+
+
+def _effect_equal(first: RuleTemplate, a: Any, second: RuleTemplate, b: Any) -> np.ndarray:
+    """Whether both are the forgetting of all spikes, or equal in everything."""
+    takes_all = _takes_all(first, a) & _takes_all(second, b)
+    equal = [np.asarray(x) == np.asarray(y) for x, y in zip(a, b, strict=True)]
+    for name in ("consume", "produce", "delay"):
+        equal.append(np.asarray(getattr(first, name)) == np.asarray(getattr(second, name)))
+    same = equal[0]
+    for part in equal[1:]:
+        same = same & part
+    return np.atleast_1d(takes_all | same)
+
+
+def _takes_all(template: RuleTemplate, term: Any) -> np.ndarray:
+    low, high, _ = term
+    consume = np.asarray(template.consume)
+    forgets = (np.asarray(template.produce) == 0) & (np.asarray(template.delay) == 0)
+    return forgets & ((consume == ALL) | ((low == high) & (low == consume)))
+
+
+def _meet(first: Any, second: Any) -> np.ndarray:
+    """Whether two terms share a count, neuron by neuron."""
+    low, high, period, low2, high2, period2 = np.broadcast_arrays(
+        *(np.atleast_1d(x) for x in (*first, *second))
+    )
+    step = np.gcd(period, period2)
+    latest, earliest = np.maximum(low, low2), np.minimum(high, high2)
+    possible = (latest <= earliest) & ((low2 - low) % step == 0)
+    meets = possible & (period == 1) & (period2 == 1)
+    for index in np.flatnonzero(possible & ~meets):
+        # By the Chinese remainder theorem: low + period * n is in the second progression first at
+        # this n, and then in every (period2 / step)-th one.
+        p, q, g = int(period[index]), int(period2[index]), int(step[index])
+        gap = int(low2[index]) - int(low[index])
+        n = gap // g * pow(p // g, -1, q // g) % (q // g) if q > g else 0
+        common, stride = int(low[index]) + p * n, p // g * q
+        behind = int(latest[index]) - common
+        common += max(0, -(-behind // stride)) * stride
+        meets[index] = common <= int(earliest[index])
+    return meets
+
+
+def _projection_problems(system: "PopulationSystem") -> Iterator[_Finding]:
+    for index, projection in enumerate(system.projections):
+        place = Place("synapse", index)
+        what = f"projection {projection.source!r} -> {projection.target!r}"
+        missing = [
+            name
+            for name in (projection.source, projection.target)
+            if name not in system.populations
+        ]
+        if missing:
+            yield place, f"{what}: {missing[0]!r} is no population (name one of them)"
+            continue
+        source, target = (
+            system.populations[name] for name in (projection.source, projection.target)
+        )
+        try:
+            projection.description.check(source.size, target.size)
+        except (ValueError, TypeError) as error:
+            yield place, f"{what}: {error}"
+            continue
+        if projection.description.weight_range()[0] < 0 and not system.signed:
+            yield place, f"{what} has a negative weight (build the system with signed=True)"

@@ -1,0 +1,247 @@
+"""Rules as slots: what a neuron may do at which spike counts, in columns by type of neuron."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from jaxtyping import Int
+
+from ..choice import NO_RULE
+from .guard import Guard
+from .rule import AnyRule, Rule
+
+
+if TYPE_CHECKING:
+    from .system import Neuron
+
+
+#: The consumption of a consume-all rule: all spikes that are there.
+ALL = -1
+
+#: The upper end of a term without end.
+UNBOUNDED = int(np.iinfo(np.int64).max)
+
+
+class Slot(NamedTuple):
+    """One term of one rule, for k spikes with low <= k <= high and (k - low) % period == 0.
+
+    `number` is the rule, counted within the neuron; for a consume-all family its first member.
+    """
+
+    low: int
+    high: int | None
+    period: int
+    consume: int
+    produce: int
+    delay: int
+    number: int
+
+
+@dataclass(frozen=True, eq=False)
+class Families:
+    """The members of the consume-all families of all types, to report them by their own numbers.
+
+    Axes: `families`, and `members` of all families. Keys are `type * width + x` for a family's
+    number or a member's count x, ascending.
+    """
+
+    family_keys: Int[np.ndarray, " families"]
+    member_keys: Int[np.ndarray, " members"]
+    member_numbers: Int[np.ndarray, " members"]
+    width: int
+
+
+@dataclass(frozen=True, eq=False)
+class SlotTable:
+    """The rules of all neurons as slots; neurons with equal rules share a column.
+
+    Axes: `slots`, in order of declaration, where a rule whose guard has several terms takes several
+    slots of which at most one applies; `types`; `neurons`. Empty slots have low > high. `consume`
+    is `ALL` in a consume-all slot. `largest` bounds the absolute value of every constant, also of
+    those too large for 64 bits.
+    """
+
+    low: Int[np.ndarray, "slots types"]
+    high: Int[np.ndarray, "slots types"]
+    period: Int[np.ndarray, "slots types"]
+    consume: Int[np.ndarray, "slots types"]
+    produce: Int[np.ndarray, "slots types"]
+    delay: Int[np.ndarray, "slots types"]
+    number: Int[np.ndarray, "slots types"]
+    type_of: Int[np.ndarray, " neurons"]
+    families: Families | None
+    largest: int
+
+    @property
+    def num_slots(self) -> int:
+        return self.low.shape[0]
+
+    @property
+    def num_types(self) -> int:
+        return self.low.shape[1]
+
+    def largest_production(self) -> Int[np.ndarray, " neurons"]:
+        """The most spikes that each neuron can emit in one step."""
+        return self.produce.max(axis=0, initial=0)[self.type_of]
+
+    def members(
+        self,
+        rules: Int[np.ndarray, "steps neurons *paths"],
+        consumed: Int[np.ndarray, "steps neurons *paths"],
+    ) -> Int[np.ndarray, "steps neurons *paths"]:
+        """Selected rules with every family replaced by the member that consumed so many spikes."""
+        if self.families is None:
+            return rules
+        families = self.families
+        shape = (1, -1, *[1] * (rules.ndim - 2))
+        base = (self.type_of * families.width).reshape(shape)
+        is_family = (rules != NO_RULE) & np.isin(base + rules, families.family_keys)
+        place = np.searchsorted(families.member_keys, np.where(is_family, base + consumed, 0))
+        place = np.minimum(place, len(families.member_keys) - 1)
+        return np.where(is_family, families.member_numbers[place], rules).astype(rules.dtype)
+
+
+def slots_of_neurons(neurons: "Sequence[Neuron]", *, faithful: bool) -> SlotTable:
+    """The slots of neurons whose rules are given one by one.
+
+    Unless `faithful`, forgetting rules `a^s -> lambda` of one neuron become one consume-all rule
+    whose guard holds every s. At each count at most one member applies, so choices, probabilities
+    and random paths stay what they were.
+    """
+    types: dict[tuple[AnyRule | str, ...], int] = {}
+    known: dict[int, int] = {}  # by identity: hashing long lists of rules again would take long
+    type_of = np.zeros(len(neurons), np.int64)
+    for index, neuron in enumerate(neurons):
+        rules = neuron.rules
+        if id(rules) not in known:
+            known[id(rules)] = types.setdefault(rules, len(types))
+        type_of[index] = known[id(rules)]
+    builder = _Builder()
+    terms_of: dict[tuple[Guard, int], tuple[tuple[int, int | None, int], ...]] = {}
+    for rules in types:
+        builder.add(_distinct(rules), terms_of, faithful)
+    return builder.table(type_of)
+
+
+def _distinct(rules: tuple[AnyRule | str, ...]) -> list[tuple[int, Rule]]:
+    """Numbered rules without repetitions: a repeated rule keeps its number and never applies."""
+    seen: set[Rule] = set()
+    distinct = []
+    for number, rule in enumerate(rules):
+        assert isinstance(rule, Rule)
+        if rule not in seen:
+            seen.add(rule)
+            distinct.append((number, rule))
+    return distinct
+
+
+class _Builder:
+    """Collects the slots of each type, then makes columns of them."""
+
+    def __init__(self) -> None:
+        self.slots: list[list[Slot]] = []
+        self.members: list[tuple[int, int, int]] = []  # type, count, number
+        self.families: list[tuple[int, int]] = []  # type, number of the first member
+
+    def add(
+        self,
+        rules: list[tuple[int, Rule]],
+        terms_of: dict[tuple[Guard, int], tuple[tuple[int, int | None, int], ...]],
+        faithful: bool,
+    ) -> None:
+        type_index = len(self.slots)
+        slots: list[Slot] = []
+        for group in [[one] for one in rules] if faithful else _families(rules):
+            number, rule = group[0]
+            if len(group) == 1:
+                key = (rule.guard, rule.consume)
+                if key not in terms_of:
+                    terms_of[key] = rule.guard.terms(rule.consume)
+                slots += [
+                    Slot(*term, rule.consume, rule.produce, rule.delay, number)
+                    for term in terms_of[key]
+                ]
+                continue
+            self.families.append((type_index, number))
+            self.members += [(type_index, member.consume, n) for n, member in group]
+            guard = Guard.from_lengths([member.consume for _, member in group])
+            slots += [Slot(*term, ALL, 0, 0, number) for term in guard.terms(1)]
+        self.slots.append(slots)
+
+    def table(self, type_of: Int[np.ndarray, " neurons"]) -> SlotTable:
+        counts = np.asarray([len(slots) for slots in self.slots], np.int64)
+        shape = (int(counts.max(initial=0)), len(counts))
+        owner = np.repeat(np.arange(len(counts)), counts)
+        place = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
+        flat = [slot for slots in self.slots for slot in slots]
+        columns = list(zip(*flat, strict=True)) or [()] * len(Slot._fields)
+        columns[1] = tuple(UNBOUNDED if high is None else high for high in columns[1])
+        finite = [[high for high in columns[1] if high != UNBOUNDED]]
+        finite += [columns[0], *columns[2:6]]
+
+        def dense(values: Iterable[int], empty: int) -> np.ndarray:
+            table = np.full(shape, empty, np.int64)
+            table[place, owner] = as_int64(values)
+            return table
+
+        return SlotTable(
+            *(dense(values, empty) for values, empty in zip(columns, EMPTY, strict=True)),
+            type_of=type_of,
+            families=self._families(),
+            largest=max((max(map(abs, values), default=0) for values in finite), default=0),
+        )
+
+    def _families(self) -> Families | None:
+        if not self.families:
+            return None
+        types, counts, numbers = np.asarray(self.members, np.int64).T
+        # More than any count or number of any type, or keys of two types would meet.
+        width = 1 + max(
+            int(counts.max()), max(slot.number for slots in self.slots for slot in slots)
+        )
+        order = np.argsort(types * width + counts)
+        return Families(
+            np.asarray([t * width + n for t, n in self.families], np.int64),
+            (types * width + counts)[order],
+            numbers[order],
+            width,
+        )
+
+
+#: What an empty slot holds, in the order of `Slot`.
+EMPTY = (1, 0, 1, 0, 0, 0, 0)
+
+
+def _families(rules: list[tuple[int, Rule]]) -> list[list[tuple[int, Rule]]]:
+    """Groups of rules in order: the members of a consume-all family, or one rule.
+
+    A member joins the last family if no other rule that was declared since that family began
+    applies at its count; so the first applicable rule, and the order among applicable ones, stay
+    what they were.
+    """
+    groups: list[list[tuple[int, Rule]]] = []
+    family: list[tuple[int, Rule]] | None = None
+    since: list[Rule] = []
+    for number, rule in rules:
+        if not (rule.is_forgetting and rule.delay == 0 and rule.guard.is_exactly(rule.consume)):
+            since.append(rule)
+            groups.append([(number, rule)])
+            continue
+        if family is None or any(
+            other.consume <= rule.consume and rule.consume in other.guard for other in since
+        ):
+            family, since = [], []
+            groups.append(family)
+        family.append((number, rule))
+    return groups
+
+
+def as_int64(values: Iterable[int]) -> Int[np.ndarray, " values"]:
+    """An array of 64 bits; what does not fit is cut, for the caller knows the largest value."""
+    values = list(values)
+    try:
+        return np.asarray(values, np.int64)
+    except OverflowError:
+        limit = np.iinfo(np.int64)
+        return np.asarray([min(max(v, limit.min), limit.max) for v in values], np.int64)

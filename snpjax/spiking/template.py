@@ -1,0 +1,146 @@
+"""Rules whose numbers may differ from neuron to neuron."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from jaxtyping import Int
+
+from .guard import Guard
+from .rule import GuardLike, Rule
+from .slots import ALL, UNBOUNDED
+
+
+#: A number that all neurons of a population share, or one number a neuron.
+PerNeuron: TypeAlias = "int | Sequence[int] | Int[np.ndarray, ' neurons']"
+
+#: Terms of a guard as `Guard.terms` gives them: (low, high) or (low, high, period), high `None`
+#: without end.
+TermsLike: TypeAlias = (
+    "Sequence[tuple[PerNeuron, PerNeuron | None] | tuple[PerNeuron, PerNeuron | None, PerNeuron]]"  # noqa: E501
+)
+
+
+@dataclass(frozen=True, eq=False)
+class RuleTemplate:
+    """A rule of every neuron of a population, whose numbers may differ from neuron to neuron.
+
+    **Arguments:**
+
+    - `guard`: disjoint terms `(low, high)` or `(low, high, period)` of numbers or of arrays with
+      one number a neuron; where low > high the term is empty. Or anything that `Rule` takes, shared
+      by all neurons. `None` means exactly `consume` spikes.
+    - `consume`: c >= 1, or `ALL`: the family of the forgetting rules `a^s -> lambda` for every s of
+      the guard, as one rule.
+    - `produce`, `delay`: as in `Rule`.
+
+    Applicable at k spikes iff a term holds k and k >= c. Numbers are checked when the system is
+    built.
+    """
+
+    guard: "TermsLike | GuardLike | None"
+    consume: PerNeuron
+    produce: PerNeuron = 0
+    delay: PerNeuron = 0
+
+    @classmethod
+    def of(cls, rule: "RuleTemplate | Rule | str") -> "RuleTemplate":
+        """A template of a rule that all neurons share."""
+        if isinstance(rule, RuleTemplate):
+            return rule
+        rule = Rule.parse(rule) if isinstance(rule, str) else rule
+        return cls(rule.guard, rule.consume, rule.produce, rule.delay)
+
+    def terms(self) -> list[tuple[Any, Any, Any]]:
+        """The guard as terms with a period; `UNBOUNDED` ends those without end."""
+        guard: Any = self.guard
+        if guard is None:
+            return [(self.consume, self.consume, 1)]
+        if isinstance(guard, list) or (
+            isinstance(guard, tuple) and guard and isinstance(guard[0], tuple)
+        ):
+            padded = [(*term, 1) if len(term) == 2 else term for term in guard]
+        else:
+            padded = Guard.of(guard).terms()
+        return [(low, UNBOUNDED if high is None else high, period) for low, high, period in padded]
+
+
+def column(values: Any, size: int) -> Int[np.ndarray, " neurons"]:
+    """A number, or one number a neuron, as one number a neuron."""
+    return np.broadcast_to(np.asarray(values, np.int64), (size,))
+
+
+def is_shared(template: RuleTemplate) -> bool:
+    """Whether the rule is the same in every neuron."""
+    numbers = [template.consume, template.produce, template.delay]
+    return all(np.ndim(x) == 0 for term in [numbers, *template.terms()] for x in term)
+
+
+def raised_terms(template: RuleTemplate) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """The terms as arrays, raised to counts of at least what the rule consumes."""
+    least = np.maximum(np.asarray(template.consume, np.int64), 1)  # `ALL` takes one or more
+    raised = []
+    for low, high, period in template.terms():
+        low, high, period = (np.asarray(x, np.int64) for x in (low, high, period))
+        missing = np.maximum(least - low, 0)
+        raised.append((low + -(-missing // period) * period, high, period))
+    return raised
+
+
+def slots_of_template(
+    template: RuleTemplate, number: int, size: int, *, faithful: bool
+) -> list[tuple[Int[np.ndarray, " types"], ...]]:
+    """The slots of a rule in the order of `Slot`, each a column over `size` types."""
+    slots: list[tuple[Any, ...]] = []
+    for low, high, period in raised_terms(template):
+        if faithful and np.any(np.asarray(template.consume) == ALL):
+            slots += _members(low, high, period, number)
+        else:
+            effect = (template.consume, template.produce, template.delay)
+            slots.append((low, high, period, *effect, number))
+    return [tuple(column(x, size) for x in slot) for slot in slots]
+
+
+def _members(low: Any, high: Any, period: Any, number: int) -> list[tuple[Any, ...]]:
+    """A consume-all slot taken apart: one slot a count."""
+    if np.any(high == UNBOUNDED):
+        raise ValueError(
+            "A consume-all rule whose guard has no end cannot be taken apart. Give the guard a "
+            "largest count."
+        )
+    most = int(np.max((high - low) // period, initial=-1)) + 1
+    counts = [low + nth * period for nth in range(most)]
+    return [(n, np.where(n <= high, n, 0), 1, n, 0, 0, number) for n in counts]
+
+
+def rules_of_neuron(template: RuleTemplate, index: int, size: int) -> list[Rule]:
+    """The rules that one neuron has; a consume-all rule is its members.
+
+    **Raises:** `ValueError` for a consume-all rule whose guard has no end.
+    """
+    consume, produce, delay = (
+        int(column(x, size)[index]) for x in (template.consume, template.produce, template.delay)
+    )
+    guard = Guard.from_lengths(())
+    for term in template.terms():
+        low, high, period = (int(column(x, size)[index]) for x in term)
+        if low <= high:
+            guard |= _guard(low, high, period)
+    if consume != ALL:
+        return [Rule(guard, consume, produce, delay)]
+    members = []
+    for low, high, period in guard.terms(1):
+        if high is None:
+            raise ValueError(
+                "A consume-all rule whose guard has no end has no list of members. Give the guard "
+                "a largest count."
+            )
+        members += [Rule(None, count) for count in range(low, high + 1, period)]
+    return members
+
+
+def _guard(low: int, high: int, period: int) -> Guard:
+    if high != UNBOUNDED:
+        return Guard.from_lengths(range(low, high + 1, period))
+    return Guard.from_normal_form((), low, period, (low,))
