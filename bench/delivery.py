@@ -91,8 +91,8 @@ def theirs(edges: Edges, x: np.ndarray, expected: np.ndarray, loops: int) -> tup
             return (time.perf_counter() - began) / loops * 1e3
 
         return "scipy CSR", min(once() for _ in range(REPEATS))
-    import cupy
-    import cupyx.scipy.sparse as sparse
+    import cupy  # pyright: ignore[reportMissingImports]
+    import cupyx.scipy.sparse as sparse  # pyright: ignore[reportMissingImports]
 
     value = cupy.ones(len(edges), cupy.float32)
     parts = (value, cupy.asarray(edges.source), cupy.asarray(row_ptr.astype(np.int32)))

@@ -1,8 +1,7 @@
 """One system in every form in which it can be stored: the same integers, other bytes."""
 
 import snpjax as snp
-from snpjax.spiking import Transition, TransitionMatrix
-from snpjax.spiking import bytes_needed
+from snpjax.spiking import Transition, TransitionMatrix, bytes_needed
 from snpjax_formats import CSR, ELL, Compressed, Dense, Float32Dense, Int8Dense
 
 

@@ -37,7 +37,7 @@ _SECONDS_PER_CALL = 0.5
 _FIRST_CALL_STEPS = 1024
 
 # Steps per loop iteration on a GPU by the bytes of the state. The predicate of a while loop is read
-# back on the host there, 25 us an iteration against 8 for a small step (H200, jax 0.11.2); but where
+# back on the host there, 25 us an iteration against 8 for a small step (H200, jax 0.11.2); where
 # steps take long, those after the halt would cost more. On CPUs there is nothing to hide.
 _UNROLL = ((2**22, 32), (2**25, 16), (2**28, 4))
 

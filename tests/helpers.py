@@ -91,7 +91,9 @@ def _case_rule(rule: dict[str, Any]) -> AnyRule:
     return snp.Rule(rule["guard"], rule["consume"], rule["produce"], rule["delay"])
 
 
-def with_ballast(system: snp.SpikingSystem, *, delay: int = 1) -> snp.SpikingSystem:
+def with_ballast(
+    system: snp.SpikingSystem, *, delay: int = 1, weight: int = 2
+) -> snp.SpikingSystem:
     """`system` and inert neurons that have one of everything, so that all random systems share one
     compilation.
 
@@ -104,7 +106,7 @@ def with_ballast(system: snp.SpikingSystem, *, delay: int = 1) -> snp.SpikingSys
         warnings.simplefilter("ignore", snp.ModelWarning)
         return snp.SpikingSystem(
             [*system.neurons, *ballast],
-            [*system.synapses, ("ballast 1", "ballast 2", 2)],
+            [*system.synapses, ("ballast 1", "ballast 2", weight)],
             input={**system.input, "ballast 2": (0, 0)},
             output=[*system.output, "ballast 2"],
             level="extended",

@@ -20,14 +20,18 @@ from snpjax_formats import (
     ELLPACKR,
     LAYOUTS,
     AbstractLayout,
+    BitDense,
+    BitGather,
     Compressed,
     Dense,
     Edges,
     Float32Dense,
     Hybrid,
     Int8Dense,
+    Interval,
     LayoutTooLarge,
     SlicedELL,
+    Sum,
     TwoWay,
     bsr,
     bucket,
@@ -43,9 +47,10 @@ from snpjax_formats.memory import host_free_bytes
 MAX_INPUT = 200
 
 # What a layout declines; a new one is tested in everything.
-INTEGER_ONLY = {Int8Dense}  # neither delivers floats nor is trained
-ISO_ONLY: set[type[AbstractLayout]] = set()  # neither weights nor parallel edges
+INTEGER_ONLY = {Int8Dense, BitDense, BitGather, Interval}  # no floats, and not trained
+ISO_ONLY: set[type[AbstractLayout]] = {BitDense, BitGather, Interval}  # no weights
 BOUNDED = {Float32Dense}  # needs `max_input`, and is exact up to it only
+NONNEGATIVE = {BitDense, BitGather}  # with `max_input` they deliver 0 to that
 
 
 def all_but(*declining: set[type[AbstractLayout]]) -> list[type[AbstractLayout]]:
@@ -55,6 +60,11 @@ def all_but(*declining: set[type[AbstractLayout]]) -> list[type[AbstractLayout]]
 FLOATS = all_but(INTEGER_ONLY)
 TRAINED = all_but(INTEGER_ONLY, ISO_ONLY)
 UNBOUNDED = all_but(BOUNDED)
+
+
+def bound(layout: type[AbstractLayout], most: int = MAX_INPUT) -> int | None:
+    """The `max_input` under which the layout delivers x of both signs."""
+    return None if layout in NONNEGATIVE else most
 
 
 @eqx.filter_jit
@@ -114,7 +124,7 @@ def oracle(edges: Edges) -> np.ndarray:
 @given(graphs(), st.integers(0, 2**31))
 def test_products_equal_the_oracle(layout, edges, seed):
     edges = suited(layout, edges)
-    stored, dense = layout.from_edges(edges, max_input=MAX_INPUT), oracle(edges)
+    stored, dense = layout.from_edges(edges, max_input=bound(layout)), oracle(edges)
     random = np.random.default_rng(seed)
     batches = [(), (3,)]
     xs, gs = (
@@ -136,10 +146,10 @@ def test_products_equal_the_oracle(layout, edges, seed):
 def test_round_trip(layout, edges):
     graph = suited(layout, edges)
     for edges in [graph] if layout in INTEGER_ONLY else [graph, typed(graph, np.float32)]:
-        stored = layout.from_edges(edges, max_input=MAX_INPUT)
+        stored = layout.from_edges(edges, max_input=bound(layout))
         assert stored.to_dense().tolist() == oracle(edges).tolist()
         out, weight = stored.edges(), edges.canonical().value
-        again = layout.from_edges(out, max_input=MAX_INPUT)
+        again = layout.from_edges(out, max_input=bound(layout))
         assert again.to_dense().tolist() == stored.to_dense().tolist()
         keys = list(zip(out.target.tolist(), out.source.tolist(), strict=True))
         assert keys == sorted(set(keys)), "canonical: sorted by (target, source), no duplicates"
@@ -154,7 +164,7 @@ def test_round_trip(layout, edges):
 @given(graphs())
 def test_bytes_are_known_before_building(layout, edges):
     edges = suited(layout, edges)
-    stored = layout.from_edges(edges, max_input=MAX_INPUT)
+    stored = layout.from_edges(edges, max_input=bound(layout))
     assert stored.nbytes == layout.bytes_needed(edges.canonical())
 
 
@@ -174,8 +184,13 @@ FORMULAS = {
     COO: lambda e, v, out, into, s, t: e * (8 + v),
     BSR: lambda e, v, out, into, s, t: -(-s // 16) * -(-t // 16) * (8 + 256 * (v or 1)),
     TwoWay: lambda e, v, out, into, s, t: into * t * (4 + v) + out * s * (8 if v else 4),
+    BitDense: lambda e, v, out, into, s, t: -(-s // 32) * t * 4,
+    BitGather: lambda e, v, out, into, s, t: into * t * 4,
+    Interval: lambda e, v, out, into, s, t: 8 * into * t,  # random edges: hardly a run of two
+    Sum: lambda e, v, out, into, s, t: into * t * (4 + v),
 }
 PADDED = {Dense: 1, Int8Dense: 1, Float32Dense: 1, COO: 17 / 16, CSC: 17 / 16, CSR: 17 / 16}
+PADDED[BitDense] = 1
 
 
 @pytest.mark.parametrize("dtype", [None, np.int8, np.int64])
@@ -185,8 +200,8 @@ def test_bytes_follow_the_formulas(layout, dtype):
     pair = np.random.default_rng(0).choice(300 * 500, 5000, replace=False)
     value = None if dtype is None else np.full(5000, 2, dtype)
     edges = Edges(pair % 500, pair // 500, value, 500, 300)
-    stored = layout.from_edges(suited(layout, edges), max_input=MAX_INPUT)
-    value_bytes = 0 if dtype is None else min(np.dtype(dtype).itemsize, 4)
+    stored = layout.from_edges(suited(layout, edges), max_input=bound(layout))
+    value_bytes = 0 if dtype is None or layout in ISO_ONLY else min(np.dtype(dtype).itemsize, 4)
     degrees = edges.max_out_degree(), edges.max_in_degree()
     least = FORMULAS[layout](5000, value_bytes, *degrees, 500, 300)
     assert least <= stored.nbytes <= PADDED.get(layout, 1.5) * least
@@ -222,7 +237,8 @@ def large_graph(dtype) -> Edges:
 @pytest.mark.parametrize("layout, options", VARIANTS)
 def test_large_graph(layout, options):
     edges = suited(layout, large_graph(np.int32))
-    stored, dense = layout.from_edges(edges, max_input=1000, **options), oracle(edges)
+    stored = layout.from_edges(edges, max_input=bound(layout, 1000), **options)
+    dense = oracle(edges)
     assert stored.to_dense().tolist() == dense.tolist()
     assert stored.nbytes == layout.bytes_needed(edges.canonical(), **options)
     random = np.random.default_rng(1)
@@ -316,7 +332,7 @@ def test_derivatives_of_the_transposed_product(layout, getkey):
 def test_narrow_inputs_are_summed_in_the_accumulator(layout):
     edges = suited(layout, some_graph(np.int32)[0])
     dense = oracle(edges)
-    stored = layout.from_edges(edges, max_input=128)
+    stored = layout.from_edges(edges, max_input=bound(layout, 128))
     x = np.asarray([127, -128, 127, 127, -128, 127], np.int8)  # the lowest has no absolute value
     y = stored.deliver(jnp.asarray(x), accumulate=jnp.int32)
     assert y.tolist() == (dense @ x).tolist()
@@ -345,7 +361,7 @@ def test_digits_cover_every_input(dtype):
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_inputs_of_another_length_are_refused(layout):
     edges = suited(layout, some_graph(np.int32)[0])
-    stored = layout.from_edges(edges, max_input=MAX_INPUT)
+    stored = layout.from_edges(edges, max_input=bound(layout))
     for size in (5, 7):  # a longer one would be read by padding
         message = f"`x` has {size} rows but the layout has 6 sources."
         with pytest.raises(ValueError, match=message):
@@ -360,7 +376,7 @@ def test_inputs_of_another_length_are_refused(layout):
 def test_64_bits_are_never_cut(layout):
     """Neither of weights, nor of sums, nor of what is delivered from the host."""
     edges = suited(layout, some_graph(np.int64)[0])
-    stored = layout.from_edges(edges, max_input=MAX_INPUT)
+    stored = layout.from_edges(edges, max_input=bound(layout))
     assert stored.to_dense().dtype == np.int32
     assert stored.to_dense().tolist() == oracle(edges).tolist()
     for product, size in ((stored.deliver, 6), (stored.deliver_transposed, 5)):
@@ -394,7 +410,7 @@ def test_counts_of_64_bits_are_exact(layout):
     edges = suited(layout, some_graph(np.int32)[0])
     x = np.asarray([2**40 + 1, -(2**41) - 3, 257, -1, 0, 2**33 + 5])
     with jax.enable_x64(True):
-        stored = layout.from_edges(edges, max_input=2**42)
+        stored = layout.from_edges(edges, max_input=bound(layout, 2**42))
         y = stored.deliver(jnp.asarray(x), accumulate=jnp.int64)
         assert y.dtype == jnp.int64 and y.tolist() == (oracle(edges) @ x).tolist()
 
@@ -517,7 +533,7 @@ def test_many_slots_loop_and_hub(layout):
     """A hub with more sources than are unrolled, on both forms of the ELL sum."""
     edges = edges_of([(s, 0) for s in range(100)] + [(7, 3)], None, 100, 300)
     x = jnp.arange(100, dtype=jnp.int32)
-    stored = layout.from_edges(edges, max_input=MAX_INPUT)
+    stored = layout.from_edges(edges, max_input=bound(layout))
     y = stored.deliver(x, accumulate=jnp.int32)
     assert y[:4].tolist() == [4950, 0, 0, 7] and y.shape == (300,)
     if isinstance(stored, ELL):
@@ -533,7 +549,7 @@ def test_worked_example_of_sorting_three_numbers():
     """The block from s to o of the sorting system: y = T x for x = 0 1 0."""
     edges = edges_of([(0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2)], None, 3, 3)
     for layout in LAYOUTS:
-        stored = layout.from_edges(edges, max_input=MAX_INPUT)
+        stored = layout.from_edges(edges, max_input=bound(layout))
         assert stored.to_dense().tolist() == [[1, 0, 0], [1, 1, 0], [1, 1, 1]]
         y = stored.deliver(jnp.asarray([0, 1, 0], jnp.int32), accumulate=jnp.int32)
         assert y.tolist() == [0, 1, 1]

@@ -62,7 +62,8 @@ class Edges:
         key = self.target.astype(np.int64) * self.num_sources + self.source
         value = self.value
         if np.all(key[1:] > key[:-1]):
-            source, target = self.source.astype(np.int32), self.target.astype(np.int32)
+            source = self.source.astype(np.int32, copy=False)
+            target = self.target.astype(np.int32, copy=False)
             return Edges(source, target, value, self.num_sources, self.num_targets)
         if np.any(key[1:] < key[:-1]):
             # Sorting the keys themselves is several times faster than a sort of two columns.

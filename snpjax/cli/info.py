@@ -1,6 +1,7 @@
 """`snpjax info FILE`: what a system is made of, its level, and what storing it costs."""
 
 from collections import Counter
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from .ending import orderly
@@ -76,13 +77,16 @@ def reasons_not_strict(system: "SpikingSystem") -> "tuple[Problem, ...]":
 
 def layout_bytes(system: "SpikingSystem") -> dict[str, int]:
     """Bytes that each layout would need, in a run with 32-bit counts."""
-    from ..spiking import Transition
-    from ..spiking.lower import bytes_needed
+    from ..spiking import Transition, bytes_needed
 
     forms = layouts().items()
     if not system.is_static:  # no transition matrix
         forms = [(name, form) for name, form in forms if not isinstance(form, Transition)]
-    return {name: bytes_needed(system, form) for name, form in forms}
+    sizes = {}
+    for name, form in forms:
+        with suppress(ValueError):  # a layout that cannot store these synapses
+            sizes[name] = bytes_needed(system, form)
+    return sizes
 
 
 def _kind(rule: "AnyRule") -> str:

@@ -291,7 +291,8 @@ def bytes_needed(system: SpikingSystem, layout: LayoutLike = "auto") -> int:
 
     Rules, counts and timers, which every form has, are left out.
 
-    **Raises:** `NotImplementedError` for the `Transition` of a network that changes.
+    **Raises:** `NotImplementedError` for the `Transition` of a network that changes; `ValueError`
+    for a layout that cannot store such synapses.
     """
     size = padded_neurons(len(system.neurons))
     measured = partial(_typed, dtype=np.dtype(np.int32), cut=True)
@@ -299,6 +300,9 @@ def bytes_needed(system: SpikingSystem, layout: LayoutLike = "auto") -> int:
     if not isinstance(layout, Transition):
         most = max((r.produce for r in system.rules if isinstance(r, Rule)), default=0)
         chosen = choose(edges, max_input=most).layout if isinstance(layout, str) else layout
+        obstacle = chosen.obstacle(edges, max_input=most)
+        if obstacle is not None:
+            raise ValueError(obstacle)
         return chosen.bytes_needed(edges)
     needed = layout.layout.bytes_needed(measured(padded_rows(system)))
     return needed + (layout.layout.bytes_needed(edges) if has_delays(system) else 0)

@@ -12,7 +12,21 @@ import snpjax as snp
 from snpjax.spiking import Transition, TransitionMatrix, initial_state, lower, step
 from snpjax.testing import reference
 from snpjax.testing.strategies import rules, systems
-from snpjax_formats import ELL, LAYOUTS as FORMATS, Dense
+from snpjax_formats import (
+    BSR,
+    CSR,
+    ELL,
+    LAYOUTS as FORMATS,
+    BitDense,
+    BitGather,
+    Compressed,
+    Dense,
+    Float32Dense,
+    Int8Dense,
+    Interval,
+    SlicedELL,
+    Sum,
+)
 from tests.helpers import MAX_STEPS, assert_same_run, choices_of, with_ballast
 
 
@@ -21,8 +35,12 @@ from tests.helpers import MAX_STEPS, assert_same_run, choices_of, with_ballast
 small_systems = systems(max_neurons=6)
 any_systems = systems(max_neurons=6, signed=None)
 LAYOUTS = [ELL, Dense]
-#: All forms in which a system can be stored, the papers' among them.
-FORMS = [*FORMATS, *(Transition(layout) for layout in FORMATS)]
+#: Forms in which any system can be stored, the papers' among them; all of them, and a few that
+#: differ most.
+WEIGHTED = [layout for layout in FORMATS if layout not in (BitDense, BitGather, Interval)]
+FORMS = [*WEIGHTED, *(Transition(layout) for layout in WEIGHTED)]
+SOME_FORMS = [Int8Dense, Float32Dense, Compressed, SlicedELL, BSR, Sum]
+SOME_FORMS += [Transition(layout) for layout in (Dense, Compressed, CSR)]
 seeds = st.integers(0, 2**32 - 1)
 _step = eqx.filter_jit(step)
 
@@ -275,7 +293,7 @@ def form_name(form):
 both_kinds = st.tuples(any_systems, systems(max_neurons=6, max_delay=0, signed=None), seeds)
 
 
-@pytest.mark.parametrize("form", FORMS, ids=form_name)
+@pytest.mark.parametrize("form", SOME_FORMS, ids=form_name)
 @settings(max_examples=5)
 @given(both_kinds)
 def test_every_form_gives_the_same_integers(form, drawn):
@@ -300,6 +318,17 @@ def check_form(form, system, without_delays, seed):
         assert solution.configurations.tolist() == expected.configurations.tolist()
         assert solution.rules.tolist() == expected.rules.tolist()
         assert solution.emissions.tolist() == expected.emissions.tolist()
+
+
+@pytest.mark.parametrize("form", [BitDense, BitGather, Interval], ids=form_name)
+@settings(max_examples=5)
+@given(systems(max_neurons=6, weights=False), seeds)
+def test_forms_without_weights(form, system, seed):
+    choice = snp.UniformChoice(jr.key(seed))
+    system = with_ballast(system, weight=1)
+    expected = snp.run(system, choice=choice, max_steps=MAX_STEPS)
+    solution = snp.run(system, choice=choice, max_steps=MAX_STEPS, layout=form)
+    assert solution.configurations.tolist() == expected.configurations.tolist()
 
 
 @given(systems(max_neurons=5, max_delay=0, inputs=False, signed=None))
