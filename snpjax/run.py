@@ -43,7 +43,7 @@ _UNROLL = ((2**22, 32), (2**25, 16), (2**28, 4))
 
 # Copies of the step in the program of an unrolled loop: the counter of the loop is a kernel, too,
 # and copies cost compilation.
-_COPIES = 4
+_COPIES = 8
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,7 @@ from hypothesis import given, settings, strategies as st
 import snpjax as snp
 from snpjax import graphs
 from snpjax.spiking import lower
-from snpjax_formats import ELL, AllToAll, Dense, Interval, OneToOne, SlicedELL, Sum
+from snpjax_formats import ELL, AllToAll, BitDense, Dense, Interval, OneToOne, SlicedELL, Sum
 from tests.helpers import MAX_STEPS, assert_same_run
 from tests.properties.test_spiking import seeds
 
@@ -60,6 +60,16 @@ def test_each_projection_keeps_its_structure():
         [snp.Projection("a", "b", graphs.OneToOne())],
     )
     assert isinstance(lower_of(system).synapses.parts[0], OneToOne)
+
+
+def test_parts_that_are_better_joined(monkeypatch):
+    """As on a GPU, where a kernel less counts for more than structure in small systems."""
+    monkeypatch.setattr("snpjax.spiking.lower.is_best_joined", lambda size: True)
+    numbers = np.random.default_rng(0).permutation(150) + 1
+    system = sorter(numbers)
+    assert isinstance(lower_of(system).synapses, BitDense)
+    solution = snp.run(system, save=snp.SAVE_FINAL)
+    assert solution.spikes_of("o").tolist() == list(range(1, 151))
 
 
 def lower_of(system):

@@ -299,28 +299,6 @@ def test_interval_takes_the_side_with_fewer_runs():
     check_products(forced, stripes)
 
 
-def test_interval_that_tests_every_pair():
-    """The form of a GPU for small matrices."""
-    start, stop = np.asarray([[2, 0, 7, 5], [7, 0, 8, 8]])
-    stored = Interval.from_runs(start, stop, by="target", num_sources=8, num_targets=4)
-    x = jnp.asarray(np.random.default_rng(0).integers(-99, 99, 8, np.int32))
-    assert stored._directly(x).tolist() == stored._by_prefix(x).tolist()
-    assert stored._directly(x).tolist() == (stored.to_dense() @ np.asarray(x)).tolist()
-
-
-def test_interval_of_parts():
-    runs = Interval.from_runs([0, 2], [2, 3], by="target", num_sources=3, num_targets=2)
-    parts, places = (AllToAll(2, 3), runs, AllToAll(4, 2)), ((0, 1, 4), (0, 2, 2))
-    sizes = {"num_sources": 8, "num_targets": 6}
-    stored = Interval.of_parts(parts, *places, **sizes)
-    assert stored is not None and stored.by == "target"
-    check_products(stored, dense_of(Sum(parts, *places, *sizes.values()).edges()))
-    none = Interval.of_parts((), (), (), **sizes)
-    assert none is not None and none.num_edges == 0
-    for other in (AllToAll(2, 2, False), OneToOne(2)):
-        assert Interval.of_parts((other,), (0,), (0,), **sizes) is None
-
-
 def test_interval_with_many_runs():
     """More runs than are unrolled, and more columns than are summed in one row."""
     dense = np.zeros((3, 600), np.int64)

@@ -34,7 +34,7 @@ from .select import (
     Features as Features,
     choose as choose,
     choose_for as choose_for,
-    combined as combined,
+    is_best_joined as is_best_joined,
 )
 from .sliced_ell import SlicedELL as SlicedELL
 from .sum import Sum as Sum

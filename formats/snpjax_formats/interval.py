@@ -1,10 +1,8 @@
 """Runs of neighbouring sources or targets: time and memory that do not depend on their length."""
 
-from collections.abc import Sequence
 from typing import Literal
 
 import equinox as eqx
-import jax.lax as lax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, DTypeLike, Int, Num
@@ -12,13 +10,8 @@ from jaxtyping import Array, DTypeLike, Int, Num
 from .buckets import bucket
 from .edges import Edges
 from .ell import expanded, slots_of
-from .implicit import AllToAll
 from .layout import AbstractLayout, check_shape, refuse
 from .prefix import prefix_sum, slot_sum
-
-
-# Up to so many pairs a GPU tests each of them rather than take prefix sums.
-_MAX_DIRECT = 2**20
 
 
 class Interval(AbstractLayout):
@@ -116,49 +109,6 @@ class Interval(AbstractLayout):
         )
 
     @classmethod
-    def of_parts(
-        cls,
-        parts: Sequence[AbstractLayout],
-        source_starts: Sequence[int],
-        target_starts: Sequence[int],
-        *,
-        num_sources: int,
-        num_targets: int,
-    ) -> "Interval | None":
-        """The sum of parts at places in a larger matrix, as in `Sum`, where they are all-to-all or
-        runs by target; `None` if one is neither."""
-        runs = []
-        for part, source, target in zip(parts, source_starts, target_starts, strict=True):
-            starts, stops = np.zeros((2, 1, part.num_targets), np.int32)
-            if isinstance(part, Interval) and part.by == "target":
-                starts, stops = np.asarray(part.start), np.asarray(part.stop)
-            elif isinstance(part, AllToAll) and part.has_self:
-                stops = stops + np.int32(part.num_sources)
-            else:
-                return None
-            around = (target, num_targets - target - part.num_targets)
-            for start, stop in zip(starts, stops, strict=True):
-                is_run = start < stop
-                place = (np.where(is_run, start + source, 0), np.where(is_run, stop + source, 0))
-                runs.append([np.pad(end, around) for end in place])
-        table = np.asarray(runs, np.int32).reshape(len(runs), 2, num_targets)
-        # Most targets are in few parts: their runs move up, and the slots left are cut.
-        table = np.take_along_axis(
-            table, np.argsort(table[:, 0] == table[:, 1], axis=0, kind="stable")[:, None], axis=0
-        )
-        used = max(1, int((table[:, 0] < table[:, 1]).sum(axis=0).max(initial=0)))
-        table = np.pad(
-            table[:used], ((0, bucket(used, at_least=1) - min(used, len(table))), (0, 0), (0, 0))
-        )
-        return cls(
-            start=jnp.asarray(table[:, 0]),
-            stop=jnp.asarray(table[:, 1]),
-            by="target",
-            num_sources=num_sources,
-            num_targets=num_targets,
-        )
-
-    @classmethod
     def bytes_needed(cls, edges: Edges, *, by: Literal["target", "source"] | None = None) -> int:
         edges = edges.canonical()
         by = _better(edges) if by is None else by
@@ -188,23 +138,6 @@ class Interval(AbstractLayout):
     def _pull(self, x: Array, accumulate: DTypeLike) -> Array:
         _check_integers(x, accumulate)
         x = x.astype(accumulate)
-        num_runs, num_rows = self.start.shape
-        is_small = x.ndim == 1 and num_runs == 1 and num_rows * len(x) <= _MAX_DIRECT
-        # Plain functions: JAX hashes branches, and a bound method would hash the arrays.
-        return lax.platform_dependent(
-            x,
-            cpu=lambda x: self._by_prefix(x),
-            default=lambda x: self._directly(x) if is_small else self._by_prefix(x),
-        )
-
-    def _directly(self, x: Array) -> Array:
-        """One kernel that tests every pair: less than what two kernels take to start."""
-        column = jnp.arange(len(x), dtype=jnp.int32)[:, None]
-        is_edge = (self.start <= column) & (column < self.stop)
-        return jnp.sum(jnp.where(is_edge, x[:, None], 0), axis=0, dtype=x.dtype)
-
-    def _by_prefix(self, x: Array) -> Array:
-        accumulate = x.dtype
         if len(x) == 0:
             return jnp.zeros((self.start.shape[1], *x.shape[1:]), accumulate)
         sums = prefix_sum(x, accumulate)

@@ -14,12 +14,13 @@ from snpjax_formats import (
     AbstractLayout,
     Edges,
     LayoutTooLarge,
+    Sum,
     bucket,
     choose,
     choose_for,
-    combined,
     fitting,
     free_bytes,
+    is_best_joined,
 )
 
 from ..precision import precision
@@ -240,18 +241,17 @@ def _synapses(
     columns: Columns, size: int, dtype: np.dtype, layout: type[AbstractLayout] | str, most: int
 ) -> AbstractLayout:
     """One layout, or a sum of layouts where there are several parts."""
-    if not columns.parts:
+    if not columns.parts or (layout == "auto" and is_best_joined(size)):
         columns = columns.joined()
     if len(columns.parts) == 1 and columns.parts[0].num_sources == columns.num_neurons:
         # One graph on all neurons is padded, so that systems of similar size share compilations.
         return _stored(columns.parts[0], dtype, layout, most, size)
-    parts = tuple(_stored(part, dtype, layout, most) for part in columns.parts)
-    return combined(
-        parts,
-        tuple(part.source_start for part in columns.parts),
-        tuple(part.target_start for part in columns.parts),
-        size,
-        may_join=layout == "auto",
+    return Sum(
+        parts=tuple(_stored(part, dtype, layout, most) for part in columns.parts),
+        source_starts=tuple(part.source_start for part in columns.parts),
+        target_starts=tuple(part.target_start for part in columns.parts),
+        num_sources=size,
+        num_targets=size,
     )
 
 

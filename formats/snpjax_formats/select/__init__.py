@@ -5,5 +5,5 @@ from .heuristic import (
     Decision as Decision,
     choose as choose,
     choose_for as choose_for,
-    combined as combined,
+    is_best_joined as is_best_joined,
 )

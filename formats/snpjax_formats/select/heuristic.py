@@ -17,7 +17,6 @@ from ..hybrid import Hybrid
 from ..interval import Interval
 from ..layout import AbstractLayout
 from ..narrow import Int8Dense
-from ..sum import Sum
 from .features import Features, features_of
 
 
@@ -42,9 +41,9 @@ _PADDED_BITS = 4.0
 # 2.5 (two shared cores, jax 0.10.2, 2026-11).
 _CPU_BIT_PAIRS = 2**20
 
-# Up to so many nodes a product on a GPU takes as long as its kernels take to start, and one prefix
-# sum over all nodes is fewer of them than one for each part.
-_MAX_JOINED = 8192
+# Up to so many nodes a product on a GPU takes as long as its kernels take to start: one layout of
+# bits is two of them, each part of a sum one or more.
+_MAX_JOINED = 2048
 
 
 @dataclass(frozen=True)
@@ -92,30 +91,9 @@ def choose_for(
     return layout
 
 
-def combined(
-    parts: tuple[AbstractLayout, ...],
-    source_starts: tuple[int, ...],
-    target_starts: tuple[int, ...],
-    size: int,
-    *,
-    may_join: bool,
-    device: str | None = None,
-) -> AbstractLayout:
-    """Parts at their places in a square matrix: their `Sum`, or one `Interval` where all are runs
-    and one is faster."""
-    if may_join and (device or jax.default_backend()) != "cpu" and size <= _MAX_JOINED:
-        joined = Interval.of_parts(
-            parts, source_starts, target_starts, num_sources=size, num_targets=size
-        )
-        if joined is not None:
-            return joined
-    return Sum(
-        parts=parts,
-        source_starts=source_starts,
-        target_starts=target_starts,
-        num_sources=size,
-        num_targets=size,
-    )
+def is_best_joined(size: int, *, device: str | None = None) -> bool:
+    """Whether parts of a matrix are better stored as one."""
+    return (device or jax.default_backend()) != "cpu" and size <= _MAX_JOINED
 
 
 def _tree(
