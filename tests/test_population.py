@@ -1,6 +1,7 @@
 """Populations and projections: the same system as neuron by neuron, and what is refused."""
 
 import re
+import sys
 import warnings
 
 import jax
@@ -64,7 +65,8 @@ def test_each_projection_keeps_its_structure():
 
 def test_parts_that_are_better_joined(monkeypatch):
     """As on a GPU, where a kernel less counts for more than structure in small systems."""
-    monkeypatch.setattr("snpjax.spiking.lower.is_best_joined", lambda size: True)
+    module = sys.modules["snpjax.spiking.lower"]  # the name is also that of its function
+    monkeypatch.setattr(module, "is_best_joined", lambda size: True)
     numbers = np.random.default_rng(0).permutation(150) + 1
     system = sorter(numbers)
     assert isinstance(lower_of(system).synapses, BitDense)
