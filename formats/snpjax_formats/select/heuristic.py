@@ -104,12 +104,8 @@ def _tree(
     is_binary = features.is_iso and max_input == 1
     rows = max(features.num_targets, 1)
     pairs = features.num_sources * features.num_targets
-    if (
-        device == "cpu"
-        and is_binary
-        and pairs <= _CPU_BIT_PAIRS
-        and features.density > _BIT_DENSITY
-    ):
+    few = _CPU_BIT_PAIRS if device == "cpu" else _MAX_JOINED**2
+    if is_binary and pairs <= few and features.density > _BIT_DENSITY:
         return BitDense, f"density {features.density:.2f}, zeros and ones"
     if features.is_iso and features.max_runs * rows * _EDGES_PER_RUN < features.num_edges:
         return Interval, f"targets listen to {features.num_runs:,} runs of sources"
