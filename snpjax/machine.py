@@ -60,7 +60,7 @@ class Stacked(eqx.Module):
         leaves, trees = zip(*map(jax.tree.flatten, machines), strict=True)
         shapes = {tuple((x.shape, x.dtype) for x in some) for some in leaves}
         if len(set(trees)) > 1 or len(shapes) > 1:
-            raise ValueError("The machines differ in shape. Store them all in one dense layout.")
+            raise ValueError("The machines differ in shape. Store them all in `ELL`.")
         stacked = [jnp.stack(parts, axis=-1) for parts in zip(*leaves, strict=True)]
         return cls(jax.tree.unflatten(trees[0], stacked), len(machines))
 
@@ -88,9 +88,11 @@ class Model(Protocol):
         layout: Any = "auto",
         count_dtype: np.dtype | type | None = None,
         faithful: bool = False,
+        numbered: bool = False,
         max_steps: int | None = None,
     ) -> AbstractMachine | Stacked:
-        """`max_steps`: no more steps will be made, if it is known."""
+        """`numbered`: given choices will name alternatives by the model's numbers; `max_steps`: no
+        more steps will be made, if it is known."""
         ...
 
     def solution(self, trajectory: Any) -> Solution: ...

@@ -157,7 +157,7 @@ def run(
       not depend on it.
     - `count_dtype`: `numpy.int32` or `numpy.int64`; by default the least that is safe.
     - `faithful`: keep every rule of the model as an alternative of its own, where lowering would
-      merge some; the configurations do not depend on it. Given choices, which name rules, imply it.
+      merge some; the configurations do not depend on it.
     - `save`: see `Save`. By default one path keeps everything, a batch its outputs and the final
       configuration.
     - `throw`: raise `RunFailed` for a failure (overflow, a refused choice); otherwise it is in
@@ -182,9 +182,12 @@ def run(
         raise ValueError(f"`paths` is {paths}. Give 1 or more paths, or None for a single run.")
     if unroll is not None and unroll < 1:
         raise ValueError(f"`unroll` is {unroll}. Give 1 or more steps.")
-    faithful = faithful or choice.may_be_invalid
     machine = model.lower(
-        layout=layout, count_dtype=count_dtype, faithful=faithful, max_steps=max_steps
+        layout=layout,
+        count_dtype=count_dtype,
+        faithful=faithful,
+        numbered=choice.may_be_invalid,
+        max_steps=max_steps,
     )
     if isinstance(machine, Stacked):
         if paths is not None:

@@ -15,7 +15,18 @@ from hypothesis import given, settings, strategies as st
 import snpjax as snp
 from snpjax import graphs
 from snpjax.spiking import lower
-from snpjax_formats import ELL, AllToAll, BitDense, Dense, Interval, OneToOne, SlicedELL, Sum
+from snpjax_formats import (
+    ELL,
+    AllToAll,
+    BitDense,
+    Dense,
+    Int8Dense,
+    Interval,
+    LayoutTooLarge,
+    OneToOne,
+    SlicedELL,
+    Sum,
+)
 from tests.helpers import MAX_STEPS, assert_same_run
 from tests.properties.test_spiking import seeds
 
@@ -268,6 +279,102 @@ def test_random_graphs_are_those_of_their_seed():
     assert runs[0] == runs[1] != runs[2]
 
 
+@pytest.mark.parametrize("options", [{"in_degree": 3}, {"probability": 0.02, "weight": 2}])
+def test_random_graphs_that_are_not_stored(options):
+    system = snp.PopulationSystem(
+        [snp.Population("a", 300, np.arange(300) % 2, ["a -> a"]), snp.Population("b", 200)],
+        [snp.Projection("a", "b", graphs.Procedural(7, **options))],
+    )
+    assert lower_of(system).synapses.nbytes <= 4
+    spikes = snp.run(system).spikes_of("b")
+    assert spikes.any() and spikes.tolist() == snp.run(expanded(system)).spikes[300:].tolist()
+    assert spikes.tolist() == snp.run(system, layout=ELL).spikes_of("b").tolist()
+
+
+def test_one_structured_population_is_not_listed():
+    system = snp.PopulationSystem(
+        [snp.Population("a", 10**6, 1, ["a -> a"])], [snp.Projection("a", "a")]
+    )
+    assert lower_of(system).synapses.nbytes == 0
+    with pytest.raises(LayoutTooLarge, match="1,000,000,000,000 synapses takes .* Leave `layout`"):
+        system.lower(layout=ELL)
+    sorting = sorter(np.arange(1, 200_001))
+    with pytest.raises(LayoutTooLarge, match="forgetting rules .* Leave `faithful` out"):
+        sorting.lower(faithful=True)
+
+
+def test_given_choices_do_not_take_families_apart():
+    rule = snp.RuleTemplate([(1, None)], snp.ALL)
+    system = snp.PopulationSystem([snp.Population("a", 2, 3, [rule])])
+    solution = snp.run(system, choice=snp.GivenChoices([[0, 0]]))
+    assert solution.halted and solution.spikes.tolist() == [0, 0]
+
+
+def test_texts_of_rules():
+    rules = [
+        snp.RuleTemplate(None, [1, 2], 1),
+        snp.RuleTemplate([(3, 9, 2), (11, None)], 3, 2, 1),
+        snp.RuleTemplate([(10, 10**7)], snp.ALL),
+    ]
+    system = snp.PopulationSystem([snp.Population("a", 2, 2, rules)])
+    assert [system.rule_text(1, number) for number in range(3)] == [
+        "a^2 -> a",
+        "{3..9 by 2, 11..}/a^3 -> a^2; 1",
+        "{10..10000000}/all -> lambda",
+    ]
+    assert "a[1]: a^2 -&gt; a" in snp.run(system)._repr_html_()
+
+
+def test_trains_of_a_population():
+    relay = snp.Population("relay", 3, 0, ["a -> a"])
+    system = snp.PopulationSystem(
+        [relay], input={"relay": [[1, 1, 0], [1, 0, 0], [0, 0, 0], [0, 1, 1]]}, output="relay"
+    )
+    solution = snp.run(system)
+    assert solution.count().tolist() == [2, 2, 1]
+    assert solution.interval().tolist() == [1, 3, snp.NO_NUMBER]
+    with pytest.raises(ValueError, match="differ in length"):
+        solution.spike_times()
+    with pytest.raises(ValueError, match="neither a neuron nor a population 'b'"):
+        solution.spikes_of("b")
+
+
+def test_an_array_as_guard_means_exactly_these_counts():
+    rule = snp.RuleTemplate(np.array([1, 3, 3]), 1, 1)
+    system = snp.PopulationSystem([snp.Population("a", 3, [1, 2, 3], [rule])])
+    assert snp.run(system).spikes.tolist() == [0, 2, 2]
+
+
+def test_large_consumption_is_no_overflow():
+    """Consuming more than a quarter of the range, and receiving as much."""
+    system = snp.PopulationSystem(
+        [
+            snp.Population("x", 1, 2**31 - 1, [snp.RuleTemplate([(1, None)], snp.ALL)]),
+            snp.Population("y", 1, 1, ["a -> a"]),
+        ],
+        [snp.Projection("y", "x", graphs.AllToAll(-(2**29)))],
+        signed=True,
+    )
+    solution = snp.run(system, count_dtype=np.int32)
+    assert solution.spikes_of("x").tolist() == [-(2**29)]
+
+
+def test_projections_between_the_same_neurons_add_up():
+    system = snp.PopulationSystem(
+        [snp.Population("a", 2, 1, ["a -> a"]), snp.Population("b", 2)],
+        [snp.Projection("a", "b"), snp.Projection("a", "b", graphs.OneToOne(2))],
+    )
+    assert snp.run(system).spikes_of("b").tolist() == [4, 4]
+    assert snp.run(system.expand()).spikes[2:].tolist() == [4, 4]
+
+
+def test_a_million_neurons_with_different_guards_are_checked_at_once():
+    """Vectorised: a loop over neurons took 23 seconds."""
+    low = np.arange(10**6) % 1000
+    rules = [snp.RuleTemplate([(low, None, 3)], 1, produce) for produce in (1, 2, 3)]
+    assert snp.PopulationSystem([snp.Population("a", 10**6, 0, rules)]).num_rules == 3 * 10**6
+
+
 def test_paths_of_populations():
     """The same paths as the system neuron by neuron."""
     system = snp.PopulationSystem(
@@ -275,13 +382,14 @@ def test_paths_of_populations():
         [snp.Projection("c", "o")],
         output="o",
     )
-    choice = snp.UniformChoice(jr.key(3))
-    solution = snp.run(system, choice=choice, paths=6, max_steps=5)
-    expected = snp.run(expanded(system), choice=choice, paths=6, max_steps=5)
-    assert solution.spikes.tolist() == expected.spikes.tolist()
-    assert len(set(solution.spikes_of("o").ravel().tolist())) == 1
-    counts = solution.steps
-    assert counts.tolist() == expected.steps.tolist()
+    options = {"choice": snp.UniformChoice(jr.key(3)), "max_steps": 5, "save": snp.SAVE_ALL}
+    solution = snp.run(system, paths=6, **options)
+    expected = snp.run(expanded(system), paths=6, **options)
+    assert solution.rules.tolist() == expected.rules.tolist()
+    assert solution.emissions.tolist() == expected.emissions.tolist()
+    assert len({tuple(path) for path in solution.rules[0].T.tolist()}) == 6
+    first = solution.emissions[0, :300].sum(axis=0)
+    assert solution.configurations[1, -1].tolist() == first.tolist()
 
 
 @pytest.mark.parametrize(
@@ -292,6 +400,11 @@ def test_paths_of_populations():
         (lambda: [snp.Population("a", 2, [1, 2, 3])], "`spikes` has shape (3,)"),
         (lambda: [snp.Population("a", 2, [1, -2])], "`spikes` is -2 in neuron a[1]"),
         (lambda: [snp.Population("a", 2, 1.5)], "`spikes` is 1.5 (give integers)"),
+        (lambda: [snp.Population(["a"], 1)], "population 0 has the name ['a']"),
+        (lambda: ["a"], "'a' is no population"),
+        (lambda: [snp.Population("a", 1, 0, 5)], "5 are no rules (give a list)"),
+        (lambda: [snp.Population("a", 1, 0, [5])], "5 is no rule"),
+        (lambda: [snp.Population("a", 1, 0, [snp.RuleTemplate([1, 3], 1)])], "a term of the guard"),
         (lambda: [snp.Population("a", 2, 0, ["a -> "])], "population 'a': rule 'a -> '"),
         (
             lambda: [snp.Population("a", 2, 0, [snp.RuleTemplate([(1, 2)], [1, 0])])],
@@ -339,12 +452,29 @@ def test_wrong_population_is_refused(build, message):
         (graphs.RandomInDegree(3, 0), "`in_degree` is 3, but there are only 2"),
         (graphs.AllToAll(-1), "has a negative weight (build the system with signed=True)"),
         ("all", "'all' is no graph"),
+        (graphs.AllToAll(0), "has synapses of weight 0"),
+        (graphs.Pairs([0, 1], [0, 1], [1, 0]), "has synapses of weight 0"),
+        (scipy.sparse.csr_array((4, 7), dtype=int), "has 4 sources and 7 targets, but there are 2"),
     ],
 )
 def test_wrong_projection_is_refused(graph, message):
     populations = [snp.Population("a", 2), snp.Population("b", 3)]
     with pytest.raises(snp.InvalidSystem, match=re.escape(message)):
         snp.PopulationSystem(populations, [snp.Projection("a", "b", graph)])
+
+
+@pytest.mark.parametrize(
+    "train, message",
+    [
+        ([[1, 2], [1]], "is no array of integers"),
+        (np.array([2**64 - 3], np.uint64), "has 18446744073709551613 spikes"),
+        ([-1], "is negative"),
+        (np.zeros((2, 3), int), "has shape (2, 3)"),
+    ],
+)
+def test_wrong_input_is_refused(train, message):
+    with pytest.raises(snp.InvalidSystem, match=re.escape(message)):
+        snp.PopulationSystem([snp.Population("p", 2, 5)], input={"p": train})
 
 
 def test_all_problems_are_said_at_once():
@@ -426,6 +556,41 @@ def test_batch_of_population_systems():
     for given_numbers, solution in zip(numbers, solutions, strict=True):
         assert solution.spikes_of("o").tolist() == sorted(given_numbers.tolist())
         assert solution.steps == len(given_numbers) + 1
+
+
+def test_batches_refuse_what_single_runs_refuse():
+    dynamic = snp.SpikingSystem([snp.Neuron("x", 1, [snp.DivisionRule("a", "y", "z")])])
+    with pytest.raises(NotImplementedError, match="cannot be run yet"):
+        snp.run(snp.SystemBatch([dynamic]))
+    with pytest.raises(TypeError, match="Element 0 of the batch is 'x'"):
+        snp.SystemBatch(["x"])
+
+
+def test_systems_that_emit_different_numbers_share_a_dense_layout():
+    systems = [
+        snp.SpikingSystem([snp.Neuron("x", 1, [f"a -> a^{p}"]), snp.Neuron("y")], [("x", "y")])
+        for p in (1, 200)
+    ]
+    for layout in (BitDense, Int8Dense):
+        solutions = snp.run(snp.SystemBatch(systems), layout=layout)
+        assert [solution.spikes_of("y") for solution in solutions] == [1, 200]
+
+
+def test_history_of_a_batch_of_systems():
+    """Every second configuration, in 64 bits, with families and an unrolled loop."""
+    rules = ["a^9 -> a", "a -> lambda", "a^2 -> lambda", "a{3,8}/a -> a"]
+    systems = [
+        snp.SpikingSystem([snp.Neuron("x", k, rules), snp.Neuron("y")], [("x", "y")])
+        for k in (8, 5, 2)
+    ]
+    options = {"save": snp.Save(every=2), "count_dtype": np.int64, "unroll": 8}
+    solutions = snp.run(snp.SystemBatch(systems), **options)
+    for system, solution in zip(systems, solutions, strict=True):
+        alone = snp.run(system, **options)
+        assert solution.configurations.tolist() == alone.configurations.tolist()
+        assert solution.rules.tolist() == alone.rules.tolist()
+        assert solution.spikes.dtype == np.int64
+    assert solutions[0].rules[-1, 0] == 2, "the member a^2 -> lambda"
 
 
 def test_failure_in_a_batch_names_the_system():

@@ -35,6 +35,10 @@ class AbstractGraph(abc.ABC):
     def weight_range(self) -> tuple[int, int]:
         """The least and the largest weight of any edge that there may be."""
 
+    def has_zero_weights(self) -> bool:
+        """Whether an edge may have weight 0, which is no edge in a `Dense` layout."""
+        return self.weight_range() == (0, 0)
+
     @abc.abstractmethod
     def edges(self, num_sources: int, num_targets: int) -> Edges:
         """The list of all edges."""
@@ -206,6 +210,10 @@ class Pairs(AbstractGraph):
     source: Int[np.ndarray, " edges"]
     target: Int[np.ndarray, " edges"]
     weight: int | Int[np.ndarray, " edges"] | None = None  # None: 1
+    sizes: tuple[int, int] | None = None  # of sources and targets; None: any that hold the edges
+
+    def has_zero_weights(self) -> bool:
+        return self.weight is not None and bool(np.any(np.asarray(self.weight) == 0))
 
     def __post_init__(self) -> None:
         _set_arrays(self, "source", "target")
@@ -229,6 +237,11 @@ class Pairs(AbstractGraph):
         return cls(edges.source, edges.target, edges.value)
 
     def check(self, num_sources: int, num_targets: int) -> None:
+        if self.sizes not in (None, (num_sources, num_targets)):
+            raise ValueError(
+                f"The graph has {self.sizes[0]} sources and {self.sizes[1]} targets, but there are "
+                f"{num_sources} and {num_targets}. Change a size."
+            )
         for name, index, size in (
             ("source", self.source, num_sources),
             ("target", self.target, num_targets),
@@ -390,6 +403,63 @@ class RandomPairs(AbstractGraph):
         return pairs[: np.searchsorted(pairs, num_pairs)]
 
 
+@dataclass(frozen=True)
+class Procedural(AbstractGraph):
+    """Random edges that each product computes again from the seed: nothing is stored.
+
+    Either `in_degree` edges into each target, whose sources may repeat and then add up, or each
+    pair with the same `probability`. Other edges than those of `RandomInDegree` and `RandomPairs`
+    with the same seed.
+    """
+
+    seed: int
+    in_degree: int | None = None
+    probability: float | None = None
+    weight: int = 1
+
+    def __post_init__(self) -> None:
+        _check_weight(self.weight)
+        if (self.in_degree is None) == (self.probability is None):
+            raise ValueError("Give either `in_degree` or `probability`.")
+        self._stored(1, 1)
+
+    def check(self, num_sources: int, num_targets: int) -> None:
+        self._stored(num_sources, num_targets)
+
+    def weight_range(self) -> tuple[int, int]:
+        return _range(self.weight)
+
+    def edges(self, num_sources: int, num_targets: int) -> Edges:
+        edges = self._stored(num_sources, num_targets).edges()
+        weight = _check_weight(self.weight)
+        value = weight if edges.value is None else weight * edges.value
+        return _weighted(Edges(edges.source, edges.target, None, num_sources, num_targets), value)
+
+    def num_edges(self, num_sources: int, num_targets: int) -> int:
+        """As in `AbstractGraph`; with `probability` they are listed for it."""
+        if self.in_degree is not None:
+            return self.in_degree * num_targets
+        return len(self.edges(num_sources, num_targets))
+
+    def layout(self, num_sources: int, num_targets: int) -> AbstractLayout:
+        return _scaled(self._stored(num_sources, num_targets), self.weight)
+
+    def arrivals(
+        self, x: Float64[np.ndarray, " sources"], num_targets: int
+    ) -> Float64[np.ndarray, " targets"]:
+        """A bound only: as if the largest entries of x were the sources of each target."""
+        largest = x.max(initial=0)
+        bound = x.sum() if self.in_degree is None else self.in_degree * largest
+        return _times(self.weight, np.full(num_targets, bound))
+
+    def _stored(self, num_sources: int, num_targets: int) -> AbstractLayout:
+        sizes = {"num_sources": num_sources, "num_targets": num_targets}
+        if self.in_degree is not None:
+            return implicit.FixedInDegree(in_degree=self.in_degree, seed=self.seed, **sizes)
+        assert self.probability is not None
+        return implicit.FixedProbability(probability=self.probability, seed=self.seed, **sizes)
+
+
 @dataclass(frozen=True, eq=False)
 class Blocks(AbstractGraph):
     """Sources and targets lie in equal consecutive groups; every source of group a reaches every
@@ -449,7 +519,8 @@ def from_scipy(matrix: Any) -> Pairs:
     """The edges of any `scipy.sparse` matrix of integers: rows are sources, columns are targets,
     and the stored entries are weights."""
     listed = matrix.tocoo()
-    return Pairs(listed.row, listed.col, listed.data)
+    num_sources, num_targets = listed.shape
+    return Pairs(listed.row, listed.col, listed.data, (num_sources, num_targets))
 
 
 def from_networkx(graph: Any, weight: str | None = "weight") -> Pairs:
@@ -466,7 +537,8 @@ def from_networkx(graph: Any, weight: str | None = "weight") -> Pairs:
     if not graph.is_directed():
         edges += [(target, source, value) for source, target, value in edges if source != target]
     source, target, value = zip(*edges, strict=True) if edges else ((), (), ())
-    return Pairs(_integers(source), _integers(target), _integers(value))
+    sizes = (len(number), len(number))
+    return Pairs(_integers(source), _integers(target), _integers(value), sizes)
 
 
 def _integers(of: Sequence[Any]) -> np.ndarray:

@@ -8,14 +8,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from snpjax_formats import ELL, AbstractLayout
+from snpjax_formats import ELL, AbstractLayout, LayoutTooLarge, free_bytes
 
 from ..machine import Stacked
 from ..precision import precision
 from ..run import Trajectory
 from .columns import columns_of
 from .counts import count_type
-from .lower import LayoutLike, lower_columns
+from .lower import LayoutLike, SpikingProgram, lower_columns
 from .machine import SpikingMachine
 from .padding import Padding
 from .population import PopulationSystem
@@ -37,6 +37,9 @@ class SystemBatch:
         self.systems = tuple(systems)
         if not self.systems:
             raise ValueError("The batch has no system. Give one or more.")
+        for number, system in enumerate(self.systems):
+            if not isinstance(system, SpikingSystem | PopulationSystem):
+                raise TypeError(f"Element {number} of the batch is {system!r}. Give systems.")
 
     def lower(
         self,
@@ -44,6 +47,7 @@ class SystemBatch:
         layout: LayoutLike = "auto",
         count_dtype: np.dtype | type | None = None,
         faithful: bool = False,
+        numbered: bool = False,
         max_steps: int | None = None,
     ) -> Stacked:
         """All systems as one stack of arrays; `"auto"` is `ELL`.
@@ -56,7 +60,7 @@ class SystemBatch:
         columns = [
             system.columns(faithful=faithful)
             if isinstance(system, PopulationSystem)
-            else columns_of(system, faithful=faithful)
+            else columns_of(system, faithful=faithful or numbered)
             for system in self.systems
         ]
         padding = Padding.of(columns)
@@ -64,12 +68,18 @@ class SystemBatch:
         may_overflow = any(c.may_overflow(max_steps, dtype) for c in columns)
         stored = ELL if layout == "auto" else layout
         joined = [c.joined() for c in columns]
-        programs = [
-            lower_columns(
-                c, layout=stored, count_dtype=dtype, padding=padding, may_overflow=may_overflow
+        programs = []
+        for each in joined:
+            programs.append(
+                lower_columns(
+                    each,
+                    layout=stored,
+                    count_dtype=dtype,
+                    padding=padding,
+                    may_overflow=may_overflow,
+                )
             )
-            for c in joined
-        ]
+            _check_all_fit(programs[0], len(joined))
         with precision(dtype):
             synapses = _one_shape([program.synapses for program in programs])
             return Stacked.of(
@@ -100,6 +110,17 @@ class Solutions(tuple[Solution, ...]):
             if solution.failure is not None:
                 return f"system {number}: {solution.failure}"
         return None
+
+
+def _check_all_fit(program: SpikingProgram, num_systems: int) -> None:
+    """Refuse a batch after its first system rather than when memory is full."""
+    needed = 2 * num_systems * sum(leaf.nbytes for leaf in jax.tree.leaves(program))
+    free = free_bytes()
+    if free is not None and needed > free:
+        raise LayoutTooLarge(
+            f"{num_systems:,} systems of this size need {needed:,} bytes while they are stacked, "
+            f"but {free:,} are free. Run them in several batches."
+        )
 
 
 def _path(trajectory: Trajectory, path: int) -> Trajectory:

@@ -3,18 +3,19 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Float64, Int
 
-from snpjax_formats import Edges, graphs
+from snpjax_formats import Edges, LayoutTooLarge, graphs
+from snpjax_formats.memory import host_free_bytes
 
 from .slots import SlotTable, as_int64, slots_of_neurons
+from .system import SpikingSystem, dynamic_message
 
 
-if TYPE_CHECKING:
-    from .system import SpikingSystem
+# Two indices and a key to sort them by.
+_BYTES_PER_LISTED_EDGE = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +31,22 @@ class Part:
 
     @cached_property
     def edges(self) -> Edges:
-        """The part as a list, counted from its own first neurons; random graphs are drawn once."""
+        """The part as a list, counted from its own first neurons; random graphs are drawn once.
+
+        **Raises:** `LayoutTooLarge` before more is listed than the host has memory for.
+        """
+        sizes = self.num_sources, self.num_targets
+        probability = getattr(self.graph, "probability", None)
+        if probability is not None:  # to count them would be to list them
+            count = int(probability * self.num_sources * self.num_targets)
+        else:
+            count = self.graph.num_edges(*sizes)
+        needed, free = _BYTES_PER_LISTED_EDGE * count, host_free_bytes()
+        if free is not None and needed > free:
+            raise LayoutTooLarge(
+                f"Listing {count:,} synapses takes {needed:,} bytes, but {free:,} are free. Leave "
+                '`layout` at "auto", which keeps all-to-all, intervals and blocks as what they are.'
+            )
         return self.graph.edges(self.num_sources, self.num_targets)
 
     def arrivals(
@@ -113,8 +129,13 @@ class Columns:
         return replace(self, parts=(Part(graph, 0, size, 0, size),))
 
 
-def columns_of(system: "SpikingSystem", *, faithful: bool) -> Columns:
-    """A system of single neurons as columns; without `faithful`, forgetting families are merged."""
+def columns_of(system: SpikingSystem, *, faithful: bool) -> Columns:
+    """A system of single neurons as columns; without `faithful`, forgetting families are merged.
+
+    **Raises:** `NotImplementedError` for a network that changes.
+    """
+    if not system.is_static:
+        raise NotImplementedError(dynamic_message(system))
     names = system.names
     count = len(system.neurons)
     table = system.slots
@@ -142,7 +163,7 @@ def columns_of(system: "SpikingSystem", *, faithful: bool) -> Columns:
     )
 
 
-def synapses_of(system: "SpikingSystem") -> graphs.Pairs:
+def synapses_of(system: SpikingSystem) -> graphs.Pairs:
     """The synapses by the positions of their neurons."""
     names = system.names
     count = len(system.synapses)
@@ -154,7 +175,7 @@ def synapses_of(system: "SpikingSystem") -> graphs.Pairs:
     )
 
 
-def edges_of(system: "SpikingSystem") -> Edges:
+def edges_of(system: SpikingSystem) -> Edges:
     """The synapses of a system as edges, with weights of 64 bits or none.
 
     **Raises:** `ValueError` for a weight that needs more.

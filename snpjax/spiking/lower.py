@@ -24,12 +24,12 @@ from snpjax_formats import (
 )
 
 from ..precision import precision
-from .columns import Columns, Part, columns_of, edges_of
+from .columns import Columns, columns_of, edges_of
 from .counts import count_type
 from .padding import SMALL, Padding, padded_neurons
 from .rule import Rule
 from .slots import SlotTable
-from .system import SpikingSystem, dynamic_message
+from .system import SpikingSystem
 from .transition import RuleRows, Transition, has_delays, padded_rows, rule_rows
 
 
@@ -108,8 +108,6 @@ def lower(
     what does not fit in the memory of the device, before it is built; `ValueError` when counts
     do not fit the requested type, or any type.
     """
-    if not system.is_static:
-        raise NotImplementedError(dynamic_message(system))
     if isinstance(layout, Transition):
         rows = padded_rows(system)
         columns = columns_of(system, faithful=True)
@@ -157,7 +155,7 @@ def lower_columns(
         raise TypeError(f'`layout` is {stored!r}. Give a class of snpjax_formats, or "auto".')
     spread = _Spread.of(table, padding, dtype, by_type=is_alone)
     with precision(dtype):
-        most = int(table.produce.max(initial=0))
+        most = padding.most
         rule_rows = None
         if rows is not None and stored != "auto":
             edges, build = rows
@@ -240,38 +238,35 @@ class _Spread:
 def _synapses(
     columns: Columns, size: int, dtype: np.dtype, layout: type[AbstractLayout] | str, most: int
 ) -> AbstractLayout:
-    """One layout, or a sum of layouts where there are several parts."""
+    """One layout, or a sum of layouts where there are several parts or one has structure."""
     if not columns.parts or (layout == "auto" and is_best_joined(size)):
         columns = columns.joined()
-    if len(columns.parts) == 1 and columns.parts[0].num_sources == columns.num_neurons:
-        # One graph on all neurons is padded, so that systems of similar size share compilations.
-        return _stored(columns.parts[0], dtype, layout, most, size)
+    structured = [
+        choose_for(part.graph, part.num_sources, part.num_targets, max_input=most)
+        if layout == "auto"
+        else None
+        for part in columns.parts
+    ]
+
+    def listed(edges: Edges) -> AbstractLayout:
+        edges = _typed(edges, dtype).canonical()
+        chosen = choose(edges, max_input=most).layout if isinstance(layout, str) else layout
+        return fitting(chosen, edges, max_input=most)
+
+    is_one_graph = len(columns.parts) == 1 and columns.parts[0].num_sources == columns.num_neurons
+    if is_one_graph and structured[0] is None:
+        # Padded, so that systems of similar size share compilations.
+        return listed(columns.parts[0].edges.resized(size, size))
     return Sum(
-        parts=tuple(_stored(part, dtype, layout, most) for part in columns.parts),
+        parts=tuple(
+            listed(part.edges) if own is None else own
+            for part, own in zip(columns.parts, structured, strict=True)
+        ),
         source_starts=tuple(part.source_start for part in columns.parts),
         target_starts=tuple(part.target_start for part in columns.parts),
         num_sources=size,
         num_targets=size,
     )
-
-
-def _stored(
-    part: Part,
-    dtype: np.dtype,
-    layout: type[AbstractLayout] | str,
-    most: int,
-    size: int | None = None,
-) -> AbstractLayout:
-    if layout == "auto" and size is None:
-        sizes = part.num_sources, part.num_targets
-        structured = choose_for(part.graph, *sizes, max_input=most)
-        if structured is not None:
-            return structured
-    edges = _typed(part.edges, dtype)
-    if size is not None:
-        edges = edges.resized(size, size)
-    chosen = choose(edges, max_input=most).layout if isinstance(layout, str) else layout
-    return fitting(chosen, edges, max_input=most)
 
 
 def _check_both(layout: type[AbstractLayout], rows: Edges, columns: Columns, size: int) -> None:

@@ -24,14 +24,15 @@ def padded_neurons(count: int) -> int:
 
 @dataclass(frozen=True)
 class Padding:
-    """The sizes that programs are padded to, and the tables that they have; programs of one padding
-    and one layout have one shape."""
+    """The sizes that programs are padded to, the most spikes that a neuron emits, and the tables
+    that they have; programs of one padding and one layout have one shape."""
 
     neurons: int
     slots: int
     outputs: int
     inputs: int
     steps: int
+    most: int
     has_periods: bool
     has_delays: bool
     has_families: bool
@@ -54,6 +55,7 @@ class Padding:
             outputs=most(lambda c: len(c.outputs), 4, 1),
             inputs=inputs,
             steps=most(lambda c: len(c.trains), 8) if inputs else 0,
+            most=max((int(table.produce.max(initial=0)) for table in tables), default=0),
             has_periods=any((table.period > 1).any() for table in tables),
             has_delays=any(table.delay.any() for table in tables),
             has_families=any((table.consume == ALL).any() for table in tables),

@@ -14,7 +14,7 @@ from snpjax_formats import graphs
 from .columns import Columns, Part
 from .population_validity import problems_of
 from .rule import Rule
-from .slots import ALL, EMPTY, UNBOUNDED, SlotTable
+from .slots import EMPTY, UNBOUNDED, SlotTable
 from .system import Neuron, SpikingSystem, Synapse
 from .template import (
     PerNeuron,
@@ -23,6 +23,7 @@ from .template import (
     is_shared,
     rules_of_neuron,
     slots_of_template,
+    text_of_neuron,
 )
 from .validity import InvalidSystem, Problem
 
@@ -50,6 +51,8 @@ class Population:
     def templates(self) -> tuple[RuleTemplate, ...]:
         """All rules as templates."""
         rules = (self.rules,) if isinstance(self.rules, str) else self.rules
+        if not isinstance(rules, Sequence):
+            raise TypeError(f"{rules!r} are no rules (give a list)")
         return tuple(RuleTemplate.of(rule) for rule in rules)
 
 
@@ -112,7 +115,7 @@ class PopulationSystem:
         self._populations = tuple(populations)
         self.projections = tuple(projections)
         self.input = MappingProxyType(dict(input or {}))
-        self.output = (output,) if isinstance(output, str) else tuple(output)
+        self.output = tuple(dict.fromkeys((output,) if isinstance(output, str) else output))
         self.signed = signed
         self.name = name
         problems = tuple(
@@ -146,13 +149,10 @@ class PopulationSystem:
         return Neurons(self)
 
     def rule_text(self, neuron: int, rule: int) -> str:
-        """A rule of a neuron as people write it; a consume-all rule by its guard."""
+        """A rule of a neuron as people write it, its guard as terms where it is not one count."""
         name, positions = self._population_at(neuron)
         population = self.populations[name]
-        template = population.templates[rule]
-        if np.any(np.asarray(template.consume) == ALL):
-            return f"rule {rule + 1} (consumes all)"
-        return str(rules_of_neuron(template, neuron - positions.start, population.size)[0])
+        return text_of_neuron(population.templates[rule], neuron - positions.start, population.size)
 
     @property
     def num_rules(self) -> int:
@@ -177,6 +177,10 @@ class PopulationSystem:
             if positions.start <= neuron < positions.stop:
                 return name, positions
         raise IndexError(f"there is no neuron {neuron} among {self.num_neurons}")
+
+    def has(self, name: str) -> bool:
+        """Whether a population has that name."""
+        return name in self.slices
 
     def position_of(self, name: str) -> int | slice:
         """The positions of a population's neurons."""
@@ -257,13 +261,16 @@ class PopulationSystem:
         layout: "LayoutLike" = "auto",
         count_dtype: "np.dtype | type | None" = None,
         faithful: bool = False,
+        numbered: bool = False,
         max_steps: int | None = None,
     ) -> "SpikingMachine":
         """This system as arrays, ready for `snpjax.run`.
 
         With `"auto"` each projection is stored by its own structure; a class of `snpjax_formats`
-        stores the listed synapses of each. `faithful` takes consume-all rules apart.
+        stores the listed synapses of each. `faithful` takes consume-all rules apart; their numbers
+        are those of the templates either way.
         """
+        del numbered
         from .lower import lower_columns  # the model itself needs no device
         from .machine import SpikingMachine
         from .transition import Transition
@@ -284,20 +291,20 @@ class PopulationSystem:
     def expand(self) -> SpikingSystem:
         """The same system neuron by neuron; consume-all rules become their members.
 
-        Rule numbers differ where there are such rules.
+        Rule numbers differ where there are such rules; synapses between the same two neurons become
+        one of their added weights.
 
-        **Raises:** `ValueError` for a consume-all rule whose guard has no end.
+        **Raises:** `ValueError` for a consume-all rule whose guard has no end, and for guards
+        larger than `Guard` takes.
         """
         neurons = list(self.neurons)
         names = [neuron.name for neuron in neurons]
-        synapses = []
-        for part in self.columns().parts:
-            edges = part.edges
-            weights = np.ones(len(edges), int) if edges.value is None else edges.value
-            synapses += [
-                Synapse(names[part.source_start + s], names[part.target_start + t], int(w))
-                for s, t, w in zip(edges.source, edges.target, weights, strict=True)
-            ]
+        edges = self.columns().joined().parts[0].edges.canonical()
+        weights = np.ones(len(edges), int) if edges.value is None else edges.value
+        synapses = [
+            Synapse(names[s], names[t], int(w))
+            for s, t, w in zip(edges.source, edges.target, weights, strict=True)
+        ]
         trains, inputs = self._trains()
         return SpikingSystem(
             neurons,

@@ -8,7 +8,7 @@ import numpy as np
 
 from .rule import RuleError
 from .slots import ALL, UNBOUNDED
-from .template import RuleTemplate, raised_terms
+from .template import RuleTemplate, is_shared, raised_terms
 from .validity import Place
 
 
@@ -29,9 +29,13 @@ def problems_of(
     seen: set[str] = set()
     for index, population in enumerate(populations):
         place = Place("neuron", index)
+        if not hasattr(type(population), "templates"):
+            yield place, f"{population!r} is no population (write Population(name, size, ...))"
+            continue
         if not isinstance(population.name, str) or not population.name:
             yield place, f"population {index} has the name {population.name!r} (give a text)"
-        elif population.name in seen:
+            continue
+        if population.name in seen:
             yield place, f"two populations are named {population.name!r} (rename one)"
         seen.add(population.name)
         yield from ((place, text) for text in _population_problems(population, system.signed))
@@ -39,25 +43,28 @@ def problems_of(
         return
     yield from _projection_problems(system)
     for name, train in system.input.items():
-        if name not in seen:
+        if name in seen:
+            yield from _train_problems(system, name, train)
+        else:
             yield Place("input", name), f"input {name!r} is no population (name one of them)"
-            continue
-        size = system.populations[name].size
-        shape = np.shape(train)
-        if not _is_integer(train) or (shape[1:] != () and shape[1:] != (size,)) or not shape:
-            yield (
-                Place("input", name),
-                f"the input of {name!r} has shape {shape} (give integers, (steps,) or (steps, "
-                f"{size}))",
-            )
-        elif np.any(np.asarray(train) < 0) and not system.signed:
-            yield (
-                Place("input", name),
-                f"the input of {name!r} is negative (build with signed=True)",
-            )
     for name in system.output:
         if name not in seen:
             yield Place("output", name), f"output {name!r} is no population (name one of them)"
+
+
+def _train_problems(system: "PopulationSystem", name: str, train: Any) -> Iterator[_Finding]:
+    place, size = Place("input", name), system.populations[name].size
+    fix = f"give integers, (steps,) or (steps, {size})"
+    if not _is_integer(train):
+        yield place, f"the input of {name!r} is no array of integers ({fix})"
+        return
+    array = np.asarray(train)
+    if array.ndim not in (1, 2) or array.shape[1:] not in ((), (size,)):
+        yield place, f"the input of {name!r} has shape {array.shape} ({fix})"
+    elif array.size and array.max() > _LIMIT:
+        yield place, f"the input of {name!r} has {array.max()} spikes (give at most {_LIMIT})"
+    elif array.size and array.min() < (-_LIMIT if system.signed else 0):
+        yield place, f"the input of {name!r} is negative (build with signed=True)"
 
 
 def _population_problems(population: "Population", signed: bool) -> Iterator[str]:
@@ -70,7 +77,7 @@ def _population_problems(population: "Population", signed: bool) -> Iterator[str
     )
     try:
         templates = population.templates
-    except (RuleError, ValueError, AttributeError) as error:
+    except (RuleError, ValueError, TypeError) as error:
         yield f"population {name!r}: {error}"
         return
     is_sound = True
@@ -173,7 +180,12 @@ def _repetitions(population: "Population") -> Iterator[str]:
     for (i, first, a), (j, second, b) in combinations(numbered, 2):
         if i == j:
             continue
-        meets = _meet(a, b) & (_effect_equal(first, a, second, b))
+        equal = np.broadcast_to(_effect_equal(first, a, second, b), (_width(population),))
+        where = np.flatnonzero(equal)
+        if len(where) == 0:
+            continue
+        meets = np.zeros(equal.shape, bool)
+        meets[where] = _meet(*(_at(term, where, len(equal)) for term in (a, b)))
         if meets.any():
             yield (
                 f"population {name!r}: rules {i} and {j} do the same at one count in "
@@ -200,6 +212,15 @@ def _takes_all(template: RuleTemplate, term: Any) -> np.ndarray:
     return forgets & ((consume == ALL) | ((low == high) & (low == consume)))
 
 
+def _width(population: "Population") -> int:
+    """The number of neurons that may differ."""
+    return 1 if all(map(is_shared, population.templates)) else population.size
+
+
+def _at(term: Any, where: np.ndarray, width: int) -> list[np.ndarray]:
+    return [np.broadcast_to(x, (width,))[where] for x in term]
+
+
 def _meet(first: Any, second: Any) -> np.ndarray:
     """Whether two terms share a count, neuron by neuron."""
     low, high, period, low2, high2, period2 = np.broadcast_arrays(
@@ -208,23 +229,30 @@ def _meet(first: Any, second: Any) -> np.ndarray:
     step = np.gcd(period, period2)
     latest, earliest = np.maximum(low, low2), np.minimum(high, high2)
     possible = (latest <= earliest) & ((low2 - low) % step == 0)
-    meets = possible & (period == 1) & (period2 == 1)
-    for index in np.flatnonzero(possible & ~meets):
+    # Where one period divides the other, the sparser progression decides.
+    sparse_low = np.where(period >= period2, low, low2)
+    stride = np.maximum(period, period2)
+    common = sparse_low + -(-np.maximum(latest - sparse_low, 0) // stride) * stride
+    meets = possible & (common <= earliest)
+    for index in np.flatnonzero(possible & (step < np.minimum(period, period2))):
         # By the Chinese remainder theorem: low + period * n is in the second progression first at
         # this n, and then in every (period2 / step)-th one.
         p, q, g = int(period[index]), int(period2[index]), int(step[index])
         gap = int(low2[index]) - int(low[index])
-        n = gap // g * pow(p // g, -1, q // g) % (q // g) if q > g else 0
-        common, stride = int(low[index]) + p * n, p // g * q
-        behind = int(latest[index]) - common
-        common += max(0, -(-behind // stride)) * stride
-        meets[index] = common <= int(earliest[index])
+        n = gap // g * pow(p // g, -1, q // g) % (q // g)
+        shared, apart = int(low[index]) + p * n, p // g * q
+        behind = int(latest[index]) - shared
+        shared += max(0, -(-behind // apart)) * apart
+        meets[index] = shared <= int(earliest[index])
     return meets
 
 
 def _projection_problems(system: "PopulationSystem") -> Iterator[_Finding]:
     for index, projection in enumerate(system.projections):
         place = Place("synapse", index)
+        if not hasattr(type(projection), "description"):
+            yield place, f"{projection!r} is no projection (write Projection(source, target, ...))"
+            continue
         what = f"projection {projection.source!r} -> {projection.target!r}"
         missing = [
             name
@@ -238,9 +266,12 @@ def _projection_problems(system: "PopulationSystem") -> Iterator[_Finding]:
             system.populations[name] for name in (projection.source, projection.target)
         )
         try:
-            projection.description.check(source.size, target.size)
+            graph = projection.description
+            graph.check(source.size, target.size)
         except (ValueError, TypeError) as error:
             yield place, f"{what}: {error}"
             continue
-        if projection.description.weight_range()[0] < 0 and not system.signed:
+        if graph.weight_range()[0] < 0 and not system.signed:
             yield place, f"{what} has a negative weight (build the system with signed=True)"
+        if graph.has_zero_weights():
+            yield place, f"{what} has synapses of weight 0 (leave them out)"

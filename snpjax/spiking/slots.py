@@ -94,12 +94,19 @@ class SlotTable:
         if self.families is None:
             return rules
         families = self.families
-        shape = (1, -1, *[1] * (rules.ndim - 2))
-        base = (self.type_of * families.width).reshape(shape)
-        is_family = (rules != NO_RULE) & np.isin(base + rules, families.family_keys)
-        place = np.searchsorted(families.member_keys, np.where(is_family, base + consumed, 0))
-        place = np.minimum(place, len(families.member_keys) - 1)
-        return np.where(is_family, families.member_numbers[place], rules).astype(rules.dtype)
+        types = np.unique(families.family_keys // families.width)
+        has_family = np.flatnonzero(np.isin(self.type_of, types))
+        base = self.type_of[has_family] * families.width
+        base = base.reshape(-1, *[1] * (rules.ndim - 2))
+        numbered = rules.copy()
+        for step in range(len(rules)):  # step by step: a history may fill the memory
+            own = rules[step, has_family]
+            is_family = (own != NO_RULE) & np.isin(base + own, families.family_keys)
+            key = np.where(is_family, base + consumed[step, has_family], 0)
+            place = np.searchsorted(families.member_keys, key)
+            place = np.minimum(place, len(families.member_keys) - 1)
+            numbered[step, has_family] = np.where(is_family, families.member_numbers[place], own)
+        return numbered
 
 
 def slots_of_neurons(neurons: "Sequence[Neuron]", *, faithful: bool) -> SlotTable:

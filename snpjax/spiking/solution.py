@@ -94,22 +94,29 @@ class Solution:
     def spikes_of(self, name: str) -> "int | Int[np.ndarray, '...']":
         """Spikes of a neuron, or of the neurons of a population, in the final configuration.
 
-        **Raises:** `KeyError` for a name that the system does not have.
+        **Raises:** `ValueError` for a name that the system does not have.
         """
+        if not self.system.has(name):
+            raise ValueError(f"The system has neither a neuron nor a population {name!r}.")
         spikes = self.spikes[self.system.position_of(name)]
         return int(spikes) if np.ndim(spikes) == 0 else spikes
 
     def spike_times(self, output: str | None = None) -> Int[np.ndarray, " spikes"]:
         """The steps 1, 2, ... in which `output` emitted. For a single run."""
-        if self.paths is not None:
-            raise ValueError("Spike times differ in length between paths. Use `train`.")
-        return np.flatnonzero(self.train(output)) + 1
+        train = self.train(output)
+        if train.ndim > 1:
+            raise ValueError(
+                "Spike times differ in length between paths, and between the neurons of a "
+                "population. Use `train`."
+            )
+        return np.flatnonzero(train) + 1
 
     def interval(self, output: str | None = None) -> "int | None | Int[np.ndarray, ' paths']":
         """The number computed: t2 - t1 of the first two steps in which `output` emitted (the set
         N2).
 
-        `None` when there are fewer than two; in a batch, `NO_NUMBER` for such paths.
+        `None` when there are fewer than two. In a batch, and for a population of several neurons,
+        an array with `NO_NUMBER` where there are fewer.
         """
         emits = self.train(output) != 0
         nth = np.cumsum(emits, axis=0)
@@ -118,7 +125,7 @@ class Solution:
         else:
             first, second = ((emits & (nth == n)).argmax(axis=0) for n in (1, 2))
             numbers = np.where(nth[-1] >= 2, second - first, NO_NUMBER)
-        if self.paths is not None:
+        if numbers.ndim > 0:
             return numbers
         return None if numbers == NO_NUMBER else int(numbers)
 
@@ -129,7 +136,7 @@ class Solution:
         train = self.train(output)
         bound = int(np.abs(train).max(initial=0)) * len(train)
         total = train.astype(np.int64 if bound < 2**63 else object).sum(axis=0)
-        return int(total) if self.paths is None else total
+        return int(total) if np.ndim(total) == 0 else total
 
     def __repr__(self) -> str:
         system = self.system

@@ -145,12 +145,15 @@ def step(
         emissions = jnp.where(is_open, leaving, 0)
         pending = jnp.where(is_open, 0, leaving)
 
+    left = state.spikes
+    arriving = jnp.zeros_like(left)
     if program.rows is None:
-        change = -consumed
+        left = left - consumed
     else:
-        vector = program.rows.spiking_vector(rules)
-        change = program.rows.matrix.deliver(vector, accumulate=emissions.dtype)
-    arriving = jnp.zeros_like(change)
+        own = program.rows.matrix.deliver(
+            program.rows.spiking_vector(rules), accumulate=emissions.dtype
+        )
+        left, arriving = (left, own) if program.rows.has_production else (left + own, arriving)
     if program.synapses is not None:
         arriving = program.synapses.deliver(emissions, accumulate=emissions.dtype)
     if program.trains.shape[0] > 0:
@@ -159,15 +162,14 @@ def step(
         arriving = arriving.at[program.inputs].add(row, mode="drop")
     if program.delay is not None:
         arriving = jnp.where(timers == 0, arriving, 0)
+    spikes = left + arriving
 
-    change += arriving
-    spikes = state.spikes + change
     nobody = jnp.asarray(len(spikes), jnp.int32)
     failure, culprit = RESULTS.halted, nobody
     if program.may_overflow:
-        # Sound because fewer than a quarter of the type's range can arrive in one step (`lower`
-        # checks it), and no more is consumed than is there.
-        overflows = jnp.where(change >= 0, spikes < state.spikes, spikes > state.spikes)
+        # Sound because no more is consumed than is there, and less than a quarter of the type's
+        # range can arrive in one step (`lower` checks it).
+        overflows = jnp.where(arriving >= 0, spikes < left, spikes > left)
         culprit = _first(overflows)
         failure = RESULTS.where(culprit < nobody, RESULTS.spike_overflow, failure)
     if choice.may_be_invalid:

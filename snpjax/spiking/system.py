@@ -206,6 +206,10 @@ class SpikingSystem:
         """The name of the neuron at a position."""
         return self.neurons[neuron].name
 
+    def has(self, name: str) -> bool:
+        """Whether a neuron has that name."""
+        return name in self.names
+
     def position_of(self, name: str) -> int:
         """The position of a neuron."""
         return self.names[name]
@@ -234,6 +238,7 @@ class SpikingSystem:
         layout: "LayoutLike" = "auto",
         count_dtype: "np.dtype | type | None" = None,
         faithful: bool = False,
+        numbered: bool = False,
         max_steps: int | None = None,
     ) -> "SpikingMachine":
         """This system as arrays, ready for `snpjax.run`. See `snpjax.spiking.lower`."""
@@ -245,7 +250,7 @@ class SpikingSystem:
                 self,
                 layout=layout,
                 count_dtype=count_dtype,
-                faithful=faithful,
+                faithful=faithful or numbered,  # a family has the number of its first member
                 max_steps=max_steps,
             )
         )

@@ -7,6 +7,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from jaxtyping import Int
 
+from snpjax_formats import LayoutTooLarge
+from snpjax_formats.memory import host_free_bytes
+
 from .guard import Guard
 from .rule import GuardLike, Rule
 from .slots import ALL, UNBOUNDED
@@ -30,7 +33,8 @@ class RuleTemplate:
 
     - `guard`: disjoint terms `(low, high)` or `(low, high, period)` of numbers or of arrays with
       one number a neuron; where low > high the term is empty. Or anything that `Rule` takes, shared
-      by all neurons. `None` means exactly `consume` spikes.
+      by all neurons. An array means exactly its number of spikes in each neuron, `None` exactly
+      `consume` spikes.
     - `consume`: c >= 1, or `ALL`: the family of the forgetting rules `a^s -> lambda` for every s of
       the guard, as one rule.
     - `produce`, `delay`: as in `Rule`.
@@ -50,16 +54,22 @@ class RuleTemplate:
         if isinstance(rule, RuleTemplate):
             return rule
         rule = Rule.parse(rule) if isinstance(rule, str) else rule
+        if not isinstance(rule, Rule):
+            raise TypeError(f'{rule!r} is no rule (write "a -> a", Rule(...) or RuleTemplate(...))')
         return cls(rule.guard, rule.consume, rule.produce, rule.delay)
 
     def terms(self) -> list[tuple[Any, Any, Any]]:
         """The guard as terms with a period; `UNBOUNDED` ends those without end."""
         guard: Any = self.guard
+        if isinstance(guard, np.ndarray):
+            return [(guard, guard, 1)]
         if guard is None:
             return [(self.consume, self.consume, 1)]
         if isinstance(guard, list) or (
             isinstance(guard, tuple) and guard and isinstance(guard[0], tuple)
         ):
+            if not all(isinstance(term, tuple) and len(term) in (2, 3) for term in guard):
+                raise ValueError("a term of the guard is no (low, high) or (low, high, period)")
             padded = [(*term, 1) if len(term) == 2 else term for term in guard]
         else:
             padded = Guard.of(guard).terms()
@@ -95,14 +105,14 @@ def slots_of_template(
     slots: list[tuple[Any, ...]] = []
     for low, high, period in raised_terms(template):
         if faithful and np.any(np.asarray(template.consume) == ALL):
-            slots += _members(low, high, period, number)
+            slots += _members(low, high, period, number, size)
         else:
             effect = (template.consume, template.produce, template.delay)
             slots.append((low, high, period, *effect, number))
     return [tuple(column(x, size) for x in slot) for slot in slots]
 
 
-def _members(low: Any, high: Any, period: Any, number: int) -> list[tuple[Any, ...]]:
+def _members(low: Any, high: Any, period: Any, number: int, size: int) -> list[tuple[Any, ...]]:
     """A consume-all slot taken apart: one slot a count."""
     if np.any(high == UNBOUNDED):
         raise ValueError(
@@ -110,6 +120,12 @@ def _members(low: Any, high: Any, period: Any, number: int) -> list[tuple[Any, .
             "largest count."
         )
     most = int(np.max((high - low) // period, initial=-1)) + 1
+    needed, free = most * size * 2 * 7 * 8, host_free_bytes()
+    if free is not None and needed > free:
+        raise LayoutTooLarge(
+            f"{most:,} forgetting rules for each of {size:,} types of neurons take {needed:,} "
+            f"bytes one by one, but {free:,} are free. Leave `faithful` out."
+        )
     counts = [low + nth * period for nth in range(most)]
     return [(n, np.where(n <= high, n, 0), 1, n, 0, 0, number) for n in counts]
 
@@ -138,6 +154,27 @@ def rules_of_neuron(template: RuleTemplate, index: int, size: int) -> list[Rule]
             )
         members += [Rule(None, count) for count in range(low, high + 1, period)]
     return members
+
+
+def text_of_neuron(template: RuleTemplate, index: int, size: int) -> str:
+    """The rule of one neuron, `{2..9 by 3}/a^2 -> a; 1`."""
+    consume, produce, delay = (
+        int(column(x, size)[index]) for x in (template.consume, template.produce, template.delay)
+    )
+    terms = [tuple(int(column(x, size)[index]) for x in term) for term in template.terms()]
+    parts = []
+    for low, high, period in terms:
+        if low <= high:
+            end = f"..{'' if high == UNBOUNDED else high}" if high > low else ""
+            parts.append(f"{low}{end}{f' by {period}' if period > 1 and end else ''}")
+    guard = "" if parts == [str(consume)] else f"{{{', '.join(parts)}}}/"
+    consumed = "all" if consume == ALL else _spikes(consume)
+    produced = _spikes(produce) if produce else "lambda"
+    return f"{guard}{consumed} -> {produced}{f'; {delay}' if delay else ''}"
+
+
+def _spikes(count: int) -> str:
+    return "a" if count == 1 else f"a^{count}"
 
 
 def _guard(low: int, high: int, period: int) -> Guard:

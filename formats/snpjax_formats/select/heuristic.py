@@ -10,12 +10,14 @@ from dataclasses import dataclass
 import jax
 
 from ..bits import BitDense, BitGather
+from ..csr import CSR
 from ..edges import Edges
 from ..ell import ELL
 from ..graphs import AbstractGraph
 from ..hybrid import Hybrid
 from ..interval import Interval
 from ..layout import AbstractLayout
+from ..memory import free_bytes
 from ..narrow import Int8Dense
 from .features import Features, features_of
 
@@ -71,6 +73,12 @@ def choose(edges: Edges, *, max_input: int | None = None, device: str | None = N
     device = device or jax.default_backend()
     features = features_of(edges)
     layout, reason = _tree(features, max_input, "cpu" if device == "cpu" else "gpu")
+    free = free_bytes()
+    if free is not None and layout.bytes_needed(edges) > free:
+        for other in (Hybrid, CSR):
+            if other.bytes_needed(edges) <= free and other.obstacle(edges) is None:
+                reason = f"{layout.__name__} does not fit in {free:,} bytes"
+                return Decision(other, reason, features)
     return Decision(layout, reason, features)
 
 
