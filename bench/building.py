@@ -38,3 +38,7 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
+
+
+# ======= RESULTS =======
+# Tables with machine, versions and date: bench/README.md.

@@ -128,6 +128,7 @@ def main() -> None:
         expected = np.bincount(edges.target, weights=x[edges.source], minlength=n).astype(np.int32)
         degrees = f"largest degrees {edges.max_in_degree():,} in, {edges.max_out_degree():,} out"
         print(f"\n{name}: {n:,} nodes, {len(edges):,} edges, {degrees}")
+        # Parallel edges of the power-law graph are one, so that it has a few less.
         peer, time_of_peer = theirs(edges, x, expected, loops)
         print(f"  {peer:14} {time_of_peer:9.4f} ms")
         layouts = [BitGather, ELL, SlicedELL, Hybrid, Compressed, CSC, COO, CSR]
@@ -152,3 +153,7 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
+
+
+# ======= RESULTS =======
+# Tables with machine, versions and date: bench/README.md.

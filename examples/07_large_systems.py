@@ -1,0 +1,44 @@
+"""Sorting with populations and projections: nine million synapses that are never listed.
+
+`s[j]` gets as many spikes as inputs are still busy. It fires at exactly n - j of them and forgets
+any other number: n forgetting rules, which are one consume-all rule here.
+"""
+
+import jax
+import numpy as np
+
+import snpjax as snp
+
+
+n = 3000
+place = np.arange(n)
+fires = n - place
+numbers = np.random.default_rng(0).permutation(n) + 1
+system = snp.PopulationSystem(
+    [
+        snp.Population("i", n, numbers, ["a+/a -> a"]),
+        snp.Population(
+            "s",
+            n,
+            rules=[
+                snp.RuleTemplate(None, consume=fires, produce=1),
+                snp.RuleTemplate([(1, fires - 1), (fires + 1, n)], consume=snp.ALL),
+            ],
+        ),
+        snp.Population("o", n),
+    ],
+    [
+        snp.Projection("i", "s", snp.graphs.AllToAll()),
+        snp.Projection("s", "o", snp.graphs.Intervals(start=n - 1 - place, stop=np.full(n, n))),
+    ],
+)
+print(system)
+program = system.lower().program
+stored = sum(leaf.nbytes for leaf in jax.tree.leaves(program))
+print(f"{stored:,} bytes, {program.synapses.nbytes:,} of them for the synapses")
+solution = snp.run(system, save=snp.SAVE_FINAL)
+print(f"sorted after {solution.steps:,} steps:", solution.spikes_of("o"))
+assert solution.spikes_of("o").tolist() == sorted(numbers.tolist())
+
+# The same system neuron by neuron, in a size that can be read.
+print(snp.PopulationSystem([snp.Population("p", 3, [1, 2, 3], ["a^2/a -> a; 1"])]).expand())
