@@ -2,8 +2,9 @@
 
 Sorts a random permutation of 1..n, n + 1 steps, with every rule given one by one (n + n^2 of them),
 in every form; the last line is what lowering makes of the same list by itself: families of
-forgetting rules are one rule each, and the layout is chosen. The answer is checked before the clock starts. Forms that would not fit in memory are
-listed with the bytes they need. Run from the repository:
+forgetting rules are one rule each, and the layout is chosen. The answer is checked before the clock
+starts. Forms that would not fit in memory are listed with the bytes they need. Run from the
+repository:
 
     PYTHONPATH=.:formats python bench/sorting.py [n ...]
 """
