@@ -35,7 +35,8 @@ system = snp.PopulationSystem(
 print(system)
 program = system.lower().program
 stored = sum(leaf.nbytes for leaf in jax.tree.leaves(program))
-print(f"{stored:,} bytes, {program.synapses.nbytes:,} of them for the synapses")
+synapses = sum(leaf.nbytes for leaf in jax.tree.leaves(program.synapses))
+print(f"{stored:,} bytes, {synapses:,} of them for the synapses")
 solution = snp.run(system, save=snp.SAVE_FINAL)
 print(f"sorted after {solution.steps:,} steps:", solution.spikes_of("o"))
 assert solution.spikes_of("o").tolist() == sorted(numbers.tolist())

@@ -333,6 +333,7 @@ def test_info(native):
         r"delays +all 3 in 1 rule",
         r"weights +1 to 4",
         r"in-degree +min 0, mean 1.00, max 2",
+        r"layout auto +ell \(a small graph\)",
         r"inputs +x \(horizon 4\)",
         r" +a\{2\}  in 3 rules",
         r"level +extended only; strict refuses:",

@@ -55,6 +55,7 @@ def describe(system: "SpikingSystem", file: str) -> dict[str, Any]:
         "outputs": list(system.output),
         "level": "extended" if reasons else "strict",
         "reasons": [{"code": p.code, "message": p.message} for p in reasons],
+        "auto": _chosen(system),
         "layouts": layout_bytes(system),
     }
 
@@ -73,6 +74,15 @@ def reasons_not_strict(system: "SpikingSystem") -> "tuple[Problem, ...]":
         except InvalidSystem as error:
             return error.problems
     return ()
+
+
+def _chosen(system: "SpikingSystem") -> dict[str, str]:
+    """The layout that a run takes by itself, and why."""
+    from ..spiking import chosen_layout
+
+    decision = chosen_layout(system)
+    names = {layout: name for name, layout in layouts().items()}
+    return {"layout": names[decision.layout], "reason": decision.reason}
 
 
 def layout_bytes(system: "SpikingSystem") -> dict[str, int]:
@@ -167,6 +177,8 @@ def _lines(description: dict[str, Any]) -> "list[tuple[str, str]]":
     ]
     if len(guards) > _MAX_GUARDS:
         lines.append(("", f"and {len(guards) - _MAX_GUARDS:,} more"))
+    auto = description["auto"]
+    lines.append(("layout auto", f"{auto['layout']} ({auto['reason']})"))
     lines += [(f"layout {name}", _human(size)) for name, size in description["layouts"].items()]
     only = description["level"] == "extended"
     lines.append(("level", "extended only; strict refuses:" if only else "strict"))

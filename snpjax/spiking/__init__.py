@@ -5,6 +5,7 @@ from .guard import Guard as Guard, GuardError as GuardError
 from .lower import (
     SpikingProgram as SpikingProgram,
     bytes_needed as bytes_needed,
+    chosen_layout as chosen_layout,
     lower as lower,
 )
 from .machine import SpikingMachine as SpikingMachine

@@ -2,7 +2,6 @@
 share a compilation."""
 
 from collections.abc import Callable
-from functools import partial
 from typing import Literal, TypeAlias
 
 import equinox as eqx
@@ -12,6 +11,7 @@ from jaxtyping import Array, Int
 
 from snpjax_formats import (
     AbstractLayout,
+    Decision,
     Edges,
     LayoutTooLarge,
     Sum,
@@ -281,6 +281,12 @@ def _check_both(layout: type[AbstractLayout], rows: Edges, columns: Columns, siz
         )
 
 
+def chosen_layout(system: SpikingSystem) -> Decision:
+    """What `layout="auto"` stores the synapses in, and why."""
+    edges, most = _measured(system)
+    return choose(edges, max_input=most)
+
+
 def bytes_needed(system: SpikingSystem, layout: LayoutLike = "auto") -> int:
     """The bytes in which `layout` would store a system with 32-bit weights, without storing it.
 
@@ -289,18 +295,23 @@ def bytes_needed(system: SpikingSystem, layout: LayoutLike = "auto") -> int:
     **Raises:** `NotImplementedError` for the `Transition` of a network that changes; `ValueError`
     for a layout that cannot store such synapses.
     """
+    edges, most = _measured(system)
+    if isinstance(layout, Transition):
+        rows = _typed(padded_rows(system), np.dtype(np.int32), cut=True)
+        needed = layout.layout.bytes_needed(rows)
+        return needed + (layout.layout.bytes_needed(edges) if has_delays(system) else 0)
+    chosen = choose(edges, max_input=most).layout if isinstance(layout, str) else layout
+    obstacle = chosen.obstacle(edges, max_input=most)
+    if obstacle is not None:
+        raise ValueError(obstacle)
+    return chosen.bytes_needed(edges)
+
+
+def _measured(system: SpikingSystem) -> tuple[Edges, int]:
+    """The synapses as they would be stored, with small weights, and the most that is delivered."""
     size = padded_neurons(len(system.neurons))
-    measured = partial(_typed, dtype=np.dtype(np.int32), cut=True)
-    edges = measured(edges_of(system).resized(size, size)).canonical()
-    if not isinstance(layout, Transition):
-        most = max((r.produce for r in system.rules if isinstance(r, Rule)), default=0)
-        chosen = choose(edges, max_input=most).layout if isinstance(layout, str) else layout
-        obstacle = chosen.obstacle(edges, max_input=most)
-        if obstacle is not None:
-            raise ValueError(obstacle)
-        return chosen.bytes_needed(edges)
-    needed = layout.layout.bytes_needed(measured(padded_rows(system)))
-    return needed + (layout.layout.bytes_needed(edges) if has_delays(system) else 0)
+    edges = _typed(edges_of(system).resized(size, size), np.dtype(np.int32), cut=True).canonical()
+    return edges, max((r.produce for r in system.rules if isinstance(r, Rule)), default=0)
 
 
 def _typed(edges: Edges, dtype: np.dtype, *, cut: bool = False) -> Edges:
