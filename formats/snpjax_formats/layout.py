@@ -7,7 +7,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, DTypeLike, Num, PyTree
+from jaxtyping import Array, DTypeLike, Num, PyTree, Shaped
 
 from .edges import Edges
 from .linear import deliver
@@ -79,7 +79,7 @@ class AbstractLayout(eqx.Module):
         """The graph as a canonical coordinate list on the host."""
 
     def deliver(
-        self, x: Num[Array, "sources *batch"], *, accumulate: DTypeLike
+        self, x: Shaped[Array | np.ndarray, "sources *batch"], *, accumulate: DTypeLike
     ) -> Num[Array, "targets *batch"]:
         """`y[t] = sum_s W[t, s] x[s]`.
 
@@ -93,7 +93,7 @@ class AbstractLayout(eqx.Module):
         return deliver(self, x, _accumulator(accumulate), False)
 
     def deliver_transposed(
-        self, g: Num[Array, "targets *batch"], *, accumulate: DTypeLike
+        self, g: Shaped[Array | np.ndarray, "targets *batch"], *, accumulate: DTypeLike
     ) -> Num[Array, "sources *batch"]:
         """`y[s] = sum_t W[t, s] g[t]`: the same arrays read the other way."""
         g = _checked("g", g, self.num_targets, "targets")
@@ -119,14 +119,15 @@ class AbstractLayout(eqx.Module):
 
 
 def _checked(name: str, x: Any, num_rows: int, rows: str) -> Array:
-    """x with so many rows. A longer one would be read where padding is."""
+    """x with so many rows, truth values as 0 and 1. A longer one would be read where padding is."""
     if isinstance(x, np.ndarray):
         x = narrowed(x, f"An entry of `{name}`")
     shape = jnp.shape(x)
     if shape[:1] != (num_rows,):
         has = f"{shape[0]} rows" if shape else "no rows"
         raise ValueError(f"`{name}` has {has} but the layout has {num_rows} {rows}.")
-    return x
+    x = jnp.asarray(x)
+    return x.astype(jnp.int8) if x.dtype == bool else x
 
 
 def _accumulator(accumulate: DTypeLike) -> np.dtype:

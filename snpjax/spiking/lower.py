@@ -324,7 +324,7 @@ def _typed(edges: Edges, dtype: np.dtype, *, cut: bool = False) -> Edges:
     )
 
 
-def _indices(neurons: Int[np.ndarray, " n"], size: int, missing: int) -> Int[Array, " n"]:
+def _indices(neurons: Int[np.ndarray, " given"], size: int, missing: int) -> Int[Array, " padded"]:
     return jnp.asarray(
         np.pad(neurons, (0, size - len(neurons)), constant_values=missing), jnp.int32
     )

@@ -50,7 +50,7 @@ def features_of(edges: Edges) -> Features:
         num_targets=edges.num_targets,
         num_edges=len(edges),
         is_iso=edges.value is None,
-        max_weight=1 if edges.value is None else float(np.abs(edges.value).max(initial=0)),
+        max_weight=1.0 if edges.value is None else float(np.abs(edges.value).max(initial=0)),
         max_in_degree=edges.max_in_degree(),
         max_out_degree=edges.max_out_degree(),
         num_runs=len(run_target),
