@@ -18,7 +18,16 @@ import numpy as np
 import snpjax as snp
 from snpjax.run import _drive  # the run without lowering and naming
 from snpjax.spiking import Transition, bytes_needed
-from snpjax_formats import CSR, ELL, Compressed, Dense, Float32Dense, Int8Dense, LayoutTooLarge
+from snpjax_formats import (
+    CSR,
+    ELL,
+    Compressed,
+    Dense,
+    Float32Dense,
+    Int8Dense,
+    LayoutTooLarge,
+    free_bytes,
+)
 
 
 FORMS = {
@@ -62,6 +71,8 @@ def run(machine, max_steps: int):
 def measure(system: snp.SpikingSystem, form, *, faithful: bool) -> str:
     n = len(system.neurons) // 3
     needed = bytes_needed(system, form)
+    if 4 * needed > (free_bytes() or np.inf):  # it is built in two copies, and a push is two more
+        return f"{needed:15,}  does not fit"
     try:
         machine = system.lower(layout=form, faithful=faithful, max_steps=n + 10)
     except LayoutTooLarge:
