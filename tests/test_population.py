@@ -189,7 +189,7 @@ def test_equals_the_system_neuron_by_neuron(system, seed):
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(population_systems(), seeds)
 def test_equals_many_systems_neuron_by_neuron(system, seed):
     check_neuron_by_neuron(system, seed)

@@ -14,6 +14,7 @@ from snpjax.testing import reference
 from snpjax.testing.strategies import rules, systems
 from snpjax_formats import (
     BSR,
+    COO,
     CSR,
     ELL,
     LAYOUTS as FORMATS,
@@ -22,6 +23,7 @@ from snpjax_formats import (
     Compressed,
     Dense,
     Float32Dense,
+    Hybrid,
     Int8Dense,
     Interval,
     SlicedELL,
@@ -38,7 +40,7 @@ LAYOUTS = [ELL, Dense]
 #: Forms in which any system can be stored, the papers' among them; all of them, and a few that
 #: differ most.
 WEIGHTED = [layout for layout in FORMATS if layout not in (BitDense, BitGather, Interval)]
-FORMS = [*WEIGHTED, *(Transition(layout) for layout in WEIGHTED)]
+FORMS = [*WEIGHTED, *(Transition(layout) for layout in (Dense, COO, Compressed, CSR, Hybrid))]
 SOME_FORMS = [Int8Dense, Float32Dense, Compressed, SlicedELL, BSR, Sum]
 SOME_FORMS += [Transition(layout) for layout in (Dense, Compressed, CSR)]
 seeds = st.integers(0, 2**32 - 1)
