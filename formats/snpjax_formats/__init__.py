@@ -24,6 +24,7 @@ from .interval import Interval as Interval
 from .layout import AbstractLayout as AbstractLayout
 from .memory import (
     LayoutTooLarge as LayoutTooLarge,
+    check_free as check_free,
     fitting as fitting,
     free_bytes as free_bytes,
 )

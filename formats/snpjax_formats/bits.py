@@ -11,8 +11,8 @@ import numpy as np
 from jaxtyping import Array, DTypeLike, Int, Num, UInt32
 
 from .edges import Edges
-from .ell import ELL
-from .layout import AbstractLayout, refuse
+from .ell import ELL, scatter_sum
+from .layout import AbstractLayout, check_integers, refuse, weights_obstacle
 from .prefix import slot_sum
 
 
@@ -80,13 +80,12 @@ class BitDense(AbstractLayout):
     @classmethod
     def obstacle(cls, edges: Edges, *, max_input: int | None = None) -> str | None:
         del max_input
-        is_iso = edges.value is None
-        return None if is_iso else "BitDense stores neither weights nor parallel edges. Use ELL."
+        return weights_obstacle(cls, edges)
 
     def multiply(
         self, x: Num[Array, "sources *batch"], *, accumulate: DTypeLike
     ) -> Num[Array, "targets *batch"]:
-        _check_integers(self, x, accumulate)
+        check_integers(self, x, accumulate)
 
         def product(bits: Array) -> Array:
             return _common_bits(self.words, _packed(bits, _num_words(self.num_sources)))
@@ -96,7 +95,7 @@ class BitDense(AbstractLayout):
     def multiply_transposed(
         self, g: Num[Array, "targets *batch"], *, accumulate: DTypeLike
     ) -> Num[Array, "sources *batch"]:
-        _check_integers(self, g, accumulate)
+        check_integers(self, g, accumulate)
         if self.words.size == 0:
             return jnp.zeros((self.num_sources, *g.shape[1:]), accumulate)
         sums = lax.platform_dependent(
@@ -167,13 +166,12 @@ class BitGather(AbstractLayout):
     @classmethod
     def obstacle(cls, edges: Edges, *, max_input: int | None = None) -> str | None:
         del max_input
-        is_iso = edges.value is None
-        return None if is_iso else "BitGather stores neither weights nor parallel edges. Use ELL."
+        return weights_obstacle(cls, edges)
 
     def multiply(
         self, x: Num[Array, "sources *batch"], *, accumulate: DTypeLike
     ) -> Num[Array, "targets *batch"]:
-        _check_integers(self, x, accumulate)
+        check_integers(self, x, accumulate)
 
         def product(bits: Array) -> Array:
             # A word more where 32 divides the sources: padding reads the bit behind the last.
@@ -194,10 +192,8 @@ class BitGather(AbstractLayout):
     def multiply_transposed(
         self, g: Num[Array, "targets *batch"], *, accumulate: DTypeLike
     ) -> Num[Array, "sources *batch"]:
-        _check_integers(self, g, accumulate)
-        g = jnp.broadcast_to(g.astype(accumulate), (self.sources.shape[0], *g.shape))
-        zeros = jnp.zeros((self.num_sources, *g.shape[2:]), accumulate)
-        return zeros.at[self.sources].add(g, mode="drop")
+        check_integers(self, g, accumulate)
+        return scatter_sum(self.sources, None, g, self.num_sources, accumulate)
 
     def edge_products(
         self, x: Num[Array, "sources *batch"], g: Num[Array, "targets *batch"]
@@ -311,11 +307,3 @@ def _num_planes(max_input: int | None) -> int | None:
 
 def _num_words(num_sources: int) -> int:
     return -(-num_sources // _WORD)
-
-
-def _check_integers(layout: AbstractLayout, x: Array, accumulate: DTypeLike) -> None:
-    if any(jnp.issubdtype(dtype, jnp.inexact) for dtype in (x.dtype, accumulate)):
-        raise ValueError(
-            f"{type(layout).__name__} sums integers, not {x.dtype} in {jnp.dtype(accumulate)}. "
-            "Use ELL."
-        )

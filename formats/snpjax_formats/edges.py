@@ -1,9 +1,12 @@
 """The interchange form of all layouts: coordinate lists on the host."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
 
+import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Int, Num
+from jaxtyping import Bool, Int, Num
 
 
 MAX_INDEX = np.iinfo(np.int32).max - 1  # one index more is the padding sentinel
@@ -90,7 +93,12 @@ class Edges:
 
     def resized(self, num_sources: int, num_targets: int) -> "Edges":
         """The same edges between more nodes."""
-        return Edges(self.source, self.target, self.value, num_sources, num_targets)
+        return replace(self, num_sources=num_sources, num_targets=num_targets)
+
+    def subset(self, chosen: Bool[np.ndarray, " edges"]) -> "Edges":
+        """The chosen edges between the same nodes."""
+        value = None if self.value is None else self.value[chosen]
+        return replace(self, source=self.source[chosen], target=self.target[chosen], value=value)
 
     def transposed(self) -> "Edges":
         """The same edges reversed."""
@@ -103,6 +111,29 @@ class Edges:
     def max_in_degree(self) -> int:
         """The largest number of edges into one target, parallel edges counted apart."""
         return int(np.bincount(self.target, minlength=1).max(initial=0))
+
+
+def merged(parts: Sequence[tuple[Edges, int, int]], num_sources: int, num_targets: int) -> Edges:
+    """The edges of several graphs, each with the place of its first source and target among more
+    nodes. Weights are promoted to one type."""
+    none = np.zeros(0, np.int32)
+    dtypes = [edges.value.dtype for edges, _, _ in parts if edges.value is not None]
+    value = None
+    if dtypes:
+        dtype = reduce(jnp.promote_types, dtypes)
+        value = np.concatenate(
+            [
+                np.ones(len(edges), dtype) if edges.value is None else edges.value.astype(dtype)
+                for edges, _, _ in parts
+            ]
+        )
+    return Edges(
+        np.concatenate([none, *(edges.source + np.int32(start) for edges, start, _ in parts)]),
+        np.concatenate([none, *(edges.target + np.int32(start) for edges, _, start in parts)]),
+        value,
+        num_sources,
+        num_targets,
+    )
 
 
 def _summed(value: np.ndarray, starts: np.ndarray) -> np.ndarray:

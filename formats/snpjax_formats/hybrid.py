@@ -6,7 +6,7 @@ from jaxtyping import Array, DTypeLike, Int, Num
 
 from .buckets import buckets, entry_bucket, slot_bucket
 from .coo import COO
-from .edges import Edges
+from .edges import Edges, merged
 from .ell import ELL, slots_of
 from .layout import AbstractLayout
 from .stored import storable, value_bytes
@@ -45,7 +45,7 @@ class Hybrid(AbstractLayout):
         edges = storable(edges)
         width = _best_width(edges) if width is None else width
         is_regular = slots_of(edges.target, edges.num_targets) < width
-        regular, overflow = _subset(edges, is_regular), _subset(edges, ~is_regular)
+        regular, overflow = edges.subset(is_regular), edges.subset(~is_regular)
         return cls(
             regular=ELL.from_edges(regular),
             overflow=COO.from_edges(overflow),
@@ -76,27 +76,8 @@ class Hybrid(AbstractLayout):
         return self.regular.edge_products(x, g), self.overflow.edge_products(x, g)
 
     def edges(self) -> Edges:
-        regular, overflow = self.regular.edges(), self.overflow.edges()
-        value = None
-        if regular.value is not None and overflow.value is not None:
-            value = np.concatenate([regular.value, overflow.value])
-        return Edges(
-            np.concatenate([regular.source, overflow.source]),
-            np.concatenate([regular.target, overflow.target]),
-            value,
-            self.num_sources,
-            self.num_targets,
-        ).canonical()
-
-
-def _subset(edges: Edges, chosen: np.ndarray) -> Edges:
-    return Edges(
-        edges.source[chosen],
-        edges.target[chosen],
-        None if edges.value is None else edges.value[chosen],
-        edges.num_sources,
-        edges.num_targets,
-    )
+        parts = [(self.regular.edges(), 0, 0), (self.overflow.edges(), 0, 0)]
+        return merged(parts, self.num_sources, self.num_targets).canonical()
 
 
 def _best_width(edges: Edges) -> int:

@@ -12,7 +12,7 @@ from jaxtyping import Array, Bool, DTypeLike, Num, UInt32
 
 from .dense import outer_products
 from .edges import Edges
-from .layout import AbstractLayout, refuse
+from .layout import AbstractDescribed, AbstractLayout, refuse
 from .prefix import slot_sum
 
 
@@ -145,7 +145,7 @@ class OneToOne(AbstractLayout):
         return Edges(index, index, None, self.num_sources, self.num_targets)
 
 
-class Grouped(AbstractLayout):
+class Grouped(AbstractDescribed):
     """Sources and targets lie in equal consecutive groups; `weights[b, a]` is the weight of the
     edges from every source of group a to every target of group b.
 
@@ -168,15 +168,6 @@ class Grouped(AbstractLayout):
                     f"{size} {name} do not form {num_groups} equal groups. Change `num_{name}` or "
                     f"the shape of `weights`, {self.weights.shape}."
                 )
-
-    @classmethod
-    def from_edges(cls, edges: Edges, *, max_input: int | None = None) -> "Grouped":
-        """**Raises:** `ValueError` always: the groups are not found in a list of edges."""
-        raise ValueError(cls.obstacle(edges))
-
-    @classmethod
-    def bytes_needed(cls, edges: Edges) -> int:
-        raise ValueError(cls.obstacle(edges))
 
     @classmethod
     def obstacle(cls, edges: Edges, *, max_input: int | None = None) -> str | None:
@@ -226,7 +217,7 @@ def edges_of_groups(
     ).canonical()
 
 
-class FixedInDegree(AbstractLayout):
+class FixedInDegree(AbstractDescribed):
     """Every target has `in_degree` random sources, which are computed again in each product:
     nothing is stored.
 
@@ -246,15 +237,6 @@ class FixedInDegree(AbstractLayout):
             raise ValueError(f"`in_degree` is {self.in_degree}. Use at least 0.")
         if self.num_sources == 0 and self.in_degree * self.num_targets > 0:
             raise ValueError("There are no sources to draw from. Use an `in_degree` of 0.")
-
-    @classmethod
-    def from_edges(cls, edges: Edges, *, max_input: int | None = None) -> "FixedInDegree":
-        """**Raises:** `ValueError` always: a graph of its own is drawn."""
-        raise ValueError(cls.obstacle(edges))
-
-    @classmethod
-    def bytes_needed(cls, edges: Edges) -> int:
-        raise ValueError(cls.obstacle(edges))
 
     @classmethod
     def obstacle(cls, edges: Edges, *, max_input: int | None = None) -> str | None:
@@ -312,7 +294,7 @@ class FixedInDegree(AbstractLayout):
         ).canonical()
 
 
-class FixedProbability(AbstractLayout):
+class FixedProbability(AbstractDescribed):
     """Each source reaches each target with the same probability, independently; the edges are
     computed again in each product, and nothing is stored.
 
@@ -330,15 +312,6 @@ class FixedProbability(AbstractLayout):
         _check_seed(self.seed)
         if not 0 <= self.probability <= 1:
             raise ValueError(f"`probability` is {self.probability}. Use 0 to 1.")
-
-    @classmethod
-    def from_edges(cls, edges: Edges, *, max_input: int | None = None) -> "FixedProbability":
-        """**Raises:** `ValueError` always: a graph of its own is drawn."""
-        raise ValueError(cls.obstacle(edges))
-
-    @classmethod
-    def bytes_needed(cls, edges: Edges) -> int:
-        raise ValueError(cls.obstacle(edges))
 
     @classmethod
     def obstacle(cls, edges: Edges, *, max_input: int | None = None) -> str | None:

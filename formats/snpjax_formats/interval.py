@@ -10,7 +10,7 @@ from jaxtyping import Array, DTypeLike, Int, Num
 from .buckets import bucket
 from .edges import Edges
 from .ell import expanded, slots_of
-from .layout import AbstractLayout, check_shape, refuse
+from .layout import AbstractLayout, check_integers, check_shape, refuse, weights_obstacle
 from .prefix import prefix_sum, slot_sum
 
 
@@ -118,8 +118,7 @@ class Interval(AbstractLayout):
     @classmethod
     def obstacle(cls, edges: Edges, *, max_input: int | None = None) -> str | None:
         del max_input
-        is_iso = edges.value is None
-        return None if is_iso else "Interval stores neither weights nor parallel edges. Use ELL."
+        return weights_obstacle(cls, edges)
 
     def multiply(
         self, x: Num[Array, "sources *batch"], *, accumulate: DTypeLike
@@ -136,7 +135,7 @@ class Interval(AbstractLayout):
         return self._push(g, self.num_sources, accumulate)
 
     def _pull(self, x: Array, accumulate: DTypeLike) -> Array:
-        _check_integers(x, accumulate)
+        check_integers(self, x, accumulate)
         x = x.astype(accumulate)
         if len(x) == 0:
             return jnp.zeros((self.start.shape[1], *x.shape[1:]), accumulate)
@@ -154,7 +153,7 @@ class Interval(AbstractLayout):
         return slot_sum(self.start.shape[0], term, total)
 
     def _push(self, x: Array, num_columns: int, accumulate: DTypeLike) -> Array:
-        _check_integers(x, accumulate)
+        check_integers(self, x, accumulate)
         # Padding is dropped like a stop behind the last column: writes to one place would contend.
         start = jnp.where(self.start < self.stop, self.start, num_columns)
         stop = jnp.where(self.start < self.stop, self.stop, num_columns)
@@ -275,10 +274,3 @@ def _num_runs(row: np.ndarray) -> int:
 def _sizes(by: str, num_sources: int, num_targets: int) -> tuple[int, int]:
     """Rows and columns of the matrix, or of its transpose."""
     return (num_targets, num_sources) if by == "target" else (num_sources, num_targets)
-
-
-def _check_integers(x: Array, accumulate: DTypeLike) -> None:
-    if any(jnp.issubdtype(dtype, jnp.inexact) for dtype in (x.dtype, accumulate)):
-        raise ValueError(
-            f"Interval sums integers, not {x.dtype} in {jnp.dtype(accumulate)}. Use ELL."
-        )

@@ -118,6 +118,21 @@ class AbstractLayout(eqx.Module):
         return dense
 
 
+class AbstractDescribed(AbstractLayout):
+    """A layout that is built from a description, never from a list of edges; `obstacle` says from
+    what."""
+
+    @classmethod
+    def from_edges(cls, edges: Edges, *, max_input: int | None = None) -> "AbstractDescribed":
+        """**Raises:** `ValueError` always."""
+        raise ValueError(cls.obstacle(edges))
+
+    @classmethod
+    def bytes_needed(cls, edges: Edges) -> int:
+        """**Raises:** `ValueError` always."""
+        raise ValueError(cls.obstacle(edges))
+
+
 def _checked(name: str, x: Any, num_rows: int, rows: str) -> Array:
     """x with so many rows, truth values as 0 and 1. A longer one would be read where padding is."""
     if isinstance(x, np.ndarray):
@@ -144,6 +159,22 @@ def refuse(obstacle: str | None) -> None:
     """Raise what `AbstractLayout.obstacle` says."""
     if obstacle is not None:
         raise ValueError(obstacle)
+
+
+def weights_obstacle(layout: type[AbstractLayout], edges: Edges) -> str | None:
+    """The `obstacle` of a layout whose edges all weigh 1."""
+    if edges.value is None:
+        return None
+    return f"{layout.__name__} stores neither weights nor parallel edges. Use ELL."
+
+
+def check_integers(layout: AbstractLayout, x: Array, accumulate: DTypeLike) -> None:
+    """Refuse floats, for a layout that sums integers only."""
+    if any(jnp.issubdtype(dtype, jnp.inexact) for dtype in (x.dtype, accumulate)):
+        raise ValueError(
+            f"{type(layout).__name__} sums integers, not {x.dtype} in {jnp.dtype(accumulate)}. "
+            "Use ELL."
+        )
 
 
 def check_shape(name: str, array: Array | None, like: str, shape: tuple[int, ...]) -> None:

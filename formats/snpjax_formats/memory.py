@@ -33,6 +33,15 @@ class LayoutTooLarge(ValueError):
     """A layout that would need more bytes than there are free."""
 
 
+def check_free(needed: int, free: int | None, what: str, fix: str) -> None:
+    """Refuse `what` takes more bytes than are free, where that is known.
+
+    **Raises:** `LayoutTooLarge` that says so, and the fix.
+    """
+    if free is not None and needed > free:
+        raise LayoutTooLarge(f"{what}, but {free:,} are free. {fix}")
+
+
 def free_bytes() -> int | None:
     """Free bytes of JAX's default device: of its allocator, or of the host for a CPU; `None` where
     they are not known."""

@@ -9,10 +9,10 @@ import numpy as np
 from jaxtyping import Array, DTypeLike, Num
 
 from .edges import Edges
-from .layout import AbstractLayout
+from .layout import AbstractDescribed, AbstractLayout
 
 
-class Scaled(AbstractLayout):
+class Scaled(AbstractDescribed):
     """`layout` with every weight multiplied by `factor`, or by the factor of its source.
 
     This gives weights to layouts that store none. `factor` is a number, shape `()`, or has shape
@@ -39,15 +39,6 @@ class Scaled(AbstractLayout):
             )
         if any(map(eqx.is_inexact_array, jax.tree.leaves(self.layout))):
             raise ValueError("`layout` has weights of its own. Multiply those.")
-
-    @classmethod
-    def from_edges(cls, edges: Edges, *, max_input: int | None = None) -> "Scaled":
-        """**Raises:** `ValueError` always: which layout to scale is not in the edges."""
-        raise ValueError(cls.obstacle(edges))
-
-    @classmethod
-    def bytes_needed(cls, edges: Edges) -> int:
-        raise ValueError(cls.obstacle(edges))
 
     @classmethod
     def obstacle(cls, edges: Edges, *, max_input: int | None = None) -> str | None:

@@ -1,14 +1,12 @@
 """Several layouts at their places in one matrix."""
 
-from functools import reduce
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, DTypeLike, Num, PyTree
 
-from .edges import Edges
+from .edges import Edges, merged
 from .ell import ELL
 from .interval import Interval, runs_of
 from .layout import AbstractLayout
@@ -101,25 +99,8 @@ class Sum(AbstractLayout):
 
     def edges(self) -> Edges:
         lists = [part.edges() for part in self.parts]
-        dtypes = [edges.value.dtype for edges in lists if edges.value is not None]
-        value = None
-        if dtypes:
-            dtype = reduce(jnp.promote_types, dtypes)
-            value = [
-                np.ones(len(edges), dtype) if edges.value is None else edges.value.astype(dtype)
-                for edges in lists
-            ]
-            value = np.concatenate(value)
-        none = [np.zeros(0, np.int32)]
-        source = [e.source + np.int32(s) for e, s in zip(lists, self.source_starts, strict=True)]
-        target = [e.target + np.int32(t) for e, t in zip(lists, self.target_starts, strict=True)]
-        return Edges(
-            np.concatenate(none + source),
-            np.concatenate(none + target),
-            value,
-            self.num_sources,
-            self.num_targets,
-        ).canonical()
+        placed = list(zip(lists, self.source_starts, self.target_starts, strict=True))
+        return merged(placed, self.num_sources, self.num_targets).canonical()
 
 
 def _placed(pieces: list[Array], starts: tuple[int, ...], zeros: Array) -> Array:
@@ -147,14 +128,4 @@ def _split(edges: Edges) -> tuple[Edges, Edges]:
         num_runs = np.bincount(runs_of(edges)[0], minlength=edges.num_targets)
         in_degree = np.bincount(edges.target, minlength=edges.num_targets)
         in_runs = (4 * num_runs < in_degree)[edges.target]
-    return _subset(edges, in_runs), _subset(edges, ~in_runs)
-
-
-def _subset(edges: Edges, chosen: np.ndarray) -> Edges:
-    return Edges(
-        edges.source[chosen],
-        edges.target[chosen],
-        None if edges.value is None else edges.value[chosen],
-        edges.num_sources,
-        edges.num_targets,
-    )
+    return edges.subset(in_runs), edges.subset(~in_runs)

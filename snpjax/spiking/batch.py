@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from snpjax_formats import ELL, AbstractLayout, LayoutTooLarge, free_bytes
+from snpjax_formats import ELL, AbstractLayout, check_free, free_bytes
 
 from ..machine import Stacked
 from ..precision import precision
@@ -115,12 +115,12 @@ class Solutions(tuple[Solution, ...]):
 def _check_all_fit(program: SpikingProgram, num_systems: int) -> None:
     """Refuse a batch after its first system rather than when memory is full."""
     needed = 2 * num_systems * sum(leaf.nbytes for leaf in jax.tree.leaves(program))
-    free = free_bytes()
-    if free is not None and needed > free:
-        raise LayoutTooLarge(
-            f"{num_systems:,} systems of this size need {needed:,} bytes while they are stacked, "
-            f"but {free:,} are free. Run them in several batches."
-        )
+    check_free(
+        needed,
+        free_bytes(),
+        f"{num_systems:,} systems of this size need {needed:,} bytes while they are stacked",
+        "Run them in several batches.",
+    )
 
 
 def _path(trajectory: Trajectory, path: int) -> Trajectory:

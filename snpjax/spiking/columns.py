@@ -7,7 +7,8 @@ from functools import cached_property
 import numpy as np
 from jaxtyping import Float64, Int
 
-from snpjax_formats import Edges, LayoutTooLarge, graphs
+from snpjax_formats import Edges, check_free, graphs
+from snpjax_formats.edges import merged
 from snpjax_formats.memory import host_free_bytes
 
 from .slots import SlotTable, as_int64, slots_of_neurons
@@ -41,13 +42,15 @@ class Part:
             count = int(probability * self.num_sources * self.num_targets)
         else:
             count = self.graph.num_edges(*sizes)
-        needed, free = _BYTES_PER_LISTED_EDGE * count, host_free_bytes()
-        if free is not None and needed > free:
-            raise LayoutTooLarge(
-                f"Listing {count:,} synapses takes {needed:,} bytes, but {free:,} are free. Leave "
-                '`layout` at "auto", which keeps all-to-all, intervals and blocks as what they are.'
-            )
-        return self.graph.edges(self.num_sources, self.num_targets)
+        needed = _BYTES_PER_LISTED_EDGE * count
+        check_free(
+            needed,
+            host_free_bytes(),
+            f"Listing {count:,} synapses takes {needed:,} bytes",
+            'Leave `layout` at "auto", which keeps all-to-all, intervals and blocks as what they '
+            "are.",
+        )
+        return self.graph.edges(*sizes)
 
     def arrivals(
         self, production: Float64[np.ndarray, " sources"]
@@ -113,19 +116,9 @@ class Columns:
         """The same system with its synapses in one part, listed."""
         if len(self.parts) == 1 and self.parts[0].num_sources == self.num_neurons:
             return self
-        lists = [(part, part.edges) for part in self.parts]
-        is_iso = all(edges.value is None for _, edges in lists)
-        weights = [
-            np.ones(len(edges), np.int64) if edges.value is None else edges.value
-            for _, edges in lists
-        ]
-        none = np.zeros(0, np.int64)
-        graph = graphs.Pairs(
-            np.concatenate([none, *(part.source_start + edges.source for part, edges in lists)]),
-            np.concatenate([none, *(part.target_start + edges.target for part, edges in lists)]),
-            None if is_iso else np.concatenate([none, *weights]),
-        )
         size = self.num_neurons
+        placed = [(part.edges, part.source_start, part.target_start) for part in self.parts]
+        graph = graphs.Pairs.of(merged(placed, size, size))
         return replace(self, parts=(Part(graph, 0, size, 0, size),))
 
 
@@ -154,24 +147,12 @@ def columns_of(system: SpikingSystem, *, faithful: bool) -> Columns:
     return Columns(
         table=table,
         spikes=as_int64(spikes),
-        parts=(Part(synapses_of(system), 0, count, 0, count),),
+        parts=(Part(system.graph, 0, count, 0, count),),
         outputs=np.asarray([names[name] for name in system.output], np.int64),
         inputs=np.asarray([names[name] for name in system.input], np.int64),
         trains=as_int64(x for train in padded for x in train).reshape(len(trains), horizon).T,
         largest=largest,
         name_of=lambda index: system.neurons[index].name,
-    )
-
-
-def synapses_of(system: SpikingSystem) -> graphs.Pairs:
-    """The synapses by the positions of their neurons."""
-    names = system.names
-    count = len(system.synapses)
-    weights = [weight for _, _, weight in system.synapses]
-    return graphs.Pairs(
-        np.fromiter((names[source] for source, _, _ in system.synapses), np.int32, count),
-        np.fromiter((names[target] for _, target, _ in system.synapses), np.int32, count),
-        None if all(weight == 1 for weight in weights) else as_int64(weights),
     )
 
 
@@ -181,10 +162,13 @@ def edges_of(system: SpikingSystem) -> Edges:
     **Raises:** `ValueError` for a weight that needs more.
     """
     count = len(system.neurons)
-    for source, target, weight in system.synapses:
-        if abs(weight) >= 2**63:
-            raise ValueError(f"The weight of synapse ({source}, {target}) needs more than 64 bits.")
-    return synapses_of(system).edges(count, count)
+    if system.graph.weight is not None:
+        for source, target, weight in system.synapses:
+            if abs(weight) >= 2**63:
+                raise ValueError(
+                    f"The weight of synapse ({source}, {target}) needs more than 64 bits."
+                )
+    return system.graph.edges(count, count)
 
 
 def horizon_of(train: Sequence[int]) -> int:

@@ -1,7 +1,7 @@
 """From a model to arrays: a program with static shapes, padded so that systems of similar size
 share a compilation."""
 
-from collections.abc import Callable
+from dataclasses import replace
 from typing import Literal, TypeAlias
 
 import equinox as eqx
@@ -13,9 +13,9 @@ from snpjax_formats import (
     AbstractLayout,
     Decision,
     Edges,
-    LayoutTooLarge,
     Sum,
     bucket,
+    check_free,
     choose,
     choose_for,
     fitting,
@@ -108,22 +108,14 @@ def lower(
     what does not fit in the memory of the device, before it is built; `ValueError` when counts
     do not fit the requested type, or any type.
     """
-    if isinstance(layout, Transition):
-        rows = padded_rows(system)
-        columns = columns_of(system, faithful=True)
-
-        def store_rows(store: Callable[[Edges], AbstractLayout]) -> RuleRows:
-            return rule_rows(system, rows, store)
-
-        return lower_columns(
-            columns,
-            layout=layout,
-            count_dtype=count_dtype,
-            rows=(rows, store_rows),
-            max_steps=max_steps,
-        )
-    columns = columns_of(system, faithful=faithful)
-    return lower_columns(columns, layout=layout, count_dtype=count_dtype, max_steps=max_steps)
+    has_rows = isinstance(layout, Transition)
+    return lower_columns(
+        columns_of(system, faithful=faithful or has_rows),
+        layout=layout,
+        count_dtype=count_dtype,
+        rows_of=system if has_rows else None,
+        max_steps=max_steps,
+    )
 
 
 def lower_columns(
@@ -131,15 +123,15 @@ def lower_columns(
     *,
     layout: LayoutLike = "auto",
     count_dtype: np.dtype | type | None = None,
-    rows: tuple[Edges, Callable[[Callable[[Edges], AbstractLayout]], RuleRows]] | None = None,
+    rows_of: SpikingSystem | None = None,
     padding: Padding | None = None,
     max_steps: int | None = None,
     may_overflow: bool | None = None,
 ) -> SpikingProgram:
     """Lower a system that is already in columns.
 
-    `rows` are the rows of a `Transition` and what makes them; a `padding` and a `may_overflow`
-    shared with other systems give their programs one shape.
+    `rows_of` is the system whose rules are the rows of a `Transition`; a `padding` and a
+    `may_overflow` shared with other systems give their programs one shape.
     """
     dtype = count_type([columns], count_dtype)
     if may_overflow is None:
@@ -156,14 +148,14 @@ def lower_columns(
     spread = _Spread.of(table, padding, dtype, by_type=is_alone)
     with precision(dtype):
         most = padding.most
-        rule_rows = None
-        if rows is not None and stored != "auto":
-            edges, build = rows
+        rows = None
+        if rows_of is not None and stored != "auto":
+            edges = _typed(padded_rows(rows_of), dtype)
             if padding.has_delays:  # refuse before either is built
-                _check_both(stored, _typed(edges, dtype), columns, size)
-            rule_rows = build(lambda edges: fitting(stored, _typed(edges, dtype), max_input=1))
+                _check_both(stored, edges, columns, size)
+            rows = rule_rows(rows_of, fitting(stored, edges, max_input=1))
         synapses = None
-        if rule_rows is None or not rule_rows.has_production:
+        if rows is None or not rows.has_production:
             synapses = _synapses(columns, size, dtype, stored, most)
         initial = np.zeros(size, dtype)
         initial[: columns.num_neurons] = columns.spikes
@@ -179,7 +171,7 @@ def lower_columns(
             delay=spread(table.delay, 0, np.int32) if padding.has_delays else None,
             number=spread(table.number, 0, np.int32) if padding.is_renumbered else None,
             type_of=spread.type_of,
-            rows=rule_rows,
+            rows=rows,
             synapses=synapses,
             initial=jnp.asarray(initial),
             outputs=_indices(columns.outputs, padding.outputs, size),
@@ -215,13 +207,15 @@ class _Spread:
         else:
             columns, type_of = neurons, None
         spread = cls(columns, type_of, num_slots, dtype)
-        needed, free = 7 * num_slots * len(columns) * dtype.itemsize, free_bytes()
-        if free is not None and needed > free:
-            raise LayoutTooLarge(
-                f"The rules need {needed:,} bytes for {num_slots:,} rules of each of "
-                f"{len(columns):,} neurons, but {free:,} are free. Share the work of the neuron "
-                "with most rules among several, or use a machine with more memory."
-            )
+        needed = 7 * num_slots * len(columns) * dtype.itemsize
+        check_free(
+            needed,
+            free_bytes(),
+            f"The rules need {needed:,} bytes for {num_slots:,} rules of each of {len(columns):,} "
+            "neurons",
+            "Share the work of the neuron with most rules among several, or use a machine with "
+            "more memory.",
+        )
         return spread
 
     def __call__(self, table: np.ndarray, empty: int, dtype: type | None = None) -> Array:
@@ -272,13 +266,15 @@ def _synapses(
 def _check_both(layout: type[AbstractLayout], rows: Edges, columns: Columns, size: int) -> None:
     """Consumption and weights of a `Transition` with delays must fit together."""
     weights = columns.parts[0].edges.resized(size, size)
-    needed, free = layout.bytes_needed(rows) + layout.bytes_needed(weights), free_bytes()
-    if free is not None and needed > free:
-        raise LayoutTooLarge(
-            f"Transition({layout.__name__}) needs {needed:,} bytes for the consumption and the "
-            f"weights of a system with delays, but {free:,} are free. Use the layout alone, "
-            f"without Transition: {layout.bytes_needed(weights):,} bytes."
-        )
+    alone = layout.bytes_needed(weights)
+    needed = layout.bytes_needed(rows) + alone
+    check_free(
+        needed,
+        free_bytes(),
+        f"Transition({layout.__name__}) needs {needed:,} bytes for the consumption and the "
+        "weights of a system with delays",
+        f"Use the layout alone, without Transition: {alone:,} bytes.",
+    )
 
 
 def chosen_layout(system: SpikingSystem) -> Decision:
@@ -319,9 +315,7 @@ def _typed(edges: Edges, dtype: np.dtype, *, cut: bool = False) -> Edges:
     if edges.value is None:
         return edges
     value = np.sign(edges.value) if cut else edges.value
-    return Edges(
-        edges.source, edges.target, value.astype(dtype), edges.num_sources, edges.num_targets
-    )
+    return replace(edges, value=value.astype(dtype))
 
 
 def _indices(neurons: Int[np.ndarray, " given"], size: int, missing: int) -> Int[Array, " padded"]:

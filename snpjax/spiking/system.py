@@ -14,6 +14,8 @@ from .validity import InvalidSystem, Level, ModelWarning, Problem, check
 if TYPE_CHECKING:
     import numpy as np
 
+    from snpjax_formats.graphs import Pairs
+
     from ..run import Trajectory
     from .lower import LayoutLike
     from .machine import SpikingMachine
@@ -178,6 +180,23 @@ class SpikingSystem:
     def names(self) -> dict[str, int]:
         """Position of every neuron by name."""
         return {neuron.name: index for index, neuron in enumerate(self.neurons)}
+
+    @cached_property
+    def graph(self) -> "Pairs":
+        """The synapses by the positions of their neurons."""
+        import numpy as np
+
+        from snpjax_formats.graphs import Pairs  # the model itself needs no arrays
+
+        from .slots import as_int64
+
+        count = len(self.synapses)
+        weights = [weight for _, _, weight in self.synapses]
+        return Pairs(
+            np.fromiter((self.names[source] for source, _, _ in self.synapses), np.int32, count),
+            np.fromiter((self.names[target] for _, target, _ in self.synapses), np.int32, count),
+            None if all(weight == 1 for weight in weights) else as_int64(weights),
+        )
 
     @cached_property
     def slots(self) -> "SlotTable":

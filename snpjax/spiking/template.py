@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from jaxtyping import Int
 
-from snpjax_formats import LayoutTooLarge
+from snpjax_formats import check_free
 from snpjax_formats.memory import host_free_bytes
 
 from .guard import Guard
@@ -120,12 +120,14 @@ def _members(low: Any, high: Any, period: Any, number: int, size: int) -> list[t
             "largest count."
         )
     most = int(np.max((high - low) // period, initial=-1)) + 1
-    needed, free = most * size * 2 * 7 * 8, host_free_bytes()
-    if free is not None and needed > free:
-        raise LayoutTooLarge(
-            f"{most:,} forgetting rules for each of {size:,} types of neurons take {needed:,} "
-            f"bytes one by one, but {free:,} are free. Leave `faithful` out."
-        )
+    needed = most * size * 2 * 7 * 8
+    check_free(
+        needed,
+        host_free_bytes(),
+        f"{most:,} forgetting rules for each of {size:,} types of neurons take {needed:,} bytes "
+        "one by one",
+        "Leave `faithful` out.",
+    )
     counts = [low + nth * period for nth in range(most)]
     return [(n, np.where(n <= high, n, 0), 1, n, 0, 0, number) for n in counts]
 

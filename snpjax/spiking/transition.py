@@ -1,6 +1,5 @@
 """Rules as the rows of the transition matrix M of the papers, in any layout."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import equinox as eqx
@@ -89,17 +88,15 @@ def padded_rows(system: SpikingSystem) -> Edges:
     matrix = transition_edges(system, production=not has_delays(system))
     size = padded_neurons(matrix.num_targets)
     num_rules = bucket(matrix.num_sources, at_least=32 if size <= SMALL else 1)
-    return Edges(matrix.source, matrix.target, matrix.value, num_rules, size)
+    return matrix.resized(num_rules, size)
 
 
-def rule_rows(
-    system: SpikingSystem, rows: Edges, store: Callable[[Edges], AbstractLayout]
-) -> RuleRows:
-    """The rows stored by `store`, with the rule that each stands for."""
+def rule_rows(system: SpikingSystem, matrix: AbstractLayout) -> RuleRows:
+    """The stored `padded_rows`, with the rule that each stands for."""
     owner, number, _ = _numbered(system)
-    padding = (0, rows.num_sources - len(owner))
+    padding = (0, matrix.num_sources - len(owner))
     return RuleRows(
-        matrix=store(rows),
+        matrix=matrix,
         neuron=jnp.asarray(np.pad(owner, padding), jnp.int32),
         number=jnp.asarray(np.pad(number, padding, constant_values=NO_RULE - 1), jnp.int32),
         has_production=not has_delays(system),
