@@ -196,13 +196,18 @@ def test_the_stricter_level_counts():
         ('[{"id": "x"}]', ', "signed": 0', "3:13", '"signed" is 0'),
         ('[{"id": "x"}]', ', "dictionary": [["x"]]', "3:18", "a pair of labels has 1 items"),
         ('[{"id": "x"}]', ', "edges": []', "3:3", "unknown key 'edges'"),
-        ('[{"id": "x"}]', ', "name": %s' % ("[" * 5000 + "]" * 5000), "3:110", "nested more than"),
     ],
 )
 def test_place_of_one_mistake(neurons, rest, place, message):
     found = errors(model(neurons, rest))
     assert list(found) == [place]
     assert message in found[place]
+
+
+def test_place_of_too_deep_a_value():
+    deep = "[" * 100_000 + "]" * 100_000
+    found = errors(model('[{"id": "x"}]', f', "name": {deep}'))
+    assert list(found) == ["3:110"] and "nested more than" in found["3:110"]
 
 
 def test_levels_point_at_the_number():

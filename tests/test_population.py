@@ -62,7 +62,15 @@ def test_sorts(layout):
     assert not solution.spikes_of("i").any() and not solution.spikes_of("s").any()
 
 
-def test_each_projection_keeps_its_structure():
+@pytest.fixture
+def joins(monkeypatch):
+    """Say whether parts of small systems are joined, which auto does on GPUs."""
+    module = sys.modules["snpjax.spiking.lower"]  # the name is also that of its function
+    return lambda whether: monkeypatch.setattr(module, "is_best_joined", lambda size: whether)
+
+
+def test_each_projection_keeps_its_structure(joins):
+    joins(False)
     synapses = lower_of(sorter(np.arange(1, 3000))).synapses
     assert isinstance(synapses, Sum)
     assert [type(part) for part in synapses.parts] == [AllToAll, Interval]
@@ -74,10 +82,9 @@ def test_each_projection_keeps_its_structure():
     assert isinstance(lower_of(system).synapses.parts[0], OneToOne)
 
 
-def test_parts_that_are_better_joined(monkeypatch):
+def test_parts_that_are_better_joined(joins):
     """As on a GPU, where a kernel less counts for more than structure in small systems."""
-    module = sys.modules["snpjax.spiking.lower"]  # the name is also that of its function
-    monkeypatch.setattr(module, "is_best_joined", lambda size: True)
+    joins(True)
     numbers = np.random.default_rng(0).permutation(150) + 1
     system = sorter(numbers)
     assert isinstance(lower_of(system).synapses, BitDense)
@@ -280,7 +287,8 @@ def test_random_graphs_are_those_of_their_seed():
 
 
 @pytest.mark.parametrize("options", [{"in_degree": 3}, {"probability": 0.02, "weight": 2}])
-def test_random_graphs_that_are_not_stored(options):
+def test_random_graphs_that_are_not_stored(options, joins):
+    joins(False)
     system = snp.PopulationSystem(
         [snp.Population("a", 300, np.arange(300) % 2, ["a -> a"]), snp.Population("b", 200)],
         [snp.Projection("a", "b", graphs.Procedural(7, **options))],

@@ -124,7 +124,7 @@ def test_batch_equals_single_runs(system, seed):
 @given(small_systems, seeds)
 def test_run_is_n_steps(system, seed):
     system = with_ballast(system)
-    program = lower(system)
+    program = lower(system, faithful=True)  # whose rules have their numbers of the list
     choice = snp.UniformChoice(jr.key(seed))
     solution = snp.run(system, choice=choice, max_steps=MAX_STEPS)
     state = initial_state(program)
