@@ -172,7 +172,7 @@ def test_bytes_are_known_before_building(layout, edges):
 #: which a source has at most `out` and a target at most `into`, among `s` sources and `t` targets.
 FORMULAS = {
     Dense: lambda e, v, out, into, s, t: s * t * (v or 4),
-    Int8Dense: lambda e, v, out, into, s, t: s * t,
+    Int8Dense: lambda e, v, out, into, s, t: (s + -s % 4) * (t + -t % 4),
     Float32Dense: lambda e, v, out, into, s, t: 4 * s * t,
     ELL: lambda e, v, out, into, s, t: into * t * (4 + v),
     ELLPACKR: lambda e, v, out, into, s, t: into * t * (4 + v) + 4 * t,

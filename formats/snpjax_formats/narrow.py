@@ -1,5 +1,7 @@
 """The matrix in narrow numbers, multiplied by the units made for them, and still exact."""
 
+import math
+
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
@@ -14,6 +16,10 @@ from .stored import device_array, storable, stored_dtype
 _DIGIT_BITS = 7  # of an int8 digit, without its sign
 _LARGEST_WEIGHT = 127
 _MAX_ROWS = (2**31 - 1) // (_LARGEST_WEIGHT * 2**_DIGIT_BITS)  # so many products fit an int32
+# XLA's GPU product of int8 doubles sums over a number of terms that is no multiple of 4 (jax
+# 0.11.2, H200, 2026-11: every shape tried with 5 or 7 terms and a batch), so there are zeros up to
+# the next one.
+_ALIGNMENT = 4
 _FLOAT32_INTEGERS = 2**24  # float32 holds every integer up to here
 
 
@@ -25,7 +31,7 @@ class Int8Dense(AbstractLayout):
     Sums for an `accumulate` of floats are taken in int32 (int64 inside `jax.enable_x64(True)`).
     """
 
-    values: Int8[Array, "targets sources"]
+    values: Int8[Array, "aligned_targets aligned_sources"]
     num_digits: int | None = eqx.field(static=True)  # None: as many as the type of x has
     num_sources: int = eqx.field(static=True)
     num_targets: int = eqx.field(static=True)
@@ -35,7 +41,7 @@ class Int8Dense(AbstractLayout):
         edges = edges.canonical()
         refuse(cls.obstacle(edges))
         return cls(
-            values=device_array(dense_matrix(edges, np.dtype(np.int8))),
+            values=device_array(dense_matrix(edges.resized(*_aligned(edges)), np.dtype(np.int8))),
             num_digits=None if max_input is None else _num_digits(max(max_input, 1).bit_length()),
             num_sources=edges.num_sources,
             num_targets=edges.num_targets,
@@ -43,7 +49,7 @@ class Int8Dense(AbstractLayout):
 
     @classmethod
     def bytes_needed(cls, edges: Edges) -> int:
-        return edges.num_targets * edges.num_sources
+        return math.prod(_aligned(edges))
 
     @classmethod
     def obstacle(cls, edges: Edges, *, max_input: int | None = None) -> str | None:
@@ -63,12 +69,12 @@ class Int8Dense(AbstractLayout):
     def multiply(
         self, x: Num[Array, "sources *batch"], *, accumulate: DTypeLike
     ) -> Num[Array, "targets *batch"]:
-        return self._product(self.values, x, accumulate)
+        return self._product(self.values, x, accumulate)[: self.num_targets]
 
     def multiply_transposed(
         self, g: Num[Array, "targets *batch"], *, accumulate: DTypeLike
     ) -> Num[Array, "sources *batch"]:
-        return self._product(self.values.T, g, accumulate)
+        return self._product(self.values.T, g, accumulate)[: self.num_sources]
 
     def _product(self, matrix: Array, x: Array, accumulate: DTypeLike) -> Array:
         if x.dtype == jnp.bool_:
@@ -81,6 +87,7 @@ class Int8Dense(AbstractLayout):
         sums = np.dtype(accumulate)
         if not np.issubdtype(sums, np.integer) or sums.itemsize < 4:
             sums = stored_dtype(np.int64)
+        x = jnp.pad(x, [(0, matrix.shape[1] - x.shape[0])] + [(0, 0)] * (x.ndim - 1))
         total = jnp.zeros((matrix.shape[0], *x.shape[1:]), sums)
         for digit in range(num_digits):
             # Of the two's complement, whose highest digit has the sign: the absolute value of the
@@ -180,6 +187,12 @@ class Float32Dense(AbstractLayout):
 
 def _is_inexact(edges: Edges) -> bool:
     return edges.value is not None and np.issubdtype(edges.value.dtype, np.inexact)
+
+
+def _aligned(edges: Edges) -> tuple[int, int]:
+    """The numbers of columns and rows that are stored."""
+    columns, rows = edges.num_sources, edges.num_targets
+    return -(-columns // _ALIGNMENT) * _ALIGNMENT, -(-rows // _ALIGNMENT) * _ALIGNMENT
 
 
 def _num_digits(bits: int) -> int:
