@@ -14,6 +14,8 @@ from .choice import (
 from .io import (
     ReadError as ReadError,
     ReadWarning as ReadWarning,
+    WriteError as WriteError,
+    WriteWarning as WriteWarning,
     read as read,
     write as write,
 )

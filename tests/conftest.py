@@ -1,4 +1,5 @@
 import os
+from pathlib import Path
 
 import equinox as eqx
 import jax
@@ -9,6 +10,10 @@ from hypothesis import settings
 
 jax.config.update("jax_numpy_rank_promotion", "raise")
 jax.config.update("jax_numpy_dtype_promotion", "strict")
+# Compiling takes two thirds of the time; the workers and later runs share what was compiled.
+_COMPILED = Path(__file__).parents[1] / ".pytest_cache" / "compiled"
+jax.config.update("jax_compilation_cache_dir", str(_COMPILED))
+jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
 
 # Compilation makes Hypothesis's deadline of 200 ms meaningless.
 settings.register_profile("dev", deadline=None, max_examples=40, print_blob=True)

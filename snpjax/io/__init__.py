@@ -1,4 +1,5 @@
 """Model files: `read` gives a validated system, `write` a file that can be read again."""
 
 from .errors import ReadError as ReadError, ReadWarning as ReadWarning
-from .read import read as read, write as write
+from .losses import WriteError as WriteError, WriteWarning as WriteWarning
+from .read import Format as Format, read as read, write as write

@@ -4,20 +4,45 @@ import os
 import re
 import secrets
 import shutil
+import warnings
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
+from ..spiking.population import PopulationSystem
 from ..spiking.system import SpikingSystem
 from ..spiking.validity import Level
 from .errors import file_error
-from .native import read_native, write_native
+from .losses import Losses, WriteError, WriteWarning
 from .source import Source, load
 
 
-Format: TypeAlias = Literal["plingua", "native"]
+Format: TypeAlias = Literal[
+    "plingua", "esnp", "websnapse", "xmp", "factory-xml", "factory-yaml", "cusnp", "native"
+]
 
-_ACCEPTED = "read are .pli (P-Lingua 4) and .snp.json or .json (snpjax native)"
+#: What people call the formats.
+TITLES: dict[Format, str] = {
+    "plingua": "P-Lingua 4",
+    "esnp": "the ESNP line dialect",
+    "websnapse": "WebSnapse JSON",
+    "xmp": "WebSnapse .xmp",
+    "factory-xml": "the XML of sn-p-factory",
+    "factory-yaml": "the YAML of sn-p-factory",
+    "cusnp": "cuSNP",
+    "native": "snpjax native",
+}
+_BY_SUFFIX: dict[str, Format] = {
+    ".xmp": "xmp",
+    ".yaml": "factory-yaml",
+    ".yml": "factory-yaml",
+    ".in": "cusnp",
+}
+_ACCEPTED = (
+    "read are .pli (P-Lingua 4, ESNP), .json (snpjax native, WebSnapse), .xmp and .xml (WebSnapse, "
+    "sn-p-factory), .yaml (sn-p-factory) and .in (cuSNP)"
+)
 _MODEL = re.compile("@model", re.IGNORECASE)
+_NATIVE = re.compile(r'"schema"\s*:')
 
 
 def read(
@@ -27,8 +52,9 @@ def read(
 
     **Arguments:**
 
-    - `path`: a P-Lingua 4 file (`.pli`) or a native one (`.snp.json`, `.json`); UTF-8.
-    - `format`: `"plingua"` or `"native"`, when the suffix does not say it.
+    - `path`: a model file in UTF-8. The suffix says the format, and where formats share one
+      (`.pli`, `.json`, `.xml`) the content does.
+    - `format`: the format, when neither does.
     - `level`: the validity level. A native file that says `"strict"` is strict in any case.
 
     **Returns:** the system. What is accepted but probably not meant is told in one `ReadWarning`.
@@ -36,37 +62,113 @@ def read(
     **Raises:** `ReadError` with every independent error of the file, each `path:line:column:
     problem (fix)`.
     """
-    if level not in ("strict", "extended"):
+    if level not in get_args(Level):
         raise ValueError(f'the level is {level!r} (write "strict" or "extended")')
-    if format not in (None, "plingua", "native"):
-        raise ValueError(f'the format is {format!r} (write "plingua" or "native")')
-    format = format or _format_of(path)
+    _check_format(format)
+    if format is None:
+        _check_suffix(path)
     source = load(path)
-    if format == "native":
-        return read_native(source, level)
-    if not _MODEL.search(source.text):
-        raise file_error(source.path, _without_model(source))
-    from .plingua import read_plingua  # lark takes a while to import
+    match format or _format_of(source):  # each reader brings libraries that take a while to import
+        case "plingua":
+            if not _MODEL.search(source.text):
+                raise file_error(source.path, _without_model(source))
+            from .plingua import read_plingua
 
-    return read_plingua(source, level)
+            return read_plingua(source, level)
+        case "esnp":
+            from .esnp import read_esnp
+
+            return read_esnp(source, level)
+        case "websnapse":
+            from .websnapse import read_websnapse
+
+            return read_websnapse(source, level)
+        case "factory-yaml":
+            from .websnapse import read_factory_yaml
+
+            return read_factory_yaml(source, level)
+        case "xmp":
+            from .xmp import read_xmp
+
+            return read_xmp(source, level)
+        case "factory-xml":
+            from .xmp import read_factory_xml
+
+            return read_factory_xml(source, level)
+        case "cusnp":
+            from .cusnp import read_cusnp
+
+            return read_cusnp(source, level)
+        case "native":
+            from .native import read_native
+
+            return read_native(source, level)
 
 
-def write(system: SpikingSystem, path: str | os.PathLike[str]) -> None:
-    """Write a system to a model file; the suffix says the format (`.snp.json` or `.json`: native).
+def write(
+    system: SpikingSystem | PopulationSystem,
+    path: str | os.PathLike[str],
+    *,
+    format: Format | None = None,
+    lossy: bool = False,
+) -> None:
+    """Write a system to a model file.
 
     The text is written to a temporary name in the same folder and renamed, so a file is whole or
     not there.
 
-    **Raises:** `ValueError` when the suffix is none that can be written, before the file is
-    touched.
+    **Arguments:**
+
+    - `format`: by default the suffix says it: `.pli` P-Lingua 4, `.json` snpjax native, `.yaml`
+      sn-p-factory, `.in` cuSNP. WebSnapse JSON is `format="websnapse"`.
+    - `lossy`: leave out what the format cannot hold; each loss is named in one `WriteWarning`.
+
+    **Raises:** `WriteError`, before the file is touched, with every item that the format cannot
+    hold; `ValueError` when the suffix is none that can be written.
     """
+    _check_format(format)
     target = Path(path)
-    if target.suffix.lower() != ".json":
-        raise ValueError(
-            f"{os.fspath(path)}: the suffix {target.suffix!r} cannot be written "
-            "(write .snp.json, the snpjax native format)"
-        )
-    text = write_native(system)
+    format = format or _format_to_write(target)
+    losses = Losses(TITLES[format])
+    text = _text(system, format, losses)
+    if losses.items and not lossy:
+        raise WriteError(losses.format_name, losses.items)
+    _replace(target, text)
+    if losses.items:
+        warnings.warn(WriteWarning(losses.format_name, losses.items), stacklevel=2)
+
+
+def _text(system: SpikingSystem | PopulationSystem, format: Format, losses: Losses) -> str:
+    if format == "plingua":
+        from .plingua import write_plingua
+
+        return write_plingua(system, losses)
+    if isinstance(system, PopulationSystem):
+        system = system.expand()
+    match format:
+        case "websnapse":
+            from .websnapse import write_websnapse
+
+            return write_websnapse(system, losses)
+        case "factory-yaml":
+            from .websnapse import write_factory_yaml
+
+            return write_factory_yaml(system, losses)
+        case "cusnp":
+            from .cusnp import write_cusnp
+
+            return write_cusnp(system, losses)
+        case "native":
+            from .native import write_native
+
+            return write_native(system)
+    raise ValueError(
+        f"{TITLES[format]} is read, not written (write P-Lingua, WebSnapse JSON, sn-p-factory "
+        "YAML, cuSNP or the native format)"
+    )
+
+
+def _replace(target: Path, text: str) -> None:
     temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(6)}.tmp")
     try:
         with open(temporary, "x", encoding="utf-8", newline="\n") as file:
@@ -79,21 +181,52 @@ def write(system: SpikingSystem, path: str | os.PathLike[str]) -> None:
         raise
 
 
-def _format_of(path: str | os.PathLike[str]) -> Format:
+def _check_format(format: str | None) -> None:
+    if format is not None and format not in get_args(Format):
+        raise ValueError(f"the format is {format!r} (write one of {', '.join(get_args(Format))})")
+
+
+def _check_suffix(path: str | os.PathLike[str]) -> None:
     suffix = Path(path).suffix.lower()
-    if suffix == ".pli":
-        return "plingua"
-    if suffix == ".json":
-        return "native"
+    if suffix in (".pli", ".json", ".xml") or suffix in _BY_SUFFIX:
+        return
     if os.path.isdir(path):
         raise file_error(os.fspath(path), "this is a folder (name a file in it)")
     raise file_error(os.fspath(path), f"unknown suffix {suffix!r} ({_ACCEPTED}; or give format=)")
 
 
+def _format_of(source: Source) -> Format:
+    suffix = Path(source.path).suffix.lower()
+    if suffix == ".pli":
+        if _MODEL.search(source.text) or source.text.lstrip()[:1] in ("{", "["):
+            return "plingua"
+        return "esnp"
+    if suffix == ".json":
+        is_native = source.path.lower().endswith(".snp.json") or _NATIVE.search(source.text)
+        return "native" if is_native else "websnapse"
+    if suffix == ".xml":
+        return "xmp" if "<startingSpikes" in source.text else "factory-xml"
+    return _BY_SUFFIX[suffix]
+
+
+def _format_to_write(target: Path) -> Format:
+    suffix = target.suffix.lower()
+    if suffix == ".json":
+        return "native"
+    if suffix == ".pli":
+        return "plingua"
+    if suffix in _BY_SUFFIX:
+        return _BY_SUFFIX[suffix]
+    raise ValueError(
+        f"{os.fspath(target)}: the suffix {suffix!r} cannot be written (write .snp.json, .pli, "
+        ".yaml or .in, or give format=)"
+    )
+
+
 def _without_model(source: Source) -> str:
     if source.text.lstrip()[:1] in ("{", "["):
-        return "this is JSON, not P-Lingua (name it .snp.json, or give format=)"
+        return "this is JSON, not P-Lingua (name it .json, or give format=)"
     return (
-        "there is no @model<spiking_psystems>, so this is no P-Lingua 4 file; the ESNP line "
-        "dialect is not read yet (begin the file with @model<spiking_psystems>)"
+        "there is no @model<spiking_psystems>, so this is no P-Lingua 4 file (begin the file with "
+        '@model<spiking_psystems>, or give format="esnp")'
     )

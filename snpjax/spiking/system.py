@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from .rule import AnyRule, BuddingRule, DivisionRule, PlasticityRule, Rule, RuleError
 from .validity import InvalidSystem, Level, ModelWarning, Problem, check
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from .machine import SpikingMachine
     from .slots import SlotTable
     from .solution import Solution
+
+
+Json: TypeAlias = "None | bool | int | float | str | Sequence[Json] | Mapping[str, Json]"
 
 
 class Synapse(NamedTuple):
@@ -104,6 +107,8 @@ class SpikingSystem:
     - `dictionary`: label pairs of the synapse dictionary besides those of the synapses (division
       and budding).
     - `rules_by_label`: rules of labels that no initial neuron bears (division and budding).
+    - `notes`: what a file says besides, in values of JSON: `"positions"` (neuron to `[x, y]`),
+      `"expected"`, .... It changes nothing, and is no part of what makes systems equal.
 
     **Raises:** `InvalidSystem` with every problem at once, each naming the neuron, the rule and the
     fix.
@@ -122,6 +127,7 @@ class SpikingSystem:
     dictionary: tuple[tuple[str, str], ...] = ()
     rules_by_label: Mapping[str, tuple[AnyRule | str, ...]] = field(default_factory=dict)
     name: str = ""
+    notes: Mapping[str, Json] = field(default_factory=dict, compare=False)
 
     def __init__(
         self,
@@ -135,6 +141,7 @@ class SpikingSystem:
         dictionary: Sequence[tuple[str, str]] = (),
         rules_by_label: Mapping[str, Sequence[AnyRule | str]] | None = None,
         name: str = "",
+        notes: Mapping[str, Json] | None = None,
     ) -> None:
         if level not in ("strict", "extended"):
             raise ValueError(f'the level is {level!r} (write "strict" or "extended")')
@@ -154,6 +161,7 @@ class SpikingSystem:
             "dictionary": tuple(dict.fromkeys((x, y) for x, y in dictionary)),
             "rules_by_label": MappingProxyType(labelled),
             "name": name,
+            "notes": MappingProxyType(dict(notes or {})),
         }.items():
             object.__setattr__(self, attribute, value)
         errors = tuple(p for p in self.problems if p.severity == "error")
@@ -164,7 +172,7 @@ class SpikingSystem:
 
     def __reduce__(self):
         arguments = {field.name: getattr(self, field.name) for field in fields(self)}
-        for name in ("input", "rules_by_label"):  # a read-only view cannot be pickled
+        for name in ("input", "rules_by_label", "notes"):  # a read-only view cannot be pickled
             arguments[name] = dict(arguments[name])
         return _rebuild, (arguments,)
 

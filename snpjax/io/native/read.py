@@ -2,7 +2,8 @@
 
 `{"schema": "snpjax/1", "name", "level", "signed", "neurons": [{"id", "spikes", "label", "rules"}],
 "synapses": [[from, to, weight]], "input": {id: train}, "output": [id], "rules_by_label": {label:
-rules}, "dictionary": [[label, label]]}`. A rule is a text (`"a^2/a -> a; 1"`) or an object:
+rules}, "dictionary": [[label, label]], "notes": {}}`. A rule is a text (`"a^2/a -> a; 1"`) or an
+object:
 `{guard, consume, produce, delay}`, `{guard, divide: [j, k]}`, `{guard, bud: [i, j]}`, `{guard,
 consume, plasticity: {alpha, k, targets}}`. Only `schema` and `neurons` are needed; a weight is 1
 and a guard exactly the spikes consumed unless given.
@@ -19,7 +20,9 @@ from .rules import ReadRule, RuleReader
 from .write import SCHEMA
 
 
-_KEYS = ("schema name level signed neurons synapses input output rules_by_label dictionary").split()
+_KEYS = (
+    "schema name level signed neurons synapses input output rules_by_label dictionary notes"
+).split()
 _ACCEPTED = f'"schema": "{SCHEMA}"'
 _ABOUT_GUARD = ("forgetting_guard", "forgetting_overlap", "dead_rule", "duplicate_rule")
 _MAX_HINTS = 20  # unknown names whose nearest names are searched
@@ -66,6 +69,7 @@ class _Reader:
         if top is None or not self.findings.required(top, "neurons", (), "the model"):
             return None
         name = self.findings.text(top.get("name", ""), ("name",), "the name")
+        notes = self.findings.mapping(top.get("notes", {}), ("notes",), '"notes"') or {}
         signed = self.findings.truth(top.get("signed", False), ("signed",), '"signed"')
         level = self._level(top.get("level", "extended"), level)
         by_label = self._rules_by_label(top.get("rules_by_label", {}))
@@ -87,6 +91,7 @@ class _Reader:
                     dictionary=dictionary,
                     rules_by_label={x: [r.rule for r in its] for x, its in by_label.items()},
                     name=name or "",
+                    notes=notes,
                 )
                 problems = system.problems
             except InvalidSystem as error:

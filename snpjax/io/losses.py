@@ -1,0 +1,39 @@
+"""What a file format cannot hold of a system, every item named before a file is touched."""
+
+from collections.abc import Sequence
+
+from ..spiking.validity import ModelWarning
+
+
+class Losses:
+    """Collects what one format cannot hold, while its writer makes the text without it."""
+
+    def __init__(self, format_name: str):
+        self.format_name = format_name
+        self.items: list[str] = []
+
+    def add(self, item: str, instead: str) -> None:
+        """Note an item, such as "guard a(aa)+ of neuron 'r', rule 3", and what is written
+        instead."""
+        self.items.append(f"{item} ({instead})")
+
+
+class WriteError(ValueError):
+    """A system that a format cannot hold, with every offending item in `items`."""
+
+    def __init__(self, format_name: str, items: Sequence[str]):
+        self.items = tuple(items)
+        listing = "\n".join(f"  {item}" for item in self.items)
+        super().__init__(
+            f"{format_name} cannot hold:\n{listing}\n"
+            "Write another format, or write with these losses (lossy=True, --lossy)."
+        )
+
+
+class WriteWarning(ModelWarning):
+    """What was lost in writing with `lossy=True`, every item in `items`."""
+
+    def __init__(self, format_name: str, items: Sequence[str]):
+        self.items = tuple(items)
+        listing = "\n".join(f"  {item}" for item in self.items)
+        super().__init__(f"lost in {format_name}:\n{listing}")
