@@ -2,4 +2,5 @@
 
 from .errors import ReadError as ReadError, ReadWarning as ReadWarning
 from .losses import WriteError as WriteError, WriteWarning as WriteWarning
+from .native import native_schema as native_schema
 from .read import Format as Format, read as read, write as write

@@ -1,0 +1,107 @@
+"""The published JSON Schema accepts what is read and written, and refuses mistakes of form."""
+
+import copy
+import json
+
+import jsonschema
+import pytest
+from hypothesis import given
+from jsonschema import Draft202012Validator
+
+import snpjax as snp
+from snpjax.io import native_schema
+from snpjax.io.native import write_native
+from snpjax.io.native.write import SCHEMA
+from snpjax.testing.strategies import systems
+
+from .helpers import REPOSITORY
+
+
+VALIDATOR = Draft202012Validator(native_schema())
+
+WHOLE = {
+    "schema": "snpjax/1",
+    "name": "whole",
+    "level": "extended",
+    "signed": True,
+    "neurons": [
+        {
+            "id": "x",
+            "spikes": 2,
+            "label": "l",
+            "rules": ["a -> a", {"consume": 1, "produce": 1, "delay": 2}],
+        },
+        {"id": "y", "rules": [{"guard": "a+", "divide": ["l", "m"]}]},
+        {"id": "z", "rules": [{"guard": "a", "bud": ["z", "l"]}]},
+    ],
+    "synapses": [["x", "y"], ["y", "z", -2]],
+    "input": {"x": [1, 0, 2]},
+    "output": ["z"],
+    "rules_by_label": {"m": ["a -> a"]},
+    "dictionary": [["l", "m"]],
+    "notes": {"positions": {"x": [0.5, 1]}},
+}
+CHANGE = {"consume": 1, "plasticity": {"alpha": "+", "k": 1, "targets": ["y"]}}
+PLASTIC = {"schema": "snpjax/1", "neurons": [{"id": "x", "rules": [CHANGE]}, {"id": "y"}]}
+
+
+def written(model, folder):
+    path = folder / "model.snp.json"
+    path.write_text(json.dumps(model))
+    return path
+
+
+def test_it_is_a_schema_of_this_version(tmp_path):
+    Draft202012Validator.check_schema(native_schema())
+    assert native_schema()["properties"]["schema"]["const"] == SCHEMA
+    for model in (WHOLE, PLASTIC):
+        VALIDATOR.validate(model)
+        system = snp.read(written(model, tmp_path))
+        assert system.notes == model.get("notes", {})
+        VALIDATOR.validate(json.loads(write_native(system)))
+
+
+@given(systems(signed=None))
+def test_random_systems_are_valid(system):
+    VALIDATOR.validate(json.loads(write_native(system)))
+
+
+def test_examples_are_valid():
+    examples = list((REPOSITORY / "examples").glob("*.snp.json"))
+    assert examples
+    for example in examples:
+        VALIDATOR.validate(json.loads(example.read_text()))
+        snp.read(example)
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("schema",), "snpjax/2"),
+        (("level",), "loose"),
+        (("signed",), 1),
+        (("edges",), []),
+        (("neurons", 0, "id"), 7),
+        (("neurons", 0, "spikes"), "2"),
+        (("neurons", 0, "rules", 1, "consume"), 0),
+        (("neurons", 0, "rules", 1, "sign"), -1),
+        (("neurons", 1, "rules", 0, "divide"), ["l"]),
+        (("neurons", 0, "rules", 0, "plasticity", "alpha"), "*"),
+        (("synapses", 0), ["x"]),
+        (("synapses", 1, 2), 0),
+        (("input", "x", 0), 0.5),
+        (("output",), "z"),
+        (("dictionary", 0), ["l", "m", "n"]),
+        (("notes",), []),
+    ],
+)
+def test_mistakes_of_form_are_refused_by_both(path, value, tmp_path):
+    model = copy.deepcopy(PLASTIC if "plasticity" in path else WHOLE)
+    inner = model
+    for step in path[:-1]:
+        inner = inner[step]
+    inner[path[-1]] = value
+    with pytest.raises(jsonschema.ValidationError):
+        VALIDATOR.validate(model)
+    with pytest.raises(snp.ReadError):
+        snp.read(written(model, tmp_path))
