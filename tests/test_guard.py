@@ -371,3 +371,12 @@ def test_irregular_work_is_refused():
     with pytest.raises(ValueError, match="too much work"):
         irregular.concatenate(irregular)
     assert time.perf_counter() - started < 5
+
+
+def test_large_counts_take_little_memory():
+    """A file may hold a million rules a^n -> lambda with large n."""
+    guards = [Guard.exactly(3_000_000), Guard.parse("a{2999990,3000000}"), Guard.of({2**21})]
+    for guard in guards:
+        assert len(pickle.dumps(guard)) < 200
+        assert guard.minimum in guard and guard.tail - 1 in guard and guard.tail not in guard
+        assert guard.terms() == ((guard.minimum, guard.tail - 1, 1),)

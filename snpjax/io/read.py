@@ -68,7 +68,12 @@ def read(
     if format is None:
         _check_suffix(path)
     source = load(path)
-    match format or _format_of(source):  # each reader brings libraries that take a while to import
+    return read_source(source, format or _format_of(source), level)
+
+
+def read_source(source: Source, format: Format, level: Level) -> SpikingSystem:
+    """The system that a text describes. **Raises:** `ReadError`, whatever the text."""
+    match format:  # each reader brings libraries that take a while to import
         case "plingua":
             if not _MODEL.search(source.text):
                 raise file_error(source.path, _without_model(source))

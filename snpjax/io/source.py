@@ -55,6 +55,14 @@ def load(path: str | os.PathLike[str]) -> Source:
         reason = getattr(error, "strerror", None) or str(error)
         message = f"the file cannot be read: {reason} (check the name and the permissions)"
         raise file_error(name, message) from None
+    return decoded(name, data)
+
+
+def decoded(name: str, data: bytes) -> Source:
+    """The text in the bytes of a file.
+
+    **Raises:** `ReadError` if there is none, or it is not UTF-8.
+    """
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -56,9 +56,11 @@ class Guard:
         their normal form.
     """
 
-    __slots__ = ("_finite_bits", "_tail", "_residue_bits", "_period")
+    __slots__ = ("_low", "_bits_from_low", "_tail", "_residue_bits", "_period")
 
-    _finite_bits: int  # bit k: the count k, for k < tail
+    # The finite counts from the least one on: a file may hold a million guards a{n} with large n.
+    _low: int  # 0 if there are none
+    _bits_from_low: int  # bit k: the count low + k, below the tail
     _tail: int
     _residue_bits: int  # bit i: the counts tail + i + j * period, for i < period
     _period: int
@@ -115,7 +117,9 @@ class Guard:
             raise ValueError(
                 f"the interval from {low} to {high} has its ends exchanged (write {high}, {low})"
             )
-        return _normal(mask(high - low + 1) << low, high + 1, 0, 1)
+        if high + 2 > GUARD_LIMIT:
+            _refuse()
+        return _build(low, mask(high - low + 1), high + 1, 0, 1)
 
     @staticmethod
     def from_lengths(lengths: Iterable[int]) -> "Guard":
@@ -177,9 +181,14 @@ class Guard:
     # ---- the normal form ----
 
     @property
+    def _finite_bits(self) -> int:
+        """Bit k: the count k, for k < tail."""
+        return self._bits_from_low << self._low
+
+    @property
     def finite(self) -> tuple[int, ...]:
         """The counts below `tail`, ascending."""
-        return tuple(members(self._finite_bits))
+        return tuple(self._low + k for k in members(self._bits_from_low))
 
     @property
     def tail(self) -> int:
@@ -205,12 +214,12 @@ class Guard:
             return False
         count: int = k.__index__()  # pyright: ignore[reportAttributeAccessIssue]
         if count < self._tail:
-            return count >= 0 and bool(self._finite_bits >> count & 1)
+            return count >= self._low and bool(self._bits_from_low >> (count - self._low) & 1)
         return bool(self._residue_bits >> (count - self._tail) % self._period & 1)
 
     @property
     def is_empty(self) -> bool:
-        return not (self._finite_bits or self._residue_bits)
+        return not (self._bits_from_low or self._residue_bits)
 
     @property
     def is_finite(self) -> bool:
@@ -219,13 +228,13 @@ class Guard:
     @property
     def minimum(self) -> int | None:
         """The least count, or `None` if there is none."""
-        if self._finite_bits:
-            return lowest(self._finite_bits)
+        if self._bits_from_low:
+            return self._low
         return self._tail + lowest(self._residue_bits) if self._residue_bits else None
 
     def is_exactly(self, n: int) -> bool:
         """Whether `n` is the one and only count."""
-        return self.is_finite and n == self._tail - 1 and self._finite_bits.bit_count() == 1
+        return self.is_finite and n == self._tail - 1 and self._bits_from_low == 1
 
     def isdisjoint(self, other: "Guard") -> bool:
         """Whether no count is in both. Never refused, however large the common period is."""
@@ -305,6 +314,9 @@ class Guard:
         is not sought. Neighbouring residues are separate terms.
         """
         minimum = _as_count(minimum)
+        if self.is_finite and minimum <= self._low:
+            low, terms = self._low, finite_terms(self._bits_from_low)
+            return tuple(sorted((low + lo, low + (hi or 0), period) for lo, hi, period in terms))
         finite_bits = self._finite_bits >> minimum << minimum
         plain = self._terms_from(finite_bits, self._residue_bits << self._tail, minimum)
         if not self._residue_bits or not finite_bits:
@@ -346,8 +358,8 @@ class Guard:
     def __reduce__(self):
         return _build, self._key()
 
-    def _key(self) -> tuple[int, int, int, int]:
-        return self._finite_bits, self._tail, self._residue_bits, self._period
+    def _key(self) -> tuple[int, int, int, int, int]:
+        return self._low, self._bits_from_low, self._tail, self._residue_bits, self._period
 
 
 class _Refused(ValueError):
@@ -376,9 +388,10 @@ def _refuse() -> NoReturn:
     )
 
 
-def _build(finite_bits: int, tail: int, residue_bits: int, period: int) -> Guard:
+def _build(low: int, bits_from_low: int, tail: int, residue_bits: int, period: int) -> Guard:
     guard = object.__new__(Guard)
-    object.__setattr__(guard, "_finite_bits", finite_bits)
+    object.__setattr__(guard, "_low", low)
+    object.__setattr__(guard, "_bits_from_low", bits_from_low)
     object.__setattr__(guard, "_tail", tail)
     object.__setattr__(guard, "_residue_bits", residue_bits)
     object.__setattr__(guard, "_period", period)
@@ -401,7 +414,9 @@ def _normal(finite: int, tail: int, residues: int, period: int) -> Guard:
     residues = rotate(residues, period, (least - tail) % period)
     if least + period > GUARD_LIMIT:
         _refuse()
-    return _build(finite & mask(least), least, residues, period)
+    finite &= mask(least)
+    low = lowest(finite) if finite else 0
+    return _build(low, finite >> low, least, residues, period)
 
 
 def _split(bits: int, tail: int, period: int) -> Guard:
@@ -578,4 +593,4 @@ def _shown(value: object) -> str:
     return "a huge number" if isinstance(value, int) and abs(value) > 10**12 else repr(value)
 
 
-NOTHING = _build(0, 0, 0, 1)
+NOTHING = _build(0, 0, 0, 0, 1)
