@@ -175,6 +175,42 @@ class GivenChoices(AbstractChoice):
         return jnp.pad(row, (0, missing), constant_values=NO_RULE)
 
 
+class NumberedChoice(AbstractChoice):
+    """The choice of one number: all combinations of applicable alternatives, one for every chooser
+    that has any, numbered from 0 with the last chooser varying fastest.
+
+    **Arguments:**
+
+    - `number`: below the product of the numbers of alternatives, and below 2^31.
+    - `choosers`: those that may have several alternatives, ascending; past the last one, any
+      number that is no chooser.
+    """
+
+    number: UInt32[Array, ""]
+    choosers: Int[Array, " choosers"]
+
+    may_be_invalid: ClassVar[bool] = False
+
+    def for_path(self, path: Integer[Array, ""] | int) -> "NumberedChoice":
+        del path
+        return self
+
+    def select(
+        self, applicable: Bool[Array, "alternatives choosers"], step: Int[Array, ""]
+    ) -> Int[Array, " choosers"]:
+        del step
+        counts = jnp.sum(applicable, axis=0, dtype=jnp.uint32)
+        counts = jnp.maximum(counts.at[self.choosers].get(mode="fill", fill_value=1), 1)
+
+        def digit(rest, count):
+            return rest // count, rest % count
+
+        _, digits = lax.scan(digit, self.number, counts, reverse=True)
+        ranks = jnp.zeros(applicable.shape[1], jnp.int32)
+        ranks = ranks.at[self.choosers].set(digits.astype(jnp.int32), mode="drop")
+        return _nth(applicable, ranks)
+
+
 def is_valid(
     applicable: Bool[Array, "alternatives choosers"], chosen: Int[Array, " choosers"]
 ) -> Bool[Array, " choosers"]:

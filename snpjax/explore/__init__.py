@@ -1,0 +1,4 @@
+"""All paths at once: the configuration graph of a system."""
+
+from .explore import explore as explore
+from .graph import Graph as Graph, Stop as Stop

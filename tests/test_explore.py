@@ -1,0 +1,71 @@
+"""The explored graph is the graph of the reference, whatever the chunks; published graphs."""
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+import snpjax as snp
+from snpjax.explore import Stop, explore
+from snpjax.testing import reference_graph
+from snpjax.testing.strategies import systems
+
+from .helpers import case_system, load_cases, with_ballast
+
+
+#: One compilation of each function for all systems here.
+CHUNKS = (64,)
+MAX_CONFIGURATIONS = 60
+
+
+def assert_same_graph(graph, expected, num_neurons):
+    padded = graph.machine.program.num_neurons
+    values = graph.fields.astype(np.int32)
+    own = [values[:, start : start + num_neurons] for start in (0, padded, 2 * padded)]
+    found = np.concatenate([*own, values[:, -1:]], axis=1)
+    wanted = [[*x.spikes, *x.timers, *x.pending, x.input_position] for x in expected.configurations]
+    assert found.tolist() == wanted
+    assert graph.num_expanded == expected.num_expanded
+    assert graph.sources.tolist() == [source for source, _, _, _ in expected.edges]
+    assert graph.targets.tolist() == [target for _, _, _, target in expected.edges]
+    depths = np.repeat(np.arange(graph.depth + 1), np.diff(graph.depth_starts))
+    assert depths.tolist() == list(expected.depths)
+
+
+def check_graph(system):
+    system = with_ballast(system)
+    expected = reference_graph.explore(system, max_configurations=MAX_CONFIGURATIONS)
+    graph = explore(system, max_configurations=MAX_CONFIGURATIONS, chunks=CHUNKS)
+    assert_same_graph(graph, expected, len(system.neurons))
+
+
+@given(systems(max_neurons=6))
+def test_graph_equals_the_reference(system):
+    check_graph(system)
+
+
+@pytest.mark.slow
+@settings(max_examples=5_000, suppress_health_check=[HealthCheck.too_slow])
+@given(systems(max_neurons=6))
+def test_graphs_of_five_thousand_systems(system):
+    check_graph(system)
+
+
+@pytest.mark.parametrize("case", load_cases("spiking", schema="snpjax-case/1"))
+def test_published_graphs(case):
+    wanted = case["expected"].get("graph")
+    if wanted is None or case.get("variant", "static") != "static":
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", snp.ModelWarning)
+        system = with_ballast(case_system(case))
+    if not wanted["finite"]:
+        new = wanted["new_configurations_per_depth"]
+        graph = explore(system, max_depth=len(new) - 1, chunks=CHUNKS)
+        assert np.diff(graph.depth_starts).tolist() == new and graph.stop is Stop.MAX_DEPTH
+        return
+    graph = explore(system, chunks=CHUNKS)
+    assert graph.is_complete and graph.num_configurations == wanted["configurations"]
+    assert graph.num_choices == wanted["choice_vectors"] and graph.depth == wanted["depth"]
+    assert int(graph.is_halting.sum()) == wanted["halting"]
