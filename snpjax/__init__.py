@@ -17,6 +17,8 @@ from .io import (
     WriteError as WriteError,
     WriteWarning as WriteWarning,
     read as read,
+    to_dot as to_dot,
+    to_networkx as to_networkx,
     write as write,
 )
 from .machine import AbstractMachine as AbstractMachine, Record as Record
@@ -35,6 +37,7 @@ from .spiking import (
     ALL as ALL,
     NO_NUMBER as NO_NUMBER,
     BuddingRule as BuddingRule,
+    Compatibility as Compatibility,
     DivisionRule as DivisionRule,
     Guard as Guard,
     GuardError as GuardError,
@@ -52,6 +55,7 @@ from .spiking import (
     SpikingSystem as SpikingSystem,
     Synapse as Synapse,
     SystemBatch as SystemBatch,
+    compatibility as compatibility,
 )
 
 

@@ -88,7 +88,9 @@ XMP = [
 """
 ]
 
-FACTORY_XML = [text.replace("startingSpikes", "spikes") for text in XMP]
+FACTORY_XML = [
+    text.replace("<spikes>2</spikes>", "").replace("startingSpikes", "spikes") for text in XMP
+]
 
 FACTORY_YAML = [
     r"""neurons:

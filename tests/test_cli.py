@@ -383,6 +383,7 @@ def test_bad_files(command, tmp_path):
         (("--steps", -1), "--steps"),
         (("--seed", -1), "--seed"),
         (("--unknown",), "--unknown"),
+        (("--as", "snapse"), "textbook"),
     ],
 )
 def test_usage(pair, options, message):
@@ -403,6 +404,32 @@ def test_overflow(native):
     result = invoke("run", native(OVERFLOW), "--paths", 2, "--json")
     assert result.exit_code == 1 and "(2 of 2 paths failed)" in result.stderr
     assert len(json.loads(result.stdout)["paths"]) == 2
+
+
+def test_as_another_simulator(native):
+    model = {
+        "neurons": [{"id": "x", "spikes": 2, "rules": ["a+/a -> a; 1"]}, {"id": "y"}],
+        "synapses": [["x", "y"]],
+    }
+    file = native(model)
+    text = succeed("run", file, "--as", "sparse-snp-ell")
+    assert text.splitlines()[0].endswith(
+        "1 synapse; early_reopen=accumulate, unchecked_consumption=negative, guard_modulo=256"
+    )
+    assert [row[:2] for row in cells(text).values()] == [
+        *(["2", "0"], ["1 (1)", "0"], ["0 (1)", "0"], ["0", "2"])
+    ]
+    late = json.loads(succeed("run", file, "--as", "websnapse-v2", "--json", "--steps", 3))
+    assert late["configurations"] == [[2, 0], [2, 0], [1, 1], [1, 1]]
+    assert late["spikes"] == [1, 1]
+    assert late["compatibility"] == {"closed_receives": True, "late_consumption": True}
+    of_file = native({**model, "compatibility": {"early_reopen": "accumulate"}}, "own.snp.json")
+    assert len(cells(succeed("run", of_file))) == 4
+    assert succeed("run", of_file, "--as", "textbook", "--csv") == succeed("run", file, "--csv")
+    periodic = native({"neurons": [{"id": "x", "rules": ["a^300(aa)*/a -> a"]}]}, "p.snp.json")
+    assert "as sparse-snp: neuron 'x', rule 1: `guard_modulo`" in fail(
+        "run", periodic, "--as", "sparse-snp"
+    )
 
 
 def test_strict(native):

@@ -10,6 +10,7 @@ from hypothesis import given, strategies as st
 from snpjax.io import ReadError, ReadWarning
 from snpjax.io.native import read_native, write_native
 from snpjax.io.source import Source
+from snpjax.spiking.compatibility import SIMULATORS
 from snpjax.spiking.guard import Guard
 from snpjax.spiking.rule import BuddingRule, DivisionRule, PlasticityRule, Rule
 from snpjax.spiking.system import Neuron, SpikingSystem
@@ -100,6 +101,10 @@ def test_rules_as_objects():
             },
         ),
         SpikingSystem([Neuron("x", 1, ["a -> a"])], level="strict"),
+        *(
+            SpikingSystem([Neuron("x", 1, ["a -> a"])], compatibility=compatibility)
+            for compatibility in dict.fromkeys(SIMULATORS.values())
+        ),
     ],
 )
 def test_written_systems_read_again(system):
@@ -196,6 +201,34 @@ def test_the_stricter_level_counts():
         ('[{"id": "x"}]', ', "signed": 0', "3:13", '"signed" is 0'),
         ('[{"id": "x"}]', ', "dictionary": [["x"]]', "3:18", "a pair of labels has 1 items"),
         ('[{"id": "x"}]', ', "edges": []', "3:3", "unknown key 'edges'"),
+        ('[{"id": "x"}]', ', "compatibility": "sparse-snp"', "3:20", '"compatibility" is \'sparse'),
+        ('[{"id": "x"}]', ', "compatibility": {"early": 1}', "3:21", "unknown key 'early'"),
+        (
+            '[{"id": "x"}]',
+            ', "compatibility": {"early_reopen": "late", "repeats_emissions": true}',
+            "3:37",
+            "the option 'early_reopen' is 'late' (write null or \"accumulate\" or",
+        ),
+        (
+            '[{"id": "x"}]',
+            ', "compatibility": {"closed_receives": 1}',
+            "3:40",
+            "is 1 (write false or true)",
+        ),
+        ('[{"id": "x"}]', ', "compatibility": {"guard_modulo": 0}', "3:37", "an integer from 1"),
+        ('[{"id": "x"}]', ', "compatibility": {"guard_modulo": true}', "3:37", "write an integer"),
+        (
+            '[{"id": "x"}]',
+            ', "compatibility": {"repeats_emissions": true}',
+            "3:20",
+            "`repeats_emissions` needs `early_reopen",
+        ),
+        (
+            '[{"id": "x", "rules": [ "a^9(aa)*/a -> a"]}]',
+            ', "compatibility": {"guard_modulo": 8}',
+            "2:25",
+            "rule 1: `guard_modulo` takes the guards",
+        ),
     ],
 )
 def test_place_of_one_mistake(neurons, rest, place, message):
@@ -277,6 +310,7 @@ values = st.recursive(
 def test_values_of_wrong_types_raise_nothing_but_read_errors(data):
     model = json.loads(PAIR)
     model["rules_by_label"] = {"j": [{"guard": "a", "bud": ["j", "k"]}]}
+    model["compatibility"] = {"early_reopen": "accumulate", "guard_modulo": 9}
     model["neurons"][0]["rules"].append(
         {"consume": 1, "plasticity": {"alpha": "+", "k": 1, "targets": ["q"]}}
     )

@@ -12,6 +12,7 @@ import snpjax as snp
 from snpjax.io import native_schema
 from snpjax.io.native import write_native
 from snpjax.io.native.write import SCHEMA
+from snpjax.spiking.compatibility import CHOICES
 from snpjax.testing.strategies import systems
 
 from .helpers import REPOSITORY
@@ -39,6 +40,7 @@ WHOLE = {
     "output": ["z"],
     "rules_by_label": {"m": ["a -> a"]},
     "dictionary": [["l", "m"]],
+    "compatibility": {"early_reopen": "accumulate", "guard_modulo": 256, "closed_receives": True},
     "notes": {"positions": {"x": [0.5, 1]}},
 }
 CHANGE = {"consume": 1, "plasticity": {"alpha": "+", "k": 1, "targets": ["y"]}}
@@ -59,6 +61,16 @@ def test_it_is_a_schema_of_this_version(tmp_path):
         system = snp.read(written(model, tmp_path))
         assert system.notes == model.get("notes", {})
         VALIDATOR.validate(json.loads(write_native(system)))
+
+
+def test_it_has_every_option_of_compatibility():
+    properties = native_schema()["properties"]["compatibility"]["properties"]
+    of_truth, of_words = {"type": "boolean", "default": False}, {"default": None}
+    assert properties.pop("guard_modulo") == {"$ref": "#/$defs/positive"}
+    assert properties == {
+        name: of_truth if choices[0] is False else {"enum": list(choices), **of_words}
+        for name, choices in CHOICES.items()
+    }
 
 
 @given(systems(signed=None))
@@ -92,6 +104,11 @@ def test_examples_are_valid():
         (("input", "x", 0), 0.5),
         (("output",), "z"),
         (("dictionary", 0), ["l", "m", "n"]),
+        (("compatibility",), "sparse-snp"),
+        (("compatibility", "early_reopen"), "later"),
+        (("compatibility", "closed_receives"), 1),
+        (("compatibility", "guard_modulo"), 0),
+        (("compatibility", "choice"), "first"),
         (("notes",), []),
     ],
 )

@@ -5,7 +5,7 @@ import stat
 
 import pytest
 
-from snpjax.io import ReadError, ReadWarning, read, source, write
+from snpjax.io import ReadError, ReadWarning, WriteError, read, source, write
 from snpjax.spiking.system import Neuron, SpikingSystem
 from snpjax.spiking.validity import ModelWarning
 from tests.helpers import PAIR
@@ -95,8 +95,8 @@ def test_files_that_cannot_be_read(tmp_path, file):
     for content in ("", " \n\t\n", "\ufeff"):
         assert refused(file("empty.pli", content)).startswith(": the file is empty")
         assert refused(file("empty.json", content)).startswith(": the file is empty")
-    assert refused(file("esnp.pli", "@mu = p, q\n")).startswith(": there is no @model<spiking_psys")
-    assert "ESNP line dialect is not read yet" in refused(file("esnp.pli", "@mu = p, q\n"))
+    said = refused(file("esnp.pli", "@mu = p, q\n"), format="plingua")
+    assert said.startswith(": there is no @model<spiking_psys") and 'format="esnp"' in said
     assert "this is JSON" in refused(file("json.pli", NATIVE))
 
 
@@ -165,12 +165,16 @@ def test_write_then_read(tmp_path):
 
 
 def test_write_refuses_before_it_touches_the_file(tmp_path):
-    path = tmp_path / "pair.pli"
+    path = tmp_path / "pair.xyz"
     path.write_text("kept")
-    with pytest.raises(ValueError, match=r"pair.pli: the suffix '.pli' cannot be written"):
+    with pytest.raises(ValueError, match=r"pair.xyz: the suffix '.xyz' cannot be written"):
         write(SYSTEM, path)
+    with pytest.raises(ValueError, match=r"WebSnapse .xmp is read, not written"):
+        write(SYSTEM, path, format="xmp")
+    with pytest.raises(WriteError, match=r"cuSNP cannot hold:\n.*output"):
+        write(SYSTEM, path, format="cusnp")
     assert path.read_text() == "kept"
     (tmp_path / "folder.json").mkdir()
     with pytest.raises(OSError):
         write(SYSTEM, tmp_path / "folder.json")
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["folder.json", "pair.pli"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["folder.json", "pair.xyz"]

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from .convert import convert
 from .info import info
 from .run import run
 
@@ -22,13 +23,15 @@ app = typer.Typer(
 )
 app.command()(run)
 app.command()(info)
+app.command()(convert)
 
 
 def main() -> None:
     """Run the command line of this process, and end it.
 
-    The exit status is 0 when all is done, 1 when a run failed (an overflow), 2 for bad input or
-    usage, 130 after Ctrl-C, and 141 when nobody reads the output any more.
+    The exit status is 0 when all is done, 1 when a run failed (an overflow) or a format cannot hold
+    a model, 2 for bad input or usage, 130 after Ctrl-C, and 141 when nobody reads the output any
+    more.
     """
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A name of a file or neuron that the terminal cannot show is no reason to fail.

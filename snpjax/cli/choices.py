@@ -2,20 +2,24 @@
 
 from collections.abc import Iterable
 
-from ..spiking import Guard, Rule, SpikingSystem
+from ..spiking import Compatibility, Guard, PopulationSystem, Rule, SpikingSystem
 
 
-def offers_choice(system: SpikingSystem) -> bool:
+def offers_choice(system: SpikingSystem | PopulationSystem) -> bool:
     """Whether some neuron has two rules that apply at one number of spikes, reachable or not."""
     several = {neuron.rules for neuron in system.neurons if len(neuron.rules) > 1}
-    return any(_overlap(rule for rule in rules if isinstance(rule, Rule)) for rules in several)
+    return any(
+        _overlap((rule for rule in rules if isinstance(rule, Rule)), system.compatibility)
+        for rules in several
+    )
 
 
-def _overlap(rules: Iterable[Rule]) -> bool:
+def _overlap(rules: Iterable[Rule], compatibility: Compatibility) -> bool:
     earlier = Guard.from_lengths(())
     try:
         for rule in rules:
-            counts = rule.guard & Guard.interval(rule.consume)
+            guard, least = compatibility.counts(rule)
+            counts = guard & Guard.interval(least)
             if not counts.isdisjoint(earlier):
                 return True
             earlier |= counts

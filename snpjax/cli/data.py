@@ -167,10 +167,12 @@ def _numbers_and_counts(
 
 def _model_json(solution: Solution, file: str) -> dict[str, Any]:
     system = solution.system
+    options = system.compatibility.options
     return {
         "file": file,
         "name": system.name,
         "neurons": [neuron.name for neuron in system.neurons],
+        **({"compatibility": options} if options else {}),
     }
 
 

@@ -1,5 +1,6 @@
 """`snpjax info FILE`: what a system is made of, its level, and what storing it costs."""
 
+import warnings
 from collections import Counter
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,10 @@ def info(file: File, strict: Strict = False, as_json: AsJson = False) -> None:
     from . import data
 
     system = snp.read(file, level="strict" if strict else "extended")
+    if isinstance(system, snp.PopulationSystem):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", snp.ModelWarning)
+            system = system.expand()  # what is told is of single neurons and rules
     description = describe(system, f"{file}")
     if as_json:
         data.print_json(description)

@@ -10,7 +10,7 @@ import typer
 if TYPE_CHECKING:
     from snpjax_formats import AbstractLayout
 
-    from ..spiking import Transition
+    from ..spiking import Compatibility, Transition
     from ..spiking.lower import LayoutLike
 
 File: TypeAlias = Annotated[Path, typer.Argument(metavar="FILE", help="The model file.")]
@@ -38,6 +38,19 @@ def _named(layout: "type[AbstractLayout]") -> str:
     """`SlicedELL` is sliced-ell."""
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", layout.__name__)
     return words.lower()
+
+
+def compatibility_named(name: str) -> "Compatibility":
+    """The options of the simulator of that name. Any other name is a usage error that lists
+    them."""
+    from ..spiking.compatibility import SIMULATORS
+
+    if name not in SIMULATORS:
+        raise typer.BadParameter(
+            f"there is no simulator {name!r} (write one of {', '.join(SIMULATORS)})",
+            param_hint="--as",
+        )
+    return SIMULATORS[name]
 
 
 def layout_named(name: str) -> "LayoutLike":

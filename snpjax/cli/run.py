@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .ending import BAD_INPUT, FAILED, ended, orderly
-from .options import AsJson, File, Strict, layout_named
+from .options import AsJson, File, Strict, compatibility_named, layout_named
 
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from ..choice import AbstractChoice
-    from ..spiking import Solution, SpikingSystem
+    from ..spiking import PopulationSystem, Solution, SpikingSystem
 
 #: A run shorter than this shows no progress.
 _SECONDS_UNTIL_PROGRESS = 1.0
@@ -48,6 +48,15 @@ def run(
     layout: Annotated[
         str, typer.Option(metavar="NAME", help="How synapses are stored; changes no result.")
     ] = "auto",
+    simulator: Annotated[
+        str | None,
+        typer.Option(
+            "--as",
+            metavar="SIMULATOR",
+            help="Run and show as this simulator does, by its name and version.",
+            show_default=False,
+        ),
+    ] = None,
     int64: Annotated[
         bool, typer.Option("--int64", help="Count spikes in 64 bits, not 32.")
     ] = False,
@@ -67,6 +76,7 @@ def run(
     if first and seed is not None:
         raise typer.BadParameter("it excludes --seed (give one of them)", param_hint="--first")
     stored = layout_named(layout)
+    compatibility = None if simulator is None else compatibility_named(simulator)
     seed = None if first else seed or 0
 
     import numpy as np
@@ -76,6 +86,11 @@ def run(
     from . import data, paths as batch, table
 
     system = snp.read(file, level="strict" if strict else "extended")
+    if compatibility is not None:
+        try:
+            system = system.with_compatibility(compatibility)
+        except snp.InvalidSystem as error:
+            raise ended(f"error: as {simulator}: {error}", BAD_INPUT) from None
     with _progress(steps) as progress:
         try:
             solution: Solution = snp.run(
@@ -90,6 +105,7 @@ def run(
             )
         except (NotImplementedError, ValueError) as error:  # a system that cannot be run
             raise ended(f"error: {error}", BAD_INPUT) from None
+    solution = _as_shown(solution)
     if as_json:
         to_json = data.run_json if paths is None else data.paths_json
         data.print_json(to_json(solution, str(file), _choice_json(seed)))
@@ -104,6 +120,18 @@ def run(
         raise ended(f"error: {failure}", FAILED)
 
 
+def _as_shown(solution: "Solution") -> "Solution":
+    """With the configurations as the simulator shows them, where they were kept."""
+    from dataclasses import replace
+
+    if not solution.system.compatibility.late_consumption or solution.configurations is None:
+        return solution
+    if solution.rules is None:  # the history was dropped
+        return solution
+    shown = solution.shown
+    return replace(solution, configurations=shown, spikes=shown[-1])
+
+
 def _choice(seed: int | None) -> "AbstractChoice":
     import jax
 
@@ -116,7 +144,7 @@ def _choice_json(seed: int | None) -> dict[str, str | int]:
     return {"method": "first"} if seed is None else {"method": "uniform", "seed": seed}
 
 
-def _choice_text(system: "SpikingSystem", seed: int | None) -> str | None:
+def _choice_text(system: "SpikingSystem | PopulationSystem", seed: int | None) -> str | None:
     """How choices were made, if the system offers any."""
     from .choices import offers_choice
 

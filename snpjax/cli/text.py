@@ -40,13 +40,15 @@ def plural(count: int, noun: str) -> str:
 
 
 def headline(system: "SpikingSystem | PopulationSystem", file: str) -> str:
-    """The file, the system's name and its size."""
+    """The file, the system's name and its size, and in what it is run as another simulator does."""
     sizes = (
         plural(system.num_neurons, "neuron"),
         plural(system.num_rules, "rule"),
         plural(system.num_synapses, "synapse"),
     )
-    return printable(f"{file}: {', '.join([system.name, *sizes] if system.name else sizes)}")
+    options = "" if system.compatibility.is_textbook else f"; {system.compatibility}"
+    parts = [system.name, *sizes] if system.name else sizes
+    return printable(f"{file}: {', '.join(parts)}{options}")
 
 
 def printable(text: str) -> str:

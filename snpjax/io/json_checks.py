@@ -1,14 +1,20 @@
-"""Taking values out of decoded JSON: each one checked, each mistake noted with its path."""
+"""Taking values out of decoded JSON or YAML: each one checked, each mistake noted with its path."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import partial
+from typing import TypeAlias
 
 from ..spiking.validity import Severity
 from .json_text import Key, NoNumber, Path, RepeatedKeys, locate, report_depth
 from .source import Report
 
 
+#: Gives the character offset in the text of each path.
+Locate: TypeAlias = Callable[[Iterable[Path]], Mapping[Path, int]]
+
+
 class Findings:
-    """What is wrong with a JSON value, by path; `tell` finds the places in the text."""
+    """What is wrong with a value, by path; `tell` finds the places in the text."""
 
     def __init__(self) -> None:
         self._found: list[tuple[Severity, Path, str, Path | None]] = []
@@ -19,13 +25,16 @@ class Findings:
     def warning(self, path: Path, message: str, first: Path | None = None) -> None:
         self._found.append(("warning", path, message, first))
 
-    def tell(self, report: Report) -> None:
-        """Report everything; a finding with a `first` path says both places."""
+    def tell(self, report: Report, locate_all: Locate | None = None) -> None:
+        """Report everything; a finding with a `first` path says both places.
+
+        `locate_all` finds them, by default in the JSON of the report.
+        """
         if not self._found:
             return
         paths = [path for _, path, _, first in self._found for path in (path, first) if path]
         try:
-            offsets = locate(report.source.text, paths)
+            offsets = (locate_all or partial(locate, report.source.text))(paths)
         except RecursionError:  # just below what stopped `decode`
             report_depth(report)
             return

@@ -17,7 +17,16 @@ from .source import Source, load
 
 
 Format: TypeAlias = Literal[
-    "plingua", "esnp", "websnapse", "xmp", "factory-xml", "factory-yaml", "cusnp", "native"
+    "plingua",
+    "esnp",
+    "websnapse",
+    "xmp",
+    "factory-xml",
+    "factory-yaml",
+    "cusnp",
+    "native",
+    "dot",
+    "graphml",
 ]
 
 #: What people call the formats.
@@ -30,12 +39,20 @@ TITLES: dict[Format, str] = {
     "factory-yaml": "the YAML of sn-p-factory",
     "cusnp": "cuSNP",
     "native": "snpjax native",
+    "dot": "DOT",
+    "graphml": "GraphML",
 }
+#: Formats without a writer, and those without a reader.
+READ_ONLY: tuple[Format, ...] = ("esnp", "xmp", "factory-xml")
+WRITE_ONLY: tuple[Format, ...] = ("dot", "graphml")
 _BY_SUFFIX: dict[str, Format] = {
     ".xmp": "xmp",
     ".yaml": "factory-yaml",
     ".yml": "factory-yaml",
     ".in": "cusnp",
+    ".dot": "dot",
+    ".gv": "dot",
+    ".graphml": "graphml",
 }
 _ACCEPTED = (
     "read are .pli (P-Lingua 4, ESNP), .json (snpjax native, WebSnapse), .xmp and .xml (WebSnapse, "
@@ -43,11 +60,14 @@ _ACCEPTED = (
 )
 _MODEL = re.compile("@model", re.IGNORECASE)
 _NATIVE = re.compile(r'"schema"\s*:')
+_JSON = re.compile(
+    r"\s*(\{|\[\s*[\[{\"\]])"
+)  # a rule of the ESNP dialect begins with a bracket, too
 
 
 def read(
     path: str | os.PathLike[str], *, format: Format | None = None, level: Level = "extended"
-) -> SpikingSystem:
+) -> SpikingSystem | PopulationSystem:
     """Read a spiking neural P system from a model file.
 
     **Arguments:**
@@ -57,7 +77,9 @@ def read(
     - `format`: the format, when neither does.
     - `level`: the validity level. A native file that says `"strict"` is strict in any case.
 
-    **Returns:** the system. What is accepted but probably not meant is told in one `ReadWarning`.
+    **Returns:** the system; one of populations where a P-Lingua file makes more than 100,000
+    instances of regular families. What is accepted but probably not meant is told in one
+    `ReadWarning`.
 
     **Raises:** `ReadError` with every independent error of the file, each `path:line:column:
     problem (fix)`.
@@ -71,7 +93,7 @@ def read(
     return read_source(source, format or _format_of(source), level)
 
 
-def read_source(source: Source, format: Format, level: Level) -> SpikingSystem:
+def read_source(source: Source, format: Format, level: Level) -> SpikingSystem | PopulationSystem:
     """The system that a text describes. **Raises:** `ReadError`, whatever the text."""
     match format:  # each reader brings libraries that take a while to import
         case "plingua":
@@ -108,6 +130,8 @@ def read_source(source: Source, format: Format, level: Level) -> SpikingSystem:
             from .native import read_native
 
             return read_native(source, level)
+        case "dot" | "graphml":
+            raise file_error(source.path, f"{TITLES[format]} is written, not read ({_ACCEPTED})")
 
 
 def write(
@@ -125,7 +149,8 @@ def write(
     **Arguments:**
 
     - `format`: by default the suffix says it: `.pli` P-Lingua 4, `.json` snpjax native, `.yaml`
-      sn-p-factory, `.in` cuSNP. WebSnapse JSON is `format="websnapse"`.
+      sn-p-factory, `.in` cuSNP, `.dot` and `.graphml` graphs. WebSnapse JSON is
+      `format="websnapse"`.
     - `lossy`: leave out what the format cannot hold; each loss is named in one `WriteWarning`.
 
     **Raises:** `WriteError`, before the file is touched, with every item that the format cannot
@@ -133,12 +158,14 @@ def write(
     """
     _check_format(format)
     target = Path(path)
-    format = format or _format_to_write(target)
+    format = format or format_to_write(target)
     losses = Losses(TITLES[format])
+    if format != "native" and not system.compatibility.is_textbook:
+        losses.add(f"compatibility {system.compatibility}", "written without these options")
     text = _text(system, format, losses)
     if losses.items and not lossy:
         raise WriteError(losses.format_name, losses.items)
-    _replace(target, text)
+    write_whole(target, text)
     if losses.items:
         warnings.warn(WriteWarning(losses.format_name, losses.items), stacklevel=2)
 
@@ -167,13 +194,22 @@ def _text(system: SpikingSystem | PopulationSystem, format: Format, losses: Loss
             from .native import write_native
 
             return write_native(system)
+        case "dot":
+            from .graph_export import write_dot
+
+            return write_dot(system, losses)
+        case "graphml":
+            from .graph_export import write_graphml
+
+            return write_graphml(system, losses)
     raise ValueError(
         f"{TITLES[format]} is read, not written (write P-Lingua, WebSnapse JSON, sn-p-factory "
-        "YAML, cuSNP or the native format)"
+        "YAML, cuSNP, DOT, GraphML or the native format)"
     )
 
 
-def _replace(target: Path, text: str) -> None:
+def write_whole(target: Path, text: str) -> None:
+    """Write the text to a temporary name in the same folder, and rename it."""
     temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(6)}.tmp")
     try:
         with open(temporary, "x", encoding="utf-8", newline="\n") as file:
@@ -203,18 +239,19 @@ def _check_suffix(path: str | os.PathLike[str]) -> None:
 def _format_of(source: Source) -> Format:
     suffix = Path(source.path).suffix.lower()
     if suffix == ".pli":
-        if _MODEL.search(source.text) or source.text.lstrip()[:1] in ("{", "["):
+        if _MODEL.search(source.text) or _JSON.match(source.text):
             return "plingua"
         return "esnp"
     if suffix == ".json":
         is_native = source.path.lower().endswith(".snp.json") or _NATIVE.search(source.text)
         return "native" if is_native else "websnapse"
-    if suffix == ".xml":
+    if suffix in (".xml", ".xmp"):
         return "xmp" if "<startingSpikes" in source.text else "factory-xml"
     return _BY_SUFFIX[suffix]
 
 
-def _format_to_write(target: Path) -> Format:
+def format_to_write(target: Path) -> Format:
+    """The format that the suffix says. **Raises:** `ValueError` when it says none."""
     suffix = target.suffix.lower()
     if suffix == ".json":
         return "native"
@@ -224,12 +261,12 @@ def _format_to_write(target: Path) -> Format:
         return _BY_SUFFIX[suffix]
     raise ValueError(
         f"{os.fspath(target)}: the suffix {suffix!r} cannot be written (write .snp.json, .pli, "
-        ".yaml or .in, or give format=)"
+        ".yaml, .in, .dot or .graphml, or give format=)"
     )
 
 
 def _without_model(source: Source) -> str:
-    if source.text.lstrip()[:1] in ("{", "["):
+    if _JSON.match(source.text):
         return "this is JSON, not P-Lingua (name it .json, or give format=)"
     return (
         "there is no @model<spiking_psystems>, so this is no P-Lingua 4 file (begin the file with "

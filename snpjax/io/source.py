@@ -3,9 +3,11 @@
 import os
 import stat
 import warnings
+from array import array
 from bisect import bisect_right
+from collections import OrderedDict
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 from ..spiking.guard import Guard, GuardError
 from ..spiking.validity import Severity
@@ -25,8 +27,8 @@ class Source:
     text: str
 
     @cached_property
-    def _line_starts(self) -> list[int]:
-        starts = [0]
+    def _line_starts(self) -> array:
+        starts = array("q", [0])  # there may be millions of lines
         end = self.text.find("\n")
         while end >= 0:
             starts.append(end + 1)
@@ -145,6 +147,12 @@ class Report:
                 found.append(Diagnostic(self.source.path, line, column, message + again, severity))
         return found
 
+    def errors(self) -> list[tuple[int, str]]:
+        """Offset and message of every error."""
+        return [
+            (at, text) for (at, _), (severity, text) in self._found.items() if severity == "error"
+        ]
+
     @property
     def has_errors(self) -> bool:
         return any(severity == "error" for severity, _ in self._found.values())
@@ -156,13 +164,43 @@ class Report:
         found = self.diagnostics("warning")
         if found:
             # Read by name: the user's line is the caller of `read`.
-            warnings.warn(ReadWarning(found), stacklevel=4)
+            warnings.warn(ReadWarning(found), stacklevel=5)
 
 
-@lru_cache(maxsize=4096)
+_CACHE_BYTES = 2**25
+
+
+class _GuardCache:
+    """The guards of the texts that were read last; one takes from some bytes to half a MiB."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[str, Guard | GuardError] = OrderedDict()
+        self._bytes = 0
+
+    def __call__(self, text: str) -> Guard | GuardError:
+        found = self._known.get(text)
+        if found is not None:
+            self._known.move_to_end(text)
+            return found
+        try:
+            found = Guard.parse(text)
+        except GuardError as error:
+            found = error
+        self._known[text] = found
+        self._bytes += _size(text, found)
+        while self._bytes > _CACHE_BYTES:
+            oldest, guard = self._known.popitem(last=False)
+            self._bytes -= _size(oldest, guard)
+        return found
+
+
+def _size(text: str, guard: Guard | GuardError) -> int:
+    return 500 + 4 * len(text) + (guard.nbytes if isinstance(guard, Guard) else 0)
+
+
+_guards = _GuardCache()
+
+
 def guard_or_error(text: str) -> Guard | GuardError:
     """The guard, or why it does not parse; families repeat few texts many times."""
-    try:
-        return Guard.parse(text)
-    except GuardError as error:
-        return error
+    return _guards(text)

@@ -1,6 +1,7 @@
 """Spiking neural P systems."""
 
 from .batch import Solutions as Solutions, SystemBatch as SystemBatch
+from .compatibility import Compatibility as Compatibility
 from .guard import Guard as Guard, GuardError as GuardError
 from .lower import (
     SpikingProgram as SpikingProgram,

@@ -1,9 +1,9 @@
 """Different systems of one shape, run side by side."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -13,10 +13,11 @@ from snpjax_formats import ELL, AbstractLayout, check_free, free_bytes
 from ..machine import Stacked
 from ..precision import precision
 from ..run import Trajectory
-from .columns import columns_of
+from .columns import Columns, columns_of
 from .counts import count_type
-from .lower import LayoutLike, SpikingProgram, lower_columns
+from .lower import LayoutLike, SpikingProgram, check_order, lower_columns
 from .machine import SpikingMachine
+from .ordered import of_one_shape
 from .padding import Padding
 from .population import PopulationSystem
 from .solution import Solution
@@ -53,7 +54,7 @@ class SystemBatch:
         """All systems as one stack of arrays; `"auto"` is `ELL`.
 
         **Raises:** `ValueError` for a layout whose arrays differ in shape from system to system;
-        `ELL` and dense ones never do.
+        `ELL` and dense ones never do. And for systems of different `compatibility`.
         """
         if isinstance(layout, Transition):
             raise ValueError("A batch of systems has no transition matrix. Give another layout.")
@@ -64,6 +65,8 @@ class SystemBatch:
             for system in self.systems
         ]
         padding = Padding.of(columns)
+        _check_compatibility(columns)
+        check_order(columns[0].compatibility.in_steps(has_delays=padding.has_delays), layout)
         dtype = count_type(columns, count_dtype)
         may_overflow = any(c.may_overflow(max_steps, dtype) for c in columns)
         stored = ELL if layout == "auto" else layout
@@ -82,10 +85,11 @@ class SystemBatch:
             _check_all_fit(programs[0], len(joined))
         with precision(dtype):
             synapses = _one_shape([program.synapses for program in programs])
+            ordered = of_one_shape([program.ordered for program in programs])
             return Stacked.of(
                 [
-                    SpikingMachine(eqx.tree_at(lambda p: p.synapses, program, own))
-                    for program, own in zip(programs, synapses, strict=True)
+                    SpikingMachine(replace(program, synapses=own, ordered=own_ordered))
+                    for program, own, own_ordered in zip(programs, synapses, ordered, strict=True)
                 ]
             )
 
@@ -110,6 +114,17 @@ class Solutions(tuple[Solution, ...]):
             if solution.failure is not None:
                 return f"system {number}: {solution.failure}"
         return None
+
+
+def _check_compatibility(systems: Sequence[Columns]) -> None:
+    """All systems make their steps in one way."""
+    ways = [c.compatibility.in_steps(has_delays=True) for c in systems]
+    for number, way in enumerate(ways):
+        if way != ways[0]:
+            raise ValueError(
+                f"System {number} of the batch is to run with {way!r}, system 0 with {ways[0]!r}. "
+                "Run them in batches of their own."
+            )
 
 
 def _check_all_fit(program: SpikingProgram, num_systems: int) -> None:

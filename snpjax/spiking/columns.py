@@ -11,6 +11,7 @@ from snpjax_formats import Edges, check_free, graphs
 from snpjax_formats.edges import merged
 from snpjax_formats.memory import host_free_bytes
 
+from .compatibility import TEXTBOOK, Compatibility
 from .slots import SlotTable, as_int64, slots_of_neurons
 from .system import SpikingSystem, dynamic_message
 
@@ -67,7 +68,7 @@ class Columns:
 
     Axes: `neurons`; `outputs` and `inputs`, positions of neurons; `steps`, row t of `trains`
     arrives at the end of step t + 1. `largest` bounds the absolute value of every number of the
-    model, and `name_of` names a neuron.
+    model, `name_of` names a neuron, and `table` is rewritten as `compatibility` says.
     """
 
     table: SlotTable
@@ -78,6 +79,7 @@ class Columns:
     trains: Int[np.ndarray, "steps inputs"]
     largest: int
     name_of: Callable[[int], str]
+    compatibility: Compatibility = TEXTBOOK
 
     @property
     def num_neurons(self) -> int:
@@ -85,7 +87,7 @@ class Columns:
 
     def may_overflow(self, max_steps: int | None, dtype: np.dtype) -> bool:
         """Whether a count could pass the range of `dtype` within so many steps."""
-        if max_steps is None:
+        if max_steps is None or self.compatibility.may_grow:
             return True
         arriving = self.largest_arrival[0]
         if not arriving < 2**52:  # where it is exact
@@ -133,7 +135,7 @@ def columns_of(system: SpikingSystem, *, faithful: bool) -> Columns:
     count = len(system.neurons)
     table = system.slots
     if faithful and table.families is not None:
-        table = slots_of_neurons(system.neurons, faithful=True)
+        table = slots_of_neurons(system.neurons, faithful=True, compatibility=system.compatibility)
     spikes = [neuron.spikes for neuron in system.neurons]
     trains = list(system.input.values())
     horizon = max((horizon_of(train) for train in trains), default=0)
@@ -147,17 +149,32 @@ def columns_of(system: SpikingSystem, *, faithful: bool) -> Columns:
     return Columns(
         table=table,
         spikes=as_int64(spikes),
-        parts=(Part(system.graph, 0, count, 0, count),),
+        parts=(Part(_delivered(system), 0, count, 0, count),),
         outputs=np.asarray([names[name] for name in system.output], np.int64),
         inputs=np.asarray([names[name] for name in system.input], np.int64),
         trains=as_int64(x for train in padded for x in train).reshape(len(trains), horizon).T,
         largest=largest,
         name_of=lambda index: system.neurons[index].name,
+        compatibility=system.compatibility,
+    )
+
+
+def _delivered(system: SpikingSystem) -> graphs.Pairs:
+    """The synapses that deliver anything, in the order of the system."""
+    graph = system.graph
+    if not system.compatibility.no_self_synapses:
+        return graph
+    kept = graph.source != graph.target
+    weight = graph.weight
+    return graphs.Pairs(
+        graph.source[kept],
+        graph.target[kept],
+        weight[kept] if isinstance(weight, np.ndarray) else weight,
     )
 
 
 def edges_of(system: SpikingSystem) -> Edges:
-    """The synapses of a system as edges, with weights of 64 bits or none.
+    """The synapses that deliver anything as edges, with weights of 64 bits or none.
 
     **Raises:** `ValueError` for a weight that needs more.
     """
@@ -168,7 +185,7 @@ def edges_of(system: SpikingSystem) -> Edges:
                 raise ValueError(
                     f"The weight of synapse ({source}, {target}) needs more than 64 bits."
                 )
-    return system.graph.edges(count, count)
+    return _delivered(system).edges(count, count)
 
 
 def horizon_of(train: Sequence[int]) -> int:

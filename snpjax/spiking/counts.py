@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from jaxtyping import Int
 
 from .columns import Columns
 
@@ -35,6 +36,21 @@ def count_type(systems: Sequence[Columns], requested: np.dtype | type | None = N
                 f"2^{bits - 2}). {fix}"
             )
     return dtype
+
+
+def most_together(columns: Columns, dtype: np.dtype) -> Int[np.ndarray, " neurons"]:
+    """The most spikes that each neuron may emit at once where emissions add up, so that the
+    overflow of a sum of arrivals is still detected.
+
+    As many times what one rule produces as keeps the arrivals of one step below a quarter of the
+    range.
+    """
+    largest = np.iinfo(dtype).max
+    produced = columns.table.largest_production()
+    arriving = columns.largest_arrival[0]
+    times = max(int((largest // 2) / max(arriving, 1.0)), 1)
+    safe = largest // times
+    return np.where(produced > safe, largest, produced * times).astype(dtype)
 
 
 class _Needs(NamedTuple):

@@ -207,6 +207,11 @@ class Guard:
         """The counts in [tail, tail + period), ascending."""
         return tuple(self._tail + i for i in members(self._residue_bits))
 
+    @property
+    def nbytes(self) -> int:
+        """The bytes that its bits take."""
+        return (self._bits_from_low.bit_length() + self._residue_bits.bit_length()) // 8
+
     # ---- questions ----
 
     def __contains__(self, k: object) -> bool:

@@ -25,7 +25,9 @@ from snpjax_formats import (
 
 from ..precision import precision
 from .columns import Columns, columns_of, edges_of
-from .counts import count_type
+from .compatibility import Compatibility
+from .counts import count_type, most_together
+from .ordered import OrderedSynapses
 from .padding import SMALL, Padding, padded_neurons
 from .rule import Rule
 from .slots import SlotTable
@@ -63,14 +65,17 @@ class SpikingProgram(eqx.Module):
     number: Int[Array, "slots columns"] | None  # None: the slot is the number
     type_of: Int[Array, " neurons"] | None  # None: a column each
     rows: RuleRows | None
-    synapses: AbstractLayout | None  # None: the rows hold production too
+    synapses: AbstractLayout | None  # None: the rows hold production too, or `ordered` delivers
+    ordered: OrderedSynapses | None  # instead of `synapses`, where delivery depends on their order
     initial: Int[Array, " neurons"]
     outputs: Int[Array, " outputs"]
     inputs: Int[Array, " inputs"]
     trains: Int[Array, "steps inputs"]  # row t arrives at the end of step t + 1
     horizon: Int[Array, ""]  # position of the last non-zero entry of any train
+    most_together: Int[Array, " neurons"] | None  # bounds emissions that add up; None: none do
     has_families: bool = eqx.field(static=True)  # whether a slot consumes all
     may_overflow: bool = eqx.field(static=True)  # in so many steps as it was lowered for
+    compatibility: Compatibility = eqx.field(static=True)  # what of it is left for the steps
 
     @property
     def num_neurons(self) -> int:
@@ -103,6 +108,10 @@ def lower(
       one consume-all rule, which changes no configuration. A `Transition` is always faithful.
     - `max_steps`: the program will make no more steps. Where so few can overflow no count, they
       are not watched; without it they always are.
+
+    The `compatibility` of the system is kept, and rewritten into rules and synapses as far as that
+    goes; where it has `stop_at_closed_target` and the system delays, no layout can be given, for
+    synapses are delivered in their order.
 
     **Raises:** `NotImplementedError` for division, budding and plasticity; `LayoutTooLarge` for
     what does not fit in the memory of the device, before it is built; `ValueError` when counts
@@ -145,17 +154,26 @@ def lower_columns(
         isinstance(stored, type) and issubclass(stored, AbstractLayout) and stored != AbstractLayout
     ):
         raise TypeError(f'`layout` is {stored!r}. Give a class of snpjax_formats, or "auto".')
+    compatibility = columns.compatibility.in_steps(has_delays=padding.has_delays)
+    if is_alone:
+        check_order(compatibility, layout)
     spread = _Spread.of(table, padding, dtype, by_type=is_alone)
+    together = None
+    if compatibility.early_reopen is not None:
+        together = most_together(columns, dtype)
     with precision(dtype):
-        most = padding.most
+        most = padding.most if together is None else int(together.max(initial=0))
         rows = None
         if rows_of is not None and stored != "auto":
             edges = _typed(padded_rows(rows_of), dtype)
             if padding.has_delays:  # refuse before either is built
                 _check_both(stored, edges, columns, size)
             rows = rule_rows(rows_of, fitting(stored, edges, max_input=1))
-        synapses = None
-        if rows is None or not rows.has_production:
+        synapses, ordered = None, None
+        if compatibility.stop_at_closed_target:
+            edges = columns.joined().parts[0].edges.resized(size, size)
+            ordered = OrderedSynapses.of(_typed(edges, dtype))
+        elif rows is None or not rows.has_production:
             synapses = _synapses(columns, size, dtype, stored, most)
         initial = np.zeros(size, dtype)
         initial[: columns.num_neurons] = columns.spikes
@@ -173,13 +191,30 @@ def lower_columns(
             type_of=spread.type_of,
             rows=rows,
             synapses=synapses,
+            ordered=ordered,
             initial=jnp.asarray(initial),
             outputs=_indices(columns.outputs, padding.outputs, size),
             inputs=_indices(columns.inputs, padding.inputs, size),
             trains=jnp.asarray(trains, dtype),
             horizon=jnp.asarray(steps, jnp.int32),
+            most_together=None
+            if together is None
+            else jnp.asarray(np.pad(together, (0, size - len(together)))),
             has_families=padding.has_families,
             may_overflow=may_overflow,
+            compatibility=compatibility,
+        )
+
+
+def check_order(compatibility: Compatibility, layout: LayoutLike) -> None:
+    """Refuse a layout where synapses are delivered in their order.
+
+    **Raises:** `ValueError`.
+    """
+    if compatibility.stop_at_closed_target and layout != "auto":
+        raise ValueError(
+            "With `stop_at_closed_target` synapses are delivered in their order, which no layout "
+            'keeps. Leave `layout` at "auto".'
         )
 
 

@@ -78,13 +78,15 @@ class TransitionMatrix:
 
     @property
     def is_exact(self) -> bool:
-        """Whether C_t = C_{t-1} + S_t M holds in every step: all delays are 0.
+        """Whether C_t = C_{t-1} + S_t M holds in every step: all delays are 0, and no count is
+        clamped for compatibility.
 
         With delays it holds in steps before and during which no neuron is closed; in general
         C_t = C_{t-1} - S_t K + (E_t W + X_t) open_t, with the emissions E_t, the input X_t, and
         open_t = 1 for neurons that are open after the step.
         """
-        return all(rule.delay == 0 for rule in self._rules)
+        is_clamped = self.system.compatibility.unchecked_consumption == "clamp"
+        return not is_clamped and all(rule.delay == 0 for rule in self._rules)
 
     def spiking_vector(self, selected: Int[np.ndarray, " neurons"]) -> Int[np.ndarray, " rules"]:
         """S_t, from the rule selected by each neuron, as a row of `Solution.rules`."""

@@ -12,7 +12,9 @@ from jaxtyping import Int
 from snpjax_formats import graphs
 
 from .columns import Columns, Part
-from .population_validity import problems_of
+from .compatibility import TEXTBOOK, Compatibility
+from .neuron_names import NeuronNames, base_of
+from .population_validity import compatibility_problems, problems_of
 from .rule import Rule
 from .slots import EMPTY, UNBOUNDED, SlotTable
 from .system import Neuron, SpikingSystem, Synapse
@@ -39,13 +41,24 @@ if TYPE_CHECKING:
 class Population:
     """`size` neurons with the same rules, named `name[0]`, `name[1]`, ....
 
-    `spikes` are the initial spikes, and `rules` texts, `Rule`s or `RuleTemplate`s.
+    `spikes` are the initial spikes, and `rules` texts, `Rule`s or `RuleTemplate`s. With `indices`,
+    `(size,)` or `(size, axes)`, the neurons are named `name{i}` or `name{i,j}` by them, as families
+    in files are; with no axes the one neuron is named `name`.
     """
 
     name: str
     size: int
     spikes: PerNeuron = 0
     rules: Sequence[RuleTemplate | Rule | str] = ()
+    indices: "Sequence[int] | Int[np.ndarray, 'neurons *axes'] | None" = None
+
+    @cached_property
+    def names(self) -> NeuronNames:
+        """The names of the neurons."""
+        if self.indices is None:
+            return NeuronNames(self.name, self.size, None)
+        indices = np.asarray(self.indices, np.int64)
+        return NeuronNames(self.name, self.size, indices if indices.ndim == 2 else indices[:, None])
 
     @cached_property
     def templates(self) -> tuple[RuleTemplate, ...]:
@@ -92,9 +105,10 @@ class PopulationSystem:
     - `projections`: at most one synapse between two neurons, over all projections. That is not
       checked between projections that share both populations; their synapses add up.
     - `input`: population name to the trains of its neurons: `(steps, size)`, or `(steps,)` for all
-      of them.
-    - `output`: names of populations whose emissions are the output.
+      of them. Or the name of one neuron.
+    - `output`: names of populations, or of single neurons, whose emissions are the output.
     - `signed`: counts may become negative; needed for negative weights and spikes.
+    - `compatibility`: as in `SpikingSystem`, but for what depends on single synapses.
 
     Nothing is made for a single neuron: a system of millions is built in the time that its arrays
     take. `expand` gives the same system neuron by neuron.
@@ -111,6 +125,7 @@ class PopulationSystem:
         output: str | Sequence[str] = (),
         signed: bool = False,
         name: str = "",
+        compatibility: Compatibility = TEXTBOOK,
     ) -> None:
         self._populations = tuple(populations)
         self.projections = tuple(projections)
@@ -118,9 +133,10 @@ class PopulationSystem:
         self.output = tuple(dict.fromkeys((output,) if isinstance(output, str) else output))
         self.signed = signed
         self.name = name
+        self.compatibility = compatibility
+        found = list(problems_of(self, self._populations)) or compatibility_problems(self)
         problems = tuple(
-            Problem("bad_population", "error", place, message)
-            for place, message in problems_of(self, self._populations)
+            Problem("bad_population", "error", place, message) for place, message in found
         )
         if problems:
             raise InvalidSystem(problems)
@@ -150,7 +166,7 @@ class PopulationSystem:
 
     def rule_text(self, neuron: int, rule: int) -> str:
         """A rule of a neuron as people write it, its guard as terms where it is not one count."""
-        name, positions = self._population_at(neuron)
+        name, positions = self.population_at(neuron)
         population = self.populations[name]
         return text_of_neuron(population.templates[rule], neuron - positions.start, population.size)
 
@@ -169,28 +185,48 @@ class PopulationSystem:
 
     def name_of(self, neuron: int) -> str:
         """The name of the neuron at a position."""
-        name, positions = self._population_at(neuron)
-        return f"{name}[{neuron - positions.start}]"
+        name, positions = self.population_at(neuron)
+        return self.populations[name].names.of(neuron - positions.start)
 
-    def _population_at(self, neuron: int) -> tuple[str, slice]:
+    def population_at(self, neuron: int) -> tuple[str, slice]:
         for name, positions in self.slices.items():
             if positions.start <= neuron < positions.stop:
                 return name, positions
         raise IndexError(f"there is no neuron {neuron} among {self.num_neurons}")
 
     def has(self, name: str) -> bool:
-        """Whether a population has that name."""
-        return name in self.slices
+        """Whether a population or a neuron has that name."""
+        return self._slice(name) is not None
 
     def position_of(self, name: str) -> int | slice:
-        """The positions of a population's neurons."""
-        return self.slices[name]
+        """The positions of a population's neurons, or the one of a neuron."""
+        positions = self.slice_of(name)
+        population = self.populations.get(name)
+        is_neuron = population is None or population.names.are_plain
+        return positions.start if is_neuron else positions
+
+    def slice_of(self, name: str) -> slice:
+        """The positions of a population's neurons, or of one neuron, as a slice."""
+        positions = self._slice(name)
+        if positions is None:
+            raise KeyError(name)
+        return positions
+
+    def _slice(self, name: str) -> slice | None:
+        if name in self.slices:
+            return self.slices[name]
+        population = self.populations.get(base_of(name))
+        number = None if population is None else population.names.find(name)
+        if population is None or number is None:
+            return None
+        position = self.slices[population.name].start + number
+        return slice(position, position + 1)
 
     def output_columns(self, name: str) -> int | slice:
-        """Where the emissions of an output population stand in `Solution.spike_trains`."""
+        """Where the emissions of an output stand in `Solution.spike_trains`."""
         start = 0
         for output in self.output:
-            size = self.populations[output].size
+            size = _size(self.slice_of(output))
             if output == name:
                 return slice(start, start + size) if size != 1 else start
             start += size
@@ -198,7 +234,7 @@ class PopulationSystem:
 
     @property
     def num_outputs(self) -> int:
-        return sum(self.populations[name].size for name in self.output)
+        return sum(_size(self.slice_of(name)) for name in self.output)
 
     @property
     def slots(self) -> SlotTable:
@@ -207,11 +243,13 @@ class PopulationSystem:
 
     @cached_property
     def _table(self) -> SlotTable:
-        return _slot_table(self._populations, faithful=False)
+        return _slot_table(self._populations, self.compatibility, faithful=False)
 
     def columns(self, *, faithful: bool = False) -> Columns:
         """The system as lowering takes it."""
-        table = _slot_table(self._populations, faithful=True) if faithful else self._table
+        table = self._table
+        if faithful:
+            table = _slot_table(self._populations, self.compatibility, faithful=True)
         spikes = np.concatenate(
             [np.zeros(0, np.int64), *(column(p.spikes, p.size) for p in self._populations)]
         )
@@ -232,11 +270,12 @@ class PopulationSystem:
             table=table,
             spikes=spikes,
             parts=parts,
-            outputs=_positions(self.slices[name] for name in self.output),
+            outputs=_positions(self.slice_of(name) for name in self.output),
             inputs=inputs,
             trains=trains,
             largest=int(max(largest)),
             name_of=self.name_of,
+            compatibility=self.compatibility,
         )
 
     def _trains(self) -> tuple[np.ndarray, np.ndarray]:
@@ -246,13 +285,13 @@ class PopulationSystem:
         blocks = [np.zeros((steps, 0), np.int64)]
         for name, train in given.items():
             train = train if train.ndim == 2 else train[:, None]
-            block = np.zeros((steps, self.populations[name].size), np.int64)
+            block = np.zeros((steps, _size(self.slice_of(name))), np.int64)
             block[: len(train)] = train
             blocks.append(block)
         trains = np.concatenate(blocks, axis=1)
         used = np.flatnonzero(trains.any(axis=1))
         return trains[: used[-1] + 1 if len(used) else 0], _positions(
-            self.slices[name] for name in given
+            self.slice_of(name) for name in given
         )
 
     def lower(
@@ -310,17 +349,44 @@ class PopulationSystem:
             neurons,
             synapses,
             input={names[i]: trains[:, c].tolist() for c, i in enumerate(inputs)},
-            output=[names[i] for i in _positions(self.slices[name] for name in self.output)],
+            output=[names[i] for i in _positions(self.slice_of(name) for name in self.output)],
             signed=self.signed,
             name=self.name,
+            compatibility=self.compatibility,
         )
+
+    def with_compatibility(self, compatibility: Compatibility) -> "PopulationSystem":
+        """The same system, run as another simulator does.
+
+        **Raises:** `InvalidSystem` for what the options cannot take.
+        """
+        return PopulationSystem(
+            self._populations,
+            self.projections,
+            input=self.input,
+            output=self.output,
+            signed=self.signed,
+            name=self.name,
+            compatibility=compatibility,
+        )
+
+    def consumption(self) -> Int[np.ndarray, "rules neurons"]:
+        """What each rule of each neuron consumes; 0 where there is none, and for `ALL`."""
+        most = max((len(population.templates) for population in self._populations), default=0)
+        table = np.zeros((max(most, 1), self.num_neurons), np.int64)
+        for name, population in self.populations.items():
+            for rule, template in enumerate(population.templates):
+                consumed = column(template.consume, population.size)
+                table[rule, self.slices[name]] = np.maximum(consumed, 0)
+        return table
 
     def __repr__(self) -> str:
         populations = ", ".join(f"{p.name}[{p.size:,}]" for p in self._populations)
         name = f"{self.name}: " if self.name else ""
+        compatible = "" if self.compatibility.is_textbook else f"; {self.compatibility}"
         return (
             f"PopulationSystem({name}{self.num_neurons:,} neurons: {populations}; "
-            f"{self.num_synapses:,} synapses)"
+            f"{self.num_synapses:,} synapses{compatible})"
         )
 
 
@@ -343,7 +409,7 @@ class Neurons(Sequence[Neuron]):
         if isinstance(index, slice):
             return tuple(self[i] for i in range(*index.indices(len(self))))
         position = range(len(self))[index]
-        name, positions = self._system._population_at(position)
+        name, positions = self._system.population_at(position)
         population = self._system.populations[name]
         own = position - positions.start
         rules = [
@@ -352,15 +418,21 @@ class Neurons(Sequence[Neuron]):
             for rule in rules_of_neuron(template, own, population.size)
         ]
         spikes = int(column(population.spikes, population.size)[own])
-        return Neuron(f"{name}[{own}]", spikes, rules)
+        return Neuron(population.names.of(own), spikes, rules)
+
+
+def _size(positions: slice) -> int:
+    return positions.stop - positions.start
 
 
 def _positions(slices: Iterable[slice]) -> Int[np.ndarray, " neurons"]:
     return np.concatenate([np.zeros(0, np.int64), *(np.arange(s.start, s.stop) for s in slices)])
 
 
-def _slot_table(populations: Sequence[Population], *, faithful: bool) -> SlotTable:
-    blocks = [_slots(population, faithful) for population in populations]
+def _slot_table(
+    populations: Sequence[Population], compatibility: Compatibility, *, faithful: bool
+) -> SlotTable:
+    blocks = [_slots(population, compatibility, faithful) for population in populations]
     num_slots = max((len(block) for block in blocks), default=0)
     widths = [1 if all(map(is_shared, p.templates)) else p.size for p in populations]
     starts = np.cumsum([0, *widths])
@@ -382,10 +454,14 @@ def _slot_table(populations: Sequence[Population], *, faithful: bool) -> SlotTab
     )
 
 
-def _slots(population: Population, faithful: bool) -> list[tuple[np.ndarray, ...]]:
+def _slots(
+    population: Population, compatibility: Compatibility, faithful: bool
+) -> list[tuple[np.ndarray, ...]]:
     width = 1 if all(map(is_shared, population.templates)) else population.size
     return [
         slot
         for number, template in enumerate(population.templates)
-        for slot in slots_of_template(template, number, width, faithful=faithful)
+        for slot in slots_of_template(
+            template, number, width, faithful=faithful, compatibility=compatibility
+        )
     ]

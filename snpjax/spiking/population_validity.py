@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from .neuron_names import problem_of
 from .rule import RuleError
 from .slots import ALL, UNBOUNDED
 from .template import RuleTemplate, is_shared, raised_terms
@@ -39,21 +40,22 @@ def problems_of(
             yield place, f"two populations are named {population.name!r} (rename one)"
         seen.add(population.name)
         yield from ((place, text) for text in _population_problems(population, system.signed))
-    if len(seen) < len(populations):
+    if len(seen) < len(populations) or not all(map(_names_are_sound, populations)):
         return
     yield from _projection_problems(system)
     for name, train in system.input.items():
-        if name in seen:
+        if system.has(name):
             yield from _train_problems(system, name, train)
         else:
             yield Place("input", name), f"input {name!r} is no population (name one of them)"
     for name in system.output:
-        if name not in seen:
+        if not system.has(name):
             yield Place("output", name), f"output {name!r} is no population (name one of them)"
 
 
 def _train_problems(system: "PopulationSystem", name: str, train: Any) -> Iterator[_Finding]:
-    place, size = Place("input", name), system.populations[name].size
+    positions = system.slice_of(name)
+    place, size = Place("input", name), positions.stop - positions.start
     fix = f"give integers, (steps,) or (steps, {size})"
     if not _is_integer(train):
         yield place, f"the input of {name!r} is no array of integers ({fix})"
@@ -69,9 +71,14 @@ def _train_problems(system: "PopulationSystem", name: str, train: Any) -> Iterat
 
 def _population_problems(population: "Population", signed: bool) -> Iterator[str]:
     name = population.name
-    if not _is_integer(population.size) or np.ndim(population.size) or population.size < 0:
+    if not _is_size(population.size):
         yield f"population {name!r} has size {population.size!r} (give a number >= 0)"
         return
+    if population.indices is not None:
+        problem = problem_of(name, population.size, population.indices)
+        if problem is not None:
+            yield f"population {name!r}: {problem}"
+            return
     yield from _number_problems(
         population, "spikes", population.spikes, -_LIMIT if signed else 0, f"population {name!r}"
     )
@@ -154,6 +161,18 @@ def _number_problems(
             yield f"{what}: `{name}` is {value} in {_nth(population, wrong)} ({fix})"
 
 
+def _names_are_sound(population: "Population") -> bool:
+    """Whether its neurons can be looked for by name."""
+    size, indices = population.size, population.indices
+    return _is_size(size) and (
+        indices is None or problem_of(population.name, size, indices) is None
+    )
+
+
+def _is_size(size: Any) -> bool:
+    return _is_integer(size) and np.ndim(size) == 0 and size >= 0
+
+
 def _is_integer(values: Any) -> bool:
     try:
         array = np.asarray(values)
@@ -166,7 +185,7 @@ def _nth(population: "Population", wrong: np.ndarray) -> str:
     """The first neuron where something is wrong."""
     if wrong.size == 1:
         return "every neuron"
-    return f"neuron {population.name}[{np.flatnonzero(wrong)[0]}]"
+    return f"neuron {population.names.of(int(np.flatnonzero(wrong)[0]))}"
 
 
 def _repetitions(population: "Population") -> Iterator[str]:
@@ -245,6 +264,29 @@ def _meet(first: Any, second: Any) -> np.ndarray:
         shared += max(0, -(-behind // apart)) * apart
         meets[index] = shared <= int(earliest[index])
     return meets
+
+
+def compatibility_problems(system: "PopulationSystem") -> Iterator[_Finding]:
+    """What the compatibility options of a system that is valid without them cannot take."""
+    compatibility = system.compatibility
+    if compatibility.is_textbook:
+        return
+    fix = "use `expand().with_compatibility(...)`"
+    if compatibility.stop_at_closed_target and system.projections:
+        message = f"`stop_at_closed_target`: synapses of a projection have no order ({fix})"
+        yield Place("synapse", 0), message
+    for index, projection in enumerate(system.projections):
+        if compatibility.no_self_synapses and projection.source == projection.target:
+            what = f"projection {projection.source!r} -> {projection.target!r}"
+            message = f"{what}: `no_self_synapses` takes single synapses ({fix})"
+            yield Place("synapse", index), message
+    for index, population in enumerate(system.populations.values()):
+        for number, template in enumerate(population.templates, start=1):
+            try:
+                raised_terms(template, compatibility)
+            except ValueError as error:
+                what = f"population {population.name!r}, rule {number}"
+                yield Place("rule", index, number - 1), f"{what}: {error}"
 
 
 def _projection_problems(system: "PopulationSystem") -> Iterator[_Finding]:

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Int
 
 from ..choice import NO_RULE
+from .compatibility import TEXTBOOK, Compatibility
 from .guard import Guard
 from .rule import AnyRule, Rule
 
@@ -109,8 +110,10 @@ class SlotTable:
         return numbered
 
 
-def slots_of_neurons(neurons: "Sequence[Neuron]", *, faithful: bool) -> SlotTable:
-    """The slots of neurons whose rules are given one by one.
+def slots_of_neurons(
+    neurons: "Sequence[Neuron]", *, faithful: bool, compatibility: Compatibility = TEXTBOOK
+) -> SlotTable:
+    """The slots of neurons whose rules are given one by one, rewritten as `compatibility` says.
 
     Unless `faithful`, forgetting rules `a^s -> lambda` of one neuron become one consume-all rule
     whose guard holds every s. At each count at most one member applies, so choices, probabilities
@@ -124,10 +127,9 @@ def slots_of_neurons(neurons: "Sequence[Neuron]", *, faithful: bool) -> SlotTabl
         if id(rules) not in known:
             known[id(rules)] = types.setdefault(rules, len(types))
         type_of[index] = known[id(rules)]
-    builder = _Builder()
-    terms_of: dict[tuple[Guard, int], tuple[tuple[int, int | None, int], ...]] = {}
+    builder = _Builder(compatibility)
     for rules in types:
-        builder.add(_distinct(rules), terms_of, faithful)
+        builder.add(_distinct(rules), faithful)
     return builder.table(type_of)
 
 
@@ -146,28 +148,23 @@ def _distinct(rules: tuple[AnyRule | str, ...]) -> list[tuple[int, Rule]]:
 class _Builder:
     """Collects the slots of each type, then makes columns of them."""
 
-    def __init__(self) -> None:
+    def __init__(self, compatibility: Compatibility) -> None:
+        self.compatibility = compatibility
+        self._terms_of: dict[tuple[Guard, int], tuple[tuple[int, int | None, int], ...]] = {}
         self.slots: list[list[Slot]] = []
         self.members: list[tuple[int, int, int]] = []  # type, count, number
         self.families: list[tuple[int, int]] = []  # type, number of the first member
 
-    def add(
-        self,
-        rules: list[tuple[int, Rule]],
-        terms_of: dict[tuple[Guard, int], tuple[tuple[int, int | None, int], ...]],
-        faithful: bool,
-    ) -> None:
+    def add(self, rules: list[tuple[int, Rule]], faithful: bool) -> None:
         type_index = len(self.slots)
         slots: list[Slot] = []
-        for group in [[one] for one in rules] if faithful else _families(rules):
+        groups = [[one] for one in rules] if faithful else _families(rules, self.compatibility)
+        for group in groups:
             number, rule = group[0]
             if len(group) == 1:
-                key = (rule.guard, rule.consume)
-                if key not in terms_of:
-                    terms_of[key] = rule.guard.terms(rule.consume)
                 slots += [
                     Slot(*term, rule.consume, rule.produce, rule.delay, number)
-                    for term in terms_of[key]
+                    for term in self._terms(rule)
                 ]
                 continue
             self.families.append((type_index, number))
@@ -175,6 +172,14 @@ class _Builder:
             guard = Guard.from_lengths([member.consume for _, member in group])
             slots += [Slot(*term, ALL, 0, 0, number) for term in guard.terms(1)]
         self.slots.append(slots)
+
+    def _terms(self, rule: Rule) -> tuple[tuple[int, int | None, int], ...]:
+        """Where a rule applies; the terms of a long guard are sought once."""
+        key = (rule.guard, rule.consume)
+        if key not in self._terms_of:
+            guard, least = self.compatibility.counts(rule)
+            self._terms_of[key] = guard.terms(least)
+        return self._terms_of[key]
 
     def table(self, type_of: Int[np.ndarray, " neurons"]) -> SlotTable:
         counts = np.asarray([len(slots) for slots in self.slots], np.int64)
@@ -220,24 +225,38 @@ class _Builder:
 EMPTY = (1, 0, 1, 0, 0, 0, 0)
 
 
-def _families(rules: list[tuple[int, Rule]]) -> list[list[tuple[int, Rule]]]:
+def _families(
+    rules: list[tuple[int, Rule]], compatibility: Compatibility
+) -> list[list[tuple[int, Rule]]]:
     """Groups of rules in order: the members of a consume-all family, or one rule.
 
     A member joins the last family if no other rule that was declared since that family began
     applies at its count; so the first applicable rule, and the order among applicable ones, stay
     what they were.
     """
+
+    def is_member(rule: Rule) -> bool:
+        # Both as written, so that no two members have one count, and as rewritten.
+        return (
+            rule.is_forgetting
+            and rule.delay == 0
+            and rule.guard.is_exactly(rule.consume)
+            and compatibility.counts(rule)[0].is_exactly(rule.consume)
+        )
+
+    def applies(rule: Rule, count: int) -> bool:
+        guard, least = compatibility.counts(rule)
+        return least <= count and count in guard
+
     groups: list[list[tuple[int, Rule]]] = []
     family: list[tuple[int, Rule]] | None = None
     since: list[Rule] = []
     for number, rule in rules:
-        if not (rule.is_forgetting and rule.delay == 0 and rule.guard.is_exactly(rule.consume)):
+        if not is_member(rule):
             since.append(rule)
             groups.append([(number, rule)])
             continue
-        if family is None or any(
-            other.consume <= rule.consume and rule.consume in other.guard for other in since
-        ):
+        if family is None or any(applies(other, rule.consume) for other in since):
             family, since = [], []
             groups.append(family)
         family.append((number, rule))

@@ -91,6 +91,33 @@ class Solution:
             raise ValueError(f"{output!r} is not an output neuron: they are {', '.join(names)}.")
         return self.spike_trains[:, self.system.output_columns(output)]
 
+    @property
+    def shown(self) -> Int[np.ndarray, "rows neurons *paths"]:
+        """The configurations as the simulator of the system's `compatibility` shows them.
+
+        With `late_consumption` the spikes that a rule consumes are counted until its emission has
+        left; otherwise these are the configurations.
+
+        **Raises:** `ValueError` if what is needed was not saved.
+        """
+        if self.configurations is None or self.timer_history is None:
+            raise ValueError("Configurations were not saved. Run with `save=SAVE_ALL`.")
+        if not self.system.compatibility.late_consumption:
+            return self.configurations
+        if self.rules is None:
+            raise ValueError("Selected rules were not saved. Run with `save=SAVE_ALL`.")
+        consumed = self.system.consumption()
+        neurons = np.arange(consumed.shape[1]).reshape(-1, *[1] * (self.rules.ndim - 2))
+        shown = self.configurations.copy()
+        latest = np.zeros_like(shown[0])  # what the last rule of each neuron consumed
+        every = self.every or 1
+        for step, rules in enumerate(self.rules, start=1):
+            latest = np.where(rules == NO_RULE, latest, consumed[rules, neurons])
+            if step % every == 0:
+                row = step // every
+                shown[row] += np.where(self.timer_history[row] > 0, latest, 0)
+        return shown
+
     def spikes_of(self, name: str) -> "int | Int[np.ndarray, '...']":
         """Spikes of a neuron, or of the neurons of a population, in the final configuration.
 

@@ -67,17 +67,22 @@ def applicable(program: SpikingProgram, state: SpikingState) -> Bool[Array, "slo
 
     A slot is a rule, or a term of a rule's guard; `program.number` tells the rule.
     """
+    compatibility = program.compatibility
     if program.initial.dtype == np.int64 and not jax.config.jax_enable_x64:  # pyright: ignore
         raise ValueError(
             "This program counts in 64 bits. Call its functions inside `jax.enable_x64(True)`."
         )
     spikes = state.spikes[None]
+    if compatibility.negative_is_zero:
+        spikes = jnp.maximum(spikes, 0)
     low = program.of_neurons(program.low)
     matches = (low <= spikes) & (spikes <= program.of_neurons(program.high))
     if program.period is not None:
         matches &= (spikes - low) % program.of_neurons(program.period) == 0
     if program.delay is None:  # nothing ever closes
         return matches
+    if compatibility.early_reopen is not None:  # it opens in the step to come
+        return matches & (state.timers <= 1)[None]
     return matches & (state.timers == 0)[None]
 
 
@@ -103,7 +108,8 @@ def step(
     Select, consume, close, count down, emit, deliver, in this order: a rule of delay d selected in
     step t keeps its neuron closed in steps t, ..., t+d-1; in step t+d it emits, is open and
     receives. A halting state is a fixed point, and so is a failed one. For a program with 64-bit
-    counts, call it inside `jax.enable_x64(True)`.
+    counts, call it inside `jax.enable_x64(True)`. What a `Compatibility` of the system changes is
+    decided when the step is traced; by default nothing of it is there.
 
     **Arguments:**
 
@@ -118,6 +124,7 @@ def step(
         what is sent to it, and the neuron that opens in step t+d selects its next rule in step
         t+d+1.
     """
+    compatibility = program.compatibility
     can_apply = applicable(program, state)
     slots = choice.select(can_apply, state.step)
     if choice.may_be_invalid:
@@ -136,14 +143,17 @@ def step(
     rules = jnp.where(fires, rules, NO_RULE)
 
     if program.delay is None:
-        timers, pending, emissions = state.timers, state.pending, produced
+        timers, pending, leaving, emissions = state.timers, state.pending, produced, produced
     else:
         delay = _of_slot(program, program.delay, slots)
         timers = jnp.where(fires, delay, jnp.maximum(state.timers - 1, 0))
         is_open = timers == 0
-        leaving = jnp.where(fires, produced, state.pending)
+        leaving = _leaving(program, state, fires, produced, delay)
         emissions = jnp.where(is_open, leaving, 0)
-        pending = jnp.where(is_open, 0, leaving)
+        forgets = is_open
+        if compatibility.repeats_emissions:
+            forgets = is_open & is_open[:1]
+        pending = jnp.where(forgets, 0, leaving)
 
     left = state.spikes
     arriving = jnp.zeros_like(left)
@@ -156,20 +166,26 @@ def step(
         left, arriving = (left, own) if program.rows.has_production else (left + own, arriving)
     if program.synapses is not None:
         arriving = program.synapses.deliver(emissions, accumulate=emissions.dtype)
+    if program.ordered is not None:
+        arriving = program.ordered.deliver(emissions, timers > 0)
     if program.trains.shape[0] > 0:
         # Rows past the last one are zero: index them there instead of adding a padding row.
         row = program.trains.at[state.step].get(mode="fill", fill_value=0)
         arriving = arriving.at[program.inputs].add(row, mode="drop")
-    if program.delay is not None:
+    if program.delay is not None and not compatibility.closed_receives:
         arriving = jnp.where(timers == 0, arriving, 0)
     spikes = left + arriving
 
     nobody = jnp.asarray(len(spikes), jnp.int32)
     failure, culprit = RESULTS.halted, nobody
     if program.may_overflow:
-        # Sound because no more is consumed than is there, and less than a quarter of the type's
-        # range can arrive in one step (`lower` checks it).
+        # Sound because no more is consumed than is there, or that is checked, and less than a
+        # quarter of the type's range can arrive in one step (`lower` checks it).
         overflows = jnp.where(arriving >= 0, spikes < left, spikes > left)
+        if compatibility.unchecked_consumption is not None:
+            overflows |= left > state.spikes
+        if program.most_together is not None:
+            overflows |= (leaving > program.most_together) | (leaving < 0)
         culprit = _first(overflows)
         failure = RESULTS.where(culprit < nobody, RESULTS.spike_overflow, failure)
     if choice.may_be_invalid:
@@ -183,6 +199,8 @@ def step(
     def unless_failed(new: Array, old: Array) -> Array:
         return jnp.where(is_failed, old, new)
 
+    if compatibility.unchecked_consumption == "clamp":
+        spikes = jnp.where(is_live, jnp.maximum(spikes, 0), spikes)  # a halting state stays
     new_state = SpikingState(
         spikes=unless_failed(spikes, state.spikes),
         timers=unless_failed(timers, state.timers),
@@ -199,6 +217,23 @@ def step(
     else:
         consumed = None
     return new_state, Record(output, Selection(rules, emissions, consumed), made)
+
+
+def _leaving(
+    program: SpikingProgram,
+    state: SpikingState,
+    fires: Bool[Array, " neurons"],
+    produced: Int[Array, " neurons"],
+    delay: Int[Array, " neurons"],
+) -> Int[Array, " neurons"]:
+    """The spikes that leave each neuron when it is open next."""
+    match program.compatibility.early_reopen:
+        case None | "overwrite":
+            return jnp.where(fires, produced, state.pending)
+        case "accumulate":
+            return state.pending + produced
+        case "overwrite_delayed":
+            return produced + jnp.where(delay > 0, 0, state.pending)
 
 
 def _first(holds: Bool[Array, " neurons"]) -> Int[Array, ""]:

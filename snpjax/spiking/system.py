@@ -7,12 +7,14 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from .compatibility import TEXTBOOK, Compatibility
 from .rule import AnyRule, BuddingRule, DivisionRule, PlasticityRule, Rule, RuleError
 from .validity import InvalidSystem, Level, ModelWarning, Problem, check
 
 
 if TYPE_CHECKING:
     import numpy as np
+    from jaxtyping import Int
 
     from snpjax_formats.graphs import Pairs
 
@@ -107,6 +109,7 @@ class SpikingSystem:
     - `dictionary`: label pairs of the synapse dictionary besides those of the synapses (division
       and budding).
     - `rules_by_label`: rules of labels that no initial neuron bears (division and budding).
+    - `compatibility`: in what it runs as another simulator does; by default in nothing.
     - `notes`: what a file says besides, in values of JSON: `"positions"` (neuron to `[x, y]`),
       `"expected"`, .... It changes nothing, and is no part of what makes systems equal.
 
@@ -127,6 +130,7 @@ class SpikingSystem:
     dictionary: tuple[tuple[str, str], ...] = ()
     rules_by_label: Mapping[str, tuple[AnyRule | str, ...]] = field(default_factory=dict)
     name: str = ""
+    compatibility: Compatibility = TEXTBOOK
     notes: Mapping[str, Json] = field(default_factory=dict, compare=False)
 
     def __init__(
@@ -141,10 +145,16 @@ class SpikingSystem:
         dictionary: Sequence[tuple[str, str]] = (),
         rules_by_label: Mapping[str, Sequence[AnyRule | str]] | None = None,
         name: str = "",
+        compatibility: Compatibility = TEXTBOOK,
         notes: Mapping[str, Json] | None = None,
     ) -> None:
         if level not in ("strict", "extended"):
             raise ValueError(f'the level is {level!r} (write "strict" or "extended")')
+        if not isinstance(compatibility, Compatibility):
+            raise TypeError(
+                f"`compatibility` is {compatibility!r} (write Compatibility(...), or a simulator "
+                "of snpjax.compatibility)"
+            )
         for neuron in neurons:
             if not isinstance(neuron, Neuron):
                 raise TypeError(f"{neuron!r} is no neuron (write Neuron(name, spikes, rules))")
@@ -161,6 +171,7 @@ class SpikingSystem:
             "dictionary": tuple(dict.fromkeys((x, y) for x, y in dictionary)),
             "rules_by_label": MappingProxyType(labelled),
             "name": name,
+            "compatibility": compatibility,
             "notes": MappingProxyType(dict(notes or {})),
         }.items():
             object.__setattr__(self, attribute, value)
@@ -211,7 +222,7 @@ class SpikingSystem:
         """The rules of a static system as lowering merges them."""
         from .slots import slots_of_neurons  # the model itself needs no arrays
 
-        return slots_of_neurons(self.neurons, faithful=False)
+        return slots_of_neurons(self.neurons, faithful=False, compatibility=self.compatibility)
 
     @property
     def num_neurons(self) -> int:
@@ -254,6 +265,20 @@ class SpikingSystem:
         """All rules of the neurons, numbered as the papers do: through the neurons in order."""
         return tuple(rule for n in self.neurons for rule in n.rules)  # pyright: ignore[reportReturnType]
 
+    def consumption(self) -> "Int[np.ndarray, 'rules neurons']":
+        """What each rule of each neuron of a static system consumes, rules counted within the
+        neuron; 0 where there is none."""
+        import numpy as np  # the model itself needs no arrays
+
+        from .slots import as_int64
+
+        most = max((len(neuron.rules) for neuron in self.neurons), default=0)
+        table = np.zeros((max(most, 1), len(self.neurons)), np.int64)
+        for index, neuron in enumerate(self.neurons):
+            consumed = as_int64(r.consume for r in neuron.rules if isinstance(r, Rule))
+            table[: len(consumed), index] = consumed
+        return table
+
     @property
     def is_static(self) -> bool:
         """Whether the network never changes: spiking and forgetting rules only."""
@@ -282,6 +307,14 @@ class SpikingSystem:
             )
         )
 
+    def with_compatibility(self, compatibility: Compatibility) -> "SpikingSystem":
+        """The same system, run as another simulator does.
+
+        **Raises:** `InvalidSystem` for rules that the options cannot take.
+        """
+        _, (arguments,) = self.__reduce__()
+        return _rebuild({**arguments, "compatibility": compatibility})
+
     def solution(self, trajectory: "Trajectory") -> "Solution":
         """What a run saved, with this system's names."""
         from .solution import solve
@@ -290,9 +323,10 @@ class SpikingSystem:
 
     def __repr__(self) -> str:
         kind = "" if self.is_static else ", dynamic"
+        compatible = "" if self.compatibility.is_textbook else f"; {self.compatibility}"
         return (
             f"SpikingSystem({self.name + ': ' if self.name else ''}{len(self.neurons)} neurons, "
-            f"{len(self.rules)} rules, {len(self.synapses)} synapses{kind})"
+            f"{len(self.rules)} rules, {len(self.synapses)} synapses{kind}{compatible})"
         )
 
     def _repr_html_(self) -> str:

@@ -10,6 +10,7 @@ from jaxtyping import Int
 from snpjax_formats import check_free
 from snpjax_formats.memory import host_free_bytes
 
+from .compatibility import TEXTBOOK, Compatibility
 from .guard import Guard
 from .rule import GuardLike, Rule
 from .slots import ALL, UNBOUNDED
@@ -87,23 +88,86 @@ def is_shared(template: RuleTemplate) -> bool:
     return all(np.ndim(x) == 0 for term in [numbers, *template.terms()] for x in term)
 
 
-def raised_terms(template: RuleTemplate) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """The terms as arrays, raised to counts of at least what the rule consumes."""
-    least = np.maximum(np.asarray(template.consume, np.int64), 1)  # `ALL` takes one or more
+def raised_terms(
+    template: RuleTemplate, compatibility: Compatibility = TEXTBOOK
+) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """The terms as arrays, rewritten as `compatibility` says and raised to the counts at which the
+    rule may apply: of at least what it consumes.
+
+    **Raises:** `ValueError` for a guard that `compatibility` cannot take.
+    """
+    consume = np.asarray(template.consume, np.int64)
+    least = np.maximum(consume, 1)  # `ALL` takes one or more
+    if compatibility.unchecked_consumption is not None:
+        least = np.where(consume == ALL, 1, int(compatibility.needs_spikes))
+    terms = [tuple(np.asarray(x, np.int64) for x in term) for term in template.terms()]
+    if compatibility.threshold_rules:
+        terms = _without_end(terms, consume)
+    if compatibility.guard_modulo is not None:
+        terms = _reduced(terms, consume, compatibility.guard_modulo)
     raised = []
-    for low, high, period in template.terms():
-        low, high, period = (np.asarray(x, np.int64) for x in (low, high, period))
+    for low, high, period in terms:
         missing = np.maximum(least - low, 0)
         raised.append((low + -(-missing // period) * period, high, period))
     return raised
 
 
+def _without_end(terms: list[tuple[Any, ...]], consume: np.ndarray) -> list[tuple[Any, ...]]:
+    """Guards of exactly what is consumed from there on without end."""
+    if np.any(consume == ALL):
+        raise ValueError(
+            "`threshold_rules` makes other rules of a consume-all rule: each of its members is a "
+            "rule without regular expression (list them, with guards that are no single count)"
+        )
+    used = sum((low <= high).astype(np.int64) for low, high, _ in terms)
+    changed = []
+    for low, high, period in terms:
+        is_one = (low <= high) & ((high - low) // period == 0)
+        is_exact = is_one & (used == 1) & (low == consume)
+        changed.append((low, np.where(is_exact, UNBOUNDED, high), np.where(is_exact, 1, period)))
+    return changed
+
+
+def _reduced(
+    terms: list[tuple[Any, ...]], consume: np.ndarray, modulo: int
+) -> list[tuple[Any, ...]]:
+    """Guards of one constant with that constant reduced; others must have small constants."""
+    if all(np.all((term[0] > term[1]) | (_largest(*term) < modulo)) for term in terms):
+        return terms
+    if len(terms) > 1 or np.any(consume == ALL):
+        raise ValueError(
+            f"`guard_modulo` takes guards of one constant here, or of constants below {modulo} "
+            "(use `expand().with_compatibility(...)`)"
+        )
+    low, high, period = terms[0]
+    is_one = (low <= high) & ((high - low) // period == 0)
+    is_tail = (high == UNBOUNDED) & (period == 1)
+    if not np.all((low > high) | is_one | is_tail):
+        raise ValueError(
+            f"`guard_modulo` takes the guards x = n and x >= n (give a guard whose constants are "
+            f"below {modulo}, or use `expand().with_compatibility(...)`)"
+        )
+    is_empty, reduced = low > high, low % modulo
+    high = np.where(is_one, reduced, high)
+    return [(np.where(is_empty, 1, reduced), np.where(is_empty, 0, high), period)]
+
+
+def _largest(low: np.ndarray, high: np.ndarray, period: np.ndarray) -> np.ndarray:
+    """The largest constant of a term; of one without end its last residue."""
+    return np.where(high == UNBOUNDED, low + period - 1, high)
+
+
 def slots_of_template(
-    template: RuleTemplate, number: int, size: int, *, faithful: bool
+    template: RuleTemplate,
+    number: int,
+    size: int,
+    *,
+    faithful: bool,
+    compatibility: Compatibility = TEXTBOOK,
 ) -> list[tuple[Int[np.ndarray, " types"], ...]]:
     """The slots of a rule in the order of `Slot`, each a column over `size` types."""
     slots: list[tuple[Any, ...]] = []
-    for low, high, period in raised_terms(template):
+    for low, high, period in raised_terms(template, compatibility):
         if faithful and np.any(np.asarray(template.consume) == ALL):
             slots += _members(low, high, period, number, size)
         else:

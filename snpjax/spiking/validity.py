@@ -5,12 +5,13 @@ systems use beside it: weights, self-synapses, p > c, forgetting with any guard.
 found in one pass.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from .compatibility import Compatibility
 from .guard import Guard
 from .rule import ALPHAS, AnyRule, BuddingRule, DivisionRule, PlasticityRule, Rule, is_count
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 Level: TypeAlias = Literal["strict", "extended"]
 Severity: TypeAlias = Literal["error", "warning"]
+
+MAX_PROBLEMS = 10_000  # those of a broken file with millions of lines would take gigabytes
 
 #: Outcome of every code at (strict, extended); None accepts.
 SEVERITIES: dict[str, tuple[Severity | None, Severity | None]] = {
@@ -92,13 +95,15 @@ class InvalidSystem(ValueError):
 
 
 def check(system: "SpikingSystem") -> tuple[Problem, ...]:
-    """All problems of `system` at its level, errors and warnings, in the order neurons, rules,
-    synapses, input, output."""
+    """The problems of `system` at its level, errors and warnings, in the order neurons, rules,
+    synapses, input, output; of each severity at most `MAX_PROBLEMS`."""
     column = ("strict", "extended").index(system.level)
     found = []
+    room = {"error": MAX_PROBLEMS, "warning": MAX_PROBLEMS}
     for code, place, message, first in _findings(system):
         severity = SEVERITIES[code][column]
-        if severity is not None:
+        if severity is not None and room[severity]:
+            room[severity] -= 1
             found.append(Problem(code, severity, place, message, first))
     return tuple(found)
 
@@ -151,7 +156,10 @@ def _check_rules(system: "SpikingSystem") -> Iterator[_Finding]:
             numbers = list(_bad_numbers(rule))
             for name, value, fix in numbers:
                 yield "bad_number", place, f"{here}: {name} is {value!r} ({fix})", None
-            if not numbers and not _can_apply(rule):
+            counts = _counts(system.compatibility, rule) if not numbers else None
+            if isinstance(counts, ValueError):
+                yield "bad_guard", place, f"{here}: {counts}", None
+            elif counts is not None and not _can_apply(*counts):
                 message = f"{here}: {rule} can never apply (no count in its guard is large enough)"
                 yield "dead_rule", place, message, None
             if isinstance(rule, Rule) and not numbers:
@@ -183,17 +191,26 @@ def _check_overlap(
     firing = [r.guard for r in rules if isinstance(r, Rule) and not r.is_forgetting]
     if not firing:
         return
-    fires: Guard | None = None
+    fires: list[Guard] | None = None
     for number, rule in enumerate(rules):
         if isinstance(rule, Rule) and rule.is_forgetting and is_count(rule.consume):
             if fires is None:
-                fires = reduce(or_, firing)
-            if rule.consume in fires:
+                fires = _joined(set(firing))
+            if any(rule.consume in guard for guard in fires):
                 message = (
                     f"{owner_text}, rule {number + 1} forgets {rule.consume} spikes, at which a "
                     'firing rule applies too (make the guards disjoint, or use level "extended")'
                 )
                 yield "forgetting_overlap", Place("rule", owner, number), message, None
+
+
+def _joined(guards: set[Guard]) -> list[Guard]:
+    """Few guards with the same counts."""
+    # Small ones first: thousands of guards may be joined. Those with periods are left apart, for
+    # together they may pass the limit of guards.
+    plain = sorted((guard for guard in guards if guard.period == 1), key=lambda guard: guard.tail)
+    joined = [reduce(or_, plain)] if plain else []
+    return joined + [guard for guard in guards if guard.period > 1]
 
 
 def _check_dynamics(system: "SpikingSystem") -> Iterator[_Finding]:
@@ -312,13 +329,14 @@ def is_integer(value: object) -> bool:
     return hasattr(value, "__index__") and not isinstance(value, bool)
 
 
-def unknown_neuron(name: str, names: dict[str, int]) -> str:
+def unknown_neuron(name: str, names: Mapping[str, int]) -> str:
     """The message for a name that no neuron has, with the nearest names."""
     from difflib import get_close_matches  # only on the way to an error
 
-    # Comparing with every name of a large system would take minutes: the nearest among the first
-    # ones will do.
-    near = get_close_matches(str(name), list(names)[:2000], n=3, cutoff=0.5)
+    # Comparing with every name of a large system, or long names, would take minutes: the nearest
+    # among the first short ones will do.
+    short = [known for known in list(names)[:2000] if len(known) <= 100]
+    near = get_close_matches(str(name), short, n=3, cutoff=0.5) if len(name) <= 100 else []
     known = near or list(names)[:3]
     hint = f"did you mean {', '.join(map(repr, known))}?" if known else "no neuron is declared"
     return f"there is no neuron {name!r} ({hint})"
@@ -343,9 +361,17 @@ def _bad_numbers(rule: AnyRule) -> Iterator[tuple[str, object, str]]:
             yield "the kind of plasticity", rule.alpha, f"write one of {', '.join(ALPHAS)}"
 
 
-def _can_apply(rule: AnyRule) -> bool:
-    least = rule.consume if isinstance(rule, Rule | PlasticityRule) else 1
-    guard = rule.guard
+def _counts(compatibility: Compatibility, rule: AnyRule) -> tuple[Guard, int] | ValueError:
+    """The guard of a rule and the least count at which it applies, or why there is none."""
+    if isinstance(rule, Rule):
+        try:
+            return compatibility.counts(rule)
+        except ValueError as error:
+            return error
+    return rule.guard, rule.consume if isinstance(rule, PlasticityRule) else 1
+
+
+def _can_apply(guard: Guard, least: int) -> bool:
     if not guard.is_finite:
         return True
     return guard.tail > least  # the tail of a finite guard is one more than its largest count

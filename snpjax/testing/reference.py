@@ -1,7 +1,8 @@
 """The reference interpreter of SN P systems: pure Python, slow, and meant to be obviously right.
 
 It follows the definition step by step with lists and integers, shares nothing with the compiled
-step but the model classes, and never imports JAX. Every engine is tested against it.
+step but the model classes, and never imports JAX. Every engine is tested against it. What the
+`compatibility` of a system changes stands where it changes it.
 """
 
 import itertools
@@ -9,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from ..spiking.compatibility import Compatibility
 from ..spiking.rule import Rule
 from ..spiking.system import SpikingSystem
 
@@ -59,13 +61,41 @@ def applicable(system: SpikingSystem, configuration: Configuration) -> list[list
 
     A repeated rule counts once, where it stands first.
     """
+    # A neuron that opens in this step may select in it already, where it reopens early.
+    selects_from = 0 if system.compatibility.early_reopen is None else 1
     found = []
     for neuron, k, timer in zip(
         system.neurons, configuration.spikes, configuration.timers, strict=True
     ):
         rules = [(i, r) for i, r in enumerate(neuron.rules) if r not in neuron.rules[:i]]
-        found.append([i for i, r in rules if timer == 0 and k in r.guard and k >= r.consume])  # pyright: ignore
+        applies = [i for i, r in rules if isinstance(r, Rule) and _applies(r, k, system)]
+        found.append(applies if timer <= selects_from else [])
     return found
+
+
+def _applies(rule: Rule, k: int, system: SpikingSystem) -> bool:
+    """Whether a rule is applicable in an open neuron with k spikes."""
+    compatibility = system.compatibility
+    if compatibility.unchecked_consumption is None and k < rule.consume:
+        return False
+    if compatibility.needs_spikes and k < 1:
+        return False
+    return _holds(rule, max(k, 0) if compatibility.negative_is_zero else k, compatibility)
+
+
+def _holds(rule: Rule, k: int, compatibility: Compatibility) -> bool:
+    """Whether k is in L(E)."""
+    guard = rule.guard
+
+    def constant(n: int) -> int:
+        return n if compatibility.guard_modulo is None else n % compatibility.guard_modulo
+
+    if compatibility.threshold_rules and guard.is_exactly(rule.consume):
+        return k >= constant(rule.consume)
+    if compatibility.guard_modulo is None or guard.period > 1 and not guard.is_finite:
+        return k in guard  # one with a period has small constants only
+    is_tail = not guard.is_finite and k >= constant(guard.tail)
+    return is_tail or k in {constant(n) for n in guard.finite}
 
 
 def is_halting(system: SpikingSystem, configuration: Configuration) -> bool:
@@ -93,6 +123,7 @@ def step(
     """
     if is_halting(system, configuration):
         return configuration, (0,) * len(system.neurons)
+    compatibility = system.compatibility
     spikes = list(configuration.spikes)
     timers = list(configuration.timers)
     pending = list(configuration.pending)
@@ -104,26 +135,37 @@ def step(
                 f"neuron {system.neurons[i].name!r} cannot select rule {selected}: its applicable "
                 f"rules are {options[i]}"
             )
-        if configuration.timers[i] > 0:  # closed: count down, and emit on opening
-            timers[i] -= 1
-            if timers[i] == 0:
-                emissions[i], pending[i] = pending[i], 0
-        elif selected is not None:
+        timers[i] = max(timers[i] - 1, 0)
+        if selected is not None:
             rule = system.neurons[i].rules[selected]
             assert isinstance(rule, Rule)
             spikes[i] -= rule.consume
-            if rule.delay == 0:
-                emissions[i] = rule.produce
-            else:
-                timers[i], pending[i] = rule.delay, rule.produce
+            timers[i] = rule.delay
+            leaves_together = compatibility.early_reopen == "accumulate" or (
+                compatibility.early_reopen == "overwrite_delayed" and rule.delay == 0
+            )
+            pending[i] = rule.produce + (pending[i] if leaves_together else 0)
+    keeps_emissions = compatibility.repeats_emissions and any(timers[:1])
+    for i, timer in enumerate(timers):
+        if timer == 0:  # open: what was pending, or was produced without delay, leaves
+            emissions[i] = pending[i]
+            pending[i] = pending[i] if keeps_emissions else 0
     names = system.names
+    stopped = set()
     for source, target, weight in system.synapses:
-        if timers[names[target]] == 0:
+        if source in stopped or (compatibility.no_self_synapses and source == target):
+            continue
+        if timers[names[target]] == 0 or compatibility.closed_receives:
             spikes[names[target]] += weight * emissions[names[source]]
+        elif compatibility.stop_at_closed_target:
+            stopped.add(source)
     position = configuration.input_position
     for name, train in system.input.items():
-        if timers[names[name]] == 0 and position < len(train):
+        is_open = timers[names[name]] == 0 or compatibility.closed_receives
+        if is_open and position < len(train):
             spikes[names[name]] += train[position]
+    if compatibility.unchecked_consumption == "clamp":
+        spikes = [max(k, 0) for k in spikes]
     position = min(position + 1, horizon(system))
     after = Configuration(tuple(spikes), tuple(timers), tuple(pending), position)
     return after, tuple(emissions)

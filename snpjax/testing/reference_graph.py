@@ -43,7 +43,8 @@ def explore(
                 if len(configurations) > max_configurations:
                     break
         if len(configurations) > max_configurations:
-            configurations.pop(), depths.pop()
+            configurations.pop()
+            depths.pop()
             break
         edges += own
         num_expanded = number + 1

@@ -2,17 +2,20 @@
 
 `{"schema": "snpjax/1", "name", "level", "signed", "neurons": [{"id", "spikes", "label", "rules"}],
 "synapses": [[from, to, weight]], "input": {id: train}, "output": [id], "rules_by_label": {label:
-rules}, "dictionary": [[label, label]], "notes": {}}`. A rule is a text (`"a^2/a -> a; 1"`) or an
-object:
+rules}, "dictionary": [[label, label]], "compatibility": {option: value}, "notes": {}}`. A rule is
+a text (`"a^2/a -> a; 1"`) or an object:
 `{guard, consume, produce, delay}`, `{guard, divide: [j, k]}`, `{guard, bud: [i, j]}`, `{guard,
 consume, plasticity: {alpha, k, targets}}`. Only `schema` and `neurons` are needed; a weight is 1
 and a guard exactly the spikes consumed unless given.
 """
 
-import warnings
+import json
+from typing import Any
 
+from ...spiking.compatibility import CHOICES, TEXTBOOK, Compatibility
 from ...spiking.system import Neuron, SpikingSystem
-from ...spiking.validity import InvalidSystem, Level, ModelWarning, Place, Problem, unknown_neuron
+from ...spiking.validity import Level, Place, Problem
+from ..building import KnownNames, try_to_build
 from ..json_checks import Findings, shown
 from ..json_text import Key, Path, decode
 from ..source import Report, Source
@@ -21,11 +24,12 @@ from .write import SCHEMA
 
 
 _KEYS = (
-    "schema name level signed neurons synapses input output rules_by_label dictionary notes"
+    "schema name level signed neurons synapses input output rules_by_label dictionary "
+    "compatibility notes"
 ).split()
+_OPTIONS = (*CHOICES, "guard_modulo")
 _ACCEPTED = f'"schema": "{SCHEMA}"'
 _ABOUT_GUARD = ("forgetting_guard", "forgetting_overlap", "dead_rule", "duplicate_rule")
-_MAX_HINTS = 20  # unknown names whose nearest names are searched
 
 
 def read_native(source: Source, level: Level) -> SpikingSystem:
@@ -60,7 +64,7 @@ class _Reader:
         self.output_paths: dict[str, Path] = {}
         self.names: dict[str, int] = {}
         self.are_names_known = True
-        self._unknown: set[str] = set()
+        self.known: KnownNames[Path] = KnownNames(self.names, findings.error)
 
     def read(self, value: object, level: Level) -> SpikingSystem | None:
         if not _has_schema(self.findings, value):
@@ -69,33 +73,31 @@ class _Reader:
         if top is None or not self.findings.required(top, "neurons", (), "the model"):
             return None
         name = self.findings.text(top.get("name", ""), ("name",), "the name")
-        notes = self.findings.mapping(top.get("notes", {}), ("notes",), '"notes"') or {}
+        notes: Any = self.findings.mapping(top.get("notes", {}), ("notes",), '"notes"') or {}
         signed = self.findings.truth(top.get("signed", False), ("signed",), '"signed"')
         level = self._level(top.get("level", "extended"), level)
         by_label = self._rules_by_label(top.get("rules_by_label", {}))
         self.are_names_known = self._read_neurons(top["neurons"], by_label)
-        self.names = {neuron.name: index for index, neuron in enumerate(self.neurons)}
+        self.names.update({neuron.name: index for index, neuron in enumerate(self.neurons)})
         synapses = self._synapses(top.get("synapses", []))
         train, output = self._input(top.get("input", {})), self._output(top.get("output", []))
         dictionary = self._dictionary(top.get("dictionary", []))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ModelWarning)  # told with their places
-            try:
-                system = SpikingSystem(
-                    self.neurons,
-                    synapses,
-                    input=train,
-                    output=output,
-                    level=level,
-                    signed=bool(signed),
-                    dictionary=dictionary,
-                    rules_by_label={x: [r.rule for r in its] for x, its in by_label.items()},
-                    name=name or "",
-                    notes=notes,
-                )
-                problems = system.problems
-            except InvalidSystem as error:
-                system, problems = None, error.problems
+        compatibility = self._compatibility(top.get("compatibility", {}))
+        system, problems = try_to_build(
+            lambda: SpikingSystem(
+                self.neurons,
+                synapses,
+                input=train,
+                output=output,
+                level=level,
+                signed=bool(signed),
+                dictionary=dictionary,
+                rules_by_label={x: [r.rule for r in its] for x, its in by_label.items()},
+                name=name or "",
+                compatibility=compatibility,
+                notes=notes,
+            )
+        )
         for problem in problems:
             if self.are_names_known or problem.code != "unknown_neuron":
                 self._note(problem)
@@ -106,6 +108,32 @@ class _Reader:
             message = f'the level is {shown(value)} (write "strict" or "extended")'
             self.findings.error(("level",), message)
         return "strict" if "strict" in (value, level) else "extended"
+
+    def _compatibility(self, value: object) -> Compatibility:
+        path = ("compatibility",)
+        options: dict[str, Any] = {}
+        entries = self.findings.mapping(value, path, '"compatibility"', _OPTIONS) or {}
+        for name, option in entries.items():
+            where, what = (*path, name), f"the option {shown(name)}"
+            if name == "guard_modulo":
+                number = self.findings.integer(option, where, what)
+                if number is not None and number < 1:
+                    self.findings.error(where, f"{what} is {number} (write an integer from 1)")
+                elif number is not None:
+                    options[name] = number
+            elif name in CHOICES:
+                if any(type(option) is type(x) and option == x for x in CHOICES[name]):
+                    options[name] = option
+                else:
+                    listed = " or ".join(json.dumps(x) for x in CHOICES[name])
+                    self.findings.error(where, f"{what} is {shown(option)} (write {listed})")
+        if len(options) < len(entries):
+            return TEXTBOOK
+        try:
+            return Compatibility(**options)
+        except ValueError as error:  # a combination without a meaning
+            self.findings.error(path, str(error))
+            return TEXTBOOK
 
     def _rules_by_label(self, value: object) -> dict[str, list[ReadRule]]:
         path = ("rules_by_label",)
@@ -152,15 +180,7 @@ class _Reader:
         """Whether a neuron has this name; a name that none has is reported where it stands
         first.
         """
-        if name in self.names:
-            return True
-        if self.are_names_known and name not in self._unknown:
-            self._unknown.add(name)
-            message = f"there is no neuron {name!r}"
-            if len(self._unknown) <= _MAX_HINTS:  # finding the nearest names takes a while
-                message = unknown_neuron(name, self.names)
-            self.findings.error(path, f"{here}: {message}")
-        return False
+        return name in self.names or (self.are_names_known and self.known.has(name, path, here))
 
     def _synapses(self, value: object) -> list[tuple[str, str, int]]:
         items = self.findings.sequence(value, ("synapses",), '"synapses"')

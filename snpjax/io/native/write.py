@@ -42,6 +42,8 @@ def write_native(system: SpikingSystem) -> str:
         entries.append(f'"rules_by_label": {_lines("{", by_label, "}")}')
     if pairs:
         entries.append(f'"dictionary": {_lines("[", pairs, "]")}')
+    if not system.compatibility.is_textbook:
+        entries.append(f'"compatibility": {json.dumps(system.compatibility.options)}')
     if system.notes:
         entries.append(f'"notes": {json.dumps(dict(system.notes), allow_nan=False)}')
     return "{\n  " + ",\n  ".join(entries) + "\n}\n"

@@ -1,0 +1,153 @@
+"""`snpjax convert IN OUT`: a model in another format, and what that cannot hold."""
+
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .ending import BAD_INPUT, FAILED, ended, orderly
+from .options import AsJson, Strict
+
+
+if TYPE_CHECKING:
+    from ..io import Format
+    from ..spiking import PopulationSystem, SpikingSystem
+
+
+@orderly()
+def convert(
+    source: Annotated[Path, typer.Argument(metavar="IN", help="The model file to read.")],
+    target: Annotated[Path, typer.Argument(metavar="OUT", help="The model file to write.")],
+    source_format: Annotated[
+        str | None,
+        typer.Option(
+            "--from", metavar="FORMAT", help="The format of IN, when its name does not say it."
+        ),
+    ] = None,
+    target_format: Annotated[
+        str | None,
+        typer.Option(
+            "--to", metavar="FORMAT", help="The format of OUT, when its name does not say it."
+        ),
+    ] = None,
+    lossy: Annotated[
+        bool, typer.Option("--lossy", help="Leave out what OUT cannot hold, and say what.")
+    ] = False,
+    names: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="With cuSNP: write the names of the neurons there."),
+    ] = None,
+    strict: Strict = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write a model file in another format.
+
+    If that cannot hold the model, all that it lacks is listed, nothing is written and the exit
+    status is 1. Formats that are read and written: plingua, websnapse, factory-yaml, cusnp, native;
+    only read: esnp, xmp, factory-xml; only written: dot, graphml. A .json file is written as
+    native, unless --to websnapse is given.
+    """
+    import snpjax as snp
+
+    from ..io.read import READ_ONLY, TITLES, WRITE_ONLY
+    from . import data
+    from .text import headline, printable
+
+    reads = _format_named(source_format, "--from", "read", WRITE_ONLY)
+    writes = _format_named(target_format, "--to", "written", READ_ONLY)
+    writes = writes or _format_of_suffix(target, READ_ONLY)
+    if names is not None and writes != "cusnp":
+        raise typer.BadParameter("only cuSNP files have no names", param_hint="--names")
+    system = snp.read(source, format=reads, level="strict" if strict else "extended")
+    refusal, path = None, target
+    try:
+        losses = _write(system, target, writes, lossy)
+        if names is not None:
+            path = names
+            _write_names(system, names)
+    except snp.WriteError as error:
+        losses, refusal = error.items, f"{error}"
+    except OSError as error:
+        reason = f"{path}: {error.strerror} (check the name and the permissions)"
+        raise ended(f"error: {reason}", BAD_INPUT) from None
+    except ImportError as error:
+        raise ended(f"error: {error}", BAD_INPUT) from None
+    except ValueError as error:  # a guard that has no text in any format
+        losses, refusal = (f"{error}",), f"{error}"
+    if as_json:
+        data.print_json(
+            {
+                "file": f"{source}",
+                "output": f"{target}",
+                "format": writes,
+                "neurons": system.num_neurons,
+                "rules": system.num_rules,
+                "synapses": system.num_synapses,
+                "losses": list(losses),
+                "written": refusal is None,
+            }
+        )
+    if refusal is not None:
+        raise ended(f"error: {target}: {refusal}", FAILED)
+    for loss in losses:
+        typer.echo(f"warning: {target}: lost in {TITLES[writes]}: {loss}", err=True)
+    if not as_json:
+        typer.echo(headline(system, f"{source}"))
+        typer.echo(printable(f"{target}: written as {TITLES[writes]}"))
+
+
+def _write(
+    system: "SpikingSystem | PopulationSystem", target: Path, format: "Format", lossy: bool
+) -> tuple[str, ...]:
+    """Write the system; what was lost."""
+    import snpjax as snp
+
+    try:
+        snp.write(system, target, format=format)
+        return ()
+    except snp.WriteError as error:
+        if not lossy:
+            raise
+        losses = error.items
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", snp.WriteWarning)  # every loss is a line of its own
+        snp.write(system, target, format=format, lossy=True)
+    return losses
+
+
+def _write_names(system: "SpikingSystem | PopulationSystem", target: Path) -> None:
+    from ..io.cusnp import name_table
+    from ..io.read import write_whole
+
+    write_whole(target, name_table(system))
+
+
+def _format_named(
+    name: str | None, option: str, done: str, without: "tuple[Format, ...]"
+) -> "Format | None":
+    """The format of that name. One that cannot be `done` is a usage error that lists the others."""
+    from ..io.read import TITLES
+
+    if name is None:
+        return None
+    known: dict[str, Format] = {format: format for format in TITLES if format not in without}
+    if name in known:
+        return known[name]
+    raise typer.BadParameter(
+        f"there is no format {name!r} that is {done} (write one of {', '.join(known)})",
+        param_hint=option,
+    )
+
+
+def _format_of_suffix(target: Path, without: "tuple[Format, ...]") -> "Format":
+    from ..io.read import TITLES, format_to_write
+
+    try:
+        format = format_to_write(target)
+    except ValueError as error:
+        raise typer.BadParameter(f"{error}".replace("format=", "--to"), param_hint="OUT") from None
+    if format in without:
+        message = f"{TITLES[format]} is read, not written (give --to, or another suffix)"
+        raise typer.BadParameter(message, param_hint="OUT")
+    return format

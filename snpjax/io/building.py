@@ -1,0 +1,130 @@
+"""Building a system from what was read: its problems are told at their places in the file."""
+
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Generic, TypeVar
+
+from snpjax_formats.memory import host_free_bytes
+
+from ..spiking.system import Neuron, SpikingSystem
+from ..spiking.validity import (
+    InvalidSystem,
+    Level,
+    ModelWarning,
+    Place,
+    Problem,
+    unknown_neuron,
+)
+from .source import Report
+
+
+P = TypeVar("P")  # a place in a file
+
+_BYTES = 420  # of an explicit synapse, half of those of a neuron (CPython 3.11, 2026-11)
+_MAX_HINTS = 20  # unknown names whose nearest names are searched
+_MAX_UNKNOWN = 1_000  # that are reported
+
+
+def try_to_build(
+    make: Callable[[], SpikingSystem],
+) -> tuple[SpikingSystem | None, tuple[Problem, ...]]:
+    """The system that `make` builds, or `None` when it is invalid, and its problems; they are not
+    told yet."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ModelWarning)
+        try:
+            system = make()
+            return system, system.problems
+        except InvalidSystem as error:
+            return None, error.problems
+
+
+def build_in_lines(
+    report: Report,
+    offset_of: Callable[[Place, str], int],
+    neurons: Sequence[Neuron],
+    synapses: Iterable[tuple[str, str, int]],
+    *,
+    level: Level,
+    input: Mapping[str, Sequence[int]] | None = None,
+    output: Sequence[str] = (),
+    notes: Mapping | None = None,
+) -> SpikingSystem | None:
+    """The system, or `None` when it is invalid; all its problems are reported.
+
+    **Arguments:**
+
+    - `offset_of`: where in the source a place of the system is, for a problem with that code.
+    - `synapses`: gone through once, so that they need not be kept besides those of the system.
+    """
+    system, problems = try_to_build(
+        lambda: SpikingSystem(
+            neurons,
+            synapses,  # pyright: ignore[reportArgumentType]
+            input=input,
+            output=output,
+            level=level,
+            notes=notes,
+        )
+    )
+    for problem in problems:
+        message = problem.message
+        if problem.first is not None:
+            line, column = report.source.position(offset_of(problem.first, problem.code))
+            message += f"; first at {line}:{column}"
+        tell = report.error if problem.severity == "error" else report.warning
+        tell(offset_of(problem.place, problem.code), message)
+    return system
+
+
+def most_listed() -> int:
+    """How large 2 * neurons + synapses may be where each is listed: what fits in memory."""
+    free = host_free_bytes()
+    return 2**31 - 1 if free is None else min(2**31 - 1, free // _BYTES)
+
+
+def size_message(num_neurons: int, synapses: str, most: int) -> str:
+    """Why a file that lists more than `most_listed()` is refused."""
+    return (
+        f"there are {num_neurons:,} neurons{synapses}, and memory is left for 2 * neurons + "
+        f"synapses up to {most:,} (describe large systems with populations)"
+    )
+
+
+class UnknownNames:
+    """Says that there is no such neuron; of the first ones with the nearest names, whose search
+    takes a while."""
+
+    def __init__(self) -> None:
+        self._num_told = 0
+
+    def message(self, name: str, names: Callable[[], Mapping[str, int]]) -> str:
+        self._num_told += 1
+        if self._num_told > _MAX_HINTS:
+            return f"there is no neuron {name!r}"
+        return unknown_neuron(name, names())
+
+
+class KnownNames(Generic[P]):
+    """The names that neurons have. Others are reported where they stand first."""
+
+    def __init__(self, names: Mapping[str, int], error: Callable[[P, str], object]):
+        self.names = names
+        self._error = error
+        self._hints = UnknownNames()
+        self._unknown: set[str] = set()
+
+    def has(self, name: str, place: P, here: str) -> bool:
+        """Whether a neuron has this name; if not, it is an error there."""
+        if name in self.names:
+            return True
+        if name not in self._unknown and not self.are_enough:
+            self._unknown.add(name)
+            message = self._hints.message(name, lambda: self.names)
+            self._error(place, f"{here}: {message}")
+        return False
+
+    @property
+    def are_enough(self) -> bool:
+        """Whether so many were reported that others are not."""
+        return len(self._unknown) >= _MAX_UNKNOWN

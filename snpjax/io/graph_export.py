@@ -1,0 +1,167 @@
+"""Systems as graphs for other programs: networkx, GraphML, and DOT for drawings.
+
+They are written and not read: rules are texts there.
+"""
+
+import re
+from io import BytesIO
+from typing import TYPE_CHECKING
+
+from ..spiking.population import PopulationSystem
+from ..spiking.system import Neuron, SpikingSystem
+from .losses import Losses
+
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+_MAX_RULES = 10  # of a neuron in a drawing
+_MAX_TRAIN = 20  # steps of an input train in a drawing
+_NOT_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def to_networkx(system: SpikingSystem | PopulationSystem) -> "nx.DiGraph":
+    """The network as a `networkx.DiGraph` whose nodes are the names of the neurons.
+
+    Nodes have `name`, `spikes`, `rules` (a tuple of texts), `label`, `input` (the train as a tuple,
+    `None` without one) and `is_output`; edges have `weight`; the graph has `name`, `level`,
+    `signed`, `dictionary` and `rules_by_label`.
+
+    **Raises:** `ImportError` when networkx is not installed.
+    """
+    system = _listed(system)
+    by_label = {label: tuple(map(str, its)) for label, its in system.rules_by_label.items()}
+    graph = _networkx().DiGraph(
+        name=system.name,
+        level=system.level,
+        signed=system.signed,
+        dictionary=system.dictionary,
+        rules_by_label=by_label,
+    )
+    for neuron in system.neurons:
+        train = system.input.get(neuron.name)
+        graph.add_node(
+            neuron.name,
+            name=neuron.name,
+            spikes=int(neuron.spikes),
+            rules=tuple(map(str, neuron.rules)),
+            label=neuron.label,
+            input=None if train is None else tuple(map(int, train)),
+            is_output=neuron.name in system.output,
+        )
+    for source, target, weight in system.synapses:
+        graph.add_edge(source, target, weight=int(weight))
+    return graph
+
+
+def to_dot(system: SpikingSystem | PopulationSystem) -> str:
+    """The network in the language DOT, to be drawn by Graphviz.
+
+    A box for every neuron with its name, spikes and rules (of many, the first ones); output neurons
+    have a double border, an arrow leads from the train to an input neuron, and weights other than 1
+    stand at the synapses. Characters that cannot be seen are shown as escapes, `\\x00`.
+    """
+    system = _listed(system)
+    numbers = {neuron.name: number for number, neuron in enumerate(system.neurons)}
+    lines = ["digraph {", "  rankdir=LR;", "  node [shape=box, style=rounded];"]
+    if system.name:
+        lines.append(f"  label={_quoted(system.name)};")
+    outputs = set(system.output)
+    for number, neuron in enumerate(system.neurons):
+        border = ", peripheries=2" if neuron.name in outputs else ""
+        lines.append(f"  n{number} [label={_quoted(*_lines(neuron))}{border}];")
+    for name, train in system.input.items():
+        number = numbers[name]
+        spikes = " ".join(map(str, train[:_MAX_TRAIN])) + " ..." * (len(train) > _MAX_TRAIN)
+        lines.append(f"  i{number} [shape=plaintext, label={_quoted(f'input {spikes}'.strip())}];")
+        lines.append(f"  i{number} -> n{number} [style=dashed];")
+    for source, target, weight in system.synapses:
+        label = "" if weight == 1 else f' [label="{int(weight)}"]'
+        lines.append(f"  n{numbers[source]} -> n{numbers[target]}{label};")
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def write_dot(system: SpikingSystem, losses: Losses) -> str:
+    """The text of a DOT file, see `to_dot`."""
+    _lose_growth(system, losses)
+    return to_dot(system)
+
+
+def write_graphml(system: SpikingSystem, losses: Losses) -> str:
+    """The text of a GraphML file: the attributes of `to_networkx`, rules as lines of one text,
+    trains as numbers with blanks between, nodes numbered `n0`, `n1`, ....
+
+    **Raises:** `ImportError` when networkx is not installed.
+    """
+    _lose_growth(system, losses)
+    networkx = _networkx()
+
+    def text(value: str, what: str) -> str:
+        escaped = _NOT_XML.sub(lambda match: ascii(match.group())[1:-1], value)
+        if escaped != value:
+            losses.add(f"characters of {what} {value!r} that XML cannot hold", "written as escapes")
+        return escaped
+
+    graph = networkx.DiGraph()
+    graph.graph.update(
+        {"name": text(system.name, "the name"), "level": system.level, "signed": system.signed}
+    )
+    numbers = {}
+    for number, neuron in enumerate(system.neurons):
+        numbers[neuron.name] = f"n{number}"
+        attributes: dict[str, str | int | bool] = {
+            "name": text(neuron.name, "the name"),
+            "spikes": int(neuron.spikes),
+            "rules": text("\n".join(map(str, neuron.rules)), "the rules of neuron"),
+            "label": text(neuron.label, "the label"),
+            "is_output": neuron.name in system.output,
+        }
+        if neuron.name in system.input:
+            attributes["input"] = " ".join(str(int(x)) for x in system.input[neuron.name])
+        graph.add_node(f"n{number}", **attributes)
+    for source, target, weight in system.synapses:
+        graph.add_edge(numbers[source], numbers[target], weight=int(weight))
+    stream = BytesIO()
+    networkx.write_graphml_xml(graph, stream)
+    return stream.getvalue().decode()
+
+
+def _listed(system: SpikingSystem | PopulationSystem) -> SpikingSystem:
+    return system.expand() if isinstance(system, PopulationSystem) else system
+
+
+def _networkx():
+    try:
+        import networkx
+    except ImportError:
+        raise ImportError("networkx is not installed (pip install 'snpjax[io]')") from None
+    return networkx
+
+
+def _lose_growth(system: SpikingSystem, losses: Losses) -> None:
+    for label, rules in system.rules_by_label.items():
+        losses.add(f"{len(rules)} rules of label {label!r}, which no neuron bears", "left out")
+    for pair in system.dictionary:
+        losses.add(f"pair ({', '.join(pair)}) of the dictionary", "left out")
+
+
+def _lines(neuron: Neuron) -> list[str]:
+    """What stands in the box of a neuron."""
+    lines = [neuron.name]
+    if neuron.label != neuron.name:
+        lines.append(f"label {neuron.label}")
+    if neuron.spikes:
+        lines.append("1 spike" if neuron.spikes == 1 else f"{int(neuron.spikes)} spikes")
+    lines += map(str, neuron.rules[:_MAX_RULES])
+    if len(neuron.rules) > _MAX_RULES:
+        lines.append(f"and {len(neuron.rules) - _MAX_RULES} more rules")
+    return lines
+
+
+def _quoted(*lines: str) -> str:
+    """A label of these lines, in which Graphviz finds no escapes or entities of its own."""
+    texts = []
+    for line in lines:
+        seen = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line)
+        texts.append(seen.replace("\\", r"\\").replace('"', r"\"").replace("&", "&amp;"))
+    return '"' + r"\n".join(texts) + '"'

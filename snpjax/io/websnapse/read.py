@@ -1,0 +1,377 @@
+r"""WebSnapse JSON: `{"neurons": [...], "synapses": [...]}`, its older keys, and the same in YAML.
+
+A neuron is `{"id", "type", "position", "content", "rules"}`. A `regular` one has rules and starts
+with `content` spikes; an `input` sends the digits of `content`, one a step; an `output` records. A
+synapse is `{"from", "to", "weight"}`. `expected` is kept as a note. The dynamic dialect (division)
+has `rule_dict`, rules with their labels, and its synapses also name labels that no neuron bears
+yet: these are the synapse dictionary. Rules belong to the label, so a neuron has its own list and
+what `rule_dict` says of its label besides. The old schema has `nodes`, `edges` and the keys of
+`keys.py`.
+
+??? cite "Source"
+    The files of WebSnapse Reloaded (websnapse/websnapse.github.io), WebSnapse v3
+    (lmgal/websnapse-v3), websnapse/websnapse-dynamic and daryll-ko/sn-p-factory. Differs from these
+    programs in: 1. `a^12` is 12 spikes; 2. a union needs no parentheses; 3. self-synapses stay.
+"""
+
+from collections.abc import Sequence
+
+from ...spiking.rule import DivisionRule
+from ...spiking.system import Json, SpikingSystem
+from ...spiking.validity import Level
+from ..building import UnknownNames
+from ..environment import InputNode, NeuronNode, Node, OutputNode, PlacedRule, Wire, build_system
+from ..json_checks import Findings, shown
+from ..json_text import Path, decode
+from ..source import Report, Source
+from ..yaml_text import Plain, load_yaml
+from .keys import NEW, Keys, keys_of
+from .labels import Labels
+from .rule_list import ReadRule, RuleList, RulePlaces
+from .rules import Label
+from .values import Values, is_null
+
+
+_TYPES = ("regular", "input", "output")
+
+
+def read_websnapse(source: Source, level: Level) -> SpikingSystem:
+    """The system that a WebSnapse file describes.
+
+    **Raises:** `ReadError` with all errors of the file, of its form as well as of the system.
+    """
+    report = Report(source)
+    value = decode(report)
+    system = None
+    if not report.has_errors:
+        findings = Findings()
+        system = _Reader(findings).read(value, level)
+        findings.tell(report)
+    report.finish()
+    if system is None:
+        raise AssertionError("an invalid system without errors; please report a bug of snpjax")
+    return system
+
+
+def read_factory_yaml(source: Source, level: Level) -> SpikingSystem:
+    """The system that a YAML file of sn-p-factory describes.
+
+    **Raises:** `ReadError` with all errors of the file, or if PyYAML is not installed.
+    """
+    report = Report(source)
+    document = load_yaml(report)
+    system = None
+    if document is not None:
+        findings = Findings()
+        system = _Reader(findings).read(document.value, level)
+        findings.tell(report, document.locate)
+    report.finish()
+    if system is None:
+        raise AssertionError("an invalid system without errors; please report a bug of snpjax")
+    return system
+
+
+class _Reader:
+    """A drawing from a decoded file, with the path in the file of everything in it."""
+
+    def __init__(self, findings: Findings):
+        self.findings = findings
+        self.values = Values(findings)
+        self.rules = RuleList(findings)
+        self.keys: Keys = NEW
+        self.labels = Labels()
+        self.nodes: list[Node[Path]] = []
+        self.kinds: dict[str, str] = {}  # type of each node by name
+        self.made: set[str] = set()  # labels of neurons that rules make
+        self.twins: list[tuple[str, str, Path]] = []  # names spelled in two ways
+        self.paths: dict[str, Path] = {}
+        self.positions: dict[str, Json] = {}
+        self.is_dynamic = False
+        self.are_names_known = True
+        self._unknown = UnknownNames()
+
+    def read(self, value: object, level: Level) -> SpikingSystem | None:
+        keys = keys_of(self.findings, value)
+        top = None
+        if keys is not None:
+            top = self.findings.mapping(value, (), "the model", keys.top)
+        if keys is None or top is None:
+            return None
+        self.keys = keys
+        entries = self._named(self.values.items(top, keys.neurons))
+        own = [
+            self.rules.read(entry.get("rules"), (*path, "rules"), "the list of rules")
+            for entry, path, _ in entries
+        ]
+        labelled = self.rules.read(top.get("rule_dict"), ("rule_dict",), '"rule_dict"')
+        self.is_dynamic = not is_null(top.get("rule_dict"))
+        for rules in (*own, labelled):
+            self._learn_children(rules)
+        by_label = self._by_label(labelled)
+        for (entry, path, name), rules in zip(entries, own, strict=True):
+            self._read_node(entry, path, name, self._own(rules, name, by_label))
+        if self.is_dynamic:
+            self._refuse_twins()
+        wires, dictionary = self._synapses(self.values.items(top, keys.synapses))
+        notes: dict[str, Json] = {"positions": self.positions} if self.positions else {}
+        if not is_null(top.get("expected")):
+            notes["expected"] = self.values.note(top["expected"], ("expected",))
+        return build_system(
+            self.nodes,
+            wires,
+            self.findings,
+            level=level,
+            notes=notes,
+            rules_by_label=by_label,
+            dictionary=dictionary,
+            are_names_known=self.are_names_known,
+        )
+
+    # Neurons
+
+    def _named(self, items: list[object]) -> list[tuple[dict[str, object], Path, str]]:
+        """The entries of neurons with a name and a type; from then on the names are known."""
+        named = []
+        for index, item in enumerate(items):
+            path = (self.keys.neurons, index)
+            entry = self.findings.mapping(item, path, "the neuron", self.keys.neuron)
+            name, kind = None, None
+            if entry is not None:
+                if self.findings.required(entry, "id", path, "the neuron"):
+                    name = self.values.name(entry["id"], (*path, "id"), "the id of a neuron")
+                if self.findings.required(entry, "type", path, "the neuron"):
+                    kind = self._kind(entry["type"], (*path, "type"))
+            if entry is None or name is None or kind is None:
+                self.are_names_known = False
+                continue
+            first = self.labels.spell(name)
+            if first != name:
+                self.twins.append((name, first, (*path, "id")))
+            self.kinds.setdefault(name, kind)
+            self.paths.setdefault(name, (*path, "id"))
+            named.append((entry, path, name))
+        return named
+
+    def _kind(self, value: object, path: Path) -> str | None:
+        kind = self.values.name(value, path, "the type of a neuron")
+        if kind is None or kind in _TYPES:
+            return kind
+        message = f'the type of a neuron is {shown(kind)} (write "regular", "input" or "output")'
+        self.findings.error(path, message)
+        return None
+
+    def _refuse_twins(self) -> None:
+        for name, first, path in self.twins:
+            if name in self.kinds and self.kinds.get(first) is not None:
+                message = (
+                    f"neuron {name!r} is declared twice: {first!r} is the same label (give each "
+                    "neuron its own name)"
+                )
+                self.findings.error(path, message, self.paths[first])
+
+    def _read_node(
+        self, entry: dict[str, object], path: Path, name: str, rules: list[PlacedRule[Path]]
+    ) -> None:
+        place, kind = (*path, "id"), entry["type"]
+        kind = kind.text if isinstance(kind, Plain) else kind
+        position = self._position(entry, path)
+        if position is not None:
+            self.positions[name] = position
+        if kind == "output":
+            self.nodes.append(OutputNode(name, place))
+        elif kind == "input":
+            self.nodes.append(InputNode(name, place, self._train(entry, path)))
+        else:
+            spikes, at = 0, (*path, "content")
+            if self.findings.required(entry, "content", path, "the neuron"):
+                spikes = self.values.integer(entry["content"], at, "the number of spikes") or 0
+            self.nodes.append(NeuronNode(name, place, spikes, at, rules))
+        if kind != "regular" and rules:
+            message = f"{kind} neuron {name!r} has rules (only regular neurons have some)"
+            self.findings.error((*path, "rules"), message)
+
+    def _train(self, entry: dict[str, object], path: Path) -> Sequence[int]:
+        key = "spiketrain" if "content" not in entry and "spiketrain" in entry else "content"
+        if not self.findings.required(entry, key, path, "the input neuron"):
+            return ()
+        return self.values.train(entry[key], (*path, key))
+
+    def _position(self, entry: dict[str, object], path: Path) -> list[Json] | None:
+        place = entry
+        if "position" in entry and not is_null(entry["position"]):
+            path = (*path, "position")
+            place = self.findings.mapping(entry["position"], path, '"position"', ("x", "y"))
+        if place is None or is_null(place.get("x")) or is_null(place.get("y")):
+            return None
+        x, y = (self.values.number(place[key], (*path, key), f'"{key}"') for key in "xy")
+        return None if x is None or y is None else [x, y]
+
+    # Rules
+
+    def _learn_children(self, rules: list[ReadRule]) -> None:
+        for read in rules:
+            for child in read.parsed.children or ():
+                self.is_dynamic = True
+                label = self.labels.add(child.text)
+                self.made.add(label)
+                if self.kinds.get(label, "regular") != "regular":
+                    message = f"the new neuron has the label of the {self.kinds[label]} neuron"
+                    self.findings.error(
+                        read.at(child.position), f"{message} {label!r} (give it another one)"
+                    )
+
+    def _by_label(self, rules: list[ReadRule]) -> dict[str, list[PlacedRule[Path]]]:
+        by_label: dict[str, list[PlacedRule[Path]]] = {}
+        for read in rules:
+            label = read.parsed.label
+            if label is None:
+                if not read.parsed.errors:
+                    message = "the rule does not say whose it is (write \\left[rule\\right]_{i})"
+                    self.findings.error(read.path, message)
+                continue
+            for name in self._bearers(label, read):
+                placed = self._placed(read)
+                if placed is not None:
+                    by_label.setdefault(name, []).append(placed)
+        return by_label
+
+    def _bearers(self, label: Label, read: ReadRule) -> list[str]:
+        """The labels that a rule belongs to: websnapse-dynamic takes several with commas between,
+        but commas are part of names too.
+        """
+        names = [label.text]
+        if self._known(label.text) is None and "," in label.text:
+            names = [name.strip() for name in label.text.split(",")]
+        found = []
+        for name in names:
+            known = self._known(name)
+            place = read.at(label.position)
+            if known is None:
+                self._tell_unknown(name, place, "rule")
+            elif self.kinds.get(known, "regular") != "regular":
+                message = f"{self.kinds[known]} neuron {known!r} has rules"
+                self.findings.error(place, f"{message} (only regular neurons have some)")
+            else:
+                found.append(known)
+        return found
+
+    def _own(
+        self,
+        rules: list[ReadRule],
+        name: str,
+        by_label: dict[str, list[PlacedRule[Path]]],
+    ) -> list[PlacedRule[Path]]:
+        """The rules in the list of a neuron, and those of its label besides."""
+        own = []
+        for read in rules:
+            label = read.parsed.label
+            if label is not None and self.labels.find(label.text) != name:
+                message = (
+                    f"the rule of label {label.text!r} stands in the list of neuron {name!r} (move "
+                    'it to "rule_dict")'
+                )
+                self.findings.error(read.at(label.position), message)
+                continue
+            placed = self._placed(read)
+            if placed is not None:
+                own.append(placed)
+        had_some = bool(own)
+        known = {placed.rule for placed in own}
+        for placed in by_label.pop(name, ()):
+            if placed.rule in known:
+                continue
+            own.append(placed)
+            if had_some:
+                message = (
+                    f"neuron {name!r} has this rule too, although its own list lacks it (rules "
+                    "belong to the label)"
+                )
+                self.findings.warning(placed.place, message)
+        return own
+
+    def _placed(self, read: ReadRule) -> PlacedRule[Path] | None:
+        rule = read.parsed.rule
+        if isinstance(rule, DivisionRule):
+            left, right = self.labels.add(rule.left), self.labels.add(rule.right)
+            rule = DivisionRule(rule.guard, left, right)
+        if rule is None:
+            return None
+        return PlacedRule(rule, read.path, RulePlaces(read), read.parsed.is_whole)
+
+    # Synapses
+
+    def _synapses(self, items: list[object]) -> tuple[list[Wire[Path]], list[tuple[str, str]]]:
+        wires: list[Wire[Path]] = []
+        pairs: dict[tuple[str, str], Path] = {}
+        source_key, target_key, weight_key = self.keys.synapse
+        unborn = self.made - self.kinds.keys()
+        for index, item in enumerate(items):
+            path = (self.keys.synapses, index)
+            entry = self.findings.mapping(item, path, "the synapse", self.keys.synapse)
+            if entry is None:
+                continue
+            ends = [
+                self.values.name(entry[key], (*path, key), f'"{key}" of a synapse')
+                for key in (source_key, target_key)
+                if self.findings.required(entry, key, path, "the synapse")
+            ]
+            weight = self.values.integer(
+                entry.get(weight_key, 1), (*path, weight_key), "the weight of a synapse"
+            )
+            if len(ends) < 2 or ends[0] is None or ends[1] is None or weight is None:
+                continue
+            source, target = (self.labels.find(name) or name for name in (ends[0], ends[1]))
+            at_source, at_target = (*path, source_key), (*path, target_key)
+            at_weight = (*path, weight_key) if weight_key in entry else path
+            if source in unborn or target in unborn:
+                self._pair(source, target, weight, path, (at_source, at_target, at_weight), pairs)
+            else:
+                wires.append(Wire(source, target, weight, path, at_source, at_target, at_weight))
+        return wires, list(pairs)
+
+    def _pair(
+        self,
+        source: str,
+        target: str,
+        weight: int,
+        path: Path,
+        parts: tuple[Path, Path, Path],
+        pairs: dict[tuple[str, str], Path],
+    ) -> None:
+        """A synapse of which an end is a label that no neuron bears yet: the dictionary's."""
+        here = f"synapse ({source}, {target})"
+        is_sound = True
+        for name, other, place in ((source, target, parts[0]), (target, source, parts[1])):
+            if name not in self.kinds and name not in self.made:
+                is_sound = False
+                self._tell_unknown(name, place, here)
+            if self.kinds.get(other, "regular") != "regular":
+                is_sound = False
+                message = (
+                    f"{here}: no neuron has the label {name!r} from the start (connect the "
+                    f"{self.kinds[other]} neuron to one that is there)"
+                )
+                self.findings.error(place, message)
+        if weight != 1:
+            message = (
+                f"{here} has weight {weight}, but no neuron has both labels from the start (a "
+                "synapse that division makes has weight 1)"
+            )
+            self.findings.error(parts[2], message)
+        elif (source, target) in pairs:
+            message = f"{here} is listed twice (remove one)"
+            self.findings.error(path, message, pairs[source, target])
+        elif is_sound:
+            pairs[source, target] = path
+
+    def _known(self, name: str) -> str | None:
+        """The spelling of a name that a neuron or a new neuron bears."""
+        known = self.labels.find(name)
+        return known if known in self.kinds or known in self.made else None
+
+    def _tell_unknown(self, name: str, path: Path, here: str) -> None:
+        if not self.are_names_known:
+            return
+        names = lambda: dict.fromkeys([*self.kinds, *self.made], 0)  # noqa: E731
+        message = self._unknown.message(name, names)
+        self.findings.error(path, f"{here}: {message}")

@@ -1,0 +1,73 @@
+"""Lists of rule texts, each rule with its path in the file."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from ..json_checks import Findings, shown
+from ..json_text import InString, Path
+from ..yaml_text import Plain
+from .rules import ParsedRule, RuleParser
+from .values import is_null
+
+
+@dataclass(frozen=True, slots=True)
+class ReadRule:
+    """A rule text and where it stands."""
+
+    parsed: ParsedRule
+    path: Path
+
+    def at(self, position: int) -> Path:
+        """The path of a character of the text."""
+        return (*self.path, InString(position))
+
+
+@dataclass(frozen=True, slots=True)
+class RulePlaces(Mapping[str, Path]):
+    """The paths of the problem codes of a rule, made only when they are asked for: rules are
+    many.
+    """
+
+    read: ReadRule
+
+    def __getitem__(self, code: str) -> Path:
+        return self.read.at(self.read.parsed.places[code])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.read.parsed.places)
+
+    def __len__(self) -> int:
+        return len(self.read.parsed.places)
+
+
+class RuleList:
+    """Reads lists of rules. A text that stands there many times is parsed once, and its warnings
+    are told once.
+    """
+
+    def __init__(self, findings: Findings):
+        self.findings = findings
+        self._parser = RuleParser()
+        self._warned: set[str] = set()
+
+    def read(self, value: object, path: Path, what: str) -> list[ReadRule]:
+        """The rules in a list, with their mistakes told; all that can be of use."""
+        if is_null(value):
+            return []
+        items = self.findings.sequence(value, path, what) or []
+        rules = []
+        for index, item in enumerate(items):
+            text = item.text if isinstance(item, Plain) else item
+            if not isinstance(text, str):
+                message = rf'a rule is {shown(item)} (write a text, such as "a^{{2}}/a\to a;0")'
+                self.findings.error((*path, index), message)
+                continue
+            read = ReadRule(self._parser.parse(text), (*path, index))
+            for fault in read.parsed.errors:
+                self.findings.error(read.at(fault.position), fault.message)
+            if read.parsed.warnings and text not in self._warned:
+                self._warned.add(text)
+                for fault in read.parsed.warnings:
+                    self.findings.warning(read.at(fault.position), fault.message)
+            rules.append(read)
+        return rules

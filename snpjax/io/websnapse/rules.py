@@ -1,0 +1,268 @@
+r"""Rules in LaTeX: `a^{2}/a\to a;1`, `a\to\lambda`, `\left[a\right]_{i}\to\left[\ \right]_{j}\ ||\
+\left[\ \right]_{k}`.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ...spiking.guard import Guard
+from ...spiking.guard_syntax import TEXT_LIMIT
+from ...spiking.rule import DivisionRule, Rule
+from ..source import guard_or_error
+
+
+_ARROW = re.compile(r"\\(?:rightarrow|to)")
+#: What says nothing: sizes of brackets, and blanks. They are read as blanks, so places stay.
+_NOTHING = re.compile(r"\\(?:left|right)(?![a-zA-Z])|\\[ ,:!]")
+_BLANK = re.compile(r"\s*")
+_COUNT = re.compile(
+    r"(?P<letters>a(?:\s*a)*)\s*(?:\^\s*(?:(?P<bare>[0-9]+)|\{\s*(?P<braced>[0-9]+)\s*\})\s*)?"
+)
+_BARE_POWER = re.compile(r"\^\s*([0-9]{2,})")
+_UNION = re.compile(r"[()]|\||∪|U|\\cup")
+_BARS = re.compile(r"\|\s*\||\\\||\\parallel|\\(?:mid|vert)\s*\\(?:mid|vert)")
+_LAMBDA = (r"\lambda", "λ", "0")
+_MAX_DIGITS = 18
+_EMPTY = Guard.from_lengths(())  # stands in for a guard that does not parse
+_SPIKING = r'write "a^{2}/a\to a;0"'
+_DIVISION = r"write \left[E\right]_{i}\to\left[\ \right]_{j}\ ||\ \left[\ \right]_{k}"
+
+
+class RuleFault(Exception):
+    """What is wrong with a rule text, and the 0-based place in it."""
+
+    def __init__(self, message: str, position: int):
+        self.message, self.position = message, position
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A label in a rule text and where it stands."""
+
+    text: str
+    position: int
+
+
+@dataclass(slots=True)
+class ParsedRule:
+    """A rule text taken apart. Nothing of it depends on where the text stands.
+
+    `label` is what follows the bracket, `_{i}`; the children of a division rule are labels too.
+    `rule` is `None` if nothing can be made of the text; `is_whole` is false when only the numbers
+    of the rule can be trusted. `places` are those of problem codes.
+    """
+
+    text: str
+    rule: Rule | DivisionRule | None = None
+    label: Label | None = None
+    children: tuple[Label, Label] | None = None
+    is_whole: bool = True
+    places: Mapping[str, int] = field(default_factory=dict)
+    errors: list[RuleFault] = field(default_factory=list)
+    warnings: list[RuleFault] = field(default_factory=list)
+
+
+class RuleParser:
+    """Parses rule texts; one that was parsed before is not parsed again."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, ParsedRule] = {}
+
+    def parse(self, text: str) -> ParsedRule:
+        if text not in self._known:
+            self._known[text] = _parse(text)
+        return self._known[text]
+
+
+def _parse(text: str) -> ParsedRule:
+    parsed = ParsedRule(text)
+    if len(text) > TEXT_LIMIT:
+        fault = RuleFault(f"the rule has more than {TEXT_LIMIT} characters (shorten it)", 0)
+        parsed.errors.append(fault)
+        return parsed
+    plain = _NOTHING.sub(lambda match: " " * len(match[0]), text)
+    start = _skip(plain, 0)
+    try:
+        if plain.startswith("[", start):
+            _read_bracket(parsed, plain, start)
+        else:
+            _read_spiking(parsed, plain, 0, len(plain))
+    except RuleFault as fault:
+        parsed.errors.append(fault)
+        parsed.rule = None
+    power = _BARE_POWER.search(plain)
+    if power is not None:
+        message = (
+            f"{power[0]!r} is read as {power[1]} spikes, but WebSnapse Reloaded takes the first "
+            f"digit only (write ^{{{power[1]}}})"
+        )
+        parsed.warnings.append(RuleFault(message, power.start()))
+    return parsed
+
+
+def _read_bracket(parsed: ParsedRule, plain: str, start: int) -> None:
+    r"""Read `[rule]_{i}` or `[E]_{i}\to[]_{j}||[]_{k}`."""
+    end = plain.find("]", start)
+    if end < 0:
+        raise RuleFault(r"the bracket opened here is not closed (add \right])", start)
+    parsed.label, after = _read_label(parsed.text, plain, end + 1)
+    arrow = _ARROW.match(plain, after)
+    if arrow is None:
+        if after < len(plain):
+            message = rf"{_excerpt(plain, after)} follows the rule (remove it, or {_DIVISION})"
+            raise RuleFault(message, after)
+        _read_spiking(parsed, plain, start + 1, end)
+        return
+    guard = _read_guard(parsed, plain, start + 1, end)
+    left, after = _read_child(parsed.text, plain, arrow.end())
+    bars = _BARS.match(plain, after)
+    if bars is None:
+        if plain.startswith("/", after):
+            message = "not supported: budding in WebSnapse (write P-Lingua or the native format)"
+            raise RuleFault(message, after)
+        raise RuleFault(f"there is no || between the two neurons ({_DIVISION})", after)
+    right, after = _read_child(parsed.text, plain, bars.end())
+    if after < len(plain):
+        raise RuleFault(f"{_excerpt(plain, after)} follows the rule (remove it)", after)
+    parsed.children = left, right
+    parsed.is_whole = guard is not None
+    parsed.rule = DivisionRule(_EMPTY if guard is None else guard, left.text, right.text)
+
+
+def _read_child(text: str, plain: str, start: int) -> tuple[Label, int]:
+    start = _skip(plain, start)
+    if not plain.startswith("[", start):
+        raise RuleFault(f"there is no empty bracket of a new neuron ({_DIVISION})", start)
+    end = _skip(plain, start + 1)
+    if not plain.startswith("]", end):
+        message = r"the bracket of a new neuron is not empty (write \left[\ \right])"
+        raise RuleFault(message, min(end, len(plain)))
+    label, after = _read_label(text, plain, end + 1)
+    if label is None:
+        raise RuleFault("the new neuron has no label (write _{j} after its bracket)", end)
+    return label, after
+
+
+def _read_label(text: str, plain: str, start: int) -> tuple[Label | None, int]:
+    """The label `_{i}` or `_i`, and where the text goes on after blanks."""
+    start = _skip(plain, start)
+    if not plain.startswith("_", start):
+        return None, start
+    start = _skip(plain, start + 1)
+    if not plain.startswith("{", start):
+        word = re.compile(r"\w*").match(text, start)
+        assert word is not None
+        if not word[0]:
+            raise RuleFault("a label is missing after _ (write _{i})", start)
+        return Label(word[0], start), _skip(plain, word.end())
+    depth = 0
+    for brace in re.compile("[{}]").finditer(text, start):
+        depth += 1 if brace[0] == "{" else -1
+        if depth == 0:
+            label = text[start + 1 : brace.start()]
+            place = start + 1 + len(label) - len(label.lstrip())
+            if not label.strip():
+                raise RuleFault("the label is empty (write _{i})", place)
+            return Label(label.strip(), place), _skip(plain, brace.end())
+    raise RuleFault("the brace opened here is not closed (write _{i})", start)
+
+
+def _read_spiking(parsed: ParsedRule, plain: str, start: int, end: int) -> None:
+    arrow = _ARROW.search(plain, start, end)
+    if arrow is None:
+        raise RuleFault(f"there is no arrow ({_SPIKING})", end)
+    slash = plain.rfind("/", start, arrow.start())
+    guard = None
+    if slash >= 0:
+        guard = _read_guard(parsed, plain, start, slash)
+    consume, consume_at = _read_count(plain, slash + 1 if slash >= 0 else start, arrow.start())
+    semicolon = plain.find(";", arrow.end(), end)
+    produce_end = end if semicolon < 0 else semicolon
+    produced = plain[arrow.end() : produce_end].strip()
+    produce, produce_at = 0, _skip(plain, arrow.end())
+    if produced not in _LAMBDA:
+        produce, produce_at = _read_count(plain, arrow.end(), produce_end)
+    delay, delay_at = 0, end
+    if semicolon >= 0:
+        delay, delay_at = _read_delay(plain, semicolon + 1, end)
+    if slash < 0:
+        try:
+            guard = Guard.exactly(consume)
+        except ValueError as error:
+            raise RuleFault(str(error), consume_at) from None
+    parsed.is_whole = guard is not None
+    parsed.rule = Rule(_EMPTY if guard is None else guard, consume, produce, delay)
+    parsed.places = {
+        "produce_exceeds_consume": produce_at,
+        "forgetting_delay": delay_at,
+        "bad_number": delay_at if consume else consume_at,
+    }
+
+
+def _read_guard(parsed: ParsedRule, plain: str, start: int, end: int) -> Guard | None:
+    text = plain[start:end]
+    guard = guard_or_error(text)
+    if not isinstance(guard, Guard):
+        fault = RuleFault(f"the guard does not parse: {guard.message}", start + guard.position)
+        parsed.errors.append(fault)
+        return None
+    loose = _loose_union(text)
+    if loose is not None:
+        message = (
+            "the union is read as such, but WebSnapse Reloaded anchors its first part only at the "
+            "start and its last part only at the end (put it in parentheses)"
+        )
+        parsed.warnings.append(RuleFault(message, start + loose))
+    return guard
+
+
+def _loose_union(text: str) -> int | None:
+    """Where the first union outside parentheses stands."""
+    depth = 0
+    for match in _UNION.finditer(text):
+        if match[0] in "()":
+            depth += 1 if match[0] == "(" else -1
+        elif depth == 0:
+            return match.start()
+    return None
+
+
+def _read_count(plain: str, start: int, end: int) -> tuple[int, int]:
+    """A number of spikes and its place."""
+    start = _skip(plain, start)
+    text = plain[start:end].strip()
+    if not text:
+        message = r'a number of spikes is missing (write "a", "a^{3}" or "\lambda")'
+        raise RuleFault(message, min(start, end))
+    match = _COUNT.fullmatch(text)
+    if match is None:
+        message = f'{_excerpt(text, 0)} is not one number of spikes (write "a" or "a^{{3}}")'
+        raise RuleFault(message, start)
+    letters, digits = match["letters"].count("a"), match["bare"] or match["braced"]
+    if digits is None:
+        return letters, start
+    digits = digits.lstrip("0") or "0"
+    if len(digits) > _MAX_DIGITS:
+        raise RuleFault("the number of spikes is too large (write at most 18 digits)", start)
+    return letters - 1 + int(digits), start
+
+
+def _read_delay(plain: str, start: int, end: int) -> tuple[int, int]:
+    start = min(_skip(plain, start), end)
+    digits = plain[start:end].strip()
+    if not (digits.isascii() and digits.isdigit()):
+        raise RuleFault('the delay is not a number of steps (write ";2")', start)
+    if len(digits) > _MAX_DIGITS:
+        raise RuleFault("the delay is too large (write less than 2147483648 steps)", start)
+    return int(digits), start
+
+
+def _skip(text: str, start: int) -> int:
+    match = _BLANK.match(text, start)
+    return start if match is None else match.end()
+
+
+def _excerpt(text: str, start: int) -> str:
+    rest = text[start:].rstrip()
+    return repr(rest if len(rest) <= 20 else rest[:17] + "...")

@@ -1,0 +1,109 @@
+"""Taking values that JSON and YAML write differently: names, numbers, trains, notes."""
+
+import math
+import re
+from collections.abc import Sequence
+
+from ...spiking.system import Json
+from ..environment import MAX_INPUT_ENTRIES
+from ..json_checks import Findings, shown
+from ..json_text import MAX_DEPTH, InString, NoNumber, Path
+from ..yaml_text import Plain
+
+
+_DIGITS = re.compile(r"\s*([-+]?[0-9]{1,18})(?:\.0*)?\s*")
+_NO_DIGIT = re.compile(r"[^0-9]")
+_MAX_EXACT = 2**53  # larger floats are no longer exact integers
+_QUOTE = 'write the spikes of each step as digits in quotes, such as "0110"'
+
+
+class Values:
+    """Gives each value if it is of the right kind; else notes an error and gives `None`."""
+
+    def __init__(self, findings: Findings):
+        self.findings = findings
+        self._num_entries = 0  # of all trains
+
+    def items(self, top: dict[str, object], key: str) -> list[object]:
+        """The entries of a list, none if it is null."""
+        if is_null(top[key]):
+            return []
+        return self.findings.sequence(top[key], (key,), f'"{key}"') or []
+
+    def name(self, value: object, path: Path, what: str) -> str | None:
+        """A text; an unquoted one in YAML is what is written, `1` and `yes` too."""
+        if isinstance(value, Plain) and value.text:
+            return value.text
+        return self.findings.text(value, path, what)
+
+    def integer(self, value: object, path: Path, what: str) -> int | None:
+        """An integer, also written `2.0` or in quotes."""
+        number = value.number if isinstance(value, Plain) else value
+        if isinstance(number, str) and (match := _DIGITS.fullmatch(number)):
+            return int(match[1])
+        if isinstance(number, float) and number.is_integer() and abs(number) <= _MAX_EXACT:
+            return int(number)
+        return self.findings.integer(value if number is None else number, path, what)
+
+    def number(self, value: object, path: Path, what: str) -> int | float | None:
+        number = value.number if isinstance(value, Plain) else value
+        if type(number) is int or (type(number) is float and math.isfinite(number)):
+            return number
+        self.findings.error(path, f"{what} is {shown(value)} (write a number)")
+        return None
+
+    def train(self, value: object, path: Path) -> Sequence[int]:
+        """The spikes of an input node: digits in quotes, or a list of integers."""
+        train: Sequence[int] = ()
+        what = "the train of an input neuron"
+        if is_null(value):
+            return train
+        if isinstance(value, str):
+            train = self._digits(value, path, what)
+        elif isinstance(value, list):
+            what = "a number of input spikes"
+            found = [self.integer(x, (*path, i), what) for i, x in enumerate(value)]
+            for step, spikes in enumerate(found):
+                if spikes is not None and spikes < 0:
+                    message = f"{what} is {spikes} (write an integer, 0 or more)"
+                    self.findings.error((*path, step), message)
+            train = [max(0, spikes or 0) for spikes in found]
+        else:
+            self.findings.error(path, f"{what} is {shown(value)}, not quoted ({_QUOTE})")
+        self._num_entries += len(train)
+        if self._num_entries <= MAX_INPUT_ENTRIES:
+            return train
+        message = f"the input trains have more than {MAX_INPUT_ENTRIES} entries (shorten them)"
+        self.findings.error(path, message)
+        return ()
+
+    def _digits(self, text: str, path: Path, what: str) -> Sequence[int]:
+        text = text.rstrip()
+        start = len(text) - len(text.lstrip())
+        wrong = _NO_DIGIT.search(text, start)
+        if wrong is None:
+            return bytes(ord(digit) - ord("0") for digit in text[start:])
+        message = f"{wrong[0]!r} in {what} is no number of spikes ({_QUOTE})"
+        self.findings.error((*path, InString(wrong.start())), message)
+        return ()
+
+    def note(self, value: object, path: Path) -> Json:
+        """A value that is kept as it is; what JSON cannot hold is an error."""
+        if len(path) > MAX_DEPTH:
+            self.findings.error(path, f"this is nested more than {MAX_DEPTH} deep (shorten it)")
+            return None
+        if isinstance(value, Plain):
+            value = value.value
+        if isinstance(value, list):
+            return [self.note(item, (*path, i)) for i, item in enumerate(value)]
+        if isinstance(value, dict):
+            return {key: self.note(item, (*path, key)) for key, item in value.items()}
+        if isinstance(value, NoNumber) or (isinstance(value, float) and not math.isfinite(value)):
+            self.findings.error(path, f"a note is {shown(value)} (write a text or a number)")
+            return None
+        assert value is None or isinstance(value, bool | int | float | str)
+        return value
+
+
+def is_null(value: object) -> bool:
+    return value is None or (isinstance(value, Plain) and value.is_null)

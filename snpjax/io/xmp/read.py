@@ -1,0 +1,365 @@
+"""Reading the XML of WebSnapse v1 and v2 and of sn-p-factory: a `<content>` of neurons.
+
+An element is one neuron, input node or output node: `<id>`, `<position>`, `<rules>`, the initial
+`<startingSpikes>` (else `<spikes>`), `<isInput>` and `<isOutput>`, an `<out>` for each target,
+`<outWeights>` by target, and for input nodes the `<bitstring>`.
+"""
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ...spiking.system import Json, SpikingSystem
+from ...spiking.validity import Level
+from ..environment import (
+    MAX_INPUT_ENTRIES,
+    AtOffsets,
+    InputNode,
+    NeuronNode,
+    Node,
+    OutputNode,
+    Wire,
+    build_system,
+)
+from ..json_text import MAX_DIGITS
+from ..source import Report, Source
+from .elements import Element, read_children
+from .rules import Dialect, RuleReader
+
+
+MAX_NAME = 1000
+
+_ACCEPTED = "read are the files of WebSnapse v1 and v2 and of sn-p-factory, whose root is <content>"
+_PARTS = (
+    "id position rules startingSpikes delay spikes isOutput isInput out outWeights bitstring "
+    "currentRule chosenRule"
+).split()
+_REPEATABLE = ("out",)
+_WITH_CHILDREN = ("position", "outWeights")
+_INTEGER = re.compile(r"([+-]?[0-9]+)(?:\.0*)?", re.ASCII)
+_IDLE = ("", "0", "-1")  # WebSnapse leaves -1 after an emission
+
+
+def read_xmp(source: Source, level: Level) -> SpikingSystem:
+    """The system that a WebSnapse v1 or v2 file (`.xmp`) describes.
+
+    Input and output nodes become trains and outputs as `snpjax.io.environment` says. The file may
+    have been saved while it ran: the system starts from `<startingSpikes>`, every neuron open.
+
+    **Raises:** `ReadError` with all errors of the file, of its form as well as of the system.
+    """
+    report = Report(source)
+    system = _Reader("websnapse", AtOffsets(report)).read(level)
+    report.finish()
+    return _checked(system)
+
+
+def read_factory_xml(source: Source, level: Level) -> SpikingSystem:
+    """The system that an XML file of sn-p-factory describes.
+
+    It is like a WebSnapse file, but `ka+` in a guard means the positive multiples of k, the initial
+    spikes are `<spikes>`, and a target in `<outWeights>` needs no `<out>`.
+
+    **Raises:** `ReadError` with all errors of the file, of its form as well as of the system.
+    """
+    report = Report(source)
+    system = _Reader("factory", AtOffsets(report)).read(level)
+    report.finish()
+    return _checked(system)
+
+
+def _checked(system: SpikingSystem | None) -> SpikingSystem:
+    if system is None:
+        raise AssertionError("an invalid system without errors; please report a bug of snpjax")
+    return system
+
+
+@dataclass(slots=True)
+class _Links:
+    """What an element says about its synapses: places by target, and weights by element name."""
+
+    source: str
+    targets: list[tuple[str, int]] = field(default_factory=list)
+    weights: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+
+class _Reader:
+    """Makes nodes and wires of the elements; weights wait until all names are known."""
+
+    def __init__(self, dialect: Dialect, tell: AtOffsets):
+        self.dialect: Dialect = dialect
+        self.tell = tell
+        self.rules = RuleReader(dialect, tell)
+        self.nodes: list[Node[int]] = []
+        self.links: list[_Links] = []
+        self.ids: set[str] = set()
+        self.id_of_element: dict[str, str] = {}  # where they differ
+        self.positions: dict[str, Json] = {}
+        self.are_names_known = True
+        self._entries = 0
+
+    def read(self, level: Level) -> SpikingSystem | None:
+        if not read_children(self.tell, "content", _ACCEPTED, self._take):
+            self.are_names_known = False
+        notes: dict[str, Json] = {"positions": self.positions} if self.positions else {}
+        return build_system(
+            self.nodes,
+            [wire for links in self.links for wire in self._wires(links)],
+            self.tell,
+            level=level,
+            notes=notes,
+            are_names_known=self.are_names_known,
+        )
+
+    def _take(self, element: Element) -> None:
+        parts = self._parts(element)
+        name = self._name(parts["id"], "the <id>") if "id" in parts else None
+        if "id" not in parts:
+            message = f"the neuron <{_short(element.name)}> has no <id> (add it)"
+            self.tell.error(element.offset, message)
+        if name is None:
+            self.are_names_known = False
+            name = element.name  # so that what else is wrong is told too
+            if name in self.ids:
+                name += f" at {element.offset}"
+        place = parts["id"].start if "id" in parts else element.offset
+        self.ids.add(name)
+        if name != element.name:
+            self.id_of_element.setdefault(element.name, name)
+        self._take_position(name, parts.get("position"))
+        is_input, is_output = self._truth(parts.get("isInput")), self._truth(parts.get("isOutput"))
+        if is_input and is_output:
+            message = f"neuron {_short(name)!r} is both input and output (make it one of them)"
+            self.tell.error(place, message)
+        if is_input:
+            self.nodes.append(InputNode(name, place, self._train(parts.get("bitstring"))))
+        elif is_output:
+            self.nodes.append(OutputNode(name, place))
+        else:
+            self.nodes.append(self._neuron(name, place, parts))
+        if is_input or is_output:
+            self._refuse_rules(
+                parts.get("rules"), "an input node" if is_input else "an output node"
+            )
+        self._take_links(name, element, parts)
+
+    def _parts(self, element: Element) -> dict[str, Element]:
+        """The children by name; of an `<out>` the last, since they may repeat."""
+        self._refuse_text(element)
+        parts: dict[str, Element] = {}
+        for child in element.children:
+            if child.name not in _PARTS:
+                known = ", ".join(_PARTS[:-2])
+                message = f"unknown element <{_short(child.name)}> in a neuron (known: {known})"
+                self.tell.error(child.offset, message)
+            elif child.name in parts and child.name not in _REPEATABLE:
+                message = f"<{child.name}> stands twice in a neuron (remove one)"
+                self.tell.error(child.offset, message, parts[child.name].offset)
+                continue
+            parts[child.name] = child
+            if child.children and child.name not in _WITH_CHILDREN:
+                self._refuse_child(child.children[0], child)
+        return parts
+
+    def _neuron(self, name: str, place: int, parts: Mapping[str, Element]) -> NeuronNode[int]:
+        spikes = parts.get("startingSpikes", parts.get("spikes"))
+        count = None if spikes is None else self._integer(spikes, "the number of spikes")
+        rules = self.rules.read_all(parts["rules"]) if "rules" in parts else []
+        if "bitstring" in parts and parts["bitstring"].text.strip():
+            message = "the <bitstring> of a neuron that is no input is not read (remove it)"
+            self.tell.warning(parts["bitstring"].start, message)
+        self._warn_of_running(parts)
+        place_of_spikes = place if spikes is None else spikes.start
+        return NeuronNode(name, place, count or 0, place_of_spikes, rules)
+
+    def _warn_of_running(self, parts: Mapping[str, Element]) -> None:
+        rule, delay = parts.get("currentRule"), parts.get("delay")
+        running = rule if rule is not None and rule.text.strip() else None
+        if running is None and delay is not None and delay.text.strip() not in _IDLE:
+            running = delay
+        if running is not None:
+            start = "startingSpikes" if "startingSpikes" in parts else "spikes"
+            message = (
+                "the file was saved while this neuron was closed (it is read as open, with its "
+                f"<{start}>)"
+            )
+            self.tell.warning(running.start, message)
+
+    def _refuse_rules(self, rules: Element | None, owner: str) -> None:
+        if rules is not None and rules.text.strip():
+            message = f"{owner} has no rules, so these are not read (remove them)"
+            self.tell.warning(rules.start, message)
+
+    # Synapses
+
+    def _take_links(self, name: str, element: Element, parts: Mapping[str, Element]) -> None:
+        links = _Links(name)
+        for child in element.children:
+            if child.name == "out" and child.text.strip():  # an empty list is written `<out/>`
+                target = self._name(child, "the <out>")
+                if target is not None:
+                    links.targets.append((target, child.start))
+        if "outWeights" in parts:
+            self._refuse_text(parts["outWeights"])
+            for child in parts["outWeights"].children:
+                if child.children:
+                    self._refuse_child(child.children[0], child)
+                if child.name in links.weights:
+                    message = f"the weight of <{_short(child.name)}> stands twice (remove one)"
+                    self.tell.error(child.offset, message, links.weights[child.name][1])
+                    continue
+                weight = self._integer(child, "the weight of a synapse")
+                links.weights[child.name] = (1 if weight is None else weight, child.start)
+        if links.targets or links.weights:
+            self.links.append(links)
+
+    def _wires(self, links: _Links) -> list[Wire[int]]:
+        weights = {self._id_of(name): weight for name, weight in links.weights.items()}
+        wires = []
+        for target, place in links.targets:
+            weight, weight_place = weights.get(target, (1, place))
+            wires.append(Wire(links.source, target, weight, place, None, None, weight_place))
+        for target, _ in links.targets:
+            weights.pop(target, None)
+        return wires + self._wires_of_weights(links.source, weights)
+
+    def _wires_of_weights(
+        self, source: str, weights: Mapping[str, tuple[int, int]]
+    ) -> list[Wire[int]]:
+        """Weights of targets without an `<out>`: synapses for sn-p-factory, leftovers of WebSnapse
+        (it keeps them when a neuron is deleted).
+        """
+        if self.dialect == "factory":
+            return [Wire(source, x, weight, place) for x, (weight, place) in weights.items()]
+        for target, (_, place) in weights.items():
+            target = _short(target)
+            message = (
+                f"there is no <out> to {target!r}, so this weight is not read "
+                f"(remove it, or add <out>{target}</out>)"
+            )
+            self.tell.warning(place, message)
+        return []
+
+    def _id_of(self, element_name: str) -> str:
+        """The id that the name of an element in `<outWeights>` stands for."""
+        if element_name in self.ids:
+            return element_name
+        return self.id_of_element.get(element_name, element_name)
+
+    # Values
+
+    def _name(self, element: Element, what: str) -> str | None:
+        name = element.text.strip()
+        if not name:
+            self.tell.error(element.offset, f"{what} is empty (write a name)")
+        if len(name) > MAX_NAME:
+            message = f"{what} has {len(name)} characters (write at most {MAX_NAME})"
+            self.tell.error(element.start, message)
+            return None
+        return name or None
+
+    def _integer(self, element: Element, what: str) -> int | None:
+        return self._number(element.text.strip(), element.start, what)
+
+    def _number(self, text: str, place: int, what: str) -> int | None:
+        match = _INTEGER.fullmatch(text)
+        if match is None:
+            found = repr(_short(text)) if text else "missing"
+            self.tell.error(place, f"{what} is {found} (write an integer)")
+        elif len(match[1]) > MAX_DIGITS:
+            message = f"{what} has {len(match[1])} digits (write at most {MAX_DIGITS})"
+            self.tell.error(place, message)
+        else:
+            return int(match[1])
+        return None
+
+    def _truth(self, element: Element | None) -> bool:
+        text = "false" if element is None else element.text.strip().lower()
+        if element is not None and text not in ("true", "false"):
+            message = f"<{element.name}> is {_short(element.text.strip())!r} (write true or false)"
+            self.tell.error(element.start, message)
+        return text == "true"
+
+    def _train(self, element: Element | None) -> list[int]:
+        """The numbers of a bitstring."""
+        if element is None or not element.text.strip():
+            return []
+        text = element.text
+        self._entries += text.count(",") + 1
+        if self._entries > MAX_INPUT_ENTRIES:
+            message = (
+                f"the bitstrings have more than {MAX_INPUT_ENTRIES} entries (shorten the trains)"
+            )
+            self.tell.error(element.start, message)
+            return []
+        train = []
+        what = "an entry of the bitstring"
+        start = 0
+        while start <= len(text):
+            comma = text.find(",", start)
+            end = len(text) if comma < 0 else comma
+            entry = text[start:end]
+            stripped = entry.strip()
+            place = element.place(start + len(entry) - len(entry.lstrip()))
+            number = self._number(stripped, place, what)
+            if number is not None and number < 0:
+                self.tell.error(place, f"{what} is {number} (write an integer, 0 or more)")
+            train.append(max(number or 0, 0))
+            start = end + 1
+        if len(train) == 1 and len(text.strip()) > 1 and set(text.strip()) <= {"0", "1"}:
+            message = (
+                f"the bitstring is one number, {train[0]} spikes in step 1 (separate steps by "
+                "commas: 1,0,1)"
+            )
+            self.tell.warning(element.start, message)
+        return train
+
+    def _take_position(self, name: str, position: Element | None) -> None:
+        if position is None:
+            return
+        self._refuse_text(position)
+        place: dict[str, int | float] = {}
+        for child in position.children:
+            if child.name not in ("x", "y"):
+                self._refuse_child(child, position)
+            elif child.name in place:
+                message = f"<{child.name}> stands twice in a position (remove one)"
+                self.tell.error(child.offset, message)
+            else:
+                number = _coordinate(child.text.strip())
+                if number is None:
+                    message = f"the position is {_short(child.text.strip())!r} (write a number)"
+                    self.tell.warning(child.start, message)
+                else:
+                    place[child.name] = number
+        if len(place) == 2:
+            self.positions.setdefault(name, [place["x"], place["y"]])
+
+    # What does not belong
+
+    def _refuse_text(self, element: Element) -> None:
+        text = element.text.strip()
+        if text:
+            message = f"the text {_short(text)!r} stands outside of all parts (remove it)"
+            self.tell.error(element.start, message)
+
+    def _refuse_child(self, child: Element, parent: Element) -> None:
+        message = f"unknown element <{_short(child.name)}> in <{_short(parent.name)}> (remove it)"
+        self.tell.error(child.offset, message)
+
+
+def _coordinate(text: str) -> int | float | None:
+    if len(text) > MAX_DIGITS:
+        return None
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    if not math.isfinite(number):
+        return None
+    return int(text) if text.lstrip("-").isdecimal() else number
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 40 else text[:37] + "..."

@@ -1,0 +1,86 @@
+"""Synapses in the order in which they were declared, for a simulator that stops in it."""
+
+from collections.abc import Sequence
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Int, Num
+
+from snpjax_formats import Edges, bucket
+
+
+class OrderedSynapses(eqx.Module):
+    """Delivers the emission of a neuron synapse by synapse, up to the first closed target.
+
+    Axes: `synapses`, those of one source side by side in the order of the system, padded to a
+    bucket with synapses between neurons that do not exist. `first` is the place of the first
+    synapse of the same source.
+
+    ??? cite "Source"
+        The *Compressed* kernel of sparse_snp, which breaks out of its loop there.
+    """
+
+    sources: Int[Array, " synapses"]
+    targets: Int[Array, " synapses"]
+    first: Int[Array, " synapses"]
+    weights: Num[Array, " synapses"] | None  # None: every synapse weighs 1
+
+    @classmethod
+    def of(cls, edges: Edges) -> "OrderedSynapses":
+        """The synapses of a system, `edges` in their order, on as many neurons as a program
+        has."""
+        order = np.argsort(edges.source, kind="stable")
+        source = edges.source[order]
+        first = np.searchsorted(source, source)
+        padding = (0, bucket(len(edges)) - len(edges))
+
+        def padded(values: np.ndarray, missing: int) -> Array:
+            return jnp.asarray(np.pad(values, padding, constant_values=missing))
+
+        return cls(
+            sources=padded(source.astype(np.int32), edges.num_sources),
+            targets=padded(edges.target[order].astype(np.int32), edges.num_targets),
+            first=padded(first.astype(np.int32), 0),
+            weights=None if edges.value is None else padded(edges.value[order], 1),
+        )
+
+    def deliver(
+        self, emissions: Int[Array, " neurons"], is_closed: Bool[Array, " neurons"]
+    ) -> Int[Array, " neurons"]:
+        """What arrives at each neuron."""
+        closed = is_closed.at[self.targets].get(mode="fill", fill_value=False).astype(jnp.int32)
+        before = jnp.cumsum(closed, dtype=jnp.int32) - closed
+        is_reached = before == before[self.first]
+        sent = emissions.at[self.sources].get(mode="fill", fill_value=0)
+        if self.weights is not None:
+            sent = sent * self.weights.astype(sent.dtype)
+        sent = jnp.where(is_reached, sent, 0)
+        return jnp.zeros_like(emissions).at[self.targets].add(sent, mode="drop")
+
+
+def of_one_shape(ordered: Sequence[OrderedSynapses | None]) -> list[OrderedSynapses | None]:
+    """Those of a batch of systems of one size: as many as any has, with weights if any has
+    them."""
+    present = [one for one in ordered if one is not None]
+    if len(present) < len(ordered):
+        return list(ordered)
+    size = max(len(one.sources) for one in present)
+    dtypes = [one.weights.dtype for one in present if one.weights is not None]
+    shaped: list[OrderedSynapses | None] = []
+    for one in present:
+        padding = (0, size - len(one.sources))
+        weights = one.weights
+        if dtypes:
+            weights = jnp.ones(len(one.sources), dtypes[0]) if weights is None else weights
+            weights = jnp.pad(weights, padding)
+        nowhere = np.iinfo(np.int32).max
+        shaped.append(
+            OrderedSynapses(
+                sources=jnp.pad(one.sources, padding, constant_values=nowhere),
+                targets=jnp.pad(one.targets, padding, constant_values=nowhere),
+                first=jnp.pad(one.first, padding),
+                weights=weights,
+            )
+        )
+    return shaped

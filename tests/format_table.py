@@ -1,0 +1,95 @@
+"""What each format holds: the table of docs/files.md, computed by writing and reading.
+
+    PYTHONPATH=.:formats python -m tests.format_table
+"""
+
+import tempfile
+import warnings
+from pathlib import Path
+from typing import get_args
+
+import snpjax as snp
+from snpjax.io.read import TITLES, Format
+
+
+WRITTEN: dict[Format, str] = {
+    "native": "model.snp.json",
+    "plingua": "model.pli",
+    "websnapse": "model.json",
+    "factory-yaml": "model.yaml",
+    "cusnp": "model.in",
+}
+
+RELAY = snp.Neuron("q", 0, ["a -> a"])
+GROWING = snp.Neuron("p", 1, [snp.DivisionRule("a", "l", "m")])
+PLASTIC = snp.Neuron("p", 1, [snp.PlasticityRule("a", 1, "+", 1, ["q"])])
+
+
+def one(*rules: snp.Rule | snp.DivisionRule | snp.BuddingRule | str, **keywords):
+    """Neuron p with these rules and a synapse to q."""
+    return snp.SpikingSystem([snp.Neuron("p", 3, rules), RELAY], [("p", "q")], **keywords)
+
+
+#: A system that has one thing more than the plainest.
+FEATURES = {
+    "exact guards, forgetting, delays": one("a^2 -> a; 2", "a -> lambda"),
+    "guards `a*`": one("a*/a -> a"),
+    "any other guard": one("a(aa)*|a{4,6}/a -> a"),
+    "p > c": one("a -> a^2"),
+    "self-synapses": snp.SpikingSystem([RELAY], [("q", "q")]),
+    "weights": snp.SpikingSystem([snp.Neuron("p", 1, ["a -> a"]), RELAY], [("p", "q", 3)]),
+    "negative weights and spikes": snp.SpikingSystem(
+        [snp.Neuron("p", -1, ["a -> a"]), RELAY], [("p", "q", -2)], signed=True
+    ),
+    "one output": one("a -> a", output="q"),
+    "several outputs": one("a -> a", output=("p", "q")),
+    "one input train": one("a -> a", input={"p": (1, 0, 2)}),
+    "several input trains": one("a -> a", input={"p": (1, 0, 2), "q": (0, 1)}),
+    "trains of more than 9 spikes": one("a -> a", input={"p": (0, 12)}),
+    "division": snp.SpikingSystem(
+        [GROWING, RELAY], [("p", "q")], rules_by_label={"l": ["a -> a"]}, dictionary=[("q", "m")]
+    ),
+    "budding": one(snp.BuddingRule("a{2}", "l")),
+    "plasticity": snp.SpikingSystem([PLASTIC, RELAY]),
+    "several neurons of one label": snp.SpikingSystem(
+        [snp.Neuron("p", 1, ["a -> a"], "l"), snp.Neuron("q", 1, ["a -> a"], "l")]
+    ),
+    "any text as a name": snp.SpikingSystem([snp.Neuron('a "b" {1},\u00e9', 2, ["a -> a"])]),
+    "options of a simulator": one(
+        "a -> a", compatibility=snp.Compatibility(closed_receives=True)
+    ),
+    "positions (notes)": one("a -> a", notes={"positions": {"p": [0, 1], "q": [2, 3]}}),
+}
+
+
+def outcome(format: Format, system: snp.SpikingSystem) -> str:
+    """`kept`, `renamed` or `lost`, by writing and reading the system."""
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore", snp.ModelWarning)
+        path = Path(folder, WRITTEN[format])
+        try:
+            snp.write(system, path, format=format)
+        except snp.WriteError:
+            return "lost"
+        again = snp.read(path, format=format)
+    if again == system:
+        return "kept" if again.notes.keys() >= system.notes.keys() else "left out"
+    assert again.num_synapses == system.num_synapses and again.rules == system.rules
+    return "renamed"
+
+
+def table() -> str:
+    """The table in Markdown."""
+    formats = [format for format in get_args(Format) if format in WRITTEN]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", snp.ModelWarning)
+        rows = [
+            [feature, *(outcome(format, system) for format in formats)]
+            for feature, system in FEATURES.items()
+        ]
+    lines = [["a system with", *(TITLES[format] for format in formats)], ["---"] * 6, *rows]
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+
+
+if __name__ == "__main__":
+    print(table())
