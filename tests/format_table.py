@@ -1,6 +1,6 @@
 """What each format holds: the table of docs/files.md, computed by writing and reading.
 
-    PYTHONPATH=.:formats python -m tests.format_table
+PYTHONPATH=.:formats python -m tests.format_table
 """
 
 import tempfile
@@ -55,9 +55,7 @@ FEATURES = {
         [snp.Neuron("p", 1, ["a -> a"], "l"), snp.Neuron("q", 1, ["a -> a"], "l")]
     ),
     "any text as a name": snp.SpikingSystem([snp.Neuron('a "b" {1},\u00e9', 2, ["a -> a"])]),
-    "options of a simulator": one(
-        "a -> a", compatibility=snp.Compatibility(closed_receives=True)
-    ),
+    "options of a simulator": one("a -> a", compatibility=snp.Compatibility(closed_receives=True)),
     "positions (notes)": one("a -> a", notes={"positions": {"p": [0, 1], "q": [2, 3]}}),
 }
 

@@ -227,13 +227,24 @@ def test_recursion_ends_with_an_empty_range():
 
 
 def test_hints_and_modes_that_are_off_are_accepted():
-    text = "@mseq = 0; @masynch = 0; @mu = x; @moutres_binary; @moutres_summatories;"
-    text += "@moutres_natural(2,false,true);"
-    assert counts(parse(main(text))) == {"x": 0}
+    text = "let n = 1; @mseq = 0; @masynch = n-1; @mu = x; @moutres_binary; @MOUTRES_Summatories;"
+    text += "@moutres_natural(n+1,false,true); @moutres_natural;"
+    system = parse(main(text))
+    assert counts(system) == {"x": 0}
+    assert system.notes["output"] == [
+        {"form": "binary"},
+        {"form": "summatories"},
+        {"form": "natural", "k": 2, "strong": False, "alternate": True},
+        {"form": "natural"},
+    ]
+    assert parse(main("@mu = x;")).notes == {}
 
 
 def test_a_module_that_is_never_called_need_only_balance_its_braces():
-    assert counts(parse(main("@mu = x;") + "def other(n) { @ms(in{i}) = i*n : }")) == {"x": 0}
+    text = main("@mu = x;") + "def other(n) { @ms(in{i}) = i*n : }"
+    with pytest.warns(ReadWarning, match="5:29: in the module other, which is never called: exp"):
+        assert counts(read_plingua(Source("f", text), "extended")) == {"x": 0}
+    assert counts(parse(main("@mu = x;") + "def other(n) { @ms(in{i}) = a*i; }")) == {"x": 0}
     assert "expected '}'" in errors(main("@mu = x;") + "def other(n) { {")["5:17"]
 
 
@@ -274,6 +285,15 @@ def test_three_errors():
         ("@mu = x; /* a comment", "3:10", "not closed"),
         ("@mu = x; }", "4:1", "closes nothing"),
         ("@mu = x; {", "4:2", "opened at 2:12"),
+        ("@mu = x; @ms(x) = 2;", "3:19", "write a*2"),
+        ("@mu = x; [a^2 --> a]'x;", "3:12", "spikes are written a*2"),
+        ("@mu = x{i} : 1<=i<=3; @ms(x{4}) = a;", "3:27", "are x{1} to x{3})"),
+        ("@mu = x{i} : 1<=i<=1; @marcs = (x{1}, x{i+1}) : 1<=i<=1;", "3:39", "is x{1})"),
+        ("@mu = x{i} : 1<=i<=1000000000;", "3:14", "3,000,000"),
+        ("@mu = x; @moutres_natural(1,true,true,2);", "3:10", "too many values"),
+        ("@mu = x; @moutres_binary(1);", "3:10", "too many values"),
+        ("@mu = x; @moutres_natural(1/2);", "3:27", "is 1/2, not an integer"),
+        ("@mu = x; call g(); } def g() { call h(); } def h() { call g();", "3:54", "do not end"),
         ("@ms(y) = a; @mu = x;", "3:5", "no neuron 'y' (did you mean 'x'?)"),
         ("@mu = x; @mout = y;", "3:18", "no neuron 'y'"),
         ("@mu = x; @min = y;", "3:17", "no neuron 'y'"),
@@ -293,9 +313,9 @@ def test_three_errors():
         ("@mu = x; @ms(x) = a*(2^99999);", "3:24", "bits"),
         ("@mu = x; @ms(x) = a*" + 101 * "1" + ";", "3:21", "101 digits"),
         ("@mu = x; @ms(x) = a*" + 51 * "(" + "1" + 51 * ")" + ";", "3:71", "nested"),
-        ("@mu = x{i,j} : 1<=i<=100000, 1<=j<=100000;", "3:30", "20,000,000"),
-        ("{ @mu = x{i,j} : 1<=i<=100000; } : 1<=j<=100000;", "3:36", "20,000,000"),
-        ("@mu = x{i,j} : i<=j<=100000, 1<=i<=100000;", "3:30", "20,000,000"),
+        ("@mu = x{i,j} : 1<=i<=100000, 1<=j<=100000;", "3:30", "3,000,000"),
+        ("{ @mu = x{i,j} : 1<=i<=100000; } : 1<=j<=100000;", "3:36", "3,000,000"),
+        ("@mu = x{i,j} : i<=j<=100000, 1<=i<=100000;", "3:30", "3,000,000"),
         ('@mu = x; [a --> a]\'x "a*3";', "3:25", "the guard does not parse"),
         ("@mu = x; [a*9999999 --> a]'x;", "3:11", "the guard needs"),
         ("@mu = x; [a --> #]'x :: 2;", "3:25", "a forgetting rule has no delay"),
@@ -327,6 +347,11 @@ def test_levels():
     text = main("@mu = x, y; @marcs = (x,x); [a --> a]'x \"a+\"; [a*2 --> #]'x;")
     assert set(errors(text, "strict")) == {"3:22", "3:47"}
     parse(text)
+
+
+def test_an_unknown_output_beside_one_with_synapses():
+    text = main("@mu = x, y; @marcs = (x,y); @mout = z, x;")
+    assert list(errors(text, "strict")) == ["3:37"]
 
 
 def test_warnings_have_places():
@@ -488,9 +513,28 @@ def test_repeated_labels_of_a_sample():
         assert rules_of[f"test{{{i}}}"] == (Rule(None, 1, 1, i + 1),)
 
 
+def test_calls_that_make_too_much_are_stopped(monkeypatch):
+    monkeypatch.setattr("snpjax.io.plingua.expand.MAX_LISTED", 1_000)
+    text = main("call f() : 1<=i<=500;\n}\ndef f() { @mu = x, y, z;")
+    assert "make more than 1,000 neurons" in errors(text)["3:1"]
+
+
 @needs_shared
 @pytest.mark.slow
-def test_a_sample_of_a_million_rules():
-    system = sample("sorting_network_1024.pli")
+def test_a_sample_of_a_million_rules_at_level_strict():
+    system = sample("sorting_network_1024.pli", "strict")
     sizes = len(system.neurons), len(system.rules), len(system.synapses)
     assert sizes == (3_072, 1_049_600, 1_573_376)
+
+
+@pytest.mark.slow
+def test_a_large_file_of_explicit_statements():
+    count = 100_000
+    body = "@mu = " + ", ".join(f"n{i}" for i in range(count)) + ";\n"
+    body += "@marcs = " + ",\n".join(f"(n{i}, n{i + 1})" for i in range(count - 1)) + ";\n"
+    body += "".join(
+        f'[a*{i % 9 + 1} --> a]\'n{i} "a{{{i % 7 + 9},}}" :: {i % 3};\n' * 1 for i in range(count)
+    )
+    system = parse(main(body))
+    assert (system.num_neurons, system.num_rules, system.num_synapses) == (count, count, count - 1)
+    assert "n{1}" in errors(main(body + "@ms(n{1}) = a;"))[f"{2 * count + 3}:5"]

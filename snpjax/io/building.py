@@ -98,11 +98,9 @@ class UnknownNames:
     def __init__(self) -> None:
         self._num_told = 0
 
-    def message(self, name: str, names: Callable[[], Mapping[str, int]]) -> str:
+    def message(self, name: str, with_nearest: Callable[[], str]) -> str:
         self._num_told += 1
-        if self._num_told > _MAX_HINTS:
-            return f"there is no neuron {name!r}"
-        return unknown_neuron(name, names())
+        return with_nearest() if self._num_told <= _MAX_HINTS else f"there is no neuron {name!r}"
 
 
 class KnownNames(Generic[P]):
@@ -120,7 +118,7 @@ class KnownNames(Generic[P]):
             return True
         if name not in self._unknown and not self.are_enough:
             self._unknown.add(name)
-            message = self._hints.message(name, lambda: self.names)
+            message = self._hints.message(name, lambda: unknown_neuron(name, self.names))
             self._error(place, f"{here}: {message}")
         return False
 

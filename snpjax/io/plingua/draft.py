@@ -4,10 +4,12 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from ...spiking.rule import AnyRule
+from ...spiking.system import Json
 from . import tree
 
 
-RuleNode: TypeAlias = tree.SpikingRule | tree.Division | tree.Budding
+#: A rule of the file; a literal one by its offset, for there may be a million of them.
+RuleNode: TypeAlias = tree.SpikingRule | tree.Division | tree.Budding | int
 
 
 @dataclass(slots=True)
@@ -23,7 +25,7 @@ class Draft:
     contents: dict[str, tuple[int, int]] = field(default_factory=dict)
     sources: list[str] = field(default_factory=list)
     targets: list[str] = field(default_factory=list)
-    arcs: list[tree.Arc] = field(default_factory=list)
+    arcs: list[tree.Arc | int] = field(default_factory=list)
     dictionary: list[tuple[str, str]] = field(default_factory=list)
     outputs: dict[str, int] = field(default_factory=dict)
     input: tuple[str, int] | None = None
@@ -32,4 +34,5 @@ class Draft:
     rules: dict[str, list[AnyRule]] = field(default_factory=dict)
     rule_nodes: dict[str, list[RuleNode]] = field(default_factory=dict)
     without_guard: set[tuple[str, int]] = field(default_factory=set)
+    hints: list[dict[str, Json]] = field(default_factory=list)
     are_labels_known: bool = True

@@ -3,20 +3,24 @@ system.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from typing import Any
 
 from ...spiking.guard import Guard
 from ...spiking.rule import AnyRule, BuddingRule, DivisionRule, Rule
+from ...spiking.system import Json
 from ..source import Report, guard_or_error
 from . import tree
 from .draft import Draft, RuleNode
 from .expression import EvaluationError, FollowUp, Scope, Unknown
+from .families import Families
+from .literals import rule_at
 from .modules import Frame, Module
-from .ranges import Ranges, differ, values
+from .ranges import MAX_LISTED, Ranges, differ, values
 from .scan import lost_name, skip_gap
-from .syntax import parse_body
+from .syntax import Body, parse_body
+from .vector import Irregular
 
 
 MAX_CALLS = 1_000_000
@@ -33,7 +37,9 @@ _UNSUPPORTED = {
     "@mastf": "astrocytes",
     "@mastfunc": "astrocytes",
 }
-_CREATING = tree.NewNeurons | tree.Division | tree.Budding | tree.Call | tree.Block
+_CREATING = (
+    tree.NewNeurons | tree.LiteralNeurons | tree.Division | tree.Budding | tree.Call | tree.Block
+)
 _NOT_CREATING = re.compile(r"\[(?!\s*\])|@m(s|arcs|dict|out|in|inst)\b|let\b", re.IGNORECASE)
 _CREATING_WORD = re.compile(r"@mu\b|\bcall\b|\[\s*\]", re.IGNORECASE)
 _EMPTY = Guard.from_lengths(())  # stands in for a guard that does not parse
@@ -43,9 +49,33 @@ class _Stop(Exception):
     """Nothing more can be run: the calls do not end."""
 
 
-def expand(report: Report, frame: Frame) -> Draft:
+class Bodies:
+    """The modules' bodies, each parsed when it is first called."""
+
+    def __init__(self, report: Report):
+        self._report = report
+        self._known: dict[str, Body] = {}
+
+    def of(self, module: Module) -> Body:
+        key = module.name.lower()
+        if key not in self._known:
+            self._known[key] = parse_body(self._report, module.start, module.end)
+        return self._known[key]
+
+    def check_uncalled(self, modules: Iterable[Module]) -> None:
+        """Warn of what does not parse in modules that were never called."""
+        for module in modules:
+            if module.name.lower() not in self._known:
+                scratch = Report(self._report.source)
+                parse_body(scratch, module.start, module.end)
+                for offset, message in scratch.errors():
+                    here = f"in the module {module.name}, which is never called"
+                    self._report.warning(offset, f"{here}: {message}")
+
+
+def expand(report: Report, frame: Frame, bodies: Bodies) -> Draft:
     """Run `main` and what it calls."""
-    expander = _Expander(report, frame)
+    expander = _Expander(report, frame, bodies, None)
     expander.draft.are_labels_known = not frame.is_broken
     main = frame.modules.get("main")
     if main is None:
@@ -67,17 +97,45 @@ def expand(report: Report, frame: Frame) -> Draft:
     return expander.draft
 
 
+def expand_families(report: Report, frame: Frame, bodies: Bodies) -> tuple[Families, Draft]:
+    """Run `main` and what it calls, with every family as arrays; the draft has the rest.
+
+    Nothing is told: a file with a mistake is read again, one by one.
+
+    **Raises:** `Irregular` if the file has a mistake, or something that families cannot hold.
+    """
+    families = Families()
+    expander = _Expander(Report(report.source), frame, bodies, families)
+    main = frame.modules.get("main")
+    if main is None or main.parameters or frame.is_broken:
+        raise Irregular
+    try:
+        expander.run_globals()
+        expander.run_module(main, {})
+    except (_Stop, RecursionError):
+        raise Irregular from None
+    if expander.report.has_errors or report.has_errors:
+        raise Irregular
+    return families, expander.draft
+
+
 class _Expander:
-    def __init__(self, report: Report, frame: Frame):
+    """Runs statements; with `families`, those of families go there."""
+
+    def __init__(self, report: Report, frame: Frame, bodies: Bodies, families: Families | None):
         self.report = report
         self.frame = frame
+        self.bodies = bodies
+        self.families = families
         self.draft = Draft()
         self.globals: Scope = {}
-        self._bodies: dict[str, tuple[tuple[tree.Statement, ...], list[str]]] = {}
-        self._rules: dict[tuple[str | None, int, int, int], Rule] = {}
+        self._rules: dict[tree.RuleKey, Rule] = {}
         self._ranges = Ranges()
         self._calls = 0
         self._nesting = 0
+        self._num_rules = 0
+        # A file of literal statements may say as much as it has room for.
+        self._most = MAX_LISTED + len(report.source.text) // 4
         self.last_call = frame.offset
 
     # Modules, statements, ranges
@@ -89,23 +147,24 @@ class _Expander:
 
     def run_module(self, module: Module, arguments: Scope) -> None:
         scope = self.globals | arguments
-        statements, lost_names = self._body(module)
+        body = self.bodies.of(module)
+        if any(map(_may_create, body.failed)):
+            self.draft.are_labels_known = False
+        lost_names = [name for text in body.failed if (name := lost_name(text))]
         scope.update(dict.fromkeys(lost_names, Unknown()))
-        for statement in statements:
+        for statement in body.statements:
             self._run(statement, scope)
-
-    def _body(self, module: Module) -> tuple[tuple[tree.Statement, ...], list[str]]:
-        key = module.name.lower()
-        if key not in self._bodies:
-            statements, failed = parse_body(self.report, module.start, module.end)
-            if any(map(_may_create, failed)):
-                self.draft.are_labels_known = False
-            self._bodies[key] = statements, [name for x in failed if (name := lost_name(x))]
-        return self._bodies[key]
 
     def _run(self, statement: tree.Statement, scope: Scope) -> None:
         """Run one statement; a mistake in it is reported and ends it, not its neighbours."""
         instruction = statement.instruction
+        if len(self.draft.neurons) + len(self.draft.arcs) + self._num_rules > self._most:
+            message = (
+                f"calls and blocks make more than {MAX_LISTED:,} neurons, synapses and rules "
+                "(use fewer calls)"
+            )
+            self.report.error(self.last_call, message)
+            raise _Stop
         try:
             self._run_ranges(statement, scope)
         except EvaluationError as error:
@@ -120,6 +179,8 @@ class _Expander:
             scope[instruction.name] = Unknown()
 
     def _run_ranges(self, statement: tree.Statement, scope: Scope) -> None:
+        if self.families is not None and self.families.take(statement, scope, _text):
+            return
         if not statement.bounds:
             if all(differ(condition, scope) for condition in statement.filters):
                 _ACTIONS[type(statement.instruction)](self, statement.instruction, scope)
@@ -127,7 +188,8 @@ class _Expander:
         variables = [bounds.variable for bounds in statement.bounds]
         hidden = {name: scope[name] for name in variables if name in scope}
         try:
-            self._ranges.reserve(statement, scope)
+            if self.families is None:  # they count their own
+                self._ranges.reserve(statement, scope)
             self._loop(statement, len(statement.bounds) - 1, scope)
         finally:
             for name in variables:
@@ -230,7 +292,7 @@ class _Expander:
             self.draft.train[time] = spikes.count(scope, "the number of input spikes")
 
     def _hint(self, instruction: tree.OutputHint, scope: Scope) -> None:
-        del instruction, scope  # how another program prints its output changes no run
+        self.draft.hints.append(hint_of(instruction, scope))
 
     def _mode(self, mode: tree.Mode, scope: Scope) -> None:
         if mode.value.value(scope) != 0:
@@ -282,7 +344,34 @@ class _Expander:
         rule = BuddingRule(guard or _EMPTY, bud, None if parent == label else parent)
         self._add_rule(label, rule, node)
 
+    def _literal_neurons(self, node: tree.LiteralNeurons, scope: Scope) -> None:
+        del scope
+        self.draft.neurons += node.neurons
+
+    def _literal_contents(self, node: tree.LiteralContents, scope: Scope) -> None:
+        del scope
+        contents = self.draft.contents
+        for offset, label, spikes, adds in node.entries:
+            if adds and label in contents:
+                spikes += contents[label][0]
+            contents[label] = spikes, offset
+
+    def _literal_arcs(self, node: tree.LiteralArcs, scope: Scope) -> None:
+        del scope
+        self.draft.sources += node.sources
+        self.draft.targets += node.targets
+        self.draft.arcs += node.offsets
+
+    def _literal_rules(self, node: tree.LiteralRules, scope: Scope) -> None:
+        for offset, label, key in node.rules:
+            rule = self._rules.get(key)
+            if rule is None:  # the first of its kind, or with a mistake
+                self._spiking(rule_at(self.report.source.text, offset), scope)
+            else:
+                self._add_rule(label, rule, offset)
+
     def _add_rule(self, label: str, rule: AnyRule, node: RuleNode) -> None:
+        self._num_rules += 1
         self.draft.rules.setdefault(label, []).append(rule)
         self.draft.rule_nodes.setdefault(label, []).append(node)
 
@@ -318,6 +407,24 @@ def _count(spikes: tree.Spikes, scope: Scope, what: str) -> int:
     return 1 if spikes.count is None else spikes.count.count(scope, what)
 
 
+def hint_of(instruction: tree.OutputHint, scope: Scope) -> dict[str, Json]:
+    """An output hint as a note: its form and, for the natural one, what it says of the numbers."""
+    names = ("k", "strong", "alternate")
+    if len(instruction.arguments) > len(names) or (
+        instruction.arguments and instruction.form != "natural"
+    ):
+        message = "write @moutres_binary, @moutres_natural(k, strong, alternate) or _summatories"
+        raise EvaluationError(instruction.offset, f"too many values for this output ({message})")
+    hint: dict[str, Json] = {"form": instruction.form}
+    for name, argument in zip(names, instruction.arguments, strict=False):
+        word = (argument.variable or "").lower()
+        if word in ("true", "false") and argument.variable not in scope:
+            hint[name] = word == "true"
+        else:
+            hint[name] = argument.count(scope, f"the value {name} of the output")
+    return hint
+
+
 def _text(text: tree.Text, scope: Scope) -> str:
     if not text.is_variable:
         return text.value
@@ -347,4 +454,8 @@ _ACTIONS: dict[type[tree.Instruction], Callable[[_Expander, Any, Scope], None]] 
     tree.Division: _Expander._division,
     tree.Budding: _Expander._budding,
     tree.Block: _Expander._block,
+    tree.LiteralNeurons: _Expander._literal_neurons,
+    tree.LiteralContents: _Expander._literal_contents,
+    tree.LiteralArcs: _Expander._literal_arcs,
+    tree.LiteralRules: _Expander._literal_rules,
 }

@@ -38,13 +38,15 @@ class Expression:
     """An expression at character `offset`: `value` computes it in a scope; `names` are the
     variables it reads.
 
-    `variable` is its name when it is nothing but a variable, which may then hold text.
+    `variable` is its name when it is nothing but a variable, which may then hold text. `form` is
+    what it is made of, for `vector`.
     """
 
     offset: int
     value: Callable[[Scope], Number]
     names: frozenset[str] = frozenset()
     variable: str | None = None
+    form: "Form | None" = None
 
     def integer(self, scope: Scope, what: str) -> int:
         value = self.value(scope)
@@ -65,6 +67,24 @@ class Expression:
         return value if isinstance(value, str) else self.value(scope)
 
 
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """`first sign operand sign operand ...`, from left to right."""
+
+    first: Expression
+    operations: "Sequence[Operation]"
+
+
+@dataclass(frozen=True, slots=True)
+class Negative:
+    operand: Expression
+
+
+#: A number, the name of a variable, or an operation.
+Form: TypeAlias = int | str | Chain | Negative
+Operation: TypeAlias = tuple[str, Expression]
+
+
 def number(offset: int, digits: str) -> Expression:
     if len(digits) > MAX_DIGITS:
 
@@ -74,7 +94,7 @@ def number(offset: int, digits: str) -> Expression:
 
         return Expression(offset, refuse)
     constant = int(digits)
-    return Expression(offset, lambda scope: constant)
+    return Expression(offset, lambda scope: constant, form=constant)
 
 
 def variable(offset: int, name: str) -> Expression:
@@ -91,7 +111,7 @@ def variable(offset: int, name: str) -> Expression:
             raise EvaluationError(offset, f"{name} is the text {value!r} (a number is needed here)")
         return value
 
-    return Expression(offset, look_up, frozenset([name]), name)
+    return Expression(offset, look_up, frozenset([name]), name, name)
 
 
 def _undefined(name: str, scope: Scope) -> str:
@@ -103,19 +123,17 @@ def _undefined(name: str, scope: Scope) -> str:
 
 
 def group(offset: int, inner: Expression) -> Expression:
-    return Expression(offset, inner.value, inner.names)
-
-
-Operation: TypeAlias = tuple[str, Expression]
+    return Expression(offset, inner.value, inner.names, form=inner.form)
 
 
 def chain(first: Expression, operations: Sequence[Operation]) -> Expression:
     """`first op operand op operand ...`, from left to right."""
     names = first.names.union(*(operand.names for _, operand in operations))
     if len(operations) == 1:
-        return Expression(first.offset, _binary(first, *operations[0]), names)
+        value = _binary(first, *operations[0])
+        return Expression(first.offset, value, names, form=Chain(first, operations))
     start = first.value
-    steps = [(_OPERATORS[sign], operand.value, operand.offset) for sign, operand in operations]
+    steps = [(OPERATORS[sign], operand.value, operand.offset) for sign, operand in operations]
 
     def evaluate(scope: Scope) -> Number:
         total = start(scope)
@@ -123,20 +141,20 @@ def chain(first: Expression, operations: Sequence[Operation]) -> Expression:
             total = operator(total, operand(scope), offset)
         return total
 
-    return Expression(first.offset, evaluate, names)
+    return Expression(first.offset, evaluate, names, form=Chain(first, operations))
 
 
 def _binary(first: Expression, sign: str, second: Expression) -> Callable[[Scope], Number]:
     left, right, offset = first.value, second.value, second.offset
-    operator = _OPERATORS[sign]
+    operator = OPERATORS[sign]
     return lambda scope: operator(left(scope), right(scope), offset)
 
 
 def signed(offset: int, negative: bool, operand: Expression) -> Expression:
     if not negative:
-        return Expression(offset, operand.value, operand.names)
+        return Expression(offset, operand.value, operand.names, form=operand.form)
     value = operand.value
-    return Expression(offset, lambda scope: -value(scope), operand.names)
+    return Expression(offset, lambda scope: -value(scope), operand.names, form=Negative(operand))
 
 
 def _exact(value: Number, offset: int) -> Number:
@@ -191,7 +209,8 @@ def _power(left: Number, right: Number, offset: int) -> Number:
     return _exact(Fraction(left) ** right if right < 0 else left**right, offset)
 
 
-_OPERATORS: dict[str, Callable[[Number, Number, int], Number]] = {
+#: Of numbers, exact; the offset is that of the second.
+OPERATORS: dict[str, Callable[[Number, Number, int], Number]] = {
     "+": _add,
     "-": _subtract,
     "*": _multiply,

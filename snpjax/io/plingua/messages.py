@@ -60,7 +60,7 @@ _WORDS = {
     "PERCENT": "'%'",
     "CARET": "'^'",
 }
-_WORD = re.compile(r"@?[A-Za-z_0-9]+|@|\"[^\"\n]*\"?|-+>|//|::|<>|<=|\+=|\|\||.", re.DOTALL)
+WORD = re.compile(r"@?[A-Za-z_0-9]+|@|\"[^\"\n]*\"?|-+>|//|::|<>|<=|\+=|\|\||.", re.DOTALL)
 _STATEMENT_START = re.compile(r"@[A-Za-z]|\[|\{|\}|(?:let|call|def)\b", re.IGNORECASE)
 
 
@@ -70,7 +70,7 @@ def explain(error: UnexpectedInput, text: str, start: int, end: int) -> tuple[in
     """
     offset, expected = _place(error, text, start, end)
     at_end = offset >= end
-    match = _WORD.match(text, offset)
+    match = WORD.match(text, offset)
     found = "" if match is None else match.group()
     if "SEMICOLON" in expected and (at_end or _STATEMENT_START.match(text, offset)):
         before = end_of_previous(text, start, offset)
@@ -80,12 +80,12 @@ def explain(error: UnexpectedInput, text: str, start: int, end: int) -> tuple[in
         return offset, f"expected {wanted}, not '}}' (complete the statement)"
     if at_end:
         return offset, f"expected {wanted}, but the text ends (complete the statement)"
-    hint = _hint(found, expected, text[offset : offset + 80])
+    hint = hint_for(found, expected, text[offset : offset + 80])
     if found.startswith("@") and found.lower() not in KEYWORDS:
         near = get_close_matches(found.lower(), KEYWORDS, n=2, cutoff=0.4)
         meant = f"did you mean {' or '.join(near)}?" if near else "the first ones are @mu and @ms"
         return offset, f"unknown keyword {found} ({meant})"
-    return offset, f"expected {wanted}, not {_shown(found)}{hint}"
+    return offset, f"expected {wanted}, not {shown(found)}{hint}"
 
 
 def _place(error: UnexpectedInput, text: str, start: int, end: int) -> tuple[int, frozenset[str]]:
@@ -116,13 +116,15 @@ def _in_words(expected: frozenset[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
 
 
-def _shown(found: str) -> str:
+def shown(found: str) -> str:
+    """A word of the file in a message."""
     if not found.isprintable():
         return f"the character {ascii(found)}"
     return f"'{found[:30]}'" if "'" not in found else f'"{found[:30]}"'
 
 
-def _hint(found: str, expected: frozenset[str], ahead: str) -> str:
+def hint_for(found: str, expected: frozenset[str], ahead: str) -> str:
+    """What was probably meant, where terminals of the grammar are expected; begins with a blank."""
     if found == "//":
         return " (comments are written /* ... */; // is integer division)"
     if "SPIKE" in expected:
@@ -136,6 +138,8 @@ def _hint(found: str, expected: frozenset[str], ahead: str) -> str:
             return " (write # for nothing)"
     if "HASH" in expected and found.lower() in ("lambda", "0", "empty"):
         return " (write # for nothing)"
+    if "SPIKE" in expected and re.fullmatch(r"[0-9]+", found):
+        return f" (write a*{found})"
     if re.fullmatch("-*>", found) or found == "→":
         return " (the arrow is written -->)"
     if "STAR" in expected and found in ("^", "{"):

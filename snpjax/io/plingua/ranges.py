@@ -4,7 +4,12 @@ from . import tree
 from .expression import EvaluationError, Scope
 
 
-MAX_INSTANCES = 20_000_000  # of statements under ranges, in the whole file
+# Instances of statements under ranges, in a whole file: of regular families, of one of their
+# statements (for which about a hundred bytes each are needed for a while), and of those that are
+# made one by one, some hundred bytes each.
+MAX_INSTANCES = 20_000_000
+MAX_AT_ONCE = 5_000_000
+MAX_LISTED = 3_000_000
 
 
 class Ranges:
@@ -59,9 +64,9 @@ class Ranges:
         return total
 
     def _check_size(self, size: int, bounds: tree.Bounds) -> None:
-        if self._instances + size > MAX_INSTANCES:
+        if self._instances + size > MAX_LISTED:
             message = (
-                f"these ranges make more than {MAX_INSTANCES:,} instances in this file "
+                f"these ranges make more than {MAX_LISTED:,} instances in this file "
                 "(use smaller ranges)"
             )
             raise EvaluationError(bounds.offset, message)

@@ -1,8 +1,10 @@
 """P-Lingua 4 files of spiking neural P systems: `@model<spiking_psystems>`.
 
-The work is done in five steps, a module each: the frame (`modules`), the statements
-(`syntax`, with the grammar in `grammar.lark`), running them (`expand`), and here
-the system, whose problems are given their places.
+The work is done in steps, a module each: the frame (`modules`), the statements (`literals`, and
+`syntax` with the grammar in `grammar.lark`), running them (`expand`), and here the system, whose
+problems are given their places. Large regular files take another way from the statements on:
+whole families as arrays (`families`, `vector`), and populations of them (`populations`,
+`projections`).
 
 ??? cite "Source"
     Garcia-Quismondo, Gutierrez-Escudero, Perez-Hurtado, Perez-Jimenez, Riscos-Nunez 2009, "An
@@ -11,44 +13,83 @@ the system, whose problems are given their places.
     asynchronous mode, anti-spikes and astrocytes are refused.
 """
 
-import warnings
 from collections.abc import Iterable, Iterator
+from typing import TypeAlias
 
+from ...spiking.population import PopulationSystem
 from ...spiking.rule import AnyRule, BuddingRule, DivisionRule
 from ...spiking.system import Neuron, SpikingSystem
 from ...spiking.validity import (
-    InvalidSystem,
     Level,
-    ModelWarning,
     Place,
     Problem,
     unknown_neuron,
 )
+from ..building import UnknownNames, try_to_build
 from ..source import Report, Source
 from . import tree
 from .draft import Draft, RuleNode
-from .expand import expand
-from .modules import split_modules
-from .ranges import MAX_INSTANCES
+from .expand import Bodies, expand, expand_families
+from .literals import arc_at, rule_at
+from .modules import Frame, split_modules
+from .populations import system_of
+from .ranges import MAX_LISTED
+from .vector import Irregular
 
 
 _ABOUT_GUARD = ("forgetting_guard", "forgetting_overlap", "dead_rule", "duplicate_rule")
 
-_MAX_HINTS = 20  # unknown names whose nearest names are searched
+#: With more instances of statements under ranges, populations are made instead of single neurons.
+LISTED_INSTANCES = 100_000
+
+_WholeRule: TypeAlias = tree.SpikingRule | tree.Division | tree.Budding
 
 
-def read_plingua(source: Source, level: Level) -> SpikingSystem:
+def read_plingua(
+    source: Source, level: Level, *, families: bool | None = None
+) -> SpikingSystem | PopulationSystem:
     """The system that a P-Lingua file describes.
+
+    A file whose ranges make more than `LISTED_INSTANCES` instances gives a system of populations,
+    if everything in it is a static family or a single statement and nothing in it is wrong or
+    doubtful; it never is one at level *strict*, which populations do not have. Output hints are
+    lost there.
+
+    **Arguments:**
+
+    - `families`: whether to make populations, whatever the number of instances.
 
     **Raises:** `ReadError` with all errors of the file, of its syntax as well as of the system.
     """
     report = Report(source)
-    draft = expand(report, split_modules(report))
+    frame = split_modules(report)
+    bodies = Bodies(report)
+    least = 0 if families else LISTED_INSTANCES
+    if families is not False and level == "extended":
+        system = _read_families(report, frame, bodies, least)
+        if system is not None:
+            bodies.check_uncalled(frame.modules.values())
+            report.finish()
+            return system
+    draft = expand(report, frame, bodies)
+    bodies.check_uncalled(frame.modules.values())
     system = _Assembly(report, draft).build(level)
     report.finish()
     if system is None:
         raise AssertionError("an invalid system without errors; please report a bug of snpjax")
     return system
+
+
+def _read_families(
+    report: Report, frame: Frame, bodies: Bodies, least: int
+) -> PopulationSystem | None:
+    try:
+        families, rest = expand_families(report, frame, bodies)
+        if families.num_instances < least or (rest.train and rest.input is None):
+            return None
+        return system_of(families, None if rest.input is None else (rest.input[0], _train(rest)))
+    except Irregular:
+        return None
 
 
 class _Assembly:
@@ -61,8 +102,8 @@ class _Assembly:
         self.draft = draft
         self.names_of: dict[str, list[str]] = {}  # by label
         self.named: list[tuple[str, str]] = []  # name and label, in order
-        self.arcs: list[tree.Arc] = []  # of every synapse of the system
-        self._num_unknown = 0
+        self.arcs: list[tree.Arc | int] = []  # of every synapse of the system
+        self._unknown = UnknownNames()
         self._name_neurons()
 
     def build(self, level: Level) -> SpikingSystem | None:
@@ -73,21 +114,18 @@ class _Assembly:
             for name, label in self.named
         ]
         synapses, train, output = self._synapses(), self._input(), self._output()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ModelWarning)  # told below, with their places
-            try:
-                system = SpikingSystem(
-                    neurons,
-                    synapses,
-                    input=train,
-                    output=output,
-                    level=level,
-                    dictionary=self.draft.dictionary,
-                    rules_by_label={x: r for x, r in rules.items() if x not in self.names_of},
-                )
-                problems = system.problems
-            except InvalidSystem as error:
-                system, problems = None, error.problems
+        system, problems = try_to_build(
+            lambda: SpikingSystem(
+                neurons,
+                synapses,
+                input=train,
+                output=output,
+                level=level,
+                dictionary=self.draft.dictionary,
+                rules_by_label={x: r for x, r in rules.items() if x not in self.names_of},
+                notes={"output": self.draft.hints} if self.draft.hints else None,
+            )
+        )
         for problem in problems:
             self._report(problem)
         return system
@@ -113,12 +151,18 @@ class _Assembly:
         if names is not None:
             return names
         if self.draft.are_labels_known and not self.report.has(offset, "unknown_neuron"):
-            message = f"there is no neuron {label!r}"
-            self._num_unknown += 1
-            if self._num_unknown <= _MAX_HINTS:  # finding the nearest names takes a while
-                message = unknown_neuron(label, dict.fromkeys(self.names_of, 0))
+            message = self._unknown.message(label, lambda: self._nearest(label))
             self.report.error(offset, f"{here}: {message}", "unknown_neuron")
         return []
+
+    def _nearest(self, label: str) -> str:
+        name, brace, _ = label.partition("{")
+        family = [known for known in self.names_of if known.startswith(name + "{")] if brace else ()
+        if family:
+            is_one = len(family) == 1
+            neurons = f"is {family[0]}" if is_one else f"are {family[0]} to {family[-1]}"
+            return f"there is no neuron {label!r} (the neurons of that name {neurons})"
+        return unknown_neuron(label, dict.fromkeys(self.names_of, 0))
 
     def _contents(self) -> dict[str, int]:
         contents = {}
@@ -132,9 +176,9 @@ class _Assembly:
         rules = self.draft.rules
         created = {label for its_rules in rules.values() for label in _children(its_rules)}
         for label, nodes in self.draft.rule_nodes.items():
-            if label not in created:
+            if label not in created and label not in self.names_of:
                 for node in nodes:
-                    self._names(label, node.label.offset, "rule")
+                    self._names(label, self._whole(node).label.offset, "rule")
         return {x: its for x, its in rules.items() if x in created or x in self.names_of}
 
     def _synapses(self) -> list[tuple[str, str]]:
@@ -146,10 +190,12 @@ class _Assembly:
                 self.arcs.append(arc)
                 continue
             here = f"synapse ({source}, {target})"
+            if isinstance(arc, int):
+                arc = arc_at(self.report.source.text, arc)
             sources = self._names(source, arc.source.offset, here)
             targets = self._names(target, arc.target.offset, here)
-            if len(synapses) + len(sources) * len(targets) > MAX_INSTANCES:
-                message = f"the repeated labels make more than {MAX_INSTANCES:,} synapses"
+            if len(synapses) + len(sources) * len(targets) > MAX_LISTED:
+                message = f"the repeated labels make more than {MAX_LISTED:,} synapses"
                 self.report.error(arc.offset, f"{message} (name the neurons apart)")
                 return []
             synapses += [(x, y) for x in sources for y in targets]
@@ -167,8 +213,7 @@ class _Assembly:
                 message = "there are input spikes but no input neuron (write @min = ...)"
                 self.report.error(draft.train_offset, message)
             return {}
-        steps = [step for step, spikes in draft.train.items() if spikes]
-        train = tuple(draft.train.get(step, 0) for step in range(1, max(steps, default=0) + 1))
+        train = _train(draft)
         return {name: train for name in self._names(*draft.input, "input")}
 
     # Places
@@ -196,15 +241,18 @@ class _Assembly:
         places = [place for place in (problem.place, problem.first) if place is not None]
         return any((self._label(x), x.rule) in self.draft.without_guard for x in places)
 
-    def _node(self, place: Place) -> RuleNode | None:
+    def _node(self, place: Place) -> "_WholeRule | None":
         if place.kind != "rule" or place.rule is None:
             return None
-        return self.draft.rule_nodes[self._label(place)][place.rule]
+        return self._whole(self.draft.rule_nodes[self._label(place)][place.rule])
+
+    def _whole(self, node: RuleNode) -> "_WholeRule":
+        return rule_at(self.report.source.text, node) if isinstance(node, int) else node
 
     def _offset(
         self,
         place: Place,
-        node: RuleNode | None,
+        node: "_WholeRule | None",
         code: str,
     ) -> int:
         if node is not None:
@@ -212,14 +260,20 @@ class _Assembly:
         if isinstance(place.index, int):
             if place.kind == "neuron":
                 return self.draft.neurons[place.index][1]
-            return self.arcs[place.index].offset
+            arc = self.arcs[place.index]
+            return arc if isinstance(arc, int) else arc.offset
         if place.kind == "output":
             return next(
                 offset
                 for label, offset in self.draft.outputs.items()
-                if place.index in self.names_of[label]
+                if place.index in self.names_of.get(label, ())
             )
         return 0 if self.draft.input is None else self.draft.input[1]
+
+
+def _train(draft: Draft) -> tuple[int, ...]:
+    steps = [step for step, spikes in draft.train.items() if spikes]
+    return tuple(draft.train.get(step, 0) for step in range(1, max(steps, default=0) + 1))
 
 
 def _children(rules: Iterable[AnyRule]) -> Iterator[str]:
@@ -232,7 +286,7 @@ def _children(rules: Iterable[AnyRule]) -> Iterator[str]:
                 yield rule.parent
 
 
-def _rule_offset(node: RuleNode, code: str) -> int:
+def _rule_offset(node: _WholeRule, code: str) -> int:
     """The part of a rule that a problem is about, or the rule."""
     if isinstance(node, tree.Budding) and code == "budding_parent":
         return node.parent.offset

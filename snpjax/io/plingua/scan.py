@@ -9,6 +9,7 @@ from collections.abc import Iterator
 _MARK = re.compile(
     r'/\*.*?\*/|/\*|"[^"\n]*"|"|[{}()\[\];]|(?<![A-Za-z_0-9@\'])def\b', re.DOTALL | re.I
 )
+_BRACE = re.compile(r'/\*.*?\*/|/\*|"[^"\n]*"|"|[{}]|(?<![A-Za-z_0-9@\'])def\b', re.DOTALL | re.I)
 _DEFINED = re.compile(r"(?:let\s+)?([A-Za-z_][A-Za-z_0-9]*)\s*=", re.I)
 _GAP = re.compile(r"(?:\s+|/\*.*?\*/)*", re.DOTALL)
 
@@ -17,7 +18,17 @@ def marks(text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
     """Offset and text of every brace, bracket, parenthesis, semicolon and `def`, and of a `/*` or
     `"` that never ends.
     """
-    for match in _MARK.finditer(text, start, end):
+    yield from _found(_MARK, text, start, end)
+
+
+def braces(text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
+    """Those of `marks` that are no brackets, parentheses and semicolons, of which there are many
+    more."""
+    yield from _found(_BRACE, text, start, end)
+
+
+def _found(pattern: re.Pattern[str], text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
+    for match in pattern.finditer(text, start, end):
         mark = match.group()
         if len(mark) == 1 or mark == "/*" or mark[0] in "dD":
             yield match.start(), mark

@@ -1,5 +1,6 @@
 """From the text of a piece of P-Lingua to its statements, and from lark's errors to words."""
 
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from itertools import takewhile
@@ -11,11 +12,17 @@ from lark.visitors import Transformer_NonRecursive
 from ..source import Report
 from . import expression, tree
 from .expression import Expression
+from .literals import Literals
 from .messages import explain
-from .scan import marks
+from .scan import marks, skip_gap
 
 
 MAX_DEPTH = 50  # of braces, brackets and parentheses in one statement
+# Characters of one statement that is not literal, and of all: the grammar needs some hundred bytes
+# for each, and a second for a quarter of a million.
+MAX_STATEMENT = 2**20
+MAX_STATEMENTS = 2**23
+_PIECE = 2**16  # about so much is parsed at once
 
 
 @cache
@@ -63,44 +70,83 @@ def parse_global(report: Report, start: int, end: int) -> tree.Let | None:
     return None if parsed is None else _Builder(start).transform(parsed)
 
 
-def parse_body(
-    report: Report, start: int, end: int
-) -> tuple[tuple[tree.Statement, ...], list[str]]:
-    """The statements between two braces, and the texts of those that do not parse (they are
-    reported).
-    """
+def parse_body(report: Report, start: int, end: int) -> "Body":
+    """The statements between two braces. Those that do not parse are reported."""
+    text = report.source.text
+    literals = Literals(text)
+    body = Body()
+    others: list[tuple[int, int]] = []  # left to the grammar, in pieces that hold whole statements
+    long, size = None, 0
+    while start < end:
+        literal = literals.read(start, end)
+        if literal is not None:
+            _parse_others(report, others, body)
+            body.statements.append(tree.Statement(literal[0], (), ()))
+            start = literal[1]
+            continue
+        last = _end_of_statement(text, start, end)
+        size += last - start
+        if last - start > MAX_STATEMENT or size > MAX_STATEMENTS:
+            long = start if long is None else long
+        elif others and others[-1][1] - others[0][0] > _PIECE:
+            _parse_others(report, others, body)
+        if long is None:
+            others.append((start, last))
+        start = last
+    _parse_others(report, others, body)
+    if long is not None:
+        message = (
+            f"a statement with expressions, ranges or blocks has more than {MAX_STATEMENT:,} "
+            f"characters, or all of them more than {MAX_STATEMENTS:,} (use ranges, or split it)"
+        )
+        report.error(skip_gap(text, long, end), message)
+        body.failed.append("")
+    return body
+
+
+@dataclass(slots=True)
+class Body:
+    """The statements of a module, and the texts of those that do not parse."""
+
+    statements: list[tree.Statement] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
+
+
+def _parse_others(report: Report, pieces: list[tuple[int, int]], body: Body) -> None:
+    """Parse statements that follow each other, and forget the pieces."""
+    if not pieces:
+        return
+    start, end = pieces[0][0], pieces[-1][1]
+    text = report.source.text
     if _too_deep(report, start, end):
-        return (), [""]
+        body.failed.append("")
+        pieces.clear()
+        return
     try:
-        parsed = _parser().parse(report.source.text[start:end], start="body")
-        return _Builder(start).transform(parsed), []
+        parsed = _parser().parse(text[start:end], start="body")
+        body.statements += _Builder(start).transform(parsed)
     except UnexpectedInput:
-        pass
-    # One statement at a time: a mistake in one does not hide those in the others.
-    statements: list[tree.Statement] = []
-    failed = []
-    for first, last in _split(report.source.text, start, end):
-        parsed = _parse(report, first, last, "body")
-        if parsed is None:
-            failed.append(report.source.text[first:last])
-        else:
-            statements += _Builder(first).transform(parsed)
-    return tuple(statements), failed
+        # One statement at a time: a mistake in one does not hide those in the others.
+        for first, last in pieces:
+            parsed = _parse(report, first, last, "body")
+            if parsed is None:
+                body.failed.append(text[first:last])
+            else:
+                body.statements += _Builder(first).transform(parsed)
+    pieces.clear()
 
 
-def _split(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    """The statements of a body, each up to its semicolon outside braces."""
-    pieces, depth, first = [], 0, start
+def _end_of_statement(text: str, start: int, end: int) -> int:
+    """The offset after the first semicolon outside braces."""
+    depth = 0
     for offset, mark in marks(text, start, end):
         if mark == "{":
             depth += 1
         elif mark == "}":
             depth -= 1
         elif mark == ";" and depth == 0:
-            pieces.append((first, offset + 1))
-            first = offset + 1
-    pieces.append((first, end))
-    return pieces
+            return offset + 1
+    return end
 
 
 def _too_deep(report: Report, start: int, end: int) -> bool:
@@ -231,7 +277,10 @@ class _Builder(Transformer_NonRecursive):
         return tree.Train(self._at(nodes[0]), entries)
 
     def moutres(self, nodes: list) -> tree.OutputHint:
-        return tree.OutputHint()
+        keyword, *arguments = nodes
+        given = [n for n in arguments if isinstance(n, Expression) or n.type in ("NUMBER", "ID")]
+        form = keyword.value.lower().removeprefix("@moutres_")
+        return tree.OutputHint(self._at(keyword), form, tuple(map(self._operand, given)))
 
     def mode(self, nodes: list) -> tree.Mode:
         keyword, _, value = nodes

@@ -15,10 +15,16 @@ _LABEL = re.compile(r"[A-Za-z_][A-Za-z_0-9]*(\{-?[0-9]+(,-?[0-9]+)*\})?")
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """The label of neurons; `name{e1,e2}` is known once the variables are."""
+    """The label of neurons; `name{e1,e2}` is known once the variables are.
+
+    `name` is `None` where the whole label is computed, and `names` are the variables it reads.
+    """
 
     offset: int
     resolve: Callable[[Scope], str]
+    name: str | None = None
+    indices: tuple[Expression, ...] = ()
+    names: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +114,11 @@ class Train:
 
 @dataclass(frozen=True, slots=True)
 class OutputHint:
-    """`@moutres_...`: how another program prints its output."""
+    """`@moutres_<form>(...)`: how another program prints its output."""
+
+    offset: int
+    form: str
+    arguments: tuple[Expression, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,8 +182,46 @@ class Block:
     statements: tuple["Statement", ...]
 
 
+#: Guard text, consume, produce and delay of a literal rule.
+RuleKey: TypeAlias = "tuple[str | None, int, int, int]"
+
+
+@dataclass(frozen=True, slots=True)
+class LiteralNeurons:
+    """Neurons without variables: labels and their offsets."""
+
+    neurons: list[tuple[str, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class LiteralContents:
+    """Contents without variables: the offset of the label, the label, spikes, and whether they are
+    added."""
+
+    entries: list[tuple[int, str, int, bool]]
+
+
+@dataclass(frozen=True, slots=True)
+class LiteralArcs:
+    """Synapses without variables."""
+
+    sources: list[str]
+    targets: list[str]
+    offsets: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class LiteralRules:
+    """Spiking rules without variables: offset, label and what they do."""
+
+    rules: list[tuple[int, str, RuleKey]]
+
+
+Literal: TypeAlias = LiteralNeurons | LiteralContents | LiteralArcs | LiteralRules
+
 Instruction: TypeAlias = (
-    NewNeurons
+    Literal
+    | NewNeurons
     | Contents
     | Synapses
     | Dictionary
@@ -202,7 +250,7 @@ class Statement:
 
 
 def plain_label(offset: int, name: str) -> Label:
-    return Label(offset, lambda scope: name)
+    return Label(offset, lambda scope: name, name)
 
 
 def indexed_label(offset: int, name: str, indices: tuple[Expression, ...]) -> Label:
@@ -218,13 +266,14 @@ def indexed_label(offset: int, name: str, indices: tuple[Expression, ...]) -> La
                 label = known[number] = f"{name}{{{number}}}"
             return label
 
-        return Label(offset, resolve_one)
+        return Label(offset, resolve_one, name, indices, index.names)
 
     def resolve(scope: Scope) -> str:
         numbers = [str(index.integer(scope, "an index of the label")) for index in indices]
         return f"{name}{{{','.join(numbers)}}}"
 
-    return Label(offset, resolve)
+    names = frozenset().union(*(index.names for index in indices))
+    return Label(offset, resolve, name, indices, names)
 
 
 def computed_label(offset: int, value: Expression) -> Label:
@@ -240,4 +289,4 @@ def computed_label(offset: int, value: Expression) -> Label:
         message = f"the label is {label} (write a name or an integer, 0 or more)"
         raise EvaluationError(value.offset, message)
 
-    return Label(offset, resolve)
+    return Label(offset, resolve, names=value.names)

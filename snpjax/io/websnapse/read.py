@@ -18,7 +18,7 @@ from collections.abc import Sequence
 
 from ...spiking.rule import DivisionRule
 from ...spiking.system import Json, SpikingSystem
-from ...spiking.validity import Level
+from ...spiking.validity import Level, unknown_neuron
 from ..building import UnknownNames
 from ..environment import InputNode, NeuronNode, Node, OutputNode, PlacedRule, Wire, build_system
 from ..json_checks import Findings, shown
@@ -372,6 +372,7 @@ class _Reader:
     def _tell_unknown(self, name: str, path: Path, here: str) -> None:
         if not self.are_names_known:
             return
-        names = lambda: dict.fromkeys([*self.kinds, *self.made], 0)  # noqa: E731
-        message = self._unknown.message(name, names)
+        message = self._unknown.message(
+            name, lambda: unknown_neuron(name, dict.fromkeys([*self.kinds, *self.made], 0))
+        )
         self.findings.error(path, f"{here}: {message}")

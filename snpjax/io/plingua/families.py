@@ -1,0 +1,212 @@
+"""Statements of P-Lingua as arrays: what a family of neurons, synapses or rules holds, without a
+Python object for any one of them.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from jaxtyping import Int
+
+from . import tree
+from .expression import EvaluationError, FollowUp, Scope
+from .ranges import MAX_INSTANCES
+from .vector import Instances, Irregular, instances
+
+
+MAX_LOOPS = 10_000  # of blocks and calls under ranges, which are run one by one
+MAX_LITERALS = 1_000  # a file of single neurons is no file of families
+MAX_STATEMENTS = 20_000  # run, each over all its instances at once
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """Labels of one name with as many indices; axes: `instances` and `axes` of the indices."""
+
+    name: str
+    indices: Int[np.ndarray, "instances axes"]
+
+
+@dataclass(frozen=True, slots=True)
+class ContentsFamily:
+    labels: Labels
+    spikes: Int[np.ndarray, " instances"]
+    adds: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RuleFamily:
+    """Rules of one statement, run for the `number`-th time of all statements. `guard` is its text,
+    `None` for exactly what is consumed."""
+
+    labels: Labels
+    guard: str | None
+    consume: Int[np.ndarray, " instances"]
+    produce: Int[np.ndarray, " instances"]
+    delay: Int[np.ndarray, " instances"]
+    statement: int
+    number: int
+
+
+@dataclass(slots=True)
+class Families:
+    """A system as the statements tell it, by families of labels, in the order of the statements."""
+
+    num_instances: int = 0
+    neurons: list[Labels] = field(default_factory=list)
+    contents: list[ContentsFamily] = field(default_factory=list)
+    arcs: list[tuple[Labels, Labels]] = field(default_factory=list)
+    outputs: list[Labels] = field(default_factory=list)
+    rules: list[RuleFamily] = field(default_factory=list)
+    num_literals: int = 0
+    num_statements: int = 0
+
+    def take(self, statement: tree.Statement, scope: Scope, text: "TextOf") -> bool:
+        """Add all instances of a statement at once; false if it is one of those that are run one by
+        one, such as a call.
+
+        **Raises:** `Irregular` for what families cannot hold, and for every mistake.
+        """
+        instruction = statement.instruction
+        self.num_statements += 1
+        if isinstance(instruction, _REFUSED) or self.num_statements > MAX_STATEMENTS:
+            raise Irregular
+        take = _ACTIONS.get(type(instruction))
+        if take is None and not statement.bounds:
+            return False
+        found = instances(statement, scope)
+        if statement.bounds:
+            self.num_instances += found.count
+        if self.num_instances > MAX_INSTANCES or (take is None and found.count > MAX_LOOPS):
+            raise Irregular
+        if take is None:
+            return False
+        if found.count:
+            take(self, instruction, found, text)
+        return True
+
+    def _new_neurons(self, node: tree.NewNeurons, found: Instances, text: "TextOf") -> None:
+        del text
+        self.neurons += [_labels(label, found) for label in node.labels]
+
+    def _contents(self, node: tree.Contents, found: Instances, text: "TextOf") -> None:
+        del text
+        spikes = _spikes(node.spikes, found)
+        self.contents.append(ContentsFamily(_labels(node.label, found), spikes, node.adds))
+
+    def _synapses(self, node: tree.Synapses, found: Instances, text: "TextOf") -> None:
+        del text
+        self.arcs += [(_labels(arc.source, found), _labels(arc.target, found)) for arc in node.arcs]
+
+    def _outputs(self, node: tree.Outputs, found: Instances, text: "TextOf") -> None:
+        del text
+        self.outputs += [_labels(label, found) for label in node.labels]
+
+    def _spiking(self, node: tree.SpikingRule, found: Instances, text: "TextOf") -> None:
+        nothing = np.broadcast_to(np.int64(0), (found.count,))
+        guard = None
+        if node.guard is not None:
+            if node.guard.is_variable and node.guard.value in found.variables:
+                raise Irregular  # a number, not a guard
+            try:
+                guard = text(node.guard, found.scope)
+            except (EvaluationError, FollowUp):
+                raise Irregular from None
+        self.rules.append(
+            RuleFamily(
+                _labels(node.label, found),
+                guard,
+                _spikes(node.consume, found),
+                nothing if node.produce is None else _spikes(node.produce, found),
+                nothing if node.delay is None else found.integers(node.delay),
+                node.offset,
+                self.num_statements,
+            )
+        )
+
+    def _literal(self, node: tree.Literal, found: Instances, text: "TextOf") -> None:
+        del text
+        match node:
+            case tree.LiteralNeurons(neurons):
+                self._count(len(neurons))
+                self.neurons += [one_label(label) for label, _ in neurons]
+            case tree.LiteralContents(entries):
+                self._count(len(entries))
+                for _, label, spikes, adds in entries:
+                    family = ContentsFamily(one_label(label), np.asarray([spikes]), adds)
+                    self.contents.append(family)
+            case tree.LiteralArcs(sources, targets):
+                self._count(len(sources))
+                pairs = zip(sources, targets, strict=True)
+                self.arcs += [(one_label(x), one_label(y)) for x, y in pairs]
+            case tree.LiteralRules(rules):
+                self._count(len(rules))
+                for offset, label, (guard, *numbers) in rules:
+                    self.num_statements += 1
+                    consume, produce, delay = (np.asarray([number]) for number in numbers)
+                    self.rules.append(
+                        RuleFamily(
+                            one_label(label),
+                            guard,
+                            consume,
+                            produce,
+                            delay,
+                            offset,
+                            self.num_statements,
+                        )
+                    )
+
+    def _count(self, literals: int) -> None:
+        self.num_literals += literals
+        if self.num_literals > MAX_LITERALS:
+            raise Irregular
+
+
+#: The text of a guard in a scope.
+TextOf = Callable[[tree.Text, Scope], str]
+
+
+def one_label(label: str) -> Labels:
+    """The family of one label, from its text."""
+    name, brace, indices = label.partition("{")
+    row = [int(index) for index in indices[:-1].split(",")] if brace else []
+    if any(abs(index) >= 2**62 for index in row):
+        raise Irregular
+    return Labels(name, np.asarray([row], np.int64))
+
+
+def _labels(label: tree.Label, found: Instances) -> Labels:
+    if label.name is None:
+        if not label.names.isdisjoint(found.variables):
+            raise Irregular
+        try:
+            one = one_label(label.resolve(found.scope))
+        except (EvaluationError, FollowUp):
+            raise Irregular from None
+        return Labels(one.name, np.repeat(one.indices, found.count, axis=0))
+    columns = [found.integers(index, None) for index in label.indices]
+    if len(columns) == 1:
+        return Labels(label.name, columns[0][:, None])
+    empty = np.zeros((found.count, 0), np.int64)
+    return Labels(label.name, np.stack(columns, axis=1) if columns else empty)
+
+
+def _spikes(spikes: tree.Spikes, found: Instances) -> Int[np.ndarray, " instances"]:
+    if spikes.is_anti:
+        raise Irregular
+    return found.integers(spikes.count)
+
+
+_REFUSED = tree.Division | tree.Budding | tree.Dictionary | tree.Unsupported
+_ACTIONS: dict[type, Callable[[Families, Any, Instances, TextOf], None]] = {
+    tree.NewNeurons: Families._new_neurons,
+    tree.Contents: Families._contents,
+    tree.Synapses: Families._synapses,
+    tree.Outputs: Families._outputs,
+    tree.SpikingRule: Families._spiking,
+    tree.LiteralNeurons: Families._literal,
+    tree.LiteralContents: Families._literal,
+    tree.LiteralArcs: Families._literal,
+    tree.LiteralRules: Families._literal,
+}

@@ -1,0 +1,153 @@
+"""Statements without variables, expressions and ranges, read by regular expressions.
+
+Files that programs write have hundreds of thousands of them, for which the grammar takes minutes
+and gigabytes. A statement that is not literal to the letter is left to the grammar, which also
+finds the mistakes.
+"""
+
+import re
+from collections.abc import Callable
+
+from . import expression, tree
+from .scan import skip_gap
+
+
+# Canonical numbers only: what is read here is the label or the count as it stands.
+_NUMBER = r"(?:0|[1-9][0-9]{0,17})"
+_INDEX = r"(?:0|-?[1-9][0-9]{0,17})"
+_INDICES = rf"\{{\s*{_INDEX}\s*(?:,\s*{_INDEX}\s*)*\}}"
+_LABEL = rf"(?:[A-Za-z_][A-Za-z_0-9]*(?:{_INDICES})?|{_NUMBER})"
+# No two blanks beside each other can match the same text, so that a failure takes linear time.
+
+_RULE = re.compile(
+    rf"\s*(\[)\s*a\s*(?:\*\s*({_NUMBER})\s*)?-->\s*(?:a\s*(?:\*\s*({_NUMBER})\s*)?|(\#)\s*)\]"
+    rf"\s*'\s*({_LABEL})\s*(?:\"([^\"\n]*)\"\s*)?(?:::\s*({_NUMBER})\s*)?;"
+)
+_CONTENTS = re.compile(
+    rf"\s*(?i:@ms)\s*\(\s*({_LABEL})\s*\)\s*(\+?)=\s*a\s*(?:\*\s*({_NUMBER})\s*)?;"
+)
+_NEURONS = re.compile(r"\s*(?i:@mu)\s*\+?=")
+_NEURON = re.compile(rf"\s*({_LABEL})\s*([,;])")
+_ARCS = re.compile(r"\s*(?i:@marcs)\s*\+?=")
+_ARC = re.compile(rf"\s*(\()\s*({_LABEL})\s*,\s*({_LABEL})\s*\)\s*([,;])")
+
+
+class Literals:
+    """Reads literal statements; equal labels become one string, since each occurs many times."""
+
+    def __init__(self, text: str):
+        self._text = text
+        self._labels: dict[str, str] = {}
+
+    def read(self, start: int, end: int) -> "tuple[tree.Literal, int] | None":
+        """The literal statements of one kind from `start` on, and the offset after them; `None` if
+        there is none."""
+        for read in (self._rules, self._contents, self._neurons, self._arcs):
+            found = read(start, end)
+            if found is not None:
+                return found
+        return None
+
+    def _match(self, pattern: re.Pattern[str], start: int, end: int) -> re.Match[str] | None:
+        """A match after blanks and comments."""
+        match = pattern.match(self._text, start, end)
+        if match is not None:
+            return match
+        after = skip_gap(self._text, start, end)
+        # Comments are no part of the patterns, which would run on into others to find a match.
+        return pattern.match(self._text, after, end) if after > start else None
+
+    def _label(self, label: str) -> str:
+        known = self._labels.get(label)
+        if known is None:
+            known = self._labels[label] = "".join(label.split())
+        return known
+
+    def _rules(self, start: int, end: int) -> "tuple[tree.LiteralRules, int] | None":
+        rules = []
+        while match := self._match(_RULE, start, end):
+            _, consume, produce, nothing, label, guard, delay = match.groups()
+            produced = 0 if nothing else int(produce or 1)
+            key = guard, int(consume or 1), produced, int(delay or 0)
+            rules.append((match.start(1), self._label(label), key))
+            start = match.end()
+        return (tree.LiteralRules(rules), start) if rules else None
+
+    def _contents(self, start: int, end: int) -> "tuple[tree.LiteralContents, int] | None":
+        entries = []
+        while match := self._match(_CONTENTS, start, end):
+            label, adds, spikes = match.groups()
+            entries.append((match.start(1), self._label(label), int(spikes or 1), bool(adds)))
+            start = match.end()
+        return (tree.LiteralContents(entries), start) if entries else None
+
+    def _neurons(self, start: int, end: int) -> "tuple[tree.LiteralNeurons, int] | None":
+        neurons: list[tuple[str, int]] = []
+
+        def add(match: re.Match[str]) -> None:
+            neurons.append((self._label(match[1]), match.start(1)))
+
+        after = self._list(_NEURONS, _NEURON, add, start, end)
+        return None if after is None else (tree.LiteralNeurons(neurons), after)
+
+    def _arcs(self, start: int, end: int) -> "tuple[tree.LiteralArcs, int] | None":
+        arcs = tree.LiteralArcs([], [], [])
+
+        def add(match: re.Match[str]) -> None:
+            arcs.sources.append(self._label(match[2]))
+            arcs.targets.append(self._label(match[3]))
+            arcs.offsets.append(match.start(1))
+
+        after = self._list(_ARCS, _ARC, add, start, end)
+        return None if after is None else (arcs, after)
+
+    def _list(
+        self,
+        head: re.Pattern[str],
+        item: re.Pattern[str],
+        add: Callable[[re.Match[str]], None],
+        start: int,
+        end: int,
+    ) -> int | None:
+        match = self._match(head, start, end)
+        if match is None:
+            return None
+        while match := self._match(item, match.end(), end):
+            add(match)
+            if self._text[match.end() - 1] == ";":
+                return match.end()
+        return None
+
+
+def rule_at(text: str, offset: int) -> tree.SpikingRule:
+    """The literal rule at an offset, with the places of its parts."""
+    match = _RULE.match(text, offset)
+    assert match is not None
+    consume, nothing = match[2], match[4]
+    produce = None if nothing else _spikes(text, match, 3, text.index("-->", offset) + 3)
+    return tree.SpikingRule(
+        offset,
+        tree.plain_label(match.start(5), "".join(match[5].split())),
+        tree.Spikes(text.index("a", offset), _number(match, 2) if consume else None),
+        produce,
+        None if match[6] is None else tree.Text(match.start(6), match[6]),
+        _number(match, 7),
+    )
+
+
+def arc_at(text: str, offset: int) -> tree.Arc:
+    """The literal synapse at an offset."""
+    match = _ARC.match(text, offset)
+    assert match is not None
+    source, target = (
+        tree.plain_label(match.start(group), "".join(match[group].split())) for group in (2, 3)
+    )
+    return tree.Arc(offset, source, target)
+
+
+def _spikes(text: str, match: re.Match[str], group: int, start: int) -> tree.Spikes:
+    return tree.Spikes(text.index("a", start), _number(match, group))
+
+
+def _number(match: re.Match[str], group: int) -> expression.Expression | None:
+    return None if match[group] is None else expression.number(match.start(group), match[group])
