@@ -26,7 +26,8 @@ class AbstractChoice(eqx.Module):
     """Chooses one of the applicable alternatives of each chooser, independently.
 
     For an SN P system a chooser is a neuron and an alternative one of its rules, in order of
-    declaration.
+    declaration. The choice of a batch chooses for all its paths at once; `paths` is the last axis
+    of everything it takes and gives then.
     """
 
     #: Whether `select` may name an alternative that is not applicable, so that the machine has to
@@ -34,13 +35,13 @@ class AbstractChoice(eqx.Module):
     may_be_invalid: ClassVar[bool]
 
     @abc.abstractmethod
-    def for_path(self, path: Integer[Array, ""] | int) -> "AbstractChoice":
-        """The choice of one path of a batch."""
+    def for_path(self, path: Integer[Array, "*paths"] | int) -> "AbstractChoice":
+        """The choice of one path of a batch, or of several."""
 
     @abc.abstractmethod
     def select(
-        self, applicable: Bool[Array, "alternatives choosers"], step: Int[Array, ""]
-    ) -> Int[Array, " choosers"]:
+        self, applicable: Bool[Array, "alternatives choosers *paths"], step: Int[Array, "*paths"]
+    ) -> Int[Array, "choosers *paths"]:
         """The alternative of every chooser in the step after `step` steps, or `NO_RULE`."""
 
 
@@ -49,13 +50,13 @@ class FirstChoice(AbstractChoice):
 
     may_be_invalid: ClassVar[bool] = False
 
-    def for_path(self, path: Integer[Array, ""] | int) -> "FirstChoice":
+    def for_path(self, path: Integer[Array, "*paths"] | int) -> "FirstChoice":
         del path
         return self
 
     def select(
-        self, applicable: Bool[Array, "alternatives choosers"], step: Int[Array, ""]
-    ) -> Int[Array, " choosers"]:
+        self, applicable: Bool[Array, "alternatives choosers *paths"], step: Int[Array, "*paths"]
+    ) -> Int[Array, "choosers *paths"]:
         del step
         return _first(applicable)
 
@@ -74,7 +75,7 @@ class UniformChoice(AbstractChoice):
     than 2^-32.
     """
 
-    key: Key[Array, ""]
+    key: Key[Array, "*paths"]
 
     may_be_invalid: ClassVar[bool] = False
 
@@ -91,13 +92,13 @@ class UniformChoice(AbstractChoice):
                 "it with `jax.random.key(0)`."
             )
 
-    def for_path(self, path: Integer[Array, ""] | int) -> "UniformChoice":
-        return type(self)(jr.fold_in(self.key, path))
+    def for_path(self, path: Integer[Array, "*paths"] | int) -> "UniformChoice":
+        return eqx.tree_at(lambda choice: choice.key, self, _fold_in(self.key, jnp.asarray(path)))
 
     def select(
-        self, applicable: Bool[Array, "alternatives choosers"], step: Int[Array, ""]
-    ) -> Int[Array, " choosers"]:
-        alternatives, choosers = applicable.shape
+        self, applicable: Bool[Array, "alternatives choosers *paths"], step: Int[Array, "*paths"]
+    ) -> Int[Array, "choosers *paths"]:
+        alternatives, choosers, *paths = applicable.shape
         if alternatives == 1:
             return _first(applicable)
         if alternatives >= 1 << 16:
@@ -105,10 +106,8 @@ class UniformChoice(AbstractChoice):
                 f"{alternatives} rules in one neuron are too many for `UniformChoice`, which "
                 "draws among fewer than 65,536. Merge rules of one effect into one guard."
             )
-        key = jr.fold_in(self.key, step)
-        keys = jax.vmap(lambda chooser: jr.fold_in(key, chooser))(
-            jnp.arange(choosers, dtype=jnp.uint32)
-        )
+        chooser = jnp.arange(choosers, dtype=jnp.uint32).reshape(-1, *(1 for _ in paths))
+        keys = _fold_in(_fold_in(self.key, step)[None], chooser)
         # The words of a folded key are the hash of (key, chooser) and so random themselves; drawing
         # bits from it would hash once more, which doubles the time of a batch on CPUs.
         words = jr.key_data(keys)
@@ -155,7 +154,7 @@ class GivenChoices(AbstractChoice):
         padding += [(0, 0)] * (given.ndim - 2)
         self.rules = jnp.asarray(np.pad(given.astype(np.int32), padding, constant_values=NO_RULE))
 
-    def for_path(self, path: Integer[Array, ""] | int) -> "GivenChoices":
+    def for_path(self, path: Integer[Array, "*paths"] | int) -> "GivenChoices":
         if self.rules.ndim == 2:
             return self
         # Past the last list nothing valid is chosen: no path takes over another one's.
@@ -163,16 +162,22 @@ class GivenChoices(AbstractChoice):
         return eqx.tree_at(lambda choice: choice.rules, self, own)
 
     def select(
-        self, applicable: Bool[Array, "alternatives choosers"], step: Int[Array, ""]
-    ) -> Int[Array, " choosers"]:
-        row = self.rules.at[step].get(mode="fill", fill_value=NO_RULE)
+        self, applicable: Bool[Array, "alternatives choosers *paths"], step: Int[Array, "*paths"]
+    ) -> Int[Array, "choosers *paths"]:
+        if self.rules.ndim == 3 and jnp.ndim(step) == 1:  # a row of its own for each path
+            of_path = jnp.arange(self.rules.shape[2])
+            row = self.rules.at[step, :, of_path].get(mode="fill", fill_value=NO_RULE)
+        else:
+            row = self.rules.at[step].get(mode="fill", fill_value=NO_RULE)
+        row = jnp.moveaxis(row, -1, 0)
         missing = applicable.shape[1] - row.shape[0]
         if missing < 0:
             raise ValueError(
                 f"The given choices name more than {applicable.shape[1]} neurons. Give one column "
                 "per neuron."
             )
-        return jnp.pad(row, (0, missing), constant_values=NO_RULE)
+        padding = [(0, missing)] + [(0, 0)] * (row.ndim - 1)
+        return jnp.pad(row, padding, constant_values=NO_RULE)
 
 
 class NumberedChoice(AbstractChoice):
@@ -186,18 +191,18 @@ class NumberedChoice(AbstractChoice):
       number that is no chooser.
     """
 
-    number: UInt32[Array, ""]
+    number: UInt32[Array, "*paths"]
     choosers: Int[Array, " choosers"]
 
     may_be_invalid: ClassVar[bool] = False
 
-    def for_path(self, path: Integer[Array, ""] | int) -> "NumberedChoice":
+    def for_path(self, path: Integer[Array, "*paths"] | int) -> "NumberedChoice":
         del path
         return self
 
     def select(
-        self, applicable: Bool[Array, "alternatives choosers"], step: Int[Array, ""]
-    ) -> Int[Array, " choosers"]:
+        self, applicable: Bool[Array, "alternatives choosers *paths"], step: Int[Array, "*paths"]
+    ) -> Int[Array, "choosers *paths"]:
         del step
         counts = jnp.sum(applicable, axis=0, dtype=jnp.uint32)
         counts = jnp.maximum(counts.at[self.choosers].get(mode="fill", fill_value=1), 1)
@@ -206,21 +211,32 @@ class NumberedChoice(AbstractChoice):
             return rest // count, rest % count
 
         _, digits = lax.scan(digit, self.number, counts, reverse=True)
-        ranks = jnp.zeros(applicable.shape[1], jnp.int32)
+        ranks = jnp.zeros(applicable.shape[1:], jnp.int32)
         ranks = ranks.at[self.choosers].set(digits.astype(jnp.int32), mode="drop")
         return _nth(applicable, ranks)
 
 
 def is_valid(
-    applicable: Bool[Array, "alternatives choosers"], chosen: Int[Array, " choosers"]
-) -> Bool[Array, " choosers"]:
+    applicable: Bool[Array, "alternatives choosers *paths"], chosen: Int[Array, "choosers *paths"]
+) -> Bool[Array, "choosers *paths"]:
     """Whether each chooser's alternative is applicable, or there is none and none was chosen."""
     in_range = (chosen >= 0) & (chosen < applicable.shape[0])
     at = jnp.take_along_axis(applicable, jnp.where(in_range, chosen, 0)[None], axis=0)[0]
     return jnp.where(jnp.any(applicable, axis=0), in_range & at, chosen == NO_RULE)
 
 
-def _first(applicable: Bool[Array, "alternatives choosers"]) -> Int[Array, " choosers"]:
+def _fold_in(key: Key[Array, "..."], data: Integer[Array, "..."]) -> Key[Array, "..."]:
+    """`fold_in` of every key and number, shapes broadcast."""
+    shape = jnp.broadcast_shapes(key.shape, data.shape)
+    fold = jr.fold_in
+    for _ in shape:
+        fold = jax.vmap(fold)
+    return fold(jnp.broadcast_to(key, shape), jnp.broadcast_to(data, shape))
+
+
+def _first(
+    applicable: Bool[Array, "alternatives choosers *paths"],
+) -> Int[Array, "choosers *paths"]:
     alternatives = applicable.shape[0]
     if alternatives <= _MAX_UNROLLED_ALTERNATIVES:
         # A chain of selects fuses with what comes before and after; a reduction does not.
@@ -229,14 +245,14 @@ def _first(applicable: Bool[Array, "alternatives choosers"]) -> Int[Array, " cho
             first = jnp.where(applicable[index], index, first)
         return first
     # A minimum over indices: `argmax` of booleans is a slow two-operand reduction on CPUs.
-    index = jnp.arange(alternatives, dtype=jnp.int32)[:, None]
+    index = jnp.arange(alternatives, dtype=jnp.int32).reshape(-1, *(1,) * (applicable.ndim - 1))
     first = jnp.min(jnp.where(applicable, index, alternatives), axis=0, initial=alternatives)
     return jnp.where(first == alternatives, NO_RULE, first)
 
 
 def _nth(
-    applicable: Bool[Array, "alternatives choosers"], rank: Int[Array, " choosers"]
-) -> Int[Array, " choosers"]:
+    applicable: Bool[Array, "alternatives choosers *paths"], rank: Int[Array, "choosers *paths"]
+) -> Int[Array, "choosers *paths"]:
     """The applicable alternative that has `rank` applicable ones before it, or `NO_RULE`."""
 
     def visit(index, carry):
@@ -254,7 +270,7 @@ def _nth(
     return carry[1]
 
 
-def _scale(bits: UInt32[Array, " n"], count: Int[Array, " n"]) -> Int[Array, " n"]:
+def _scale(bits: UInt32[Array, "*n"], count: Int[Array, "*n"]) -> Int[Array, "*n"]:
     """floor(bits * count / 2^32) for count < 2^16, in 32-bit arithmetic."""
     count = count.astype(jnp.uint32)
     low = ((bits & 0xFFFF) * count) >> 16

@@ -20,12 +20,12 @@ class Record(NamedTuple):
 
     output: PyTree
     detail: PyTree
-    made: Bool[Array, ""]
+    made: Bool[Array, "*paths"]
 
 
 class AbstractMachine(eqx.Module):
-    """A discrete dynamical system as arrays: a pytree whose four methods are pure functions of one
-    path.
+    """A discrete dynamical system as arrays: a pytree whose four methods are pure functions of a
+    state, that of one path, or those of many with `paths` as the last axis of every array.
 
     A halted or failed state steps to itself and leaves an empty record, so that unrolling, batching
     and padding never change a result.
@@ -33,14 +33,14 @@ class AbstractMachine(eqx.Module):
 
     @abc.abstractmethod
     def init(self) -> PyTree:
-        """The initial state."""
+        """The initial state, of one path."""
 
     @abc.abstractmethod
     def step(self, state: PyTree, choice: AbstractChoice) -> tuple[PyTree, Record]:
         """The state one step later, `choice` resolving what is not determined."""
 
     @abc.abstractmethod
-    def halted(self, state: PyTree) -> Bool[Array, ""]:
+    def halted(self, state: PyTree) -> Bool[Array, "*paths"]:
         """Whether nothing can happen any more."""
 
     @abc.abstractmethod

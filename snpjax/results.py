@@ -1,6 +1,11 @@
 """How a run ended."""
 
+from typing import Any
+
 import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool
 
 
 class RESULTS(eqx.Enumeration):
@@ -21,3 +26,8 @@ class RESULTS(eqx.Enumeration):
         "A given choice is not a valid spiking vector. Give every open neuron with applicable "
         "rules one of them, and every other neuron `NO_RULE`."
     )
+
+
+def select_result(predicate: Bool[Array, "*paths"], if_true: Any, if_false: Any) -> Any:
+    """`RESULTS.where`, of every path."""
+    return jax.tree.map(lambda x, y: jnp.where(predicate, x, y), if_true, if_false)

@@ -20,7 +20,7 @@ from snpjax_formats import bucket
 from .choice import AbstractChoice, FirstChoice
 from .machine import AbstractMachine, Model, Record, Stacked
 from .precision import precision_of
-from .results import RESULTS
+from .results import RESULTS, select_result
 
 
 # Rows of history kept on the device before they are moved to the host: at most this many, and at
@@ -301,42 +301,41 @@ def _rows_on_device(
     """How many rows of history to keep on the device."""
     if not save.keeps_history:
         return 0
-    _, record = jax.eval_shape(_stepper(machine, choice, path.ndim == 1), state, path)
+    _, record = jax.eval_shape(_stepper(machine, choice), state, path)
     states, *records = _saved(save, state, record)
     row_bytes = _nbytes(records) + _nbytes(states) / (save.every or 1)
     return max(int(min(longest, _MAX_CHUNK_ROWS, _MAX_CHUNK_BYTES // max(row_bytes, 1))), 1)
 
 
-def _result(machine: AbstractMachine | Stacked, state: PyTree, *, batched: bool) -> Any:
+def _result(machine: AbstractMachine | Stacked, state: PyTree) -> Any:
     def result(machine, state):
         status = machine.status(state)
-        ended = RESULTS.where(machine.halted(state), RESULTS.halted, RESULTS.max_steps_reached)
-        return RESULTS.where(status == RESULTS.halted, ended, status)
+        ended = select_result(machine.halted(state), RESULTS.halted, RESULTS.max_steps_reached)
+        return select_result(status == RESULTS.halted, ended, status)
 
-    return _over_paths(result, machine, batched)(state)
+    return _over_paths(result, machine)(state)
 
 
-def _stepper(machine: AbstractMachine | Stacked, choice: AbstractChoice, batched: bool) -> Callable:
-    """(state, path) -> (new state, record), over the path axis if there is one."""
+def _stepper(machine: AbstractMachine | Stacked, choice: AbstractChoice) -> Callable:
+    """(state, path) -> (new state, record)."""
 
     def step(machine, state, path):
         return machine.step(state, choice.for_path(path))
 
-    return _over_paths(step, machine, batched)
+    return _over_paths(step, machine)
 
 
 #: The axis of the paths in the arrays of stacked machines.
 _LAST = eqx.if_array(-1)
 
 
-def _over_paths(function: Callable, machine: AbstractMachine | Stacked, batched: bool) -> Callable:
-    """`function(machine, state, ...)` as a function of what follows the machine, mapped over the
-    paths: those of states, which are last, and of path numbers."""
+def _over_paths(function: Callable, machine: AbstractMachine | Stacked) -> Callable:
+    """`function(machine, state, ...)` as a function of what follows the machine. A machine takes
+    the paths of states, which are last, and of path numbers; stacked ones are mapped over them."""
     if isinstance(machine, Stacked):
         mapped = eqx.filter_vmap(function, in_axes=_LAST, out_axes=-1)
         return partial(mapped, machine.machine)
-    one = partial(function, machine)
-    return jax.vmap(one, in_axes=-1, out_axes=-1) if batched else one
+    return partial(function, machine)
 
 
 def _saved(save: Save, state: PyTree, record: Record) -> tuple[PyTree, PyTree, PyTree]:
@@ -367,7 +366,7 @@ def _advance(
     halted path writes the fixed point it stays in. So no select over a buffer is ever made, as
     there would be under `vmap(while_loop)`.
     """
-    one_step = _stepper(machine, choice, batched=path.ndim == 1)
+    one_step = _stepper(machine, choice)
     every = save.every or 1
     state_rows = rows // every + 1  # at most this many of `rows` steps are kept
     start = step
@@ -412,7 +411,7 @@ def _advance(
     buffers = (_zeros(states, state_rows), *(_zeros(record, rows) for record in records))
     carry = pack(step, steps, jnp.ones(steps.shape, bool), state, buffers)
     step, steps, live, state, buffers = unpack(lax.while_loop(is_running, body, carry))
-    result = _result(machine, state, batched=path.ndim == 1)
+    result = _result(machine, state)
     small = _packed(step, jnp.any(live).astype(jnp.int32), state, steps, result)
     return step, steps, state, result, small, buffers
 

@@ -20,17 +20,20 @@ from .table import empty_table, insert
 
 
 class Enumerable(Protocol):
-    """A machine whose configurations are vectors of numbers, and whose choices can be counted."""
+    """A machine whose configurations are vectors of numbers, and whose choices can be counted.
+
+    As in `AbstractMachine`, `paths` may be the last axis of all arrays.
+    """
 
     def init(self) -> PyTree: ...
 
     def step(self, state: PyTree, choice: AbstractChoice) -> tuple[PyTree, Record]: ...
 
-    def halted(self, state: PyTree) -> Bool[Array, ""]: ...
+    def halted(self, state: PyTree) -> Bool[Array, "*paths"]: ...
 
     def status(self, state: PyTree) -> Any: ...
 
-    def alternatives(self, state: PyTree) -> Bool[Array, "alternatives choosers"]:
+    def alternatives(self, state: PyTree) -> Bool[Array, "alternatives choosers *paths"]:
         """Which alternatives each chooser has."""
         ...
 
@@ -38,11 +41,11 @@ class Enumerable(Protocol):
         """Choosers that may have several alternatives; all others have at most one."""
         ...
 
-    def fields(self, state: PyTree) -> UInt32[Array, " fields"]:
+    def fields(self, state: PyTree) -> UInt32[Array, "fields *paths"]:
         """The configuration: equal vectors have equal futures."""
         ...
 
-    def state_of(self, fields: UInt32[Array, " fields"]) -> PyTree:
+    def state_of(self, fields: UInt32[Array, "fields *paths"]) -> PyTree:
         """A state with this configuration."""
         ...
 
@@ -94,16 +97,14 @@ def count(
     one has more than can be numbered."""
     words = lax.dynamic_slice_in_dim(space.store, start, size)
 
-    def of_one(fields):
-        state = machine.state_of(fields)
-        counts = jnp.sum(machine.alternatives(state), axis=0, dtype=jnp.uint32)
-        counts = jnp.maximum(counts.at[choosers].get(mode="fill", fill_value=1), 1)
-        about = jnp.sum(jnp.log2(counts.astype(jnp.float32)))
-        live = ~machine.halted(state)
-        # The products of uint32 wrap only where the logarithms say so.
-        return jnp.where(live, jnp.prod(counts, dtype=jnp.uint32), 0), live & (about > 30.9)
-
-    numbers, too_many = jax.vmap(of_one, in_axes=-1)(packing.unpack(words.T))
+    state = machine.state_of(packing.unpack(words.T))
+    counts = jnp.sum(machine.alternatives(state), axis=0, dtype=jnp.uint32)
+    counts = jnp.maximum(counts.at[choosers].get(mode="fill", fill_value=1), 1)
+    about = jnp.sum(jnp.log2(counts.astype(jnp.float32)), axis=0)
+    # The products of uint32 wrap only where the logarithms say so.
+    numbers = jnp.prod(counts, axis=0, dtype=jnp.uint32)
+    is_live = ~machine.halted(state)
+    numbers, too_many = jnp.where(is_live, numbers, 0), is_live & (about > 30.9)
     is_one = jnp.arange(size) < num
     return jnp.where(is_one, numbers, 0), jnp.any(too_many & is_one)
 
@@ -141,13 +142,9 @@ def expand(
     is_one = number < ends[-1].astype(jnp.int32)
     parent = jnp.where(is_one, parent, 0) + first_parent
 
-    def successor(fields, index):
-        state = machine.state_of(fields)
-        state, _ = machine.step(state, NumberedChoice(index, choosers))
-        return machine.fields(state), machine.status(state) != RESULTS.halted
-
-    fields = packing.unpack(space.store[parent].T)
-    fields, is_failed = jax.vmap(successor, in_axes=-1, out_axes=-1)(fields, choice)
+    state = machine.state_of(packing.unpack(space.store[parent].T))
+    state, _ = machine.step(state, NumberedChoice(choice, choosers))
+    fields, is_failed = machine.fields(state), machine.status(state) != RESULTS.halted
     failed = jnp.min(jnp.where(is_one & is_failed, parent, NO_ONE))
     wanted = is_one & (parent < failed)
     fits = jnp.all(packing.fits(fields) | ~wanted)

@@ -1,5 +1,6 @@
 """Configurations as vectors of numbers, for what compares and stores them by the million."""
 
+import jax
 import jax.lax as lax
 import jax.numpy as jnp
 import numpy as np
@@ -7,11 +8,12 @@ from jaxtyping import Array, Int, UInt32
 
 from snpjax_formats import bucket
 
+from ..results import RESULTS
 from .lower import SpikingProgram
-from .step import SpikingState, initial_state
+from .step import SpikingState
 
 
-def fields_of(program: SpikingProgram, state: SpikingState) -> UInt32[Array, " fields"]:
+def fields_of(program: SpikingProgram, state: SpikingState) -> UInt32[Array, "fields *paths"]:
     """Spikes, then timers and pending emissions where there are delays, then min(step, horizon):
     equal vectors have equal futures. Negative counts are large numbers here.
     """
@@ -22,20 +24,21 @@ def fields_of(program: SpikingProgram, state: SpikingState) -> UInt32[Array, " f
     return jnp.concatenate([lax.bitcast_convert_type(x, jnp.uint32) for x in parts])
 
 
-def state_of(program: SpikingProgram, fields: UInt32[Array, " fields"]) -> SpikingState:
+def state_of(program: SpikingProgram, fields: UInt32[Array, "fields *paths"]) -> SpikingState:
     """A state with this configuration, its step min(step, horizon)."""
     values = lax.bitcast_convert_type(fields, jnp.int32)
-    size, state = program.num_neurons, initial_state(program)
-    timers, pending = state.timers, state.pending
+    size = program.num_neurons
+    timers = pending = jnp.zeros_like(values[:size])
     if program.delay is not None:
         timers, pending = values[size : 2 * size], values[2 * size : 3 * size]
+    step = values[-1]
     return SpikingState(
         spikes=values[:size],
         timers=timers,
         pending=pending,
-        step=values[-1],
-        status=state.status,
-        culprit=state.culprit,
+        step=step,
+        status=jax.tree.map(lambda x: jnp.full(step.shape, x), RESULTS.halted),
+        culprit=jnp.zeros_like(step),
     )
 
 

@@ -23,7 +23,7 @@ class SpikingMachine(AbstractMachine):
     def step(self, state: SpikingState, choice: AbstractChoice) -> tuple[SpikingState, Record]:
         return step(self.program, state, choice)
 
-    def halted(self, state: SpikingState) -> Bool[Array, ""]:
+    def halted(self, state: SpikingState) -> Bool[Array, "*paths"]:
         return halted(self.program, state)
 
     def status(self, state: SpikingState) -> Any:
@@ -31,14 +31,14 @@ class SpikingMachine(AbstractMachine):
 
     # What exploration needs besides.
 
-    def alternatives(self, state: SpikingState) -> Bool[Array, "slots neurons"]:
+    def alternatives(self, state: SpikingState) -> Bool[Array, "slots neurons *paths"]:
         return applicable(self.program, state)
 
     def choosers(self) -> Int[np.ndarray, " choosers"]:
         return choosers_of(self.program)
 
-    def fields(self, state: SpikingState) -> UInt32[Array, " fields"]:
+    def fields(self, state: SpikingState) -> UInt32[Array, "fields *paths"]:
         return fields_of(self.program, state)
 
-    def state_of(self, fields: UInt32[Array, " fields"]) -> SpikingState:
+    def state_of(self, fields: UInt32[Array, "fields *paths"]) -> SpikingState:
         return state_of(self.program, fields)

@@ -46,15 +46,16 @@ class OrderedSynapses(eqx.Module):
         )
 
     def deliver(
-        self, emissions: Int[Array, " neurons"], is_closed: Bool[Array, " neurons"]
-    ) -> Int[Array, " neurons"]:
+        self, emissions: Int[Array, "neurons *paths"], is_closed: Bool[Array, "neurons *paths"]
+    ) -> Int[Array, "neurons *paths"]:
         """What arrives at each neuron."""
         closed = is_closed.at[self.targets].get(mode="fill", fill_value=False).astype(jnp.int32)
-        before = jnp.cumsum(closed, dtype=jnp.int32) - closed
+        before = jnp.cumsum(closed, axis=0, dtype=jnp.int32) - closed
         is_reached = before == before[self.first]
         sent = emissions.at[self.sources].get(mode="fill", fill_value=0)
         if self.weights is not None:
-            sent = sent * self.weights.astype(sent.dtype)
+            weights = self.weights.reshape(-1, *(1,) * (sent.ndim - 1))
+            sent = sent * weights.astype(sent.dtype)
         sent = jnp.where(is_reached, sent, 0)
         return jnp.zeros_like(emissions).at[self.targets].add(sent, mode="drop")
 

@@ -1,4 +1,9 @@
-"""One step of a static SN P system: pure functions of a program, a state and a choice."""
+"""One step of a static SN P system: pure functions of a program, a state and a choice.
+
+A state is one configuration, or those of many paths, with `paths` as the last axis of every array.
+`vmap` would do that as well, but it turns arrays around wherever a table of the program meets a
+state.
+"""
 
 from typing import Any
 
@@ -10,7 +15,7 @@ from jaxtyping import Array, Bool, Int
 
 from ..choice import NO_RULE, AbstractChoice, is_valid
 from ..machine import Record
-from ..results import RESULTS
+from ..results import RESULTS, select_result
 from .lower import SpikingProgram
 
 
@@ -26,12 +31,12 @@ class SpikingState(eqx.Module):
     - `culprit`: the first neuron that failed, if any.
     """
 
-    spikes: Int[Array, " neurons"]
-    timers: Int[Array, " neurons"]
-    pending: Int[Array, " neurons"]
-    step: Int[Array, ""]
+    spikes: Int[Array, "neurons *paths"]
+    timers: Int[Array, "neurons *paths"]
+    pending: Int[Array, "neurons *paths"]
+    step: Int[Array, "*paths"]
     status: Any
-    culprit: Int[Array, ""]
+    culprit: Int[Array, "*paths"]
 
 
 class Selection(eqx.Module):
@@ -44,9 +49,9 @@ class Selection(eqx.Module):
       program without families.
     """
 
-    rules: Int[Array, " neurons"]
-    emissions: Int[Array, " neurons"]
-    consumed: Int[Array, " neurons"] | None
+    rules: Int[Array, "neurons *paths"]
+    emissions: Int[Array, "neurons *paths"]
+    consumed: Int[Array, "neurons *paths"] | None
 
 
 def initial_state(program: SpikingProgram) -> SpikingState:
@@ -62,7 +67,7 @@ def initial_state(program: SpikingProgram) -> SpikingState:
     )
 
 
-def applicable(program: SpikingProgram, state: SpikingState) -> Bool[Array, "slots neurons"]:
+def applicable(program: SpikingProgram, state: SpikingState) -> Bool[Array, "slots neurons *paths"]:
     """Which slots may be selected: k in L(E) and k >= c, in an open neuron.
 
     A slot is a rule, or a term of a rule's guard; `program.number` tells the rule.
@@ -75,10 +80,10 @@ def applicable(program: SpikingProgram, state: SpikingState) -> Bool[Array, "slo
     spikes = state.spikes[None]
     if compatibility.negative_is_zero:
         spikes = jnp.maximum(spikes, 0)
-    low = program.of_neurons(program.low)
-    matches = (low <= spikes) & (spikes <= program.of_neurons(program.high))
+    low = _along(program.of_neurons(program.low), state)
+    matches = (low <= spikes) & (spikes <= _along(program.of_neurons(program.high), state))
     if program.period is not None:
-        matches &= (spikes - low) % program.of_neurons(program.period) == 0
+        matches &= (spikes - low) % _along(program.of_neurons(program.period), state) == 0
     if program.delay is None:  # nothing ever closes
         return matches
     if compatibility.early_reopen is not None:  # it opens in the step to come
@@ -86,18 +91,18 @@ def applicable(program: SpikingProgram, state: SpikingState) -> Bool[Array, "slo
     return matches & (state.timers == 0)[None]
 
 
-def halted(program: SpikingProgram, state: SpikingState) -> Bool[Array, ""]:
+def halted(program: SpikingProgram, state: SpikingState) -> Bool[Array, "*paths"]:
     """No rule is applicable, every neuron is open, and no input remains."""
     return ~_is_live(program, state, jnp.any(applicable(program, state), axis=0))
 
 
 def _is_live(
-    program: SpikingProgram, state: SpikingState, is_active: Bool[Array, " neurons"]
-) -> Bool[Array, ""]:
+    program: SpikingProgram, state: SpikingState, is_active: Bool[Array, "neurons *paths"]
+) -> Bool[Array, "*paths"]:
     """Whether time goes on, where some neurons can fire."""
     if program.delay is not None:
         is_active |= state.timers > 0  # one reduction: on a GPU each is a kernel of its own
-    return jnp.any(is_active) | (state.step < program.horizon)
+    return jnp.any(is_active, axis=0) | (state.step < program.horizon)
 
 
 def step(
@@ -130,22 +135,24 @@ def step(
     if choice.may_be_invalid:
         # In a halting state time stops, whatever is chosen.
         is_live = _is_live(program, state, jnp.any(can_apply, axis=0))
-        slots = jnp.where(is_live, _slots_of(program, can_apply, slots), NO_RULE)
+        slots = jnp.where(is_live[None], _slots_of(program, state, can_apply, slots), NO_RULE)
         fires = slots != NO_RULE
     else:  # whoever can fire does
         fires = slots != NO_RULE
         is_live = _is_live(program, state, fires)
-    produced = _of_slot(program, program.produce, slots)
-    consumed = _of_slot(program, program.consume, slots)
+    produced = _of_slot(program, program.produce, state, slots)
+    consumed = _of_slot(program, program.consume, state, slots)
     if program.has_families:
         consumed = jnp.where(consumed < 0, state.spikes, consumed)
-    rules = slots if program.number is None else _of_slot(program, program.number, slots)
+    rules = slots
+    if program.number is not None:
+        rules = _of_slot(program, program.number, state, slots)
     rules = jnp.where(fires, rules, NO_RULE)
 
     if program.delay is None:
         timers, pending, leaving, emissions = state.timers, state.pending, produced, produced
     else:
-        delay = _of_slot(program, program.delay, slots)
+        delay = _of_slot(program, program.delay, state, slots)
         timers = jnp.where(fires, delay, jnp.maximum(state.timers - 1, 0))
         is_open = timers == 0
         leaving = _leaving(program, state, fires, produced, delay)
@@ -171,12 +178,13 @@ def step(
     if program.trains.shape[0] > 0:
         # Rows past the last one are zero: index them there instead of adding a padding row.
         row = program.trains.at[state.step].get(mode="fill", fill_value=0)
+        row = jnp.moveaxis(row, -1, 0)
         arriving = arriving.at[program.inputs].add(row, mode="drop")
     if program.delay is not None and not compatibility.closed_receives:
         arriving = jnp.where(timers == 0, arriving, 0)
     spikes = left + arriving
 
-    nobody = jnp.asarray(len(spikes), jnp.int32)
+    nobody = jnp.full(state.step.shape, len(spikes), jnp.int32)
     failure, culprit = RESULTS.halted, nobody
     if program.may_overflow:
         # Sound because no more is consumed than is there, or that is checked, and less than a
@@ -185,22 +193,22 @@ def step(
         if compatibility.unchecked_consumption is not None:
             overflows |= left > state.spikes
         if program.most_together is not None:
-            overflows |= (leaving > program.most_together) | (leaving < 0)
+            overflows |= (leaving > _along(program.most_together, state)) | (leaving < 0)
         culprit = _first(overflows)
-        failure = RESULTS.where(culprit < nobody, RESULTS.spike_overflow, failure)
+        failure = select_result(culprit < nobody, RESULTS.spike_overflow, failure)
     if choice.may_be_invalid:
         refused = _first(~is_valid(can_apply, slots))
-        failure = RESULTS.where(refused < nobody, RESULTS.choice_refused, failure)
+        failure = select_result(refused < nobody, RESULTS.choice_refused, failure)
         culprit = jnp.where(refused < nobody, refused, culprit)
-    status = RESULTS.where(state.status == RESULTS.halted, failure, state.status)
+    status = select_result(state.status == RESULTS.halted, failure, state.status)
     is_failed = status != RESULTS.halted
     made = is_live & ~is_failed
 
     def unless_failed(new: Array, old: Array) -> Array:
-        return jnp.where(is_failed, old, new)
+        return jnp.where(is_failed if new.ndim == is_failed.ndim else is_failed[None], old, new)
 
     if compatibility.unchecked_consumption == "clamp":
-        spikes = jnp.where(is_live, jnp.maximum(spikes, 0), spikes)  # a halting state stays
+        spikes = jnp.where(is_live[None], jnp.maximum(spikes, 0), spikes)  # a halting state stays
     new_state = SpikingState(
         spikes=unless_failed(spikes, state.spikes),
         timers=unless_failed(timers, state.timers),
@@ -222,10 +230,10 @@ def step(
 def _leaving(
     program: SpikingProgram,
     state: SpikingState,
-    fires: Bool[Array, " neurons"],
-    produced: Int[Array, " neurons"],
-    delay: Int[Array, " neurons"],
-) -> Int[Array, " neurons"]:
+    fires: Bool[Array, "neurons *paths"],
+    produced: Int[Array, "neurons *paths"],
+    delay: Int[Array, "neurons *paths"],
+) -> Int[Array, "neurons *paths"]:
     """The spikes that leave each neuron when it is open next."""
     match program.compatibility.early_reopen:
         case None | "overwrite":
@@ -236,37 +244,48 @@ def _leaving(
             return produced + jnp.where(delay > 0, 0, state.pending)
 
 
-def _first(holds: Bool[Array, " neurons"]) -> Int[Array, ""]:
+def _along(table: Array, state: SpikingState) -> Array:
+    """A table whose last axis is neurons, for what has the axes of a state."""
+    return table.reshape(table.shape + (1,) * state.step.ndim)
+
+
+def _first(holds: Bool[Array, "neurons *paths"]) -> Int[Array, "*paths"]:
     """The first neuron for which it holds, or the number of neurons."""
-    index = jnp.arange(len(holds), dtype=jnp.int32)
-    return jnp.min(jnp.where(holds, index, len(holds)), initial=len(holds))
+    index = jnp.arange(len(holds), dtype=jnp.int32).reshape(-1, *(1,) * (holds.ndim - 1))
+    return jnp.min(jnp.where(holds, index, len(holds)), axis=0, initial=len(holds))
 
 
 def _slots_of(
-    program: SpikingProgram, can_apply: Bool[Array, "slots neurons"], rules: Int[Array, " neurons"]
-) -> Int[Array, " neurons"]:
+    program: SpikingProgram,
+    state: SpikingState,
+    can_apply: Bool[Array, "slots neurons *paths"],
+    rules: Int[Array, "neurons *paths"],
+) -> Int[Array, "neurons *paths"]:
     """The applicable slot of each given rule; without one, a slot that does not exist."""
     if program.number is None:
         return rules
-    is_meant = can_apply & (program.of_neurons(program.number) == rules[None])
+    is_meant = can_apply & (_along(program.of_neurons(program.number), state) == rules[None])
     slot = jnp.argmax(is_meant, axis=0).astype(rules.dtype)
     slot = jnp.where(jnp.any(is_meant, axis=0), slot, can_apply.shape[0])
     return jnp.where(rules == NO_RULE, NO_RULE, slot)
 
 
 def _of_slot(
-    program: SpikingProgram, table: Int[Array, "slots columns"], slots: Int[Array, " neurons"]
-) -> Array:
+    program: SpikingProgram,
+    table: Int[Array, "slots columns"],
+    state: SpikingState,
+    slots: Int[Array, "neurons *paths"],
+) -> Int[Array, "neurons *paths"]:
     """The entry of each neuron's selected slot, 0 where none is."""
     num_slots = table.shape[0]
     if num_slots <= 4:
         # A few selects fuse with their surroundings; a gather does not.
-        table = program.of_neurons(table)
-        selected = jnp.zeros_like(table[0])
+        table = _along(program.of_neurons(table), state)
+        selected = jnp.zeros(slots.shape, table.dtype)
         for slot in range(num_slots):
             selected = jnp.where(slots == slot, table[slot], selected)
         return selected
     index = jnp.clip(slots, 0, num_slots - 1)
     column = jnp.arange(len(index)) if program.type_of is None else program.type_of
-    entry = table.at[index, column].get(mode="promise_in_bounds")
+    entry = table.at[index, _along(column, state)].get(mode="promise_in_bounds")
     return jnp.where(slots == NO_RULE, 0, entry)

@@ -41,9 +41,10 @@ class RuleRows(eqx.Module):
     number: Int[Array, " rules"]
     has_production: bool = eqx.field(static=True)
 
-    def spiking_vector(self, rules: Int[Array, " neurons"]) -> Int[Array, " rules"]:
+    def spiking_vector(self, rules: Int[Array, "neurons *paths"]) -> Int[Array, "rules *paths"]:
         """S: 1 for every selected rule."""
-        return (rules[self.neuron] == self.number).astype(jnp.int32)
+        number = self.number.reshape(-1, *(1,) * (rules.ndim - 1))
+        return (rules[self.neuron] == number).astype(jnp.int32)
 
 
 def transition_edges(system: SpikingSystem, *, production: bool = True) -> Edges:
