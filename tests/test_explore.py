@@ -19,25 +19,31 @@ CHUNKS = (64,)
 MAX_CONFIGURATIONS = 60
 
 
-def assert_same_graph(graph, expected, num_neurons):
-    padded = graph.machine.program.num_neurons
-    values = graph.fields.astype(np.int32)
-    own = [values[:, start : start + num_neurons] for start in (0, padded, 2 * padded)]
-    found = np.concatenate([*own, values[:, -1:]], axis=1)
+def assert_same_graph(graph, expected):
+    position = graph.states.step[:, None]
+    found = np.concatenate([graph.spikes, graph.timers, graph.pending, position], axis=1)
     wanted = [[*x.spikes, *x.timers, *x.pending, x.input_position] for x in expected.configurations]
     assert found.tolist() == wanted
     assert graph.num_expanded == expected.num_expanded
     assert graph.sources.tolist() == [source for source, _, _, _ in expected.edges]
     assert graph.targets.tolist() == [target for _, _, _, target in expected.edges]
     depths = np.repeat(np.arange(graph.depth + 1), np.diff(graph.depth_starts))
-    assert depths.tolist() == list(expected.depths)
+    assert depths.tolist() == graph.depths.tolist() == list(expected.depths)
+    rules, emissions = graph.details()
+    choices = [[None if x == snp.NO_RULE else x for x in row] for row in rules.tolist()]
+    assert choices == [list(choice) for _, choice, _, _ in expected.edges]
+    assert emissions.tolist() == [list(emitted) for _, _, emitted, _ in expected.edges]
 
 
 def check_graph(system):
     system = with_ballast(system)
     expected = reference_graph.explore(system, max_configurations=MAX_CONFIGURATIONS)
     graph = explore(system, max_configurations=MAX_CONFIGURATIONS, chunks=CHUNKS)
-    assert_same_graph(graph, expected, len(system.neurons))
+    assert_same_graph(graph, expected)
+    last = graph.num_configurations - 1
+    path = graph.path_to(last)
+    run = snp.run(system, choice=graph.witness(last), max_steps=len(path) - 1)
+    assert run.spikes.tolist() == graph.spikes[last].tolist() and run.steps == graph.depth
 
 
 @given(systems(max_neurons=6))
@@ -69,3 +75,10 @@ def test_published_graphs(case):
     assert graph.is_complete and graph.num_configurations == wanted["configurations"]
     assert graph.num_choices == wanted["choice_vectors"] and graph.depth == wanted["depth"]
     assert int(graph.is_halting.sum()) == wanted["halting"]
+    assert graph.num_transitions == wanted["transitions"]
+    size = len(case["neurons"])
+    for node in wanted.get("nodes", ()):
+        same = (graph.spikes[:, :size] == node["spikes"]).all(axis=1)
+        same &= (graph.timers[:, :size] == node["timers"]).all(axis=1)
+        same &= (graph.pending[:, :size] == node["pending"]).all(axis=1)
+        assert node["depth"] in graph.depths[same]

@@ -383,6 +383,29 @@ def test_a_million_neurons_with_different_guards_are_checked_at_once():
     assert snp.PopulationSystem([snp.Population("a", 10**6, 0, rules)]).num_rules == 3 * 10**6
 
 
+def test_a_neuron_without_a_count_has_no_rule():
+    """Neither in the list of neurons, where it would be a rule that can never apply."""
+    low, high = np.array([1, 1, 4]), np.array([0, 3, 4])
+    system = snp.PopulationSystem(
+        [snp.Population("x", 3, 4, [snp.RuleTemplate([(low, high)], 1, 1), "a+/a -> a; 1"])]
+    )
+    assert [[str(rule) for rule in neuron.rules] for neuron in system.neurons] == [
+        ["a+/a -> a; 1"],
+        ["a{1,3}/a -> a", "a+/a -> a; 1"],
+        ["a^4/a -> a", "a+/a -> a; 1"],
+    ]
+    assert system.num_rules == system.expand().num_rules == 5
+
+
+@pytest.mark.parametrize(("low", "high", "count"), [(0, 6, 3), (3, 3, 1), (2, None, 1)])
+def test_consume_all_rules_count_as_their_members(low, high, count):
+    rule = snp.RuleTemplate([(low, high, 2)], snp.ALL)
+    system = snp.PopulationSystem([snp.Population("x", 4, 0, [rule])])
+    assert system.num_rules == 4 * count
+    if high is not None:
+        assert system.expand().num_rules == 4 * count
+
+
 def test_paths_of_populations():
     """The same paths as the system neuron by neuron."""
     system = snp.PopulationSystem(
@@ -591,7 +614,7 @@ def test_history_of_a_batch_of_systems():
         snp.SpikingSystem([snp.Neuron("x", k, rules), snp.Neuron("y")], [("x", "y")])
         for k in (8, 5, 2)
     ]
-    options = {"save": snp.Save(every=2), "count_dtype": np.int64, "unroll": 8}
+    options = {"save": snp.Save(every=2), "count_dtype": np.int64, "unroll": 3}
     solutions = snp.run(snp.SystemBatch(systems), **options)
     for system, solution in zip(systems, solutions, strict=True):
         alone = snp.run(system, **options)

@@ -99,8 +99,8 @@ def explore(
         targets = np.concatenate(all_targets or [np.zeros(0, np.int32)])[: first_edge[-1]]
     fields = found.fields(0, found.num)
     return Graph(
+        system=system,
         machine=machine,
-        num_fields=fields.shape[1],
         fields=fields,
         depth_starts=np.asarray(depth_starts),
         first_edge=first_edge,

@@ -3,14 +3,23 @@
 import enum
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Bool, Int, UInt32
+from jaxtyping import Array, Bool, Int, PyTree, UInt32
+
+from ..choice import GivenChoices, NumberedChoice
 
 
 if TYPE_CHECKING:
     from .search import Enumerable
+
+
+# Configurations and edges are looked at in blocks of so many, padded so that all share a
+# compilation.
+_BLOCK = 4096
 
 
 class Stop(enum.Enum):
@@ -32,6 +41,7 @@ class Graph:
     the system only. The first `num_expanded` configurations have all their choices here; the
     others, if any, were not followed.
 
+    - `system`: the model that was explored.
     - `fields`: `(configurations, fields)`, see `spikes`, `timers`, `pending`.
     - `depth_starts`: number of the first configuration at each depth, and the end.
     - `first_edge`: the choices of configuration i are edges `first_edge[i]` to
@@ -41,8 +51,8 @@ class Graph:
       found first; a shortest path.
     """
 
+    system: Any
     machine: "Enumerable"
-    num_fields: int
     fields: UInt32[np.ndarray, "configurations fields"] = field(repr=False)
     depth_starts: Int[np.ndarray, " depths"] = field(repr=False)
     first_edge: Int[np.ndarray, " expanded"] = field(repr=False)
@@ -50,6 +60,8 @@ class Graph:
     parents: Int[np.ndarray, " configurations"] = field(repr=False)
     parent_choices: UInt32[np.ndarray, " configurations"] = field(repr=False)
     stop: Stop
+
+    # ---- sizes ----
 
     @property
     def num_configurations(self) -> int:
@@ -82,3 +94,103 @@ class Graph:
     def sources(self) -> Int[np.ndarray, " edges"]:
         """The configuration that each edge leaves."""
         return np.repeat(np.arange(self.num_expanded), np.diff(self.first_edge))
+
+    @cached_property
+    def depths(self) -> Int[np.ndarray, " configurations"]:
+        """Distance of every configuration from the initial one."""
+        return np.repeat(np.arange(self.depth + 1), np.diff(self.depth_starts))
+
+    # ---- configurations ----
+
+    @cached_property
+    def states(self) -> PyTree:
+        """The state of every configuration, with the configurations as the last axis."""
+        blocks = []
+        for start in range(0, self.num_configurations, _BLOCK):
+            block = self.fields[start : start + _BLOCK].T
+            padding = ((0, 0), (0, _BLOCK - block.shape[1]))
+            state = _states(self.machine, jnp.asarray(np.pad(block, padding)))
+            blocks.append(jax.tree.map(lambda x, n=block.shape[1]: np.asarray(x)[..., :n], state))
+        return jax.tree.map(lambda *xs: np.concatenate(xs, axis=-1), *blocks)
+
+    def _of_neurons(self, values: Int[np.ndarray, "neurons configurations"]) -> np.ndarray:
+        return values[: self.system.num_neurons].T
+
+    @property
+    def spikes(self) -> Int[np.ndarray, "configurations neurons"]:
+        return self._of_neurons(self.states.spikes)
+
+    @property
+    def timers(self) -> Int[np.ndarray, "configurations neurons"]:
+        return self._of_neurons(self.states.timers)
+
+    @property
+    def pending(self) -> Int[np.ndarray, "configurations neurons"]:
+        return self._of_neurons(self.states.pending)
+
+    # ---- edges ----
+
+    def details(
+        self, edges: Int[np.ndarray, " edges"] | None = None
+    ) -> tuple[Int[np.ndarray, "edges neurons"], Int[np.ndarray, "edges neurons"]]:
+        """The rule that each neuron selects, or `NO_RULE`, and what leaves it, on these edges (by
+        default all)."""
+        edges = np.arange(self.num_choices) if edges is None else np.asarray(edges)
+        source = np.searchsorted(self.first_edge, edges, side="right") - 1
+        return self._details(source, edges - self.first_edge[source])
+
+    def _details(
+        self, source: Int[np.ndarray, " edges"], choice: Int[np.ndarray, " edges"]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        choosers = jnp.asarray(self.machine.choosers())
+        rules = [np.zeros((0, self.system.num_neurons), np.int32)]
+        emissions = list(rules)
+        for start in range(0, len(source), _BLOCK):
+            own, number = source[start : start + _BLOCK], choice[start : start + _BLOCK]
+            padding = (0, _BLOCK - len(own))
+            fields = jnp.asarray(self.fields[np.pad(own, padding)].T)
+            numbers = jnp.asarray(np.pad(number, padding), jnp.uint32)
+            made = _made(self.machine, choosers, fields, numbers)
+            for found, kept in zip(made, (rules, emissions), strict=True):
+                kept.append(self._of_neurons(np.asarray(found))[: len(own)])
+        return np.concatenate(rules), np.concatenate(emissions)
+
+    @cached_property
+    def num_transitions(self) -> int:
+        """Distinct (source, emissions, target): two choices may make the same transition."""
+        if self.targets is None:
+            raise ValueError("The edges were not kept. Explore with `edges=True`.")
+        columns = [self.sources[:, None], self.targets[:, None], self.details()[1]]
+        return len(np.unique(np.concatenate(columns, axis=1), axis=0))
+
+    # ---- paths ----
+
+    def path_to(self, configuration: int) -> list[int]:
+        """The configurations of a shortest path from the initial one, both ends included."""
+        path = [configuration]
+        while path[-1] != 0:
+            path.append(int(self.parents[path[-1]]))
+        return path[::-1]
+
+    def witness(self, configuration: int) -> GivenChoices:
+        """The choices that lead there in the fewest steps, for `snpjax.run(choice=...)`."""
+        path = np.asarray(self.path_to(configuration))
+        choices = self.parent_choices[path[1:]].astype(np.int64)
+        return GivenChoices(self._details(path[:-1], choices)[0])
+
+
+@jax.jit
+def _states(machine: "Enumerable", fields: UInt32[Array, "fields block"]) -> PyTree:
+    return machine.state_of(fields)
+
+
+@jax.jit
+def _made(
+    machine: "Enumerable",
+    choosers: Int[Array, " choosers"],
+    fields: UInt32[Array, "fields block"],
+    number: UInt32[Array, " block"],
+) -> tuple[Int[Array, "neurons block"], Int[Array, "neurons block"]]:
+    """Rules and emissions of choices."""
+    _, record = machine.step(machine.state_of(fields), NumberedChoice(number, choosers))
+    return record.detail.rules, record.detail.emissions
