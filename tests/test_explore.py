@@ -82,3 +82,33 @@ def test_published_graphs(case):
         same &= (graph.timers[:, :size] == node["timers"]).all(axis=1)
         same &= (graph.pending[:, :size] == node["pending"]).all(axis=1)
         assert node["depth"] in graph.depths[same]
+
+
+@pytest.mark.parametrize("case", load_cases("spiking", schema="snpjax-case/1"))
+def test_published_languages(case):
+    expected = case["expected"]
+    if (
+        not {"intervals", "halting_trains"} & expected.keys()
+        or case.get("variant", "static") != "static"
+    ):
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", snp.ModelWarning)
+        system = with_ballast(case_system(case))
+    output = case["output"][0]
+    wanted = expected.get("intervals", {})
+    depth = wanted.get("within_steps")
+    graph = explore(system, max_depth=depth, max_configurations=3_000, chunks=CHUNKS)
+    if graph.is_complete:
+        assert graph.is_deterministic == expected["deterministic"]
+    if wanted and (graph.is_complete or depth):
+        found = graph.intervals(wanted["up_to"], output)
+        assert list(found.values) == wanted["values"]
+        assert found.complete_up_to == wanted["up_to"] or not graph.is_complete
+    wanted = expected.get("halting_trains")
+    if wanted and graph.is_complete:
+        found = graph.halting_trains(wanted["up_to_length"], output)
+        assert found.complete_up_to == wanted["up_to_length"]
+        assert len(found.values) == wanted["count"]
+        trains = ["".join(map(str, train)) for train in found.values]
+        assert trains[:200] == wanted["strings"][:200]

@@ -9,8 +9,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int, PyTree, UInt32
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 
 from ..choice import GivenChoices, NumberedChoice
+from .language import Generated, halting_trains, intervals
 
 
 if TYPE_CHECKING:
@@ -155,12 +158,31 @@ class Graph:
                 kept.append(self._of_neurons(np.asarray(found))[: len(own)])
         return np.concatenate(rules), np.concatenate(emissions)
 
+    @property
+    def edge_targets(self) -> Int[np.ndarray, " edges"]:
+        """`targets`. **Raises:** `ValueError` if the edges were not kept."""
+        if self.targets is None:
+            raise ValueError("The edges were not kept. Explore with `edges=True`.")
+        return self.targets
+
+    def emitted(self, output: str | None = None) -> Int[np.ndarray, " edges"]:
+        """What an output neuron emits on each edge; it may be left out when there is one only."""
+        names = self.system.output
+        if output is None and len(names) == 1:
+            output = names[0]
+        if output not in names:
+            known = ", ".join(names) or "none"
+            raise ValueError(f"{output!r} is no output neuron. Name one of: {known}.")
+        return self._emissions[:, self.system.position_of(output)]
+
+    @cached_property
+    def _emissions(self) -> Int[np.ndarray, "edges neurons"]:
+        return self.details()[1]
+
     @cached_property
     def num_transitions(self) -> int:
         """Distinct (source, emissions, target): two choices may make the same transition."""
-        if self.targets is None:
-            raise ValueError("The edges were not kept. Explore with `edges=True`.")
-        columns = [self.sources[:, None], self.targets[:, None], self.details()[1]]
+        columns = [self.sources[:, None], self.edge_targets[:, None], self._emissions]
         return len(np.unique(np.concatenate(columns, axis=1), axis=0))
 
     # ---- paths ----
@@ -177,6 +199,54 @@ class Graph:
         path = np.asarray(self.path_to(configuration))
         choices = self.parent_choices[path[1:]].astype(np.int64)
         return GivenChoices(self._details(path[:-1], choices)[0])
+
+    # ---- what can be read off ----
+
+    @property
+    def is_deterministic(self) -> bool:
+        """Whether no configuration that was expanded has a choice."""
+        return bool(np.all(np.diff(self.first_edge) <= 1))
+
+    @property
+    def is_confluent(self) -> bool | None:
+        """Whether all computations meet: any two configurations have a common successor, or are
+        on the way to one. `None` for a graph that is not complete."""
+        if not self.is_complete:
+            return None
+        size = self.num_configurations
+        matrix = csr_array((np.ones(self.num_choices, bool), self.edge_targets, self.first_edge))
+        matrix.resize(size, size)
+        num_parts, part = connected_components(matrix, directed=True, connection="strong")
+        leaves = part[self.sources] != part[self.edge_targets]
+        is_last = np.ones(num_parts, bool)
+        is_last[part[self.sources[leaves]]] = False
+        return int(is_last.sum()) == 1
+
+    def bounds(self) -> dict[str, tuple[int, int]]:
+        """The least and the largest number of spikes of every neuron, of what was found."""
+        spikes = self.spikes
+        low, high = spikes.min(axis=0).tolist(), spikes.max(axis=0).tolist()
+        return {self.system.name_of(i): (low[i], high[i]) for i in range(spikes.shape[1])}
+
+    def unused_rules(self) -> list[tuple[str, int]]:
+        """Neuron and number of the rules that no choice selects."""
+        selected = self.details()[0]
+        neurons = range(self.system.num_neurons)
+        used = [set(np.unique(selected[:, i]).tolist()) for i in neurons]
+        return [
+            (neuron.name, number)
+            for neuron, own in zip(self.system.neurons, used, strict=True)
+            for number in range(len(neuron.rules))
+            if number not in own
+        ]
+
+    def intervals(self, up_to: int, output: str | None = None) -> Generated:
+        """The numbers that the system computes, see `snpjax.explore.language`."""
+        return intervals(self, up_to, output)
+
+    def halting_trains(self, up_to: int, output: str | None = None) -> Generated:
+        """The trains of halting computations, see `snpjax.explore.language`."""
+        return halting_trains(self, up_to, output)
 
 
 @jax.jit
