@@ -1,6 +1,7 @@
 """What several tests share."""
 
 import json
+import os
 import warnings
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,11 @@ def main()
 
 #: Every random run is this long, so that all share one compilation.
 MAX_STEPS = 24
+
+
+def many(examples: int) -> int:
+    """How many examples a sweep takes: all with SNPJAX_SWEEP=full, else a third of them."""
+    return examples if os.environ.get("SNPJAX_SWEEP") == "full" else examples // 3
 
 
 def load_cases(folder: str, *, schema: str) -> list[Any]:

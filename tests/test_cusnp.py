@@ -10,7 +10,7 @@ import snpjax as snp
 from snpjax.io import rule_lines
 from snpjax.io.cusnp import name_table
 from snpjax.testing.strategies import rules, systems
-from tests.helpers import SHARED, case_system, load_cases, needs_shared
+from tests.helpers import SHARED, case_system, load_cases, many, needs_shared
 
 
 PAIR = """2
@@ -335,7 +335,7 @@ def test_random_systems_read_again(tmp_path_factory, system):
 
 
 @pytest.mark.slow
-@settings(max_examples=2000)
+@settings(max_examples=many(2000))
 @given(held("extended") | held("strict"))
 def test_two_thousand_random_systems_read_again(tmp_path_factory, system):
     assert round_trip(system, tmp_path_factory.getbasetemp()) == system

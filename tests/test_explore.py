@@ -11,7 +11,7 @@ from snpjax.explore import Stop, explore
 from snpjax.testing import reference_graph
 from snpjax.testing.strategies import systems
 
-from .helpers import case_system, load_cases, with_ballast
+from .helpers import case_system, load_cases, many, with_ballast
 
 
 #: One compilation of each function for all systems here.
@@ -52,7 +52,7 @@ def test_graph_equals_the_reference(system):
 
 
 @pytest.mark.slow
-@settings(max_examples=5_000, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=many(5_000), suppress_health_check=[HealthCheck.too_slow])
 @given(systems(max_neurons=6))
 def test_graphs_of_five_thousand_systems(system):
     check_graph(system)

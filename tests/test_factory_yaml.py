@@ -21,7 +21,7 @@ from snpjax.spiking.rule import DivisionRule, Rule
 from snpjax.spiking.system import Neuron, SpikingSystem
 from snpjax.testing import reference
 from snpjax.testing.strategies import systems
-from tests.helpers import case_system, load_cases, needs_shared
+from tests.helpers import case_system, load_cases, many, needs_shared
 from tests.test_websnapse import (
     PAIR_SYSTEM,
     assert_same_graph,
@@ -296,6 +296,7 @@ def test_errors_in_texts_point_into_them(rule):
         ("neurons:\n§\t- x\n", "not well-formed YAML"),
         ("a: b: c\n", "not well-formed YAML"),
         ("a: 'b\n", "not well-formed YAML"),
+        ('a: "\\left[a\\right]"\n', r"(in double quotes write a backslash twice: \\)"),
         ("a: \u00a7\x00b\n", "the character '\\x00' cannot stand in YAML"),
         ("a: \u00a7\ufeffb\n", "cannot stand in YAML"),
         ("§# nothing\n", "there is no value, only comments"),
@@ -534,7 +535,7 @@ def test_random_systems(extended, strict, divided):
 
 
 @pytest.mark.slow
-@settings(max_examples=2000)
+@settings(max_examples=many(2000))
 @given(renamed(unsigned("extended")), renamed(unsigned("strict")), growing())
 def test_many_random_systems(extended, strict, divided):
     check_identity(extended, strict, divided)

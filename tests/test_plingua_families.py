@@ -13,7 +13,7 @@ from snpjax.io.plingua import read_plingua
 from snpjax.io.source import Source
 from snpjax.spiking.slots import ALL
 from snpjax.testing import reference
-from tests.helpers import SHARED, needs_shared
+from tests.helpers import SHARED, many, needs_shared
 
 
 def main(body):
@@ -301,7 +301,7 @@ def test_the_same_system_both_ways(text):
 
 
 @pytest.mark.slow
-@settings(max_examples=2000)
+@settings(max_examples=many(2000))
 @given(regular_files())
 def test_the_same_system_both_ways_at_length(text):
     check_both_ways(text)
@@ -351,7 +351,7 @@ def test_changed_families_are_the_same_both_ways(data):
 
 
 @pytest.mark.slow
-@settings(max_examples=2000)
+@settings(max_examples=many(2000))
 @given(st.data())
 def test_changed_families_are_the_same_both_ways_at_length(data):
     check_changed(main(RING), data)

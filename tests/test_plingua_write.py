@@ -19,7 +19,7 @@ from snpjax.io.source import Source
 from snpjax.spiking.slots import ALL
 from snpjax.spiking.system import SpikingSystem
 from snpjax.testing.strategies import guards, systems
-from tests.helpers import PAIR, SHARED, case_system, load_cases, needs_shared
+from tests.helpers import PAIR, SHARED, case_system, load_cases, many, needs_shared
 from tests.test_plingua import GROWTH, RING
 from tests.test_plingua_families import check_same
 
@@ -237,14 +237,14 @@ def test_dynamic_systems_read_back(system):
 
 
 @pytest.mark.slow
-@settings(max_examples=2000)
+@settings(max_examples=many(2000))
 @given(holdable("extended") | holdable("strict"))
 def test_two_thousand_systems_read_back(system):
     check_reads_back(system)
 
 
 @pytest.mark.slow
-@settings(max_examples=2000)
+@settings(max_examples=many(2000))
 @given(dynamic_systems())
 def test_two_thousand_dynamic_systems_read_back(system):
     check_dynamic(system)
@@ -518,7 +518,7 @@ def test_populations_read_back(system):
 
 
 @pytest.mark.slow
-@settings(max_examples=2000)
+@settings(max_examples=many(2000))
 @given(population_systems())
 def test_two_thousand_systems_of_populations_read_back(system):
     check_populations_read_back(system)
@@ -562,6 +562,14 @@ def test_what_is_lost_of_populations():
     ]
     assert '   p_q = "p q"' in text
     assert [n.name for n in read(text).neurons][2:4] == ["x{2}", "p_q{0}"]
+
+
+def test_guards_that_are_too_large_are_losses():
+    far = snp.RuleTemplate([(5, np.array([9, 10**9]))], 1, 1)
+    text, losses = written(snp.PopulationSystem([snp.Population("x", 2, 0, [far])]))
+    rule = "population 'x', rule 1, {5..1000000000}/a -> a"
+    assert losses == [f"{rule}: its guard has no text (left out)"]
+    assert [len(neuron.rules) for neuron in read(text).neurons] == [1, 0]
 
 
 @needs_shared

@@ -27,7 +27,7 @@ from snpjax_formats import (
     SlicedELL,
     Sum,
 )
-from tests.helpers import MAX_STEPS, assert_same_run
+from tests.helpers import MAX_STEPS, assert_same_run, many
 from tests.properties.test_spiking import seeds
 
 
@@ -196,7 +196,7 @@ def test_equals_the_system_neuron_by_neuron(system, seed):
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
+@settings(max_examples=many(40))
 @given(population_systems(), seeds)
 def test_equals_many_systems_neuron_by_neuron(system, seed):
     check_neuron_by_neuron(system, seed)

@@ -22,7 +22,7 @@ from snpjax.spiking.system import Neuron, SpikingSystem
 from snpjax.testing import reference
 from snpjax.testing.reference_graph import explore
 from snpjax.testing.strategies import guards, rules, systems
-from tests.helpers import SHARED, case_neurons, case_system, load_cases, needs_shared
+from tests.helpers import SHARED, case_neurons, case_system, load_cases, many, needs_shared
 
 
 PAIR = r"""{
@@ -648,6 +648,19 @@ def test_place_in_a_rule(rule, message):
     check_places(model(neuron("x", [rule])), message)
 
 
+@pytest.mark.parametrize(
+    ("written", "message"),
+    [
+        (r"a§\to a;0", r"there is no arrow: the quotes took the backslash (write it twice: \\to)"),
+        (r"a§\rightarrow a;0", r"there is no arrow: the quotes took the backslash"),
+        (r"a\\to§\lambda", r"Invalid \escape (write a backslash twice: \\)"),
+    ],
+)
+def test_backslashes_that_stand_once(written, message):
+    """LaTeX pasted into JSON."""
+    check_places(model(neuron("x", ["rule"])).replace('"rule"', f'"{written}"'), message)
+
+
 def test_all_parts_of_a_rule_are_told():
     """A guard that does not parse does not hide what is wrong with the numbers."""
     text = model(neuron("x", [r"a§b/a\to §a^{2};0"]))
@@ -1093,7 +1106,7 @@ def test_random_systems(extended, strict, divided):
 
 
 @pytest.mark.slow
-@settings(max_examples=2000)
+@settings(max_examples=many(2000))
 @given(renamed(unsigned("extended")), renamed(unsigned("strict")), growing())
 def test_many_random_systems(extended, strict, divided):
     check_identity(extended, strict, divided)

@@ -16,7 +16,7 @@ from snpjax.spiking.guard import Guard
 from snpjax.spiking.rule import Rule
 from snpjax.spiking.system import Neuron, SpikingSystem
 from snpjax.testing import reference
-from tests.helpers import SHARED, case_system, needs_shared
+from tests.helpers import SHARED, case_system, many, needs_shared
 
 
 PAIR = """<content>
@@ -805,7 +805,7 @@ def test_random_systems_of_the_factory(drawing):
 
 
 @pytest.mark.slow
-@settings(max_examples=2000)
+@settings(max_examples=many(2000))
 @given(drawings("websnapse"), drawings("factory"))
 def test_many_random_systems(drawing, factory_drawing):
     check_drawing(drawing, read_xmp)

@@ -14,7 +14,7 @@ from snpjax.spiking.compatibility import CHOICES, SIMULATORS
 from snpjax.testing import reference
 from snpjax.testing.strategies import guards, rules, systems
 from snpjax_formats import CSR, ELL, Dense, Float32Dense
-from tests.helpers import MAX_STEPS, assert_same_run, choices_of, with_ballast
+from tests.helpers import MAX_STEPS, assert_same_run, choices_of, many, with_ballast
 
 
 #: A simulator of each way of making steps.
@@ -108,7 +108,7 @@ def test_random_path_is_a_path_of_the_reference(name, system, options, seed):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=400, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=many(400), suppress_health_check=[HealthCheck.too_slow])
 @given(any_systems, of_rules(), seeds)
 def test_runs_of_many_systems(name, system, options, seed):
     system = with_options(name, system, options)
@@ -151,7 +151,7 @@ FORMS = [ELL, Float32Dense, Transition(Dense), Transition(CSR)]
 @pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS, ids=str)
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=20, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=many(20), suppress_health_check=[HealthCheck.too_slow])
 @given(any_systems, systems(max_neurons=6, max_delay=0, signed=None), of_rules(), seeds)
 def test_every_form_gives_the_same_integers(form, name, system, without_delays, options, seed):
     """Or refuses: the order of synapses, and sums of emissions that floats do not hold."""

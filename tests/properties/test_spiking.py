@@ -29,7 +29,7 @@ from snpjax_formats import (
     SlicedELL,
     Sum,
 )
-from tests.helpers import MAX_STEPS, assert_same_run, choices_of, with_ballast
+from tests.helpers import MAX_STEPS, assert_same_run, choices_of, many, with_ballast
 
 
 # With the ballast of tests/helpers.py they stay within one bucket of eight neurons: one compilation
@@ -305,7 +305,7 @@ def test_every_form_gives_the_same_integers(form, drawn):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS, ids=form_name)
-@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=many(30), suppress_health_check=[HealthCheck.too_slow])
 @given(both_kinds)
 def test_every_form_on_many_systems(form, drawn):
     check_form(form, *drawn)
@@ -413,7 +413,7 @@ def test_overflow_is_never_silent(dtype, system, below, is_low):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("is_random", [False, True], ids=["first_rule", "random"])
-@settings(max_examples=5_000, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+@settings(max_examples=many(5_000), suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 @given(any_systems, seeds, st.sampled_from(LAYOUTS), st.sampled_from([np.int32, np.int64]))
 def test_ten_thousand_random_systems(is_random, system, seed, layout, dtype):
     """Half by the first rule, half at random, in every layout and count type."""
@@ -431,7 +431,7 @@ def test_ten_thousand_random_systems(is_random, system, seed, layout, dtype):
 
 
 @pytest.mark.slow
-@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+@settings(max_examples=many(150), suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 @given(systems(max_neurons=9, signed=None))
 def test_every_lowering_without_ballast(system):
     """Programs without delays, periods, inputs, weights or outputs are other programs: compile them
