@@ -276,6 +276,7 @@ def test_three_errors():
         ("@mu = x; @ms(x) = a2;", "3:19", "write a*2"),
         ("@mu = x; // a neuron", "3:10", "comments are written /* ... */"),
         ("@mu = x; [a -> a]'x;", "3:13", "the arrow is written -->"),
+        ('@mu = x; [a --> a]\'x :: 1 "a+";', "3:27", "(a guard stands before the delay of its"),
         ("@mu = x; [aaa --> a]'x;", "3:11", "write a*3"),
         ("@mu = x; [a --> lambda]'x;", "3:17", "write #"),
         ("@mu = x; @ms(x) = a*2-1;", "3:22", "parentheses"),

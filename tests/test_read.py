@@ -3,8 +3,10 @@
 import os
 import stat
 
+import numpy as np
 import pytest
 
+from snpjax import ALL, Population, PopulationSystem, Projection, RuleTemplate
 from snpjax.io import ReadError, ReadWarning, WriteError, read, source, write
 from snpjax.spiking.system import Neuron, SpikingSystem
 from snpjax.spiking.validity import ModelWarning
@@ -178,3 +180,27 @@ def test_write_refuses_before_it_touches_the_file(tmp_path):
     with pytest.raises(OSError):
         write(SYSTEM, tmp_path / "folder.json")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["folder.json", "pair.xyz"]
+
+
+@pytest.mark.parametrize("format", ["websnapse", "factory-yaml", "native", "plingua"])
+def test_populations_are_written(tmp_path, format):
+    """As their neurons, each with the rules that it has; reading gives those again."""
+    low, high = np.array([1, 2, 3]), np.array([0, 2, 5])
+    some = RuleTemplate([(low, high)], 1, 1)
+    system = PopulationSystem([Population("x", 3, 1, [some, "a -> a; 2"])], [Projection("x", "x")])
+    write(system, tmp_path / "model", format=format)
+    again = read(tmp_path / "model", format=format)
+    expanded = system.expand()
+    assert [(n.spikes, n.rules) for n in again.neurons] == [
+        (n.spikes, n.rules) for n in expanded.neurons
+    ]
+    assert again.num_synapses == 9
+
+
+@pytest.mark.parametrize("format", ["websnapse", "factory-yaml", "cusnp", "native", "plingua"])
+def test_a_rule_that_consumes_all_without_end_is_no_list(tmp_path, format):
+    endless = RuleTemplate([(2, None)], ALL)
+    system = PopulationSystem([Population("x", 3, 0, [endless])])
+    with pytest.raises(WriteError, match="no end"):
+        write(system, tmp_path / "model", format=format)
+    assert not (tmp_path / "model").exists()

@@ -1,6 +1,5 @@
 """`snpjax info FILE`: what a system is made of, its level, and what storing it costs."""
 
-import warnings
 from collections import Counter
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -10,7 +9,7 @@ from .options import AsJson, File, Strict, layouts
 
 
 if TYPE_CHECKING:
-    from ..spiking import Problem, SpikingSystem
+    from ..spiking import PopulationSystem, Problem, SpikingSystem
     from ..spiking.rule import AnyRule
 
 _MAX_GUARDS = 10
@@ -28,10 +27,11 @@ def info(file: File, strict: Strict = False, as_json: AsJson = False) -> None:
 
     system = snp.read(file, level="strict" if strict else "extended")
     if isinstance(system, snp.PopulationSystem):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", snp.ModelWarning)
-            system = system.expand()  # what is told is of single neurons and rules
-    description = describe(system, f"{file}")
+        from .info_populations import describe_populations
+
+        description = describe_populations(system, f"{file}")
+    else:
+        description = describe(system, f"{file}")
     if as_json:
         data.print_json(description)
     else:
@@ -39,7 +39,7 @@ def info(file: File, strict: Strict = False, as_json: AsJson = False) -> None:
 
 
 def describe(system: "SpikingSystem", file: str) -> dict[str, Any]:
-    """All that `info` says, as plain values."""
+    """All that `info` says of a system of single neurons, as plain values."""
     from ..spiking.columns import horizon_of
 
     reasons = reasons_not_strict(system)
@@ -52,6 +52,7 @@ def describe(system: "SpikingSystem", file: str) -> dict[str, Any]:
         "neurons": len(system.neurons),
         "rules": {"all": len(rules), **Counter(map(_kind, rules))},
         "guards": {str(guard): uses for guard, uses in guards.most_common()},
+        "num_guards": len(guards),
         "delays": _range([getattr(r, "delay", 0) for r in rules if getattr(r, "delay", 0)]),
         "synapses": len(system.synapses),
         "weights": _range([weight for _, _, weight in system.synapses]),
@@ -140,7 +141,7 @@ def _range(values: list[int]) -> dict[str, int] | None:
     return {"min": int(min(values)), "max": int(max(values)), "count": len(values)}
 
 
-def _print(system: "SpikingSystem", description: dict[str, Any]) -> None:
+def _print(system: "PopulationSystem | SpikingSystem", description: dict[str, Any]) -> None:
     from rich.table import Table
 
     from .text import headline, plural, to_stdout
@@ -164,7 +165,7 @@ def _lines(description: dict[str, Any]) -> "list[tuple[str, str]]":
     from .text import plural, shortened
 
     kinds = [f"{n:,} {kind}" for kind, n in description["rules"].items() if kind != "all"]
-    guards = description["guards"]
+    guards, num_guards = description["guards"], description["num_guards"]
     delays, weights = description["delays"], description["weights"]
     lines = [
         ("rules", ", ".join(kinds) or "none"),
@@ -174,14 +175,14 @@ def _lines(description: dict[str, Any]) -> "list[tuple[str, str]]":
         ("out-degree", _degree(description["out_degree"])),
         ("inputs", _named([f"{n} (horizon {h})" for n, h in description["inputs"].items()])),
         ("outputs", _named(description["outputs"])),
-        ("guards", f"{len(guards):,} distinct" if guards else "none"),
+        ("guards", f"{num_guards:,} distinct" if guards else "none"),
     ]
     lines += [
         ("", f"{shortened(guard, _MAX_GUARD_TEXT)}  in {plural(uses, 'rule')}")
         for guard, uses in list(guards.items())[:_MAX_GUARDS]
     ]
-    if len(guards) > _MAX_GUARDS:
-        lines.append(("", f"and {len(guards) - _MAX_GUARDS:,} more"))
+    if num_guards > _MAX_GUARDS:
+        lines.append(("", f"and {num_guards - _MAX_GUARDS:,} more"))
     auto = description["auto"]
     lines.append(("layout auto", f"{auto['layout']} ({auto['reason']})"))
     lines += [(f"layout {name}", _human(size)) for name, size in description["layouts"].items()]

@@ -27,15 +27,15 @@ def layouts() -> "dict[str, type[AbstractLayout] | Transition]":
     from ..spiking import Transition
 
     return {
-        **{_named(layout): layout for layout in LAYOUTS},
+        **{layout_name(layout): layout for layout in LAYOUTS},
         "transition-ell": Transition(Compressed),
         "transition-csr": Transition(CSR),
         "transition-dense": Transition(Dense),
     }
 
 
-def _named(layout: "type[AbstractLayout]") -> str:
-    """`SlicedELL` is sliced-ell."""
+def layout_name(layout: "type[AbstractLayout]") -> str:
+    """The name of a layout on the command line: `SlicedELL` is sliced-ell."""
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", layout.__name__)
     return words.lower()
 

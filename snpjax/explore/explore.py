@@ -74,7 +74,7 @@ def explore(
                     )
                     if bool(new.fits):
                         break
-                    most = np.maximum(np.asarray(new.most), found.fields(0, found.num).max(0))
+                    most = np.maximum(np.asarray(new.most), found.most())
                     found.repack(Packing.fitting(most), chunk)
                 found.num += int(new.num_new)
                 if edges:
@@ -97,11 +97,11 @@ def explore(
     targets = None
     if edges:
         targets = np.concatenate(all_targets or [np.zeros(0, np.int32)])[: first_edge[-1]]
-    fields = found.fields(0, found.num)
     return Graph(
         system=system,
         machine=machine,
-        fields=fields,
+        packing=found.packing,
+        words=np.asarray(found.space.store[: found.num]),
         depth_starts=np.asarray(depth_starts),
         first_edge=first_edge,
         targets=targets,

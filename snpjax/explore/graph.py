@@ -14,6 +14,7 @@ from scipy.sparse.csgraph import connected_components
 
 from ..choice import GivenChoices, NumberedChoice
 from .language import Generated, halting_trains, intervals
+from .packing import Packing
 
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class Graph:
     others, if any, were not followed.
 
     - `system`: the model that was explored.
-    - `fields`: `(configurations, fields)`, see `spikes`, `timers`, `pending`.
+    - `words`: the configurations as `packing` stores them; see `spikes`, `timers`, `pending`.
     - `depth_starts`: number of the first configuration at each depth, and the end.
     - `first_edge`: the choices of configuration i are edges `first_edge[i]` to
       `first_edge[i + 1]`; halting configurations have none.
@@ -56,7 +57,8 @@ class Graph:
 
     system: Any
     machine: "Enumerable"
-    fields: UInt32[np.ndarray, "configurations fields"] = field(repr=False)
+    packing: Packing = field(repr=False)
+    words: UInt32[np.ndarray, "configurations words"] = field(repr=False)
     depth_starts: Int[np.ndarray, " depths"] = field(repr=False)
     first_edge: Int[np.ndarray, " expanded"] = field(repr=False)
     targets: Int[np.ndarray, " edges"] | None = field(repr=False)
@@ -110,10 +112,11 @@ class Graph:
         """The state of every configuration, with the configurations as the last axis."""
         blocks = []
         for start in range(0, self.num_configurations, _BLOCK):
-            block = self.fields[start : start + _BLOCK].T
-            padding = ((0, 0), (0, _BLOCK - block.shape[1]))
-            state = _states(self.machine, jnp.asarray(np.pad(block, padding)))
-            blocks.append(jax.tree.map(lambda x, n=block.shape[1]: np.asarray(x)[..., :n], state))
+            block = self.words[start : start + _BLOCK]
+            padding = ((0, _BLOCK - len(block)), (0, 0))
+            state = _states(self.machine, self.packing, jnp.asarray(np.pad(block, padding)))
+            own = slice(0, len(block))
+            blocks.append(jax.tree.map(lambda x, own=own: np.asarray(x)[..., own], state))
         return jax.tree.map(lambda *xs: np.concatenate(xs, axis=-1), *blocks)
 
     def _of_neurons(self, values: Int[np.ndarray, "neurons configurations"]) -> np.ndarray:
@@ -151,9 +154,9 @@ class Graph:
         for start in range(0, len(source), _BLOCK):
             own, number = source[start : start + _BLOCK], choice[start : start + _BLOCK]
             padding = (0, _BLOCK - len(own))
-            fields = jnp.asarray(self.fields[np.pad(own, padding)].T)
+            words = jnp.asarray(self.words[np.pad(own, padding)])
             numbers = jnp.asarray(np.pad(number, padding), jnp.uint32)
-            made = _made(self.machine, choosers, fields, numbers)
+            made = _made(self.machine, self.packing, choosers, words, numbers)
             for found, kept in zip(made, (rules, emissions), strict=True):
                 kept.append(self._of_neurons(np.asarray(found))[: len(own)])
         return np.concatenate(rules), np.concatenate(emissions)
@@ -250,17 +253,19 @@ class Graph:
 
 
 @jax.jit
-def _states(machine: "Enumerable", fields: UInt32[Array, "fields block"]) -> PyTree:
-    return machine.state_of(fields)
+def _states(machine: "Enumerable", packing: Packing, words: UInt32[Array, "block words"]) -> PyTree:
+    return machine.state_of(packing.unpack(words.T))
 
 
 @jax.jit
 def _made(
     machine: "Enumerable",
+    packing: Packing,
     choosers: Int[Array, " choosers"],
-    fields: UInt32[Array, "fields block"],
+    words: UInt32[Array, "block words"],
     number: UInt32[Array, " block"],
 ) -> tuple[Int[Array, "neurons block"], Int[Array, "neurons block"]]:
     """Rules and emissions of choices."""
-    _, record = machine.step(machine.state_of(fields), NumberedChoice(number, choosers))
+    state = machine.state_of(packing.unpack(words.T))
+    _, record = machine.step(state, NumberedChoice(number, choosers))
     return record.detail.rules, record.detail.emissions

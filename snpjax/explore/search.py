@@ -197,6 +197,14 @@ def _repack(
     return new.pack(old.unpack(words.T)).T
 
 
+@jax.jit
+def _most(
+    packing: Packing, store: UInt32[Array, "capacity words"], num: Int[Array, ""]
+) -> UInt32[Array, " fields"]:
+    is_one = jnp.arange(store.shape[0]) < num
+    return jnp.max(jnp.where(is_one, packing.unpack(store.T), 0), axis=1)
+
+
 @dataclass
 class Found:
     """The space and what the host knows of it. Arrays grow by doubling."""
@@ -253,10 +261,9 @@ class Found:
         self.space = eqx.tree_at(lambda space: space.store, self.space, store)
         self.rebuild_table(chunk)
 
-    def fields(self, start: int, stop: int) -> UInt32[np.ndarray, "configurations fields"]:
-        """The configurations from `start` to `stop`, on the host."""
-        words = self.space.store[start:stop].T
-        return np.asarray(self.packing.unpack(words)).T
+    def most(self) -> UInt32[np.ndarray, " fields"]:
+        """The largest value of every field, of all configurations."""
+        return np.asarray(_most(self.packing, self.space.store, jnp.asarray(self.num, jnp.int32)))
 
 
 def _width(most: int) -> int:

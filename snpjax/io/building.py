@@ -6,6 +6,7 @@ from typing import Generic, TypeVar
 
 from snpjax_formats.memory import host_free_bytes
 
+from ..spiking.guard import Guard
 from ..spiking.system import Neuron, SpikingSystem
 from ..spiking.validity import (
     InvalidSystem,
@@ -19,6 +20,10 @@ from .source import Report
 
 
 P = TypeVar("P")  # a place in a file
+
+#: Stands in for a guard that does not parse; problems of these codes say nothing of its rule then.
+NO_GUARD = Guard.from_lengths(())
+ABOUT_GUARD = ("forgetting_guard", "forgetting_overlap", "dead_rule", "duplicate_rule")
 
 _BYTES = 420  # of an explicit synapse, half of those of a neuron (CPython 3.11, 2026-11)
 _MAX_HINTS = 20  # unknown names whose nearest names are searched
@@ -37,6 +42,13 @@ def try_to_build(
             return system, system.problems
         except InvalidSystem as error:
             return None, error.problems
+
+
+def built(system: SpikingSystem | None) -> SpikingSystem:
+    """What a reader gives when its report is finished: a system, unless there were errors."""
+    if system is None:
+        raise AssertionError("an invalid system without errors; please report a bug of snpjax")
+    return system
 
 
 def build_in_lines(

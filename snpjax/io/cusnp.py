@@ -20,7 +20,7 @@ from ..spiking.population import PopulationSystem
 from ..spiking.rule import AnyRule, Rule
 from ..spiking.system import Neuron, SpikingSystem
 from ..spiking.validity import Level, Place
-from .building import build_in_lines, most_listed, size_message
+from .building import build_in_lines, built, most_listed, size_message
 from .losses import Losses
 from .rule_lines import RuleLines, TooManyRules
 from .source import Report, Source
@@ -56,9 +56,7 @@ def read_cusnp(source: Source, level: Level) -> SpikingSystem:
     except _Stop:
         system = None
     report.finish()
-    if system is None:
-        raise AssertionError("an invalid system without errors; please report a bug of snpjax")
-    return system
+    return built(system)
 
 
 class _Stop(Exception):

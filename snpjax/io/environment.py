@@ -29,7 +29,7 @@ from typing import Generic, Protocol, TypeAlias, TypeVar
 from ..spiking.rule import AnyRule
 from ..spiking.system import Json, Neuron, SpikingSystem
 from ..spiking.validity import Level, Place, Problem
-from .building import KnownNames, try_to_build
+from .building import ABOUT_GUARD, KnownNames, try_to_build
 from .source import Report
 
 
@@ -40,8 +40,6 @@ P_contra = TypeVar("P_contra", contravariant=True)
 MAX_INPUT_ENTRIES = 2**23
 
 MAX_FINDINGS = 10_000  # a hostile file could have a million, each a text
-
-_ABOUT_GUARD = ("forgetting_guard", "forgetting_overlap", "dead_rule", "duplicate_rule")
 
 
 class Tell(Protocol[P_contra]):
@@ -339,7 +337,7 @@ class _Builder(Generic[P]):
     # Places
 
     def _tell_problem(self, problem: Problem) -> None:
-        if problem.code in _ABOUT_GUARD and any(
+        if problem.code in ABOUT_GUARD and any(
             rule is not None and not rule.is_whole
             for rule in (self._rule(problem.place), self._rule(problem.first))
         ):

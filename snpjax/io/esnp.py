@@ -15,7 +15,7 @@ from typing import NamedTuple, NoReturn
 
 from ..spiking.system import Neuron, SpikingSystem
 from ..spiking.validity import Level, Place
-from .building import KnownNames, build_in_lines, most_listed, size_message
+from .building import KnownNames, build_in_lines, built, most_listed, size_message
 from .rule_lines import RuleLines, TooManyRules
 from .source import Report, Source
 
@@ -75,9 +75,7 @@ def read_esnp(source: Source, level: Level) -> SpikingSystem:
     reader = _Reader(report)
     system = reader.read(level)
     report.finish()
-    if system is None:
-        raise AssertionError("an invalid system without errors; please report a bug of snpjax")
-    return system
+    return built(system)
 
 
 class _Mistake(Exception):

@@ -63,7 +63,9 @@ def decode(report: Report) -> object | None:
             parse_constant=NoNumber,
         )
     except JSONDecodeError as error:
-        report.error(error.pos, f"not well-formed JSON: {error.msg} (correct this place)")
+        is_escape = error.msg.startswith("Invalid \\escape")
+        fix = r"write a backslash twice: \\" if is_escape else "correct this place"
+        report.error(error.pos, f"not well-formed JSON: {error.msg} ({fix})")
     except RecursionError:
         report_depth(report)
     return None

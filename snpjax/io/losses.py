@@ -1,7 +1,10 @@
 """What a file format cannot hold of a system, every item named before a file is touched."""
 
+import warnings
 from collections.abc import Sequence
 
+from ..spiking.population import PopulationSystem
+from ..spiking.system import SpikingSystem
 from ..spiking.validity import ModelWarning
 
 
@@ -37,3 +40,15 @@ class WriteWarning(ModelWarning):
         self.items = tuple(items)
         listing = "\n".join(f"  {item}" for item in self.items)
         super().__init__(f"lost in {format_name}:\n{listing}")
+
+
+def expanded(system: PopulationSystem, losses: Losses) -> SpikingSystem:
+    """The system neuron by neuron, for a format without populations; empty after a loss: a rule
+    that consumes all without end, or a guard larger than they are."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ModelWarning)
+        try:
+            return system.expand()
+        except ValueError as error:
+            losses.add(str(error), "nothing is written")
+            return SpikingSystem([])

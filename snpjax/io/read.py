@@ -12,7 +12,7 @@ from ..spiking.population import PopulationSystem
 from ..spiking.system import SpikingSystem
 from ..spiking.validity import Level
 from .errors import file_error
-from .losses import Losses, WriteError, WriteWarning
+from .losses import Losses, WriteError, WriteWarning, expanded
 from .source import Source, load
 
 
@@ -176,7 +176,7 @@ def _text(system: SpikingSystem | PopulationSystem, format: Format, losses: Loss
 
         return write_plingua(system, losses)
     if isinstance(system, PopulationSystem):
-        system = system.expand()
+        system = expanded(system, losses)
     match format:
         case "websnapse":
             from .websnapse import write_websnapse

@@ -152,7 +152,10 @@ def load_yaml(report: Report) -> Document | None:
         mark = error.problem_mark or error.context_mark
         problem = error.problem or error.context or "unexpected text"
         offset = builder.last if mark is None else min(mark.index, len(source.text))
-        report.error(offset, f"not well-formed YAML: {problem} (correct this place)")
+        fix = "correct this place"
+        if "escape character" in problem:
+            fix = r"in double quotes write a backslash twice: \\"
+        report.error(offset, f"not well-formed YAML: {problem} ({fix})")
     except (yaml.YAMLError, ValueError, OverflowError) as error:  # escapes above the last character
         report.error(builder.last, f"not well-formed YAML: {error} (correct what follows)")
     return None

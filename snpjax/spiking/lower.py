@@ -29,6 +29,7 @@ from .compatibility import Compatibility
 from .counts import count_type, most_together
 from .ordered import OrderedSynapses
 from .padding import SMALL, Padding, padded_neurons
+from .population import PopulationSystem
 from .rule import Rule
 from .slots import SlotTable
 from .system import SpikingSystem
@@ -316,6 +317,25 @@ def chosen_layout(system: SpikingSystem) -> Decision:
     """What `layout="auto"` stores the synapses in, and why."""
     edges, most = _measured(system)
     return choose(edges, max_input=most)
+
+
+def chosen_for_parts(system: PopulationSystem) -> list[tuple[type[AbstractLayout], int]]:
+    """What `layout="auto"` stores each projection in, or all of them together, and its bytes with
+    32-bit weights. Graphs without structure of their own are listed for it."""
+    columns = system.columns()
+    if is_best_joined(padded_neurons(system.num_neurons)):
+        columns = columns.joined()
+    most = int(columns.table.produce.max(initial=0))
+    chosen = []
+    for part in columns.parts:
+        own = choose_for(part.graph, part.num_sources, part.num_targets, max_input=most)
+        if own is not None:
+            chosen.append((type(own), own.nbytes))
+            continue
+        edges = _typed(part.edges, np.dtype(np.int32), cut=True).canonical()
+        layout = choose(edges, max_input=most).layout
+        chosen.append((layout, layout.bytes_needed(edges)))
+    return chosen
 
 
 def bytes_needed(system: SpikingSystem, layout: LayoutLike = "auto") -> int:

@@ -23,6 +23,7 @@ from .template import (
     RuleTemplate,
     column,
     is_shared,
+    num_rules_of,
     rules_of_neuron,
     slots_of_template,
     text_of_neuron,
@@ -172,8 +173,9 @@ class PopulationSystem:
 
     @property
     def num_rules(self) -> int:
-        """Rules of all neurons, a template counted once for each of them."""
-        return sum(population.size * len(population.templates) for population in self._populations)
+        """Rules of all neurons, consume-all rules by their members; one without end counts as
+        one."""
+        return sum(num_rules_of(t, p.size) for p in self._populations for t in p.templates)
 
     @property
     def num_synapses(self) -> int:
@@ -328,7 +330,8 @@ class PopulationSystem:
         return solve(self, trajectory)
 
     def expand(self) -> SpikingSystem:
-        """The same system neuron by neuron; consume-all rules become their members.
+        """The same system neuron by neuron; consume-all rules become their members, and a neuron
+        has no rule where a template has no count for it.
 
         Rule numbers differ where there are such rules; synapses between the same two neurons become
         one of their added weights.

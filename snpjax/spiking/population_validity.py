@@ -1,20 +1,22 @@
 """What makes a system of populations valid."""
 
 from collections.abc import Iterator
-from itertools import combinations
+from itertools import combinations, product
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from snpjax_formats import graphs
+
 from .neuron_names import problem_of
 from .rule import RuleError
 from .slots import ALL, UNBOUNDED
-from .template import RuleTemplate, is_shared, raised_terms
-from .validity import Place
+from .template import RuleTemplate, column, has_rule, is_shared, raised_terms
+from .validity import Place, Problem
 
 
 if TYPE_CHECKING:
-    from .population import Population, PopulationSystem
+    from .population import Population, PopulationSystem, Projection
 
 # Numbers of one neuron stay far below 64 bits, so that what lowering computes from them does too.
 _LIMIT = 2**62
@@ -317,3 +319,67 @@ def _projection_problems(system: "PopulationSystem") -> Iterator[_Finding]:
             yield place, f"{what} has a negative weight (build the system with signed=True)"
         if graph.has_zero_weights():
             yield place, f"{what} has synapses of weight 0 (leave them out)"
+
+
+def not_strict(system: "PopulationSystem") -> Iterator[Problem]:
+    """What level strict refuses in a valid system, once for every template and projection."""
+    for index, population in enumerate(system.populations.values()):
+        for number, template in enumerate(population.templates):
+            what = f"population {population.name!r}, rule {number + 1}"
+            for code, where, text in _of_template(population, template):
+                if where.any():
+                    message = f"{what} {text} in {_nth(population, where)}"
+                    yield Problem(code, "error", Place("rule", index, number), message)
+    for index, projection in enumerate(system.projections):
+        what = f"projection {projection.source!r} -> {projection.target!r}"
+        sizes = (system.populations[projection.source].size,) * 2
+        if projection.source == projection.target and _has_self_edges(projection, *sizes):
+            message = f"{what} leads from a neuron to itself"
+            yield Problem("self_synapse", "error", Place("synapse", index), message)
+        low, high = projection.description.weight_range()
+        if (low, high) != (1, 1):
+            message = f"{what} has weights from {low} to {high}"
+            yield Problem("weighted_synapse", "error", Place("synapse", index), message)
+
+
+def _of_template(
+    population: "Population", template: RuleTemplate
+) -> Iterator[tuple[str, np.ndarray, str]]:
+    """Code, neurons and words for what a rule does that level strict does not have."""
+    size = population.size
+    has = has_rule(template, size)
+    consume, produce = (column(x, size) for x in (template.consume, template.produce))
+    text = "produces more than it consumes"
+    yield "produce_exceeds_consume", has & (produce > consume) & (consume != ALL), text
+    forgets = has & (produce == 0)
+    if not forgets.any():
+        return
+    terms = [tuple(column(x, size) for x in term) for term in template.terms()]
+    used = sum((low <= high).astype(int) for low, high, _ in terms)
+    is_its_own = [(low == consume) & ((high - low) // step == 0) for low, high, step in terms]
+    is_exact = (used == 1) & np.any(is_its_own, axis=0)
+    text = "forgets under a guard that is not exactly what it removes"
+    yield "forgetting_guard", forgets & (consume != ALL) & ~is_exact, text
+    forgotten = raised_terms(template) if np.any(consume == ALL) else [(consume, consume, 1)]
+    overlaps = np.zeros(size, bool)
+    for other in population.templates:
+        fires = has_rule(other, size) & (column(other.produce, size) > 0)
+        where = np.flatnonzero(forgets & fires & ~overlaps)
+        for first, second in product(forgotten, other.terms()):
+            if len(where):
+                overlaps[where] |= _meet(_at(first, where, size), _at(second, where, size))
+    yield "forgetting_overlap", overlaps, "forgets spikes at which a firing rule applies too"
+
+
+def _has_self_edges(projection: "Projection", num_sources: int, num_targets: int) -> bool:
+    graph = projection.description
+    match graph:
+        case graphs.AllToAll():
+            return graph.self_edges and num_sources > 0
+        case graphs.OneToOne():
+            return num_sources > 0
+        case graphs.Intervals():
+            own = np.arange(num_sources)
+            return bool(np.any((graph.start <= own) & (own < graph.stop)))
+    edges = graph.edges(num_sources, num_targets)
+    return bool(np.any(edges.source == edges.target))

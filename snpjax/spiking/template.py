@@ -1,11 +1,11 @@
 """Rules whose numbers may differ from neuron to neuron."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Bool, Int
 
 from snpjax_formats import check_free
 from snpjax_formats.memory import host_free_bytes
@@ -197,18 +197,19 @@ def _members(low: Any, high: Any, period: Any, number: int, size: int) -> list[t
 
 
 def rules_of_neuron(template: RuleTemplate, index: int, size: int) -> list[Rule]:
-    """The rules that one neuron has; a consume-all rule is its members.
+    """The rules that one neuron has: none where all terms are empty, and the members of a
+    consume-all rule.
 
     **Raises:** `ValueError` for a consume-all rule whose guard has no end.
     """
     consume, produce, delay = (
         int(column(x, size)[index]) for x in (template.consume, template.produce, template.delay)
     )
-    guard = Guard.from_lengths(())
-    for term in template.terms():
-        low, high, period = (int(column(x, size)[index]) for x in term)
-        if low <= high:
-            guard |= _guard(low, high, period)
+    guard = guard_of(
+        [tuple(int(column(x, size)[index]) for x in term) for term in template.terms()]
+    )
+    if guard.is_empty:
+        return []
     if consume != ALL:
         return [Rule(guard, consume, produce, delay)]
     members = []
@@ -222,18 +223,34 @@ def rules_of_neuron(template: RuleTemplate, index: int, size: int) -> list[Rule]
     return members
 
 
+def has_rule(template: RuleTemplate, size: int) -> Bool[np.ndarray, " neurons"]:
+    """Which neurons have the rule: those where some term holds a count."""
+    has = np.zeros(size, bool)
+    for low, high, _ in template.terms():
+        has |= np.asarray(low) <= np.asarray(high)
+    return has
+
+
+def num_rules_of(template: RuleTemplate, size: int) -> int:
+    """How many rules it is in all neurons, each member of a consume-all rule counted; such a rule
+    whose guard has no end counts as one."""
+    if not np.any(np.asarray(template.consume) == ALL):
+        return int(np.count_nonzero(has_rule(template, size)))
+    members, is_endless = np.zeros(size), np.zeros(size, bool)  # floats do not wrap
+    for low, high, period in raised_terms(template):
+        members += np.where(low <= high, (high - low) // period + 1, 0)
+        is_endless |= (low <= high) & (high == UNBOUNDED)
+    return int(np.where(is_endless, 1, members).sum())
+
+
 def text_of_neuron(template: RuleTemplate, index: int, size: int) -> str:
     """The rule of one neuron, `{2..9 by 3}/a^2 -> a; 1`."""
     consume, produce, delay = (
         int(column(x, size)[index]) for x in (template.consume, template.produce, template.delay)
     )
     terms = [tuple(int(column(x, size)[index]) for x in term) for term in template.terms()]
-    parts = []
-    for low, high, period in terms:
-        if low <= high:
-            end = f"..{'' if high == UNBOUNDED else high}" if high > low else ""
-            parts.append(f"{low}{end}{f' by {period}' if period > 1 and end else ''}")
-    guard = "" if parts == [str(consume)] else f"{{{', '.join(parts)}}}/"
+    inside = text_of_terms(terms)
+    guard = "" if inside == f"{{{consume}}}" else f"{inside}/"
     consumed = "all" if consume == ALL else _spikes(consume)
     produced = _spikes(produce) if produce else "lambda"
     return f"{guard}{consumed} -> {produced}{f'; {delay}' if delay else ''}"
@@ -243,7 +260,27 @@ def _spikes(count: int) -> str:
     return "a" if count == 1 else f"a^{count}"
 
 
-def _guard(low: int, high: int, period: int) -> Guard:
-    if high != UNBOUNDED:
-        return Guard.from_lengths(range(low, high + 1, period))
-    return Guard.from_normal_form((), low, period, (low,))
+def text_of_terms(terms: Iterable[Sequence[int]]) -> str:
+    """The counts of terms, `{2..9 by 3, 20..}`."""
+    parts = []
+    for low, high, period in terms:
+        if low <= high:
+            end = f"..{'' if high == UNBOUNDED else high}" if high > low else ""
+            parts.append(f"{low}{end}{f' by {period}' if period > 1 and end else ''}")
+    return f"{{{', '.join(parts)}}}"
+
+
+def guard_of(terms: Iterable[Sequence[int]]) -> Guard:
+    """Terms of one neuron as a guard.
+
+    **Raises:** `ValueError` for one larger than `Guard` takes.
+    """
+    guard = Guard.from_lengths(())
+    for low, high, period in terms:
+        if low > high:
+            continue
+        if high == UNBOUNDED:
+            guard |= Guard.from_normal_form((), low, period, (low,))
+        else:
+            guard |= Guard.from_lengths(range(low, high + 1, period))
+    return guard

@@ -15,7 +15,7 @@ from typing import Any
 from ...spiking.compatibility import CHOICES, TEXTBOOK, Compatibility
 from ...spiking.system import Neuron, SpikingSystem
 from ...spiking.validity import Level, Place, Problem
-from ..building import KnownNames, try_to_build
+from ..building import ABOUT_GUARD, KnownNames, built, try_to_build
 from ..json_checks import Findings, shown
 from ..json_text import Key, Path, decode
 from ..source import Report, Source
@@ -29,7 +29,6 @@ _KEYS = (
 ).split()
 _OPTIONS = (*CHOICES, "guard_modulo")
 _ACCEPTED = f'"schema": "{SCHEMA}"'
-_ABOUT_GUARD = ("forgetting_guard", "forgetting_overlap", "dead_rule", "duplicate_rule")
 
 
 def read_native(source: Source, level: Level) -> SpikingSystem:
@@ -46,9 +45,7 @@ def read_native(source: Source, level: Level) -> SpikingSystem:
         system = _Reader(findings).read(value, level)
         findings.tell(report)
     report.finish()
-    if system is None:
-        raise AssertionError("an invalid system without errors; please report a bug of snpjax")
-    return system
+    return built(system)
 
 
 class _Reader:
@@ -253,7 +250,7 @@ class _Reader:
     # Places
 
     def _note(self, problem: Problem) -> None:
-        if problem.code in _ABOUT_GUARD and any(
+        if problem.code in ABOUT_GUARD and any(
             rule is not None and not rule.is_whole
             for rule in (self._rule(problem.place), self._rule(problem.first))
         ):

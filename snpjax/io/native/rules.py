@@ -13,6 +13,7 @@ from ...spiking.rule import (
     Rule,
     RuleError,
 )
+from ..building import NO_GUARD
 from ..json_checks import Findings, shown
 from ..json_text import InString, Path
 from ..source import guard_or_error
@@ -26,7 +27,6 @@ _KEYS = {
     "plasticity": ("guard", "consume", "plasticity"),
 }
 _PRODUCT = re.compile(r"(?:-+>|→|\\to(?![a-z])|\\rightarrow)\s*")
-_EMPTY = Guard.from_lengths(())  # stands in for a guard that does not parse
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class RuleReader:
         if whole and guard is None and consume is not None:
             guard = self._exactly(consume, path)
             whole = guard is not None
-        guard = _EMPTY if guard is None else guard
+        guard = NO_GUARD if guard is None else guard
         if kind == "plasticity":
             return self._read_plasticity(entries, guard, consume, path, whole)
         produce = self._number(entries, "produce", path, 0)
@@ -110,7 +110,7 @@ class RuleReader:
             rest = Rule.parse(text.rpartition("/")[2])  # all but the guard
         except RuleError:
             return None
-        stand_in = Rule(_EMPTY, rest.consume, rest.produce, rest.delay)
+        stand_in = Rule(NO_GUARD, rest.consume, rest.produce, rest.delay)
         return ReadRule(stand_in, path, text, is_whole=False)
 
     def _read_growth(
@@ -126,7 +126,7 @@ class RuleReader:
             self.findings.error((*path, kind), message)
             return None
         first, second = pair
-        whole, guard = guard is not None, _EMPTY if guard is None else guard
+        whole, guard = guard is not None, NO_GUARD if guard is None else guard
         if kind == "divide":
             return ReadRule(DivisionRule(guard, first, second), path, entries, whole)
         rule = BuddingRule(guard, second, None if first == label else first)
@@ -183,7 +183,7 @@ class RuleReader:
 
     def _exactly(self, consume: int, path: Path) -> Guard | None:
         if consume < 0:
-            return _EMPTY  # the number is reported with the system
+            return NO_GUARD  # the number is reported with the system
         try:
             return Guard.exactly(consume)
         except ValueError as error:

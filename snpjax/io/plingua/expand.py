@@ -10,6 +10,7 @@ from typing import Any
 from ...spiking.guard import Guard
 from ...spiking.rule import AnyRule, BuddingRule, DivisionRule, Rule
 from ...spiking.system import Json
+from ..building import NO_GUARD
 from ..source import Report, guard_or_error
 from . import tree
 from .draft import Draft, RuleNode
@@ -42,7 +43,6 @@ _CREATING = (
 )
 _NOT_CREATING = re.compile(r"\[(?!\s*\])|@m(s|arcs|dict|out|in|inst)\b|let\b", re.IGNORECASE)
 _CREATING_WORD = re.compile(r"@mu\b|\bcall\b|\[\s*\]", re.IGNORECASE)
-_EMPTY = Guard.from_lengths(())  # stands in for a guard that does not parse
 
 
 class _Stop(Exception):
@@ -322,7 +322,7 @@ class _Expander:
                 guard = self._exactly(node.consume, consume)
             else:
                 guard = self._guard(node.guard, scope)
-            rule = Rule(_EMPTY if guard is None else guard, consume, produce, delay)
+            rule = Rule(NO_GUARD if guard is None else guard, consume, produce, delay)
             if guard is not None:
                 self._rules[key] = rule
             else:
@@ -334,14 +334,14 @@ class _Expander:
         guard = self._guard(node.guard, scope)
         if guard is None:
             self._mark_without_guard(label)
-        self._add_rule(label, DivisionRule(guard or _EMPTY, left, right), node)
+        self._add_rule(label, DivisionRule(guard or NO_GUARD, left, right), node)
 
     def _budding(self, node: tree.Budding, scope: Scope) -> None:
         label, parent, bud = (x.resolve(scope) for x in (node.label, node.parent, node.bud))
         guard = self._guard(node.guard, scope)
         if guard is None:
             self._mark_without_guard(label)
-        rule = BuddingRule(guard or _EMPTY, bud, None if parent == label else parent)
+        rule = BuddingRule(guard or NO_GUARD, bud, None if parent == label else parent)
         self._add_rule(label, rule, node)
 
     def _literal_neurons(self, node: tree.LiteralNeurons, scope: Scope) -> None:

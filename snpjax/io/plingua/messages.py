@@ -154,6 +154,8 @@ def hint_for(found: str, expected: frozenset[str], ahead: str) -> str:
         return " (there are no decimal fractions; write 3/2)"
     if found == "::":
         return " (the delay stands before the ranges)"
+    if found.startswith('"') and {"PLUS", "COLON"} <= expected:
+        return " (a guard stands before the delay of its rule)"
     if "DCOLON" in expected and found == '"':
         return " (close the guard with a quote)"
     return ""

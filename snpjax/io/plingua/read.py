@@ -25,7 +25,7 @@ from ...spiking.validity import (
     Problem,
     unknown_neuron,
 )
-from ..building import UnknownNames, try_to_build
+from ..building import ABOUT_GUARD, UnknownNames, built, try_to_build
 from ..source import Report, Source
 from . import tree
 from .draft import Draft, RuleNode
@@ -36,8 +36,6 @@ from .populations import system_of
 from .ranges import MAX_LISTED
 from .vector import Irregular
 
-
-_ABOUT_GUARD = ("forgetting_guard", "forgetting_overlap", "dead_rule", "duplicate_rule")
 
 #: With more instances of statements under ranges, populations are made instead of single neurons.
 LISTED_INSTANCES = 100_000
@@ -75,9 +73,7 @@ def read_plingua(
     bodies.check_uncalled(frame.modules.values())
     system = _Assembly(report, draft).build(level)
     report.finish()
-    if system is None:
-        raise AssertionError("an invalid system without errors; please report a bug of snpjax")
-    return system
+    return built(system)
 
 
 def _read_families(
@@ -220,7 +216,7 @@ class _Assembly:
 
     def _report(self, problem: Problem) -> None:
         node = self._node(problem.place)
-        if problem.code in _ABOUT_GUARD and self._has_no_guard(problem):
+        if problem.code in ABOUT_GUARD and self._has_no_guard(problem):
             return
         message = problem.message
         if problem.first is not None:

@@ -4,15 +4,13 @@ Names that are no labels are mapped to labels, with a table of them in a comment
 although what is read back is named by the labels.
 """
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 
 from ...spiking.guard import Guard
 from ...spiking.population import PopulationSystem
 from ...spiking.rule import AnyRule, BuddingRule, DivisionRule, PlasticityRule, Rule
 from ...spiking.system import Json, SpikingSystem
-from ...spiking.validity import ModelWarning
-from ..losses import Losses
+from ..losses import Losses, expanded
 from .expand import MAX_TRAIN
 from .expression import MAX_DIGITS
 from .labels import LabelsOf
@@ -34,14 +32,7 @@ def write_plingua(system: SpikingSystem | PopulationSystem, losses: Losses) -> s
 
     if can_be_ranges(system):
         return write_families(system, losses)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ModelWarning)
-        try:
-            expanded = system.expand()
-        except ValueError as error:  # a rule that consumes all, without end
-            losses.add(str(error), "nothing is written")
-            expanded = SpikingSystem([])
-    return _Writer(expanded, losses).text()
+    return _Writer(expanded(system, losses), losses).text()
 
 
 class _Writer:

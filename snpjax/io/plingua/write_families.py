@@ -9,10 +9,9 @@ from jaxtyping import Int
 
 from snpjax_formats import Edges, graphs
 
-from ...spiking.guard import Guard
 from ...spiking.population import Population, PopulationSystem, Projection
 from ...spiking.slots import ALL, UNBOUNDED
-from ...spiking.template import RuleTemplate, column, text_of_neuron
+from ...spiking.template import RuleTemplate, column, guard_of, text_of_neuron
 from ..losses import Losses
 from .labels import LabelsOf
 from .projections import intervals_of
@@ -239,10 +238,10 @@ class _FamilyWriter:
         size = population.size
         effect = [column(x, size) for x in (template.consume, template.produce, template.delay)]
         index = np.arange(size) + self.first[population.name]
-        for where, guard in _guards(template, effect[0], size):
+        for where, terms in _guards(template, effect[0], size):
             text = None
-            if guard is not None:
-                text = self.texts.guard(guard)
+            if terms is not None:
+                text = self._guard(terms)
                 if text is None:
                     rule = text_of_neuron(template, int(where[0]), size)
                     self.losses.add(f"{here}, {rule}: its guard has no text", "left out")
@@ -252,12 +251,18 @@ class _FamilyWriter:
                 rule = spiking(_amount(run, 1), _amount(run, 2), at, text, run.text(3))
                 yield _statement(rule[:-1], run.ranges())
 
+    def _guard(self, terms: list[list[int]]) -> str | None:
+        try:
+            return self.texts.guard(guard_of(terms))
+        except ValueError:  # larger than guards are
+            return None
+
 
 def _guards(
     template: RuleTemplate, consume: np.ndarray, size: int
-) -> Iterator[tuple[Int[np.ndarray, " neurons"], Guard | None]]:
-    """The neurons that share each guard, `None` for exactly what is consumed. Those where no count
-    satisfies it are left out: they have no such rule."""
+) -> Iterator[tuple[Int[np.ndarray, " neurons"], list[list[int]] | None]]:
+    """The neurons that share each guard, and its terms, `None` for exactly what is consumed. Those
+    where no count satisfies it are left out: they have no such rule."""
     terms = [tuple(column(x, size) for x in term) for term in template.terms()]
     rows = []
     for low, high, period in terms:
@@ -286,15 +291,7 @@ def _guards(
     order = np.argsort(which, kind="stable")
     parts = np.split(others[order], np.flatnonzero(np.diff(which[order])) + 1)
     for row, where in zip(distinct, parts, strict=True):
-        guard = Guard.from_lengths(())
-        for low, high, period in row.reshape(-1, 3).tolist():
-            if low > high:
-                continue
-            if high == UNBOUNDED:
-                guard |= Guard.from_normal_form((), low, period, (low,))
-            else:
-                guard |= Guard.from_lengths(range(low, high + 1, period))
-        yield where, guard
+        yield where, row.reshape(-1, 3).tolist()
 
 
 class _Run:

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from ...spiking.rule import DivisionRule
 from ...spiking.system import Json, SpikingSystem
 from ...spiking.validity import Level, unknown_neuron
-from ..building import UnknownNames
+from ..building import UnknownNames, built
 from ..environment import InputNode, NeuronNode, Node, OutputNode, PlacedRule, Wire, build_system
 from ..json_checks import Findings, shown
 from ..json_text import Path, decode
@@ -48,9 +48,7 @@ def read_websnapse(source: Source, level: Level) -> SpikingSystem:
         system = _Reader(findings).read(value, level)
         findings.tell(report)
     report.finish()
-    if system is None:
-        raise AssertionError("an invalid system without errors; please report a bug of snpjax")
-    return system
+    return built(system)
 
 
 def read_factory_yaml(source: Source, level: Level) -> SpikingSystem:
@@ -66,9 +64,7 @@ def read_factory_yaml(source: Source, level: Level) -> SpikingSystem:
         system = _Reader(findings).read(document.value, level)
         findings.tell(report, document.locate)
     report.finish()
-    if system is None:
-        raise AssertionError("an invalid system without errors; please report a bug of snpjax")
-    return system
+    return built(system)
 
 
 class _Reader:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from ...spiking.guard import Guard
 from ...spiking.guard_syntax import TEXT_LIMIT
 from ...spiking.rule import DivisionRule, Rule
+from ..building import NO_GUARD
 from ..source import guard_or_error
 
 
@@ -19,12 +20,13 @@ _BLANK = re.compile(r"\s*")
 _COUNT = re.compile(
     r"(?P<letters>a(?:\s*a)*)\s*(?:\^\s*(?:(?P<bare>[0-9]+)|\{\s*(?P<braced>[0-9]+)\s*\})\s*)?"
 )
+#: What JSON makes of `\to` and `\rightarrow` where the backslash stands once.
+_EATEN_ARROW = re.compile("\to|\rightarrow")
 _BARE_POWER = re.compile(r"\^\s*([0-9]{2,})")
 _UNION = re.compile(r"[()]|\||∪|U|\\cup")
 _BARS = re.compile(r"\|\s*\||\\\||\\parallel|\\(?:mid|vert)\s*\\(?:mid|vert)")
 _LAMBDA = (r"\lambda", "λ", "0")
 _MAX_DIGITS = 18
-_EMPTY = Guard.from_lengths(())  # stands in for a guard that does not parse
 _SPIKING = r'write "a^{2}/a\to a;0"'
 _DIVISION = r"write \left[E\right]_{i}\to\left[\ \right]_{j}\ ||\ \left[\ \right]_{k}"
 
@@ -127,7 +129,7 @@ def _read_bracket(parsed: ParsedRule, plain: str, start: int) -> None:
         raise RuleFault(f"{_excerpt(plain, after)} follows the rule (remove it)", after)
     parsed.children = left, right
     parsed.is_whole = guard is not None
-    parsed.rule = DivisionRule(_EMPTY if guard is None else guard, left.text, right.text)
+    parsed.rule = DivisionRule(NO_GUARD if guard is None else guard, left.text, right.text)
 
 
 def _read_child(text: str, plain: str, start: int) -> tuple[Label, int]:
@@ -171,6 +173,10 @@ def _read_label(text: str, plain: str, start: int) -> tuple[Label | None, int]:
 def _read_spiking(parsed: ParsedRule, plain: str, start: int, end: int) -> None:
     arrow = _ARROW.search(plain, start, end)
     if arrow is None:
+        eaten = _EATEN_ARROW.search(parsed.text, start, end)
+        if eaten is not None:
+            message = r"there is no arrow: the quotes took the backslash (write it twice: \\to)"
+            raise RuleFault(message, eaten.start())
         raise RuleFault(f"there is no arrow ({_SPIKING})", end)
     slash = plain.rfind("/", start, arrow.start())
     guard = None
@@ -192,7 +198,7 @@ def _read_spiking(parsed: ParsedRule, plain: str, start: int, end: int) -> None:
         except ValueError as error:
             raise RuleFault(str(error), consume_at) from None
     parsed.is_whole = guard is not None
-    parsed.rule = Rule(_EMPTY if guard is None else guard, consume, produce, delay)
+    parsed.rule = Rule(NO_GUARD if guard is None else guard, consume, produce, delay)
     parsed.places = {
         "produce_exceeds_consume": produce_at,
         "forgetting_delay": delay_at,

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from ...spiking.system import Json, SpikingSystem
 from ...spiking.validity import Level
+from ..building import built
 from ..environment import (
     MAX_INPUT_ENTRIES,
     AtOffsets,
@@ -52,7 +53,7 @@ def read_xmp(source: Source, level: Level) -> SpikingSystem:
     report = Report(source)
     system = _Reader("websnapse", AtOffsets(report)).read(level)
     report.finish()
-    return _checked(system)
+    return built(system)
 
 
 def read_factory_xml(source: Source, level: Level) -> SpikingSystem:
@@ -66,13 +67,7 @@ def read_factory_xml(source: Source, level: Level) -> SpikingSystem:
     report = Report(source)
     system = _Reader("factory", AtOffsets(report)).read(level)
     report.finish()
-    return _checked(system)
-
-
-def _checked(system: SpikingSystem | None) -> SpikingSystem:
-    if system is None:
-        raise AssertionError("an invalid system without errors; please report a bug of snpjax")
-    return system
+    return built(system)
 
 
 @dataclass(slots=True)

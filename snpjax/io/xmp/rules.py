@@ -20,6 +20,7 @@ from typing import Literal, TypeAlias
 from ...spiking.guard import Guard
 from ...spiking.guard_syntax import TEXT_LIMIT
 from ...spiking.rule import Rule
+from ..building import NO_GUARD
 from ..environment import AtOffsets, PlacedRule
 from ..json_text import MAX_DIGITS
 from ..source import guard_or_error
@@ -34,7 +35,6 @@ _COUNT = re.compile(r"([0-9]*)a")
 _DIGITS = re.compile(r"[0-9]+")
 _EXAMPLE = '(write "2a/a->a;1" or "2a/2a->0;0")'
 _GUARD_EXAMPLE = '(write "3a", "3a+" or "a(2a)*")'
-_EMPTY = Guard.from_lengths(())  # stands in for a guard that does not parse
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ class _Parser:
             guard = self._part(self._exactly, 0, arrow)
         rule = None
         if consume is not None and produce is not None and delay is not None:
-            rule = Rule(_EMPTY if guard is None else guard, consume, produce, delay)
+            rule = Rule(NO_GUARD if guard is None else guard, consume, produce, delay)
         delay_at = self._skip_blanks(min(semicolon + 1, len(text)))
         findings = tuple(sorted(self.findings))
         return _ReadRule(rule, guard is not None, findings, produce_at, delay_at)
