@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import get_args
 
 import snpjax as snp
-from snpjax.io.read import TITLES, Format
+from snpjax.io.formats import FORMATS, Format
 
 
 WRITTEN: dict[Format, str] = {
@@ -100,7 +100,7 @@ def table() -> str:
             [feature, *(outcome(format, system) for format in formats)]
             for feature, system in FEATURES.items()
         ]
-    lines = [["a system with", *(TITLES[format] for format in formats)], ["---"] * 6, *rows]
+    lines = [["a system with", *(FORMATS[format].title for format in formats)], ["---"] * 6, *rows]
     return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
 
 

@@ -9,7 +9,7 @@ import networkx
 import pytest
 
 import snpjax as snp
-from snpjax.io.read import READ_ONLY, TITLES, WRITE_ONLY
+from snpjax.io.formats import FORMATS
 from tests.helpers import PAIR
 from tests.test_cli import invoke, succeed
 
@@ -160,7 +160,7 @@ def test_warnings_about_the_file_that_is_read(tmp_path):
     ("arguments", "message"),
     [
         (["none.in", "x.dot"], "none.in: there is no such file"),
-        (["chain.in", "x.txt"], "the suffix '.txt' cannot be written (write .snp.json, .pli,"),
+        (["chain.in", "x.txt"], "the suffix '.txt' cannot be written (write .snp.json, .json,"),
         (["chain.in", "x"], "the suffix '' cannot be written"),
         (["chain.in", "x.xmp"], "WebSnapse .xmp is read, not written"),
         (["chain.in", "x.in", "--to", "esnp"], "there is no format 'esnp' that is written"),
@@ -197,8 +197,9 @@ def test_the_help_names_every_format():
     match = re.search(r"read and written: (.*?); only read: (.*?); only written: (.*?)\.", text)
     assert match is not None
     both, read, written = (set(names.split(", ")) for names in match.groups())
-    assert read == set(READ_ONLY) and written == set(WRITE_ONLY)
-    assert both == set(TITLES) - read - written
+    assert both == {name for name, record in FORMATS.items() if record.reader and record.writer}
+    assert read == {name for name, record in FORMATS.items() if not record.writer}
+    assert written == {name for name, record in FORMATS.items() if not record.reader}
 
 
 def test_the_command_itself(chain, tmp_path):

@@ -10,6 +10,7 @@ from jsonschema import Draft202012Validator
 
 import snpjax as snp
 from snpjax.io import native_schema
+from snpjax.io.losses import Losses
 from snpjax.io.native import write_native
 from snpjax.io.native.write import SCHEMA
 from snpjax.spiking.compatibility import CHOICES
@@ -60,7 +61,7 @@ def test_it_is_a_schema_of_this_version(tmp_path):
         VALIDATOR.validate(model)
         system = snp.read(written(model, tmp_path))
         assert system.notes == model.get("notes", {})
-        VALIDATOR.validate(json.loads(write_native(system)))
+        VALIDATOR.validate(json.loads(write_native(system, Losses("native"))))
 
 
 def test_it_has_every_option_of_compatibility():
@@ -75,7 +76,7 @@ def test_it_has_every_option_of_compatibility():
 
 @given(systems(signed=None))
 def test_random_systems_are_valid(system):
-    VALIDATOR.validate(json.loads(write_native(system)))
+    VALIDATOR.validate(json.loads(write_native(system, Losses("native"))))
 
 
 def test_examples_are_valid():

@@ -105,8 +105,9 @@ def test_halting_step_does_not_depend_on_the_limit():
     assert whole.steps == snp.run(delayed(), max_steps=6).steps
 
 
-@pytest.mark.parametrize("unroll", [1, 7, 8])
-@pytest.mark.parametrize("max_steps", [5, 23, 65])
+@pytest.mark.parametrize(
+    ("unroll", "max_steps"), [(1, 5), (1, 65), (7, 5), (7, 23), (7, 65), (8, 23)]
+)
 def test_unrolling_changes_nothing(unroll, max_steps):
     for system in (clock(), delayed()):
         solution = snp.run(system, max_steps=max_steps, unroll=unroll)

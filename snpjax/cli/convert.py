@@ -50,13 +50,15 @@ def convert(
     """
     import snpjax as snp
 
-    from ..io.read import READ_ONLY, TITLES, WRITE_ONLY
+    from ..io.formats import FORMATS
     from . import data
     from .text import headline, printable
 
-    reads = _format_named(source_format, "--from", "read", WRITE_ONLY)
-    writes = _format_named(target_format, "--to", "written", READ_ONLY)
-    writes = writes or _format_of_suffix(target, READ_ONLY)
+    readable: list[Format] = [name for name, record in FORMATS.items() if record.reader]
+    writable: list[Format] = [name for name, record in FORMATS.items() if record.writer]
+    reads = _format_named(source_format, "--from", "read", readable)
+    writes = _format_named(target_format, "--to", "written", writable)
+    writes = writes or _format_of_suffix(target)
     if names is not None and writes != "cusnp":
         raise typer.BadParameter("only cuSNP files have no names", param_hint="--names")
     system = snp.read(source, format=reads, level="strict" if strict else "extended")
@@ -91,10 +93,10 @@ def convert(
     if refusal is not None:
         raise ended(f"error: {target}: {refusal}", FAILED)
     for loss in losses:
-        typer.echo(f"warning: {target}: lost in {TITLES[writes]}: {loss}", err=True)
+        typer.echo(f"warning: {target}: lost in {FORMATS[writes].title}: {loss}", err=True)
     if not as_json:
         typer.echo(headline(system, f"{source}"))
-        typer.echo(printable(f"{target}: written as {TITLES[writes]}"))
+        typer.echo(printable(f"{target}: written as {FORMATS[writes].title}"))
 
 
 def _write(
@@ -124,14 +126,12 @@ def _write_names(system: "SpikingSystem | PopulationSystem", target: Path) -> No
 
 
 def _format_named(
-    name: str | None, option: str, done: str, without: "tuple[Format, ...]"
+    name: str | None, option: str, done: str, formats: "list[Format]"
 ) -> "Format | None":
     """The format of that name. One that cannot be `done` is a usage error that lists the others."""
-    from ..io.read import TITLES
-
     if name is None:
         return None
-    known: dict[str, Format] = {format: format for format in TITLES if format not in without}
+    known: dict[str, Format] = {format: format for format in formats}
     if name in known:
         return known[name]
     raise typer.BadParameter(
@@ -140,14 +140,14 @@ def _format_named(
     )
 
 
-def _format_of_suffix(target: Path, without: "tuple[Format, ...]") -> "Format":
-    from ..io.read import TITLES, format_to_write
+def _format_of_suffix(target: Path) -> "Format":
+    from ..io.formats import FORMATS, format_to_write
 
     try:
         format = format_to_write(target)
     except ValueError as error:
         raise typer.BadParameter(f"{error}".replace("format=", "--to"), param_hint="OUT") from None
-    if format in without:
-        message = f"{TITLES[format]} is read, not written (give --to, or another suffix)"
+    if FORMATS[format].writer is None:
+        message = f"{FORMATS[format].title} is read, not written (give --to, or another suffix)"
         raise typer.BadParameter(message, param_hint="OUT")
     return format

@@ -1,7 +1,8 @@
 """Model files: `read` gives a validated system, `write` a file that can be read again."""
 
 from .errors import ReadError as ReadError, ReadWarning as ReadWarning
+from .formats import Format as Format
 from .graph_export import to_dot as to_dot, to_networkx as to_networkx
 from .losses import WriteError as WriteError, WriteWarning as WriteWarning
 from .native import native_schema as native_schema
-from .read import Format as Format, read as read, write as write
+from .read import read as read, write as write

@@ -6,25 +6,23 @@ from collections.abc import Iterable, Sequence
 from ...spiking.guard import Guard
 from ...spiking.rule import AnyRule, BuddingRule, DivisionRule, PlasticityRule, Rule
 from ...spiking.system import Neuron, SpikingSystem
+from ..losses import Losses
 
 
 SCHEMA = "snpjax/1"
 
 
-def write_native(system: SpikingSystem) -> str:
-    """The text of a native file. Equal systems give equal texts.
-
-    **Raises:** `ValueError` naming every rule whose guard has no text (a guard that no count
-    satisfies).
-    """
+def write_native(system: SpikingSystem, losses: Losses) -> str:
+    """The text of a native file. Equal systems give equal texts. A rule whose guard has no text is
+    a loss."""
     rules = _RuleTexts()
     neurons = [_neuron(neuron, rules) for neuron in system.neurons]
     by_label = [
         f"{_string(label)}: {rules.listing(its_rules, label, f'label {label!r}')}"
         for label, its_rules in system.rules_by_label.items()
     ]
-    if rules.refused:
-        raise ValueError("\n".join(rules.refused))
+    for item in rules.refused:
+        losses.add(item, "left out")
     synapses = [f"[{_string(s)}, {_string(t)}, {int(w)}]" for s, t, w in system.synapses]
     trains = [f"{_string(name)}: {_integers(train)}" for name, train in system.input.items()]
     pairs = [f"[{_string(x)}, {_string(y)}]" for x, y in system.dictionary]
@@ -73,7 +71,7 @@ class _RuleTexts:
                 self._known[key] = _rule(rule, label)
             text = self._known[key]
             if text is None:
-                self.refused.append(f"{owner}, rule {number}: its guard has no text (remove it)")
+                self.refused.append(f"{owner}, rule {number}: its guard has no text")
             else:
                 texts.append(text)
         return f"[{', '.join(texts)}]"
