@@ -40,15 +40,22 @@ def check_graph(system):
     expected = reference_graph.explore(system, max_configurations=MAX_CONFIGURATIONS)
     graph = explore(system, max_configurations=MAX_CONFIGURATIONS, chunks=CHUNKS)
     assert_same_graph(graph, expected)
-    last = graph.num_configurations - 1
-    path = graph.path_to(last)
-    run = snp.run(system, choice=graph.witness(last), max_steps=len(path) - 1)
-    assert run.spikes.tolist() == graph.spikes[last].tolist() and run.steps == graph.depth
 
 
 @given(systems(max_neurons=6))
 def test_graph_equals_the_reference(system):
     check_graph(system)
+
+
+@settings(max_examples=5)
+@given(systems(max_neurons=6))
+def test_a_witness_is_replayed(system):
+    system = with_ballast(system)
+    graph = explore(system, max_configurations=MAX_CONFIGURATIONS, chunks=CHUNKS)
+    last = graph.num_configurations - 1
+    path = graph.path_to(last)
+    run = snp.run(system, choice=graph.witness(last), max_steps=len(path) - 1)
+    assert run.spikes.tolist() == graph.spikes[last].tolist() and run.steps == graph.depth
 
 
 @pytest.mark.slow
