@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Int, Integer, Key, UInt32
 
 from snpjax_formats import bucket
+from snpjax_formats.ell import expanded
 
 
 #: No alternative is applicable, or none was chosen.
@@ -98,7 +99,7 @@ class UniformChoice(AbstractChoice):
     def select(
         self, applicable: Bool[Array, "alternatives choosers *paths"], step: Int[Array, "*paths"]
     ) -> Int[Array, "choosers *paths"]:
-        alternatives, choosers, *paths = applicable.shape
+        alternatives, choosers = applicable.shape[:2]
         if alternatives == 1:
             return _first(applicable)
         if alternatives >= 1 << 16:
@@ -106,7 +107,7 @@ class UniformChoice(AbstractChoice):
                 f"{alternatives} rules in one neuron are too many for `UniformChoice`, which "
                 "draws among fewer than 65,536. Merge rules of one effect into one guard."
             )
-        chooser = jnp.arange(choosers, dtype=jnp.uint32).reshape(-1, *(1 for _ in paths))
+        chooser = expanded(jnp.arange(choosers, dtype=jnp.uint32), applicable.ndim - 1)
         keys = _fold_in(_fold_in(self.key, step)[None], chooser)
         # The words of a folded key are the hash of (key, chooser) and so random themselves; drawing
         # bits from it would hash once more, which doubles the time of a batch on CPUs.
@@ -204,8 +205,7 @@ class NumberedChoice(AbstractChoice):
         self, applicable: Bool[Array, "alternatives choosers *paths"], step: Int[Array, "*paths"]
     ) -> Int[Array, "choosers *paths"]:
         del step
-        counts = jnp.sum(applicable, axis=0, dtype=jnp.uint32)
-        counts = jnp.maximum(counts.at[self.choosers].get(mode="fill", fill_value=1), 1)
+        counts = num_alternatives(applicable, self.choosers)
 
         def digit(rest, count):
             return rest // count, rest % count
@@ -214,6 +214,14 @@ class NumberedChoice(AbstractChoice):
         ranks = jnp.zeros(applicable.shape[1:], jnp.int32)
         ranks = ranks.at[self.choosers].set(digits.astype(jnp.int32), mode="drop")
         return _nth(applicable, ranks)
+
+
+def num_alternatives(
+    applicable: Bool[Array, "alternatives choosers *paths"], choosers: Int[Array, " some"]
+) -> UInt32[Array, "some *paths"]:
+    """Between how many alternatives some choosers choose; 1 where there is none to choose."""
+    counts = jnp.sum(applicable, axis=0, dtype=jnp.uint32)
+    return jnp.maximum(counts.at[choosers].get(mode="fill", fill_value=1), 1)
 
 
 def is_valid(
@@ -245,7 +253,7 @@ def _first(
             first = jnp.where(applicable[index], index, first)
         return first
     # A minimum over indices: `argmax` of booleans is a slow two-operand reduction on CPUs.
-    index = jnp.arange(alternatives, dtype=jnp.int32).reshape(-1, *(1,) * (applicable.ndim - 1))
+    index = expanded(jnp.arange(alternatives, dtype=jnp.int32), applicable.ndim)
     first = jnp.min(jnp.where(applicable, index, alternatives), axis=0, initial=alternatives)
     return jnp.where(first == alternatives, NO_RULE, first)
 

@@ -152,3 +152,11 @@ def choices_of(solution: snp.Solution) -> list[reference.Choice]:
     assert solution.rules is not None
     rows = np.asarray(solution.rules).tolist()
     return [tuple(None if rule == snp.NO_RULE else rule for rule in row) for row in rows]
+
+
+def assert_runs_down_the_chain(system: snp.SpikingSystem) -> None:
+    """One spike visits ten neurons in their order."""
+    computation = reference.run(system, max_steps=20)
+    assert computation.halted and computation.steps == 10
+    for step, configuration in enumerate(computation.configurations):
+        assert configuration.spikes == tuple(int(i == step) for i in range(10))

@@ -22,7 +22,15 @@ from snpjax.spiking.system import Neuron, SpikingSystem
 from snpjax.testing import reference
 from snpjax.testing.reference_graph import explore
 from snpjax.testing.strategies import guards, rules, systems
-from tests.helpers import SHARED, case_neurons, case_system, load_cases, many, needs_shared
+from tests.helpers import (
+    SHARED,
+    assert_runs_down_the_chain,
+    case_neurons,
+    case_system,
+    load_cases,
+    many,
+    needs_shared,
+)
 
 
 PAIR = r"""{
@@ -211,10 +219,7 @@ def test_sample_gives_its_graph(name):
 
 @needs_shared
 def test_one_spike_runs_down_the_chain():
-    computation = reference.run(sample("websnapse/one_chain_10.json"), max_steps=20)
-    assert computation.halted and computation.steps == 10
-    for step, configuration in enumerate(computation.configurations):
-        assert configuration.spikes == tuple(int(i == step) for i in range(10))
+    assert_runs_down_the_chain(sample("websnapse/one_chain_10.json"))
 
 
 @needs_shared

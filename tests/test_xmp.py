@@ -16,7 +16,7 @@ from snpjax.spiking.guard import Guard
 from snpjax.spiking.rule import Rule
 from snpjax.spiking.system import Neuron, SpikingSystem
 from snpjax.testing import reference
-from tests.helpers import SHARED, case_system, many, needs_shared
+from tests.helpers import SHARED, assert_runs_down_the_chain, case_system, many, needs_shared
 
 
 PAIR = """<content>
@@ -184,10 +184,7 @@ def test_both_versions_of_the_spiker_are_one_system():
 
 @needs_shared
 def test_one_spike_runs_down_the_chain():
-    computation = reference.run(sample("xmp/one_chain_10.xmp"), max_steps=20)
-    assert computation.halted and computation.steps == 10
-    for step, configuration in enumerate(computation.configurations):
-        assert configuration.spikes == tuple(int(i == step) for i in range(10))
+    assert_runs_down_the_chain(sample("xmp/one_chain_10.xmp"))
 
 
 @needs_shared

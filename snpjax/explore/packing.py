@@ -44,8 +44,8 @@ class Packing(eqx.Module):
         """Widths for fields that reach up to `most`."""
         num_fields = len(most)
         if num_fields < _FEWEST_CLASSED:
-            return cls.uniform(num_fields, _width_of(int(most.max(initial=0))) or 1)
-        widths = np.asarray([_width_of(int(value)) for value in most])
+            return cls.uniform(num_fields, width_of(int(most.max(initial=0))) or 1)
+        widths = np.asarray([width_of(int(value)) for value in most])
         order, classes = [], []
         for width in WIDTHS:
             fields = np.flatnonzero(widths == width)
@@ -105,7 +105,7 @@ class Packing(eqx.Module):
         return jnp.concatenate(placed).at[self.place_of].get(mode="fill", fill_value=0)
 
 
-def _width_of(value: int) -> int:
+def width_of(value: int) -> int:
     """The least width for numbers up to `value`; 0 for 0."""
     bits = value.bit_length()
     return 0 if bits == 0 else next(width for width in WIDTHS if width >= bits)

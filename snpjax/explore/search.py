@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import equinox as eqx
 import jax
@@ -12,13 +12,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int, PyTree, UInt32
 
-from ..choice import AbstractChoice, NumberedChoice
+from ..choice import AbstractChoice, NumberedChoice, num_alternatives
 from ..machine import Record
 from ..results import RESULTS
-from .packing import Packing
+from .packing import Packing, width_of
 from .table import empty_table, insert
 
 
+@runtime_checkable
 class Enumerable(Protocol):
     """A machine whose configurations are vectors of numbers, and whose choices can be counted.
 
@@ -98,8 +99,7 @@ def count(
     words = lax.dynamic_slice_in_dim(space.store, start, size)
 
     state = machine.state_of(packing.unpack(words.T))
-    counts = jnp.sum(machine.alternatives(state), axis=0, dtype=jnp.uint32)
-    counts = jnp.maximum(counts.at[choosers].get(mode="fill", fill_value=1), 1)
+    counts = num_alternatives(machine.alternatives(state), choosers)
     about = jnp.sum(jnp.log2(counts.astype(jnp.float32)), axis=0)
     # The products of uint32 wrap only where the logarithms say so.
     numbers = jnp.prod(counts, axis=0, dtype=jnp.uint32)
@@ -217,7 +217,7 @@ class Found:
     def first(cls, machine: Enumerable, chunk: int) -> "Found":
         """The initial configuration."""
         fields = np.asarray(machine.fields(machine.init()))
-        packing = Packing.uniform(len(fields), max(8, _width(int(fields.max(initial=0)))))
+        packing = Packing.uniform(len(fields), max(8, width_of(int(fields.max(initial=0)))))
         capacity = 2 * chunk
         words = packing.pack(jnp.asarray(fields)[:, None]).T
         store = jnp.zeros((capacity, packing.num_words), jnp.uint32).at[:1].set(words)
@@ -266,13 +266,8 @@ class Found:
         return np.asarray(_most(self.packing, self.space.store, jnp.asarray(self.num, jnp.int32)))
 
 
-def _width(most: int) -> int:
-    bits = most.bit_length()
-    return 8 if bits <= 8 else 16 if bits <= 16 else 32
-
-
 def chunks_of(
-    counts: Int[np.ndarray, " parents"], sizes: tuple[int, ...]
+    counts: UInt32[np.ndarray, " parents"], sizes: tuple[int, ...]
 ) -> Iterator[tuple[int, int, int, int]]:
     """How to make all successors: first parent, its first choice, how many, and the chunk."""
     ends = np.cumsum(counts, dtype=np.int64)

@@ -50,14 +50,6 @@ _ONLY_PLINGUA = {
     "@moutres_binary": "the form of the output",
     "@moutres_natural": "the form of the output",
     "@moutres_summatories": "the form of the output",
-    "@mseq": "sequential mode",
-    "@masynch": "asynchronous mode",
-    "@mvalid": "the set of valid configurations",
-    "@mboundall": "bounded neurons",
-    "@mlocset": "local synchronization",
-    "@masth": "astrocytes",
-    "@mastf": "astrocytes",
-    "@mastfunc": "astrocytes",
 }
 
 
@@ -496,8 +488,11 @@ def _unknown(offset: int, keyword: str) -> Callable[[_Reader, _Line], NoReturn]:
 
     def mistake(reader: _Reader, line: _Line) -> NoReturn:
         del reader, line
-        if keyword.lower() in _ONLY_PLINGUA:
-            raise _Mistake(offset, only_plingua(_ONLY_PLINGUA[keyword.lower()]))
+        from .plingua.messages import UNSUPPORTED  # only on the way to an error
+
+        only = _ONLY_PLINGUA | UNSUPPORTED
+        if keyword.lower() in only:
+            raise _Mistake(offset, only_plingua(only[keyword.lower()]))
         near = get_close_matches(keyword.lower(), _STATEMENTS, n=2, cutoff=0.4)
         meant = f"did you mean {' or '.join(near)}?" if near else "the first ones are @mu and @ms"
         raise _Mistake(offset, f"unknown keyword {keyword[:40]} ({meant})")

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Int, Num
 
 from snpjax_formats import Edges, bucket
+from snpjax_formats.ell import expanded
 
 
 class OrderedSynapses(eqx.Module):
@@ -54,8 +55,7 @@ class OrderedSynapses(eqx.Module):
         is_reached = before == before[self.first]
         sent = emissions.at[self.sources].get(mode="fill", fill_value=0)
         if self.weights is not None:
-            weights = self.weights.reshape(-1, *(1,) * (sent.ndim - 1))
-            sent = sent * weights.astype(sent.dtype)
+            sent = sent * expanded(self.weights, sent.ndim).astype(sent.dtype)
         sent = jnp.where(is_reached, sent, 0)
         return jnp.zeros_like(emissions).at[self.targets].add(sent, mode="drop")
 

@@ -13,6 +13,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int
 
+from snpjax_formats.ell import expanded
+
 from ..choice import NO_RULE, AbstractChoice, is_valid
 from ..machine import Record
 from ..results import RESULTS, select_result
@@ -246,12 +248,12 @@ def _leaving(
 
 def _along(table: Array, state: SpikingState) -> Array:
     """A table whose last axis is neurons, for what has the axes of a state."""
-    return table.reshape(table.shape + (1,) * state.step.ndim)
+    return expanded(table, table.ndim + state.step.ndim)
 
 
 def _first(holds: Bool[Array, "neurons *paths"]) -> Int[Array, "*paths"]:
     """The first neuron for which it holds, or the number of neurons."""
-    index = jnp.arange(len(holds), dtype=jnp.int32).reshape(-1, *(1,) * (holds.ndim - 1))
+    index = expanded(jnp.arange(len(holds), dtype=jnp.int32), holds.ndim)
     return jnp.min(jnp.where(holds, index, len(holds)), axis=0, initial=len(holds))
 
 

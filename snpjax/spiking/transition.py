@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Array, Int
 
 from snpjax_formats import AbstractLayout, Edges, bucket
+from snpjax_formats.ell import expanded
 
 from ..choice import NO_RULE
 from .columns import edges_of
@@ -43,8 +44,7 @@ class RuleRows(eqx.Module):
 
     def spiking_vector(self, rules: Int[Array, "neurons *paths"]) -> Int[Array, "rules *paths"]:
         """S: 1 for every selected rule."""
-        number = self.number.reshape(-1, *(1,) * (rules.ndim - 1))
-        return (rules[self.neuron] == number).astype(jnp.int32)
+        return (rules[self.neuron] == expanded(self.number, rules.ndim)).astype(jnp.int32)
 
 
 def transition_edges(system: SpikingSystem, *, production: bool = True) -> Edges:

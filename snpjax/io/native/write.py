@@ -15,14 +15,12 @@ SCHEMA = "snpjax/1"
 def write_native(system: SpikingSystem, losses: Losses) -> str:
     """The text of a native file. Equal systems give equal texts. A rule whose guard has no text is
     a loss."""
-    rules = _RuleTexts()
+    rules = _RuleTexts(losses)
     neurons = [_neuron(neuron, rules) for neuron in system.neurons]
     by_label = [
         f"{_string(label)}: {rules.listing(its_rules, label, f'label {label!r}')}"
         for label, its_rules in system.rules_by_label.items()
     ]
-    for item in rules.refused:
-        losses.add(item, "left out")
     synapses = [f"[{_string(s)}, {_string(t)}, {int(w)}]" for s, t, w in system.synapses]
     trains = [f"{_string(name)}: {_integers(train)}" for name, train in system.input.items()]
     pairs = [f"[{_string(x)}, {_string(y)}]" for x, y in system.dictionary]
@@ -55,10 +53,10 @@ def _neuron(neuron: Neuron, rules: "_RuleTexts") -> str:
 
 
 class _RuleTexts:
-    """The JSON of rules, each kind of rule made once; `refused` says what cannot be written."""
+    """The JSON of rules, each kind of rule made once."""
 
-    def __init__(self) -> None:
-        self.refused: list[str] = []
+    def __init__(self, losses: Losses) -> None:
+        self._losses = losses
         self._known: dict[tuple[AnyRule, str], str | None] = {}
 
     def listing(self, rules: Sequence[AnyRule | str], label: str, owner: str) -> str:
@@ -71,7 +69,7 @@ class _RuleTexts:
                 self._known[key] = _rule(rule, label)
             text = self._known[key]
             if text is None:
-                self.refused.append(f"{owner}, rule {number}: its guard has no text")
+                self._losses.add(f"{owner}, rule {number}: its guard has no text", "left out")
             else:
                 texts.append(text)
         return f"[{', '.join(texts)}]"

@@ -17,6 +17,7 @@ from .draft import Draft, RuleNode
 from .expression import EvaluationError, FollowUp, Scope, Unknown
 from .families import Families
 from .literals import rule_at
+from .messages import UNSUPPORTED
 from .modules import Frame, Module
 from .ranges import MAX_LISTED, Ranges, differ, values
 from .scan import lost_name, skip_gap
@@ -28,16 +29,6 @@ MAX_CALLS = 1_000_000
 MAX_NESTING = 64  # of calls inside each other
 MAX_TRAIN = 10_000_000  # steps of an input train
 
-_UNSUPPORTED = {
-    "@mseq": "sequential mode",
-    "@masynch": "asynchronous mode",
-    "@mvalid": "the set of valid configurations",
-    "@mboundall": "bounded neurons",
-    "@mlocset": "local synchronization",
-    "@masth": "astrocytes",
-    "@mastf": "astrocytes",
-    "@mastfunc": "astrocytes",
-}
 _CREATING = (
     tree.NewNeurons | tree.LiteralNeurons | tree.Division | tree.Budding | tree.Call | tree.Block
 )
@@ -303,7 +294,7 @@ class _Expander:
         self._refuse(instruction.offset, instruction.keyword)
 
     def _refuse(self, offset: int, keyword: str) -> None:
-        self.report.error(offset, f"not supported: {_UNSUPPORTED[keyword]} ({keyword})")
+        self.report.error(offset, f"not supported: {UNSUPPORTED[keyword]} ({keyword})")
 
     # Rules
 

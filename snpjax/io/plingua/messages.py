@@ -13,6 +13,18 @@ KEYWORDS = (
     "@mseq @masynch @mvalid @mboundall @mlocset @masth @mastf @mastfunc"
 ).split()
 
+#: Keywords of the language that are read and refused, in words.
+UNSUPPORTED = {
+    "@mseq": "sequential mode",
+    "@masynch": "asynchronous mode",
+    "@mvalid": "the set of valid configurations",
+    "@mboundall": "bounded neurons",
+    "@mlocset": "local synchronization",
+    "@masth": "astrocytes",
+    "@mastf": "astrocytes",
+    "@mastfunc": "astrocytes",
+}
+
 _GROUPS = (
     (frozenset({"MU", "MS", "LSQB", "CALL"}), "a statement (@mu, @ms, @marcs, a rule, let, call)"),
     (frozenset({"NUMBER", "ID", "PLUS", "MINUS", "LPAR"}), "a number, a variable or '('"),
