@@ -11,6 +11,7 @@ from .choice import (
     GivenChoices as GivenChoices,
     UniformChoice as UniformChoice,
 )
+from .explore import Graph as Graph, Stop as Stop, explore as explore
 from .io import (
     ReadError as ReadError,
     ReadWarning as ReadWarning,
@@ -36,6 +37,7 @@ from .run import (
 from .spiking import (
     ALL as ALL,
     NO_NUMBER as NO_NUMBER,
+    AnyInput as AnyInput,
     BuddingRule as BuddingRule,
     Compatibility as Compatibility,
     DivisionRule as DivisionRule,

@@ -20,7 +20,7 @@ MAX_CONFIGURATIONS = 60
 
 
 def assert_same_graph(graph, expected):
-    position = graph.states.step[:, None]
+    position = graph.configurations().step[:, None]
     found = np.concatenate([graph.spikes, graph.timers, graph.pending, position], axis=1)
     wanted = [[*x.spikes, *x.timers, *x.pending, x.input_position] for x in expected.configurations]
     assert found.tolist() == wanted
@@ -29,10 +29,11 @@ def assert_same_graph(graph, expected):
     assert graph.targets.tolist() == [target for _, _, _, target in expected.edges]
     depths = np.repeat(np.arange(graph.depth + 1), np.diff(graph.depth_starts))
     assert depths.tolist() == graph.depths.tolist() == list(expected.depths)
-    rules, emissions = graph.details()
-    choices = [[None if x == snp.NO_RULE else x for x in row] for row in rules.tolist()]
+    steps = graph.transitions()
+    assert steps.sources.tolist() == graph.sources.tolist()
+    choices = [[None if x == snp.NO_RULE else x for x in row] for row in steps.rules.tolist()]
     assert choices == [list(choice) for _, choice, _, _ in expected.edges]
-    assert emissions.tolist() == [list(emitted) for _, _, emitted, _ in expected.edges]
+    assert steps.emissions.tolist() == [list(emitted) for _, _, emitted, _ in expected.edges]
 
 
 def check_graph(system):

@@ -2,3 +2,4 @@
 
 from .explore import explore as explore
 from .graph import Graph as Graph, Stop as Stop
+from .language import Generated as Generated

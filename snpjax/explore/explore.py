@@ -1,5 +1,6 @@
 """`explore`: the driver of the search, on the host."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import jax.numpy as jnp
@@ -16,6 +17,9 @@ def explore(
     *,
     max_configurations: int = 1_000_000,
     max_depth: int | None = None,
+    inputs: Any = None,
+    saturate: Mapping[str, int] | None = None,
+    clock: int = 0,
     edges: bool = True,
     layout: Any = "auto",
     chunks: tuple[int, ...] = CHUNKS,
@@ -26,13 +30,20 @@ def explore(
 
     - `max_configurations`: no more are kept. The graph says when there are more.
     - `max_depth`: configurations at this distance from the initial one are not expanded.
+    - `inputs`: input trains by neuron instead of the system's own, or `AnyInput(length)`.
+    - `saturate`: neurons without rules whose spikes are counted up to a number only; a count there
+      means so many or more. It makes many an unbounded system finite, and changes nothing else.
+    - `clock`: up to this step configurations of different steps are told apart.
     - `edges`: keep every choice, not only one shortest path to each configuration.
     - `layout`: how synapses are stored, see `snpjax.run`.
     - `chunks`: how many successors are made at once, ascending; changes the speed only.
 
     **Returns:** a `Graph`, whose `stop` says whether it is complete.
     """
-    machine = system.lower(layout=layout, count_dtype=np.int32, numbered=True)
+    if inputs is not None:
+        system = system.with_input(inputs)
+    saturate = dict(saturate or {})
+    machine = system.searched(layout=layout, saturate=saturate, clock=clock)
     choosers = jnp.asarray(machine.choosers())
     found = Found.first(machine, chunks[0])
     depth_starts, all_counts, all_targets = [0, 1], [], []
@@ -108,6 +119,8 @@ def explore(
         parents=np.asarray(found.space.parents[: found.num]),
         parent_choices=np.asarray(found.space.choices[: found.num]),
         stop=stop,
+        saturate=saturate,
+        clock=clock,
     )
 
 

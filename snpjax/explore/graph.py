@@ -1,9 +1,10 @@
 """The configuration graph: what exploration found, and what can be read off it."""
 
 import enum
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -13,6 +14,12 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from ..choice import GivenChoices, NumberedChoice
+from ..spiking.observed import (
+    Configurations,
+    Transitions,
+    configurations_of,
+    transitions_of,
+)
 from .language import Generated, halting_trains, intervals
 from .packing import Packing
 
@@ -20,10 +27,12 @@ from .packing import Packing
 if TYPE_CHECKING:
     from .search import Enumerable
 
+#: Some configurations or edges, by their numbers.
+Which: TypeAlias = slice | Int[np.ndarray, " some"]
 
-# Configurations and edges are looked at in blocks of so many, padded so that all share a
-# compilation.
-_BLOCK = 4096
+# Configurations and edges are looked at in blocks of one of these sizes, padded, so that all share
+# two compilations.
+_BLOCKS = (2**12, 2**16)
 
 
 class Stop(enum.Enum):
@@ -37,7 +46,7 @@ class Stop(enum.Enum):
     OUT_OF_MEMORY = "the device has no memory for more"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Graph:
     """Configurations, numbered breadth-first from 0, the initial one, and the choices between them.
 
@@ -45,26 +54,30 @@ class Graph:
     the system only. The first `num_expanded` configurations have all their choices here; the
     others, if any, were not followed.
 
-    - `system`: the model that was explored.
-    - `words`: the configurations as `packing` stores them; see `spikes`, `timers`, `pending`.
+    - `system`: the model that was explored, with its environment if it had any input.
+    - `words`: the configurations as `packing` stores them; see `configurations`.
     - `depth_starts`: number of the first configuration at each depth, and the end.
     - `first_edge`: the choices of configuration i are edges `first_edge[i]` to
       `first_edge[i + 1]`; halting configurations have none.
-    - `targets`: the configuration that each edge leads to.
+    - `targets`: the configuration that each edge leads to, if the edges were kept.
     - `parents`, `parent_choices`: from where, and by which of its choices, each configuration was
       found first; a shortest path.
+    - `stop`: why the exploration ended.
+    - `saturate`, `clock`: as `explore` was given them.
     """
 
     system: Any
     machine: "Enumerable"
-    packing: Packing = field(repr=False)
-    words: UInt32[np.ndarray, "configurations words"] = field(repr=False)
-    depth_starts: Int[np.ndarray, " depths"] = field(repr=False)
-    first_edge: Int[np.ndarray, " expanded"] = field(repr=False)
-    targets: Int[np.ndarray, " edges"] | None = field(repr=False)
-    parents: Int[np.ndarray, " configurations"] = field(repr=False)
-    parent_choices: UInt32[np.ndarray, " configurations"] = field(repr=False)
+    packing: Packing
+    words: UInt32[np.ndarray, "configurations words"]
+    depth_starts: Int[np.ndarray, " depths"]
+    first_edge: Int[np.ndarray, " expanded"]
+    targets: Int[np.ndarray, " edges"] | None
+    parents: Int[np.ndarray, " configurations"]
+    parent_choices: UInt32[np.ndarray, " configurations"]
     stop: Stop
+    saturate: Mapping[str, int] = field(default_factory=dict)
+    clock: int = 0
 
     # ---- sizes ----
 
@@ -78,7 +91,7 @@ class Graph:
 
     @property
     def num_choices(self) -> int:
-        """Choice vectors over all expanded configurations."""
+        """Choice vectors over all expanded configurations: the edges."""
         return int(self.first_edge[-1])
 
     @property
@@ -91,75 +104,9 @@ class Graph:
         return len(self.depth_starts) - 2
 
     @cached_property
-    def is_halting(self) -> Bool[np.ndarray, " expanded"]:
-        """Of the expanded configurations."""
-        return np.diff(self.first_edge) == 0
-
-    @cached_property
     def sources(self) -> Int[np.ndarray, " edges"]:
         """The configuration that each edge leaves."""
         return np.repeat(np.arange(self.num_expanded), np.diff(self.first_edge))
-
-    @cached_property
-    def depths(self) -> Int[np.ndarray, " configurations"]:
-        """Distance of every configuration from the initial one."""
-        return np.repeat(np.arange(self.depth + 1), np.diff(self.depth_starts))
-
-    # ---- configurations ----
-
-    @cached_property
-    def states(self) -> PyTree:
-        """The state of every configuration, with the configurations as the last axis."""
-        blocks = []
-        for start in range(0, self.num_configurations, _BLOCK):
-            block = self.words[start : start + _BLOCK]
-            padding = ((0, _BLOCK - len(block)), (0, 0))
-            state = _states(self.machine, self.packing, jnp.asarray(np.pad(block, padding)))
-            own = slice(0, len(block))
-            blocks.append(jax.tree.map(lambda x, own=own: np.asarray(x)[..., own], state))
-        return jax.tree.map(lambda *xs: np.concatenate(xs, axis=-1), *blocks)
-
-    def _of_neurons(self, values: Int[np.ndarray, "neurons configurations"]) -> np.ndarray:
-        return values[: self.system.num_neurons].T
-
-    @property
-    def spikes(self) -> Int[np.ndarray, "configurations neurons"]:
-        return self._of_neurons(self.states.spikes)
-
-    @property
-    def timers(self) -> Int[np.ndarray, "configurations neurons"]:
-        return self._of_neurons(self.states.timers)
-
-    @property
-    def pending(self) -> Int[np.ndarray, "configurations neurons"]:
-        return self._of_neurons(self.states.pending)
-
-    # ---- edges ----
-
-    def details(
-        self, edges: Int[np.ndarray, " edges"] | None = None
-    ) -> tuple[Int[np.ndarray, "edges neurons"], Int[np.ndarray, "edges neurons"]]:
-        """The rule that each neuron selects, or `NO_RULE`, and what leaves it, on these edges (by
-        default all)."""
-        edges = np.arange(self.num_choices) if edges is None else np.asarray(edges)
-        source = np.searchsorted(self.first_edge, edges, side="right") - 1
-        return self._details(source, edges - self.first_edge[source])
-
-    def _details(
-        self, source: Int[np.ndarray, " edges"], choice: Int[np.ndarray, " edges"]
-    ) -> tuple[np.ndarray, np.ndarray]:
-        choosers = jnp.asarray(self.machine.choosers())
-        rules = [np.zeros((0, self.system.num_neurons), np.int32)]
-        emissions = list(rules)
-        for start in range(0, len(source), _BLOCK):
-            own, number = source[start : start + _BLOCK], choice[start : start + _BLOCK]
-            padding = (0, _BLOCK - len(own))
-            words = jnp.asarray(self.words[np.pad(own, padding)])
-            numbers = jnp.asarray(np.pad(number, padding), jnp.uint32)
-            made = _made(self.machine, self.packing, choosers, words, numbers)
-            for found, kept in zip(made, (rules, emissions), strict=True):
-                kept.append(self._of_neurons(np.asarray(found))[: len(own)])
-        return np.concatenate(rules), np.concatenate(emissions)
 
     @property
     def edge_targets(self) -> Int[np.ndarray, " edges"]:
@@ -168,25 +115,119 @@ class Graph:
             raise ValueError("The edges were not kept. Explore with `edges=True`.")
         return self.targets
 
+    @cached_property
+    def depths(self) -> Int[np.ndarray, " configurations"]:
+        """Distance of every configuration from the initial one."""
+        return np.repeat(np.arange(self.depth + 1), np.diff(self.depth_starts))
+
+    @cached_property
+    def is_halting(self) -> Bool[np.ndarray, " expanded"]:
+        """Whether nothing can happen any more, of the expanded configurations."""
+        return np.diff(self.first_edge) == 0
+
+    # ---- configurations and steps ----
+
+    def configurations(self, which: Which = slice(None)) -> Configurations:
+        """Some configurations, by default all: of a large graph take some, or use `map`."""
+        numbers = np.arange(self.num_configurations)[which]
+        states, is_halting = _concatenated(
+            _seen(self.machine, self.packing, words) for words in _padded(self.words, numbers)
+        )
+        own = jax.tree.map(lambda x: x[..., : len(numbers)], states)
+        return configurations_of(self.system, own, is_halting[: len(numbers)])
+
+    def transitions(self, which: Which = slice(None)) -> Transitions:
+        """The steps of some edges, by default of all: of a large graph take some, or use
+        `map_transitions`."""
+        edges = np.arange(self.num_choices)[which]
+        sources = np.searchsorted(self.first_edge, edges, side="right") - 1
+        choices = edges - self.first_edge[sources]
+        return self._transitions(sources, choices, self.edge_targets[edges])
+
+    def _transitions(
+        self,
+        sources: Int[np.ndarray, " some"],
+        choices: Int[np.ndarray, " some"],
+        targets: Int[np.ndarray, " some"],
+    ) -> Transitions:
+        choosers = jnp.asarray(self.machine.choosers())
+        numbers = np.arange(len(sources))
+        (detail,) = _concatenated(
+            (_made(self.machine, self.packing, choosers, words, number),)
+            for words, number in zip(
+                _padded(self.words, sources),
+                _padded(choices.astype(np.uint32), numbers),
+                strict=True,
+            )
+        )
+        own = jax.tree.map(lambda x: x[..., : len(sources)], detail)
+        return transitions_of(self.system, sources, targets, own)
+
+    def map(self, function: Callable[[Configurations], np.ndarray]) -> np.ndarray:
+        """What `function` says of each configuration: it is given them block by block, and returns
+        an array whose first axis is theirs."""
+        blocks = _blocks(self.num_configurations)
+        return np.concatenate([function(self.configurations(block)) for block in blocks])
+
+    def map_transitions(self, function: Callable[[Transitions], np.ndarray]) -> np.ndarray:
+        """What `function` says of each edge, see `map`."""
+        blocks = _blocks(self.num_choices)
+        return np.concatenate([function(self.transitions(block)) for block in blocks])
+
+    def where(self, holds: Callable[[Configurations], np.ndarray]) -> Int[np.ndarray, " some"]:
+        """The numbers of the configurations of which it holds: `graph.where(lambda c: c["n3"] >
+        4)`. The nearest to the initial one come first."""
+        return np.flatnonzero(self.map(holds))
+
+    @cached_property
+    def _all(self) -> Configurations:
+        return self.configurations()
+
+    @property
+    def spikes(self) -> Int[np.ndarray, "configurations neurons"]:
+        return self._all.spikes
+
+    @property
+    def timers(self) -> Int[np.ndarray, "configurations neurons"]:
+        return self._all.timers
+
+    @property
+    def pending(self) -> Int[np.ndarray, "configurations neurons"]:
+        return self._all.pending
+
     def emitted(self, output: str | None = None) -> Int[np.ndarray, " edges"]:
-        """What an output neuron emits on each edge; it may be left out when there is one only."""
+        """What an output neuron emits on each edge; it may be left out when there is one only.
+
+        **Raises:** `ValueError` for any other name.
+        """
         names = self.system.output
         if output is None and len(names) == 1:
             output = names[0]
         if output not in names:
             known = ", ".join(names) or "none"
             raise ValueError(f"{output!r} is no output neuron. Name one of: {known}.")
-        return self._emissions[:, self.system.position_of(output)]
-
-    @cached_property
-    def _emissions(self) -> Int[np.ndarray, "edges neurons"]:
-        return self.details()[1]
+        return self.map_transitions(lambda steps: steps.emitted(output))
 
     @cached_property
     def num_transitions(self) -> int:
         """Distinct (source, emissions, target): two choices may make the same transition."""
-        columns = [self.sources[:, None], self.edge_targets[:, None], self._emissions]
-        return len(np.unique(np.concatenate(columns, axis=1), axis=0))
+        total = 0
+        for edges in self._whole_sources():
+            steps = self.transitions(edges)
+            columns = [steps.sources[:, None], steps.targets[:, None], steps.emissions]
+            total += len(np.unique(np.concatenate(columns, axis=1), axis=0))
+        return total
+
+    def _whole_sources(self) -> Iterator[slice]:
+        """The edges in blocks that hold all edges of their sources."""
+        start = 0
+        while start < self.num_choices:
+            source = int(np.searchsorted(self.first_edge, start + _BLOCKS[-1], side="right")) - 1
+            stop = int(self.first_edge[source])
+            if stop <= start:  # one source has more edges than a block
+                stop = int(self.first_edge[np.searchsorted(self.first_edge, start, "right")])
+            yield slice(start, stop)
+            start = stop
 
     # ---- paths ----
 
@@ -201,7 +242,7 @@ class Graph:
         """The choices that lead there in the fewest steps, for `snpjax.run(choice=...)`."""
         path = np.asarray(self.path_to(configuration))
         choices = self.parent_choices[path[1:]].astype(np.int64)
-        return GivenChoices(self._details(path[:-1], choices)[0])
+        return GivenChoices(self._transitions(path[:-1], choices, path[1:]).rules)
 
     # ---- what can be read off ----
 
@@ -210,16 +251,22 @@ class Graph:
         """Whether no configuration that was expanded has a choice."""
         return bool(np.all(np.diff(self.first_edge) <= 1))
 
+    @cached_property
+    def adjacency(self) -> csr_array:
+        """Which configurations follow which: a sparse matrix of the edges, in their order."""
+        size = self.num_configurations
+        rows = np.full(size + 1, self.num_choices, self.first_edge.dtype)
+        rows[: len(self.first_edge)] = self.first_edge
+        ones = np.ones(self.num_choices, bool)
+        return csr_array((ones, self.edge_targets, rows), shape=(size, size))
+
     @property
     def is_confluent(self) -> bool | None:
         """Whether all computations meet: any two configurations have a common successor, or are
         on the way to one. `None` for a graph that is not complete."""
         if not self.is_complete:
             return None
-        size = self.num_configurations
-        matrix = csr_array((np.ones(self.num_choices, bool), self.edge_targets, self.first_edge))
-        matrix.resize(size, size)
-        num_parts, part = connected_components(matrix, directed=True, connection="strong")
+        num_parts, part = connected_components(self.adjacency, directed=True, connection="strong")
         leaves = part[self.sources] != part[self.edge_targets]
         is_last = np.ones(num_parts, bool)
         is_last[part[self.sources[leaves]]] = False
@@ -227,21 +274,39 @@ class Graph:
 
     def bounds(self) -> dict[str, tuple[int, int]]:
         """The least and the largest number of spikes of every neuron, of what was found."""
-        spikes = self.spikes
-        low, high = spikes.min(axis=0).tolist(), spikes.max(axis=0).tolist()
-        return {self.system.name_of(i): (low[i], high[i]) for i in range(spikes.shape[1])}
+        some = [self.configurations(block).spikes for block in _blocks(self.num_configurations)]
+        low = np.min([spikes.min(axis=0) for spikes in some], axis=0).tolist()
+        high = np.max([spikes.max(axis=0) for spikes in some], axis=0).tolist()
+        return {self.system.name_of(i): (low[i], high[i]) for i in range(len(low))}
 
     def unused_rules(self) -> list[tuple[str, int]]:
         """Neuron and number of the rules that no choice selects."""
-        selected = self.details()[0]
-        neurons = range(self.system.num_neurons)
-        used = [set(np.unique(selected[:, i]).tolist()) for i in neurons]
+        neurons = self.system.neurons
+        used = [np.zeros(len(neuron.rules) + 1, bool) for neuron in neurons]
+        for block in _blocks(self.num_choices):
+            rules = self.transitions(block).rules
+            for i, own in enumerate(used):
+                own[np.unique(rules[:, i])] = True  # `NO_RULE` is the last
         return [
             (neuron.name, number)
-            for neuron, own in zip(self.system.neurons, used, strict=True)
-            for number in range(len(neuron.rules))
-            if number not in own
+            for neuron, own in zip(neurons, used, strict=True)
+            for number in np.flatnonzero(~own[:-1]).tolist()
         ]
+
+    def halting(self) -> Int[np.ndarray, " some"]:
+        """The numbers of the halting configurations."""
+        return self.where(lambda configurations: configurations.is_halting)
+
+    def deadlocks(self) -> Int[np.ndarray, " some"]:
+        """Halting configurations in which a neuron that has rules still holds spikes: computations
+        that got stuck, if all spikes were meant to be used."""
+        has_rules = np.asarray([bool(neuron.rules) for neuron in self.system.neurons])
+
+        def is_stuck(configurations: Configurations) -> np.ndarray:
+            left = np.any(configurations.spikes[:, has_rules] != 0, axis=1)
+            return configurations.is_halting & left
+
+        return self.where(is_stuck)
 
     def intervals(self, up_to: int, output: str | None = None) -> Generated:
         """The numbers that the system computes, see `snpjax.explore.language`."""
@@ -251,10 +316,43 @@ class Graph:
         """The trains of halting computations, see `snpjax.explore.language`."""
         return halting_trains(self, up_to, output)
 
+    def __repr__(self) -> str:
+        edges = "" if self.targets is None else f", {self.num_choices:,} choices"
+        return (
+            f"Graph({self.num_configurations:,} configurations{edges}, depth {self.depth}: "
+            f"{self.stop.value})"
+        )
+
+
+def _blocks(size: int) -> Iterator[slice]:
+    """All of so many, in parts; at least one."""
+    for start in range(0, max(size, 1), _BLOCKS[-1]):
+        yield slice(start, min(start + _BLOCKS[-1], size))
+
+
+def _padded(table: np.ndarray, rows: Int[np.ndarray, " some"]) -> Iterator[Array]:
+    """Some rows of a table, in blocks, the last one padded with its row 0; at least one block."""
+    block = _BLOCKS[0] if len(rows) <= _BLOCKS[0] else _BLOCKS[-1]
+    for start in range(0, max(len(rows), 1), block):
+        own = rows[start : start + block]
+        some = np.zeros((block, *table.shape[1:]), table.dtype)
+        some[: len(own)] = table[own]
+        yield jnp.asarray(some)
+
+
+def _concatenated(blocks: Iterator[tuple]) -> tuple:
+    """Trees of arrays whose last axis is that of blocks, as one on the host."""
+    found = [jax.tree.map(np.asarray, block) for block in blocks]
+    return jax.tree.map(lambda *parts: np.concatenate(parts, axis=-1), *found)
+
 
 @jax.jit
-def _states(machine: "Enumerable", packing: Packing, words: UInt32[Array, "block words"]) -> PyTree:
-    return machine.state_of(packing.unpack(words.T))
+def _seen(
+    machine: "Enumerable", packing: Packing, words: UInt32[Array, "block words"]
+) -> tuple[PyTree, Bool[Array, " block"]]:
+    """States, and whether they halt."""
+    state = machine.state_of(packing.unpack(words.T))
+    return state, machine.halted(state)
 
 
 @jax.jit
@@ -264,8 +362,8 @@ def _made(
     choosers: Int[Array, " choosers"],
     words: UInt32[Array, "block words"],
     number: UInt32[Array, " block"],
-) -> tuple[Int[Array, "neurons block"], Int[Array, "neurons block"]]:
-    """Rules and emissions of choices."""
+) -> PyTree:
+    """How the steps of choices are made."""
     state = machine.state_of(packing.unpack(words.T))
     _, record = machine.step(state, NumberedChoice(number, choosers))
-    return record.detail.rules, record.detail.emissions
+    return record.detail

@@ -1,6 +1,6 @@
 """Breadth-first search over configurations, a whole frontier at a time on the device."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, Protocol, runtime_checkable
@@ -49,6 +49,12 @@ class Enumerable(Protocol):
     def state_of(self, fields: UInt32[Array, "fields *paths"]) -> PyTree:
         """A state with this configuration."""
         ...
+
+
+class Searchable(Protocol):
+    """A model whose configurations can be searched."""
+
+    def searched(self, *, layout: Any, saturate: Mapping[str, int], clock: int) -> Enumerable: ...
 
 
 # More successors of one configuration are refused: numbers of choices are 32-bit.

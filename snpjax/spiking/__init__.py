@@ -2,6 +2,7 @@
 
 from .batch import Solutions as Solutions, SystemBatch as SystemBatch
 from .compatibility import Compatibility as Compatibility
+from .environment import AnyInput as AnyInput
 from .guard import Guard as Guard, GuardError as GuardError
 from .lower import (
     SpikingProgram as SpikingProgram,

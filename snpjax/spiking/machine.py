@@ -2,14 +2,12 @@
 
 from typing import Any
 
-import numpy as np
-from jaxtyping import Array, Bool, Int, UInt32
+from jaxtyping import Array, Bool
 
 from ..choice import AbstractChoice
 from ..machine import AbstractMachine, Record
-from .configuration import choosers_of, fields_of, state_of
 from .lower import SpikingProgram
-from .step import SpikingState, applicable, halted, initial_state, step
+from .step import SpikingState, halted, initial_state, step
 
 
 class SpikingMachine(AbstractMachine):
@@ -28,17 +26,3 @@ class SpikingMachine(AbstractMachine):
 
     def status(self, state: SpikingState) -> Any:
         return state.status
-
-    # What exploration needs besides.
-
-    def alternatives(self, state: SpikingState) -> Bool[Array, "slots neurons *paths"]:
-        return applicable(self.program, state)
-
-    def choosers(self) -> Int[np.ndarray, " choosers"]:
-        return choosers_of(self.program)
-
-    def fields(self, state: SpikingState) -> UInt32[Array, "fields *paths"]:
-        return fields_of(self.program, state)
-
-    def state_of(self, fields: UInt32[Array, "fields *paths"]) -> SpikingState:
-        return state_of(self.program, fields)

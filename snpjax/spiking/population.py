@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from ..run import Trajectory
     from .lower import LayoutLike
     from .machine import SpikingMachine
+    from .searched import SearchedMachine
     from .solution import Solution
 
 
@@ -322,6 +323,15 @@ class PopulationSystem:
         return SpikingMachine(
             lower_columns(columns, layout=layout, count_dtype=count_dtype, max_steps=max_steps)
         )
+
+    def searched(
+        self, *, layout: "LayoutLike", saturate: Mapping[str, int], clock: int
+    ) -> "SearchedMachine":
+        """This system as arrays, ready for `snpjax.explore`."""
+        from .searched import searched
+
+        program = self.lower(layout=layout, faithful=True).program
+        return searched(self, program, saturate=saturate, clock=clock)
 
     def solution(self, trajectory: "Trajectory") -> "Solution":
         """What a run saved, with this system's names."""

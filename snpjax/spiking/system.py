@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from snpjax_formats.graphs import Pairs
 
     from ..run import Trajectory
+    from .environment import AnyInput
     from .lower import LayoutLike
     from .machine import SpikingMachine
+    from .searched import SearchedMachine
     from .slots import SlotTable
     from .solution import Solution
 
@@ -307,13 +309,40 @@ class SpikingSystem:
             )
         )
 
+    def searched(
+        self, *, layout: "LayoutLike", saturate: Mapping[str, int], clock: int
+    ) -> "SearchedMachine":
+        """This system as arrays, ready for `snpjax.explore`."""
+        from .searched import searched
+
+        program = self.lower(layout=layout, numbered=True).program
+        return searched(self, program, saturate=saturate, clock=clock)
+
+    def with_input(self, input: "Mapping[str, Sequence[int]] | AnyInput") -> "SpikingSystem":
+        """The same system with other input trains, or with an environment that may send any.
+
+        **Raises:** `InvalidSystem` for trains that the system cannot take.
+        """
+        from .environment import AnyInput, with_any_input
+
+        if isinstance(input, AnyInput):
+            return with_any_input(self, input)
+        return self.replace(input=input)
+
     def with_compatibility(self, compatibility: Compatibility) -> "SpikingSystem":
         """The same system, run as another simulator does.
 
         **Raises:** `InvalidSystem` for rules that the options cannot take.
         """
+        return self.replace(compatibility=compatibility)
+
+    def replace(self, **changes: Any) -> "SpikingSystem":
+        """The same system but for some arguments of its construction.
+
+        **Raises:** `InvalidSystem` as construction does; its warnings were said before.
+        """
         _, (arguments,) = self.__reduce__()
-        return _rebuild({**arguments, "compatibility": compatibility})
+        return _rebuild({**arguments, **changes})
 
     def solution(self, trajectory: "Trajectory") -> "Solution":
         """What a run saved, with this system's names."""
