@@ -7,8 +7,10 @@ import tempfile
 import warnings
 from pathlib import Path
 from typing import get_args
+from unittest import mock
 
 import snpjax as snp
+from snpjax import graphs
 from snpjax.io.formats import FORMATS, Format
 
 
@@ -57,12 +59,21 @@ FEATURES = {
     "any text as a name": snp.SpikingSystem([snp.Neuron('a "b" {1},\u00e9', 2, ["a -> a"])]),
     "options of a simulator": one("a -> a", compatibility=snp.Compatibility(closed_receives=True)),
     "positions (notes)": one("a -> a", notes={"positions": {"p": [0, 1], "q": [2, 3]}}),
+    "populations, projections": snp.PopulationSystem(
+        [
+            snp.Population("p", 3, 1, ["a -> a"], [1, 2, 3]),
+            snp.Population("q", 3, 0, (), [1, 2, 3]),
+        ],
+        [snp.Projection("p", "q", graphs.OneToOne())],
+    ),
 }
 
 
-def outcome(format: Format, system: snp.SpikingSystem) -> str:
-    """`kept`, `renamed` or `lost`, by writing and reading the system."""
-    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+def outcome(format: Format, system: snp.SpikingSystem | snp.PopulationSystem) -> str:
+    """`kept`, `renamed`, `listed` or `lost`, by writing and reading the system."""
+    # P-Lingua files make populations of families that are large; here one is.
+    families = mock.patch("snpjax.io.plingua.read.LISTED_INSTANCES", 2)
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings(), families:
         warnings.simplefilter("ignore", snp.ModelWarning)
         path = Path(folder, WRITTEN[format])
         try:
@@ -70,6 +81,13 @@ def outcome(format: Format, system: snp.SpikingSystem) -> str:
         except snp.WriteError:
             return "lost"
         again = snp.read(path, format=format)
+    if isinstance(system, snp.PopulationSystem):
+        if isinstance(again, snp.PopulationSystem):
+            assert again.expand() == system.expand()
+            return "kept"
+        assert _with_names_of(again, system.expand()) == system.expand()
+        return "listed"
+    assert isinstance(again, snp.SpikingSystem)
     if again == system:
         return "kept" if again.notes.keys() >= system.notes.keys() else "left out"
     assert _with_names_of(again, system) == system

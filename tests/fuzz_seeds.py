@@ -136,6 +136,20 @@ NATIVE = [
     """{"schema": "snpjax/1", "neurons": [{"id": "x"}, {"id": "y", "rules":
 [{"consume": 1, "plasticity": {"alpha": "+-", "k": 1, "targets": ["x"]}}]}]}
 """,
+    """{"schema": "snpjax/1", "signed": true, "populations": [
+{"name": "p", "size": 3, "spikes": [3, -1, 2], "indices": [[1, 2], [3, 4], [5, 6]], "rules": [
+ "a(aa)+/a -> a; 1", {"guard": [[1, [2, 1, 0]], [[7, 8, 9], null, 2]], "consume": "all"},
+ {"guard": [[[3, 4, 5]]], "consume": [1, 2, 3], "produce": [1, 2, 1], "delay": 2}]},
+{"name": "q", "size": 4}], "projections": [{"from": "p", "to": "q"},
+ {"from": "p", "to": "p", "graph": {"kind": "one_to_one", "weight": -2}},
+ {"from": "p", "to": "q", "graph": {"kind": "intervals", "start": [0, 1, 2], "stop": [4, 1, 3]}},
+ {"from": "q", "to": "p", "graph": {"kind": "pairs", "source": [0, 3], "target": [1, 2]}},
+ {"from": "q", "to": "q", "graph": {"kind": "random_in_degree", "in_degree": 2, "seed": 5}},
+ {"from": "q", "to": "p", "graph": {"kind": "random_pairs", "probability": 0.5, "seed": 5}},
+ {"from": "p", "to": "q", "graph": {"kind": "procedural", "in_degree": 1, "seed": 5}},
+ {"from": "q", "to": "q", "graph": {"kind": "blocks", "weights": [[1, 0], [-2, 3]]}}],
+"input": {"p{1,2}": [1, 0], "q": [[1, 2, 3, 4]]}, "output": ["p{3,4}", "q"]}
+""",
 ]
 
 SEEDS = {

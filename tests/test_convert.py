@@ -95,17 +95,20 @@ def test_every_loss_has_its_line(tmp_path):
     assert all(line.startswith(f"warning: {target}: lost in cuSNP: guard") for line in lost)
 
 
-def test_no_format_has_a_text_for_some_guards(tmp_path, monkeypatch):
-    """That is no `WriteError`, and no mistake of the user either."""
-
-    def refuse(system, target, **options):
-        raise ValueError("neuron 'x', rule 1: its guard has no text (remove it)")
-
-    monkeypatch.setattr(snp, "write", refuse)
-    (tmp_path / "chain.in").write_text(CHAIN)
-    result = invoke("convert", tmp_path / "chain.in", tmp_path / "x.json")
-    assert result.exit_code == 1
-    assert result.stderr.endswith("neuron 'x', rule 1: its guard has no text (remove it)\n")
+def test_notes_that_are_no_json_are_losses(tmp_path):
+    """A file cannot hold such notes, but a program may have made the system."""
+    circle: list = []
+    circle.append(circle)
+    notes = {"expected": float("nan"), "who": object(), "again": circle, 7: "kept"}
+    system = snp.SpikingSystem([snp.Neuron("x")], notes=notes)  # pyright: ignore[reportArgumentType]
+    for name, lost in (("m.snp.json", ["expected", "who", "again"]), ("m.yaml", ["expected"])):
+        with pytest.raises(snp.WriteError) as caught:
+            snp.write(system, tmp_path / name)
+        assert [item.split(",")[0] for item in caught.value.items] == [f"note {n!r}" for n in lost]
+        with pytest.warns(snp.ModelWarning):
+            snp.write(system, tmp_path / name, lossy=True)
+        assert snp.read(tmp_path / name) == system
+    assert snp.read(tmp_path / "m.snp.json").notes == {"7": "kept"}
 
 
 def test_json(pair, chain, tmp_path):

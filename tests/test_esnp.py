@@ -178,6 +178,7 @@ DIALECT = "this file has no @model, so it is read in the ESNP line dialect"
         ("[a*0 --> a]'x", "2:2", "neuron 'x', rule 1: the number of spikes consumed is 0"),
         ("[a --> #]'x :: 2", "2:16", "neuron 'x', rule 1: a forgetting rule has no delay"),
         ("[a*9999999 --> a]'x", "2:2", "the guard needs a tail + period above the limit"),
+        ("[a*9999999 --> a]'x\n[a*9999999 --> a]'x", "3:2", "the guard needs a tail"),  # again
     ],
 )  # fmt: skip
 def test_errors(errors, line, place, message):

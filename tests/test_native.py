@@ -195,7 +195,7 @@ def test_the_stricter_level_counts():
             '[{"id": "x"}]',
             ', "synapses": [["x", "y"]]',
             "3:22",
-            "no neuron 'y' (did you mean 'x'?)",
+            "no neuron 'y' (the only one is 'x')",
         ),
         ('[{"id": "x"}]', ', "synapses": [["x", "x", 0]]', "3:16", "has weight 0"),
         ('[{"id": "x"}]', ', "synapses": [["x", "x", "1"]]', "3:27", "the weight of a synapse"),

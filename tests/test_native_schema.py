@@ -45,6 +45,28 @@ WHOLE = {
     "notes": {"positions": {"x": [0.5, 1]}},
 }
 CHANGE = {"consume": 1, "plasticity": {"alpha": "+", "k": 1, "targets": ["y"]}}
+LARGE = {
+    "schema": "snpjax/1",
+    "populations": [
+        {
+            "name": "p",
+            "size": 3,
+            "spikes": [1, 2, 3],
+            "indices": [[1], [2], [3]],
+            "rules": [
+                "a -> a",
+                {"guard": "a{2}", "consume": [1, 2, 1], "produce": 1},
+                {"guard": [[7, [8, None, 9], 1], [[3, 4, 5]]], "consume": "all"},
+            ],
+        }
+    ],
+    "projections": [
+        {"from": "p", "to": "p", "graph": {"kind": "random_in_degree", "in_degree": 2, "seed": 7}},
+        {"from": "p", "to": "p", "graph": {"kind": "blocks", "weights": [[1, 2, 0]]}},
+    ],
+    "input": {"p": [[0, 1, 2]]},
+    "output": ["p{1}"],
+}
 PLASTIC = {"schema": "snpjax/1", "neurons": [{"id": "x", "rules": [CHANGE]}, {"id": "y"}]}
 
 
@@ -119,7 +141,55 @@ def test_mistakes_of_form_are_refused_by_both(path, value, tmp_path):
     for step in path[:-1]:
         inner = inner[step]
     inner[path[-1]] = value
+    check_refused(model, tmp_path)
+
+
+def check_refused(model, tmp_path):
     with pytest.raises(jsonschema.ValidationError):
         VALIDATOR.validate(model)
     with pytest.raises(snp.ReadError):
         snp.read(written(model, tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("neurons",), []),
+        (("synapses",), []),
+        (("notes",), {}),
+        (("populations",), {}),
+        (("populations", 0, "name"), ""),
+        (("populations", 0, "size"), 2**31),
+        (("populations", 0, "size"), -1),
+        (("populations", 0, "spikes"), [1, 2.5, 3]),
+        (("populations", 0, "label"), "l"),
+        (("populations", 0, "rules", 1, "consume"), 0),
+        (("populations", 0, "rules", 1, "consume"), "some"),
+        (("populations", 0, "rules", 1, "produce"), [1, -1, 1]),
+        (("populations", 0, "rules", 1, "bud"), ["p", "q"]),
+        (("populations", 0, "rules", 2, "guard", 0, 0), None),
+        (("populations", 0, "rules", 2, "guard", 1), []),
+        (("projections", 0, "from"), 7),
+        (("projections", 0, "weight"), 7),
+        (("projections", 0, "graph", "kind"), "ring"),
+        (("projections", 0, "graph", "weight"), 0),
+        (("projections", 0, "graph", "seed"), -1),
+        (("projections", 0, "graph", "seed"), None),
+        (("projections", 0, "graph", "probability"), 0.5),
+        (("projections", 1, "graph", "weights"), [1, 2, 0]),
+        (("input", "p"), [[0, 1, "2"]]),
+    ],
+)
+def test_mistakes_in_populations_are_refused_by_both(path, value, tmp_path):
+    model = copy.deepcopy(LARGE)
+    inner = model
+    for step in path[:-1]:
+        inner = inner[step]
+    inner[path[-1]] = value
+    check_refused(model, tmp_path)
+
+
+def test_populations_are_valid(tmp_path):
+    VALIDATOR.validate(LARGE)
+    system = snp.read(written(LARGE, tmp_path))
+    VALIDATOR.validate(json.loads(write_native(system, Losses("native"))))

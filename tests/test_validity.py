@@ -5,6 +5,7 @@ import warnings
 import pytest
 
 import snpjax as snp
+from snpjax.spiking.nearest import nearest
 from snpjax.spiking.validity import SEVERITIES
 
 
@@ -104,7 +105,23 @@ def test_all_problems_are_reported_at_once():
     )
     lines = str(refusal.value).splitlines()
     assert len(lines) == len(codes)
-    assert "did you mean 'x'" in lines[-1] or "there is no neuron 'v'" in str(refusal.value)
+    assert "there is no neuron 'v' (the only one is 'x')" in lines[-1]
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "hint"),
+    [
+        ("in_1", ["in_{1}", "out", "in_2"], "did you mean 'in_{1}' or 'in_2'?"),
+        ("in_1", ["x", "yy"], "the neurons are 'x', 'yy'"),
+        ("in_1", ["x", "y", "z", "w"], "the first neurons are 'x', 'y', 'z'"),
+        ("in_1", ["x"], "the only one is 'x'"),
+        ("in_1", [], "there are no neurons"),
+        ("x" * 101, ["x" * 100, "x" * 102], f"the neurons are '{'x' * 100}', '{'x' * 102}'"),
+        ("n", [f"n{i}" for i in range(10**6)], "did you mean 'n9' or 'n8' or 'n7'?"),
+    ],
+)
+def test_only_close_names_may_be_meant(name, known, hint):
+    assert nearest(name, known, "neurons") == hint
 
 
 def test_repetition_says_both_places():

@@ -12,7 +12,12 @@ import snpjax as snp
 from snpjax.io import ReadError, ReadWarning, WriteError, WriteWarning
 from snpjax.io.losses import Losses
 from snpjax.io.source import Source
-from snpjax.io.websnapse import read_websnapse, write_websnapse
+from snpjax.io.websnapse import (
+    read_factory_yaml,
+    read_websnapse,
+    write_factory_yaml,
+    write_websnapse,
+)
 from snpjax.io.websnapse.guard_text import rule_text
 from snpjax.io.websnapse.labels import label_key
 from snpjax.io.websnapse.rules import RuleParser
@@ -229,7 +234,7 @@ def test_the_sample_without_its_neurons_is_refused_naming_them():
     assert [(d.line, d.column) for d in caught.value.diagnostics] == [
         *((15, 15), (16, 13), (20, 15), (25, 15))
     ]
-    assert "there is no neuron 'in_{0}' (did you mean 'out'?)" in str(caught.value)
+    assert "there is no neuron 'in_{0}' (the only one is 'out')" in str(caught.value)
 
 
 @needs_shared
@@ -594,7 +599,7 @@ O = {"id": "o", "type": "output"}  # noqa: E741
     ("text", "message"),
     [
         (model(neuron("i"), rule_dict=[r"§^a\to a"]), "does not say whose it is"),
-        (model(neuron("i"), rule_dict=[r"[a\to a]_§z"]), "no neuron 'z' (did you mean 'i'?)"),
+        (model(neuron("i"), rule_dict=[r"[a\to a]_§z"]), "no neuron 'z' (the only one is 'i')"),
         (model(neuron("i"), rule_dict="§:{}"), '"rule_dict" is an object'),
         (model(GROWING, synapses=[("j", "§^z", 1)]), "no neuron 'z'"),
         (model(GROWING, synapses=[("j", "k", "§:2")]), "has weight 2"),
@@ -745,7 +750,7 @@ X = neuron("x")
         (model(X, neuron("§^x")), "'x' is declared twice (give each neuron its own name); first"),
         (model(X, synapses=[{"from": "x", "to": "x", "§^label": 1}]), "unknown key 'label'"),
         (model(X, synapses=[("x", "§:1")]), '"to" of a synapse is 1'),
-        (model(X, synapses=[("x", "§^y", 1)]), "there is no neuron 'y' (did you mean 'x'?)"),
+        (model(X, synapses=[("x", "§^y", 1)]), "there is no neuron 'y' (the only one is 'x')"),
         (model(X, synapses=[("x", "x", "§:0")]), "has weight 0"),
         (model(X, synapses=[("x", "x", "§:1.5")]), "the weight of a synapse is 1.5"),
         (model(X, synapses=[("x", "x", "§:-1")]), "has the negative weight -1"),
@@ -853,15 +858,21 @@ def test_values_of_wrong_types_raise_nothing_but_read_errors(data):
 # Writing
 
 
-def write(system, level="extended"):
+JSON = write_websnapse, read_websnapse
+YAML = write_factory_yaml, read_factory_yaml
+
+
+def write(system, level="extended", format=JSON):
     """The text, and the system that it gives; nothing may be lost."""
-    losses = Losses("WebSnapse JSON")
-    text = write_websnapse(system, losses)
+    writer, reader = format
+    losses = Losses("f")
+    text = writer(system, losses)
     assert losses.items == []
-    json.loads(text)
+    if format is JSON:
+        json.loads(text)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ReadWarning)
-        return text, read_websnapse(Source("f", text), level)
+        return text, reader(Source("f", text), level)
 
 
 PAIR_WRITTEN = r"""{
@@ -1105,20 +1116,25 @@ def growing(draw):
         )
 
 
+both_formats = pytest.mark.parametrize("format", [JSON, YAML], ids=["JSON", "YAML"])
+
+
+@both_formats
 @given(renamed(unsigned("extended")), renamed(unsigned("strict")), growing())
-def test_random_systems(extended, strict, divided):
-    check_identity(extended, strict, divided)
+def test_random_systems(format, extended, strict, divided):
+    check_identity(format, extended, strict, divided)
 
 
 @pytest.mark.slow
+@both_formats
 @settings(max_examples=many(2000))
 @given(renamed(unsigned("extended")), renamed(unsigned("strict")), growing())
-def test_many_random_systems(extended, strict, divided):
-    check_identity(extended, strict, divided)
+def test_many_random_systems(format, extended, strict, divided):
+    check_identity(format, extended, strict, divided)
 
 
-def check_identity(*drawn):
+def check_identity(format, *drawn):
     for system in drawn:
-        text, again = write(system, system.level)
+        text, again = write(system, system.level, format)
         assert again == system
-        assert write(again, system.level)[0] == text
+        assert write(again, system.level, format)[0] == text

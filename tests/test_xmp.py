@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import snpjax as snp
-from snpjax.io import ReadError, ReadWarning, environment
+from snpjax.io import ReadError, ReadWarning, environment, tell
 from snpjax.io.source import Source
 from snpjax.io.xmp import elements, read_factory_xml, read_xmp
 from snpjax.spiking.guard import Guard
@@ -542,7 +542,7 @@ def test_all_errors_are_told():
     assert set(found) == places
     messages = iter(found.values())
     assert "the number of spikes is 'many'" in next(messages)
-    assert "there is no neuron 'z' (did you mean" in next(messages)
+    assert "there is no neuron 'z' (the neurons are 'x', 'y')" in next(messages)
     assert "known: id, position, rules, startingSpikes" in next(messages)
     assert "a number of spikes is missing" in next(messages)
     assert "write true or false" in next(messages)
@@ -612,6 +612,8 @@ def test_place_of_one_mistake(inside, message):
         ("<content>\n&foo;</content>", "2:1", "undefined entity"),
         ("<content>\n\x00</content>", "2:1", "not well-formed XML"),
         ("<content>\n\ud800</content>", "2:1", "not well-formed XML"),
+        # What is wrong is inside of a character of two bytes.
+        ("<\x00\x00contst\x97</o</o\x1c1\n\x00", "1:10", "not well-formed XML"),
         (content("<x>" * 100), "2:61", "nested more than 20 deep"),
     ],
 )  # fmt: skip
@@ -697,7 +699,7 @@ def test_input_entries_are_bounded(monkeypatch):
 
 
 def test_findings_are_bounded(monkeypatch):
-    monkeypatch.setattr(environment, "MAX_FINDINGS", 100)
+    monkeypatch.setattr(tell, "MAX_FINDINGS", 100)
     found = findings(content(*["<x/>"] * 1000))
     assert len(found) == 100 and list(found)[-1] == "101:1"
     weights = "".join(f"<n{i}>1</n{i}>" for i in range(1000))

@@ -296,6 +296,7 @@ class RandomInDegree(AbstractGraph):
         _check_weight(self.weight)
         if self.in_degree < 0:
             raise ValueError(f"`in_degree` is {self.in_degree}. Use at least 0.")
+        _check_seed(self.seed)
 
     def check(self, num_sources: int, num_targets: int) -> None:
         if num_targets and self.in_degree > num_sources:
@@ -356,6 +357,7 @@ class RandomPairs(AbstractGraph):
         _check_weight(self.weight)
         if not 0 <= self.probability <= 1:
             raise ValueError(f"`probability` is {self.probability}. Use 0 to 1.")
+        _check_seed(self.seed)
 
     def check(self, num_sources: int, num_targets: int) -> None:
         del num_sources, num_targets
@@ -568,6 +570,11 @@ def _check_weight(weight: Any) -> Int[np.ndarray, "..."]:
     limit = np.iinfo(np.int32)
     is_small = array.size == 0 or (limit.min <= array.min() and array.max() <= limit.max)
     return array.astype(np.int32 if is_small else np.int64)
+
+
+def _check_seed(seed: int) -> None:
+    if seed < 0:
+        raise ValueError(f"`seed` is {seed}. Use at least 0.")
 
 
 def _range(weight: Any) -> tuple[int, int]:

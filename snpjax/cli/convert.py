@@ -75,8 +75,6 @@ def convert(
         raise ended(f"error: {reason}", BAD_INPUT) from None
     except ImportError as error:
         raise ended(f"error: {error}", BAD_INPUT) from None
-    except ValueError as error:  # a guard that has no text in any format
-        losses, refusal = (f"{error}",), f"{error}"
     if as_json:
         data.print_json(
             {
@@ -120,7 +118,7 @@ def _write(
 
 def _write_names(system: "SpikingSystem | PopulationSystem", target: Path) -> None:
     from ..io.cusnp import name_table
-    from ..io.read import write_whole
+    from ..whole import write_whole
 
     write_whole(target, name_table(system))
 

@@ -3,12 +3,13 @@
 import csv
 import json
 import sys
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..choice import NO_RULE
-from ..spiking import NO_NUMBER, Solution
+from ..spiking import NO_NUMBER, PopulationSystem, Solution, SpikingSystem
 from ..spiking.solution import rule_name
 
 
@@ -59,7 +60,7 @@ def run_json(solution: Solution, file: str, choice: dict[str, Any]) -> dict[str,
     outputs = solution.system.output
     kept = solution.spike_trains is not None
     return {
-        **_model_json(solution, file),
+        **model_json(solution.system, file),
         "steps": solution.steps,
         "halted": solution.halted,
         "result": "halted" if solution.halted else "max_steps_reached",
@@ -85,7 +86,7 @@ def paths_json(solution: Solution, file: str, choice: dict[str, Any]) -> dict[st
         strict=True,
     )
     return {
-        **_model_json(solution, file),
+        **model_json(solution.system, file),
         "paths": [
             {
                 "path": path,
@@ -117,10 +118,7 @@ def print_csv(solution: Solution) -> None:
             *(f"out:{name}" for name in outputs),
         ]
     )
-    texts = [
-        [rule_name(solution.system, i, r) for r in range(len(n.rules))]
-        for i, n in enumerate(neurons)
-    ]
+    text_of = cache(partial(rule_name, solution.system))
     for index in range(num_rows(solution)):
         step, spikes, timers, rules, emitted = row(solution, index)
         chosen = [NO_RULE] * len(neurons) if rules is None else rules.tolist()
@@ -129,7 +127,7 @@ def print_csv(solution: Solution) -> None:
                 step,
                 *spikes.tolist(),
                 *timers[closed].tolist(),
-                *("" if r == NO_RULE else texts[i][r] for i, r in enumerate(chosen)),
+                *("" if r == NO_RULE else text_of(i, r) for i, r in enumerate(chosen)),
                 *([""] * len(outputs) if emitted is None else emitted.tolist()),
             ]
         )
@@ -165,8 +163,8 @@ def _numbers_and_counts(
     }, counts
 
 
-def _model_json(solution: Solution, file: str) -> dict[str, Any]:
-    system = solution.system
+def model_json(system: SpikingSystem | PopulationSystem, file: str) -> dict[str, Any]:
+    """What every answer begins with."""
     options = system.compatibility.options
     return {
         "file": file,

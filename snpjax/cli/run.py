@@ -91,6 +91,8 @@ def run(
             system = system.with_compatibility(compatibility)
         except snp.InvalidSystem as error:
             raise ended(f"error: as {simulator}: {error}", BAD_INPUT) from None
+    if isinstance(system, snp.PopulationSystem):
+        system = system.with_single_outputs()
     with _progress(steps) as progress:
         try:
             solution: Solution = snp.run(

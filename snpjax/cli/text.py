@@ -5,6 +5,8 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from ..quoting import printable as printable
+
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,11 +51,6 @@ def headline(system: "SpikingSystem | PopulationSystem", file: str) -> str:
     options = "" if system.compatibility.is_textbook else f"; {system.compatibility}"
     parts = [system.name, *sizes] if system.name else sizes
     return printable(f"{file}: {', '.join(parts)}{options}")
-
-
-def printable(text: str) -> str:
-    """`text` in one line, without what a terminal would obey."""
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 def shortened(text: str, length: int) -> str:

@@ -1,12 +1,13 @@
 """Building a system from what was read: its problems are told at their places in the file."""
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Generic, TypeVar
 
 from snpjax_formats.memory import host_free_bytes
 
 from ..spiking.guard import Guard
+from ..spiking.population import PopulationSystem
 from ..spiking.system import Neuron, SpikingSystem
 from ..spiking.validity import (
     InvalidSystem,
@@ -17,9 +18,11 @@ from ..spiking.validity import (
     unknown_neuron,
 )
 from .source import Report
+from .tell import AtOffsets, Tell
 
 
 P = TypeVar("P")  # a place in a file
+System = TypeVar("System", bound=SpikingSystem | PopulationSystem)
 
 #: Stands in for a guard that does not parse; problems of these codes say nothing of its rule then.
 NO_GUARD = Guard.from_lengths(())
@@ -31,8 +34,8 @@ _MAX_UNKNOWN = 1_000  # that are reported
 
 
 def try_to_build(
-    make: Callable[[], SpikingSystem],
-) -> tuple[SpikingSystem | None, tuple[Problem, ...]]:
+    make: Callable[[], System],
+) -> tuple[System | None, tuple[Problem, ...]]:
     """The system that `make` builds, or `None` when it is invalid, and its problems; they are not
     told yet."""
     with warnings.catch_warnings():
@@ -44,11 +47,44 @@ def try_to_build(
             return None, error.problems
 
 
-def built(system: SpikingSystem | None) -> SpikingSystem:
+def built(system: System | None) -> System:
     """What a reader gives when its report is finished: a system, unless there were errors."""
     if system is None:
         raise AssertionError("an invalid system without errors; please report a bug of snpjax")
     return system
+
+
+def placed(
+    problems: Iterable[Problem],
+    place_of: Callable[[Place, str], P],
+    has_no_guard: Callable[[Place], bool] = lambda place: False,
+) -> Iterator[tuple[Problem, P, P | None]]:
+    """Each problem of a system with its place in the file, and that of its `first` one.
+
+    **Arguments:**
+
+    - `place_of`: where in the file a place of the system is, for a problem with that code.
+    - `has_no_guard`: whether the guard of the rule there did not parse, so that what is said about
+      it is left out.
+    """
+    for problem in problems:
+        places = [place for place in (problem.place, problem.first) if place is not None]
+        if problem.code in ABOUT_GUARD and any(map(has_no_guard, places)):
+            continue
+        first = None if problem.first is None else place_of(problem.first, problem.code)
+        yield problem, place_of(problem.place, problem.code), first
+
+
+def tell_problems(
+    tell: Tell[P],
+    problems: Iterable[Problem],
+    place_of: Callable[[Place, str], P],
+    has_no_guard: Callable[[Place], bool] = lambda place: False,
+) -> None:
+    """Tell each problem at its place, see `placed`."""
+    for problem, place, first in placed(problems, place_of, has_no_guard):
+        of_severity = tell.error if problem.severity == "error" else tell.warning
+        of_severity(place, problem.message, first)
 
 
 def build_in_lines(
@@ -79,13 +115,7 @@ def build_in_lines(
             notes=notes,
         )
     )
-    for problem in problems:
-        message = problem.message
-        if problem.first is not None:
-            line, column = report.source.position(offset_of(problem.first, problem.code))
-            message += f"; first at {line}:{column}"
-        tell = report.error if problem.severity == "error" else report.warning
-        tell(offset_of(problem.place, problem.code), message)
+    tell_problems(AtOffsets(report), problems, offset_of)
     return system
 
 

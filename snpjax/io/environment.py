@@ -18,72 +18,24 @@ What the system itself has no place for is in its notes: `"inputs"` `{input: {"t
 `{output: {input: [spikes that arrive]}}`, each only where there is something to say.
 
 A place (`P`) is whatever the reader locates things with, such as the offset in the text or the path
-in a JSON value. Findings go to `tell`, which `json_checks.Findings` is for paths and `AtOffsets`
-here for offsets.
+in a JSON value. Findings go to a `Tell` of these.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Generic, Protocol, TypeAlias, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 from ..spiking.rule import AnyRule
 from ..spiking.system import Json, Neuron, SpikingSystem
-from ..spiking.validity import Level, Place, Problem
-from .building import ABOUT_GUARD, KnownNames, try_to_build
-from .source import Report
+from ..spiking.validity import Level, Place
+from .building import KnownNames, tell_problems, try_to_build
+from .tell import Tell
 
 
 P = TypeVar("P")
-P_contra = TypeVar("P_contra", contravariant=True)
 
 #: Entries of the input trains of all neurons together. An input node with many targets multiplies.
 MAX_INPUT_ENTRIES = 2**23
-
-MAX_FINDINGS = 10_000  # a hostile file could have a million, each a text
-
-
-class Tell(Protocol[P_contra]):
-    """Takes findings; one with a `first` place is a repetition of what stands there."""
-
-    def error(
-        self, path: P_contra, message: str, first: P_contra | None = None, /
-    ) -> None: ...  # pragma: no cover
-
-    def warning(
-        self, path: P_contra, message: str, first: P_contra | None = None, /
-    ) -> None: ...  # pragma: no cover
-
-
-class AtOffsets:
-    """`Tell` for places that are offsets in the text of a report.
-
-    The first `MAX_FINDINGS` errors are told, and as many warnings.
-    """
-
-    def __init__(self, report: Report):
-        self.report = report
-        self._num_errors = self._num_warnings = 0
-
-    @property
-    def is_full(self) -> bool:
-        """Whether errors are no longer told."""
-        return self._num_errors > MAX_FINDINGS
-
-    def error(self, offset: int, message: str, first: int | None = None, /) -> None:
-        self._num_errors += 1
-        if self._num_errors <= MAX_FINDINGS:
-            self.report.error(offset, message + self._first(first))
-
-    def warning(self, offset: int, message: str, first: int | None = None, /) -> None:
-        self._num_warnings += 1
-        if self._num_warnings <= MAX_FINDINGS:
-            self.report.warning(offset, message + self._first(first))
-
-    def _first(self, first: int | None) -> str:
-        if first is None:
-            return ""
-        line, column = self.report.source.position(first)
-        return f"; first at {line}:{column}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,8 +182,7 @@ class _Builder(Generic[P]):
                 notes=notes,
             )
         )
-        for problem in problems:
-            self._tell_problem(problem)
+        tell_problems(self.tell, problems, self._place_of, self._has_no_guard)
         return system
 
     def _check_wires(self, wires: Sequence[Wire[P]]) -> list[Wire[P]]:
@@ -336,18 +287,12 @@ class _Builder(Generic[P]):
 
     # Places
 
-    def _tell_problem(self, problem: Problem) -> None:
-        if problem.code in ABOUT_GUARD and any(
-            rule is not None and not rule.is_whole
-            for rule in (self._rule(problem.place), self._rule(problem.first))
-        ):
-            return
-        first = None if problem.first is None else self._place_of(problem.first, problem.code)
-        tell = self.tell.error if problem.severity == "error" else self.tell.warning
-        tell(self._place_of(problem.place, problem.code), problem.message, first)
+    def _has_no_guard(self, place: Place) -> bool:
+        rule = self._rule(place)
+        return rule is not None and not rule.is_whole
 
-    def _rule(self, place: Place | None) -> PlacedRule[P] | None:
-        if place is None or place.kind != "rule" or place.rule is None:
+    def _rule(self, place: Place) -> PlacedRule[P] | None:
+        if place.kind != "rule" or place.rule is None:
             return None
         if isinstance(place.index, str):
             return self.by_label[place.index][place.rule]

@@ -49,6 +49,7 @@ FORMATS: dict[Format, FileFormat] = {
         (".snp.json", ".json"),
         "native:read_native",
         "native:write_native",
+        holds_populations=True,
         holds_compatibility=True,
     ),
     "plingua": FileFormat(
@@ -94,7 +95,7 @@ def format_to_read(source: Source) -> Format:
     """
     suffix = Path(source.path).suffix.lower()
     if suffix == ".pli":
-        is_plingua = has_model(source) or _JSON.match(source.text)
+        is_plingua = _MODEL.search(source.text) or is_json(source.text)
         return "plingua" if is_plingua else "esnp"
     if suffix == ".json":
         is_native = source.path.lower().endswith(".snp.json") or _NATIVE.search(source.text)
@@ -137,19 +138,9 @@ def read_are() -> str:
     return "read are " + ", ".join(f"{suffix} ({', '.join(of)})" for suffix, of in titles.items())
 
 
-def has_model(source: Source) -> bool:
-    """Whether a text is P-Lingua 4 by its first line."""
-    return _MODEL.search(source.text) is not None
-
-
-def without_model(source: Source) -> str:
-    """Why a text without `@model` is no P-Lingua 4."""
-    if _JSON.match(source.text):
-        return "this is JSON, not P-Lingua (name it .json, or give format=)"
-    return (
-        "there is no @model<spiking_psystems>, so this is no P-Lingua 4 file (begin the file with "
-        '@model<spiking_psystems>, or give format="esnp")'
-    )
+def is_json(text: str) -> bool:
+    """Whether a text is JSON by its first characters."""
+    return _JSON.match(text) is not None
 
 
 def _of_suffix(suffix: str) -> list[Format]:

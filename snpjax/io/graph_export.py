@@ -3,10 +3,11 @@
 They are written and not read: rules are texts there.
 """
 
-import re
 from io import BytesIO
 from typing import TYPE_CHECKING
 
+from ..optional import networkx
+from ..quoting import dot_quoted, without_controls
 from ..spiking.population import PopulationSystem
 from ..spiking.system import Neuron, SpikingSystem
 from .losses import Losses
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
 _MAX_RULES = 10  # of a neuron in a drawing
 _MAX_TRAIN = 20  # steps of an input train in a drawing
-_NOT_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def to_networkx(system: SpikingSystem | PopulationSystem) -> "nx.DiGraph":
@@ -31,7 +31,7 @@ def to_networkx(system: SpikingSystem | PopulationSystem) -> "nx.DiGraph":
     """
     system = _listed(system)
     by_label = {label: tuple(map(str, its)) for label, its in system.rules_by_label.items()}
-    graph = _networkx().DiGraph(
+    graph = networkx().DiGraph(
         name=system.name,
         level=system.level,
         signed=system.signed,
@@ -65,15 +65,17 @@ def to_dot(system: SpikingSystem | PopulationSystem) -> str:
     numbers = {neuron.name: number for number, neuron in enumerate(system.neurons)}
     lines = ["digraph {", "  rankdir=LR;", "  node [shape=box, style=rounded];"]
     if system.name:
-        lines.append(f"  label={_quoted(system.name)};")
+        lines.append(f"  label={dot_quoted(system.name)};")
     outputs = set(system.output)
     for number, neuron in enumerate(system.neurons):
         border = ", peripheries=2" if neuron.name in outputs else ""
-        lines.append(f"  n{number} [label={_quoted(*_lines(neuron))}{border}];")
+        lines.append(f"  n{number} [label={dot_quoted(*_lines(neuron))}{border}];")
     for name, train in system.input.items():
         number = numbers[name]
         spikes = " ".join(map(str, train[:_MAX_TRAIN])) + " ..." * (len(train) > _MAX_TRAIN)
-        lines.append(f"  i{number} [shape=plaintext, label={_quoted(f'input {spikes}'.strip())}];")
+        lines.append(
+            f"  i{number} [shape=plaintext, label={dot_quoted(f'input {spikes}'.strip())}];"
+        )
         lines.append(f"  i{number} -> n{number} [style=dashed];")
     for source, target, weight in system.synapses:
         label = "" if weight == 1 else f' [label="{int(weight)}"]'
@@ -94,15 +96,15 @@ def write_graphml(system: SpikingSystem, losses: Losses) -> str:
     **Raises:** `ImportError` when networkx is not installed.
     """
     _lose_growth(system, losses)
-    networkx = _networkx()
+    library = networkx()
 
     def text(value: str, what: str) -> str:
-        escaped = _NOT_XML.sub(lambda match: ascii(match.group())[1:-1], value)
+        escaped = without_controls(value)
         if escaped != value:
             losses.add(f"characters of {what} {value!r} that XML cannot hold", "written as escapes")
         return escaped
 
-    graph = networkx.DiGraph()
+    graph = library.DiGraph()
     graph.graph.update(
         {"name": text(system.name, "the name"), "level": system.level, "signed": system.signed}
     )
@@ -122,20 +124,12 @@ def write_graphml(system: SpikingSystem, losses: Losses) -> str:
     for source, target, weight in system.synapses:
         graph.add_edge(numbers[source], numbers[target], weight=int(weight))
     stream = BytesIO()
-    networkx.write_graphml_xml(graph, stream)
+    library.write_graphml_xml(graph, stream)
     return stream.getvalue().decode()
 
 
 def _listed(system: SpikingSystem | PopulationSystem) -> SpikingSystem:
     return system.expand() if isinstance(system, PopulationSystem) else system
-
-
-def _networkx():
-    try:
-        import networkx
-    except ImportError:
-        raise ImportError("networkx is not installed (pip install 'snpjax[io]')") from None
-    return networkx
 
 
 def _lose_growth(system: SpikingSystem, losses: Losses) -> None:
@@ -156,12 +150,3 @@ def _lines(neuron: Neuron) -> list[str]:
     if len(neuron.rules) > _MAX_RULES:
         lines.append(f"and {len(neuron.rules) - _MAX_RULES} more rules")
     return lines
-
-
-def _quoted(*lines: str) -> str:
-    """A label of these lines, in which Graphviz finds no escapes or entities of its own."""
-    texts = []
-    for line in lines:
-        seen = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line)
-        texts.append(seen.replace("\\", r"\\").replace('"', r"\"").replace("&", "&amp;"))
-    return '"' + r"\n".join(texts) + '"'

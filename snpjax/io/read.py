@@ -1,8 +1,6 @@
 """Reading and writing model files, whatever their format."""
 
 import os
-import secrets
-import shutil
 import warnings
 from pathlib import Path
 from typing import get_args
@@ -10,6 +8,7 @@ from typing import get_args
 from ..spiking.population import PopulationSystem
 from ..spiking.system import SpikingSystem
 from ..spiking.validity import Level
+from ..whole import write_whole
 from .errors import file_error
 from .formats import (
     FORMATS,
@@ -18,9 +17,7 @@ from .formats import (
     format_to_read,
     format_to_write,
     function,
-    has_model,
     read_are,
-    without_model,
 )
 from .losses import Losses, WriteError, WriteWarning, expanded
 from .source import Source, load
@@ -59,8 +56,6 @@ def read_source(source: Source, format: Format, level: Level) -> SpikingSystem |
     record = FORMATS[format]
     if record.reader is None:
         raise file_error(source.path, f"{record.title} is written, not read ({read_are()})")
-    if format == "plingua" and not has_model(source):
-        raise file_error(source.path, without_model(source))
     return function(record.reader)(source, level)
 
 
@@ -103,20 +98,6 @@ def write(
     write_whole(target, text)
     if losses.items:
         warnings.warn(WriteWarning(losses.format_name, losses.items), stacklevel=2)
-
-
-def write_whole(target: Path, text: str) -> None:
-    """Write the text to a temporary name in the same folder, and rename it."""
-    temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(6)}.tmp")
-    try:
-        with open(temporary, "x", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        if target.exists():
-            shutil.copymode(target, temporary)
-        os.replace(temporary, target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
 
 
 def _check_format(format: str | None) -> None:

@@ -39,7 +39,7 @@ class RuleLines:
         key = guard, consume, produce, delay
         kind = self._kind_of.get(key)
         if kind is None:
-            kind = self._kind_of[key] = len(self._rules)
+            kind = len(self._rules)
             exactly = _ANY if guard is None else Guard.exactly(guard)
             if kind == MAX_KINDS:
                 raise TooManyRules(
@@ -47,6 +47,7 @@ class RuleLines:
                     "families with populations)"
                 )
             self._rules.append(Rule(exactly, consume, produce, delay))
+            self._kind_of[key] = kind
         return kind
 
     def add(self, owner: int, kind: int, offset: int) -> None:

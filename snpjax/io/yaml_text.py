@@ -149,16 +149,27 @@ def load_yaml(report: Report) -> Document | None:
     except _Refused as refused:
         report.error(refused.offset, refused.message)
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
         problem = error.problem or error.context or "unexpected text"
-        offset = builder.last if mark is None else min(mark.index, len(source.text))
-        fix = "correct this place"
+        offset, fix = _place(error, source.text, builder.last), "correct this place"
         if "escape character" in problem:
             fix = r"in double quotes write a backslash twice: \\"
         report.error(offset, f"not well-formed YAML: {problem} ({fix})")
     except (yaml.YAMLError, ValueError, OverflowError) as error:  # escapes above the last character
         report.error(builder.last, f"not well-formed YAML: {error} (correct what follows)")
     return None
+
+
+def _place(error, text: str, last: int) -> int:
+    """The offset of a mistake, the same with and without libyaml: of what is not closed at the end
+    of the text where it opens, of a key without a colon the key, of an escape its backslash."""
+    mark, context = error.problem_mark or error.context_mark, error.context_mark
+    if mark is None:
+        return last
+    offset = min(mark.index, len(text))
+    if context is not None and (not text[offset:].strip() or "expected ':'" in f"{error.problem}"):
+        return min(context.index, len(text))
+    is_after = text[offset - 1 : offset] == "\\" and "escape" in f"{error.problem}"
+    return offset - 1 if is_after else offset
 
 
 class _Builder:

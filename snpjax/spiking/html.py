@@ -30,7 +30,7 @@ def system_html(system: "SpikingSystem") -> str:
         ]
         for neuron in system.neurons[:_MAX_ROWS]
     ]
-    return _table(
+    return table_html(
         repr(system),
         ["neuron", "spikes", "rules", "synapses to"],
         rows,
@@ -70,10 +70,11 @@ def solution_html(solution: Solution) -> str:
     if system.num_neurons > len(names):
         title += f"; the first {len(names)} of {system.num_neurons} neurons"
     heads = ["step", *names, "rules"]
-    return _table(title, heads, rows, len(solution.configurations) - len(rows), "rows")
+    return table_html(title, heads, rows, len(solution.configurations) - len(rows), "rows")
 
 
-def _table(title: str, heads: list[str], rows: list[list[str]], left: int, what: str) -> str:
+def table_html(title: str, heads: list[str], rows: list[list[str]], left: int, what: str) -> str:
+    """A table, and how many rows are left out."""
     head = "".join(f"<th>{escape(cell)}</th>" for cell in heads)
     body = "".join(
         "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows

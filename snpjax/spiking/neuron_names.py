@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from jaxtyping import Int
@@ -43,13 +44,26 @@ class NeuronNames:
         if self.indices is None:
             number = int(match[2])
         else:
-            row = np.asarray(match[2].split(","), np.int64)
-            if len(row) != self.indices.shape[1]:
-                return None
-            found = np.flatnonzero((self.indices == row).all(axis=1))
-            number = int(found[0]) if len(found) else -1
+            number = self._number_of([int(index) for index in match[2].split(",")])
         is_its_name = 0 <= number < self.size and self.of(number) == name  # no leading zeros
         return number if is_its_name else None
+
+    @cached_property
+    def _sorted(self) -> tuple[np.ndarray, np.ndarray]:
+        """The order of the rows of `indices`, and the rows in it: names may be many."""
+        order = np.lexsort(self.indices.T[::-1])  # pyright: ignore[reportOptionalMemberAccess]
+        return order, self.indices[order]  # pyright: ignore[reportOptionalSubscript]
+
+    def _number_of(self, row: list[int]) -> int:
+        """The number of the neuron with these indices, -1 if there is none."""
+        order, rows = self._sorted
+        if len(row) != rows.shape[1]:
+            return -1
+        low, high = 0, len(rows)
+        for axis, index in enumerate(row):
+            of_axis = rows[low:high, axis]
+            low, high = (low + int(of_axis.searchsorted(index, side)) for side in ("left", "right"))
+        return int(order[low]) if low < high else -1
 
 
 def base_of(name: str) -> str:

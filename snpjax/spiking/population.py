@@ -158,6 +158,11 @@ class PopulationSystem:
         return MappingProxyType(slices)
 
     @property
+    def problems(self) -> tuple[Problem, ...]:
+        """None: in a system of populations nothing is doubtful, only right or refused."""
+        return ()
+
+    @property
     def num_neurons(self) -> int:
         return sum(population.size for population in self._populations)
 
@@ -373,15 +378,22 @@ class PopulationSystem:
 
         **Raises:** `InvalidSystem` for what the options cannot take.
         """
-        return PopulationSystem(
-            self._populations,
-            self.projections,
-            input=self.input,
-            output=self.output,
-            signed=self.signed,
-            name=self.name,
-            compatibility=compatibility,
-        )
+        return self._replace(compatibility=compatibility)
+
+    def with_single_outputs(self) -> "PopulationSystem":
+        """The same system, its outputs neurons instead of populations of them."""
+        names = [self.name_of(i) for i in _positions(self.slice_of(name) for name in self.output)]
+        return self if tuple(names) == self.output else self._replace(output=names)
+
+    def _replace(self, **changes: Any) -> "PopulationSystem":
+        arguments = {
+            "input": self.input,
+            "output": self.output,
+            "signed": self.signed,
+            "name": self.name,
+            "compatibility": self.compatibility,
+        }
+        return PopulationSystem(self._populations, self.projections, **{**arguments, **changes})
 
     def consumption(self) -> Int[np.ndarray, "rules neurons"]:
         """What each rule of each neuron consumes; 0 where there is none, and for `ALL`."""

@@ -1,6 +1,7 @@
 """What makes a system of populations valid."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import combinations, product
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -23,6 +24,7 @@ _LIMIT = 2**62
 
 
 _Finding: TypeAlias = tuple[Place, str]
+_Part: TypeAlias = tuple[int | str, ...]
 
 
 def problems_of(
@@ -41,7 +43,7 @@ def problems_of(
         if population.name in seen:
             yield place, f"two populations are named {population.name!r} (rename one)"
         seen.add(population.name)
-        yield from ((place, text) for text in _population_problems(population, system.signed))
+        yield from _population_problems(population, index, system.signed)
     if len(seen) < len(populations) or not all(map(_names_are_sound, populations)):
         return
     yield from _projection_problems(system)
@@ -71,40 +73,44 @@ def _train_problems(system: "PopulationSystem", name: str, train: Any) -> Iterat
         yield place, f"the input of {name!r} is negative (build with signed=True)"
 
 
-def _population_problems(population: "Population", signed: bool) -> Iterator[str]:
+def _population_problems(population: "Population", index: int, signed: bool) -> Iterator[_Finding]:
     name = population.name
+    place = Place("neuron", index)
     if not _is_size(population.size):
-        yield f"population {name!r} has size {population.size!r} (give a number >= 0)"
+        message = f"population {name!r} has size {population.size!r} (give a number >= 0)"
+        yield replace(place, part=("size",)), message
         return
     if population.indices is not None:
         problem = problem_of(name, population.size, population.indices)
         if problem is not None:
-            yield f"population {name!r}: {problem}"
+            yield replace(place, part=("indices",)), f"population {name!r}: {problem}"
             return
-    yield from _number_problems(
-        population, "spikes", population.spikes, -_LIMIT if signed else 0, f"population {name!r}"
-    )
+    least, what = -_LIMIT if signed else 0, f"population {name!r}"
+    for part, text in _number_problems(population, "spikes", population.spikes, least, what):
+        yield replace(place, part=part), text
     try:
         templates = population.templates
     except (RuleError, ValueError, TypeError) as error:
-        yield f"population {name!r}: {error}"
+        yield place, f"population {name!r}: {error}"
         return
     is_sound = True
-    for number, template in enumerate(templates, start=1):
-        for text in _template_problems(population, template, f"population {name!r}, rule {number}"):
+    for number, template in enumerate(templates):
+        what = f"population {name!r}, rule {number + 1}"
+        for part, text in _template_problems(population, template, what):
             is_sound = False
-            yield text
+            yield Place("rule", index, number, part), text
     if is_sound:
-        yield from _repetitions(population)
+        for number, text in _repetitions(population):
+            yield Place("rule", index, number), text
 
 
 def _template_problems(
     population: "Population", template: RuleTemplate, what: str
-) -> Iterator[str]:
+) -> Iterator[tuple[_Part, str]]:
     consume = template.consume
     is_all = _is_integer(consume) and bool(np.any(np.asarray(consume) == ALL))
     if is_all and np.ndim(consume) > 0:
-        yield f"{what}: only some neurons consume ALL (make two rules of it)"
+        yield ("consume",), f"{what}: only some neurons consume ALL (make two rules of it)"
         return
     if not is_all:
         yield from _number_problems(population, "consume", consume, 1, what)
@@ -114,11 +120,12 @@ def _template_problems(
         produce, delay = np.asarray(template.produce), np.asarray(template.delay)
         late = np.atleast_1d((produce == 0) & (delay > 0))
         if late.any():
-            yield f"{what}: a forgetting rule has no delay (remove it, {_nth(population, late)})"
+            where = _nth(population, late)
+            yield ("delay",), f"{what}: a forgetting rule has no delay (remove it, {where})"
     try:
         terms = template.terms()
     except (ValueError, TypeError) as error:
-        yield f"{what}: {error}"
+        yield ("guard",), f"{what}: {error}"
         return
     sound = []
     for nth, (low, high, period) in enumerate(terms, start=1):
@@ -128,39 +135,44 @@ def _template_problems(
             *_number_problems(population, "high", high, -1, of_term, UNBOUNDED),
             *_number_problems(population, "period", period, 1, of_term),
         ]
-        yield from found
+        for (name, *neuron), text in found:
+            yield ("guard", nth - 1, ("low", "high", "period").index(f"{name}"), *neuron), text
         sound.append(not found)
     if is_all and _is_integer(template.produce) and np.any(np.asarray(template.produce)):
-        yield f"{what}: a rule that consumes ALL forgets (let it produce 0)"
+        yield ("produce",), f"{what}: a rule that consumes ALL forgets (let it produce 0)"
     if not all(sound):
         return
     arrays = [tuple(np.asarray(x, np.int64) for x in term) for term in terms]
     for (i, first), (j, second) in combinations(enumerate(arrays, start=1), 2):
         meets = _meet(first, second)
         if meets.any():
-            yield (
-                f"{what}: terms {i} and {j} share a count in {_nth(population, meets)} (make "
-                "the terms disjoint)"
+            where = _nth(population, meets)
+            message = (
+                f"{what}: terms {i} and {j} share a count in {where} (make the terms disjoint)"
             )
+            yield ("guard", j - 1), message
 
 
 def _number_problems(
     population: "Population", name: str, values: Any, least: int, what: str, most: int = _LIMIT
-) -> Iterator[str]:
+) -> Iterator[tuple[_Part, str]]:
     if not _is_integer(values):
-        yield f"{what}: `{name}` is {values!r} (give integers)"
+        yield (name,), f"{what}: `{name}` is {values!r} (give integers)"
     elif np.ndim(values) > 0 and np.shape(values) != (population.size,):
-        yield (
+        message = (
             f"{what}: `{name}` has shape {np.shape(values)} (give one number, or one for each of "
             f"the {population.size} neurons)"
         )
+        yield (name,), message
     else:
         array = np.asarray(values)
         wrong = np.atleast_1d((array < least) | (array > most))
         if wrong.any():
-            value = np.atleast_1d(array)[np.flatnonzero(wrong)[0]]
+            first = int(np.flatnonzero(wrong)[0])
+            value = np.atleast_1d(array)[first]
             fix = f"give at least {least}" if value < least else f"give at most {most}"
-            yield f"{what}: `{name}` is {value} in {_nth(population, wrong)} ({fix})"
+            part = (name, first) if array.ndim else (name,)
+            yield part, f"{what}: `{name}` is {value} in {_nth(population, wrong)} ({fix})"
 
 
 def _names_are_sound(population: "Population") -> bool:
@@ -190,9 +202,9 @@ def _nth(population: "Population", wrong: np.ndarray) -> str:
     return f"neuron {population.names.of(int(np.flatnonzero(wrong)[0]))}"
 
 
-def _repetitions(population: "Population") -> Iterator[str]:
+def _repetitions(population: "Population") -> Iterator[tuple[int, str]]:
     """Rules that are one and the same in some neuron: two alternatives, or one?"""
-    name = population.name
+    name, width = population.name, _width(population)
     numbered = [
         (number, template, slot)
         for number, template in enumerate(population.templates, start=1)
@@ -201,17 +213,18 @@ def _repetitions(population: "Population") -> Iterator[str]:
     for (i, first, a), (j, second, b) in combinations(numbered, 2):
         if i == j:
             continue
-        equal = np.broadcast_to(_effect_equal(first, a, second, b), (_width(population),))
+        equal = np.broadcast_to(_effect_equal(first, a, second, b), (width,))
         where = np.flatnonzero(equal)
         if len(where) == 0:
             continue
         meets = np.zeros(equal.shape, bool)
         meets[where] = _meet(*(_at(term, where, len(equal)) for term in (a, b)))
         if meets.any():
-            yield (
+            message = (
                 f"population {name!r}: rules {i} and {j} do the same at one count in "
                 f"{_nth(population, meets)} (let only one of them apply)"
             )
+            yield j - 1, message
 
 
 def _effect_equal(first: RuleTemplate, a: Any, second: RuleTemplate, b: Any) -> np.ndarray:
@@ -298,13 +311,12 @@ def _projection_problems(system: "PopulationSystem") -> Iterator[_Finding]:
             yield place, f"{projection!r} is no projection (write Projection(source, target, ...))"
             continue
         what = f"projection {projection.source!r} -> {projection.target!r}"
-        missing = [
-            name
-            for name in (projection.source, projection.target)
-            if name not in system.populations
-        ]
+        ends = {"synapse_source": projection.source, "synapse_target": projection.target}
+        missing = [kind for kind, name in ends.items() if name not in system.populations]
+        for kind in missing:
+            message = f"{what}: {ends[kind]!r} is no population (name one of them)"
+            yield replace(place, kind=kind), message
         if missing:
-            yield place, f"{what}: {missing[0]!r} is no population (name one of them)"
             continue
         source, target = (
             system.populations[name] for name in (projection.source, projection.target)
@@ -313,7 +325,7 @@ def _projection_problems(system: "PopulationSystem") -> Iterator[_Finding]:
             graph = projection.description
             graph.check(source.size, target.size)
         except (ValueError, TypeError) as error:
-            yield place, f"{what}: {error}"
+            yield replace(place, part=("graph",)), f"{what}: {error}"
             continue
         if graph.weight_range()[0] < 0 and not system.signed:
             yield place, f"{what} has a negative weight (build the system with signed=True)"
@@ -346,7 +358,9 @@ def _of_template(
     population: "Population", template: RuleTemplate
 ) -> Iterator[tuple[str, np.ndarray, str]]:
     """Code, neurons and words for what a rule does that level strict does not have."""
-    size = population.size
+    if population.size == 0:
+        return
+    size = _width(population)
     has = has_rule(template, size)
     consume, produce = (column(x, size) for x in (template.consume, template.produce))
     text = "produces more than it consumes"
@@ -381,5 +395,12 @@ def _has_self_edges(projection: "Projection", num_sources: int, num_targets: int
         case graphs.Intervals():
             own = np.arange(num_sources)
             return bool(np.any((graph.start <= own) & (own < graph.stop)))
+        case graphs.Blocks() if num_sources:
+            # A pair of groups that has a neuron in common has the first one of either.
+            of_source, of_target = (num_sources // groups for groups in graph.weights.shape)
+            first = np.concatenate(
+                [np.arange(0, num_sources, of_source), np.arange(0, num_sources, of_target)]
+            )
+            return bool(np.any(graph.weights[first // of_source, first // of_target]))
     edges = graph.edges(num_sources, num_targets)
     return bool(np.any(edges.source == edges.target))

@@ -59,6 +59,13 @@ class RuleTemplate:
             raise TypeError(f'{rule!r} is no rule (write "a -> a", Rule(...) or RuleTemplate(...))')
         return cls(rule.guard, rule.consume, rule.produce, rule.delay)
 
+    @property
+    def has_terms(self) -> bool:
+        """Whether the guard is terms or an array, which may differ from neuron to neuron."""
+        guard = self.guard
+        is_listed = isinstance(guard, tuple) and len(guard) > 0 and isinstance(guard[0], tuple)
+        return isinstance(guard, list | np.ndarray) or is_listed
+
     def terms(self) -> list[tuple[Any, Any, Any]]:
         """The guard as terms with a period; `UNBOUNDED` ends those without end."""
         guard: Any = self.guard
@@ -66,9 +73,7 @@ class RuleTemplate:
             return [(guard, guard, 1)]
         if guard is None:
             return [(self.consume, self.consume, 1)]
-        if isinstance(guard, list) or (
-            isinstance(guard, tuple) and guard and isinstance(guard[0], tuple)
-        ):
+        if self.has_terms:
             if not all(isinstance(term, tuple) and len(term) in (2, 3) for term in guard):
                 raise ValueError("a term of the guard is no (low, high) or (low, high, period)")
             padded = [(*term, 1) if len(term) == 2 else term for term in guard]

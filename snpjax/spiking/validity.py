@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from .compatibility import Compatibility
 from .guard import Guard
+from .nearest import nearest
 from .rule import ALPHAS, AnyRule, BuddingRule, DivisionRule, PlasticityRule, Rule, is_count
 
 
@@ -55,7 +56,8 @@ class Place:
     `output`, `label`.
 
     `Place("rule", 2, 0)` is the first rule of the third neuron; `Place("rule", "j", 0)` that of the
-    label j.
+    label j. In a system of populations `index` counts populations and projections, and `part` leads
+    on from there: `("consume", 5)` is what the sixth neuron consumes.
     """
 
     kind: Literal[
@@ -63,6 +65,7 @@ class Place:
     ]
     index: int | str
     rule: int | None = None
+    part: tuple[int | str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -331,14 +334,7 @@ def is_integer(value: object) -> bool:
 
 def unknown_neuron(name: str, names: Mapping[str, int]) -> str:
     """The message for a name that no neuron has, with the nearest names."""
-    from difflib import get_close_matches  # only on the way to an error
-
-    # Comparing with every name of a large system, or long names, would take minutes: the nearest
-    # among the first short ones will do.
-    short = [known for known in list(names)[:2000] if len(known) <= 100]
-    near = get_close_matches(str(name), short, n=3, cutoff=0.5) if len(name) <= 100 else []
-    known = near or list(names)[:3]
-    hint = f"did you mean {', '.join(map(repr, known))}?" if known else "no neuron is declared"
+    hint = nearest(str(name), names, "neurons") if names else "no neuron is declared"
     return f"there is no neuron {name!r} ({hint})"
 
 

@@ -6,34 +6,35 @@ rules}, "dictionary": [[label, label]], "compatibility": {option: value}, "notes
 a text (`"a^2/a -> a; 1"`) or an object:
 `{guard, consume, produce, delay}`, `{guard, divide: [j, k]}`, `{guard, bud: [i, j]}`, `{guard,
 consume, plasticity: {alpha, k, targets}}`. Only `schema` and `neurons` are needed; a weight is 1
-and a guard exactly the spikes consumed unless given.
+and a guard exactly the spikes consumed unless given. Large systems have `populations` and
+`projections` instead of neurons (see `populations.py`).
 """
 
-import json
-from typing import Any
+from typing import Any, TypeGuard
 
-from ...spiking.compatibility import CHOICES, TEXTBOOK, Compatibility
+from ...spiking.population import PopulationSystem
 from ...spiking.system import Neuron, SpikingSystem
-from ...spiking.validity import Level, Place, Problem
-from ..building import ABOUT_GUARD, KnownNames, built, try_to_build
+from ...spiking.validity import Level, Place
+from ..building import KnownNames, built, tell_problems, try_to_build
 from ..json_checks import Findings, shown
 from ..json_text import Key, Path, decode
 from ..source import Report, Source
+from .header import read_compatibility, read_level, read_name, read_signed
+from .populations import PopulationReader
 from .rules import ReadRule, RuleReader
-from .write import SCHEMA
+from .texts import SCHEMA
 
 
 _KEYS = (
     "schema name level signed neurons synapses input output rules_by_label dictionary "
     "compatibility notes"
 ).split()
-_OPTIONS = (*CHOICES, "guard_modulo")
 _ACCEPTED = f'"schema": "{SCHEMA}"'
 
 
-def read_native(source: Source, level: Level) -> SpikingSystem:
+def read_native(source: Source, level: Level) -> SpikingSystem | PopulationSystem:
     """The system that a native file describes, at the stricter of `level` and the level in the
-    file.
+    file; one of populations where it has these.
 
     **Raises:** `ReadError` with all errors of the file, of its form as well as of the system.
     """
@@ -42,7 +43,11 @@ def read_native(source: Source, level: Level) -> SpikingSystem:
     system = None
     if not report.has_errors:
         findings = Findings()
-        system = _Reader(findings).read(value, level)
+        if _has_schema(value, findings):
+            if "populations" in value:
+                system = PopulationReader(findings).read(value, level)
+            else:
+                system = _Reader(findings).read(value, level)
         findings.tell(report)
     report.finish()
     return built(system)
@@ -64,22 +69,20 @@ class _Reader:
         self.known: KnownNames[Path] = KnownNames(self.names, findings.error)
 
     def read(self, value: object, level: Level) -> SpikingSystem | None:
-        if not _has_schema(self.findings, value):
-            return None
         top = self.findings.mapping(value, (), "the model", _KEYS)
         if top is None or not self.findings.required(top, "neurons", (), "the model"):
             return None
-        name = self.findings.text(top.get("name", ""), ("name",), "the name")
+        name = read_name(self.findings, top)
         notes: Any = self.findings.mapping(top.get("notes", {}), ("notes",), '"notes"') or {}
-        signed = self.findings.truth(top.get("signed", False), ("signed",), '"signed"')
-        level = self._level(top.get("level", "extended"), level)
+        signed = read_signed(self.findings, top)
+        level = read_level(self.findings, top, level)
         by_label = self._rules_by_label(top.get("rules_by_label", {}))
         self.are_names_known = self._read_neurons(top["neurons"], by_label)
         self.names.update({neuron.name: index for index, neuron in enumerate(self.neurons)})
         synapses = self._synapses(top.get("synapses", []))
         train, output = self._input(top.get("input", {})), self._output(top.get("output", []))
         dictionary = self._dictionary(top.get("dictionary", []))
-        compatibility = self._compatibility(top.get("compatibility", {}))
+        compatibility = read_compatibility(self.findings, top)
         system, problems = try_to_build(
             lambda: SpikingSystem(
                 self.neurons,
@@ -87,50 +90,17 @@ class _Reader:
                 input=train,
                 output=output,
                 level=level,
-                signed=bool(signed),
+                signed=signed,
                 dictionary=dictionary,
                 rules_by_label={x: [r.rule for r in its] for x, its in by_label.items()},
-                name=name or "",
+                name=name,
                 compatibility=compatibility,
                 notes=notes,
             )
         )
-        for problem in problems:
-            if self.are_names_known or problem.code != "unknown_neuron":
-                self._note(problem)
+        told = (p for p in problems if self.are_names_known or p.code != "unknown_neuron")
+        tell_problems(self.findings, told, self._path, self._has_no_guard)
         return system
-
-    def _level(self, value: object, level: Level) -> Level:
-        if value not in ("strict", "extended"):
-            message = f'the level is {shown(value)} (write "strict" or "extended")'
-            self.findings.error(("level",), message)
-        return "strict" if "strict" in (value, level) else "extended"
-
-    def _compatibility(self, value: object) -> Compatibility:
-        path = ("compatibility",)
-        options: dict[str, Any] = {}
-        entries = self.findings.mapping(value, path, '"compatibility"', _OPTIONS) or {}
-        for name, option in entries.items():
-            where, what = (*path, name), f"the option {shown(name)}"
-            if name == "guard_modulo":
-                number = self.findings.integer(option, where, what)
-                if number is not None and number < 1:
-                    self.findings.error(where, f"{what} is {number} (write an integer from 1)")
-                elif number is not None:
-                    options[name] = number
-            elif name in CHOICES:
-                if any(type(option) is type(x) and option == x for x in CHOICES[name]):
-                    options[name] = option
-                else:
-                    listed = " or ".join(json.dumps(x) for x in CHOICES[name])
-                    self.findings.error(where, f"{what} is {shown(option)} (write {listed})")
-        if len(options) < len(entries):
-            return TEXTBOOK
-        try:
-            return Compatibility(**options)
-        except ValueError as error:  # a combination without a meaning
-            self.findings.error(path, str(error))
-            return TEXTBOOK
 
     def _rules_by_label(self, value: object) -> dict[str, list[ReadRule]]:
         path = ("rules_by_label",)
@@ -249,19 +219,12 @@ class _Reader:
 
     # Places
 
-    def _note(self, problem: Problem) -> None:
-        if problem.code in ABOUT_GUARD and any(
-            rule is not None and not rule.is_whole
-            for rule in (self._rule(problem.place), self._rule(problem.first))
-        ):
-            return
-        path = self._path(problem.place, problem.code)
-        first = None if problem.first is None else self._path(problem.first, problem.code)
-        note = self.findings.error if problem.severity == "error" else self.findings.warning
-        note(path, problem.message, first)
+    def _has_no_guard(self, place: Place) -> bool:
+        rule = self._rule(place)
+        return rule is not None and not rule.is_whole
 
-    def _rule(self, place: Place | None) -> ReadRule | None:
-        if place is None or place.kind != "rule" or place.rule is None:
+    def _rule(self, place: Place) -> ReadRule | None:
+        if place.kind != "rule" or place.rule is None:
             return None
         return self.rules_of[place.index][place.rule]
 
@@ -284,7 +247,7 @@ class _Reader:
         return path if step is None else (*path, step)
 
 
-def _has_schema(findings: Findings, value: object) -> bool:
+def _has_schema(value: object, findings: Findings) -> TypeGuard[dict[str, object]]:
     if not isinstance(value, dict):
         findings.error((), f"this is {shown(value)} (a model is an object with {_ACCEPTED})")
         return False

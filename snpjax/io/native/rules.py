@@ -67,7 +67,7 @@ class RuleReader:
 
     def _read(self, value: object, path: Path, label: str) -> ReadRule | None:
         if isinstance(value, str):
-            return self._read_text(value, path)
+            return self.read_text(value, path)
         if not isinstance(value, dict):
             message = f'a rule is {shown(value)} (write a text such as "a^2/a -> a" or an object)'
             self.findings.error(path, message)
@@ -77,7 +77,7 @@ class RuleReader:
         entries = self.findings.mapping(value, path, "the rule", _KEYS[kind])
         if entries is None:
             return None
-        guard = self._guard(entries, path)
+        guard = self.guard(entries, path)
         if kind in ("divide", "bud"):
             return self._read_growth(kind, entries, guard, path, label)
         consume = self._number(entries, "consume", path)
@@ -94,7 +94,8 @@ class RuleReader:
             return None
         return ReadRule(Rule(guard, consume, produce, delay), path, value, whole)
 
-    def _read_text(self, text: str, path: Path) -> ReadRule | None:
+    def read_text(self, text: str, path: Path) -> ReadRule | None:
+        """A rule that is a text."""
         rule = self._texts.get(text)
         if rule is None:
             try:
@@ -167,7 +168,8 @@ class RuleReader:
             return default
         return self.findings.integer(entries[key], (*path, key), f'"{key}"')
 
-    def _guard(self, entries: dict[str, object], path: Path) -> Guard | None:
+    def guard(self, entries: dict[str, object], path: Path) -> Guard | None:
+        """The guard that is a text; `None` if there is none, or after a mistake."""
         here = (*path, "guard")
         if "guard" not in entries:
             return None

@@ -3,52 +3,56 @@
 import json
 from collections.abc import Iterable, Sequence
 
-from ...spiking.guard import Guard
+from ...spiking.population import PopulationSystem
 from ...spiking.rule import AnyRule, BuddingRule, DivisionRule, PlasticityRule, Rule
 from ...spiking.system import Neuron, SpikingSystem
 from ..losses import Losses
+from ..notes import note_text
+from .texts import SCHEMA, as_file, as_lines, as_string, as_strings, parses, reads_back
+from .write_populations import write_populations
 
 
-SCHEMA = "snpjax/1"
-
-
-def write_native(system: SpikingSystem, losses: Losses) -> str:
+def write_native(system: SpikingSystem | PopulationSystem, losses: Losses) -> str:
     """The text of a native file. Equal systems give equal texts. A rule whose guard has no text is
-    a loss."""
+    a loss, and so are notes that are no JSON."""
+    if isinstance(system, PopulationSystem):
+        return write_populations(system)
     rules = _RuleTexts(losses)
     neurons = [_neuron(neuron, rules) for neuron in system.neurons]
     by_label = [
-        f"{_string(label)}: {rules.listing(its_rules, label, f'label {label!r}')}"
+        f"{as_string(label)}: {rules.listing(its_rules, label, f'label {label!r}')}"
         for label, its_rules in system.rules_by_label.items()
     ]
-    synapses = [f"[{_string(s)}, {_string(t)}, {int(w)}]" for s, t, w in system.synapses]
-    trains = [f"{_string(name)}: {_integers(train)}" for name, train in system.input.items()]
-    pairs = [f"[{_string(x)}, {_string(y)}]" for x, y in system.dictionary]
+    synapses = [f"[{as_string(s)}, {as_string(t)}, {int(w)}]" for s, t, w in system.synapses]
+    trains = [f"{as_string(name)}: {_integers(train)}" for name, train in system.input.items()]
+    pairs = [f"[{as_string(x)}, {as_string(y)}]" for x, y in system.dictionary]
     entries = [
         f'"schema": "{SCHEMA}"',
-        f'"name": {_string(system.name)}',
+        f'"name": {as_string(system.name)}',
         f'"level": "{system.level}"',
         f'"signed": {"true" if system.signed else "false"}',
-        f'"neurons": {_lines("[", neurons, "]")}',
-        f'"synapses": {_lines("[", synapses, "]")}',
-        f'"input": {_lines("{", trains, "}")}',
-        f'"output": {_strings(system.output)}',
+        f'"neurons": {as_lines("[", neurons, "]")}',
+        f'"synapses": {as_lines("[", synapses, "]")}',
+        f'"input": {as_lines("{", trains, "}")}',
+        f'"output": {as_strings(system.output)}',
     ]
     if by_label:
-        entries.append(f'"rules_by_label": {_lines("{", by_label, "}")}')
+        entries.append(f'"rules_by_label": {as_lines("{", by_label, "}")}')
     if pairs:
-        entries.append(f'"dictionary": {_lines("[", pairs, "]")}')
+        entries.append(f'"dictionary": {as_lines("[", pairs, "]")}')
     if not system.compatibility.is_textbook:
         entries.append(f'"compatibility": {json.dumps(system.compatibility.options)}')
-    if system.notes:
-        entries.append(f'"notes": {json.dumps(dict(system.notes), allow_nan=False)}')
-    return "{\n  " + ",\n  ".join(entries) + "\n}\n"
+    notes = {name: note_text(name, note, losses) for name, note in system.notes.items()}
+    texts = [f"{json.dumps(str(name))}: {text}" for name, text in notes.items() if text is not None]
+    if texts:
+        entries.append(f'"notes": {{{", ".join(texts)}}}')
+    return as_file(entries)
 
 
 def _neuron(neuron: Neuron, rules: "_RuleTexts") -> str:
-    label = "" if neuron.label == neuron.name else f', "label": {_string(neuron.label)}'
+    label = "" if neuron.label == neuron.name else f', "label": {as_string(neuron.label)}'
     its_rules = rules.listing(neuron.rules, neuron.label, f"neuron {neuron.name!r}")
-    name = _string(neuron.name)
+    name = as_string(neuron.name)
     return f'{{"id": {name}{label}, "spikes": {int(neuron.spikes)}, "rules": {its_rules}}}'
 
 
@@ -76,61 +80,29 @@ class _RuleTexts:
 
 
 def _rule(rule: AnyRule, label: str) -> str | None:
-    if isinstance(rule, Rule) and _reads_back(rule):
-        return _string(str(rule))
+    if isinstance(rule, Rule) and reads_back(rule):
+        return as_string(str(rule))
     guard = str(rule.guard)
     if isinstance(rule, Rule | PlasticityRule) and rule.guard.is_exactly(rule.consume):
         entries = []  # without a guard: exactly the spikes consumed
-    elif _parses(guard, rule.guard):
-        entries = [f'"guard": {_string(guard)}']
+    elif parses(guard, rule.guard):
+        entries = [f'"guard": {as_string(guard)}']
     else:
         return None
     if isinstance(rule, DivisionRule):
-        entries.append(f'"divide": {_strings((rule.left, rule.right))}')
+        entries.append(f'"divide": {as_strings((rule.left, rule.right))}')
     elif isinstance(rule, BuddingRule):
         parent = label if rule.parent is None else rule.parent
-        entries.append(f'"bud": {_strings((parent, rule.bud))}')
+        entries.append(f'"bud": {as_strings((parent, rule.bud))}')
     else:
         entries.append(f'"consume": {int(rule.consume)}')
     if isinstance(rule, Rule):
         entries += [f'"produce": {int(rule.produce)}', f'"delay": {int(rule.delay)}']
     if isinstance(rule, PlasticityRule):
         change = f'{{"alpha": "{rule.alpha}", "k": {int(rule.k)}'
-        entries.append(f'"plasticity": {change}, "targets": {_strings(rule.targets)}}}')
+        entries.append(f'"plasticity": {change}, "targets": {as_strings(rule.targets)}}}')
     return f"{{{', '.join(entries)}}}"
-
-
-def _reads_back(rule: Rule) -> bool:
-    try:
-        return Rule.parse(str(rule)) == rule
-    except ValueError:  # a count above the limit of guards, which is fine as a number
-        return False
-
-
-def _parses(text: str, guard: Guard) -> bool:
-    try:
-        return Guard.parse(text) == guard
-    except ValueError:
-        return False
-
-
-def _string(text: str) -> str:
-    try:
-        text.encode()
-    except UnicodeEncodeError:  # half of a surrogate pair has no UTF-8, but an escape
-        return json.dumps(text)
-    return json.dumps(text, ensure_ascii=False)
-
-
-def _strings(texts: Iterable[str]) -> str:
-    return f"[{', '.join(map(_string, texts))}]"
 
 
 def _integers(numbers: Iterable[int]) -> str:
     return f"[{', '.join(str(int(number)) for number in numbers)}]"
-
-
-def _lines(opening: str, items: Sequence[str], closing: str) -> str:
-    if not items:
-        return opening + closing
-    return f"{opening}\n    " + ",\n    ".join(items) + f"\n  {closing}"

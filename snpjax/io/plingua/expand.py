@@ -4,10 +4,10 @@ system.
 
 import re
 from collections.abc import Callable, Iterable
-from difflib import get_close_matches
 from typing import Any
 
 from ...spiking.guard import Guard
+from ...spiking.nearest import nearest
 from ...spiking.rule import AnyRule, BuddingRule, DivisionRule, Rule
 from ...spiking.system import Json
 from ..building import NO_GUARD
@@ -209,12 +209,11 @@ class _Expander:
         module = self.frame.modules.get(call.name.lower())
         if module is None:
             self.draft.are_labels_known = False
-            if not self.frame.is_broken:
-                names = [known.name for known in self.frame.modules.values()]
-                near = get_close_matches(call.name, names[:2000], n=3, cutoff=0.5) or names[:3]
-                message = f"there is no module {call.name} (did you mean {' or '.join(near)}?)"
-                self.report.error(call.offset, message)
-            return
+            if self.frame.is_broken:
+                return
+            names = [known.name for known in self.frame.modules.values()]
+            message = f"there is no module {call.name} ({nearest(call.name, names, 'modules')})"
+            raise EvaluationError(call.offset, message)
         if len(call.arguments) != len(module.parameters):
             message = (
                 f"the module {module.name} has {len(module.parameters)} parameters, not "

@@ -5,6 +5,7 @@ braces.
 import re
 from dataclasses import dataclass, field
 
+from ..formats import is_json
 from ..source import Report
 from . import tree
 from .scan import braces, end_of_previous, lost_name, marks, skip_gap
@@ -49,8 +50,7 @@ def split_modules(report: Report) -> Frame:
     model = _MODEL_LINE.match(text, skip_gap(text, 0, len(text)))
     if model is None or model.group(1).lower() != MODEL:
         frame.is_broken = True
-        offset, found = _found_model(text, model)
-        report.error(offset, f"{found} (the model language read here is @model<{MODEL}>)")
+        report.error(*_found_model(text, model))
         return frame
     frame.offset = model.start()
     start = model.end()
@@ -64,13 +64,20 @@ def split_modules(report: Report) -> Frame:
 
 
 def _found_model(text: str, model: re.Match[str] | None) -> tuple[int, str]:
+    """Why a text is no P-Lingua 4 file of this model, and where."""
+    fix = f"the model language read here is @model<{MODEL}>"
     if model is not None:
-        return model.start(1), f"this is a model of {model.group(1) or 'nothing'!r}"
+        return model.start(1), f"this is a model of {model.group(1) or 'nothing'!r} ({fix})"
     start = skip_gap(text, 0, len(text))
     later = re.search("@model", text, re.IGNORECASE)
     if later is not None and later.start() == start:
-        return start, "the model line is not complete"
-    return start, "the file does not begin with a model line"
+        return start, f"the model line is not complete ({fix})"
+    if later is not None:
+        return start, f"the file does not begin with a model line ({fix})"
+    if is_json(text):
+        return start, "this is JSON, not P-Lingua (name it .json, or give format=)"
+    message = f"there is no @model<{MODEL}>, so this is no P-Lingua 4 file"
+    return start, f'{message} (begin the file with it, or give format="esnp")'
 
 
 def _next_piece(report: Report, frame: Frame, start: int) -> int | None:

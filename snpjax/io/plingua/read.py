@@ -22,10 +22,9 @@ from ...spiking.system import Neuron, SpikingSystem
 from ...spiking.validity import (
     Level,
     Place,
-    Problem,
     unknown_neuron,
 )
-from ..building import ABOUT_GUARD, UnknownNames, built, try_to_build
+from ..building import UnknownNames, built, placed, try_to_build
 from ..source import Report, Source
 from . import tree
 from .draft import Draft, RuleNode
@@ -122,8 +121,12 @@ class _Assembly:
                 notes={"output": self.draft.hints} if self.draft.hints else None,
             )
         )
-        for problem in problems:
-            self._report(problem)
+        for problem, offset, first in placed(problems, self._offset, self._has_no_guard):
+            message = (
+                problem.message if first is None else f"{problem.message}; {self._first(first)}"
+            )
+            tell = self.report.error if problem.severity == "error" else self.report.warning
+            tell(offset, message, problem.code)
         return system
 
     def _name_neurons(self) -> None:
@@ -214,18 +217,6 @@ class _Assembly:
 
     # Places
 
-    def _report(self, problem: Problem) -> None:
-        node = self._node(problem.place)
-        if problem.code in ABOUT_GUARD and self._has_no_guard(problem):
-            return
-        message = problem.message
-        if problem.first is not None:
-            first = self._offset(problem.first, self._node(problem.first), problem.code)
-            message += f"; {self._first(first)}"
-        offset = self._offset(problem.place, node, problem.code)
-        tell = self.report.error if problem.severity == "error" else self.report.warning
-        tell(offset, message, problem.code)
-
     def _first(self, offset: int) -> str:
         line, column = self.report.source.position(offset)
         return f"first at {line}:{column}"
@@ -233,9 +224,8 @@ class _Assembly:
     def _label(self, place: Place) -> str:
         return place.index if isinstance(place.index, str) else self.named[place.index][1]
 
-    def _has_no_guard(self, problem: Problem) -> bool:
-        places = [place for place in (problem.place, problem.first) if place is not None]
-        return any((self._label(x), x.rule) in self.draft.without_guard for x in places)
+    def _has_no_guard(self, place: Place) -> bool:
+        return (self._label(place), place.rule) in self.draft.without_guard
 
     def _node(self, place: Place) -> "_WholeRule | None":
         if place.kind != "rule" or place.rule is None:
@@ -245,12 +235,8 @@ class _Assembly:
     def _whole(self, node: RuleNode) -> "_WholeRule":
         return rule_at(self.report.source.text, node) if isinstance(node, int) else node
 
-    def _offset(
-        self,
-        place: Place,
-        node: "_WholeRule | None",
-        code: str,
-    ) -> int:
+    def _offset(self, place: Place, code: str) -> int:
+        node = self._node(place)
         if node is not None:
             return _rule_offset(node, code)
         if isinstance(place.index, int):

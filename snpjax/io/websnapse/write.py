@@ -15,6 +15,7 @@ from typing import TypeAlias, TypeGuard
 from ...spiking.rule import AnyRule, BuddingRule, DivisionRule, Rule
 from ...spiking.system import Neuron, SpikingSystem
 from ..losses import Losses
+from ..notes import note_text
 from .environment_nodes import draw
 from .guard_text import guard_text, rule_text
 from .labels import label_key
@@ -35,8 +36,9 @@ def write_websnapse(system: SpikingSystem, losses: Losses) -> str:
     parts = [_json_list(key, [json.dumps(entry) for entry in entries]) for key, entries in sections]
     if model.rule_dict:
         parts.append(_json_list("rule_dict", [json.dumps(text) for text in model.rule_dict]))
-    if "expected" in system.notes:
-        parts.append(f'  "expected": {json.dumps(system.notes["expected"])}')
+    expected = _expected(system, losses)
+    if expected is not None:
+        parts.append(f'  "expected": {expected}')
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
@@ -49,9 +51,17 @@ def write_factory_yaml(system: SpikingSystem, losses: Losses) -> str:
         lines += [f"- {yaml_text(entry)}" for entry in entries]
     if model.rule_dict:
         lines += ["rule_dict:", *(f"- {yaml_text(text)}" for text in model.rule_dict)]
-    if "expected" in system.notes:
-        lines.append(f"expected: {yaml_text(system.notes['expected'])}")
+    expected = _expected(system, losses)
+    if expected is not None:
+        lines.append(f"expected: {yaml_text(json.loads(expected))}")
     return "\n".join(lines) + "\n"
+
+
+def _expected(system: SpikingSystem, losses: Losses) -> str | None:
+    """The note of the expected output in JSON, if there is one."""
+    if "expected" not in system.notes:
+        return None
+    return note_text("expected", system.notes["expected"], losses)
 
 
 class _Names:

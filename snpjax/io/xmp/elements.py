@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from xml.parsers import expat
 
-from ..environment import AtOffsets
+from ..tell import AtOffsets
 
 
 MAX_CHARACTERS = 16 * 2**20  # people draw these files; a system takes forty times its text
@@ -156,6 +156,8 @@ class _Reader:
         """The character offset of a byte. Places come in order, so each byte is decoded once."""
         if self.is_ascii:
             return byte
+        while byte < len(self.data) and self.data[byte] & 0xC0 == 0x80:
+            byte -= 1  # what is wrong may be inside a character
         if byte < self._byte:
             self._byte = self._character = 0
         self._character += len(self.data[self._byte : byte].decode("utf-8", "surrogatepass"))

@@ -15,7 +15,6 @@ from ...spiking.validity import Level
 from ..building import built
 from ..environment import (
     MAX_INPUT_ENTRIES,
-    AtOffsets,
     InputNode,
     NeuronNode,
     Node,
@@ -25,6 +24,7 @@ from ..environment import (
 )
 from ..json_text import MAX_DIGITS
 from ..source import Report, Source
+from ..tell import AtOffsets
 from .elements import Element, read_children
 from .rules import Dialect, RuleReader
 

@@ -21,9 +21,10 @@ from ...spiking.guard import Guard
 from ...spiking.guard_syntax import TEXT_LIMIT
 from ...spiking.rule import Rule
 from ..building import NO_GUARD
-from ..environment import AtOffsets, PlacedRule
+from ..environment import PlacedRule
 from ..json_text import MAX_DIGITS
 from ..source import guard_or_error
+from ..tell import AtOffsets
 from .elements import Element
 
 

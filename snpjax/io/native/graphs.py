@@ -1,0 +1,149 @@
+"""Graphs of projections in the native JSON: `{"kind": "intervals", "start": [0], "stop": [3]}`.
+
+A kind is a class of `snpjax.graphs`, and the other keys are its arguments.
+"""
+
+import json
+from dataclasses import MISSING, fields
+from typing import Any
+
+import numpy as np
+
+from snpjax_formats import graphs
+
+from ..json_checks import Findings, shown
+from ..json_text import Path
+from .numbers import Numbers
+
+
+KINDS: dict[str, type[graphs.AbstractGraph]] = {
+    "all_to_all": graphs.AllToAll,
+    "one_to_one": graphs.OneToOne,
+    "intervals": graphs.Intervals,
+    "pairs": graphs.Pairs,
+    "random_in_degree": graphs.RandomInDegree,
+    "random_pairs": graphs.RandomPairs,
+    "procedural": graphs.Procedural,
+    "blocks": graphs.Blocks,
+}
+
+
+def read_graph(findings: Findings, value: object, path: Path) -> graphs.AbstractGraph | None:
+    """The graph, or `None` after a mistake, which is noted."""
+    entries = findings.mapping(value, path, "the graph")
+    if entries is None or not findings.required(entries, "kind", path, "the graph"):
+        return None
+    kind = entries["kind"]
+    of_kind = KINDS.get(kind) if isinstance(kind, str) else None
+    if of_kind is None:
+        message = f"the kind of graph is {shown(kind)} (write one of {', '.join(KINDS)})"
+        findings.error((*path, "kind"), message)
+        return None
+    arguments = {field.name: field for field in fields(of_kind)}  # pyright: ignore[reportArgumentType]
+    findings.mapping(value, path, "the graph", ("kind", *arguments))
+    is_sound = entries.keys() <= {"kind", *arguments}
+    taken: dict[str, Any] = {}
+    take = _Arguments(findings)
+    for name, field in arguments.items():
+        if name in entries:
+            taken[name] = take.argument(name, entries[name], (*path, name), kind == "pairs")
+            is_sound &= taken[name] is not None
+        elif field.default is MISSING:
+            is_sound &= findings.required(entries, name, path, f"the graph {kind!r}")
+    if not is_sound:
+        return None
+    try:
+        return of_kind(**taken)
+    except ValueError as error:
+        findings.error(path, f"the graph {kind!r}: {error}")
+        return None
+
+
+class _Arguments:
+    def __init__(self, findings: Findings):
+        self.findings = findings
+        self.numbers = Numbers(findings)
+
+    def argument(self, name: str, value: object, path: Path, is_pairs: bool) -> Any:
+        """The argument of that name; `None` after a mistake."""
+        what = f'"{name}"'
+        match name:
+            case "self_edges":
+                return self.findings.truth(value, path, what)
+            case "by":
+                return self._side(value, path)
+            case "start" | "stop":
+                return self.numbers.row_or_table(value, path, what)
+            case "source" | "target":
+                return self.numbers.row(value, path, what)
+            case "weights":
+                return self.numbers.table(value, path, what)
+            case "weight" if is_pairs:
+                return self.numbers.integer_or_row(value, path, what)
+            case "sizes":
+                return self._sizes(value, path)
+            case "probability":
+                return self._probability(value, path)
+            case "seed":
+                return self.findings.integer(value, path, what)  # of any number of bits
+        return self.numbers.integer(value, path, what)
+
+    def _side(self, value: object, path: Path) -> str | None:
+        if value in ("source", "target"):
+            return f"{value}"
+        self.findings.error(path, f'"by" is {shown(value)} (write "source" or "target")')
+        return None
+
+    def _sizes(self, value: object, path: Path) -> tuple[int, int] | None:
+        sizes = self.numbers.row(value, path, '"sizes"')
+        if sizes is None:
+            return None
+        if len(sizes) == 2:
+            return int(sizes[0]), int(sizes[1])
+        message = f'"sizes" has {len(sizes)} numbers (write those of sources and of targets)'
+        self.findings.error(path, message)
+        return None
+
+    def _probability(self, value: object, path: Path) -> float | None:
+        if type(value) in (int, float):
+            return value  # pyright: ignore[reportReturnType]
+        self.findings.error(path, f'"probability" is {shown(value)} (write a number from 0 to 1)')
+        return None
+
+
+def graph_text(graph: graphs.AbstractGraph, num_sources: int, num_targets: int) -> str:
+    """The JSON of a graph; of a class that is none of `snpjax.graphs` that of its edges."""
+    names = {of_kind: kind for kind, of_kind in KINDS.items()}
+    if type(graph) not in names:
+        graph = graphs.Pairs.of(graph.edges(num_sources, num_targets))
+    entries = {"kind": names[type(graph)]}
+    for field in fields(graph):  # pyright: ignore[reportArgumentType]
+        value = getattr(graph, field.name)
+        if value is not field.default and not _is_default(value, field.default):
+            entries[field.name] = _plain(value)
+    return json.dumps(entries)
+
+
+def num_random(graph: graphs.AbstractGraph, size: int) -> float:
+    """The random numbers that listing a graph from a population to itself takes."""
+    match graph:
+        case graphs.RandomInDegree():
+            return size * graph.in_degree if 2 * graph.in_degree <= size else size * size
+        case graphs.RandomPairs():
+            return graph.probability * size * size
+        case graphs.Procedural():
+            return size * (size if graph.in_degree is None else graph.in_degree)
+    return 0
+
+
+def _is_default(value: Any, default: Any) -> bool:
+    return np.ndim(value) == 0 and default is not MISSING and bool(value == default)
+
+
+def _plain(value: Any) -> Any:
+    """A value of JSON. A table without rows cannot say how long they are: it gets an empty run."""
+    if isinstance(value, np.ndarray) and value.ndim == 2 and len(value) == 0:
+        return [[0] * value.shape[1]]
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    return list(value) if isinstance(value, tuple) else value

@@ -1,0 +1,217 @@
+"""Systems of populations in the native JSON: large ones, whose neurons are never listed.
+
+`{"schema": "snpjax/1", "name", "level", "signed", "populations": [{"name", "size", "spikes",
+"rules", "indices"}], "projections": [{"from", "to", "graph"}], "input": {name: train}, "output":
+[name], "compatibility": {option: value}}`. Spikes are a number or a list of one a neuron, rules are
+described in `templates.py` and graphs in `graphs.py`, which are all to all unless given.
+"""
+
+from ...spiking.neuron_names import base_of
+from ...spiking.population import Population, PopulationSystem, Projection
+from ...spiking.population_validity import not_strict
+from ...spiking.template import RuleTemplate, is_shared
+from ...spiking.validity import Level, Place
+from ..building import tell_problems, try_to_build
+from ..json_checks import Findings
+from ..json_text import Key, Path
+from .graphs import num_random, read_graph
+from .header import read_compatibility, read_level, read_name, read_signed
+from .numbers import Numbers
+from .templates import TemplateReader
+
+
+_KEYS = "schema name level signed populations projections input output compatibility".split()
+_OF_POPULATION = ("name", "size", "spikes", "rules", "indices")
+_OF_PROJECTION = ("from", "to", "graph")
+_ENDS = {"synapse_source": "from", "synapse_target": "to"}
+
+_MAX_SIZE = 2**31 - 1
+_MAX_COMPARED = 300_000  # pairs of terms of rules, which takes some 10 seconds (CPU, 2026-11)
+_MAX_DRAWN = 2**24  # synapses that are drawn to look for one of a neuron with itself
+
+
+class PopulationReader:
+    """A system from a decoded file, and the path in the file of everything in the system."""
+
+    def __init__(self, findings: Findings):
+        self.findings = findings
+        self.numbers = Numbers(findings)
+        self.templates = TemplateReader(findings)
+        self.populations: list[Population] = []
+        self.population_paths: list[Path] = []
+        self.rule_paths: list[list[Path]] = []
+        self.projections: list[Projection] = []
+        self.projection_paths: list[Path] = []
+        self.output_paths: dict[str, Path] = {}
+        self.names: set[str] = set()
+        self.are_names_known = True
+        self._compared = 0.0
+
+    def read(self, value: dict[str, object], level: Level) -> PopulationSystem | None:
+        top = self.findings.mapping(value, (), "the model", _KEYS) or {}
+        name, signed = read_name(self.findings, top), read_signed(self.findings, top)
+        level = read_level(self.findings, top, level)
+        compatibility = read_compatibility(self.findings, top)
+        self._read_populations(top["populations"])
+        self._read_projections(top.get("projections", []))
+        input, output = self._input(top.get("input", {})), self._output(top.get("output", []))
+        if self._compared > _MAX_COMPARED:
+            return None
+        system, problems = try_to_build(
+            lambda: PopulationSystem(
+                self.populations,
+                self.projections,
+                input=input,
+                output=output,
+                signed=signed,
+                name=name,
+                compatibility=compatibility,
+            )
+        )
+        if system is not None and level == "strict" and self._can_be_drawn(system):
+            problems = tuple(not_strict(system))
+        tell_problems(self.findings, problems, self._path)
+        return system
+
+    # Populations
+
+    def _read_populations(self, value: object) -> None:
+        items = self.findings.sequence(value, ("populations",), '"populations"') or []
+        for index, item in enumerate(items):
+            path = ("populations", index)
+            entries = self.findings.mapping(item, path, "the population", _OF_POPULATION)
+            population = None if entries is None else self._population(entries, path)
+            if population is None:
+                self.are_names_known = False
+            else:
+                self.populations.append(population)
+                self.population_paths.append(path)
+        self.are_names_known &= isinstance(value, list)
+        self.names.update(population.name for population in self.populations)
+
+    def _population(self, entries: dict[str, object], path: Path) -> Population | None:
+        name, size = None, None
+        if self.findings.required(entries, "name", path, "the population"):
+            what = "the name of a population"
+            name = self.findings.text(entries["name"], (*path, "name"), what)
+            if name == "":
+                self.findings.error((*path, "name"), f"{what} is empty (write a text)")
+        if self.findings.required(entries, "size", path, "the population"):
+            size = self._size(entries["size"], (*path, "size"))
+        spikes = self.numbers.per_neuron(
+            entries.get("spikes", 0), (*path, "spikes"), '"spikes"', size
+        )
+        indices = None
+        if "indices" in entries:
+            at = (*path, "indices")
+            indices = self.numbers.row_or_table(entries["indices"], at, '"indices"')
+        rules = self.templates.read_all(entries.get("rules", []), (*path, "rules"), size)
+        if not name or size is None or ("indices" in entries and indices is None):
+            return None
+        templates = [template for template, _ in rules]
+        self._count(templates, size, path)
+        self.rule_paths.append([its_path for _, its_path in rules])
+        return Population(name, size, 0 if spikes is None else spikes, templates, indices)
+
+    def _size(self, value: object, path: Path) -> int | None:
+        size = self.findings.integer(value, path, "the size of a population")
+        if size is None or 0 <= size <= _MAX_SIZE:
+            return size
+        message = f"the size of a population is {size} (write an integer from 0 to {_MAX_SIZE})"
+        self.findings.error(path, message)
+        return None
+
+    def _count(self, templates: list[RuleTemplate], size: int, path: Path) -> None:
+        """Refuse more rules than can be compared with each other."""
+        num_terms = sum(len(template.terms()) for template in templates)
+        width = 1 if all(map(is_shared, templates)) else size
+        self._compared += num_terms * (num_terms - 1) / 2 * (1 + width / 1000)
+        if self._compared > _MAX_COMPARED:
+            message = (
+                f"up to here there are too many rules to compare them, {num_terms:,} terms of "
+                "guards in this population (write fewer rules in one population)"
+            )
+            self.findings.error((*path, "rules"), message)
+
+    # What names populations
+
+    def _is_known(self, name: str) -> bool:
+        """Whether there may be a population or neuron of that name: it is told once with the
+        system, or not at all where names are missing."""
+        return self.are_names_known or name in self.names or base_of(name) in self.names
+
+    def _read_projections(self, value: object) -> None:
+        items = self.findings.sequence(value, ("projections",), '"projections"') or []
+        for index, item in enumerate(items):
+            path = ("projections", index)
+            entries = self.findings.mapping(item, path, "the projection", _OF_PROJECTION)
+            if entries is None:
+                continue
+            ends = [
+                self.findings.text(entries[key], (*path, key), f'"{key}" of a projection')
+                for key in ("from", "to")
+                if self.findings.required(entries, key, path, "the projection")
+            ]
+            given = entries.get("graph", {"kind": "all_to_all"})
+            graph = read_graph(self.findings, given, (*path, "graph"))
+            if len(ends) < 2 or ends[0] is None or ends[1] is None or graph is None:
+                continue
+            if self._is_known(ends[0]) and self._is_known(ends[1]):
+                self.projections.append(Projection(ends[0], ends[1], graph))
+                self.projection_paths.append(path)
+
+    def _input(self, value: object) -> dict[str, object]:
+        trains = self.findings.mapping(value, ("input",), '"input"') or {}
+        read = {
+            name: self.numbers.row_or_table(train, ("input", name), "an input train")
+            for name, train in trains.items()
+        }
+        return {
+            name: train
+            for name, train in read.items()
+            if train is not None and self._is_known(name)
+        }
+
+    def _output(self, value: object) -> list[str]:
+        items = self.findings.sequence(value, ("output",), '"output"') or []
+        names = []
+        for index, item in enumerate(items):
+            name = self.findings.text(item, ("output", index), "an output")
+            if name is not None and self._is_known(name):
+                names.append(name)
+                self.output_paths.setdefault(name, ("output", index))
+        return names
+
+    def _can_be_drawn(self, system: PopulationSystem) -> bool:
+        """Whether random graphs are small enough to look for synapses of a neuron with itself."""
+        are_small = True
+        for projection, path in zip(self.projections, self.projection_paths, strict=True):
+            size = system.populations[projection.source].size
+            num_drawn = num_random(projection.description, size)
+            if projection.source == projection.target and num_drawn > _MAX_DRAWN:
+                message = (
+                    f"the graph is too large to look for self-synapses among {num_drawn:,.0f} "
+                    "random numbers (read it at level extended)"
+                )
+                self.findings.error((*path, "graph"), message)
+                are_small = False
+        return are_small
+
+    # Places
+
+    def _path(self, place: Place, code: str) -> Path:
+        del code
+        if place.kind == "input":
+            return ("input", Key(f"{place.index}"))
+        if isinstance(place.index, str):
+            return self.output_paths[place.index]
+        if place.kind == "neuron":
+            return (*self.population_paths[place.index], *place.part)
+        if place.kind == "rule":
+            path = self.population_paths[place.index]
+            if place.rule is not None:
+                path = self.rule_paths[place.index][place.rule]
+            return (*path, *place.part)
+        path = self.projection_paths[place.index]
+        end = _ENDS.get(place.kind)
+        return (*path, *place.part) if end is None else (*path, end)

@@ -1,0 +1,108 @@
+"""Rules of populations in the native JSON, whose numbers may be lists of one number a neuron.
+
+A rule that all neurons share may be a text, as elsewhere. Otherwise it is `{guard, consume,
+produce, delay}`. `guard` is a text, or a list of terms `[low, high, period]`, where `high` is
+`null` without end and `[low]` exactly that. `"consume": "all"` is the family of the forgetting
+rules of the guard.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from ...spiking.guard import Guard
+from ...spiking.slots import ALL, UNBOUNDED
+from ...spiking.template import RuleTemplate
+from ..json_checks import Findings, shown
+from ..json_text import Path
+from .numbers import Numbers
+from .rules import RuleReader
+
+
+_KEYS = ("guard", "consume", "produce", "delay")
+
+
+class TemplateReader:
+    """Reads the rules of populations."""
+
+    def __init__(self, findings: Findings):
+        self.findings = findings
+        self.rules = RuleReader(findings)
+        self.numbers = Numbers(findings)
+
+    def read_all(
+        self, value: object, path: Path, size: int | None
+    ) -> list[tuple[RuleTemplate, Path]]:
+        """The rules in a list, with their paths; those with mistakes, which are noted, are left
+        out."""
+        items = self.findings.sequence(value, path, "the list of rules")
+        read = [(self._read(x, (*path, i), size), (*path, i)) for i, x in enumerate(items or ())]
+        return [(template, its_path) for template, its_path in read if template is not None]
+
+    def _read(self, value: object, path: Path, size: int | None) -> RuleTemplate | None:
+        if isinstance(value, str):
+            read = self.rules.read_text(value, path)
+            return RuleTemplate.of(read.rule) if read is not None and read.is_whole else None  # pyright: ignore[reportArgumentType]
+        if not isinstance(value, dict):
+            message = f'a rule is {shown(value)} (write a text such as "a^2/a -> a" or an object)'
+            self.findings.error(path, message)
+            return None
+        entries: dict[str, Any] = self.findings.mapping(value, path, "the rule", _KEYS) or {}
+        is_whole = self.findings.required(entries, "consume", path, "the rule")
+        if entries.get("consume") == "all":
+            is_whole &= self.findings.required(entries, "guard", path, "the rule")
+        if not is_whole:
+            return None
+        consume = self._consume(entries["consume"], (*path, "consume"), size)
+        produce, delay = (
+            self.numbers.per_neuron(entries.get(key, 0), (*path, key), f'"{key}"', size)
+            for key in ("produce", "delay")
+        )
+        guard = self._guard(entries, path, size)
+        if consume is None or produce is None or delay is None:
+            return None
+        if ("guard" in entries and guard is None) or not entries.keys() <= set(_KEYS):
+            return None
+        return RuleTemplate(guard, consume, produce, delay)
+
+    def _consume(self, value: object, path: Path, size: int | None) -> "int | np.ndarray | None":
+        if value == "all":
+            return ALL
+        consume = self.numbers.per_neuron(value, path, '"consume"', size)
+        if isinstance(consume, int) and consume < 1:
+            message = f'"consume" is {consume} (write an integer from 1, or "all")'
+            self.findings.error(path, message)
+            return None
+        return consume
+
+    def _guard(
+        self, entries: dict[str, object], path: Path, size: int | None
+    ) -> Guard | list[tuple[Any, Any, Any]] | None:
+        value, here = entries.get("guard"), (*path, "guard")
+        if "guard" not in entries or isinstance(value, str):
+            return self.rules.guard(entries, path)
+        if not isinstance(value, list):
+            message = (
+                f"the guard is {shown(value)} (write a text, or a list of [low, high, period])"
+            )
+            self.findings.error(here, message)
+            return None
+        terms = [self._term(term, (*here, i), size) for i, term in enumerate(value)]
+        sound = [term for term in terms if term is not None]
+        return sound if len(sound) == len(terms) else None
+
+    def _term(self, value: object, path: Path, size: int | None) -> tuple[Any, Any, Any] | None:
+        if not isinstance(value, list) or not 1 <= len(value) <= 3:
+            found = f"a list of {len(value)}" if isinstance(value, list) else shown(value)
+            message = f"a term of the guard is {found} (write [low, high, period])"
+            self.findings.error(path, message)
+            return None
+        low = self.numbers.per_neuron(value[0], (*path, 0), "the low end", size)
+        high, period = low, 1
+        if len(value) > 1:
+            high = self.numbers.per_neuron(
+                value[1], (*path, 1), "the high end", size, null=UNBOUNDED
+            )
+        if len(value) > 2:
+            period = self.numbers.per_neuron(value[2], (*path, 2), "the period", size)
+        return None if low is None or high is None or period is None else (low, high, period)

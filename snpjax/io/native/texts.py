@@ -1,0 +1,52 @@
+"""Pieces of text that native files of neurons and of populations have in common."""
+
+import json
+from collections.abc import Iterable, Sequence
+
+from ...spiking.guard import Guard
+from ...spiking.rule import Rule
+
+
+SCHEMA = "snpjax/1"
+
+
+def reads_back(rule: Rule) -> bool:
+    """Whether the text of a rule is the rule again."""
+    try:
+        return Rule.parse(str(rule)) == rule
+    except ValueError:  # a count above the limit of guards, which is fine as a number
+        return False
+
+
+def parses(text: str, guard: Guard) -> bool:
+    """Whether the text is that guard."""
+    try:
+        return Guard.parse(text) == guard
+    except ValueError:
+        return False
+
+
+def as_string(text: str) -> str:
+    """A string of JSON."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # half of a surrogate pair has no UTF-8, but an escape
+        return json.dumps(text)
+    return json.dumps(text, ensure_ascii=False)
+
+
+def as_strings(texts: Iterable[str]) -> str:
+    """A list of strings on one line."""
+    return f"[{', '.join(map(as_string, texts))}]"
+
+
+def as_lines(opening: str, items: Sequence[str], closing: str) -> str:
+    """A list or an object with an item a line."""
+    if not items:
+        return opening + closing
+    return f"{opening}\n    " + ",\n    ".join(items) + f"\n  {closing}"
+
+
+def as_file(entries: Sequence[str]) -> str:
+    """The text of a file of these `"key": value`."""
+    return "{\n  " + ",\n  ".join(entries) + "\n}\n"

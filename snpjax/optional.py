@@ -1,0 +1,10 @@
+"""Libraries that only some functions need."""
+
+
+def networkx():
+    """The module. **Raises:** `ImportError` with how to install it."""
+    try:
+        import networkx
+    except ImportError:
+        raise ImportError("networkx is not installed (pip install 'snpjax[io]')") from None
+    return networkx

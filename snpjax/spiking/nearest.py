@@ -1,0 +1,34 @@
+"""What somebody may have meant by a name that there is not."""
+
+from collections.abc import Iterable
+from itertools import islice
+
+
+_MAX_SEARCHED = 2000
+_MAX_LENGTH = 100  # of names that are compared
+_MAX_LISTED = 3
+
+
+def nearest(name: str, known: Iterable[str], plural: str) -> str:
+    """The known names that are like it, `did you mean 'x'?`, else some of them, `the neurons are
+    'p' and 'q'`.
+
+    **Arguments:**
+
+    - `plural`: what they are names of.
+    """
+    from difflib import get_close_matches  # only on the way to an error
+
+    # Comparing with every name of a large system, or long names, would take minutes: the nearest
+    # among the first short ones will do.
+    first = list(islice(known, _MAX_SEARCHED))
+    short = [other for other in first if len(other) <= _MAX_LENGTH]
+    near = get_close_matches(name, short, n=_MAX_LISTED) if len(name) <= _MAX_LENGTH else []
+    if near:
+        return f"did you mean {' or '.join(map(repr, near))}?"
+    shown = ", ".join(map(repr, first[:_MAX_LISTED]))
+    if len(first) == 1:
+        return f"the only one is {shown}"
+    if len(first) > _MAX_LISTED:
+        return f"the first {plural} are {shown}"
+    return f"the {plural} are {shown}" if shown else f"there are no {plural}"

@@ -1,0 +1,34 @@
+"""Files that are whole or not there."""
+
+import os
+import secrets
+import shutil
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+
+def write_whole(target: Path, text: str) -> None:
+    """Write a text to a temporary name in the same folder, and rename it."""
+    write_all_whole({target: (text.encode(),)})
+
+
+def write_all_whole(files: Mapping[Path, Iterable[bytes]]) -> None:
+    """Write files, in blocks, to temporary names in the same folder, and rename them when all are
+    written."""
+    temporary = {
+        target: target.with_name(f".{target.name[:100]}.{secrets.token_hex(6)}.tmp")
+        for target in files
+    }
+    try:
+        for target, blocks in files.items():
+            with open(temporary[target], "xb") as file:
+                for block in blocks:
+                    file.write(block)
+        for target in files:
+            if target.exists():
+                shutil.copymode(target, temporary[target])
+            os.replace(temporary[target], target)
+    except BaseException:
+        for path in temporary.values():
+            path.unlink(missing_ok=True)
+        raise
