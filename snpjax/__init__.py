@@ -4,6 +4,12 @@ from importlib.metadata import PackageNotFoundError, version
 
 from snpjax_formats import graphs as graphs
 
+from .check import (
+    QueryError as QueryError,
+    Status as Status,
+    Verdict as Verdict,
+    check as check,
+)
 from .choice import (
     NO_RULE as NO_RULE,
     AbstractChoice as AbstractChoice,

@@ -1,5 +1,10 @@
 """What the documentation states is so."""
 
+import re
+
+import pytest
+
+from snpjax.check.exports import EXPORTS
 from snpjax.io.formats import FORMATS
 
 from .format_table import table
@@ -23,3 +28,23 @@ def test_every_format_has_its_row():
         assert (written.strip() != "no") == (record.writer is not None), row
         for pattern in tests.replace("`", "").split(","):
             assert list((REPOSITORY / "tests").glob(pattern.strip())), row
+
+
+EXPLORING = (REPOSITORY / "docs" / "exploring.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("page", "printed"), [("exploring", "Graph("), ("numbers", "After 0 steps, every step can")]
+)
+def test_code_of_a_page_runs(page, printed, capsys):
+    names: dict[str, object] = {}
+    text = (REPOSITORY / "docs" / f"{page}.md").read_text()
+    for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
+        exec(compile(block, f"docs/{page}.md", "exec"), names)
+    assert capsys.readouterr().out.startswith(printed)
+
+
+@pytest.mark.parametrize("name", EXPORTS)
+def test_every_export_has_its_row(name):
+    (row,) = (line for line in EXPLORING.splitlines() if f"| `{name}` |" in line)
+    assert all(f"`{suffix}`" in row for suffix in EXPORTS[name].suffixes), row

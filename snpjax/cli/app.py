@@ -6,7 +6,9 @@ from typing import Annotated
 
 import typer
 
+from .check import check
 from .convert import convert
+from .explore import explore
 from .info import info
 from .run import run
 
@@ -22,6 +24,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(run)
+app.command()(explore)
+app.command()(check)
 app.command()(info)
 app.command()(convert)
 
@@ -29,9 +33,9 @@ app.command()(convert)
 def main() -> None:
     """Run the command line of this process, and end it.
 
-    The exit status is 0 when all is done, 1 when a run failed (an overflow) or a format cannot hold
-    a model, 2 for bad input or usage, 130 after Ctrl-C, and 141 when nobody reads the output any
-    more.
+    The exit status is 0 when all is done, 1 when a run failed (an overflow), a format cannot hold a
+    model or a property was refuted, 2 for bad input or usage, 3 when a property was neither proved
+    nor refuted, 130 after Ctrl-C, and 141 when nobody reads the output any more.
     """
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A name of a file or neuron that the terminal cannot show is no reason to fail.

@@ -11,6 +11,7 @@ import typer
 
 FAILED = 1
 BAD_INPUT = 2
+NOT_DECIDED = 3
 INTERRUPTED = 130
 #: What a shell reports for a program that nobody reads any more: 128 + SIGPIPE.
 NOT_READ = 141

@@ -19,6 +19,28 @@ Strict: TypeAlias = Annotated[
 ]
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
+#: Neurons that are saturated, to be read by `saturation`.
+Saturate: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=N",
+        help="Count the spikes of a neuron without rules up to N only; may be repeated.",
+        show_default=False,
+    ),
+]
+
+
+def saturation(texts: list[str] | None) -> dict[str, int]:
+    """Neurons and where they are cut, from options NAME=N. Any other text is a usage error."""
+    found = {}
+    for text in texts or ():
+        name, equals, most = text.rpartition("=")
+        if not equals or not most.isascii() or not most.isdigit() or len(most) > 10:
+            message = f"{text!r} is no NAME=N (write a neuron and the number it is counted up to)"
+            raise typer.BadParameter(message, param_hint="--saturate")
+        found[name] = int(most)
+    return found
+
 
 def layouts() -> "dict[str, type[AbstractLayout] | Transition]":
     """The forms in which a system can be stored, by the names they have on the command line."""

@@ -20,11 +20,17 @@ from ..spiking.observed import (
     configurations_of,
     transitions_of,
 )
+from .dot import MAX_DRAWN, to_dot
 from .language import Generated, halting_trains, intervals
+from .nodes import to_networkx
 from .packing import Packing
+from .picture import MAX_CONFIGURATIONS, graph_html, graph_svg, to_svg
+from .text import Labels
 
 
 if TYPE_CHECKING:
+    import networkx as nx
+
     from .search import Enumerable
 
 #: Some configurations or edges, by their numbers.
@@ -203,7 +209,7 @@ class Graph:
         names = self.system.output
         if output is None and len(names) == 1:
             output = names[0]
-        if output not in names:
+        if output is None or output not in names:
             known = ", ".join(names) or "none"
             raise ValueError(f"{output!r} is no output neuron. Name one of: {known}.")
         return self.map_transitions(lambda steps: steps.emitted(output))
@@ -212,13 +218,13 @@ class Graph:
     def num_transitions(self) -> int:
         """Distinct (source, emissions, target): two choices may make the same transition."""
         total = 0
-        for edges in self._whole_sources():
+        for edges in self.whole_sources():
             steps = self.transitions(edges)
             columns = [steps.sources[:, None], steps.targets[:, None], steps.emissions]
             total += len(np.unique(np.concatenate(columns, axis=1), axis=0))
         return total
 
-    def _whole_sources(self) -> Iterator[slice]:
+    def whole_sources(self) -> Iterator[slice]:
         """The edges in blocks that hold all edges of their sources."""
         start = 0
         while start < self.num_choices:
@@ -315,6 +321,38 @@ class Graph:
     def halting_trains(self, up_to: int, output: str | None = None) -> Generated:
         """The trains of halting computations, see `snpjax.explore.language`."""
         return halting_trains(self, up_to, output)
+
+    # ---- pictures ----
+
+    def to_networkx(self) -> "nx.MultiDiGraph":
+        """The graph as one of networkx, see `snpjax.explore.nodes`."""
+        return to_networkx(self)
+
+    def to_dot(
+        self,
+        *,
+        labels: Labels = "emissions",
+        witness: int | None = None,
+        max_configurations: int = MAX_DRAWN,
+    ) -> str:
+        """The graph in the language DOT, see `snpjax.explore.dot`."""
+        return to_dot(self, labels=labels, witness=witness, max_configurations=max_configurations)
+
+    def to_svg(
+        self,
+        *,
+        labels: Labels = "emissions",
+        witness: int | None = None,
+        max_configurations: int = MAX_CONFIGURATIONS,
+    ) -> str:
+        """A picture of a small graph, see `snpjax.explore.picture`."""
+        return to_svg(self, labels=labels, witness=witness, max_configurations=max_configurations)
+
+    def _repr_svg_(self) -> str | None:
+        return graph_svg(self)
+
+    def _repr_html_(self) -> str:
+        return graph_html(self)
 
     def __repr__(self) -> str:
         edges = "" if self.targets is None else f", {self.num_choices:,} choices"

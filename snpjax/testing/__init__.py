@@ -1,5 +1,56 @@
-"""Public helpers for tests: reference interpreters in pure Python, and Hypothesis strategies.
+"""Public helpers for tests: assertions, reference interpreters in pure Python, Hypothesis
+strategies and stateful tests.
 
-`snpjax.testing.reference` needs nothing; `snpjax.testing.strategies` needs Hypothesis
-(`pip install "snpjax[testing]"`). Import the module you want.
+```python
+from hypothesis import given
+from snpjax.testing import assert_equivalent, systems
+
+@given(systems(max_neurons=6))
+def test_mine(system):
+    assert_equivalent(system, optimised(system))
+```
+
+Names are imported when they are first asked for: `snpjax.testing.reference` needs nothing, the
+assertions no test framework, strategies and stateful tests Hypothesis (`pip install
+"snpjax[testing]"`).
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+
+if TYPE_CHECKING:
+    from .assertions import (
+        assert_equivalent as assert_equivalent,
+        assert_invariant as assert_invariant,
+    )
+    from .stateful import SystemMachine as SystemMachine, machine_for as machine_for
+    from .strategies import (
+        guards as guards,
+        inputs as inputs,
+        rules as rules,
+        runs as runs,
+        systems as systems,
+    )
+
+_HOMES = {
+    "assert_equivalent": "assertions",
+    "assert_invariant": "assertions",
+    "SystemMachine": "stateful",
+    "machine_for": "stateful",
+    "guards": "strategies",
+    "inputs": "strategies",
+    "rules": "strategies",
+    "runs": "strategies",
+    "systems": "strategies",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f".{_HOMES[name]}", __name__), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

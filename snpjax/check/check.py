@@ -1,0 +1,194 @@
+"""`check`: a property of all computations of a system, decided from its configuration graph."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from ..choice import GivenChoices
+from ..explore import Graph, Stop, explore
+from ..spiking.observed import Configurations
+from .formula import Formula, Query, comparisons
+from .labels import Labels
+from .names import Needs, check_clock, check_names, needs_of
+from .paths import Checker, Path
+from .query import parse_query
+from .universal import FALSE, Form, Now, Release, universal
+from .vacuity import vacuous
+from .verdict import Status, Verdict
+from .view import View, labels_of, view_of
+
+
+#: A query, or what is to be true of every configuration.
+Property: TypeAlias = str | Callable[[Configurations], np.ndarray]
+
+#: Found of a system, if no other limit is given.
+MAX_CONFIGURATIONS = 1_000_000
+
+_LIMITS = (Stop.MAX_CONFIGURATIONS, Stop.MAX_DEPTH)
+
+
+def check(
+    subject: Any,
+    property: Property,
+    /,
+    *,
+    max_configurations: int | None = None,
+    max_depth: int | None = None,
+    inputs: Any = None,
+    saturate: Mapping[str, int] | None = None,
+) -> Verdict:
+    """Whether a property holds of all computations of a system.
+
+    **Arguments:**
+
+    - `subject`: a system, or a graph of `explore`.
+    - `property`: a query, see `docs/checking.md`, or a function of `Configurations` that says of
+      each whether it is as it always should be: `lambda c: c["n3"] <= 4`.
+    - `max_configurations` (1,000,000 by default), `max_depth`, `inputs`, `saturate`: how a system
+      is explored, see `explore`. For a query, neurons without rules are saturated, and steps told
+      apart, as far as it needs; `saturate` has precedence.
+
+    **Returns:** a `Verdict`. One step is one transition, and halting configurations follow
+    themselves, so that all computations are infinite.
+
+    **Raises:** `QueryError` (a `ValueError`) for a query that does not parse, names no neuron, or
+    is not checked, with the place; `ValueError` for a function that gives no booleans.
+    """
+    query = parse_query(property) if isinstance(property, str) else None
+    if query is None and not callable(property):
+        raise TypeError(f"{property!r} is no property. Give a query, or a function.")
+    form = None if query is None else universal(query)
+    if not isinstance(subject, Graph):
+        if inputs is not None:
+            subject = subject.with_input(inputs)
+        needs = Needs(saturate or {}, 0)
+        if query is not None:
+            needs = needs_of(query, subject, saturate=saturate, max_depth=max_depth)
+        limit = MAX_CONFIGURATIONS if max_configurations is None else max_configurations
+        subject = explore(
+            subject,
+            max_configurations=limit,
+            max_depth=max_depth,
+            saturate=needs.saturate,
+            clock=needs.clock,
+        )
+    elif any(x is not None for x in (max_configurations, max_depth, inputs, saturate)):
+        raise ValueError("A graph is explored already. Give limits and inputs to `explore`.")
+    if query is None or form is None:
+        assert not isinstance(property, str)
+        return _check_function(subject, property)
+    check_names(query, subject.system)
+    check_clock(query, subject.clock)
+    return _check_query(subject, query, form)
+
+
+def _check_function(graph: Graph, function: Callable[[Configurations], np.ndarray]) -> Verdict:
+    def checked(configurations: Configurations) -> np.ndarray:
+        found = np.asarray(function(configurations))
+        if found.shape != (len(configurations),) or found.dtype != bool:
+            raise ValueError(
+                f"The property gives {found.dtype} of shape {found.shape}. Give one boolean for "
+                f"each of the {len(configurations)} configurations."
+            )
+        return found
+
+    name = getattr(function, "__name__", repr(function))
+    holds = graph.map(checked)
+    return _always(graph, f"always {name}", holds, holds, on_all_paths=True)
+
+
+def _check_query(graph: Graph, query: Query, form: Form) -> Verdict:
+    some = list(comparisons(query.formula))
+    match form:
+        case Release(condition, Now(always)) if condition == FALSE:
+            if not any(comparison.is_of_step for comparison in some):
+                labels, _ = labels_of(graph, some)
+                surely = labels.where(always, may=False)
+                may = labels.where(always, may=True)
+                found = _always(graph, query.text, surely, may, on_all_paths=query.on_all_paths)
+                return _remarked(found, query, labels, found.witness)
+    view = view_of(graph, some)
+    checker = Checker(view.structure, view.labels)
+    initial = view.structure.initial
+    if not checker.holds(form, may=True)[initial]:
+        path = checker.counterexample(form, initial)
+        found = _shown(view, query, path)
+        return _remarked(found, query, view.labels, path.states)
+    is_sure = _is_exact(view) or bool(checker.holds(form, may=False)[initial])
+    found = _without_witness(graph, query.text, is_sure, view.labels.are_exact, query.on_all_paths)
+    return _remarked(found, query, view.labels, None)
+
+
+def _is_exact(view: View) -> bool:
+    return view.labels.are_exact and not view.structure.is_open.any()
+
+
+def _always(
+    graph: Graph, text: str, surely: np.ndarray, may: np.ndarray, *, on_all_paths: bool
+) -> Verdict:
+    """Of a condition on all configurations: the numbers of these are in breadth-first order, so
+    that no edges are needed."""
+    if not may.all():
+        first = int(np.argmin(may))
+        return Verdict(
+            Status.REFUTED if on_all_paths else Status.PROVED,
+            text,
+            graph,
+            witness=tuple(graph.path_to(first)),
+            choices=graph.witness(first),
+            depth=_depth(graph),
+        )
+    is_exact = np.array_equal(surely, may)
+    is_sure = graph.is_complete and bool(surely.all())
+    return _without_witness(graph, text, is_sure, is_exact, on_all_paths)
+
+
+def _shown(view: View, query: Query, path: Path) -> Verdict:
+    """The verdict that a path shows."""
+    return Verdict(
+        Status.REFUTED if query.on_all_paths else Status.PROVED,
+        query.text,
+        view.graph,
+        witness=tuple(view.configuration[path.states].tolist()),
+        loop=path.loop,
+        choices=GivenChoices(view.rules(path.states)),
+        depth=_depth(view.graph),
+    )
+
+
+def _without_witness(
+    graph: Graph, text: str, is_sure: bool, is_exact: bool, on_all_paths: bool
+) -> Verdict:
+    """The verdict that no path shows."""
+    status, reason = Status.PROVED if on_all_paths else Status.REFUTED, ""
+    if not is_sure:
+        status = Status.BOUNDED if graph.stop in _LIMITS and is_exact else Status.UNKNOWN
+        reason = graph.stop.value
+        if not is_exact:
+            reason = "a number was cut off where the query compares it, by `saturate` or `clock`"
+    return Verdict(status, text, graph, depth=_depth(graph), reason=reason)
+
+
+def _remarked(
+    verdict: Verdict, query: Query, labels: Labels, states: Sequence[int] | None
+) -> Verdict:
+    """With remarks on what is vacuous: in all configurations, or on the path that is asked for."""
+    if verdict.is_refuted or verdict.status is Status.UNKNOWN:
+        return verdict
+    if not query.on_all_paths and states is None:
+        return verdict
+    looked_at = slice(None) if states is None else np.asarray(states)
+
+    def occurs(trigger: Formula) -> bool:
+        return bool(labels.where(trigger, may=True)[looked_at].any())
+
+    return replace(verdict, vacuous=vacuous(query, occurs))
+
+
+def _depth(graph: Graph) -> int:
+    """All computations of so many steps stay within the graph."""
+    if graph.is_complete or graph.num_expanded >= graph.num_configurations:
+        return graph.depth
+    return int(np.searchsorted(graph.depth_starts, graph.num_expanded, side="right")) - 1

@@ -1,0 +1,111 @@
+"""Which numbers of firings that change nothing can be made: on a configuration graph."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from jaxtyping import Bool, Int
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import breadth_first_order, connected_components
+
+from ..choice import NO_RULE
+from ..explore.graph import Graph
+from .invariants import Cycle, Invariants
+from .verdict import Status
+
+
+@dataclass(frozen=True)
+class CycleVerdict:
+    """Whether some computation comes back to a configuration by the firings of a cycle.
+
+    - `status`: proved, if one does; refuted, if none does.
+    - `times`: how often the one that was found makes all firings of the cycle.
+    - `loop`: the edges of the graph on its way, in order, from and to one configuration.
+    """
+
+    cycle: Cycle
+    status: Status
+    times: int = 0
+    loop: tuple[int, ...] = field(default=(), repr=False)
+
+    def __str__(self) -> str:
+        often = "once" if self.times == 1 else f"{self.times} times"
+        found = f", {often} in {len(self.loop)} steps" if self.loop else ""
+        return f"{self.cycle}: {self.status.value}{found}"
+
+
+def check_cycles(graph: Graph, invariants: Invariants) -> tuple[CycleVerdict, ...]:
+    """Which of the minimal cycles can be made.
+
+    Take the edges on which no rules fire but those of a cycle. If these lead round anywhere, the
+    firings are a multiple of the cycle, because it is minimal: so it is enough to find one way
+    round, and it is counted again. Only where spikes are lost at closed neurons may it be something
+    else, and the status `UNKNOWN`. Without a way round none can be made, but for a graph that is
+    not complete; then, too, nothing is known.
+
+    **Raises:** `ValueError` if the invariants are those of another system, were not computed, or
+    the graph has saturated neurons, whose counts do not come back, or no edges.
+    """
+    if invariants.system != graph.system or invariants.cycles is None or graph.saturate:
+        raise ValueError(
+            "Give `invariants(graph.system)` with a limit that is large enough, and a graph "
+            "without `saturate`."
+        )
+    return tuple(_verdict(graph, cycle) for cycle in invariants.cycles)
+
+
+def _verdict(graph: Graph, cycle: Cycle) -> CycleVerdict:
+    loop = _way_round(graph, _only(graph, cycle))
+    if loop is None:
+        return CycleVerdict(cycle, Status.REFUTED if graph.is_complete else Status.UNKNOWN)
+    times = _times(graph, cycle, loop)
+    if times == 0:
+        return CycleVerdict(cycle, Status.UNKNOWN)
+    return CycleVerdict(cycle, Status.PROVED, times, tuple(loop.tolist()))
+
+
+def _only(graph: Graph, cycle: Cycle) -> Bool[np.ndarray, " edges"]:
+    """Edges on which no rules fire but those of the cycle."""
+    system = graph.system
+    most = max(len(neuron.rules) for neuron in system.neurons)
+    may = np.zeros((system.num_neurons, most + 1), bool)
+    may[:, NO_RULE] = True
+    for name, rule in cycle.firings:
+        may[system.position_of(name), rule] = True
+    neurons = np.arange(system.num_neurons)
+    return graph.map_transitions(lambda steps: np.all(may[neurons, steps.rules], axis=1))
+
+
+def _way_round(graph: Graph, some: Bool[np.ndarray, " edges"]) -> Int[np.ndarray, " loop"] | None:
+    """Edges that lead from a configuration back to it, the shortest way after the first one."""
+    edges = np.flatnonzero(some)
+    sources, targets = graph.sources[edges], graph.edge_targets[edges].astype(np.int64)
+    shape = (graph.num_configurations,) * 2
+    following = csr_array((np.ones(len(edges), np.int8), (sources, targets)), shape=shape)
+    _, part = connected_components(following, directed=True, connection="strong")
+    is_round = part[sources] == part[targets]
+    if not is_round.any():
+        return None
+    first = int(np.argmax(is_round))
+    start, after = sources[first], targets[first]
+    _, before = breadth_first_order(following, after, return_predecessors=True)
+    nodes = [int(start)]
+    while nodes[-1] != after:
+        nodes.append(int(before[nodes[-1]]))
+    way = [first]
+    for source, target in zip(nodes[:0:-1], nodes[-2::-1], strict=True):
+        way.append(int(np.flatnonzero((sources == source) & (targets == target))[0]))
+    return edges[way]
+
+
+def _times(graph: Graph, cycle: Cycle, loop: Int[np.ndarray, " loop"]) -> int:
+    """How often a loop makes the firings of a cycle; 0 if it makes something else."""
+    rules = graph.transitions(loop).rules
+    step, neuron = np.nonzero(rules != NO_RULE)
+    fired: dict[tuple[str, int], int] = {}
+    for i, rule in zip(neuron.tolist(), rules[step, neuron].tolist(), strict=True):
+        key = (graph.system.name_of(i), rule)
+        fired[key] = fired.get(key, 0) + 1
+    first = next(iter(cycle.firings))
+    times, rest = divmod(fired.get(first, 0), cycle.firings[first])
+    wanted = {key: times * number for key, number in cycle.firings.items()}
+    return times if rest == 0 and fired == wanted else 0

@@ -1,0 +1,280 @@
+"""A configuration graph as a Markov decision process: who chooses, and what follows from it for
+every way to choose.
+
+In each configuration somebody first takes an action; then all choices that agree with it are
+equally likely. An action is what some neurons select; the others choose uniformly.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+from scipy.sparse import csc_array, csr_array, eye_array
+from scipy.sparse.csgraph import breadth_first_order, connected_components
+from scipy.sparse.linalg import bicgstab, splu
+
+from ..explore.graph import Graph
+from ..spiking.observed import position_of
+
+
+# An action is better when it is by more than this part.
+_BETTER = 1e-11
+_MAX_ROUNDS = 10_000
+# Strong components from this size on are worth an order of their own.
+_LARGE_PART = 4096
+_MAX_ITERATIONS = 200
+# I - P needs no pivoting: its diagonal dominates.
+_DIAGONAL = {"diag_pivot_thresh": 0.0, "options": {"SymmetricMode": True}}
+
+
+@dataclass(frozen=True, eq=False)
+class Decisions:
+    """Actions of configurations, numbered in the order of the configurations.
+
+    - `first_action`: the actions of configuration i are `first_action[i]` to
+      `first_action[i + 1]`; a halting configuration has none.
+    - `owner`: the configuration of each action.
+    - `matrix`: the probability of each configuration after each action.
+    """
+
+    first_action: Int[np.ndarray, " starts"]
+    owner: Int[np.ndarray, " actions"]
+    matrix: csr_array
+
+    @classmethod
+    def of(cls, graph: Graph, chosen: Sequence[str] | None) -> "Decisions":
+        """Actions are what the neurons `chosen` select; `None` is all of them.
+
+        **Raises:** `ValueError` for a graph that is not complete.
+        """
+        if not graph.is_complete:
+            raise ValueError(
+                f"The graph is not complete: {graph.stop.value}. Explore it with higher limits, "
+                "or use `estimate`."
+            )
+        size = graph.num_configurations
+        sources, targets = graph.sources, graph.edge_targets
+        action = np.arange(len(sources)) if chosen is None else _agreeing(graph, chosen)
+        owner = np.zeros(int(action.max(initial=-1)) + 1, np.int64)
+        owner[action] = sources
+        share = 1.0 / np.bincount(action, minlength=len(owner))[action]
+        matrix = csr_array((share, (action, targets)), shape=(len(owner), size))
+        first = np.searchsorted(owner, np.arange(size + 1))
+        return cls(first, owner, matrix)
+
+    @property
+    def num_configurations(self) -> int:
+        return len(self.first_action) - 1
+
+    # ---- what holds for sure: by the graph alone, hence exactly ----
+
+    def can_reach(
+        self, target: Bool[np.ndarray, " configurations"], among: Bool[np.ndarray, " actions"]
+    ) -> tuple[Bool[np.ndarray, " configurations"], Int[np.ndarray, " configurations"]]:
+        """From where a target can be reached by some of the actions, and by which first action on
+        a shortest way; -1 at the targets and where there is none."""
+        size, actions = self.num_configurations, np.flatnonzero(among)
+        picked = self.matrix[actions]
+        # Backwards: one node that leads to all targets, then the actions, then configurations.
+        goal = np.flatnonzero(target)
+        at, after = picked.nonzero()
+        rows = np.concatenate(
+            [np.full(len(goal), size + len(actions)), after, size + np.arange(len(actions))]
+        )
+        columns = np.concatenate([goal, size + at, self.owner[actions]])
+        shape = (size + len(actions) + 1,) * 2
+        back = csr_array((np.ones(len(rows), np.int8), (rows, columns)), shape=shape)
+        order, before = breadth_first_order(back, size + len(actions), return_predecessors=True)
+        reached = np.zeros(shape[0], bool)
+        reached[order] = True
+        reached, before = reached[:size], before[:size]
+        is_way = reached & ~target
+        first = np.full(size, -1)
+        first[is_way] = actions[before[is_way] - size]
+        return reached, first
+
+    def may_avoid(
+        self, target: Bool[np.ndarray, " configurations"]
+    ) -> Bool[np.ndarray, " configurations"]:
+        """From where some way to choose avoids the targets for sure."""
+        columns = self.matrix.tocsc()
+        forced = target.copy()
+        hit = np.zeros(len(self.owner), bool)
+        left = np.diff(self.first_action)
+        frontier = np.flatnonzero(target)
+        while len(frontier):
+            hits = np.unique(_slices(columns.indptr, columns.indices, frontier))
+            hits = hits[~hit[hits]]
+            hit[hits] = True
+            np.subtract.at(left, self.owner[hits], 1)
+            owners = np.unique(self.owner[hits])
+            frontier = owners[(left[owners] == 0) & ~forced[owners]]
+            forced[frontier] = True
+        return ~forced
+
+    def stays(self, inside: Bool[np.ndarray, " configurations"]) -> Bool[np.ndarray, " actions"]:
+        """Whether an action certainly leads to some configurations."""
+        return np.equal(self.matrix @ (~inside).astype(float), 0.0)
+
+    def surely_some(
+        self, target: Bool[np.ndarray, " configurations"]
+    ) -> tuple[Bool[np.ndarray, " configurations"], Int[np.ndarray, " configurations"]]:
+        """From where some way to choose reaches the targets with probability 1, and how it starts.
+
+        ??? cite "Source"
+            de Alfaro 1997; Baier, Katoen 2008, algorithm 45.
+        """
+        inside = np.ones(self.num_configurations, bool)
+        while True:
+            reached, first = self.can_reach(target, self.stays(inside))
+            if np.array_equal(reached, inside):
+                return inside, first
+            inside = reached
+
+    def surely_all(
+        self, target: Bool[np.ndarray, " configurations"]
+    ) -> Bool[np.ndarray, " configurations"]:
+        """From where every way to choose reaches the targets with probability 1."""
+        before = ~target[self.owner]
+        return ~self.can_reach(self.may_avoid(target), before)[0] | target
+
+    # ---- numbers ----
+
+    def solve(
+        self,
+        known: Float[np.ndarray, " configurations"],
+        cost: float,
+        policy: Int[np.ndarray, " configurations"],
+        best: Literal["min", "max"],
+    ) -> tuple[Float[np.ndarray, " configurations"], float]:
+        """The least or largest x = cost + P x where `known` is NaN, by policy iteration from a
+        policy that leaves these configurations with probability 1; and a bound on its error.
+
+        ??? cite "Source"
+            Howard 1960. That only better actions are taken keeps the policy one that leaves:
+            Bertsekas, Tsitsiklis 1991.
+        """
+        open_ones = np.flatnonzero(np.isnan(known))
+        if not len(open_ones):
+            return known, 0.0
+        sign = 1.0 if best == "max" else -1.0
+        policy = policy[open_ones]
+        counts = np.diff(self.first_action)[open_ones]
+        actions = _slices(self.first_action, np.arange(len(self.owner)), open_ones)
+        starts = np.cumsum(counts) - counts
+        matrix = self.matrix[actions]
+        for _ in range(_MAX_ROUNDS):
+            x, error = self._evaluate(known, cost, policy, open_ones)
+            if np.all(counts == 1):
+                break
+            # An action that leads where x is infinite is no candidate of a least x, and there is
+            # none of a largest.
+            with np.errstate(invalid="ignore"):
+                values = sign * (cost + matrix @ np.where(np.isinf(x), -sign * 1e300, x))
+            top = np.maximum.reduceat(values, starts)
+            now = sign * x[open_ones]
+            is_better = top > now + _BETTER * np.maximum(1.0, np.abs(now))
+            if not is_better.any():
+                break
+            is_top = np.flatnonzero(values == np.repeat(top, counts))
+            _, firsts = np.unique(np.searchsorted(starts, is_top, "right"), return_index=True)
+            policy = np.where(is_better, actions[is_top[firsts]], policy)
+        else:
+            raise RuntimeError(f"Policy iteration did not end in {_MAX_ROUNDS} rounds.")
+        return x, error
+
+    def _evaluate(
+        self,
+        known: Float[np.ndarray, " configurations"],
+        cost: float,
+        policy: Int[np.ndarray, " open"],
+        open_ones: Int[np.ndarray, " open"],
+    ) -> tuple[Float[np.ndarray, " configurations"], float]:
+        """x = cost + P x of one policy, and a bound on its error. (I - P) has an inverse without
+        negative entries, whose largest row sum is the longest expected stay: so much may a residual
+        be enlarged. Whatever is at least 1 after multiplication with I - P bounds the stay."""
+        rows = self.matrix[policy]
+        inner = rows[:, open_ones]
+        outer = np.where(np.isnan(known), 0.0, known)
+        constant = cost + rows @ outer
+        system = eye_array(len(open_ones), format="csc") - inner.tocsc()
+        solve = _solver(system)
+        x = solve(constant)
+        stay = solve(np.ones(len(open_ones)))
+        residual = np.abs(constant - system @ x).max()
+        terms = int(np.diff(rows.indptr).max()) + 4
+        rounding = terms * np.finfo(float).eps * max(1.0, np.abs(x).max())
+        whole = known.copy()
+        whole[open_ones] = x
+        reached = float((system @ stay).min())  # 1, but for errors
+        bound = stay.max() / reached if reached > 0.5 else np.inf
+        return whole, float((residual + rounding) * bound)
+
+
+def _solver(system: csc_array) -> Callable[[np.ndarray], np.ndarray]:
+    """Solves (I - P) x = b, by an iteration where a large part of P is strongly connected and mixes
+    well, so that factors would fill; else by factors."""
+    num_parts, part = connected_components(system, directed=True, connection="strong")
+    sizes = np.bincount(part, minlength=num_parts)
+    factors: list[Callable[[np.ndarray], np.ndarray]] = []
+
+    def solve(right: np.ndarray) -> np.ndarray:
+        if not factors and sizes.max() > _LARGE_PART:
+            x, _ = bicgstab(system, right, rtol=1e-14, maxiter=_MAX_ITERATIONS)
+            largest = max(np.abs(right).max(), np.abs(x).max())
+            if np.abs(right - system @ x).max() <= 1e-13 * largest:  # never so of NaN
+                return x
+        if not factors:
+            factors.append(_factored(system, part, np.flatnonzero(sizes > _LARGE_PART)))
+        x = factors[0](right)
+        return x + factors[0](right - system @ x)
+
+    return solve
+
+
+def _factored(
+    system: csc_array, part: Int[np.ndarray, " open"], large: Int[np.ndarray, " some"]
+) -> Callable[[np.ndarray], np.ndarray]:
+    """LU factors in an order that leaves zeros zero.
+
+    Strong components come one after the other, those that others lead to first (scipy numbers them
+    so; only the speed depends on it): without cycles nothing fills in. SuperLU's orders for the
+    whole take minutes there (300,000 states without cycles; 3 s so; scipy 1.17, one core).
+    """
+    rank = np.zeros(len(part), np.int64)
+    for one in large:
+        own = np.flatnonzero(part == one)
+        block = system[own][:, own].tocsc()
+        rank[own] = splu(block, permc_spec="MMD_AT_PLUS_A", **_DIAGONAL).perm_c
+    order = np.lexsort((rank, part))
+    factors = splu(system[order][:, order].tocsc(), permc_spec="NATURAL", **_DIAGONAL)
+
+    def solve(right: np.ndarray) -> np.ndarray:
+        solution = np.empty_like(right)
+        solution[order] = factors.solve(right[order])
+        return solution
+
+    return solve
+
+
+def _agreeing(graph: Graph, chosen: Sequence[str]) -> Int[np.ndarray, " edges"]:
+    """The same number for edges of a source on which some neurons select the same."""
+    if not chosen:
+        return np.unique(graph.sources, return_inverse=True)[1]
+    all_neurons = np.arange(graph.system.num_neurons)
+    some = [all_neurons[position_of(graph.system, name)] for name in chosen]
+    columns = np.concatenate([np.atleast_1d(own) for own in some])
+    rules = graph.map_transitions(lambda steps: steps.rules[:, columns])
+    keys = np.concatenate([graph.sources[:, None], rules], axis=1)
+    return np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
+
+
+def _slices(
+    first: Int[np.ndarray, " starts"], values: np.ndarray, rows: Int[np.ndarray, " some"]
+) -> np.ndarray:
+    """`values[first[i] : first[i + 1]]` of some rows i, one after the other."""
+    counts = first[rows + 1] - first[rows]
+    within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    return values[np.repeat(first[rows], counts) + within]

@@ -1,0 +1,80 @@
+"""What a comparison of two systems is, and which of their neurons get the same input."""
+
+import abc
+from dataclasses import dataclass
+from typing import Any
+
+from ...explore import Graph
+from ...spiking.environment import AnyInput
+from .result import SIDES, Equivalence
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """Two systems to compare.
+
+    - `systems`: as they were given.
+    - `graphs`: their configurations, with an environment if any input is compared.
+    - `inputs`: the neurons that get it, matched by order.
+    """
+
+    systems: tuple[Any, Any]
+    graphs: tuple[Graph, Graph]
+    inputs: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+
+    @property
+    def cut(self) -> str:
+        """Why not everything is known."""
+        reasons = [graph.stop.value for graph in self.graphs if not graph.is_complete]
+        if len(reasons) == 2 and reasons[0] == reasons[1]:
+            return f"not all of either system is known, because {reasons[0]}"
+        return "; ".join(
+            f"not all of the {name} system is known, because {graph.stop.value}"
+            for name, graph in zip(SIDES, self.graphs, strict=True)
+            if not graph.is_complete
+        )
+
+
+class AbstractComparison(abc.ABC):
+    """In which sense two systems are to be equivalent."""
+
+    @property
+    @abc.abstractmethod
+    def environment(self) -> AnyInput | tuple[AnyInput, AnyInput] | None:
+        """Any input of the systems, instead of their own trains."""
+
+    @property
+    @abc.abstractmethod
+    def depth(self) -> int | None:
+        """How far configurations are needed; `None`: all of them."""
+
+    @abc.abstractmethod
+    def compare(self, pair: Pair) -> Equivalence:
+        """The verdict on two systems whose configurations were explored."""
+
+
+def matched(
+    systems: tuple[Any, Any], inputs: AnyInput | tuple[AnyInput, AnyInput] | None
+) -> tuple[AnyInput, AnyInput] | None:
+    """The environment of each system, with the names of the neurons that it feeds: the same names
+    where both systems have them, otherwise by order.
+
+    **Raises:** `ValueError` if they do not match.
+    """
+    if inputs is None:
+        return None
+    pair = inputs if isinstance(inputs, tuple) else (inputs, inputs)
+    names = [one.neurons or tuple(system.input) for one, system in zip(pair, systems, strict=True)]
+    if not all(one.neurons for one in pair) and set(names[0]) == set(names[1]):
+        names[1] = names[0]
+    if len(names[0]) != len(names[1]):
+        raise ValueError(
+            f"The first system has {len(names[0])} input neurons, the second {len(names[1])}. Name "
+            "those that correspond: inputs=(AnyInput(5, neurons=[...]), AnyInput(5, neurons=[...]))"
+            "."
+        )
+    first, second = pair
+    if (first.length, first.most) != (second.length, second.most):
+        raise ValueError(f"{first} and {second} differ. Both systems get the same trains.")
+    made = [AnyInput(first.length, first.most, tuple(some)) for some in names]
+    return made[0], made[1]

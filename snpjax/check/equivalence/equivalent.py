@@ -1,0 +1,73 @@
+"""`equivalent`: the one entry point."""
+
+from typing import Any
+
+from ...explore import Graph, explore
+from .comparison import AbstractComparison, Pair, matched
+from .result import Equivalence
+from .traces import SameTraces
+
+
+_SAME_TRACES = SameTraces()
+
+
+def equivalent(
+    first: Any,
+    second: Any,
+    /,
+    *,
+    by: AbstractComparison = _SAME_TRACES,
+    max_configurations: int = 1_000_000,
+    max_depth: int | None = None,
+    **exploring: Any,
+) -> Equivalence:
+    """Whether two systems are equivalent.
+
+    **Arguments:**
+
+    - `first`, `second`: systems, or graphs that `snpjax.explore` made of them.
+    - `by`: in which sense: `SameTraces()`, by default; `SameNumbers(up_to)`; `Bisimilar()`.
+    - `max_configurations`, `max_depth`, and others: as for `snpjax.explore`.
+
+    **Returns:** an `Equivalence`: equal, different with the shortest runs that tell them apart,
+    equal up to a stated bound, or unknown. What was not explored to the end is never called equal.
+
+    **Raises:** `ValueError` if the systems cannot be compared: another number of outputs or inputs.
+
+    ```python
+    one = snp.SpikingSystem([snp.Neuron("n", 2, ["a^2/a -> a", "a -> a"])], output="n")
+    other = snp.SpikingSystem([snp.Neuron("m", 2, ["a+/a -> a"])], output="m")
+    assert equivalent(one, other)
+    ```
+    """
+    given = (first, second)
+    environments = None if by.environment is None else matched(_listed(given), by.environment)
+    systems, graphs = [], []
+    for side, model in enumerate(given):
+        if isinstance(model, Graph):
+            systems.append(model.system)
+            graphs.append(model)
+            continue
+        systems.append(model)
+        graphs.append(
+            explore(
+                model,
+                max_configurations=max_configurations,
+                max_depth=by.depth if max_depth is None else max_depth,
+                inputs=None if environments is None else environments[side],
+                **exploring,
+            )
+        )
+    names = ((), ()) if environments is None else tuple(one.neurons for one in environments)
+    pair = Pair((systems[0], systems[1]), (graphs[0], graphs[1]), (names[0], names[1]))
+    return by.compare(pair)
+
+
+def _listed(given: tuple[Any, Any]) -> tuple[Any, Any]:
+    for model in given:
+        if not hasattr(model, "with_input"):
+            raise ValueError(
+                f"{model!r} takes no environment. Any input is compared for systems whose neurons "
+                "are listed: give a SpikingSystem."
+            )
+    return given

@@ -1,0 +1,185 @@
+"""Two configuration graphs side by side, their steps labelled by what can be seen from outside."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from jaxtyping import Bool, Int
+
+from ...explore import Graph
+from ...spiking.environment import environment_of
+from ...spiking.observed import Transitions, position_of
+
+
+#: A step that no choice makes: the silent one of a halting configuration to itself.
+NO_EDGE = -1
+
+#: One label: the spikes of the input neurons, then those of the outputs, then 1 for a halt.
+Label: TypeAlias = tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Labelled:
+    """The configurations of two graphs: those of the first, then those of the second.
+
+    A halting configuration steps to itself for ever and emits nothing; where the halt can be seen,
+    that step has a label of its own.
+
+    - `graphs`: the two graphs.
+    - `starts`: the initial configurations; those from `starts[1]` on are of the second graph.
+    - `first_step`: the steps of configuration i are `first_step[i]` to `first_step[i + 1]`.
+    - `targets`, `labels`: where each step leads, and which of `rows` it is.
+    - `edges`: which edge of its graph each step is, or `NO_EDGE`.
+    - `is_expanded`: whether the steps of a configuration are known.
+    - `rows`: the distinct labels, ascending; `num_inputs` of their entries are input.
+    """
+
+    graphs: tuple[Graph, Graph]
+    starts: tuple[int, int]
+    first_step: Int[np.ndarray, " configurations_and_one"]
+    targets: Int[np.ndarray, " steps"]
+    labels: Int[np.ndarray, " steps"]
+    edges: Int[np.ndarray, " steps"]
+    is_expanded: Bool[np.ndarray, " configurations"]
+    rows: Int[np.ndarray, "labels columns"]
+    num_inputs: int
+    sees_halting: bool
+
+    @property
+    def num_configurations(self) -> int:
+        return len(self.is_expanded)
+
+    @property
+    def num_labels(self) -> int:
+        return len(self.rows)
+
+    def side_of(self, configurations: Int[np.ndarray, " some"]) -> Int[np.ndarray, " some"]:
+        """0 for a configuration of the first graph, 1 for one of the second."""
+        return (configurations >= self.starts[1]).astype(np.int64)
+
+    def steps_of(
+        self, configurations: Int[np.ndarray, " some"]
+    ) -> tuple[Int[np.ndarray, " steps"], Int[np.ndarray, " steps"]]:
+        """The steps of some configurations, and of which of them each is."""
+        low, high = self.first_step[configurations], self.first_step[configurations + 1]
+        counts = high - low
+        owner = np.repeat(np.arange(len(configurations)), counts)
+        before = np.cumsum(counts) - counts
+        return np.arange(len(owner)) + (low - before)[owner], owner
+
+    def input_of(self, label: int) -> Label:
+        return tuple(self.rows[label, : self.num_inputs].tolist())
+
+    def output_of(self, label: int) -> Label:
+        stop = -1 if self.sees_halting else None
+        return tuple(self.rows[label, self.num_inputs : stop].tolist())
+
+    def is_halt(self, label: int) -> bool:
+        return self.sees_halting and bool(self.rows[label, -1])
+
+
+def side_by_side(
+    first: Graph,
+    second: Graph,
+    *,
+    inputs: tuple[Sequence[str], Sequence[str]] = ((), ()),
+    sees_halting: bool = False,
+) -> Labelled:
+    """Two graphs as one labelled graph; outputs and `inputs` are matched by their order.
+
+    **Raises:** `ValueError` if the systems do not have the same number of output neurons.
+    """
+    graphs = (first, second)
+    columns = [_columns(graph.system, names) for graph, names in zip(graphs, inputs, strict=True)]
+    sizes = [len(positions(graph.system, graph.system.output)) for graph in graphs]
+    if sizes[0] != sizes[1]:
+        raise ValueError(
+            f"The first system has {sizes[0]} output neurons, the second {sizes[1]}. Outputs are "
+            "compared in their order: give both systems the same number."
+        )
+    parts = [_steps(graph, some, sees_halting) for graph, some in zip(graphs, columns, strict=True)]
+    start = first.num_configurations
+    targets = np.concatenate([parts[0].targets, parts[1].targets + start])
+    first_step = np.concatenate(
+        [parts[0].first_step, parts[1].first_step[1:] + parts[0].first_step[-1]]
+    )
+    labels, rows = _numbered(np.concatenate([parts[0].rows, parts[1].rows]))
+    return Labelled(
+        graphs=graphs,
+        starts=(0, start),
+        first_step=first_step,
+        targets=targets,
+        labels=labels,
+        edges=np.concatenate([part.edges for part in parts]),
+        is_expanded=np.concatenate(
+            [np.arange(graph.num_configurations) < graph.num_expanded for graph in graphs]
+        ),
+        rows=rows,
+        num_inputs=len(inputs[0]),
+        sees_halting=sees_halting,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Steps:
+    """The steps of one graph, with those of its halting configurations."""
+
+    first_step: Int[np.ndarray, " configurations_and_one"]
+    targets: Int[np.ndarray, " steps"]
+    edges: Int[np.ndarray, " steps"]
+    rows: Int[np.ndarray, "steps columns"]
+
+
+def _steps(graph: Graph, columns: Int[np.ndarray, " columns"], sees_halting: bool) -> _Steps:
+    emissions = np.zeros((0, len(columns)), np.int32)
+    if graph.num_choices:
+        emissions = graph.map_transitions(lambda steps: _emissions(steps, columns))
+    counts = np.maximum(np.diff(graph.first_edge), 1)
+    ends = np.cumsum(counts)
+    unknown = np.full(graph.num_configurations - graph.num_expanded, ends[-1] if len(ends) else 0)
+    size = int(ends[-1]) if len(ends) else 0
+    # An edge has moved by the halting configurations before it.
+    place = np.arange(graph.num_choices) + np.cumsum(graph.is_halting)[graph.sources]
+    halts = np.flatnonzero(graph.is_halting)
+    targets = np.zeros(size, np.int64)
+    targets[place] = graph.edge_targets
+    targets[ends[halts] - 1] = halts
+    edges = np.full(size, NO_EDGE)
+    edges[place] = np.arange(graph.num_choices)
+    rows = np.zeros((size, len(columns) + sees_halting), np.int64)
+    rows[place, : len(columns)] = emissions
+    if sees_halting:
+        rows[ends[halts] - 1, -1] = 1
+    return _Steps(np.concatenate([[0], ends, unknown]), targets, edges, rows)
+
+
+def _emissions(
+    steps: Transitions, columns: Int[np.ndarray, " columns"]
+) -> Int[np.ndarray, "transitions columns"]:
+    return steps.emissions[:, columns]
+
+
+def _columns(system: Any, inputs: Sequence[str]) -> Int[np.ndarray, " columns"]:
+    """The neurons whose emissions are a label."""
+    return positions(system, [*map(environment_of, inputs), *system.output])
+
+
+def positions(system: Any, names: Sequence[str]) -> Int[np.ndarray, " neurons"]:
+    """Where the neurons of these names stand, all of a population's."""
+    numbers = np.arange(system.num_neurons)
+    some = [np.atleast_1d(numbers[position_of(system, name)]) for name in names]
+    return np.concatenate([np.zeros(0, np.int64), *some])
+
+
+def _numbered(
+    rows: Int[np.ndarray, "steps columns"],
+) -> tuple[Int[np.ndarray, " steps"], Int[np.ndarray, "labels columns"]]:
+    """The number of each row among the distinct ones, and those, ascending."""
+    # Column by column: `np.unique` of whole rows is a slow sort of structures.
+    number = np.zeros(len(rows), np.int64)
+    for column in rows.T:
+        values, digit = np.unique(column, return_inverse=True)
+        _, number = np.unique(number * len(values) + digit, return_inverse=True)
+    _, where = np.unique(number, return_index=True)
+    return number, rows[where]

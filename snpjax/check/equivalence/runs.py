@@ -1,0 +1,104 @@
+"""From steps of a labelled graph to runs of the systems as they were given."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from jaxtyping import Int
+
+from ...choice import NO_RULE, GivenChoices
+from ...explore import Graph
+from ...spiking.environment import environment_of
+from .comparison import Pair
+from .labelled import NO_EDGE, Labelled, positions
+from .result import OneRun
+
+
+def path_along(labelled: Labelled, start: int, word: Sequence[int]) -> list[int] | None:
+    """Steps from a configuration that bear these labels, if there are any: those that end at the
+    configuration with the least number."""
+    layers, current = [], np.asarray([start])
+    for label in word:
+        steps, _ = labelled.steps_of(current)
+        steps = steps[labelled.labels[steps] == label]
+        layers.append(steps)
+        current = np.unique(labelled.targets[steps])
+    if not len(current):
+        return None
+    path, target = [], int(current[0])
+    for steps in reversed(layers):
+        step = int(steps[labelled.targets[steps] == target][0])
+        path.append(step)
+        target = source_of(labelled, step)
+    return path[::-1]
+
+
+def source_of(labelled: Labelled, step: int) -> int:
+    """The configuration that a step leaves."""
+    return int(np.searchsorted(labelled.first_step, step, side="right")) - 1
+
+
+def reached_along(labelled: Labelled, start: int, word: Sequence[int]) -> Int[np.ndarray, " some"]:
+    """The configurations after steps with these labels."""
+    current = np.asarray([start])
+    for label in word:
+        steps, _ = labelled.steps_of(current)
+        current = np.unique(labelled.targets[steps[labelled.labels[steps] == label]])
+    return current
+
+
+def nearest_step(
+    labelled: Labelled, configurations: Int[np.ndarray, " some"], label: int
+) -> int | None:
+    """A step on the same input as that of a label."""
+    steps, _ = labelled.steps_of(configurations)
+    some = np.asarray(labelled.input_of(label))
+    same = (labelled.rows[labelled.labels[steps], : labelled.num_inputs] == some).all(axis=1)
+    return int(steps[same][0]) if same.any() else None
+
+
+def answers(labelled: Labelled, configurations: Int[np.ndarray, " some"], label: int) -> list[int]:
+    """The labels of steps on the same input as that of a label."""
+    steps, _ = labelled.steps_of(configurations)
+    found = np.unique(labelled.labels[steps])
+    some = np.asarray(labelled.input_of(label))
+    return found[(labelled.rows[found, : labelled.num_inputs] == some).all(axis=1)].tolist()
+
+
+def run_along(labelled: Labelled, pair: Pair, side: int, path: Sequence[int]) -> OneRun:
+    """The run of a system that makes the steps of a path."""
+    edges = labelled.edges[np.asarray(path, np.int64)]
+    return run_of_edges(pair.graphs[side], edges, pair.systems[side], pair.inputs[side])
+
+
+def run_of_edges(
+    graph: Graph,
+    edges: Int[np.ndarray, " steps"],
+    system: Any = None,
+    inputs: Sequence[str] = (),
+) -> OneRun:
+    """The run that takes some edges of a graph, or `NO_EDGE` where it has halted.
+
+    **Arguments:**
+
+    - `system`: what to run, by default what was explored. It gets the input that was sent to the
+      neurons `inputs` by the environment with which it was explored.
+    """
+    system = graph.system if system is None else system
+    own = system.num_neurons
+    rules = np.full((len(edges), own), NO_RULE)
+    outputs = np.zeros((len(edges), len(positions(system, system.output))), np.int64)
+    sent = np.zeros((len(edges), len(inputs)), np.int64)
+    is_made = edges != NO_EDGE
+    if is_made.any():  # an environment stands after the neurons of the system
+        steps = graph.transitions(edges[is_made])
+        rules[is_made] = steps.rules[:, :own]
+        outputs[is_made] = steps.emissions[:, positions(system, system.output)]
+        environment = [environment_of(name) for name in inputs]
+        sent[is_made] = steps.emissions[:, positions(graph.system, environment)]
+    trains = dict(zip(inputs, map(tuple, sent.T.tolist()), strict=True))
+    if inputs:
+        system = system.with_input({**system.input, **trains})
+    names = [system.name_of(int(i)) for i in positions(system, system.output)]
+    emitted = dict(zip(names, map(tuple, outputs.T.tolist()), strict=True))
+    return OneRun(system, GivenChoices(rules), len(edges), emitted, trains)

@@ -1,0 +1,32 @@
+"""What is wrong with a query, and where."""
+
+from collections.abc import Mapping
+
+from ..spiking.validity import unknown_neuron
+
+
+class QueryError(ValueError):
+    """A query that cannot be checked: its problem, the place, and the query with a mark there.
+
+    - `query`: its text.
+    - `line`, `column`: of the problem, from 1.
+    - `problem`: in words, with what to write instead.
+    """
+
+    def __init__(self, query: str, at: int, problem: str) -> None:
+        before = query[:at]
+        self.query, self.problem = query, problem
+        self.line = before.count("\n") + 1
+        self.column = at - (before.rfind("\n") + 1) + 1
+        super().__init__(query, at, problem)
+
+    def __str__(self) -> str:
+        lines = self.query.split("\n")
+        line = lines[self.line - 1].replace("\t", " ")
+        mark = " " * (self.column - 1) + "^"
+        return f"query:{self.line}:{self.column}: {self.problem}\n  {line}\n  {mark}"
+
+
+def no_neuron(query: str, at: int, name: str, names: Mapping[str, object]) -> QueryError:
+    """The error for a name that no neuron has."""
+    return QueryError(query, at, unknown_neuron(name, dict.fromkeys(names, 0)))

@@ -1,0 +1,52 @@
+"""Aldebaran: the labelled transition systems of CADP and mCRL2."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+import numpy as np
+
+from ...explore.text import Labels, edge_blocks, edge_labels, lines, names_of, numbers
+from .write import Files, Options
+
+
+if TYPE_CHECKING:
+    from ...explore import Graph
+
+_EQUALS = {"rules": b":", "emissions": b"="}
+_NOTHING = {"rules": b"no rule", "emissions": b"silent"}
+# Labels are 7-bit ASCII, and no escape of a quote is known to all readers.
+_PLAIN = "".join(map(chr, range(32, 127))).translate({ord(c): None for c in '"\\%'})
+
+
+def aut_files(graph: "Graph", options: Options) -> Files:
+    """One file. An edge is `(source, "p:0, q:1", target)` by its rules, counted within the neuron
+    from 0, or `(source, "q=1", target)` by what the output neurons emit, `"silent"` for nothing.
+
+    Characters of a name that a label cannot hold are written as in addresses, `%22`. The format has
+    no place for comments: a configuration that was not expanded has a loop labelled `"unexpanded"`,
+    so that it is no deadlock. A silent step is not CADP's hidden `i`, because it takes time.
+
+    ??? cite "Source"
+        CADP, manual page aut, version of 2014.
+    """
+    return {"": _blocks(graph, options.labels)}
+
+
+def _blocks(graph: "Graph", labels: Labels) -> Iterator[bytes]:
+    names = [quote(name, safe=_PLAIN).encode() for name in names_of(graph)]
+    num_open = graph.num_configurations - graph.num_expanded
+    yield f"des (0, {graph.num_choices + num_open}, {graph.num_configurations})\n".encode()
+    for _, steps in edge_blocks(graph):
+        label = edge_labels(
+            steps,
+            labels,
+            names,
+            equals=_EQUALS[labels],
+            separator=b", ",
+            nothing=_NOTHING[labels],
+        )
+        source, target = numbers(steps.sources), numbers(steps.targets)
+        yield lines(b"(", source, b', "', *label, b'", ', target, b")\n")
+    number = numbers(np.arange(graph.num_expanded, graph.num_configurations))
+    yield lines(b"(", number, b', "unexpanded", ', number, b")\n")

@@ -1,0 +1,164 @@
+"""PRISM's explicit model files: states, transitions, labels."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+from jaxtyping import Bool, Int
+
+from ...explore.text import (
+    Column,
+    configuration_blocks,
+    edge_blocks,
+    edge_labels,
+    lines,
+    names_of,
+    numbers,
+    one_of,
+    text,
+)
+from .identifiers import identifiers
+from .write import Files, Options, Predicate
+
+
+if TYPE_CHECKING:
+    from ...explore import Graph
+
+_BUILT_IN = ("init", "deadlock", "halting", "unexpanded")
+
+
+def prism_files(graph: "Graph", options: Options) -> Files:
+    """Three files, to be read with `prism -importmodel NAME.all -mdp` (or `-dtmc`).
+
+    `.sta` has `spikes_p` of every neuron, `timer_p` and `pending_p` of those that are ever closed,
+    and `step`. In `.tra` a choice is an action, `p_0__q_1`: p selects its rule 0, and q its rule 1;
+    with `chain` it has probability 1/n, and choices with one target are added up. PRISM wants
+    successors everywhere: halting configurations have a loop, and so have those that were not
+    expanded. `.lab` tells them: `init`, `deadlock` and `halting` (which are the same: PRISM finds
+    out `deadlock` by itself, from the transitions), `unexpanded`, and the predicates.
+
+    No file has comments, which older versions of PRISM do not read.
+
+    ??? cite "Source"
+        PRISM manual, appendix Explicit Model Files.
+    """
+    _ = graph.edge_targets
+    for name in options.predicates:
+        if not re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", name) or name in _BUILT_IN:
+            raise ValueError(
+                f"{name!r} can be no label of PRISM (write letters, digits and _, and none of "
+                f"{', '.join(_BUILT_IN)})"
+            )
+    transitions = _chain(graph) if options.chain else _choices(graph, options)
+    return {
+        ".sta": _states(graph),
+        ".lab": _labels(graph, options.predicates),
+        ".tra": transitions,
+    }
+
+
+def _states(graph: "Graph") -> Iterator[bytes]:
+    names = identifiers(names_of(graph))
+    closed = np.zeros(len(names), bool)
+    for _, some in configuration_blocks(graph):
+        closed |= some.timers.any(axis=0)
+    delayed = np.flatnonzero(closed).tolist()
+    variables = [f"spikes_{name}" for name in names]
+    variables += [f"timer_{names[i]}" for i in delayed]
+    variables += [f"pending_{names[i]}" for i in delayed]
+    yield f"({','.join([*variables, 'step'])})\n".encode()
+    for number, some in configuration_blocks(graph):
+        values: list[Column] = []
+        for table in (some.spikes, some.timers[:, delayed], some.pending[:, delayed]):
+            for i in range(table.shape[1]):
+                values += [numbers(table[:, i]), b","]
+        yield lines(numbers(number), b":(", *values, numbers(some.step), b")\n")
+
+
+def _choices(graph: "Graph", options: Options) -> Iterator[bytes]:
+    """A decision process: source, number of the choice, target, probability, action."""
+    num_loops = int(np.sum(graph.is_halting)) + graph.num_configurations - graph.num_expanded
+    size = graph.num_choices + num_loops
+    yield f"{graph.num_configurations} {size} {size}\n".encode()
+    names = [name.encode() for name in identifiers(names_of(graph))]
+    for edges, steps in edge_blocks(graph):
+        action = edge_labels(
+            steps,
+            options.labels,
+            names,
+            equals=b"_",
+            separator=b"__",
+            nothing=b"no_rule" if options.labels == "rules" else b"silent",
+        )
+        if any(name[:1].isdigit() for name in names):  # no action begins with a digit
+            action = [b"_", *action]
+        choice = numbers(edges - graph.first_edge[steps.sources])
+        yield lines(
+            numbers(steps.sources), b" ", choice, b" ", numbers(steps.targets), b" 1 ",
+            *action, b"\n",
+        )  # fmt: skip
+    for looping, action in ((_halting(graph), b"halting"), (_open(graph), b"unexpanded")):
+        number = numbers(looping)
+        yield lines(number, b" 0 ", number, b" 1 " + action + b"\n")
+
+
+def _chain(graph: "Graph") -> Iterator[bytes]:
+    """A Markov chain: source, target, probability."""
+    loops = np.sort(np.concatenate([_halting(graph), _open(graph)]))
+    size = sum(len(targets) for _, targets, _ in _pairs(graph)) + len(loops)
+    yield f"{graph.num_configurations} {size}\n".encode()
+    for sources, targets, counts in _pairs(graph):
+        own = np.diff(graph.first_edge)[sources].astype(np.int64)
+        # Of the pairs (choices there, choices in all) there are few.
+        fraction = one_of(counts << 32 | own, lambda pair: repr((pair >> 32) / (pair & 0xFFFFFFFF)))
+        yield lines(numbers(sources), b" ", numbers(targets), b" ", fraction, b"\n")
+    number = numbers(loops)
+    yield lines(number, b" ", number, b" 1\n")
+
+
+def _pairs(
+    graph: "Graph",
+) -> Iterator[tuple[Int[np.ndarray, " n"], Int[np.ndarray, " n"], Int[np.ndarray, " n"]]]:
+    """Sources, their different targets, and the number of choices that lead there."""
+    for edges in graph.whole_sources():
+        sources, targets = graph.sources[edges], graph.edge_targets[edges]
+        pairs, counts = np.unique(
+            sources.astype(np.int64) * graph.num_configurations + targets, return_counts=True
+        )
+        yield pairs // graph.num_configurations, pairs % graph.num_configurations, counts
+
+
+def _labels(graph: "Graph", predicates: Mapping[str, Predicate]) -> Iterator[bytes]:
+    names = [*_BUILT_IN, *predicates]
+    yield (" ".join(f'{number}="{name}"' for number, name in enumerate(names)) + "\n").encode()
+    for number, some in configuration_blocks(graph):
+        is_open = number >= graph.num_expanded
+        is_halting = some.is_halting & ~is_open
+        holds = [number == 0, is_halting, is_halting, is_open]
+        holds += [_checked(name, predicate(some), number) for name, predicate in predicates.items()]
+        has_one = np.any(holds, axis=0)
+        columns: list[Column] = []
+        for index, own in enumerate(holds):
+            columns.append(text(f" {index}".encode(), own[has_one]))
+        yield lines(numbers(number[has_one]), b":", *columns, b"\n")
+
+
+def _checked(
+    name: str, holds: np.ndarray, number: Int[np.ndarray, " some"]
+) -> Bool[np.ndarray, " some"]:
+    holds = np.asarray(holds)
+    if holds.shape != number.shape or holds.dtype != bool:
+        raise ValueError(
+            f"predicate {name!r} gave {holds.dtype} of shape {holds.shape} for {len(number)} "
+            "configurations (return a boolean for each)"
+        )
+    return holds
+
+
+def _halting(graph: "Graph") -> Int[np.ndarray, " some"]:
+    return np.flatnonzero(graph.is_halting)
+
+
+def _open(graph: "Graph") -> Int[np.ndarray, " some"]:
+    return np.arange(graph.num_expanded, graph.num_configurations)

@@ -1,0 +1,71 @@
+"""What is true of the states of a structure: surely, or as far as is known."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from jaxtyping import Bool, Int
+
+from .formula import And, Comparison, Formula, Implies, Not, Or
+from .structure import States
+
+
+#: Where a comparison surely holds, and where it may hold.
+Truth: TypeAlias = tuple[States, States]
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """The truth of every comparison in all states."""
+
+    num_states: int
+    truth: Mapping[Comparison, Truth]
+
+    @property
+    def are_exact(self) -> bool:
+        """Whether all is known: no value was cut off where it matters."""
+        return all(np.array_equal(*truth) for truth in self.truth.values())
+
+    def where(self, formula: Formula, *, may: bool) -> States:
+        """The states of which a condition surely holds, or may hold."""
+        match formula:
+            case Comparison():
+                return self.truth[formula][int(may)]
+            case Not(part):
+                return ~self.where(part, may=not may)
+            case And(parts):
+                found = np.ones(self.num_states, bool)
+                for part in parts:
+                    found = found & self.where(part, may=may)
+                return found
+            case Or(parts):
+                found = np.zeros(self.num_states, bool)
+                for part in parts:
+                    found = found | self.where(part, may=may)
+                return found
+            case Implies(left, right):
+                return ~self.where(left, may=not may) | self.where(right, may=may)
+        raise AssertionError("This is a bug of snpjax, please report it.")
+
+
+@dataclass(frozen=True, eq=False)
+class Values:
+    """The values of a sum of variables. Where one of them was cut off, at its cap or the clock, the
+    sum may be any larger, or any smaller number, too."""
+
+    values: Int[np.ndarray, " some"]
+    or_more: Bool[np.ndarray, " some"]
+    or_less: Bool[np.ndarray, " some"]
+
+    def compared(self, comparison: Comparison) -> Truth:
+        """Where the comparison surely holds, and where it may."""
+        values, constant = self.values, comparison.constant
+        at_most = (values <= constant) & ~self.or_more, (values <= constant) | self.or_less
+        at_least = (values >= constant) & ~self.or_less, (values >= constant) | self.or_more
+        match comparison.relation:
+            case "<=":
+                return at_most
+            case ">=":
+                return at_least
+        return at_most[0] & at_least[0], at_most[1] & at_least[1]

@@ -1,0 +1,191 @@
+"""Numbers that hold exactly: how probable something is, and how long it takes, on a complete graph.
+
+Under uniform choice every neuron chooses uniformly among its applicable rules, so that all choices
+of a configuration are equally likely and the graph is a Markov chain. Where some or all neurons are
+`chosen` for, by whoever wants the least or the most, it is a Markov decision process.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from ..explore.graph import Graph
+from ..spiking.observed import Configurations
+from .decisions import Decisions
+
+
+#: Configurations by what holds of them, by number, or one truth value each.
+Target: TypeAlias = (
+    Callable[[Configurations], np.ndarray]
+    | Sequence[int]
+    | Int[np.ndarray, " some"]
+    | Bool[np.ndarray, " configurations"]
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Quantity:
+    """A number for every configuration that a computation may start from.
+
+    `float(quantity)` is that of the initial configuration.
+
+    - `values`: in double precision.
+    - `error`: no finite value is wrong by more: from the residual of the linear equations, and how
+      much that can be enlarged. Values that follow from the graph alone (probabilities 0 and 1,
+      infinite times) are exact. Where rules are chosen this is the error for the choices that were
+      found, of which no change in one configuration gains more than 1e-11 of the value.
+    """
+
+    values: Float[np.ndarray, " configurations"] = field(repr=False)
+    error: float
+
+    def __float__(self) -> float:
+        return float(self.values[0])
+
+    def __str__(self) -> str:
+        value = float(self)
+        exactly = self.error == 0 or np.isinf(value)
+        return f"{value:.10g}" if exactly else f"{value:.10g} (error below {self.error:.1g})"
+
+
+def reach_probability(graph: Graph, target: Target) -> Quantity:
+    """How probable it is, under uniform choice, to reach some configurations.
+
+    **Arguments:**
+
+    - `graph`: a complete one.
+    - `target`: a predicate as `Graph.where` takes (`lambda c: c["n3"] > 4`), numbers of
+      configurations, or one truth value each. `graph.halting()` is where computations halt.
+
+    **Returns:** a `Quantity`; a configuration of the target has 1.
+
+    **Raises:** `ValueError` for a graph that is not complete.
+    """
+    return _least_probability(Decisions.of(graph, ()), _holds(graph, target))
+
+
+def reach_probability_range(
+    graph: Graph, target: Target, *, chosen: Sequence[str] | None = None
+) -> tuple[Quantity, Quantity]:
+    """The least and the largest probability to reach some configurations, over all ways to choose.
+
+    **Arguments:**
+
+    - `graph`, `target`: as in `reach_probability`.
+    - `chosen`: neurons whose rules are chosen, knowing the configuration; all others choose
+      uniformly at the same time. With `AnyInput` the environment neurons
+      (`"environment of x"`) are the natural ones: the worst and the best input. `None` chooses for
+      all, and leaves only the probabilities 0 and 1: reached on no or some path, on some or every
+      path.
+
+    **Returns:** two `Quantity`s. Where they are not 0 or 1 for sure they come from policy
+    iteration.
+    """
+    decisions, goal = Decisions.of(graph, chosen), _holds(graph, target)
+    return _least_probability(decisions, goal), _largest_probability(decisions, goal)
+
+
+def halting_time(graph: Graph) -> Quantity:
+    """The expected number of steps until the halt, under uniform choice; infinite from where it is
+    not reached with probability 1.
+
+    **Raises:** `ValueError` for a graph that is not complete.
+    """
+    return _most_time(Decisions.of(graph, ()), _halting(graph))
+
+
+def halting_time_range(
+    graph: Graph, *, chosen: Sequence[str] | None = None
+) -> tuple[Quantity, Quantity]:
+    """The least and the largest expected number of steps until the halt, over all ways to choose;
+    see `reach_probability_range`. With `chosen=None`: of the shortest and the longest computation.
+    """
+    decisions, halting = Decisions.of(graph, chosen), _halting(graph)
+    return _least_time(decisions, halting), _most_time(decisions, halting)
+
+
+def halting_distribution(graph: Graph, up_to: int) -> Float[np.ndarray, " steps"]:
+    """The probability to halt after exactly 0, 1, ..., `up_to` steps, under uniform choice.
+
+    What is missing to 1 is the probability not to halt within `up_to` steps. Every entry is a sum
+    of products without cancellation; it is wrong by about `up_to` roundings.
+
+    **Raises:** `ValueError` for a graph that is not complete, or a negative `up_to`.
+    """
+    if up_to < 0:
+        raise ValueError(f"`up_to` is {up_to}. Give a number of steps, 0 or more.")
+    decisions, halting = Decisions.of(graph, ()), _halting(graph)
+    after = decisions.matrix.T.tocsr()
+    now = np.zeros(graph.num_configurations)
+    now[0] = 1.0
+    found = np.zeros(up_to + 1)
+    for step in range(up_to + 1):
+        found[step] = now[halting].sum()
+        now = after @ now[decisions.owner]  # from halting configurations nothing leads on
+        if not now.any():
+            break
+    return found
+
+
+def _holds(graph: Graph, target: Target) -> Bool[np.ndarray, " configurations"]:
+    size = graph.num_configurations
+    if callable(target):
+        holds = np.zeros(size, bool)
+        holds[graph.where(target)] = True
+        return holds
+    given = np.asarray(target)
+    if given.dtype == bool:
+        if given.shape != (size,):
+            raise ValueError(f"`target` has shape {given.shape}. Give {size} truth values.")
+        return given
+    if given.size and not (
+        np.issubdtype(given.dtype, np.integer) and 0 <= given.min() <= given.max() < size
+    ):
+        raise ValueError(f"`target` names no configurations of the graph: it has 0 to {size - 1}.")
+    holds = np.zeros(size, bool)
+    holds[given.astype(np.int64)] = True
+    return holds
+
+
+def _halting(graph: Graph) -> Bool[np.ndarray, " configurations"]:
+    return graph.is_halting  # all are expanded
+
+
+def _known(
+    zero: Bool[np.ndarray, " configurations"],
+    other: Bool[np.ndarray, " configurations"],
+    value: float,
+) -> Float[np.ndarray, " configurations"]:
+    known = np.full(len(zero), np.nan)
+    known[other] = value
+    known[zero] = 0.0
+    return known
+
+
+def _least_probability(
+    decisions: Decisions, target: Bool[np.ndarray, " configurations"]
+) -> Quantity:
+    known = _known(decisions.may_avoid(target), decisions.surely_all(target), 1.0)
+    # Every way to choose leaves the rest: where it could stay for ever, it could avoid the target.
+    return Quantity(*decisions.solve(known, 0.0, decisions.first_action[:-1], "min"))
+
+
+def _largest_probability(
+    decisions: Decisions, target: Bool[np.ndarray, " configurations"]
+) -> Quantity:
+    reached, first = decisions.can_reach(target, np.ones(len(decisions.owner), bool))
+    known = _known(~reached, decisions.surely_some(target)[0], 1.0)
+    return Quantity(*decisions.solve(known, 0.0, first, "max"))
+
+
+def _least_time(decisions: Decisions, halting: Bool[np.ndarray, " configurations"]) -> Quantity:
+    surely, first = decisions.surely_some(halting)
+    return Quantity(*decisions.solve(_known(halting, ~surely, np.inf), 1.0, first, "min"))
+
+
+def _most_time(decisions: Decisions, halting: Bool[np.ndarray, " configurations"]) -> Quantity:
+    known = _known(halting, ~decisions.surely_all(halting), np.inf)
+    return Quantity(*decisions.solve(known, 1.0, decisions.first_action[:-1], "max"))

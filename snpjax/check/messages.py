@@ -1,0 +1,107 @@
+"""Syntax errors of queries in plain words."""
+
+import re
+
+from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
+
+from .errors import QueryError
+
+
+_WORD = re.compile(r"[^\W\d]\w*|[0-9]+|==|=>|->|<=|>=|!=|<>|&&|\|\||.", re.DOTALL)
+_HINTS = {
+    "==": "equality is written =",
+    "<>": "inequality is written !=",
+    "!": "negation is written not",
+    "&&": "write and",
+    "&": "write and",
+    "||": "write or",
+    "|": "write or",
+    "->": "write implies",
+    "=>": "write implies, or >= for at least",
+    "/": "only integers, sums and multiples can be compared",
+    ".": "numbers of spikes are integers",
+    "{": 'quote the names of neurons that are no plain words: "in{7}"',
+    "[": 'quote the names of neurons that are no plain words: "in[7]"',
+    '"': "the quote is not closed",
+    "'": "the quote is not closed",
+}
+_CALLS = frozenset({"TIMER", "EMITS", "OPEN", "FIRES"})
+_OPERAND = frozenset({"NUMBER", "NAME", "LPAR", "MINUS"})
+_COMPARE = frozenset({"EQUAL", "LESS", "MORE"})
+_JOIN = frozenset({"AND", "OR", "IMPLIES"})
+_IN_ORDER = frozenset({"UNTIL", "WEAK", "FOLLOWED", "PRECEDED"})
+_WORDS = {
+    "ALL": "'all'",
+    "SOME": "'some'",
+    "PATHS": "'paths'",
+    "PATH": "'path'",
+    "OFTEN": "'often'",
+    "BY": "'by'",
+    "LPAR": "'('",
+    "RPAR": "')'",
+    "COMMA": "','",
+    "NUMBER": "a number",
+    "NAME": "the name of a neuron",
+}
+
+
+def syntax_error(query: str, error: UnexpectedInput) -> QueryError:
+    """What was expected where a query does not parse."""
+    expected = frozenset(error.interactive_parser.accepts())  # pyright: ignore
+    at, kind = len(query.rstrip()), "$END"
+    if isinstance(error, UnexpectedCharacters):
+        at, kind = error.pos_in_stream, ""
+    elif isinstance(error, UnexpectedToken) and error.token.type != "$END":
+        at, kind = error.token.start_pos or 0, error.token.type
+    if kind == "$END":
+        return QueryError(query, at, f"expected {_in_words(expected)}, but the query ends")
+    match = _WORD.match(query, at)
+    found = "" if match is None else match.group()
+    hint = _hint(query[:at].rstrip(), found, kind, expected)
+    return QueryError(query, at, f"expected {_in_words(expected)}, not {_shown(found)}{hint}")
+
+
+def _hint(before: str, found: str, kind: str, expected: frozenset[str]) -> str:
+    if found == "=" and before.endswith("="):
+        return f" ({_HINTS['==']})"
+    if before.endswith(tuple("<>=")) and found in ("=", ">"):
+        return " (the relations are = != < <= > >=)"
+    if found in _HINTS and not (found == "!" and kind):
+        return f" ({_HINTS[found]})"
+    is_word = found[:1].isalpha()
+    if is_word and kind not in ("NAME", "") and "NAME" in expected:
+        return f' (a neuron of this name is quoted: "{found}")'
+    word = before.split(" ")[-1].split("(")[-1]
+    if "LPAR" in expected and "NAME" not in expected and word.upper() in _CALLS:
+        return f' (a neuron of this name is quoted: "{word}")'
+    if "$END" in expected and kind in _COMPARE | {"AT_MOST", "AT_LEAST", "UNEQUAL"}:
+        return " (join two comparisons with `and`)"
+    if "$END" in expected and kind in _IN_ORDER:
+        return " (put one of the two in parentheses)"
+    return ""
+
+
+def _in_words(expected: frozenset[str]) -> str:
+    left, words = set(expected), []
+    if _OPERAND <= left:
+        return "a formula" if "ALWAYS" in left else "a number, a neuron or a formula"
+    if _COMPARE <= left:
+        words.append("a relation (= != < <= > >=)")
+    if _JOIN <= left:
+        words.append("`and`, `or`, `implies`")
+    elif "IMPLIES" in left:
+        words.append("`implies`")
+    if _IN_ORDER <= left:
+        words.append("`until`")
+    words += [text for kind, text in _WORDS.items() if kind in left]
+    if "UNTIL" in left and "WEAK" not in left:
+        words.append("'until'")
+    if "$END" in left:
+        words.append("the end of the query")
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
+
+
+def _shown(found: str) -> str:
+    if not found.isprintable():
+        return f"the character {ascii(found)}"
+    return f"'{found[:30]}'" if "'" not in found else f'"{found[:30]}"'

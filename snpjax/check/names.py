@@ -1,0 +1,137 @@
+"""The neurons that a query names, and what exploration has to know of it."""
+
+from collections.abc import Mapping
+from typing import NamedTuple, TypeAlias
+
+from ..spiking import PopulationSystem, SpikingSystem
+from .errors import QueryError, no_neuron
+from .formula import Comparison, Observed, Query, Variable, comparisons
+
+
+System: TypeAlias = SpikingSystem | PopulationSystem
+
+
+class Needs(NamedTuple):
+    """How a system is to be explored for a query, see `snpjax.explore`."""
+
+    saturate: Mapping[str, int]
+    clock: int
+
+
+def needs_of(
+    query: Query, system: System, *, saturate: Mapping[str, int] | None, max_depth: int | None
+) -> Needs:
+    """What a query needs. A given number of spikes to saturate a neuron at has precedence.
+
+    **Raises:** `QueryError` for names that the system does not have.
+    """
+    check_names(query, system)
+    own = saturation_for(query, system)
+    return Needs({**own, **(saturate or {})}, clock_for(query, max_depth))
+
+
+def check_names(query: Query, system: System) -> None:
+    """**Raises:** `QueryError` for the first name or rule that the system does not have."""
+    variables = [v for comparison in comparisons(query.formula) for v, _ in comparison.terms]
+    for variable in sorted(variables, key=lambda variable: variable.at):
+        if variable.observed not in (Observed.STEP, Observed.HALTED):
+            _check_name(query, variable, system)
+
+
+def _check_name(query: Query, variable: Variable, system: System) -> None:
+    name, at = variable.neuron, variable.at
+    if not system.has(name):
+        names = system.names if isinstance(system, SpikingSystem) else system.populations
+        raise no_neuron(query.text, at, name, names)
+    position = system.position_of(name)
+    if isinstance(position, slice):
+        first = system.name_of(position.start)
+        count = position.stop - position.start
+        problem = f'{name!r} is a population of {count:,} neurons (name one of them: "{first}")'
+        raise QueryError(query.text, at, problem)
+    if variable.observed is Observed.FIRES:
+        num_rules = len(system.neurons[position].rules)
+        if variable.rule >= num_rules:
+            known = f"0 to {num_rules - 1}" if num_rules else "none"
+            problem = f"neuron {name!r} has no rule {variable.rule} (its rules: {known})"
+            raise QueryError(query.text, at, problem)
+
+
+def saturation_for(query: Query, system: System) -> dict[str, int]:
+    """Where the spikes of neurons without rules can be cut without a change to any answer.
+
+    Nothing depends on their spikes but the comparisons of the query. A neuron in none of these is
+    cut at 1, one that is the only variable of each of its comparisons above the largest number that
+    decides one of them, and any other not at all.
+    """
+    if system.signed:
+        return {}
+    caps: dict[str, int | None] = {}
+    for comparison in comparisons(query.formula):
+        for variable, _ in comparison.terms:
+            if variable.observed is Observed.SPIKES:
+                name = variable.neuron
+                known, needed = caps.get(name, 1), None
+                if len(comparison.terms) == 1 and known is not None:
+                    needed = max(known, decided_from(comparison))
+                caps[name] = needed
+    saturate = dict.fromkeys(_without_rules(system, caps), 1)
+    for name, cap in caps.items():
+        if cap is not None and not system.neurons[_position(system, name)].rules:
+            saturate[name] = cap
+    return saturate
+
+
+def _without_rules(system: System, mentioned: dict[str, int | None]) -> list[str]:
+    """Neurons, or whole populations, that have no rules and are not mentioned."""
+    if isinstance(system, SpikingSystem):
+        return [x.name for x in system.neurons if not x.rules and x.name not in mentioned]
+    positions = [_position(system, name) for name in mentioned]
+    touched = {system.population_at(position)[0] for position in positions}
+    populations = system.populations.items()
+    return [name for name, own in populations if not own.rules and name not in touched]
+
+
+def _position(system: System, name: str) -> int:
+    position = system.position_of(name)
+    assert isinstance(position, int)
+    return position
+
+
+def clock_for(query: Query, max_depth: int | None) -> int:
+    """Up to which step configurations of different steps are to be told apart.
+
+    **Raises:** `QueryError` where `step` is compared with neurons and nothing bounds it.
+    """
+    clock = 0
+    for comparison in comparisons(query.formula):
+        for variable, _ in comparison.terms:
+            if variable.observed is Observed.STEP:
+                if len(comparison.terms) == 1:
+                    clock = max(clock, decided_from(comparison))
+                elif max_depth is None:
+                    problem = "`step` is compared with what is no constant (give `max_depth`)"
+                    raise QueryError(query.text, variable.at, problem)
+                else:
+                    clock = max(clock, max_depth + 1)
+    return clock
+
+
+def check_clock(query: Query, clock: int) -> None:
+    """**Raises:** `QueryError` where a graph does not tell the steps of a query apart."""
+    for comparison in comparisons(query.formula):
+        for variable, _ in comparison.terms:
+            if variable.observed is Observed.STEP:
+                needed = decided_from(comparison) if len(comparison.terms) == 1 else 1
+                if clock < needed:
+                    problem = (
+                        f"the graph does not tell these steps apart (explore with `clock={needed}` "
+                        "or more, or check the system itself)"
+                    )
+                    raise QueryError(query.text, variable.at, problem)
+
+
+def decided_from(comparison: Comparison) -> int:
+    """From where on the one variable of a comparison does not change its truth."""
+    ((_, coefficient),) = comparison.terms
+    return max(comparison.constant // coefficient + 1, 1)

@@ -1,0 +1,97 @@
+"""What may hold of a computation, as far as it was followed."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from jaxtyping import Bool
+
+from ..run import SAVE_FINAL, SAVE_OUTPUTS, Save
+from ..spiking.observed import Configurations
+from ..spiking.solution import Solution
+
+
+class Judged(NamedTuple):
+    """What is known of paths that were cut: whether it `holds`, and whether that is not decided."""
+
+    holds: Bool[np.ndarray, " paths"]
+    is_undecided: Bool[np.ndarray, " paths"]
+
+
+#: Tells of each path of a batch whether something holds of its first `max_steps` steps, or, as a
+#: `Judged`, of the whole computation as far as that can be seen.
+Judge: TypeAlias = Callable[[Solution], "Bool[np.ndarray, ' paths'] | Judged"]
+
+
+@dataclass(frozen=True)
+class PathProperty:
+    """Something that holds of a computation or not.
+
+    - `judge`: see `Judge`.
+    - `save`: what it has to see of a run.
+    - `text`: in words.
+    """
+
+    judge: Judge
+    save: Save = SAVE_OUTPUTS
+    text: str = "the given property"
+
+
+def halts() -> PathProperty:
+    """The computation halts. Not decided where it goes on."""
+
+    def judge(solution: Solution) -> Judged:
+        halted = np.asarray(solution.halted)
+        return Judged(halted, ~halted)
+
+    return PathProperty(judge, SAVE_FINAL, "the computation halts")
+
+
+def emits(output: str) -> PathProperty:
+    """An output neuron emits at least once. Not decided where it did not, and may still."""
+
+    def judge(solution: Solution) -> Judged:
+        train = solution.train(output)
+        emitted = np.any(train != 0, axis=tuple(range(train.ndim - 1)))
+        return Judged(emitted, ~emitted & ~np.asarray(solution.halted))
+
+    return PathProperty(judge, SAVE_OUTPUTS, f"{output} emits")
+
+
+def reaches(predicate: Callable[[Configurations], np.ndarray]) -> PathProperty:
+    """The computation reaches a configuration of which something holds: `reaches(lambda c: c["n3"]
+    > 4)`. Not decided where it did not, and may still.
+
+    All configurations of a batch are kept until they have been looked at; `c.step` counts the
+    steps of the path.
+    """
+
+    def judge(solution: Solution) -> Judged:
+        reached = np.asarray(predicate(_visited(solution)))
+        if reached.dtype != bool or reached.ndim != 1:
+            raise ValueError(
+                f"The predicate gives an array of {reached.dtype} with {reached.ndim} axes. Give "
+                "one truth value for each configuration."
+            )
+        reached = np.any(reached.reshape(-1, len(np.atleast_1d(solution.steps))), axis=0)
+        return Judged(reached, ~reached & ~np.asarray(solution.halted))
+
+    return PathProperty(judge, Save(outputs=False, details=False), "the predicate is reached")
+
+
+def _visited(solution: Solution) -> Configurations:
+    """The configurations of all paths, a row of all of them after the other."""
+    histories = solution.configurations, solution.timer_history, solution.pending_history
+    spikes, timers, pending = (
+        np.moveaxis(history, 2, 1).reshape(-1, history.shape[1])
+        for history in histories
+        if history is not None
+    )
+    steps = np.atleast_1d(solution.steps)
+    row = np.arange(len(spikes) // len(steps))[:, None]
+    step = np.minimum(row, steps)
+    is_halting = (row >= steps) & solution.halted
+    return Configurations(
+        solution.system, spikes, timers, pending, step.reshape(-1), is_halting.reshape(-1)
+    )

@@ -1,0 +1,245 @@
+"""How probable something is, estimated from random computations: for systems too large to explore.
+
+Every interval here holds with at least the stated confidence, whatever the probability is: it is
+exact, and no normal approximation is used.
+"""
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Int, Integer, Key
+from scipy.stats import beta
+
+from snpjax_formats import bucket
+
+from ..choice import AbstractChoice, UniformChoice
+from ..results import RESULTS
+from ..run import Save, run
+from ..spiking.population import PopulationSystem
+from ..spiking.system import SpikingSystem
+from .path_property import Judge, Judged, PathProperty
+
+
+# Paths of one batch: at most so many, and so few that their histories have at most these bytes.
+_MAX_BLOCK = 2**14
+_MAX_BYTES = 2**28
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The probability of a property under uniform choice, between `low` and `high`.
+
+    - `confidence`: how probable it is, at least, that an estimate made in this way is right.
+    - `paths`: computations that were made; of `holds` of them the property holds, and `undecided`
+      were cut before that could be said.
+    - `precision`: what was asked for, or `None`.
+    """
+
+    text: str = field(repr=False)
+    low: float
+    high: float
+    confidence: float
+    paths: int
+    holds: int
+    undecided: int
+    max_steps: int
+    precision: float | None = None
+
+    @property
+    def probability(self) -> float:
+        """The share of the decided paths of which it holds, or NaN if there is none."""
+        decided = self.paths - self.undecided
+        return self.holds / decided if decided else math.nan
+
+    @property
+    def half_width(self) -> float:
+        return (self.high - self.low) / 2
+
+    def __contains__(self, probability: float) -> bool:
+        return self.low <= probability <= self.high
+
+    def __str__(self) -> str:
+        cut = ""
+        if self.undecided:
+            cut = f", {self.undecided:,} not decided within {self.max_steps:,} steps"
+        return (
+            f"{self.text}: probability {self.low:.4g} to {self.high:.4g} with confidence "
+            f"{self.confidence:g} ({self.holds:,} of {self.paths:,} paths{cut})"
+        )
+
+
+def estimate(
+    system: SpikingSystem | PopulationSystem,
+    property: PathProperty | Judge,
+    /,
+    *,
+    key: Key[Array, ""],
+    max_steps: int,
+    paths: int = 1024,
+    confidence: float = 0.95,
+    precision: float | None = None,
+    layout: Any = "auto",
+) -> Estimate:
+    """The probability that a property holds of a computation, when every neuron chooses uniformly
+    among its applicable rules.
+
+    **Arguments:**
+
+    - `property`: `halts()`, `emits(output)`, `reaches(predicate)`, or a function of a `Solution` of
+      a batch that gives one truth value a path. The latter says something of the first `max_steps`
+      steps only; to say of some paths that nothing is decided yet, return a `Judged`.
+    - `key`: a typed PRNG key; it is consumed. Path p is path p of `snpjax.run(paths=...)` with
+      `UniformChoice(key)`.
+    - `max_steps`: of each path. The interval of `halts`, `emits` and `reaches` is for computations
+      of any length: it allows all undecided paths to hold, and none. Paths that fail (overflow)
+      are undecided.
+    - `paths`: how many computations; with `precision` how many at first.
+    - `precision`: make more paths until the interval is at most twice as wide. What undecided paths
+      add to the width is not counted against it once the last look has come.
+    - `layout`: see `snpjax.run`.
+
+    **Returns:** an `Estimate`, whose interval holds the probability with at least `confidence`.
+
+    **Raises:** `ValueError` for arguments that make no sense.
+
+    The interval is that of Clopper and Pearson, each end with half of 1 - `confidence`. With
+    `precision` the numbers of paths at which it is looked at are fixed beforehand, doubling from
+    `paths` to a last one that is enough by Hoeffding's inequality; each of these J intervals has
+    confidence 1 - (1 - `confidence`) / J, so that all of them hold together (union bound), and it
+    does not matter which one is taken.
+
+    ??? cite "Source"
+        Clopper, Pearson 1934; Hoeffding 1963.
+    """
+    asked = property if isinstance(property, PathProperty) else PathProperty(property)
+    looks = _looks(paths, confidence, precision)
+    risk = (1 - confidence) / len(looks)
+    rows = _Paths(system, asked, UniformChoice(key), max_steps, looks, layout)
+    holds = undecided = 0
+    low, high = 0.0, 1.0
+    made = 0
+    for made in looks:
+        holds, undecided = rows.count(made)
+        low, high = interval(holds, holds + undecided, made, risk)
+        if precision is not None and high - low <= 2 * precision:
+            break
+    return Estimate(asked.text, low, high, confidence, made, holds, undecided, max_steps, precision)
+
+
+def interval(least: int, most: int, paths: int, risk: float) -> tuple[float, float]:
+    """An interval for a probability of which `least` to `most` of so many paths are instances,
+    wrong with at most probability `risk`."""
+    low = 0.0 if least == 0 else float(beta.ppf(risk / 2, least, paths - least + 1))
+    high = 1.0 if most == paths else float(beta.isf(risk / 2, most + 1, paths - most))
+    return low, high
+
+
+def _looks(paths: int, confidence: float, precision: float | None) -> list[int]:
+    """The numbers of paths at which the interval is looked at."""
+    if paths < 1:
+        raise ValueError(f"`paths` is {paths}. Give 1 or more.")
+    if not 0 < confidence < 1:
+        raise ValueError(f"`confidence` is {confidence}. Give a number between 0 and 1, as 0.95.")
+    if precision is None:
+        return [paths]
+    if not 0 < precision < 1:
+        raise ValueError(f"`precision` is {precision}. Give a number between 0 and 1, as 0.01.")
+    looks = [paths]
+    # The interval lies within Hoeffding's, because its ends are where the probability of what was
+    # seen, and more, passes a level that Hoeffding's bound passes earlier.
+    risk = 1 - confidence
+    while looks[-1] < _enough(precision, risk / len(looks)):
+        looks.append(min(2 * looks[-1], _enough(precision, risk / (len(looks) + 1))))
+    return looks
+
+
+def _enough(precision: float, risk: float) -> int:
+    return math.ceil(math.log(2 / risk) / (2 * precision**2))
+
+
+class _Later(AbstractChoice):
+    """The choice of the paths from a number on."""
+
+    choice: AbstractChoice
+    first: Integer[Array, ""]
+
+    may_be_invalid: ClassVar[bool] = False
+
+    def for_path(self, path: Integer[Array, "*paths"] | int) -> AbstractChoice:
+        return self.choice.for_path(jnp.asarray(path, jnp.uint32) + self.first)
+
+    def select(
+        self, applicable: Bool[Array, "alternatives choosers *paths"], step: Int[Array, "*paths"]
+    ) -> Int[Array, "choosers *paths"]:
+        return self.choice.select(applicable, step)
+
+
+class _Paths:
+    """Paths made in blocks of one size, which share a compilation."""
+
+    def __init__(
+        self,
+        system: SpikingSystem | PopulationSystem,
+        property: PathProperty,
+        choice: AbstractChoice,
+        max_steps: int,
+        looks: list[int],
+        layout: Any,
+    ):
+        self.system, self.property, self.choice = system, property, choice
+        self.max_steps, self.layout = max_steps, layout
+        row = 4 * _numbers_of_a_step(system, property.save)
+        room = max(_MAX_BYTES // max(row * max_steps, 1), 1)
+        wanted = max(looks[0], looks[-1] // 8)
+        self.block = min(bucket(wanted), _MAX_BLOCK, 1 << room.bit_length() - 1)
+        self.holds = np.zeros(0, bool)
+        self.undecided = np.zeros(0, bool)
+
+    def count(self, paths: int) -> tuple[int, int]:
+        """Of the first so many paths: how many hold, and how many are not decided."""
+        while len(self.holds) < paths:
+            holds, undecided = self._block(len(self.holds))
+            self.holds = np.concatenate([self.holds, holds])
+            self.undecided = np.concatenate([self.undecided, undecided])
+        return int(self.holds[:paths].sum()), int(self.undecided[:paths].sum())
+
+    def _block(self, first: int) -> tuple[np.ndarray, np.ndarray]:
+        wanted = self.property.save
+        save = Save(
+            every=wanted.every,
+            outputs=wanted.outputs,
+            details=wanted.details,
+            budget=max(wanted.budget, 4 * _MAX_BYTES),
+        )
+        solution = run(
+            self.system,
+            max_steps=self.max_steps,
+            choice=_Later(self.choice, jnp.asarray(first, jnp.uint32)),
+            paths=self.block,
+            layout=self.layout,
+            save=save,
+            throw=False,
+        )
+        judged = self.property.judge(solution)
+        if not isinstance(judged, Judged):
+            judged = Judged(np.asarray(judged), np.zeros(self.block, bool))
+        holds, is_undecided = np.asarray(judged.holds), np.asarray(judged.is_undecided)
+        for answer in (holds, is_undecided):
+            if answer.shape != (self.block,) or answer.dtype != bool:
+                raise ValueError(
+                    f"The property gives an array of {answer.dtype} of shape {answer.shape} for "
+                    f"{self.block} paths. Give one truth value a path."
+                )
+        ended = (solution.result == RESULTS.halted) | (solution.result == RESULTS.max_steps_reached)
+        is_undecided = is_undecided | ~np.asarray(ended)
+        return holds & ~is_undecided, is_undecided
+
+
+def _numbers_of_a_step(system: SpikingSystem | PopulationSystem, save: Save) -> int:
+    """How many numbers are kept of each step of a path."""
+    states = 0 if save.every is None else 3 * system.num_neurons / save.every
+    details = 3 * system.num_neurons if save.details else 0
+    return math.ceil(states) + details + (system.num_outputs if save.outputs else 0)

@@ -1,0 +1,218 @@
+"""A configuration graph as the structure that a query speaks of."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Int
+
+from ..choice import NO_RULE
+from ..explore import Graph
+from ..spiking.observed import Configurations, Transitions
+from ..spiking.searched import caps_of
+from .formula import Comparison, Observed, Variable
+from .labels import Labels, Truth, Values
+from .structure import Structure
+
+
+#: In place of an edge: a halting configuration stays as it is.
+STAYS = -1
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """A structure whose states are configurations or, where a query asks for the steps that lead to
+    them, pairs of a configuration and what is true of such a step.
+
+    - `configuration`: that of each state.
+    """
+
+    graph: Graph
+    structure: Structure
+    labels: Labels
+    configuration: Int[np.ndarray, " states"]
+
+    def edges(self, states: Sequence[int]) -> Int[np.ndarray, " steps"]:
+        """An edge of the graph for every step of a path, or `STAYS`."""
+        structure, graph = self.structure, self.graph
+        edges = np.full(max(len(states) - 1, 0), STAYS)
+        for step, (source, target) in enumerate(zip(states[:-1], states[1:], strict=True)):
+            own = self.configuration[source]
+            if own < graph.num_expanded and not graph.is_halting[own]:
+                choice = int(np.flatnonzero(structure.successors(source) == target)[0])
+                edges[step] = graph.first_edge[own] + choice
+        return edges
+
+    def rules(self, states: Sequence[int]) -> Int[np.ndarray, "steps neurons"]:
+        """The rules of every step of a path."""
+        edges = self.edges(states)
+        rules = np.full((len(edges), self.graph.system.num_neurons), NO_RULE, np.int32)
+        moves = edges != STAYS
+        if moves.any():
+            rules[moves] = self.graph.transitions(edges[moves]).rules
+        return rules
+
+
+def labels_of(
+    graph: Graph, comparisons: Sequence[Comparison]
+) -> tuple[Labels, Bool[np.ndarray, " configurations"]]:
+    """The truth of comparisons in all configurations, and which configurations halt."""
+    some = list(dict.fromkeys(comparisons))
+    values = _Evaluation(graph)
+
+    def columns(configurations: Configurations) -> np.ndarray:
+        found = [configurations.is_halting]
+        for comparison in some:
+            found += values.of(comparison, configurations).compared(comparison)
+        return np.stack(found, axis=1)
+
+    table = np.ascontiguousarray(graph.map(columns).T)
+    truth: dict[Comparison, Truth] = {}
+    for number, comparison in enumerate(some):
+        truth[comparison] = (table[2 * number + 1], table[2 * number + 2])
+    return Labels(graph.num_configurations, truth), table[0]
+
+
+def view_of(graph: Graph, comparisons: Sequence[Comparison]) -> View:
+    """The structure for some comparisons."""
+    of_step = [comparison for comparison in dict.fromkeys(comparisons) if comparison.is_of_step]
+    others = [comparison for comparison in comparisons if not comparison.is_of_step]
+    labels, is_halting = labels_of(graph, others)
+    structure = _with_loops(graph, is_halting)
+    every = np.arange(graph.num_configurations, dtype=np.int32)
+    view = View(graph, structure, labels, every)
+    return _with_steps(view, of_step) if of_step else view
+
+
+def _with_loops(graph: Graph, is_halting: Bool[np.ndarray, " configurations"]) -> Structure:
+    """The configurations; those that halt follow themselves."""
+    size = graph.num_configurations
+    counts = np.zeros(size, np.int64)
+    counts[: graph.num_expanded] = np.diff(graph.first_edge)
+    counts[is_halting] = 1
+    first_edge = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
+    targets = np.empty(first_edge[-1], np.int32)
+    is_loop = np.zeros(len(targets), bool)
+    is_loop[first_edge[:-1][is_halting]] = True
+    targets[is_loop] = np.flatnonzero(is_halting)
+    targets[~is_loop] = graph.edge_targets
+    is_open = ~is_halting & (np.arange(size) >= graph.num_expanded)
+    return Structure(first_edge, targets, is_open)
+
+
+def _with_steps(view: View, comparisons: Sequence[Comparison]) -> View:
+    """A state for every configuration and what is true of a step that led to it."""
+    graph, structure = view.graph, view.structure
+    truths = _truths_of_steps(view, comparisons)
+    targets = np.append(structure.targets, 0)  # the last one leads to the initial configuration
+    codes = np.zeros(len(targets), np.int64)
+    for surely, may in truths:
+        codes = np.unique(4 * codes + 2 * surely + may, return_inverse=True)[1]
+    num_codes = int(codes.max()) + 1
+    _, first, state = np.unique(
+        targets.astype(np.int64) * num_codes + codes, return_index=True, return_inverse=True
+    )
+    configuration = targets[first]
+    counts = np.diff(structure.first_edge)[configuration]
+    first_edge = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
+    begins = structure.first_edge[:-1][configuration] - first_edge[:-1]
+    edges = np.repeat(begins, counts) + np.arange(first_edge[-1])
+    truth = {
+        comparison: (surely[configuration], may[configuration])
+        for comparison, (surely, may) in view.labels.truth.items()
+    }
+    for comparison, (surely, may) in zip(comparisons, truths, strict=True):
+        truth[comparison] = (surely[first], may[first])
+    paths = Structure(
+        first_edge,
+        state[edges].astype(np.int32),
+        structure.is_open[configuration],
+        initial=int(state[-1]),
+    )
+    return View(graph, paths, Labels(len(configuration), truth), configuration)
+
+
+def _truths_of_steps(view: View, comparisons: Sequence[Comparison]) -> list[Truth]:
+    """The truth of comparisons after every edge of a structure, and at last in the initial
+    configuration, to which no step led."""
+    graph, structure = view.graph, view.structure
+    evaluation = _Evaluation(graph)
+    is_step = np.repeat(~_stays(view), np.diff(structure.first_edge))
+    targets = np.append(structure.targets, 0)
+    of_steps = np.zeros((len(targets), len(comparisons)), np.int64)
+    if graph.num_choices:
+        of_steps[:-1][is_step] = graph.map_transitions(
+            lambda steps: np.stack([_of_step(c, steps) for c in comparisons], axis=1)
+        )
+    truths = []
+    for number, comparison in enumerate(comparisons):
+        table = graph.map(evaluation.columns(comparison))[targets]
+        values = Values(table[:, 0] + of_steps[:, number], table[:, 1] > 0, table[:, 2] > 0)
+        truths.append(values.compared(comparison))
+    return truths
+
+
+def _stays(view: View) -> Bool[np.ndarray, " configurations"]:
+    """The configurations that follow themselves because they halt."""
+    graph = view.graph
+    num_choices = np.zeros(graph.num_configurations, np.int64)
+    num_choices[: graph.num_expanded] = np.diff(graph.first_edge)
+    return num_choices < np.diff(view.structure.first_edge)
+
+
+def _of_step(comparison: Comparison, steps: Transitions) -> Int[np.ndarray, " transitions"]:
+    total = np.zeros(len(steps), np.int64)
+    for variable, coefficient in comparison.terms:
+        if variable.observed is Observed.EMITS:
+            total += coefficient * steps.emitted(variable.neuron).astype(np.int64)
+        elif variable.observed is Observed.FIRES:
+            total += coefficient * steps.fired(variable.neuron, variable.rule)
+    return total
+
+
+class _Evaluation:
+    """What configurations of a graph say, and what of it was cut off."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.clock = graph.clock
+        self.system = graph.system
+        self.caps = caps_of(graph.system, graph.saturate)
+
+    def of(self, comparison: Comparison, configurations: Configurations) -> Values:
+        """The sum of a comparison, without the variables that belong to steps."""
+        size = len(configurations)
+        total, more, less = np.zeros(size, np.int64), np.zeros(size, bool), np.zeros(size, bool)
+        for variable, coefficient in comparison.terms:
+            if not variable.observed.is_of_step:
+                values, is_cut = self._variable(variable, configurations)
+                total += coefficient * values.astype(np.int64)
+                if coefficient > 0:
+                    more |= is_cut
+                else:
+                    less |= is_cut
+        return Values(total, more, less)
+
+    def columns(self, comparison: Comparison) -> Callable[[Configurations], np.ndarray]:
+        """`of` as a table, for `Graph.map`."""
+
+        def table(configurations: Configurations) -> np.ndarray:
+            found = self.of(comparison, configurations)
+            return np.stack([found.values, found.or_more, found.or_less], axis=1)
+
+        return table
+
+    def _variable(
+        self, variable: Variable, configurations: Configurations
+    ) -> tuple[np.ndarray, np.ndarray | bool]:
+        """The values of a variable, and where they may be larger."""
+        match variable.observed:
+            case Observed.TIMER:
+                return configurations.timer(variable.neuron), False
+            case Observed.HALTED:
+                return configurations.is_halting, False
+            case Observed.STEP:
+                return configurations.step, configurations.step >= self.clock
+        spikes = configurations[variable.neuron]
+        if self.caps is None:
+            return spikes, False
+        return spikes, spikes >= self.caps[self.system.position_of(variable.neuron)]

@@ -1,0 +1,126 @@
+"""`snpjax check FILE QUERY...`: what holds of all computations of a model."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .ending import BAD_INPUT, FAILED, NOT_DECIDED, ended, orderly
+from .options import AsJson, File, Saturate, Strict, saturation
+
+
+if TYPE_CHECKING:
+    from ..check import Verdict
+    from ..explore import Graph
+    from ..spiking import PopulationSystem, SpikingSystem
+
+
+@orderly()
+def check(
+    file: File,
+    queries: Annotated[
+        list[str],
+        typer.Argument(metavar="QUERY...", help="What is to hold, as 'always n3 <= 4'."),
+    ],
+    max_configurations: Annotated[
+        int,
+        typer.Option(metavar="N", min=1, max=2**31 - 1, help="Look at so many configurations."),
+    ] = 1_000_000,
+    max_depth: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", min=0, max=2**29, help="Look at so many steps.", show_default=False
+        ),
+    ] = None,
+    saturate: Saturate = None,
+    strict: Strict = False,
+    as_json: AsJson = False,
+) -> None:
+    """Prove or refute properties of all computations of a system.
+
+    A query is made of comparisons of spikes (n1 + 2*n2 <= 4), timer(n), open(n), emits(n),
+    fires(n, rule), halted and step with not, and, or, implies, always, never, eventually, next,
+    until, "weak until", "followed by", "preceded by", "infinitely often" and steady. It is to hold
+    on all paths, or after "on some path" on one. The exit status is 0 if all are proved, 1 if one
+    is refuted, 3 if one is not decided.
+    """
+    caps = saturation(saturate)
+
+    import snpjax as snp
+
+    from . import data
+    from .text import headline
+
+    system = snp.read(file, level="strict" if strict else "extended")
+    try:
+        verdicts = _verdicts(system, queries, caps, max_configurations, max_depth)
+    except snp.QueryError as error:
+        raise ended(f"error: {error}", BAD_INPUT) from None
+    except KeyError as error:  # a neuron to be saturated that there is not
+        raise ended(f"error: --saturate: {error.args[0]}", BAD_INPUT) from None
+    except (NotImplementedError, ValueError) as error:  # a system that cannot be explored
+        raise ended(f"error: {error}", BAD_INPUT) from None
+    if as_json:
+        data.print_json({"file": f"{file}", "queries": [_json(v) for v in verdicts]})
+    else:
+        typer.echo(headline(system, f"{file}"))
+        for verdict in verdicts:
+            typer.echo(_text(verdict))
+    if any(verdict.is_refuted for verdict in verdicts):
+        raise typer.Exit(FAILED)
+    if not all(verdict.is_proved for verdict in verdicts):
+        raise typer.Exit(NOT_DECIDED)
+
+
+def _verdicts(
+    system: "SpikingSystem | PopulationSystem",
+    queries: list[str],
+    caps: dict[str, int],
+    max_configurations: int,
+    max_depth: int | None,
+) -> "list[Verdict]":
+    """The verdict on each query. Queries that need the same graph share it."""
+    from ..check import check, needs_of, parse_query
+    from ..explore import explore
+
+    plans = [
+        needs_of(parse_query(text), system, saturate=caps, max_depth=max_depth) for text in queries
+    ]
+    graphs: dict[tuple[Any, ...], Graph] = {}
+    verdicts = []
+    for text, plan in zip(queries, plans, strict=True):
+        key = plan.clock, *sorted(plan.saturate.items())
+        if key not in graphs:
+            graphs[key] = explore(
+                system,
+                max_configurations=max_configurations,
+                max_depth=max_depth,
+                saturate=plan.saturate,
+                clock=plan.clock,
+            )
+        verdicts.append(check(graphs[key], text))
+    return verdicts
+
+
+def _text(verdict: "Verdict") -> str:
+    from .text import printable
+
+    return "\n".join(map(printable, verdict.lines()))
+
+
+def _json(verdict: "Verdict") -> dict[str, Any]:
+    from ..choice import NO_RULE
+
+    rules = None
+    if verdict.witness is not None:
+        rules = [[None if r == NO_RULE else r for r in row] for row in verdict.rules.tolist()]
+    return {
+        "query": verdict.query,
+        "status": verdict.status.value,
+        "configurations": verdict.num_configurations,
+        "depth": verdict.depth,
+        "reason": verdict.reason or None,
+        "vacuous": list(verdict.vacuous),
+        "witness": None if rules is None else verdict.spikes.tolist(),
+        "rules": rules,
+        "loop": verdict.loop,
+    }

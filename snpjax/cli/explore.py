@@ -1,0 +1,278 @@
+"""`snpjax explore FILE`: every configuration that a system can reach."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .ending import BAD_INPUT, FAILED, ended, orderly
+from .options import AsJson, File, Saturate, Strict, layout_named, saturation
+
+
+if TYPE_CHECKING:
+    from ..explore import Graph
+    from ..explore.text import Labels
+
+# More choices than these are not looked at one by one: it would take longer than finding them.
+_MAX_EXAMINED = 20_000_000
+_MAX_ROWS, _FIRST_ROWS, _LAST_ROWS = 30, 20, 8  # of the table by depth
+_MAX_NEURONS = 24
+_MAX_RULES = 12
+_MAX_NUMBERS = 40
+_MAX_OUTPUTS = 8
+_OF_PYTHON = "Name the input neurons: AnyInput(..., neurons=[...])."
+
+
+@orderly()
+def explore(
+    file: File,
+    max_configurations: Annotated[
+        int,
+        typer.Option(metavar="N", min=1, max=2**30, help="Keep no more configurations than these."),
+    ] = 1_000_000,
+    max_depth: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=0, help="Follow no path further than this many steps."),
+    ] = None,
+    inputs: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=0,
+            help="Try every input train of 0 and 1 spikes in the first N steps, in every neuron "
+            "that has a train.",
+        ),
+    ] = None,
+    saturate: Saturate = None,
+    clock: Annotated[
+        int, typer.Option(metavar="N", min=0, max=2**30 - 1, help="Tell the first N steps apart.")
+    ] = 0,
+    numbers: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="List the numbers computed, up to this one."),
+    ] = None,
+    layout: Annotated[
+        str, typer.Option(metavar="NAME", help="How synapses are stored; changes no result.")
+    ] = "auto",
+    output: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="OUT",
+            help="Write the graph: .json, .graphml, .dot, .svg, .aut, .tra (PRISM) or .smv "
+            "(NuSMV); may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    labels: Annotated[
+        str,
+        typer.Option(
+            metavar="WHAT", help="What stands at the edges of OUT: rules or emissions of outputs."
+        ),
+    ] = "rules",
+    strict: Strict = False,
+    as_json: AsJson = False,
+) -> None:
+    """Find every configuration that a system can reach, by all choices.
+
+    The exit status is 0 also when a limit cut the search, which is said; it is 1 when spikes
+    overflowed or the memory was not enough.
+    """
+    stored = layout_named(layout)
+    capped = saturation(saturate)
+    if labels not in ("rules", "emissions"):
+        message = f"{labels!r} is none (write rules or emissions)"
+        raise typer.BadParameter(message, param_hint="--labels")
+
+    import snpjax as snp
+
+    from ..check.exports.write import format_of
+    from . import data
+
+    for target in output or []:
+        try:
+            format_of(target)
+        except ValueError as error:
+            raise typer.BadParameter(f"{error}", param_hint="--output") from None
+    system = snp.read(file, level="strict" if strict else "extended")
+    for name in capped:
+        if not system.has(name):
+            raise ended(f"error: there is no neuron {name!r} (--saturate)", BAD_INPUT)
+    try:
+        graph = snp.explore(
+            system,
+            max_configurations=max_configurations,
+            max_depth=max_depth,
+            inputs=None if inputs is None else snp.AnyInput(inputs),
+            saturate=capped,
+            clock=clock,
+            layout=stored,
+        )
+    except (NotImplementedError, ValueError) as error:  # what cannot be explored
+        message = f"{error}".replace(_OF_PYTHON, "--inputs needs one.")
+        raise ended(f"error: {message}", BAD_INPUT) from None
+    description = describe(graph, numbers)
+    written = [f"{path}" for target in output or [] for path in _written(graph, target, labels)]
+    if as_json:
+        model = data.model_json(graph.system, f"{file}")
+        data.print_json({**model, **description, "written": written})
+    else:
+        _print(graph, f"{file}", description, numbers, written)
+    limits = (snp.Stop.COMPLETE, snp.Stop.MAX_CONFIGURATIONS, snp.Stop.MAX_DEPTH)
+    if graph.stop not in limits:  # after what there is of the graph
+        raise ended(f"error: {graph.stop.value}", FAILED)
+
+
+def describe(graph: "Graph", numbers: int | None) -> dict[str, Any]:
+    """All that the command says of a graph, as plain values; `None` for what was not looked at."""
+    from ..explore.picture import by_depth
+
+    is_examined = graph.num_choices <= _MAX_EXAMINED
+    halting = graph.halting()
+    names = graph.system.output if numbers is not None else ()
+    heads = ("depth", "configurations", "choices", "halting")
+    return {
+        "configurations": graph.num_configurations,
+        "expanded": graph.num_expanded,
+        "choices": graph.num_choices,
+        "transitions": graph.num_transitions if is_examined else None,
+        "depth": graph.depth,
+        "complete": graph.is_complete,
+        "stop": graph.stop.name.lower(),
+        "by_depth": [dict(zip(heads, row, strict=True)) for row in by_depth(graph).tolist()],
+        "halting": int((halting < graph.num_expanded).sum()),
+        "stuck": int((graph.deadlocks() < graph.num_expanded).sum()),
+        "deterministic": graph.is_deterministic,
+        "confluent": graph.is_confluent,
+        "bounds": {name: list(bounds) for name, bounds in graph.bounds().items()},
+        "unused_rules": graph.unused_rules() if is_examined else None,
+        "numbers": {name: _numbers(graph, numbers, name) for name in names if numbers is not None},
+    }
+
+
+def _numbers(graph: "Graph", up_to: int, output: str) -> dict[str, Any]:
+    found = graph.intervals(up_to, output)
+    return {"values": list(found.values), "complete_up_to": found.complete_up_to}
+
+
+def _written(graph: "Graph", target: Path, labels: "Labels") -> tuple[Path, ...]:
+    from ..check.exports import write_graph
+    from ..check.exports.write import EXPORTS, format_of
+
+    takes = "labels" in EXPORTS[format_of(target)].options
+    try:
+        return write_graph(graph, target, labels=labels if takes else None)
+    except (ValueError, OSError) as error:
+        status = BAD_INPUT if isinstance(error, OSError) else FAILED
+        raise ended(f"error: {target}: {error}", status) from None
+
+
+def _print(
+    graph: "Graph",
+    file: str,
+    description: dict[str, Any],
+    numbers: int | None,
+    written: list[str],
+) -> None:
+    from .text import headline, printable, to_stdout
+
+    with to_stdout() as console:
+        console.out(headline(graph.system, file))
+        console.out(_completeness(graph))
+        console.print(_table(description["by_depth"]))
+        for line in _remarks(graph, description, numbers):
+            console.out(line)
+        for path in written:
+            console.out(printable(f"wrote {path}"))
+
+
+def _completeness(graph: "Graph") -> str:
+    from ..explore import Stop
+    from .text import plural
+
+    sizes = f"{plural(graph.num_configurations, 'configuration')} up to depth {graph.depth:,}"
+    if graph.is_complete:
+        return f"complete: {sizes}"
+    options = {
+        Stop.MAX_CONFIGURATIONS: "; --max-configurations allows more",
+        Stop.MAX_DEPTH: "; --max-depth allows more",
+    }
+    left = plural(graph.num_configurations - graph.num_expanded, "configuration")
+    return (
+        f"NOT COMPLETE: {graph.stop.value}{options.get(graph.stop, '')}\n"
+        f"found: {sizes}, of which {left} {'was' if left == '1 configuration' else 'were'} not "
+        "followed"
+    )
+
+
+def _table(rows: list[dict[str, int]]) -> Any:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    from .text import plural
+
+    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=True)
+    for name in rows[0]:
+        table.add_column(name, justify="right", no_wrap=True)
+    left = len(rows) - _FIRST_ROWS - _LAST_ROWS if len(rows) > _MAX_ROWS else 0
+    for index, row in enumerate(rows):
+        if left and index == _FIRST_ROWS:
+            table.add_row("...", f"{plural(left, 'depth')} left out")
+        if not left or index < _FIRST_ROWS or index >= len(rows) - _LAST_ROWS:
+            table.add_row(*(f"{value:,}" for value in row.values()))
+    return table
+
+
+def _remarks(graph: "Graph", description: dict[str, Any], numbers: int | None) -> list[str]:
+    from .text import plural, printable
+
+    so_far = "" if graph.is_complete else " so far"
+    choices, transitions = description["choices"], description["transitions"]
+    counted = "" if transitions is None else f", {plural(transitions, 'distinct transition')}"
+    stuck = description["stuck"]
+    lines = [
+        f"{plural(choices, 'choice')}{counted}",
+        f"halting configurations: {description['halting']:,}"
+        + (f", {stuck:,} of them with spikes left in neurons that have rules" if stuck else ""),
+        f"deterministic{so_far}: {_yes(description['deterministic'])}",
+        f"confluent: {_yes(description['confluent'])}",
+        f"spikes{so_far}: {printable(_bounds(description['bounds']))}",
+    ]
+    unused = description["unused_rules"]
+    if unused is not None:
+        texts = [_rule(graph, name, rule) for name, rule in unused[:_MAX_RULES]]
+        more = len(unused) - len(texts)
+        listed = ", ".join(texts) or "none"
+        lines.append(
+            printable(f"rules never used{so_far}: {listed}{f' and {more:,} more' if more else ''}")
+        )
+    for name, found in list(description["numbers"].items())[:_MAX_OUTPUTS]:
+        of = "" if len(description["numbers"]) == 1 else f" of {printable(name)}"
+        values = ", ".join(map(str, found["values"][:_MAX_NUMBERS])) or "none"
+        more = ", ..." if len(found["values"]) > _MAX_NUMBERS else ""
+        upto = found["complete_up_to"]
+        known = "all of them" if upto == numbers else f"others may be missing above {upto}"
+        lines.append(f"numbers computed{of} up to {numbers}: {values}{more} ({known})")
+    if numbers is not None and not description["numbers"]:
+        lines.append("numbers computed: none, for there is no output neuron")
+    return lines
+
+
+def _rule(graph: "Graph", name: str, rule: int) -> str:
+    position = graph.system.position_of(name)
+    neuron = position.start if isinstance(position, slice) else position
+    return f"{name}: {graph.system.rule_text(neuron, rule)}"
+
+
+def _bounds(bounds: dict[str, list[int]]) -> str:
+    texts = [
+        f"{name} {low}" if low == high else f"{name} {low} to {high}"
+        for name, (low, high) in list(bounds.items())[:_MAX_NEURONS]
+    ]
+    left = len(bounds) - len(texts)
+    return (", ".join(texts) or "no neurons") + (f" and {left:,} more neurons" if left else "")
+
+
+def _yes(holds: bool | None) -> str:
+    return "not known" if holds is None else "yes" if holds else "no"

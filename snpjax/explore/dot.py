@@ -1,0 +1,149 @@
+"""Configuration graphs in the language DOT, to be drawn by Graphviz."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+from jaxtyping import Int
+
+from ..quoting import dot_escaped, dot_quoted
+from ..spiking.observed import Configurations
+from .text import (
+    Column,
+    Labels,
+    configuration_blocks,
+    edge_blocks,
+    edge_labels,
+    lines,
+    names_of,
+    numbers,
+    one_of,
+    text,
+)
+
+
+if TYPE_CHECKING:
+    from .graph import Graph
+
+#: Graphviz takes minutes for more, and nobody reads them.
+MAX_DRAWN = 1_000
+#: Vermillion of the palette of Okabe and Ito: told from black by the colour-blind, too.
+WITNESS_COLOUR = "#d55e00"
+
+_SUPERSCRIPT = str.maketrans("0123456789-()", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁽⁾")
+
+
+def to_dot(
+    graph: "Graph",
+    *,
+    labels: Labels = "emissions",
+    witness: int | None = None,
+    max_configurations: int = MAX_DRAWN,
+) -> str:
+    """The graph in the language DOT.
+
+    A configuration is `<2,1,0>`, the spikes in the order of the neurons; `<2⁽¹⁾,1,0>` where the
+    first neuron is closed and opens in 1 step; `<2,1,0> @3` after 3 steps, where steps are told
+    apart. Halting configurations have a double border, those never expanded a dashed one. An edge
+    is a choice.
+
+    **Arguments:**
+
+    - `labels`: what stands at the edges: what the output neurons emit, or the rules selected.
+    - `witness`: a configuration; the shortest path to it is coloured.
+    - `max_configurations`: a larger graph is refused.
+
+    **Raises:** `ValueError` for a larger graph, or one whose edges were not kept.
+    """
+    if graph.num_configurations > max_configurations:
+        raise ValueError(
+            f"The graph has {graph.num_configurations:,} configurations, more than "
+            f"{max_configurations:,} to be drawn. Raise `max_configurations`, or explore with a "
+            "`max_depth`."
+        )
+    return b"".join(dot_blocks(graph, labels=labels, witness=witness)).decode()
+
+
+def dot_blocks(
+    graph: "Graph", *, labels: Labels = "emissions", witness: int | None = None
+) -> Iterator[bytes]:
+    """The text of `to_dot` in blocks, of a graph of any size."""
+    names = names_of(graph)
+    title = "<" + ",".join(names) + ">"
+    if graph.system.name:
+        title = f"{graph.system.name}: {title}"
+    if not graph.is_complete:
+        title += f" (not complete: {graph.stop.value})"
+    yield (
+        "digraph {\n  rankdir=LR;\n  node [shape=box, style=rounded];\n"
+        f"  label={dot_quoted(title)};\n"
+        f'  start [shape=point, label=""];\n  start -> 0;\n'
+    ).encode()
+    with_step = tells_steps_apart(graph)
+    path = set() if witness is None else set(graph.path_to(witness))
+    for number, some in configuration_blocks(graph):
+        is_open = number >= graph.num_expanded
+        yield lines(
+            b"  ",
+            numbers(number),
+            b' [label="',
+            *state_columns(some, with_step),
+            b'"',
+            text(b", peripheries=2", some.is_halting & ~is_open),
+            text(b', style="rounded,dashed"', is_open),
+            text(f', color="{WITNESS_COLOUR}", penwidth=2'.encode(), np.isin(number, list(path))),
+            b"];\n",
+        )
+    on_path = edges_of_path(graph, witness)
+    escaped = [dot_escaped(name).encode() for name in names]
+    for number, steps in edge_blocks(graph):
+        yield lines(
+            b"  ",
+            numbers(steps.sources),
+            b" -> ",
+            numbers(steps.targets),
+            b' [label="',
+            *edge_labels(
+                steps, labels, escaped, equals=_EQUALS[labels], separator=b", ", nothing=b""
+            ),
+            b'"',
+            text(f', color="{WITNESS_COLOUR}", penwidth=2'.encode(), np.isin(number, on_path)),
+            b"];\n",
+        )
+    yield b"}\n"
+
+
+_EQUALS: dict[str, bytes] = {"rules": b":", "emissions": b"="}
+
+
+def state_columns(some: Configurations, with_step: bool) -> list[Column]:
+    """`<2⁽¹⁾,1,0>` of every configuration."""
+    columns: list[Column] = [b"<"]
+    for i in range(some.spikes.shape[1]):
+        if i:
+            columns.append(b",")
+        columns.append(numbers(some.spikes[:, i]))
+        if some.timers[:, i].any():
+            columns.append(one_of(some.timers[:, i], superscript))
+    columns.append(b">")
+    if with_step:
+        columns += [b" @", numbers(some.step)]
+    return columns
+
+
+def superscript(timer: int) -> str:
+    """How a timer stands at the spikes of a closed neuron."""
+    return f"({timer})".translate(_SUPERSCRIPT) if timer else ""
+
+
+def tells_steps_apart(graph: "Graph") -> bool:
+    """Whether steps are part of what a configuration is: the first one after the initial one shows
+    it."""
+    return bool(graph.configurations(np.arange(graph.num_configurations)[1:2]).step.any())
+
+
+def edges_of_path(graph: "Graph", configuration: int | None) -> Int[np.ndarray, " edges"]:
+    if configuration is None:
+        return np.zeros(0, np.int64)
+    path = np.asarray(graph.path_to(configuration))
+    return graph.first_edge[path[:-1]] + graph.parent_choices[path[1:]].astype(np.int64)

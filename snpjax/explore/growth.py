@@ -1,0 +1,219 @@
+"""Proof that a system is unbounded: choices that can be repeated for ever, and add spikes each
+time."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from math import gcd
+from typing import TYPE_CHECKING
+
+import numpy as np
+from jaxtyping import Int
+
+from ..choice import NO_RULE, GivenChoices
+from ..spiking.rule import Rule
+from ..spiking.system import SpikingSystem
+
+
+if TYPE_CHECKING:
+    from .graph import Graph
+
+# Where loops are looked for, see `growth`.
+_MAX_STARTS = 64
+_MAX_ROWS = 2**12
+_MAX_LOOP = 256
+_MAX_PAIRS = 32
+
+
+@dataclass(frozen=True, eq=False)
+class Growth:
+    """Choices that lead from the initial configuration to one, and from there to the same with
+    more spikes, where they can be made again, for ever: the system is unbounded.
+
+    - `prefix_rules`, `loop_rules`: the rule that each neuron selects in each step, or `NO_RULE`.
+    - `grows`: by how many spikes each neuron grows in a round; the others have the same spikes
+      after it. In a signed system a number may be negative. Saturated neurons are left out.
+    - `configuration`: the number in the graph of the configuration from which the loop starts.
+    """
+
+    system: SpikingSystem = field(repr=False)
+    configuration: int
+    prefix_rules: Int[np.ndarray, "prefix neurons"] = field(repr=False)
+    loop_rules: Int[np.ndarray, "loop neurons"] = field(repr=False)
+    grows: Mapping[str, int]
+
+    @property
+    def prefix(self) -> GivenChoices:
+        """The choices of the first steps, up to `configuration`."""
+        return GivenChoices(self.prefix_rules)
+
+    @property
+    def loop(self) -> GivenChoices:
+        """The choices of one round."""
+        return GivenChoices(self.loop_rules)
+
+    @property
+    def num_steps(self) -> tuple[int, int]:
+        """Steps before the loop, and of one round."""
+        return len(self.prefix_rules), len(self.loop_rules)
+
+    def replay(self, rounds: int) -> GivenChoices:
+        """The choices of the first steps and of so many rounds, for `snpjax.run(choice=...)`."""
+        return GivenChoices(np.concatenate([self.prefix_rules, *[self.loop_rules] * rounds]))
+
+    def __str__(self) -> str:
+        prefix, loop = self.num_steps
+        more = ", ".join(f"{name} by {spikes}" for name, spikes in self.grows.items())
+        every = "every step" if loop == 1 else f"every {loop} steps"
+        after = f"After {prefix} step{'' if prefix == 1 else 's'}"
+        return f"{after}, {every} can be repeated for ever and change {more}"
+
+
+def growth(graph: "Graph") -> Growth | None:
+    """A proof that the system of a graph is unbounded, or `None` where none was found.
+
+    A loop of choices from c to d = c + delta proves it if they stay valid when any multiple of
+    delta is added. Guards are not monotone, so that is checked for all multiples: where a neuron's
+    count carries some of delta, the selected rule must apply at each of them, or no rule at any;
+    guards are ultimately periodic, hence finitely many multiples say it of all.
+
+    An infinite graph has such pairs c, d on a path of its breadth-first tree (lemmas of König and
+    Dickson), if not always with choices that can be repeated. They are looked for on the shortest
+    paths to 64 of the deepest configurations and to those with the most spikes in each of the
+    first 64 neurons: in the last 4096 configurations of each path, for loops of at most 256 steps,
+    and at 32 places for each length. So `None` says nothing of a graph that is not complete. A
+    complete one is bounded.
+
+    **Raises:** `NotImplementedError` for a system of populations, or with `compatibility` options.
+    """
+    if graph.is_complete:
+        return None
+    _refuse_others(graph.system)
+    for last in _starts(graph):
+        found = _loop_on_path(graph, last)
+        if found is not None:
+            return found
+    return None
+
+
+def _refuse_others(system: object) -> None:
+    if not isinstance(system, SpikingSystem):
+        raise NotImplementedError(
+            "Growth is proved for systems given neuron by neuron. Explore `system.expand()`."
+        )
+    if not replace(system.compatibility, late_consumption=False).is_textbook:
+        raise NotImplementedError(
+            f"Growth is proved by the definition, and the system has {system.compatibility}. "
+            "Explore it without `compatibility`."
+        )
+
+
+def _starts(graph: "Graph") -> list[int]:
+    """Ends of the paths to look at."""
+    low, high = graph.depth_starts[-2:]
+    deepest = np.linspace(low, high - 1, min(_MAX_STARTS, high - low)).astype(int)
+    most = min(_MAX_STARTS, graph.system.num_neurons)
+    # Sizes, because counts may grow below 0 in a signed system.
+    sizes = graph.map(lambda configurations: np.abs(configurations.spikes[:, :most]))
+    return list(dict.fromkeys([*deepest.tolist(), *sizes.argmax(axis=0).tolist()]))
+
+
+def _loop_on_path(graph: "Graph", last: int) -> Growth | None:
+    path = np.asarray(graph.path_to(last))
+    skipped = max(len(path) - _MAX_ROWS, 0)
+    seen = graph.configurations(path[skipped:])
+    spikes = seen.spikes.astype(np.int64)
+    saturated = [graph.system.position_of(name) for name in graph.saturate]
+    spikes[:, saturated] = 0
+    others = np.concatenate([seen.timers, seen.pending, seen.step[:, None]], axis=1)
+    rules = np.asarray(graph.witness(last).rules)[: len(path) - 1, : spikes.shape[1]]
+    is_proof = _Proof(graph.system, spikes, seen.timers, rules[skipped:])
+    for length, starts in _candidates(spikes, others, signed=graph.system.signed):
+        if any(is_proof(start, length) for start in starts[: -_MAX_PAIRS - 1 : -1]):
+            # The same loop may be possible earlier.
+            start = next(start for start in starts if is_proof(start, length))
+            delta = spikes[start + length] - spikes[start]
+            grows = {graph.system.name_of(i): int(delta[i]) for i in np.flatnonzero(delta)}
+            begin = start + skipped
+            return Growth(
+                system=graph.system,
+                configuration=int(path[begin]),
+                prefix_rules=rules[:begin],
+                loop_rules=rules[begin : begin + length],
+                grows=grows,
+            )
+    return None
+
+
+def _candidates(
+    spikes: Int[np.ndarray, "rows neurons"], others: Int[np.ndarray, "rows fields"], *, signed: bool
+) -> Iterator[tuple[int, list[int]]]:
+    """Lengths, and the rows after which there are so many steps to a row with more spikes and
+    nothing else different."""
+    for length in range(1, min(_MAX_LOOP, len(spikes) - 1) + 1):
+        delta = spikes[length:] - spikes[:-length]
+        is_one = np.all(others[length:] == others[:-length], axis=1) & np.any(delta != 0, axis=1)
+        if not signed:
+            is_one &= np.all(delta >= 0, axis=1)
+        if is_one.any():
+            yield length, np.flatnonzero(is_one).tolist()
+
+
+class _Proof:
+    """Whether the steps from a row of a path to a later one can be repeated for ever."""
+
+    def __init__(
+        self,
+        system: SpikingSystem,
+        spikes: Int[np.ndarray, "rows neurons"],
+        timers: Int[np.ndarray, "rows neurons"],
+        rules: Int[np.ndarray, "steps neurons"],
+    ):
+        self.spikes, self.timers, self.rules = spikes, timers, rules
+
+        @cache
+        def same(neuron: int, selected: int, count: int, delta: int) -> bool:
+            own = [rule for rule in system.neurons[neuron].rules if isinstance(rule, Rule)]
+            if selected != NO_RULE:
+                return applies_always(own[selected], count, delta)
+            return all(applies_never(rule, count, delta) for rule in own)
+
+        self.same = same
+
+    def __call__(self, start: int, length: int) -> bool:
+        delta = self.spikes[start + length] - self.spikes[start]
+        steps = slice(start, start + length)
+        grows = np.flatnonzero(delta)
+        is_open = self.timers[steps, grows] == 0  # a closed neuron selects nothing anyway
+        step, which = np.nonzero(is_open)
+        return all(
+            map(
+                self.same,
+                grows[which].tolist(),
+                self.rules[steps, grows][step, which].tolist(),
+                self.spikes[steps, grows][step, which].tolist(),
+                delta[grows[which]].tolist(),
+            )
+        )
+
+
+def applies_always(rule: Rule, count: int, delta: int) -> bool:
+    """Whether a rule applies to `count` spikes with any multiple of `delta` more."""
+    return all(k >= rule.consume and k in rule.guard for k in _counts(rule, count, delta))
+
+
+def applies_never(rule: Rule, count: int, delta: int) -> bool:
+    """Whether a rule applies to none of these counts."""
+    return not any(k >= rule.consume and k in rule.guard for k in _counts(rule, count, delta))
+
+
+def _counts(rule: Rule, count: int, delta: int) -> range:
+    """Enough of the counts: from `tail` on, membership in a guard has its period; and no rule
+    applies to less than 1 spike."""
+    if delta < 0:
+        return range(count, min(count, 0) + delta - 1, delta)
+    tail = max(rule.guard.tail, rule.consume)
+    before = max(-((count - tail) // delta), 0)
+    return range(
+        count, count + delta * (before + rule.guard.period // gcd(rule.guard.period, delta)), delta
+    )

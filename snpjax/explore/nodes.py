@@ -1,0 +1,71 @@
+"""Configuration graphs as graphs of networkx."""
+
+from typing import TYPE_CHECKING
+
+from ..choice import NO_RULE
+from ..optional import networkx
+from .text import configuration_blocks, edge_blocks, names_of
+
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+    from .graph import Graph
+
+
+def to_networkx(graph: "Graph") -> "nx.MultiDiGraph":
+    """The graph as a `networkx.MultiDiGraph`, an edge for every choice.
+
+    Nodes are the numbers of the configurations, with `spikes`, `timers`, `pending` (tuples in the
+    order of the neurons), `step`, `depth`, `halting` and `expanded`; edges have `rules` (the rule
+    that each neuron selects, or `None`) and `emissions`; the graph has `name`, `neurons`, `output`,
+    `stop` (the name of a `Stop`) and `complete`. A configuration that was not expanded is not
+    halting there.
+
+    **Raises:** `ImportError` when networkx is not installed, `ValueError` when the edges were not
+    kept.
+    """
+    made = networkx().MultiDiGraph(
+        name=graph.system.name,
+        neurons=tuple(names_of(graph)),
+        output=tuple(graph.system.output),
+        stop=graph.stop.name,
+        complete=graph.is_complete,
+    )
+    for number, some in configuration_blocks(graph):
+        columns = (
+            number.tolist(),
+            map(tuple, some.spikes.tolist()),
+            map(tuple, some.timers.tolist()),
+            map(tuple, some.pending.tolist()),
+            some.step.tolist(),
+            graph.depths[number].tolist(),
+            (some.is_halting & (number < graph.num_expanded)).tolist(),
+            (number < graph.num_expanded).tolist(),
+        )
+        for node, spikes, timers, pending, step, depth, halting, expanded in zip(
+            *columns, strict=True
+        ):
+            made.add_node(
+                node,
+                spikes=spikes,
+                timers=timers,
+                pending=pending,
+                step=step,
+                depth=depth,
+                halting=halting,
+                expanded=expanded,
+            )
+    for _, steps in edge_blocks(graph):
+        rules = ([None if r == NO_RULE else r for r in row] for row in steps.rules.tolist())
+        made.add_edges_from(
+            (source, target, {"rules": tuple(own), "emissions": tuple(emitted)})
+            for source, target, own, emitted in zip(
+                steps.sources.tolist(),
+                steps.targets.tolist(),
+                rules,
+                steps.emissions.tolist(),
+                strict=True,
+            )
+        )
+    return made

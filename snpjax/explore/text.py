@@ -1,0 +1,152 @@
+"""Millions of lines of text: columns of bytes side by side, whose holes are left out.
+
+A graph may have 10^8 edges, so that nothing here loops over lines in Python.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import numpy as np
+from jaxtyping import Bool, Int, UInt8
+
+from ..choice import NO_RULE
+from ..spiking.observed import Configurations, Transitions
+
+
+if TYPE_CHECKING:
+    from .graph import Graph
+
+#: A part of every line; bytes of value 0 are holes.
+Column: TypeAlias = "UInt8[np.ndarray, 'lines width'] | bytes"
+#: What stands at an edge: the rules of a choice, or what is emitted.
+Labels: TypeAlias = Literal["rules", "emissions"]
+
+# Blocks hold fewer lines the more numbers stand in a line.
+_BLOCKS = (2**12, 2**16)
+_NUMBERS_IN_BLOCK = 2**21
+
+
+def lines(*columns: Column) -> bytes:
+    """All lines, each made of these columns. At least one of them is an array."""
+    size = next(len(column) for column in columns if not isinstance(column, bytes))
+    arrays = [
+        np.broadcast_to(np.frombuffer(column, np.uint8), (size, len(column)))
+        if isinstance(column, bytes)
+        else column
+        for column in columns
+    ]
+    table = np.concatenate(arrays, axis=1)
+    return table[table != 0].tobytes()
+
+
+def numbers(
+    values: Int[np.ndarray, " lines"], present: Bool[np.ndarray, " lines"] | None = None
+) -> Column:
+    """A number in every line, or in those where it is present."""
+    values = values.astype(np.int64)
+    if present is not None:
+        values = np.where(present, values, 0)
+    sizes = np.abs(values)
+    powers = 10 ** np.arange(len(str(sizes.max(initial=0))) - 1, -1, -1)
+    digits = (sizes[:, None] // powers % 10 + ord("0")).astype(np.uint8)
+    digits[:, :-1][sizes[:, None] < powers[:-1]] = 0
+    sign = np.where(values < 0, ord("-"), 0).astype(np.uint8)
+    table = np.concatenate([sign[:, None], digits], axis=1)
+    return table if present is None else table * present[:, None]
+
+
+def text(value: bytes, present: Bool[np.ndarray, " lines"]) -> Column:
+    """A text in the lines where it is present."""
+    return np.frombuffer(value, np.uint8) * present[:, None]
+
+
+def one_of(values: Int[np.ndarray, " lines"], text_of: Callable[[int], str]) -> Column:
+    """In every line the text of its value, of which there are few."""
+    distinct, which = np.unique(values, return_inverse=True)
+    texts = [text_of(value).encode() for value in distinct.tolist()]
+    width = max(map(len, texts), default=0)
+    table = np.frombuffer(b"".join(x.ljust(width, b"\0") for x in texts), np.uint8)
+    return table.reshape(len(texts), width)[which.reshape(-1)]
+
+
+def rows(
+    values: Int[np.ndarray, "lines neurons"], *, separator: bytes = b",", null: bytes | None = None
+) -> list[Column]:
+    """The numbers of every row with separators, and `null` in place of `NO_RULE`."""
+    columns: list[Column] = []
+    for i in range(values.shape[1]):
+        if i:
+            columns.append(separator)
+        present = None if null is None else values[:, i] != NO_RULE
+        columns.append(numbers(values[:, i], present))
+        if null is not None and present is not None:
+            columns.append(text(null, ~present))
+    return columns
+
+
+def edge_labels(
+    steps: Transitions,
+    labels: Labels,
+    names: Sequence[bytes],
+    *,
+    equals: bytes,
+    separator: bytes,
+    nothing: bytes,
+) -> list[Column]:
+    """What stands at each edge: `name:rule` of the neurons that selected one, or `name=spikes` of
+    the output neurons that emit; `nothing` where there is none.
+
+    Without output neurons all emissions are named.
+    """
+    values = steps.rules if labels == "rules" else steps.emissions
+    present = values != NO_RULE if labels == "rules" else values != 0
+    outputs = outputs_of(steps.system)
+    if labels == "emissions" and outputs:
+        present = present & np.isin(np.arange(values.shape[1]), outputs)
+    columns: list[Column] = []
+    before = np.zeros(len(values), bool)
+    for i in np.flatnonzero(present.any(axis=0)).tolist():
+        here = present[:, i]
+        columns += [text(separator, before & here), text(names[i] + equals, here)]
+        columns.append(numbers(values[:, i], here))
+        before |= here
+    return [*columns, text(nothing, ~before)]
+
+
+def outputs_of(system: object) -> list[int]:
+    """The positions of the output neurons."""
+    found: list[int] = []
+    for name in system.output:  # pyright: ignore[reportAttributeAccessIssue]
+        position = system.position_of(name)  # pyright: ignore[reportAttributeAccessIssue]
+        if isinstance(position, slice):
+            found += range(position.start, position.stop)
+        else:
+            found.append(position)
+    return found
+
+
+def names_of(graph: "Graph") -> list[str]:
+    """The names of all neurons."""
+    return [graph.system.name_of(i) for i in range(graph.system.num_neurons)]
+
+
+def configuration_blocks(
+    graph: "Graph",
+) -> Iterator[tuple[Int[np.ndarray, " some"], Configurations]]:
+    """All configurations with their numbers, in blocks."""
+    for block in _blocks(graph, graph.num_configurations):
+        yield np.arange(block.start, block.stop), graph.configurations(block)
+
+
+def edge_blocks(graph: "Graph") -> Iterator[tuple[Int[np.ndarray, " some"], Transitions]]:
+    """All edges with their numbers, in blocks. **Raises:** `ValueError` if they were not kept."""
+    _ = graph.edge_targets
+    for block in _blocks(graph, graph.num_choices):
+        yield np.arange(block.start, block.stop), graph.transitions(block)
+
+
+def _blocks(graph: "Graph", size: int) -> Iterator[slice]:
+    is_wide = graph.system.num_neurons * _BLOCKS[1] > _NUMBERS_IN_BLOCK
+    block = _BLOCKS[0] if is_wide else _BLOCKS[1]
+    for start in range(0, size, block):
+        yield slice(start, min(start + block, size))

@@ -1,0 +1,96 @@
+"""Assertions about systems for anybody's tests: they need no test framework."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..check.equivalence import AbstractComparison, Agreement, SameTraces, equivalent
+from ..check.equivalence.comparison import matched
+from ..check.equivalence.runs import run_of_edges
+from ..explore import Graph, explore
+from ..spiking.environment import AnyInput
+from ..spiking.observed import Configurations
+
+
+_SAME_TRACES = SameTraces()
+
+
+def assert_equivalent(
+    first: Any,
+    second: Any,
+    /,
+    *,
+    by: AbstractComparison = _SAME_TRACES,
+    bounded: bool = False,
+    **arguments: Any,
+) -> None:
+    """Fail unless two systems are equivalent.
+
+    **Arguments:**
+
+    - `first`, `second`, `by`, and others: see `snpjax.check.equivalence.equivalent`.
+    - `bounded`: systems that are equal as far as they were explored are good enough.
+
+    **Raises:** `AssertionError` with the shortest runs that tell the systems apart, or with why
+    nothing could be proved.
+
+    ```python
+    assert_equivalent(adder, refactored, by=SameTraces(inputs=snp.AnyInput(6)))
+    ```
+    """
+    found = equivalent(first, second, by=by, **arguments)
+    enough = {Agreement.EQUAL, Agreement.EQUAL_UP_TO} if bounded else {Agreement.EQUAL}
+    if found.verdict in enough:
+        return
+    fix = ""
+    if found.verdict is Agreement.EQUAL_UP_TO:
+        fix = "\nAllow it by `bounded=True`, or explore more."
+    raise AssertionError(f"The systems were not found equivalent: {found}{fix}")
+
+
+def assert_invariant(
+    system: Any,
+    invariant: Callable[[Configurations], Any],
+    /,
+    *,
+    inputs: AnyInput | None = None,
+    bounded: bool = False,
+    **exploring: Any,
+) -> None:
+    """Fail unless every configuration that a system can reach has a property.
+
+    **Arguments:**
+
+    - `system`: a system, or a graph that `snpjax.explore` made of it.
+    - `invariant`: what it says of configurations, as for `Graph.where`: `lambda c: c["n3"] <= 4`.
+    - `inputs`: on any input, instead of the system's own trains.
+    - `bounded`: it is good enough that no configuration among those explored breaks it.
+    - others: as for `snpjax.explore`.
+
+    **Raises:** `AssertionError` with a shortest run to a configuration that breaks it.
+
+    ```python
+    assert_invariant(adder, lambda c: c["adder"] <= 3, inputs=snp.AnyInput(6, most=2))
+    ```
+    """
+    model, names = system, ()
+    if isinstance(system, Graph):
+        model, graph = system.system, system
+    else:
+        environment = matched((system, system), inputs)
+        one = None if environment is None else environment[0]
+        names = () if one is None else one.neurons
+        graph = explore(system, inputs=one, **exploring)
+    broken = graph.where(lambda configurations: ~np.asarray(invariant(configurations), bool))
+    if len(broken):
+        path = np.asarray(graph.path_to(int(broken[0])))
+        edges = graph.first_edge[path[:-1]] + graph.parent_choices[path[1:]].astype(np.int64)
+        run = run_of_edges(graph, edges, model, names)
+        step = "at the start" if len(path) == 1 else f"after {len(path) - 1} steps"
+        raise AssertionError(f"The invariant is broken {step}:\n{run}")
+    if not graph.is_complete and not bounded:
+        raise AssertionError(
+            f"The invariant holds in {graph.num_configurations:,} configurations, but "
+            f"{graph.stop.value}. Allow it by `bounded=True`, or explore more."
+        )

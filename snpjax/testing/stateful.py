@@ -1,0 +1,163 @@
+"""Stateful tests: Hypothesis chooses rules and input step by step, and shrinks what breaks a
+property to a short run."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..check.equivalence.result import digits, table_text
+from ..choice import NO_RULE
+from ..spiking.environment import AnyInput, environment_of
+from ..spiking.observed import Configurations, Transitions
+from ..spiking.system import SpikingSystem
+from .reference import Computation, applicable, initial, is_halting, step
+from .strategies import st  # says what to install where Hypothesis is missing
+
+
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule  # isort: skip
+
+
+#: What holds of a configuration, as for `Graph.where`: `lambda c: c["n3"] <= 4`.
+Invariant = Callable[[Configurations], Any]
+#: What holds of a step, as for `Graph.map_transitions`: `lambda s: s.emitted("n3") <= 1`.
+StepInvariant = Callable[[Transitions], Any]
+
+
+def machine_for(
+    system: SpikingSystem,
+    *invariants: Invariant,
+    steps: Sequence[StepInvariant] = (),
+    inputs: AnyInput | None = None,
+) -> type["SystemMachine"]:
+    """A state machine of Hypothesis that runs a system on the reference interpreter and checks
+    properties after every step.
+
+    **Arguments:**
+
+    - `invariants`: what must hold in every configuration. They say the same as for
+      `assert_invariant`, which proves them where all configurations can be explored; this tries
+      some runs of systems of any size.
+    - `steps`: what must hold in every step.
+    - `inputs`: let Hypothesis send any input, instead of the system's own trains.
+
+    **Returns:** a class. Its `TestCase` is run by pytest and unittest. A subclass may add rules and
+    invariants of its own, which read `self.computation`.
+
+    ```python
+    TestAdder = machine_for(
+        adder, lambda c: c["adder"] <= 3, inputs=snp.AnyInput(10, most=2)
+    ).TestCase
+    ```
+    """
+    model, fed = system, ()
+    if inputs is not None:
+        model = system.with_input(inputs)
+        fed = inputs.neurons or tuple(system.input)
+    attributes = {
+        "system": system,
+        "model": model,
+        "fed": fed,
+        "invariants_of_configurations": invariants,
+        "invariants_of_steps": tuple(steps),
+        "__module__": __name__,
+        "__doc__": f"Random runs of {system!r}.",
+    }
+    return type("MachineOfSystem", (SystemMachine,), attributes)
+
+
+class SystemMachine(RuleBasedStateMachine):
+    """One run of a system, chosen by Hypothesis; made by `machine_for`.
+
+    - `system`: the system; `model`: the same with its environment, `fed` the neurons that this
+      sends input to.
+    - `computation`: the run so far, of `model`.
+    """
+
+    system: ClassVar[SpikingSystem] = SpikingSystem([])
+    model: ClassVar[SpikingSystem] = SpikingSystem([])
+    fed: ClassVar[tuple[str, ...]] = ()
+    invariants_of_configurations: ClassVar[tuple[Invariant, ...]] = ()
+    invariants_of_steps: ClassVar[tuple[StepInvariant, ...]] = ()
+
+    def __init__(self) -> None:
+        super().__init__()  # as Hypothesis wants it
+        start = initial(self.model)
+        self.computation = Computation((start,), (), (), is_halting(self.model, start))
+
+    @precondition(lambda self: not self.computation.halted)
+    @rule(data=st.data())
+    def step(self, data: Any) -> None:
+        """Every neuron selects a rule."""
+        run, choice = self.computation, []
+        for neuron, rules in zip(
+            self.model.neurons, applicable(self.model, run.configurations[-1]), strict=True
+        ):
+            selected = rules[0] if rules else None
+            if len(rules) > 1:
+                selected = data.draw(st.sampled_from(rules), label=f"rule of {neuron.name}")
+            choice.append(selected)
+        after, emitted = step(self.model, run.configurations[-1], tuple(choice))
+        self.computation = Computation(
+            (*run.configurations, after),
+            (*run.choices, tuple(choice)),
+            (*run.emissions, emitted),
+            is_halting(self.model, after),
+        )
+        for holds in self.invariants_of_steps:
+            if not np.all(holds(self._last_step())):
+                self._fail(holds, "in")
+
+    @precondition(lambda self: self.computation.halted)
+    @rule()
+    def stay_halted(self) -> None:
+        """Nothing happens any more; there must be something to do."""
+
+    @invariant()
+    def invariants_hold(self) -> None:
+        seen = self._last_configuration()
+        for holds in self.invariants_of_configurations:
+            if not np.all(holds(seen)):
+                self._fail(holds, "after")
+
+    def _last_configuration(self) -> Configurations:
+        last = self.computation.configurations[-1]
+        return Configurations(
+            self.model,
+            np.asarray([last.spikes]),
+            np.asarray([last.timers]),
+            np.asarray([last.pending]),
+            np.asarray([last.input_position]),
+            np.asarray([self.computation.halted]),
+        )
+
+    def _last_step(self) -> Transitions:
+        run = self.computation
+        made = np.asarray([run.steps])
+        rules, emissions = _rules(run)[-1:], np.asarray(run.emissions[-1:])
+        return Transitions(self.model, made - 1, made, rules, emissions)
+
+    def _fail(self, holds: Callable[..., Any], where: str) -> None:
+        name = getattr(holds, "__name__", repr(holds))
+        name = "an invariant" if name == "<lambda>" else f"the invariant {name}"
+        steps = self.computation.steps
+        place = "at the start" if steps == 0 else f"{where} step {steps}"
+        raise AssertionError(f"{name} is broken {place}:\n{self.run_text()}")
+
+    def run_text(self) -> str:
+        """The run so far, for people."""
+        run, own = self.computation, self.system.num_neurons
+        sent = {name: self.model.position_of(environment_of(name)) for name in self.fed}
+        lines = [
+            f"  input of {name}: {digits(tuple(row[column] for row in run.emissions))}"
+            for name, column in sent.items()
+        ]
+        spikes = np.asarray([c.spikes[:own] for c in run.configurations])
+        timers = np.asarray([c.timers[:own] for c in run.configurations])
+        return "\n".join([*lines, table_text(self.system, spikes, timers, _rules(run)[:, :own])])
+
+
+def _rules(run: Computation) -> np.ndarray:
+    """The rules of every step, `NO_RULE` where none was selected."""
+    rows = [[NO_RULE if rule is None else rule for rule in choice] for choice in run.choices]
+    return np.reshape(np.asarray(rows, int), (len(rows), -1 if rows else 0))

@@ -1,0 +1,112 @@
+"""Linear time by its definition: formulas on one infinite path, and all paths of a small structure
+up to some length. Slow, and obviously right."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from snpjax.check.formula import (
+    And,
+    Comparison,
+    Formula,
+    Implies,
+    InOrder,
+    Not,
+    Or,
+    Temporal,
+    parts_of,
+)
+
+
+@dataclass(frozen=True)
+class Lasso:
+    """Positions 0, 1, ... of which the last is followed by `loop`."""
+
+    states: tuple[int, ...]
+    loop: int
+
+    def after(self, position: int) -> int:
+        return position + 1 if position + 1 < len(self.states) else self.loop
+
+    def from_on(self, position: int) -> list[int]:
+        """All positions that come, the given one first, each once."""
+        found = []
+        while position not in found:
+            found.append(position)
+            position = self.after(position)
+        return found
+
+
+def is_true(formula: Formula, lasso: Lasso, holds: Callable[[Comparison, int], bool]) -> bool:
+    """Whether a formula holds of the path. `holds` tells it of comparisons and states."""
+    return truths(formula, lasso, holds)[0]
+
+
+def truths(formula: Formula, lasso: Lasso, holds: Callable[[Comparison, int], bool]) -> list[bool]:
+    """Whether a formula holds of what is left of the path, at each of its positions."""
+    own = [truths(part, lasso, holds) for part in parts_of(formula)]
+    return [_at(formula, lasso, position, own, holds) for position in range(len(lasso.states))]
+
+
+def _at(
+    formula: Formula,
+    lasso: Lasso,
+    position: int,
+    own: list[list[bool]],
+    holds: Callable[[Comparison, int], bool],
+) -> bool:
+    """One position, when the parts of the formula are known at all."""
+    future = lasso.from_on(position)
+    match formula:
+        case Comparison():
+            return holds(formula, lasso.states[position])
+        case Not():
+            return not own[0][position]
+        case And():
+            return all(part[position] for part in own)
+        case Or():
+            return any(part[position] for part in own)
+        case Implies():
+            return not own[0][position] or own[1][position]
+        case Temporal("next"):
+            return own[0][lasso.after(position)]
+        case Temporal("always"):
+            return all(own[0][at] for at in future)
+        case Temporal("never"):
+            return not any(own[0][at] for at in future)
+        case Temporal("eventually"):
+            return any(own[0][at] for at in future)
+        case Temporal("infinitely often"):
+            return all(any(own[0][at] for at in lasso.from_on(x)) for x in future)
+        case Temporal("steady"):
+            return any(all(own[0][at] for at in lasso.from_on(x)) for x in future)
+        case InOrder(_, "until"):
+            return _until(future, own[0], own[1], False)
+        case InOrder(_, "weak until"):
+            return _until(future, own[0], own[1], True)
+        case InOrder(_, "preceded by"):
+            return _until(future, [not x for x in own[0]], own[1], True)
+        case InOrder(_, "followed by"):
+            return all(not own[0][x] or any(own[1][y] for y in lasso.from_on(x)) for x in future)
+    raise AssertionError(formula)
+
+
+def _until(future: list[int], stays: list[bool], ends: list[bool], otherwise: bool) -> bool:
+    for at in future:
+        if ends[at]:
+            return True
+        if not stays[at]:
+            return False
+    return otherwise
+
+
+def lassos(successors: list[list[int]], initial: int, max_length: int) -> Iterator[Lasso]:
+    """Every path from a state that repeats itself within so many positions."""
+    paths: list[tuple[int, ...]] = [(initial,)]
+    while paths:
+        path = paths.pop()
+        for state in successors[path[-1]]:
+            for position, before in enumerate(path):
+                if before == state:
+                    yield Lasso(path, position)
+            if len(path) < max_length:
+                paths.append((*path, state))

@@ -1,0 +1,174 @@
+"""The query language: what is read, and what is said of what is not."""
+
+import pytest
+from hypothesis import given, strategies as st
+
+import snpjax as snp
+from snpjax.check.formula import (
+    And,
+    Comparison,
+    Implies,
+    InOrder,
+    Not,
+    Observed,
+    Or,
+    Temporal,
+    Variable,
+)
+from snpjax.check.query import MAX_DEPTH, MAX_LENGTH, parse_query
+from snpjax.check.universal import universal
+
+
+P, Q, R = (Comparison(((Variable(Observed.SPIKES, name), 1),), "=", 1) for name in "pqr")
+
+
+@pytest.mark.parametrize(
+    ("text", "formula"),
+    [
+        ("always p = 1 and q = 1", And((Temporal("always", P), Q))),
+        ("always not p = 1", Temporal("always", Not(P))),
+        ("not p = 1 or q = 1 and r = 1", Or((Not(P), And((Q, R))))),
+        ("p = 1 or q = 1 until r = 1", InOrder(Or((P, Q)), "until", R)),
+        ("p = 1 until q = 1 implies r = 1", Implies(InOrder(P, "until", Q), R)),
+        ("p = 1 implies q = 1 implies r = 1", Implies(P, Implies(Q, R))),
+        ("p = 1 weak until q = 1", InOrder(P, "weak until", Q)),
+        ("p = 1 followed by q = 1", InOrder(P, "followed by", Q)),
+        ("p = 1 preceded by q = 1", InOrder(P, "preceded by", Q)),
+        ("infinitely often steady p = 1", Temporal("infinitely often", Temporal("steady", P))),
+        ("never (next p = 1)", Temporal("never", Temporal("next", P))),
+        ("eventually\n\tp=1", Temporal("eventually", P)),
+    ],
+)
+def test_precedence(text, formula):
+    assert parse_query(text).formula == formula
+
+
+@pytest.mark.parametrize(
+    ("text", "terms", "relation", "constant"),
+    [
+        ("p <= 3", {"p": 1}, "<=", 3),
+        ("p < 3", {"p": 1}, "<=", 2),
+        ("3 < p", {"p": -1}, "<=", -4),
+        ("p > 3", {"p": 1}, ">=", 4),
+        ("p + q = r", {"p": 1, "q": 1, "r": -1}, "=", 0),
+        ("2 * (p - 3 * -q) + 1 >= p", {"p": 1, "q": 6}, ">=", -1),
+        ("2*3*p - p*2 = 007", {"p": 4}, "=", 7),
+        ("p - p = 0", {}, "=", 0),
+    ],
+)
+def test_comparisons_are_linear(text, terms, relation, constant):
+    found = parse_query(text).formula
+    assert isinstance(found, Comparison)
+    assert {v.neuron: x for v, x in found.terms} == terms
+    assert (found.relation, found.constant) == (relation, constant)
+
+
+@pytest.mark.parametrize(
+    ("text", "variable", "relation", "constant"),
+    [
+        ("open(p)", Variable(Observed.TIMER, "p"), "=", 0),
+        ("timer(p) > 1", Variable(Observed.TIMER, "p"), ">=", 2),
+        ("fires(p, 2)", Variable(Observed.FIRES, "p", 2), ">=", 1),
+        ("emits(p)", Variable(Observed.EMITS, "p"), ">=", 1),
+        ("(emits(p)) = 2", Variable(Observed.EMITS, "p"), "=", 2),
+        ("halted", Variable(Observed.HALTED), ">=", 1),
+        ("step <= 9", Variable(Observed.STEP), "<=", 9),
+        ("'step' <= 9", Variable(Observed.SPIKES, "step"), "<=", 9),
+        ('"in{7}" <= 9', Variable(Observed.SPIKES, "in{7}"), "<=", 9),
+        (r'"a \"b\\" <= 9', Variable(Observed.SPIKES, 'a "b\\'), "<=", 9),
+        ("σ_1 <= 9", Variable(Observed.SPIKES, "σ_1"), "<=", 9),
+    ],
+)
+def test_what_is_looked_at(text, variable, relation, constant):
+    assert parse_query(text).formula == Comparison(((variable, 1),), relation, constant)
+
+
+def test_quantifiers():
+    by_default, on_all = parse_query("always halted"), parse_query("on all paths always halted")
+    assert by_default.on_all_paths and on_all.on_all_paths
+    assert by_default.formula == on_all.formula
+    assert not parse_query("on some path always halted").on_all_paths
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "words"),
+    [
+        ("", "1:1", "expected a formula, but the query ends"),
+        ("always", "1:7", "but the query ends"),
+        ("always (p = 1", "1:14", "expected ')'"),
+        ("always p == 1", "1:11", "equality is written ="),
+        ("p = 1 &&\n q = 1", "1:7", "write and"),
+        ("p = 1 and\n q <> 1", "2:5", "the relations are"),
+        ("1 < p < 3", "1:7", "join two comparisons"),
+        ("always p", "1:8", "compare it: p > 0"),
+        ("p = 1 + halted", "1:9", "this is a condition"),
+        ("p * q = 1", "1:5", "one of them has to be constant"),
+        ("p = 2147483648", "1:5", "too large"),
+        ("p = " + "9" * 5000, "1:5", "too large"),
+        ("1000000000 * p + 1000000000 * q = 1", "1:1", "too large"),
+        ("in{7} > 2", "1:3", 'quote the names of neurons that are no plain words: "in{7}"'),
+        ("always 'in", "1:8", "the quote is not closed"),
+        ("open > 3", "1:6", 'a neuron of this name is quoted: "open"'),
+        ("p = 1 and weak > 3", "1:11", 'a neuron of this name is quoted: "weak"'),
+        ("infinitely p = 1", "1:12", "expected 'often'"),
+        ("on all p = 1", "1:8", "expected 'paths'"),
+        ("on some paths p = 1", "1:9", "expected 'path'"),
+        ("p = 1 until q = 1 until r = 1", "1:19", "put one of the two in parentheses"),
+        ("fires(p)", "1:8", "expected ','"),
+        ("p.q = 1", "1:2", "not '.'"),
+        ("p = 1\x00", "1:6", "the character '\\x00'"),
+        ("not " * (MAX_DEPTH + 5) + "halted", None, "deep"),
+        ("p" * (MAX_LENGTH + 1), "1:1", "characters"),
+    ],
+)
+def test_syntax_errors_have_a_place(text, place, words):
+    with pytest.raises(snp.QueryError) as caught:
+        parse_query(text)
+    error = caught.value
+    assert words in str(error)
+    if place is not None:
+        assert str(error).startswith(f"query:{place}: ") and f"{error.line}:{error.column}" == place
+        line, mark = str(error).split("\n")[1:]
+        assert mark.index("^") == error.column + 1 and len(line) >= error.column
+
+
+@pytest.mark.parametrize(
+    ("text", "column"),
+    [
+        ("eventually (p = 1 and next q = 1)", 13),
+        ("always p = 1 or always q = 1", 17),
+        ("(p = 1 followed by q = 1) implies always r = 1", 35),
+        ("p = 1 until next q = 1", 13),
+        ("steady (p = 1 until q = 1)", 9),
+        ("eventually (always p = 1 or always q = 1)", 29),
+        ("on some path (eventually p = 1 and eventually q = 1 and always r = 1)", 36),
+        ("on some path ((next p = 1) until q = 1)", 16),
+        ("on some path always (p = 1 and next q = 1 or eventually r = 1)", 22),
+    ],
+)
+def test_what_is_not_checked_is_refused_with_its_place(text, column):
+    query = parse_query(text)
+    with pytest.raises(snp.QueryError) as caught:
+        universal(query)
+    assert caught.value.column == column, str(caught.value)
+    assert "or split the query" in str(caught.value)
+
+
+@given(st.text(alphabet="pq ()=<1+-*'\"andorxtils\n", max_size=30))
+def test_any_text_is_a_query_or_an_error(text):
+    try:
+        parse_query(text)
+    except snp.QueryError as error:
+        assert str(error).startswith(f"query:{error.line}:{error.column}: ")
+
+
+@given(st.recursive(st.sampled_from(["p = 1", "q <= 2 + r", "open(p)", "emits(q) > 1"]), lambda f: (
+    st.one_of(
+        st.builds("{} ({})".format, st.sampled_from(["not", "always", "infinitely often"]), f),
+        st.builds("({1}) {0} ({2})".format, st.sampled_from(["and", "until", "implies"]), f, f),
+    )
+)))  # fmt: skip
+def test_a_part_knows_its_text(text):
+    """What a formula was read from reads as that formula."""
+    query = parse_query(text)
+    assert parse_query(query.source(query.formula)).formula == query.formula
