@@ -4,7 +4,7 @@ import enum
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -22,10 +22,8 @@ from ..spiking.observed import (
 )
 from .language import Generated, halting_trains, intervals
 from .packing import Packing
+from .search import Enumerable, state_in
 
-
-if TYPE_CHECKING:
-    from .search import Enumerable
 
 #: Some configurations or edges, by their numbers.
 Which: TypeAlias = slice | Int[np.ndarray, " some"]
@@ -55,7 +53,8 @@ class Graph:
     others, if any, were not followed.
 
     - `system`: the model that was explored, with its environment if it had any input.
-    - `words`: the configurations as `packing` stores them; see `configurations`.
+    - `words`: the configurations on the device, as `packing` stores them; see `configurations`.
+      Rows past the last one are padding.
     - `depth_starts`: number of the first configuration at each depth, and the end.
     - `first_edge`: the choices of configuration i are edges `first_edge[i]` to
       `first_edge[i + 1]`; halting configurations have none.
@@ -67,9 +66,9 @@ class Graph:
     """
 
     system: Any
-    machine: "Enumerable"
+    machine: Enumerable
     packing: Packing
-    words: UInt32[np.ndarray, "configurations words"]
+    words: UInt32[Array, "capacity words"]
     depth_starts: Int[np.ndarray, " depths"]
     first_edge: Int[np.ndarray, " expanded"]
     targets: Int[np.ndarray, " edges"] | None
@@ -131,10 +130,10 @@ class Graph:
         """Some configurations, by default all: of a large graph take some, or use `map`."""
         numbers = np.arange(self.num_configurations)[which]
         states, is_halting = _concatenated(
-            _seen(self.machine, self.packing, words) for words in _padded(self.words, numbers)
+            (_seen(self.machine, self.packing, self.words, block) for block in _padded(numbers)),
+            len(numbers),
         )
-        own = jax.tree.map(lambda x: x[..., : len(numbers)], states)
-        return configurations_of(self.system, own, is_halting[: len(numbers)])
+        return configurations_of(self.system, states, is_halting)
 
     def transitions(self, which: Which = slice(None)) -> Transitions:
         """The steps of some edges, by default of all: of a large graph take some, or use
@@ -151,17 +150,15 @@ class Graph:
         targets: Int[np.ndarray, " some"],
     ) -> Transitions:
         choosers = jnp.asarray(self.machine.choosers())
-        numbers = np.arange(len(sources))
+        blocks = zip(_padded(sources), _padded(choices.astype(np.uint32)), strict=True)
         (detail,) = _concatenated(
-            (_made(self.machine, self.packing, choosers, words, number),)
-            for words, number in zip(
-                _padded(self.words, sources),
-                _padded(choices.astype(np.uint32), numbers),
-                strict=True,
-            )
+            (
+                (_made(self.machine, self.packing, choosers, self.words, *block),)
+                for block in blocks
+            ),
+            len(sources),
         )
-        own = jax.tree.map(lambda x: x[..., : len(sources)], detail)
-        return transitions_of(self.system, sources, targets, own)
+        return transitions_of(self.system, sources, targets, detail)
 
     def map(self, function: Callable[[Configurations], np.ndarray]) -> np.ndarray:
         """What `function` says of each configuration: it is given them block by block, and returns
@@ -203,7 +200,7 @@ class Graph:
         names = self.system.output
         if output is None and len(names) == 1:
             output = names[0]
-        if output not in names:
+        if output is None or output not in names:
             known = ", ".join(names) or "none"
             raise ValueError(f"{output!r} is no output neuron. Name one of: {known}.")
         return self.map_transitions(lambda steps: steps.emitted(output))
@@ -212,13 +209,13 @@ class Graph:
     def num_transitions(self) -> int:
         """Distinct (source, emissions, target): two choices may make the same transition."""
         total = 0
-        for edges in self._whole_sources():
+        for edges in self.whole_sources():
             steps = self.transitions(edges)
             columns = [steps.sources[:, None], steps.targets[:, None], steps.emissions]
             total += len(np.unique(np.concatenate(columns, axis=1), axis=0))
         return total
 
-    def _whole_sources(self) -> Iterator[slice]:
+    def whole_sources(self) -> Iterator[slice]:
         """The edges in blocks that hold all edges of their sources."""
         start = 0
         while start < self.num_choices:
@@ -330,40 +327,43 @@ def _blocks(size: int) -> Iterator[slice]:
         yield slice(start, min(start + _BLOCKS[-1], size))
 
 
-def _padded(table: np.ndarray, rows: Int[np.ndarray, " some"]) -> Iterator[Array]:
-    """Some rows of a table, in blocks, the last one padded with its row 0; at least one block."""
-    block = _BLOCKS[0] if len(rows) <= _BLOCKS[0] else _BLOCKS[-1]
-    for start in range(0, max(len(rows), 1), block):
-        own = rows[start : start + block]
-        some = np.zeros((block, *table.shape[1:]), table.dtype)
-        some[: len(own)] = table[own]
-        yield jnp.asarray(some)
+def _padded(numbers: Int[np.ndarray, " some"]) -> Iterator[Array]:
+    """Numbers in blocks, the last one padded with 0; at least one block."""
+    block = _BLOCKS[0] if len(numbers) <= _BLOCKS[0] else _BLOCKS[-1]
+    for start in range(0, max(len(numbers), 1), block):
+        own = numbers[start : start + block]
+        dtype = np.uint32 if numbers.dtype == np.uint32 else np.int32
+        yield jnp.asarray(np.pad(own.astype(dtype), (0, block - len(own))))
 
 
-def _concatenated(blocks: Iterator[tuple]) -> tuple:
-    """Trees of arrays whose last axis is that of blocks, as one on the host."""
+def _concatenated(blocks: Iterator[tuple], size: int) -> tuple:
+    """Trees of arrays whose last axis is that of blocks, as one on the host, without padding."""
     found = [jax.tree.map(np.asarray, block) for block in blocks]
-    return jax.tree.map(lambda *parts: np.concatenate(parts, axis=-1), *found)
+    return jax.tree.map(lambda *parts: np.concatenate(parts, axis=-1)[..., :size], *found)
 
 
 @jax.jit
 def _seen(
-    machine: "Enumerable", packing: Packing, words: UInt32[Array, "block words"]
+    machine: Enumerable,
+    packing: Packing,
+    words: UInt32[Array, "capacity words"],
+    numbers: Int[Array, " block"],
 ) -> tuple[PyTree, Bool[Array, " block"]]:
     """States, and whether they halt."""
-    state = machine.state_of(packing.unpack(words.T))
+    state = state_in(machine, packing, words[numbers])
     return state, machine.halted(state)
 
 
 @jax.jit
 def _made(
-    machine: "Enumerable",
+    machine: Enumerable,
     packing: Packing,
     choosers: Int[Array, " choosers"],
-    words: UInt32[Array, "block words"],
-    number: UInt32[Array, " block"],
+    words: UInt32[Array, "capacity words"],
+    sources: Int[Array, " block"],
+    choices: UInt32[Array, " block"],
 ) -> PyTree:
     """How the steps of choices are made."""
-    state = machine.state_of(packing.unpack(words.T))
-    _, record = machine.step(state, NumberedChoice(number, choosers))
+    state = state_in(machine, packing, words[sources])
+    _, record = machine.step(state, NumberedChoice(choices, choosers))
     return record.detail

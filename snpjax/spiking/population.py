@@ -325,13 +325,20 @@ class PopulationSystem:
         )
 
     def searched(
-        self, *, layout: "LayoutLike", saturate: Mapping[str, int], clock: int
+        self,
+        *,
+        layout: "LayoutLike",
+        saturate: Mapping[str, int],
+        clock: int,
+        at_least: np.dtype | None = None,
     ) -> "SearchedMachine":
         """This system as arrays, ready for `snpjax.explore`."""
-        from .searched import searched
+        from .searched import searched  # the model itself needs no device
 
-        program = self.lower(layout=layout, faithful=True).program
-        return searched(self, program, saturate=saturate, clock=clock)
+        columns = self.columns(faithful=True)
+        return searched(
+            self, columns, layout=layout, saturate=saturate, clock=clock, at_least=at_least
+        )
 
     def solution(self, trajectory: "Trajectory") -> "Solution":
         """What a run saved, with this system's names."""
