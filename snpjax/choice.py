@@ -210,8 +210,11 @@ class NumberedChoice(AbstractChoice):
         _, digits = lax.scan(_divided, self.number.astype(jnp.int32), counts, reverse=True)
         # Few alternatives are counted in bytes: all paths of a search come by here at once.
         rank_dtype = jnp.int8 if applicable.shape[0] < 128 else jnp.int32
-        ranks = jnp.zeros(applicable.shape[1:], rank_dtype)
-        ranks = ranks.at[self.choosers].set(digits.astype(rank_dtype), mode="drop")
+        # Gathered, not scattered: scatters are slow, and this is most of a search.
+        neurons, some = applicable.shape[1], len(self.choosers)
+        at = jnp.full(neurons, some, jnp.int32)
+        at = at.at[self.choosers].set(jnp.arange(some, dtype=jnp.int32), mode="drop")
+        ranks = digits.astype(rank_dtype).at[at].get(mode="fill", fill_value=0)
         return _nth(applicable, ranks)
 
 
