@@ -13,7 +13,18 @@ from snpjax_formats import free_bytes
 
 from .graph import Graph, Stop
 from .packing import Packing
-from .search import NO_ONE, Block, Numbers, Outcome, bases, frontier, put, successors
+from .search import (
+    NO_ONE,
+    Block,
+    Made,
+    Numbers,
+    Outcome,
+    fields_dtype,
+    frontier,
+    put,
+    rows,
+    successors,
+)
 from .space import Memory
 
 
@@ -25,10 +36,11 @@ GPU_CHUNKS = (2**8, 2**16, 2**20)
 # Chunks that the device works on while the host looks at the ones before.
 _AHEAD = 2
 
-# From so many configurations on fields are packed as tightly as they allow, and again whenever
-# there are so many times more; before, all systems of one size share their compilations.
-_TIGHT_FROM = 2**15
-_TIGHT_AGAIN = 16
+# From so many configurations on chunks are large and fields packed as tightly as they allow, which
+# is looked at again whenever there are so many times more. Before, all systems of one size share
+# the few compilations of small chunks.
+_LARGE_FROM = 2**12
+_TIGHT_AGAIN = 32
 
 
 def explore(
@@ -79,13 +91,13 @@ def explore(
     return search.graph()
 
 
-class _Waiting(NamedTuple):
-    """A chunk that the device works on."""
+class _Chunk(NamedTuple):
+    """Successors that are being made."""
 
     base: int
+    num: int
     size: int
-    chunk: int
-    outcome: Outcome
+    made: Made
 
 
 @dataclass
@@ -116,7 +128,7 @@ class _Search:
         self.memory = Memory.first(self.machine, sizes[0])
         self.kept = _Kept()
         self.num = 1
-        self.tight_from = _TIGHT_FROM
+        self.tight_from = _LARGE_FROM
         self.depth_starts = [0, 1]
         self.stop = Stop.COMPLETE
 
@@ -142,20 +154,13 @@ class _Search:
 
     def _expand(self, low: int, high: int) -> int:
         """Expand a block of configurations from `low` on; the next one to expand."""
-        size = next((size for size in self.sizes if size >= high - low), self.sizes[-1])
+        size = self._size(high - low, at_least=1)
         num = min(size, high - low)
         if not self._reserve(size):
             return low
+        words = rows(self.memory.space.store, _int(low), size=size)
         while True:
-            block = frontier(
-                self.machine,
-                self.choosers,
-                self.memory.packing,
-                self.memory.space.store,
-                _int(low),
-                _int(num),
-                size=size,
-            )
+            block = frontier(self.machine, self.choosers, self.memory.packing, words, _int(num))
             total = int(block.total)
             if not bool(block.is_too_much):
                 break
@@ -169,98 +174,112 @@ class _Search:
         self.kept.counts.append(np.asarray(block.counts)[: end - low])
         return end
 
+    def _size(self, wanted: int, at_least: int) -> int:
+        """How many to look at together: so many, if that is a size."""
+        sizes = [size for size in self.sizes if size >= at_least]
+        if self.num < _LARGE_FROM:
+            sizes = sizes[:1]
+        return next((size for size in sizes if size >= wanted), sizes[-1])
+
     def _put_all(self, block: Block, low: int, total: int) -> int | None:
         """Make all successors of a block. Where that is stopped, the parent which is not done."""
-        waiting: deque[_Waiting] = deque()
-        todo = deque(bases(total, self.sizes))
-        while todo or waiting:
-            while todo and len(waiting) < _AHEAD:
-                base, chunk = todo.popleft()
-                if not self._reserve(chunk):
-                    # What the device has begun is finished first.
-                    todo.clear()
+        making: deque[_Chunk] = deque()
+        waiting: deque[tuple[_Chunk, Outcome]] = deque()
+        base = 0  # the first choice that was not begun
+        while True:
+            while base < total and len(making) < _AHEAD:
+                # No chunk is smaller than the block, so that few pairs of sizes are compiled.
+                size = self._size(total - base, at_least=len(block.ends))
+                if self.num >= self.tight_from:
+                    if making or waiting:  # which are in the words there are
+                        break
+                    self._tighten(size)
+                if not self._reserve(size):
                     break
-                waiting.append(self._start(block, low, base, chunk, total))
+                making.append(self._make(block, low, base, size, total))
+                base = min(base + size, total)
+            while making and len(waiting) < _AHEAD:
+                one = making.popleft()
+                waiting.append((one, self._put(one)))
             if not waiting:
-                return low + int(np.searchsorted(np.asarray(block.ends), base, side="right"))
-            one = waiting.popleft()
-            numbers = Numbers(*np.asarray(one.outcome.numbers).tolist())
+                break
+            one, outcome = waiting.popleft()
+            numbers = Numbers(*np.asarray(outcome.numbers).tolist())
             if not numbers.was_put:  # nor was any after it
-                again = [(one.base, one.chunk), *((w.base, w.chunk) for w in waiting)]
-                self.memory.most_num = self.num
+                base = one.base
+                making.clear()
                 waiting.clear()
-                if not numbers.fits:
-                    self._repack(np.asarray(one.outcome.most), one.chunk)
-                else:
-                    assert self.machine.wider is not None
-                    self.lower(self.machine.wider)
-                self.memory.go_on()
-                todo.extendleft(reversed(again))
+                self.memory.most_num = self.num
+                self._widen(one, outcome, numbers)
                 continue
-            self._keep(one, numbers)
+            self._keep(one, outcome, numbers)
             if numbers.failed < NO_ONE:
                 self.stop = Stop.OVERFLOW
                 return numbers.failed
             if numbers.left_out < NO_ONE:
                 self.stop = Stop.MAX_CONFIGURATIONS
                 return numbers.left_out
+        if base < total:
+            return low + int(np.searchsorted(np.asarray(block.ends), base, side="right"))
         return None
 
-    def _start(self, block: Block, low: int, base: int, chunk: int, total: int) -> _Waiting:
-        made = successors(
-            self.machine,
-            self.choosers,
-            self.memory.packing,
-            block,
-            _int(low),
-            _int(base),
-            chunk=chunk,
-        )
+    def _make(self, block: Block, low: int, base: int, size: int, total: int) -> "_Chunk":
+        num = min(size, total - base)
+        self.memory.most_num += num
+        given = (self.machine, self.choosers, self.memory.packing, block, _int(low), _int(base))
+        return _Chunk(base, num, size, successors(*given, chunk=size))
+
+    def _put(self, one: "_Chunk") -> Outcome:
         self.memory.space, outcome = put(
             self.memory.packing,
             self.memory.space,
-            made,
+            one.made,
             _int(self.most),
             jnp.asarray(self.machine.wider is None),
         )
-        size = min(chunk, total - base)
-        self.memory.most_num += size
         for x in jax.tree.leaves((outcome.news, outcome.targets if self.edges else ())):
             x.copy_to_host_async()
-        return _Waiting(base, size, chunk, outcome)
+        return outcome
 
-    def _keep(self, one: _Waiting, numbers: Numbers) -> None:
+    def _keep(self, one: _Chunk, outcome: Outcome, numbers: Numbers) -> None:
         """Take over what a chunk brought."""
-        self.memory.most_num -= one.size - numbers.num_new
+        self.memory.most_num -= one.num - numbers.num_new
         self.num += numbers.num_new
-        parents, choices = one.outcome.news
+        parents, choices = outcome.news
         self.kept.parents.append(np.asarray(parents)[: numbers.num_new])
         self.kept.choices.append(np.asarray(choices)[: numbers.num_new])
         if self.edges:
-            self.kept.targets.append(np.asarray(one.outcome.targets)[: one.size])
+            self.kept.targets.append(np.asarray(outcome.targets)[: one.num])
 
     def _reserve(self, chunk: int) -> bool:
         """Room for a chunk, or the end of the search."""
-        if self.num >= self.tight_from:
-            self.tight_from = _TIGHT_AGAIN * self.num
-            self._tighten(chunk)
-        free = free_bytes()
-        if free is not None and self.memory.bytes_to_reserve(chunk) > free:
-            self.stop = Stop.OUT_OF_MEMORY
-            return False
-        self.memory.reserve(chunk)
+        needed = self.memory.bytes_to_reserve(chunk)
+        if needed:
+            free = free_bytes()
+            if free is not None and needed > free:
+                self.stop = Stop.OUT_OF_MEMORY
+                return False
+            self.memory.reserve(chunk)
         return True
-
-    def _repack(self, most: np.ndarray, chunk: int) -> None:
-        known = self.memory.most()
-        self.memory.repack(Packing.fitting(np.maximum(most.astype(np.uint32), known)), chunk)
 
     def _tighten(self, chunk: int) -> None:
         """Fewer words, if that is much."""
-        # Everywhere one bit more than was needed so far.
-        packing = Packing.fitting(2 * self.memory.most())
+        self.tight_from = _TIGHT_AGAIN * self.num
+        packing = Packing.fitting(2 * self.memory.most())  # with a bit to grow
         if packing.num_words <= 0.75 * self.memory.packing.num_words:
             self.memory.repack(packing, chunk)
+
+    def _widen(self, one: _Chunk, outcome: Outcome, numbers: Numbers) -> None:
+        """Take larger numbers, where those of a chunk did not fit."""
+        if numbers.fits:
+            assert self.machine.wider is not None
+            self.lower(self.machine.wider)
+            self.memory.dtype = fields_dtype(self.machine)
+        else:
+            # What grew may grow on.
+            most = np.maximum(2 * np.asarray(outcome.most).astype(np.uint32), self.memory.most())
+            self.memory.repack(Packing.fitting(most), one.size)
+        self.memory.go_on()
 
     def graph(self) -> Graph:
         kept = self.kept

@@ -263,7 +263,10 @@ class Graph:
         on the way to one. `None` for a graph that is not complete."""
         if not self.is_complete:
             return None
-        num_parts, part = connected_components(self.adjacency, directed=True, connection="strong")
+        # A repeated edge can make SciPy 1.17 loop for ever.
+        pairs = self.adjacency.copy()
+        pairs.sum_duplicates()
+        num_parts, part = connected_components(pairs, directed=True, connection="strong")
         leaves = part[self.sources] != part[self.edge_targets]
         is_last = np.ones(num_parts, bool)
         is_last[part[self.sources[leaves]]] = False
@@ -336,7 +339,7 @@ def _padded(numbers: Int[np.ndarray, " some"]) -> Iterator[Array]:
         yield jnp.asarray(np.pad(own.astype(dtype), (0, block - len(own))))
 
 
-def _concatenated(blocks: Iterator[tuple], size: int) -> tuple:
+def _concatenated(blocks: Iterator[PyTree], size: int) -> PyTree:
     """Trees of arrays whose last axis is that of blocks, as one on the host, without padding."""
     found = [jax.tree.map(np.asarray, block) for block in blocks]
     return jax.tree.map(lambda *parts: np.concatenate(parts, axis=-1)[..., :size], *found)

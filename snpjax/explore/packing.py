@@ -21,11 +21,11 @@ class Packing(eqx.Module):
 
     Fields are unsigned numbers; those of one width are a class. Number j * words + w of a class of
     so many words is part j of its word w, so that neighbours lie in different words, and packing
-    and unpacking are shifts of whole rows. A field that was always 0 takes no bits.
+    and unpacking are shifts of whole rows.
 
     - `order`: the field in each place; a padding place repeats a field of its class. `None`: places
       are fields.
-    - `place_of`: the place of each field, `num_places` where it takes no bits.
+    - `place_of`: the place of each field.
     """
 
     order: Int[Array, " places"] | None
@@ -45,7 +45,7 @@ class Packing(eqx.Module):
         """Widths for fields that reach up to `most`."""
         num_fields = len(most)
         if num_fields < _FEWEST_CLASSED:
-            return cls.uniform(num_fields, width_of(int(most.max(initial=0))) or 1)
+            return cls.uniform(num_fields, width_of(int(most.max(initial=0))))
         widths = np.asarray([width_of(int(value)) for value in most])
         order, classes = [], []
         for width in WIDTHS:
@@ -56,10 +56,8 @@ class Packing(eqx.Module):
                 classes.append((width, places))
                 padding = (0, places - len(fields))
                 order.append(np.pad(fields, padding, constant_values=fields[0]))
-        if not classes:
-            return cls.uniform(num_fields, 1)
         places = np.concatenate(order)
-        place_of = np.full(num_fields, len(places))
+        place_of = np.zeros(num_fields, np.int64)
         place_of[places[::-1]] = np.arange(len(places))[::-1]  # the first of a field's places
         return cls(
             order=jnp.asarray(places, jnp.int32),
@@ -78,10 +76,7 @@ class Packing(eqx.Module):
             [width for width, _ in self.classes], [places for _, places in self.classes]
         )
         limits = jnp.asarray((1 << widths.astype(np.uint64)) - 1, jnp.uint32)
-        if self.place_of is None:
-            limits = limits[: self.num_fields]
-        else:
-            limits = limits.at[self.place_of].get(mode="fill", fill_value=0)
+        limits = limits[: self.num_fields] if self.place_of is None else limits[self.place_of]
         return jnp.all(most.astype(jnp.uint32) <= limits)
 
     def pack(self, fields: UInt[Array, "fields batch"]) -> UInt32[Array, "words batch"]:
@@ -117,10 +112,9 @@ class Packing(eqx.Module):
         fields = jnp.concatenate(placed)
         if self.place_of is None:
             return fields[: self.num_fields]
-        return fields.at[self.place_of].get(mode="fill", fill_value=0)
+        return fields.at[self.place_of].get(mode="promise_in_bounds")
 
 
 def width_of(value: int) -> int:
-    """The least width for numbers up to `value`; 0 for 0."""
-    bits = value.bit_length()
-    return 0 if bits == 0 else next(width for width in WIDTHS if width >= bits)
+    """The least width for numbers up to `value`."""
+    return next(width for width in WIDTHS if width >= value.bit_length())

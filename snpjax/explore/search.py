@@ -1,6 +1,6 @@
 """Breadth-first search over configurations, a whole frontier at a time on the device."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -93,6 +93,7 @@ class Block(NamedTuple):
     """Neighbouring configurations, and how many choices they have."""
 
     words: UInt32[Array, "block words"]
+    packing: Packing  # of the words
     ends: Int[Array, " block"]  # the choices of all up to each
     counts: Int[Array, " block"]
     total: Int[Array, ""]
@@ -131,29 +132,34 @@ class Numbers(NamedTuple):
 
 
 @partial(jax.jit, static_argnames="size")
+def rows(
+    store: UInt32[Array, "capacity words"], start: Int[Array, ""], *, size: int
+) -> UInt32[Array, "block words"]:
+    """Neighbouring rows of a store, so that what is done with them knows no capacity: each would
+    be a compilation."""
+    return lax.dynamic_slice_in_dim(store, start, size)
+
+
+@jax.jit
 def frontier(
     machine: Enumerable,
     choosers: Int[Array, " choosers"],
     packing: Packing,
-    store: UInt32[Array, "capacity words"],
-    start: Int[Array, ""],
+    words: UInt32[Array, "block words"],
     num: Int[Array, ""],
-    *,
-    size: int,
 ) -> Block:
-    """`num` configurations from `start` on, of `size` at most."""
-    words = lax.dynamic_slice_in_dim(store, start, size)
+    """The choices of the first `num` of some configurations."""
     state = state_in(machine, packing, words)
     alternatives = num_alternatives(machine.alternatives(state), choosers)
     about = jnp.sum(jnp.log2(alternatives.astype(jnp.float32)), axis=0)
     # The products wrap only where the logarithms say so.
     counts = jnp.prod(alternatives, axis=0, dtype=jnp.uint32).astype(jnp.int32)
-    is_live = ~machine.halted(state) & (jnp.arange(size) < num)
+    is_live = ~machine.halted(state) & (jnp.arange(len(words)) < num)
     counts = jnp.where(is_live, counts, 0)
     is_too_much = jnp.any(is_live & (about > 30.001))
     is_too_much |= jnp.sum(counts.astype(jnp.float32)) > 1.0001 * MAX_CHOICES
     ends = jnp.cumsum(counts)
-    return Block(words, ends, counts, ends[-1], is_too_much)
+    return Block(words, packing, ends, counts, ends[-1], is_too_much)
 
 
 @partial(jax.jit, static_argnames="chunk")
@@ -167,7 +173,7 @@ def successors(
     *,
     chunk: int,
 ) -> Made:
-    """The successors of a block, from its choice number `base` on."""
+    """The successors of a block, from its choice number `base` on, in words of `packing`."""
     own = jnp.arange(chunk, dtype=jnp.int32)
     ends = block.ends - base
     # The parent of a successor is the number of those whose choices end before it.
@@ -177,7 +183,7 @@ def successors(
     parent = jnp.where(is_one, parent, 0)
     choice = (own - (ends - block.counts)[parent]).astype(jnp.uint32)
 
-    state = state_in(machine, packing, block.words[parent])
+    state = state_in(machine, block.packing, block.words[parent])
     state, _ = machine.step(state, NumberedChoice(choice, choosers))
     fields, is_failed = machine.fields(state), machine.status(state) != RESULTS.halted
     parents = parent + first_parent
@@ -237,16 +243,11 @@ def put(
     )
 
 
-def bases(total: int, sizes: tuple[int, ...]) -> Iterator[tuple[int, int]]:
-    """How to make so many successors: from which on, and in which chunk."""
-    base = 0
-    while base < total:
-        chunk = next((size for size in sizes if size >= total - base), sizes[-1])
-        yield base, chunk
-        base += chunk
-
-
 def state_in(machine: Enumerable, packing: Packing, words: UInt32[Array, "batch words"]) -> PyTree:
     """The states of packed configurations."""
-    unsigned = np.dtype(f"uint{8 * machine.count_dtype.itemsize}")
-    return machine.state_of(packing.unpack(words.T, unsigned))
+    return machine.state_of(packing.unpack(words.T, fields_dtype(machine)))
+
+
+def fields_dtype(machine: Enumerable) -> np.dtype:
+    """What the fields of a machine are."""
+    return np.dtype(f"uint{8 * machine.count_dtype.itemsize}")

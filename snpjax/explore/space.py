@@ -1,5 +1,6 @@
 """The memory of a search: arrays on the device that grow, and what is known of them."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -16,8 +17,12 @@ from .table import empty_table, insert
 
 
 # Every capacity is a compilation, so that arrays grow by much, while that costs little memory.
-_GROWTH = 8
+_FIRST = 2**13
+_GROWTH = 16
 _MUCH = 2**28  # bytes
+
+# Configurations that are unpacked at once: all may not fit.
+_PART, _GPU_PART = 2**13, 2**20
 
 
 @dataclass
@@ -30,6 +35,7 @@ class Memory:
     packing: Packing
     space: Space
     most_num: int
+    dtype: np.dtype  # of unpacked fields
 
     @classmethod
     def first(cls, machine: Enumerable, chunk: int) -> "Memory":
@@ -37,10 +43,11 @@ class Memory:
         fields = np.asarray(machine.fields(machine.init()))
         packing = Packing.uniform(len(fields), max(8, width_of(int(fields.max(initial=0)))))
         words = packing.pack(jnp.asarray(fields)[:, None]).T
-        store = jnp.zeros((4 * chunk, packing.num_words), jnp.uint32).at[:1].set(words)
+        capacity = max(_FIRST, 4 * chunk)
+        store = jnp.zeros((capacity, packing.num_words), jnp.uint32).at[:1].set(words)
         num = jnp.asarray(1, jnp.int32)
-        space = Space(store, empty_table(8 * chunk), num, jnp.asarray(False))
-        memory = cls(packing, space, 1)
+        space = Space(store, empty_table(4), num, jnp.asarray(False))
+        memory = cls(packing, space, 1, fields.dtype)
         memory.rebuild_table(chunk)
         return memory
 
@@ -51,10 +58,12 @@ class Memory:
     def bytes_to_reserve(self, chunk: int) -> int:
         """What `reserve` would allocate besides what there is."""
         wanted = self.most_num + chunk
-        words = self.packing.num_words
-        more = 0 if wanted <= self.capacity else 4 * words * self._grown(wanted)
-        places = self._places(wanted)
-        return more + (4 * places if places > self.space.table.shape[0] else 0)
+        row = 4 * self.packing.num_words
+        more = row * self._grown(wanted) if wanted > self.capacity else 0
+        return more + (4 * self._places(wanted) if self._is_crowded(wanted) else 0)
+
+    def _is_crowded(self, wanted: int) -> bool:
+        return 2 * wanted > self.space.table.shape[0]
 
     def reserve(self, chunk: int) -> None:
         """Room for a chunk more."""
@@ -63,7 +72,7 @@ class Memory:
             more = self._grown(wanted) - self.capacity
             store = jnp.pad(self.space.store, ((0, more), (0, 0)))
             self.space = eqx.tree_at(lambda space: space.store, self.space, store)
-        if 2 * wanted > self.space.table.shape[0]:
+        if self._is_crowded(wanted):
             self.rebuild_table(chunk)
 
     def _grown(self, wanted: int) -> int:
@@ -73,7 +82,7 @@ class Memory:
 
     def _places(self, wanted: int) -> int:
         growth = _GROWTH if 8 * wanted * _GROWTH <= _MUCH else 2
-        return 1 << (2 * growth * wanted - 1).bit_length()
+        return max(1 << (2 * growth * wanted - 1).bit_length(), 4 * _FIRST)
 
     def rebuild_table(self, chunk: int) -> None:
         """A table of the right size with all configurations."""
@@ -87,7 +96,9 @@ class Memory:
 
     def repack(self, packing: Packing, chunk: int) -> None:
         """Store the configurations in other words."""
-        store = _repack(self.packing, packing, self.space.store)
+        store = jnp.zeros((self.capacity, packing.num_words), jnp.uint32)
+        for start, fields in self._parts():
+            store = _packed(packing, store, start, fields)
         self.packing = packing
         self.space = eqx.tree_at(lambda space: space.store, self.space, store)
         self.rebuild_table(chunk)
@@ -98,7 +109,16 @@ class Memory:
 
     def most(self) -> UInt32[np.ndarray, " fields"]:
         """The largest value of every field, of all configurations."""
-        return np.asarray(_most(self.packing, self.space.store, self.space.num))
+        most = [_largest(fields, start, self.space.num) for start, fields in self._parts()]
+        return np.max(np.asarray(jnp.stack(most)), axis=0).astype(np.uint32)
+
+    def _parts(self) -> Iterator[tuple[Int[Array, ""], UInt[Array, "fields part"]]]:
+        """The fields of all configurations, part after part; the last part may begin again in the
+        one before it."""
+        size = min(_PART if jax.default_backend() == "cpu" else _GPU_PART, self.capacity)
+        for start in range(0, self.most_num, size):
+            at = jnp.asarray(min(start, self.capacity - size), jnp.int32)
+            yield at, _unpacked(self.packing, self.space.store, at, size=size, dtype=self.dtype)
 
 
 @partial(jax.jit, donate_argnames="table", static_argnames="size")
@@ -114,33 +134,31 @@ def _insert_rows(
     return insert(table, store, words, start, start + jnp.arange(size) < num)[0]
 
 
-# Rows are looked at in parts: all fields of all configurations at once may not fit.
-_PART = 2**14
+@partial(jax.jit, static_argnames=("size", "dtype"))
+def _unpacked(
+    packing: Packing,
+    store: UInt32[Array, "capacity words"],
+    start: Int[Array, ""],
+    *,
+    size: int,
+    dtype: np.dtype,
+) -> UInt[Array, "fields part"]:
+    return packing.unpack(lax.dynamic_slice_in_dim(store, start, size).T, dtype)
 
 
-@jax.jit
-def _repack(
-    old: Packing, new: Packing, store: UInt32[Array, "capacity words"]
+@partial(jax.jit, donate_argnames="store")
+def _packed(
+    packing: Packing,
+    store: UInt32[Array, "capacity words"],
+    start: Int[Array, ""],
+    fields: UInt[Array, "fields part"],
 ) -> UInt32[Array, "capacity words"]:
-    def repacked(words):
-        return new.pack(old.unpack(words[:, None], jnp.uint32))[:, 0]
-
-    return lax.map(repacked, store, batch_size=min(_PART, len(store)))
+    return lax.dynamic_update_slice_in_dim(store, packing.pack(fields).T, start, 0)
 
 
 @jax.jit
-def _most(
-    packing: Packing, store: UInt32[Array, "capacity words"], num: Int[Array, ""]
+def _largest(
+    fields: UInt[Array, "fields part"], start: Int[Array, ""], num: Int[Array, ""]
 ) -> UInt[Array, " fields"]:
-    part = min(_PART, len(store))
-
-    def body(carry):
-        start, most = carry
-        at = jnp.minimum(start, len(store) - part)
-        words = lax.dynamic_slice_in_dim(store, at, part)
-        fields = packing.unpack(words.T, jnp.uint32)
-        is_one = at + jnp.arange(part) < num
-        return start + part, jnp.maximum(most, jnp.max(jnp.where(is_one, fields, 0), axis=1))
-
-    most = jnp.zeros(packing.num_fields, jnp.uint32)
-    return lax.while_loop(lambda carry: carry[0] < num, body, (jnp.int32(0), most))[1]
+    is_one = start + jnp.arange(fields.shape[1]) < num
+    return jnp.max(jnp.where(is_one, fields, 0), axis=1)

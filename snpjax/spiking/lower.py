@@ -141,8 +141,9 @@ def lower_columns(
 ) -> SpikingProgram:
     """Lower a system that is already in columns.
 
-    `many_paths` says that thousands of paths will run at once, which suits other layouts; `rows_of` is the system whose rules are the rows of a `Transition`; a `padding` and a
-    `may_overflow` shared with other systems give their programs one shape.
+    `many_paths` says that thousands of paths will run at once, which other layouts suit; `rows_of`
+    is the system whose rules are the rows of a `Transition`; a `padding` and a `may_overflow`
+    shared with other systems give their programs one shape.
     """
     dtype = count_type([columns], count_dtype)
     if may_overflow is None:
