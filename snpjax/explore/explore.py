@@ -31,7 +31,7 @@ from .space import Memory
 #: How many successors are made at once; small graphs share the compilations of the smallest.
 #: Larger ones leave the caches of a CPU.
 CPU_CHUNKS = (2**8, 2**13)
-GPU_CHUNKS = (2**8, 2**16, 2**20)
+GPU_CHUNKS = (2**12, 2**21)
 
 # Chunks that the device works on while the host looks at the ones before.
 _AHEAD = 2
@@ -158,9 +158,9 @@ class _Search:
         num = min(size, high - low)
         if not self._reserve(size):
             return low
-        words = rows(self.memory.space.store, _int(low), size=size)
+        words = rows(self.memory.space.store, np.int32(low), size=size)
         while True:
-            block = frontier(self.machine, self.choosers, self.memory.packing, words, _int(num))
+            block = frontier(self.machine, self.choosers, self.memory.packing, words, np.int32(num))
             total = int(block.total)
             if not bool(block.is_too_much):
                 break
@@ -226,7 +226,14 @@ class _Search:
     def _make(self, block: Block, low: int, base: int, size: int, total: int) -> "_Chunk":
         num = min(size, total - base)
         self.memory.most_num += num
-        given = (self.machine, self.choosers, self.memory.packing, block, _int(low), _int(base))
+        given = (
+            self.machine,
+            self.choosers,
+            self.memory.packing,
+            block,
+            np.int32(low),
+            np.int32(base),
+        )
         return _Chunk(base, num, size, successors(*given, chunk=size))
 
     def _put(self, one: "_Chunk") -> Outcome:
@@ -234,8 +241,8 @@ class _Search:
             self.memory.packing,
             self.memory.space,
             one.made,
-            _int(self.most),
-            jnp.asarray(self.machine.wider is None),
+            np.int32(self.most),
+            np.bool_(self.machine.wider is None),
         )
         for x in jax.tree.leaves((outcome.news, outcome.targets if self.edges else ())):
             x.copy_to_host_async()
@@ -265,7 +272,8 @@ class _Search:
     def _tighten(self, chunk: int) -> None:
         """Fewer words, if that is much."""
         self.tight_from = _TIGHT_AGAIN * self.num
-        packing = Packing.fitting(2 * self.memory.most())  # with a bit to grow
+        most = np.maximum(2 * self.memory.most(), np.asarray(self.machine.usual))  # a bit to grow
+        packing = Packing.fitting(most)
         if packing.num_words <= 0.75 * self.memory.packing.num_words:
             self.memory.repack(packing, chunk)
 
@@ -304,7 +312,3 @@ class _Search:
             saturate=self.options["saturate"],
             clock=self.options["clock"],
         )
-
-
-def _int(value: int):
-    return jnp.asarray(value, jnp.int32)

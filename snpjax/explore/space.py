@@ -19,7 +19,7 @@ from .table import empty_table, insert
 # Every capacity is a compilation, so that arrays grow by much, while that costs little memory.
 _FIRST = 2**13
 _GROWTH = 16
-_MUCH = 2**28  # bytes
+_MUCH, _GPU_MUCH = 2**28, 2**32  # bytes
 
 # Configurations that are unpacked at once: all may not fit.
 _PART, _GPU_PART = 2**13, 2**20
@@ -77,11 +77,11 @@ class Memory:
 
     def _grown(self, wanted: int) -> int:
         row = 4 * self.packing.num_words
-        growth = _GROWTH if _GROWTH * wanted * row <= _MUCH else 2
+        growth = _GROWTH if _GROWTH * wanted * row <= _much() else 2
         return max(growth * self.capacity, 1 << (wanted - 1).bit_length())
 
     def _places(self, wanted: int) -> int:
-        growth = _GROWTH if 8 * wanted * _GROWTH <= _MUCH else 2
+        growth = _GROWTH if 8 * wanted * _GROWTH <= _much() else 2
         return max(1 << (2 * growth * wanted - 1).bit_length(), 4 * _FIRST)
 
     def rebuild_table(self, chunk: int) -> None:
@@ -90,7 +90,7 @@ class Memory:
         block = min(max(chunk, 2**12), self.capacity)
         for start in range(0, self.most_num, block):
             # The last block may lie over the end; those before it are found again.
-            at = jnp.asarray(min(start, self.capacity - block), jnp.int32)
+            at = np.int32(min(start, self.capacity - block))
             table = _insert_rows(table, self.space.store, at, self.space.num, size=block)
         self.space = eqx.tree_at(lambda space: space.table, self.space, table)
 
@@ -98,7 +98,7 @@ class Memory:
         """Store the configurations in other words."""
         store = jnp.zeros((self.capacity, packing.num_words), jnp.uint32)
         for start, fields in self._parts():
-            store = _packed(packing, store, start, fields)
+            store = _written(store, _packed(packing, fields), start)
         self.packing = packing
         self.space = eqx.tree_at(lambda space: space.store, self.space, store)
         self.rebuild_table(chunk)
@@ -112,13 +112,17 @@ class Memory:
         most = [_largest(fields, start, self.space.num) for start, fields in self._parts()]
         return np.max(np.asarray(jnp.stack(most)), axis=0).astype(np.uint32)
 
-    def _parts(self) -> Iterator[tuple[Int[Array, ""], UInt[Array, "fields part"]]]:
+    def _parts(self) -> Iterator[tuple[np.int32, UInt[Array, "fields part"]]]:
         """The fields of all configurations, part after part; the last part may begin again in the
         one before it."""
         size = min(_PART if jax.default_backend() == "cpu" else _GPU_PART, self.capacity)
         for start in range(0, self.most_num, size):
-            at = jnp.asarray(min(start, self.capacity - size), jnp.int32)
+            at = np.int32(min(start, self.capacity - size))
             yield at, _unpacked(self.packing, self.space.store, at, size=size, dtype=self.dtype)
+
+
+def _much() -> int:
+    return _MUCH if jax.default_backend() == "cpu" else _GPU_MUCH
 
 
 @partial(jax.jit, donate_argnames="table", static_argnames="size")
@@ -146,14 +150,18 @@ def _unpacked(
     return packing.unpack(lax.dynamic_slice_in_dim(store, start, size).T, dtype)
 
 
+@jax.jit
+def _packed(packing: Packing, fields: UInt[Array, "fields part"]) -> UInt32[Array, "part words"]:
+    return packing.pack(fields).T
+
+
 @partial(jax.jit, donate_argnames="store")
-def _packed(
-    packing: Packing,
+def _written(
     store: UInt32[Array, "capacity words"],
+    words: UInt32[Array, "part words"],
     start: Int[Array, ""],
-    fields: UInt[Array, "fields part"],
 ) -> UInt32[Array, "capacity words"]:
-    return lax.dynamic_update_slice_in_dim(store, packing.pack(fields).T, start, 0)
+    return lax.dynamic_update_slice_in_dim(store, words, start, 0)
 
 
 @jax.jit

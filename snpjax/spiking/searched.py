@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from .system import SpikingSystem
 
 _NO_CAP = np.uint32(2**32 - 1)
+_LITTLE = 127  # 8 bits
 
 
 class SearchedMachine(eqx.Module):
@@ -40,6 +41,7 @@ class SearchedMachine(eqx.Module):
     - `delayed_of`: where each neuron stands among them; past the last one where it does not.
     - `last_step`: steps from here on are not told apart.
     - `caps`: fields are cut there, see `caps_of`.
+    - `usual`: what the fields are likely to reach, where that is little.
     """
 
     program: SpikingProgram
@@ -47,6 +49,7 @@ class SearchedMachine(eqx.Module):
     delayed_of: Int[Array, " neurons"]
     last_step: Int[Array, ""]
     caps: UInt[Array, " fields"] | None
+    usual: UInt32[Array, " fields"]
 
     @property
     def count_dtype(self) -> np.dtype:
@@ -158,6 +161,12 @@ def searched(
     delayed, size = _delayed(program), program.num_neurons
     delayed_of = np.full(size + 1, len(delayed), np.int32)
     delayed_of[delayed[::-1]] = np.arange(len(delayed))[::-1]
+    usual = np.zeros(size, np.uint32)
+    usual[: len(columns.arrivals)] = np.where(columns.arrivals <= _LITTLE, columns.arrivals, 0)
+    if program.delay is not None:
+        closing = [int(jnp.max(program.delay, initial=0)), int(jnp.max(program.produce, initial=0))]
+        usual = np.concatenate([usual, np.repeat(closing, len(delayed))])
+    usual = np.append(usual, last_step).astype(np.uint32)
     if caps is not None:
         unsigned = _unsigned(dtype)
         num_fields = size + 2 * len(delayed) * (program.delay is not None) + 1
@@ -170,6 +179,7 @@ def searched(
         delayed_of=jnp.asarray(delayed_of[:-1]),
         last_step=jnp.asarray(last_step, jnp.int32),
         caps=caps,
+        usual=jnp.asarray(usual),
     )
 
 
