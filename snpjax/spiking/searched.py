@@ -20,12 +20,12 @@ from .columns import Columns
 from .counts import NARROW, least_type
 from .lower import LayoutLike, SpikingProgram, lower_columns
 from .observed import position_of
+from .population import PopulationSystem
 from .step import SpikingState, applicable, halted, initial_state, step
 from .transition import Transition
 
 
 if TYPE_CHECKING:
-    from .population import PopulationSystem
     from .system import SpikingSystem
 
 _NO_CAP = np.uint32(2**32 - 1)
@@ -149,11 +149,13 @@ def searched(
     is_plain = not system.signed and system.compatibility.is_textbook
     at_least = at_least or (NARROW[0] if is_plain else NARROW[-1])
     dtype = least_type(columns, at_least=at_least, largest=last_step)
+    rows_of = system if isinstance(layout, Transition) else None
+    assert not isinstance(rows_of, PopulationSystem)  # it refused that before
     program = lower_columns(
         columns,
         layout=layout,
         count_dtype=dtype,
-        rows_of=system if isinstance(layout, Transition) else None,
+        rows_of=rows_of,
         many_paths=True,
     )
     if program.delay is not None:
