@@ -96,7 +96,7 @@ class Columns:
         return start + max_steps * int(arriving) > np.iinfo(dtype).max
 
     @cached_property
-    def arrivals(self) -> Float[np.ndarray, " neurons"]:
+    def arrivals(self) -> Float64[np.ndarray, " neurons"]:
         """A bound on the spikes that arrive at each neuron in one step.
 
         Exact below 2^53, and far from the limits it is compared with where it is rounded.
