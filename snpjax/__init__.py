@@ -5,10 +5,21 @@ from importlib.metadata import PackageNotFoundError, version
 from snpjax_formats import graphs as graphs
 
 from .check import (
+    Agreement as Agreement,
+    Bisimilar as Bisimilar,
+    Equivalence as Equivalence,
+    Estimate as Estimate,
     QueryError as QueryError,
+    SameNumbers as SameNumbers,
+    SameTraces as SameTraces,
     Status as Status,
     Verdict as Verdict,
     check as check,
+    check_invariants as check_invariants,
+    equivalent as equivalent,
+    estimate as estimate,
+    invariants as invariants,
+    write_graph as write_graph,
 )
 from .choice import (
     NO_RULE as NO_RULE,
@@ -17,7 +28,13 @@ from .choice import (
     GivenChoices as GivenChoices,
     UniformChoice as UniformChoice,
 )
-from .explore import Graph as Graph, Stop as Stop, explore as explore
+from .explore import (
+    Graph as Graph,
+    Growth as Growth,
+    Stop as Stop,
+    explore as explore,
+    growth as growth,
+)
 from .io import (
     ReadError as ReadError,
     ReadWarning as ReadWarning,

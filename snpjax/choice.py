@@ -187,7 +187,8 @@ class NumberedChoice(AbstractChoice):
 
     **Arguments:**
 
-    - `number`: below the product of the numbers of alternatives, and below 2^31.
+    - `number`: below the product of the numbers of alternatives, and below 2^31. Each has fewer
+      than 2^23.
     - `choosers`: those that may have several alternatives, ascending; past the last one, any
       number that is no chooser.
     """
@@ -206,13 +207,14 @@ class NumberedChoice(AbstractChoice):
     ) -> Int[Array, "choosers *paths"]:
         del step
         counts = num_alternatives(applicable, self.choosers)
-
-        def digit(rest, count):
-            return rest // count, rest % count
-
-        _, digits = lax.scan(digit, self.number, counts, reverse=True)
-        ranks = jnp.zeros(applicable.shape[1:], jnp.int32)
-        ranks = ranks.at[self.choosers].set(digits.astype(jnp.int32), mode="drop")
+        _, digits = lax.scan(_divided, self.number.astype(jnp.int32), counts, reverse=True)
+        # Few alternatives are counted in bytes: all paths of a search come by here at once.
+        rank_dtype = jnp.int8 if applicable.shape[0] < 128 else jnp.int32
+        # Gathered, not scattered: scatters are slow, and this is most of a search.
+        neurons, some = applicable.shape[1], len(self.choosers)
+        at = jnp.full(neurons, some, jnp.int32)
+        at = at.at[self.choosers].set(jnp.arange(some, dtype=jnp.int32), mode="drop")
+        ranks = digits.astype(rank_dtype).at[at].get(mode="fill", fill_value=0)
         return _nth(applicable, ranks)
 
 
@@ -222,6 +224,27 @@ def num_alternatives(
     """Between how many alternatives some choosers choose; 1 where there is none to choose."""
     counts = jnp.sum(applicable, axis=0, dtype=jnp.uint32)
     return jnp.maximum(counts.at[choosers].get(mode="fill", fill_value=1), 1)
+
+
+def _divided(
+    number: Int[Array, "*paths"], divisor: Integer[Array, "*paths"]
+) -> tuple[Int[Array, "*paths"], Int[Array, "*paths"]]:
+    """Quotient and remainder for 0 <= number < 2^31 and 0 < divisor < 2^23.
+
+    By reciprocals, twice: CPUs have no division of integers for many at once, and it would take
+    most of the time of a search.
+    """
+    divisor = divisor.astype(jnp.int32)
+    reciprocal = 1 / divisor.astype(jnp.float32)
+    # The error is below number / divisor * 2^-22 + 1, so that what is left is below 2^10 divisors.
+    quotient = (number.astype(jnp.float32) * reciprocal).astype(jnp.int32)
+    rest = number - quotient * divisor
+    second = jnp.floor(rest.astype(jnp.float32) * reciprocal).astype(jnp.int32)
+    quotient, rest = quotient + second, rest - second * divisor
+    for _ in range(2):  # the second is off by one at most, and one is to be sure
+        step = (rest >= divisor).astype(jnp.int32) - (rest < 0).astype(jnp.int32)
+        quotient, rest = quotient + step, rest - step * divisor
+    return quotient, rest
 
 
 def is_valid(
@@ -265,8 +288,9 @@ def _nth(
 
     def visit(index, carry):
         before, chosen = carry
-        chosen = jnp.where(applicable[index] & (before == rank), index, chosen)
-        return before + applicable[index].astype(jnp.int32), chosen
+        number = jnp.asarray(index, rank.dtype)
+        chosen = jnp.where(applicable[index] & (before == rank), number, chosen)
+        return before + applicable[index].astype(rank.dtype), chosen
 
     carry = (jnp.zeros_like(rank), jnp.full_like(rank, NO_RULE))
     alternatives = applicable.shape[0]

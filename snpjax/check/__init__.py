@@ -1,7 +1,44 @@
-"""What can be proved of all computations of a system."""
+"""What can be proved of all computations of a system, and computed from its graph."""
 
 from .check import check as check
+from .cycles import CycleVerdict as CycleVerdict, check_cycles as check_cycles
+from .equivalence import (
+    AbstractComparison as AbstractComparison,
+    Agreement as Agreement,
+    Bisimilar as Bisimilar,
+    Difference as Difference,
+    Equivalence as Equivalence,
+    OneRun as OneRun,
+    SameNumbers as SameNumbers,
+    SameTraces as SameTraces,
+    equivalent as equivalent,
+)
 from .errors import QueryError as QueryError
+from .exports import write_graph as write_graph
+from .invariants import (
+    ConservedSum as ConservedSum,
+    Cycle as Cycle,
+    Invariants as Invariants,
+    InvariantVerdict as InvariantVerdict,
+    check_invariants as check_invariants,
+    invariants as invariants,
+)
+from .markov import (
+    Quantity as Quantity,
+    halting_distribution as halting_distribution,
+    halting_time as halting_time,
+    halting_time_range as halting_time_range,
+    reach_probability as reach_probability,
+    reach_probability_range as reach_probability_range,
+)
 from .names import Needs as Needs, needs_of as needs_of
+from .path_property import (
+    Judged as Judged,
+    PathProperty as PathProperty,
+    emits as emits,
+    halts as halts,
+    reaches as reaches,
+)
 from .query import parse_query as parse_query
+from .statistical import Estimate as Estimate, estimate as estimate
 from .verdict import Status as Status, Verdict as Verdict

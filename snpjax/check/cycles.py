@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from jaxtyping import Bool, Int
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import breadth_first_order, connected_components
+from scipy.sparse.csgraph import breadth_first_order
 
 from ..choice import NO_RULE
+from ..explore.components import strong_parts
 from ..explore.graph import Graph
 from .invariants import Cycle, Invariants
 from .verdict import Status
@@ -80,8 +81,8 @@ def _way_round(graph: Graph, some: Bool[np.ndarray, " edges"]) -> Int[np.ndarray
     edges = np.flatnonzero(some)
     sources, targets = graph.sources[edges], graph.edge_targets[edges].astype(np.int64)
     shape = (graph.num_configurations,) * 2
-    following = csr_array((np.ones(len(edges), np.int8), (sources, targets)), shape=shape)
-    _, part = connected_components(following, directed=True, connection="strong")
+    following = csr_array((np.ones(len(edges), bool), (sources, targets)), shape=shape)
+    _, part = strong_parts(following)
     is_round = part[sources] == part[targets]
     if not is_round.any():
         return None

@@ -12,9 +12,10 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy.sparse import csc_array, csr_array, eye_array
-from scipy.sparse.csgraph import breadth_first_order, connected_components
+from scipy.sparse.csgraph import breadth_first_order
 from scipy.sparse.linalg import bicgstab, splu
 
+from ..explore.components import strong_parts
 from ..explore.graph import Graph
 from ..spiking.observed import position_of
 
@@ -216,7 +217,7 @@ class Decisions:
 def _solver(system: csc_array) -> Callable[[np.ndarray], np.ndarray]:
     """Solves (I - P) x = b, by an iteration where a large part of P is strongly connected and mixes
     well, so that factors would fill; else by factors."""
-    num_parts, part = connected_components(system, directed=True, connection="strong")
+    num_parts, part = strong_parts(system)
     sizes = np.bincount(part, minlength=num_parts)
     factors: list[Callable[[np.ndarray], np.ndarray]] = []
 

@@ -8,7 +8,9 @@ from typing import TypeAlias
 import numpy as np
 from jaxtyping import Bool, Int
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import breadth_first_order, connected_components
+from scipy.sparse.csgraph import breadth_first_order
+
+from ..explore.components import strong_parts
 
 
 #: A set of states.
@@ -112,7 +114,7 @@ class Structure:
             sources, targets, first = sources[kept], targets[kept], counts[first]
         size = self.num_states
         matrix = csr_array((np.ones(len(targets)), targets, first), shape=(size, size))
-        _, part = connected_components(matrix, directed=True, connection="strong")
+        _, part = strong_parts(matrix)
         on_cycle = np.bincount(part, minlength=1)[part] > 1
         on_cycle[sources[sources == targets]] = True
         return on_cycle

@@ -2,4 +2,5 @@
 
 from .explore import explore as explore
 from .graph import Graph as Graph, Stop as Stop
+from .growth import Growth as Growth, growth as growth
 from .language import Generated as Generated

@@ -1,14 +1,46 @@
 """`explore`: the driver of the search, on the host."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
+from snpjax_formats import free_bytes
+
 from .graph import Graph, Stop
 from .packing import Packing
-from .search import CHUNKS, NO_ONE, Found, chunks_of, count, expand
+from .search import (
+    NO_ONE,
+    Block,
+    Made,
+    Numbers,
+    Outcome,
+    fields_dtype,
+    frontier,
+    put,
+    rows,
+    successors,
+)
+from .space import Memory
+
+
+#: How many successors are made at once; small graphs share the compilations of the smallest.
+#: Larger ones leave the caches of a CPU.
+CPU_CHUNKS = (2**8, 2**13)
+GPU_CHUNKS = (2**12, 2**21)
+
+# Chunks that the device works on while the host looks at the ones before.
+_AHEAD = 2
+
+# From so many configurations on chunks are large and fields packed as tightly as they allow, which
+# is looked at again whenever there are so many times more. Before, all systems of one size share
+# the few compilations of small chunks.
+_LARGE_FROM = 2**12
+_TIGHT_AGAIN = 32
 
 
 def explore(
@@ -22,7 +54,8 @@ def explore(
     clock: int = 0,
     edges: bool = True,
     layout: Any = "auto",
-    chunks: tuple[int, ...] = CHUNKS,
+    chunks: Sequence[int] | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Graph:
     """Every configuration that a system can reach, breadth-first.
 
@@ -37,92 +70,245 @@ def explore(
     - `edges`: keep every choice, not only one shortest path to each configuration.
     - `layout`: how synapses are stored, see `snpjax.run`.
     - `chunks`: how many successors are made at once, ascending; changes the speed only.
+    - `progress`: called with the number of configurations and the depth now and then.
 
     **Returns:** a `Graph`, whose `stop` says whether it is complete.
+
+    **Raises:** `ValueError` for inputs, neurons or limits that do not fit the system.
     """
+    if max_configurations < 1 or (max_depth is not None and max_depth < 0):
+        raise ValueError(
+            f"`max_configurations` is {max_configurations} and `max_depth` {max_depth}. Give at "
+            "least 1 configuration, and a depth of 0 or more."
+        )
     if inputs is not None:
         system = system.with_input(inputs)
-    saturate = dict(saturate or {})
-    machine = system.searched(layout=layout, saturate=saturate, clock=clock)
-    choosers = jnp.asarray(machine.choosers())
-    found = Found.first(machine, chunks[0])
-    depth_starts, all_counts, all_targets = [0, 1], [], []
-    stop = Stop.COMPLETE
-    while stop is Stop.COMPLETE and depth_starts[-2] < depth_starts[-1]:
-        low, high = depth_starts[-2], depth_starts[-1]
-        if max_depth is not None and len(depth_starts) - 2 >= max_depth:
-            stop = Stop.MAX_DEPTH
-            break
-        while low < high and stop is Stop.COMPLETE:
-            block = next((size for size in chunks if size >= high - low), chunks[-1])
-            num = min(block, high - low)
-            found.reserve(block)
-            counts, too_many = count(
-                machine, choosers, found.packing, found.space, _int(low), _int(num), size=block
-            )
-            if bool(too_many):
-                stop = Stop.TOO_MANY_CHOICES
+    sizes = chunks or (CPU_CHUNKS if jax.default_backend() == "cpu" else GPU_CHUNKS)
+    options = {"layout": layout, "saturate": dict(saturate or {}), "clock": clock}
+    most = min(max_configurations, 2**31 - 2 - max(sizes))
+    search = _Search(system, options, tuple(sizes), most, edges)
+    search.run(max_depth, progress)
+    return search.graph()
+
+
+class _Chunk(NamedTuple):
+    """Successors that are being made."""
+
+    base: int
+    num: int
+    size: int
+    made: Made
+
+
+@dataclass
+class _Kept:
+    """What is known of the graph on the host, in parts."""
+
+    counts: list[np.ndarray] = field(default_factory=list)
+    targets: list[np.ndarray] = field(default_factory=list)
+    parents: list[np.ndarray] = field(default_factory=lambda: [np.zeros(1, np.int32)])
+    choices: list[np.ndarray] = field(default_factory=lambda: [np.zeros(1, np.uint32)])
+
+
+class _Search:
+    def __init__(
+        self,
+        system: Any,
+        options: dict[str, Any],
+        sizes: tuple[int, ...],
+        most: int,
+        edges: bool,
+    ) -> None:
+        self.system = system
+        self.options = options
+        self.sizes = sizes
+        self.most = most
+        self.edges = edges
+        self.lower(None)
+        self.memory = Memory.first(self.machine, sizes[0])
+        self.kept = _Kept()
+        self.num = 1
+        self.tight_from = _LARGE_FROM
+        self.depth_starts = [0, 1]
+        self.stop = Stop.COMPLETE
+
+    def lower(self, at_least: np.dtype | None) -> None:
+        self.machine = self.system.searched(**self.options, at_least=at_least)
+        self.choosers = jnp.asarray(self.machine.choosers())
+
+    def run(self, max_depth: int | None, progress: Callable[[int, int], None] | None) -> None:
+        """Level by level."""
+        starts = self.depth_starts
+        while starts[-2] < starts[-1] and self.stop is Stop.COMPLETE:
+            if max_depth is not None and len(starts) - 2 >= max_depth:
+                self.stop = Stop.MAX_DEPTH
+                return
+            low, high = starts[-2:]
+            while low < high and self.stop is Stop.COMPLETE:
+                low = self._expand(low, high)
+                if progress is not None:
+                    progress(self.num, len(starts) - 2)
+            if self.num == starts[-1]:
+                return
+            starts.append(self.num)
+
+    def _expand(self, low: int, high: int) -> int:
+        """Expand a block of configurations from `low` on; the next one to expand."""
+        size = self._size(high - low, at_least=1)
+        num = min(size, high - low)
+        if not self._reserve(size):
+            return low
+        words = rows(self.memory.space.store, np.int32(low), size=size)
+        while True:
+            block = frontier(self.machine, self.choosers, self.memory.packing, words, np.int32(num))
+            total = int(block.total)
+            if not bool(block.is_too_much):
                 break
-            host_counts = np.asarray(counts)[:num]
+            if num == 1:
+                self.stop = Stop.TOO_MANY_CHOICES
+                return low
+            num = max(num // 8, 1)
+        end = self._put_all(block, low, total)
+        if end is None:
             end = low + num
-            for parent, choice, size, chunk in chunks_of(host_counts, chunks):
-                own = np.zeros(chunk, np.uint32)
-                some = host_counts[parent : parent + chunk]
-                own[: len(some)] = some
-                while True:
-                    found.reserve(chunk)
-                    found.space, new = expand(
-                        machine,
-                        choosers,
-                        found.packing,
-                        found.space,
-                        _int(found.num),
-                        _int(max_configurations),
-                        jnp.asarray(own),
-                        _int(low + parent),
-                        jnp.asarray(choice, jnp.uint32),
-                        chunk=chunk,
-                    )
-                    if bool(new.fits):
+        self.kept.counts.append(np.asarray(block.counts)[: end - low])
+        return end
+
+    def _size(self, wanted: int, at_least: int) -> int:
+        """How many to look at together: so many, if that is a size."""
+        sizes = [size for size in self.sizes if size >= at_least]
+        if self.num < _LARGE_FROM:
+            sizes = sizes[:1]
+        return next((size for size in sizes if size >= wanted), sizes[-1])
+
+    def _put_all(self, block: Block, low: int, total: int) -> int | None:
+        """Make all successors of a block. Where that is stopped, the parent which is not done."""
+        making: deque[_Chunk] = deque()
+        waiting: deque[tuple[_Chunk, Outcome]] = deque()
+        base = 0  # the first choice that was not begun
+        while True:
+            while base < total and len(making) < _AHEAD:
+                # No chunk is smaller than the block, so that few pairs of sizes are compiled.
+                size = self._size(total - base, at_least=len(block.ends))
+                if self.num >= self.tight_from:
+                    if making or waiting:  # which are in the words there are
                         break
-                    most = np.maximum(np.asarray(new.most), found.most())
-                    found.repack(Packing.fitting(most), chunk)
-                found.num += int(new.num_new)
-                if edges:
-                    all_targets.append(np.asarray(new.targets)[:size])
-                if int(new.failed) < NO_ONE:
-                    stop, end = Stop.OVERFLOW, int(new.failed)
+                    self._tighten(size)
+                if not self._reserve(size):
                     break
-                if int(new.left_out) < NO_ONE:
-                    stop, end = Stop.MAX_CONFIGURATIONS, int(new.left_out)
-                    found.num = max_configurations
-                    break
-            all_counts.append(host_counts[: end - low])
-            low = end
-        if found.num > depth_starts[-1]:
-            depth_starts.append(found.num)
+                making.append(self._make(block, low, base, size, total))
+                base = min(base + size, total)
+            while making and len(waiting) < _AHEAD:
+                one = making.popleft()
+                waiting.append((one, self._put(one)))
+            if not waiting:
+                break
+            one, outcome = waiting.popleft()
+            numbers = Numbers(*np.asarray(outcome.numbers).tolist())
+            if not numbers.was_put:  # nor was any after it
+                base = one.base
+                making.clear()
+                waiting.clear()
+                self.memory.most_num = self.num
+                self._widen(one, outcome, numbers)
+                continue
+            self._keep(one, outcome, numbers)
+            if numbers.failed < NO_ONE:
+                self.stop = Stop.OVERFLOW
+                return numbers.failed
+            if numbers.left_out < NO_ONE:
+                self.stop = Stop.MAX_CONFIGURATIONS
+                return numbers.left_out
+        if base < total:
+            return low + int(np.searchsorted(np.asarray(block.ends), base, side="right"))
+        return None
+
+    def _make(self, block: Block, low: int, base: int, size: int, total: int) -> "_Chunk":
+        num = min(size, total - base)
+        self.memory.most_num += num
+        given = (
+            self.machine,
+            self.choosers,
+            self.memory.packing,
+            block,
+            np.int32(low),
+            np.int32(base),
+        )
+        return _Chunk(base, num, size, successors(*given, chunk=size))
+
+    def _put(self, one: "_Chunk") -> Outcome:
+        self.memory.space, outcome = put(
+            self.memory.packing,
+            self.memory.space,
+            one.made,
+            np.int32(self.most),
+            np.bool_(self.machine.wider is None),
+        )
+        for x in jax.tree.leaves((outcome.news, outcome.targets if self.edges else ())):
+            x.copy_to_host_async()
+        return outcome
+
+    def _keep(self, one: _Chunk, outcome: Outcome, numbers: Numbers) -> None:
+        """Take over what a chunk brought."""
+        self.memory.most_num -= one.num - numbers.num_new
+        self.num += numbers.num_new
+        parents, choices = outcome.news
+        self.kept.parents.append(np.asarray(parents)[: numbers.num_new])
+        self.kept.choices.append(np.asarray(choices)[: numbers.num_new])
+        if self.edges:
+            self.kept.targets.append(np.asarray(outcome.targets)[: one.num])
+
+    def _reserve(self, chunk: int) -> bool:
+        """Room for a chunk, or the end of the search."""
+        needed = self.memory.bytes_to_reserve(chunk)
+        if needed:
+            free = free_bytes()
+            if free is not None and needed > free:
+                self.stop = Stop.OUT_OF_MEMORY
+                return False
+            self.memory.reserve(chunk)
+        return True
+
+    def _tighten(self, chunk: int) -> None:
+        """Fewer words, if that is much."""
+        self.tight_from = _TIGHT_AGAIN * self.num
+        most = np.maximum(2 * self.memory.most(), np.asarray(self.machine.usual))  # a bit to grow
+        packing = Packing.fitting(most)
+        if packing.num_words <= 0.75 * self.memory.packing.num_words:
+            self.memory.repack(packing, chunk)
+
+    def _widen(self, one: _Chunk, outcome: Outcome, numbers: Numbers) -> None:
+        """Take larger numbers, where those of a chunk did not fit."""
+        if numbers.fits:
+            assert self.machine.wider is not None
+            self.lower(self.machine.wider)
+            self.memory.dtype = fields_dtype(self.machine)
         else:
-            break
-    counts = np.concatenate(all_counts or [np.zeros(0, np.uint32)])
-    first_edge = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
-    targets = None
-    if edges:
-        targets = np.concatenate(all_targets or [np.zeros(0, np.int32)])[: first_edge[-1]]
-    return Graph(
-        system=system,
-        machine=machine,
-        packing=found.packing,
-        words=np.asarray(found.space.store[: found.num]),
-        depth_starts=np.asarray(depth_starts),
-        first_edge=first_edge,
-        targets=targets,
-        parents=np.asarray(found.space.parents[: found.num]),
-        parent_choices=np.asarray(found.space.choices[: found.num]),
-        stop=stop,
-        saturate=saturate,
-        clock=clock,
-    )
+            # What grew may grow on.
+            most = np.maximum(2 * np.asarray(outcome.most).astype(np.uint32), self.memory.most())
+            self.memory.repack(Packing.fitting(most), one.size)
+        self.memory.go_on()
 
-
-def _int(value: int):
-    return jnp.asarray(value, jnp.int32)
+    def graph(self) -> Graph:
+        kept = self.kept
+        counts = np.concatenate([np.zeros(0, np.int32), *kept.counts])
+        first_edge = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+        targets = None
+        if self.edges:
+            targets = np.concatenate([np.zeros(0, np.int32), *kept.targets])[: first_edge[-1]]
+        if self.num > self.depth_starts[-1]:
+            self.depth_starts.append(self.num)
+        return Graph(
+            system=self.system,
+            machine=self.machine,
+            packing=self.memory.packing,
+            words=self.memory.space.store,
+            depth_starts=np.asarray(self.depth_starts),
+            first_edge=first_edge,
+            targets=targets,
+            parents=np.concatenate(kept.parents),
+            parent_choices=np.concatenate(kept.choices),
+            stop=self.stop,
+            saturate=self.options["saturate"],
+            clock=self.options["clock"],
+        )

@@ -11,7 +11,6 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int, PyTree, UInt32
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 from ..choice import GivenChoices, NumberedChoice
 from ..spiking.observed import (
@@ -20,18 +19,18 @@ from ..spiking.observed import (
     configurations_of,
     transitions_of,
 )
+from .components import strong_parts
 from .dot import MAX_DRAWN, to_dot
 from .language import Generated, halting_trains, intervals
 from .nodes import to_networkx
 from .packing import Packing
 from .picture import MAX_CONFIGURATIONS, graph_html, graph_svg, to_svg
+from .search import Enumerable, state_in
 from .text import Labels
 
 
 if TYPE_CHECKING:
     import networkx as nx
-
-    from .search import Enumerable
 
 #: Some configurations or edges, by their numbers.
 Which: TypeAlias = slice | Int[np.ndarray, " some"]
@@ -48,7 +47,7 @@ class Stop(enum.Enum):
     MAX_CONFIGURATIONS = "the limit of configurations was reached"
     MAX_DEPTH = "the limit of depth was reached"
     OVERFLOW = "a number of spikes left the range of 32 bits"
-    TOO_MANY_CHOICES = "a configuration has 2^31 choices or more"
+    TOO_MANY_CHOICES = "a configuration has more than 2^30 choices"
     OUT_OF_MEMORY = "the device has no memory for more"
 
 
@@ -61,7 +60,8 @@ class Graph:
     others, if any, were not followed.
 
     - `system`: the model that was explored, with its environment if it had any input.
-    - `words`: the configurations as `packing` stores them; see `configurations`.
+    - `words`: the configurations on the device, as `packing` stores them; see `configurations`.
+      Rows past the last one are padding.
     - `depth_starts`: number of the first configuration at each depth, and the end.
     - `first_edge`: the choices of configuration i are edges `first_edge[i]` to
       `first_edge[i + 1]`; halting configurations have none.
@@ -73,9 +73,9 @@ class Graph:
     """
 
     system: Any
-    machine: "Enumerable"
+    machine: Enumerable
     packing: Packing
-    words: UInt32[np.ndarray, "configurations words"]
+    words: UInt32[Array, "capacity words"]
     depth_starts: Int[np.ndarray, " depths"]
     first_edge: Int[np.ndarray, " expanded"]
     targets: Int[np.ndarray, " edges"] | None
@@ -137,10 +137,10 @@ class Graph:
         """Some configurations, by default all: of a large graph take some, or use `map`."""
         numbers = np.arange(self.num_configurations)[which]
         states, is_halting = _concatenated(
-            _seen(self.machine, self.packing, words) for words in _padded(self.words, numbers)
+            (_seen(self.machine, self.packing, self.words, block) for block in _padded(numbers)),
+            len(numbers),
         )
-        own = jax.tree.map(lambda x: x[..., : len(numbers)], states)
-        return configurations_of(self.system, own, is_halting[: len(numbers)])
+        return configurations_of(self.system, states, is_halting)
 
     def transitions(self, which: Which = slice(None)) -> Transitions:
         """The steps of some edges, by default of all: of a large graph take some, or use
@@ -157,17 +157,15 @@ class Graph:
         targets: Int[np.ndarray, " some"],
     ) -> Transitions:
         choosers = jnp.asarray(self.machine.choosers())
-        numbers = np.arange(len(sources))
+        blocks = zip(_padded(sources), _padded(choices.astype(np.uint32)), strict=True)
         (detail,) = _concatenated(
-            (_made(self.machine, self.packing, choosers, words, number),)
-            for words, number in zip(
-                _padded(self.words, sources),
-                _padded(choices.astype(np.uint32), numbers),
-                strict=True,
-            )
+            (
+                (_made(self.machine, self.packing, choosers, self.words, *block),)
+                for block in blocks
+            ),
+            len(sources),
         )
-        own = jax.tree.map(lambda x: x[..., : len(sources)], detail)
-        return transitions_of(self.system, sources, targets, own)
+        return transitions_of(self.system, sources, targets, detail)
 
     def map(self, function: Callable[[Configurations], np.ndarray]) -> np.ndarray:
         """What `function` says of each configuration: it is given them block by block, and returns
@@ -272,7 +270,7 @@ class Graph:
         on the way to one. `None` for a graph that is not complete."""
         if not self.is_complete:
             return None
-        num_parts, part = connected_components(self.adjacency, directed=True, connection="strong")
+        num_parts, part = strong_parts(self.adjacency)
         leaves = part[self.sources] != part[self.edge_targets]
         is_last = np.ones(num_parts, bool)
         is_last[part[self.sources[leaves]]] = False
@@ -368,40 +366,43 @@ def _blocks(size: int) -> Iterator[slice]:
         yield slice(start, min(start + _BLOCKS[-1], size))
 
 
-def _padded(table: np.ndarray, rows: Int[np.ndarray, " some"]) -> Iterator[Array]:
-    """Some rows of a table, in blocks, the last one padded with its row 0; at least one block."""
-    block = _BLOCKS[0] if len(rows) <= _BLOCKS[0] else _BLOCKS[-1]
-    for start in range(0, max(len(rows), 1), block):
-        own = rows[start : start + block]
-        some = np.zeros((block, *table.shape[1:]), table.dtype)
-        some[: len(own)] = table[own]
-        yield jnp.asarray(some)
+def _padded(numbers: Int[np.ndarray, " some"]) -> Iterator[Array]:
+    """Numbers in blocks, the last one padded with 0; at least one block."""
+    block = _BLOCKS[0] if len(numbers) <= _BLOCKS[0] else _BLOCKS[-1]
+    for start in range(0, max(len(numbers), 1), block):
+        own = numbers[start : start + block]
+        dtype = np.uint32 if numbers.dtype == np.uint32 else np.int32
+        yield jnp.asarray(np.pad(own.astype(dtype), (0, block - len(own))))
 
 
-def _concatenated(blocks: Iterator[tuple]) -> tuple:
-    """Trees of arrays whose last axis is that of blocks, as one on the host."""
+def _concatenated(blocks: Iterator[PyTree], size: int) -> PyTree:
+    """Trees of arrays whose last axis is that of blocks, as one on the host, without padding."""
     found = [jax.tree.map(np.asarray, block) for block in blocks]
-    return jax.tree.map(lambda *parts: np.concatenate(parts, axis=-1), *found)
+    return jax.tree.map(lambda *parts: np.concatenate(parts, axis=-1)[..., :size], *found)
 
 
 @jax.jit
 def _seen(
-    machine: "Enumerable", packing: Packing, words: UInt32[Array, "block words"]
+    machine: Enumerable,
+    packing: Packing,
+    words: UInt32[Array, "capacity words"],
+    numbers: Int[Array, " block"],
 ) -> tuple[PyTree, Bool[Array, " block"]]:
     """States, and whether they halt."""
-    state = machine.state_of(packing.unpack(words.T))
+    state = state_in(machine, packing, words[numbers])
     return state, machine.halted(state)
 
 
 @jax.jit
 def _made(
-    machine: "Enumerable",
+    machine: Enumerable,
     packing: Packing,
     choosers: Int[Array, " choosers"],
-    words: UInt32[Array, "block words"],
-    number: UInt32[Array, " block"],
+    words: UInt32[Array, "capacity words"],
+    sources: Int[Array, " block"],
+    choices: UInt32[Array, " block"],
 ) -> PyTree:
     """How the steps of choices are made."""
-    state = machine.state_of(packing.unpack(words.T))
-    _, record = machine.step(state, NumberedChoice(number, choosers))
+    state = state_in(machine, packing, words[sources])
+    _, record = machine.step(state, NumberedChoice(choices, choosers))
     return record.detail

@@ -1,7 +1,6 @@
 """Breadth-first search over configurations, a whole frontier at a time on the device."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -10,21 +9,37 @@ import jax
 import jax.lax as lax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Int, PyTree, UInt32
+from jaxtyping import Array, Bool, Int, PyTree, UInt, UInt32
 
 from ..choice import AbstractChoice, NumberedChoice, num_alternatives
 from ..machine import Record
 from ..results import RESULTS
-from .packing import Packing, width_of
-from .table import empty_table, insert
+from .packing import Packing
+from .table import insert
 
 
 @runtime_checkable
 class Enumerable(Protocol):
-    """A machine whose configurations are vectors of numbers, and whose choices can be counted.
+    """A machine whose configurations are vectors of unsigned numbers, and whose choices can be
+    counted.
 
     As in `AbstractMachine`, `paths` may be the last axis of all arrays.
     """
+
+    @property
+    def count_dtype(self) -> np.dtype:
+        """The signed counterpart of the type of the fields."""
+        ...
+
+    @property
+    def wider(self) -> np.dtype | None:
+        """The type to count in where this one overflows, if there is one."""
+        ...
+
+    @property
+    def usual(self) -> UInt32[Array, " fields"]:
+        """What each field is likely to reach at least: to be right spares a repacking."""
+        ...
 
     def init(self) -> PyTree: ...
 
@@ -42,11 +57,11 @@ class Enumerable(Protocol):
         """Choosers that may have several alternatives; all others have at most one."""
         ...
 
-    def fields(self, state: PyTree) -> UInt32[Array, "fields *paths"]:
+    def fields(self, state: PyTree) -> UInt[Array, "fields *paths"]:
         """The configuration: equal vectors have equal futures."""
         ...
 
-    def state_of(self, fields: UInt32[Array, "fields *paths"]) -> PyTree:
+    def state_of(self, fields: UInt[Array, "fields *paths"]) -> PyTree:
         """A state with this configuration."""
         ...
 
@@ -54,15 +69,19 @@ class Enumerable(Protocol):
 class Searchable(Protocol):
     """A model whose configurations can be searched."""
 
-    def searched(self, *, layout: Any, saturate: Mapping[str, int], clock: int) -> Enumerable: ...
+    def searched(
+        self,
+        *,
+        layout: Any,
+        saturate: Mapping[str, int],
+        clock: int,
+        at_least: np.dtype | None = None,
+    ) -> Enumerable: ...
 
 
-# More successors of one configuration are refused: numbers of choices are 32-bit.
-MAX_CHOICES = 2**31
-# Sums of numbers of choices stop here, where any chunk is full.
-_MANY = np.uint32(2**30)
-#: How many successors are made at once; small graphs share the compilation of the smallest.
-CHUNKS = (2**8, 2**12, 2**16, 2**20)
+#: More choices of one configuration, or of one block, are refused: their numbers are 32-bit.
+MAX_CHOICES = 2**30
+NO_ONE = np.int32(2**31 - 1)
 
 
 class Space(eqx.Module):
@@ -70,219 +89,170 @@ class Space(eqx.Module):
     configuration in the order of its choices."""
 
     store: UInt32[Array, "capacity words"]
-    parents: Int[Array, " capacity"]
-    choices: UInt32[Array, " capacity"]  # of the parent, that led here first
     table: Int[Array, " places"]
+    num: Int[Array, ""]
+    is_stopped: Bool[Array, ""]  # a chunk could not be put in, so none after it may be
 
 
-class Expanded(NamedTuple):
-    """What one chunk of successors brought."""
+class Block(NamedTuple):
+    """Neighbouring configurations, and how many choices they have."""
 
-    targets: Int[Array, " chunk"]  # the configuration that each leads to
-    num_new: Int[Array, ""]
-    most: UInt32[Array, " fields"]  # of every field, where some did not fit; nothing was done then
-    fits: Bool[Array, ""]
+    words: UInt32[Array, "block words"]
+    packing: Packing  # of the words
+    ends: Int[Array, " block"]  # the choices of all up to each
+    counts: Int[Array, " block"]
+    total: Int[Array, ""]
+    is_too_much: Bool[Array, ""]  # more than `MAX_CHOICES`
+
+
+class Made(NamedTuple):
+    """Successors, not yet looked up."""
+
+    words: UInt32[Array, "chunk words"]
+    parents: Int[Array, " chunk"]
+    choices: UInt32[Array, " chunk"]
+    is_one: Bool[Array, " chunk"]  # or padding
+    most: UInt[Array, " fields"]  # the largest value of every field
     failed: Int[Array, ""]  # the first parent whose successor is a failure, or no one
-    left_out: Int[Array, ""]  # the first parent whose successor found no room, or no one
 
 
-NO_ONE = np.int32(2**31 - 1)
+class Outcome(NamedTuple):
+    """What one chunk of successors brought. `news` are the parents and choices of the new
+    configurations, in their order."""
+
+    targets: Int[Array, " chunk"]
+    news: tuple[Int[Array, " chunk"], UInt32[Array, " chunk"]]
+    numbers: Int[Array, " numbers"]  # see `Numbers`
+    most: UInt[Array, " fields"]
+
+
+class Numbers(NamedTuple):
+    """What the host needs to know of an outcome; one array on the device."""
+
+    num_new: int
+    was_put: int  # otherwise nothing was done
+    fits: int
+    failed: int
+    left_out: int  # the first parent whose successor found no room, or no one
 
 
 @partial(jax.jit, static_argnames="size")
-def count(
+def rows(
+    store: UInt32[Array, "capacity words"], start: Int[Array, ""], *, size: int
+) -> UInt32[Array, "block words"]:
+    """Neighbouring rows of a store, so that what is done with them knows no capacity: each would
+    be a compilation."""
+    return lax.dynamic_slice_in_dim(store, start, size)
+
+
+@jax.jit
+def frontier(
     machine: Enumerable,
     choosers: Int[Array, " choosers"],
     packing: Packing,
-    space: Space,
-    start: Int[Array, ""],
+    words: UInt32[Array, "block words"],
     num: Int[Array, ""],
-    *,
-    size: int,
-) -> tuple[UInt32[Array, " size"], Bool[Array, ""]]:
-    """The number of choices of `num` configurations from `start` on, 0 where they halt; and whether
-    one has more than can be numbered."""
-    words = lax.dynamic_slice_in_dim(space.store, start, size)
-
-    state = machine.state_of(packing.unpack(words.T))
-    counts = num_alternatives(machine.alternatives(state), choosers)
-    about = jnp.sum(jnp.log2(counts.astype(jnp.float32)), axis=0)
-    # The products of uint32 wrap only where the logarithms say so.
-    numbers = jnp.prod(counts, axis=0, dtype=jnp.uint32)
-    is_live = ~machine.halted(state)
-    numbers, too_many = jnp.where(is_live, numbers, 0), is_live & (about > 30.9)
-    is_one = jnp.arange(size) < num
-    return jnp.where(is_one, numbers, 0), jnp.any(too_many & is_one)
+) -> Block:
+    """The choices of the first `num` of some configurations."""
+    state = state_in(machine, packing, words)
+    alternatives = num_alternatives(machine.alternatives(state), choosers)
+    about = jnp.sum(jnp.log2(alternatives.astype(jnp.float32)), axis=0)
+    # The products wrap only where the logarithms say so.
+    counts = jnp.prod(alternatives, axis=0, dtype=jnp.uint32).astype(jnp.int32)
+    is_live = ~machine.halted(state) & (jnp.arange(len(words)) < num)
+    counts = jnp.where(is_live, counts, 0)
+    is_too_much = jnp.any(is_live & (about > 30.001))
+    is_too_much |= jnp.sum(counts.astype(jnp.float32)) > 1.0001 * MAX_CHOICES
+    ends = jnp.cumsum(counts)
+    return Block(words, packing, ends, counts, ends[-1], is_too_much)
 
 
-@partial(jax.jit, donate_argnames="space", static_argnames="chunk")
-def expand(
+@partial(jax.jit, static_argnames="chunk")
+def successors(
     machine: Enumerable,
     choosers: Int[Array, " choosers"],
     packing: Packing,
-    space: Space,
-    num_found: Int[Array, ""],
-    most_found: Int[Array, ""],
-    counts: UInt32[Array, " parents"],
+    block: Block,
     first_parent: Int[Array, ""],
-    first_choice: UInt32[Array, ""],
+    base: Int[Array, ""],
     *,
     chunk: int,
-) -> tuple[Space, Expanded]:
-    """Make the next `chunk` successors and put them into the space.
+) -> Made:
+    """The successors of a block, from its choice number `base` on, in words of `packing`."""
+    own = jnp.arange(chunk, dtype=jnp.int32)
+    ends = block.ends - base
+    # The parent of a successor is the number of those whose choices end before it.
+    ended = jnp.zeros(chunk, jnp.int32).at[jnp.where(ends > 0, ends, chunk)].add(1, mode="drop")
+    parent = jnp.sum(ends <= 0, dtype=jnp.int32) + jnp.cumsum(ended)
+    is_one = own < block.total - base
+    parent = jnp.where(is_one, parent, 0)
+    choice = (own - (ends - block.counts)[parent]).astype(jnp.uint32)
 
-    **Arguments:**
-
-    - `num_found`, `most_found`: configurations there are, and may be.
-    - `counts`: the numbers of choices from `first_parent` on, of which `first_choice` were made.
-    """
-    counts = counts.at[0].add(-first_choice, mode="drop")
-    ends = lax.associative_scan(lambda a, b: jnp.minimum(a + b, _MANY), jnp.minimum(counts, _MANY))
-    starts = jnp.concatenate([jnp.zeros(1, ends.dtype), ends[:-1]]).astype(jnp.int32)
-    number = jnp.arange(chunk, dtype=jnp.int32)
-    # The parent of a successor is the last one that starts at or before it.
-    begun = jnp.zeros(chunk, jnp.int32).at[starts].add(1, mode="drop")
-    parent = jnp.cumsum(begun) - 1
-    choice = (number - starts[parent]).astype(jnp.uint32)
-    choice += jnp.where(parent == 0, first_choice, 0)
-    is_one = number < ends[-1].astype(jnp.int32)
-    parent = jnp.where(is_one, parent, 0) + first_parent
-
-    state = machine.state_of(packing.unpack(space.store[parent].T))
+    state = state_in(machine, block.packing, block.words[parent])
     state, _ = machine.step(state, NumberedChoice(choice, choosers))
     fields, is_failed = machine.fields(state), machine.status(state) != RESULTS.halted
-    failed = jnp.min(jnp.where(is_one & is_failed, parent, NO_ONE))
-    wanted = is_one & (parent < failed)
-    fits = jnp.all(packing.fits(fields) | ~wanted)
-    most = jnp.max(jnp.where(wanted, fields, 0), axis=1)
-    wanted &= fits
-    words = packing.pack(fields).T
+    parents = parent + first_parent
+    failed = jnp.min(jnp.where(is_one & is_failed, parents, NO_ONE))
+    most = jnp.max(jnp.where(is_one & (parents < failed), fields, 0), axis=1)
+    return Made(packing.pack(fields).T, parents, choice, is_one, most, failed)
 
-    store = lax.dynamic_update_slice_in_dim(space.store, words, num_found, 0)
-    table, found, place = insert(space.table, store, words, num_found, wanted)
-    is_new = wanted & (found == num_found + number)
+
+@partial(jax.jit, donate_argnames="space")
+def put(
+    packing: Packing,
+    space: Space,
+    made: Made,
+    most_found: Int[Array, ""],
+    takes_failures: Bool[Array, ""],
+) -> tuple[Space, Outcome]:
+    """Put successors into the space, unless a chunk before could not be, or a field does not fit,
+    or there is a failure that is not taken.
+
+    - `most_found`: configurations there may be.
+    - `takes_failures`: keep what comes before the first failure.
+    """
+    chunk = len(made.parents)
+    fits = packing.fit(made.most)
+    is_put = ~space.is_stopped & fits & (takes_failures | (made.failed == NO_ONE))
+    wanted = made.is_one & (made.parents < made.failed) & is_put
+    number = jnp.arange(chunk, dtype=jnp.int32)
+
+    store = lax.dynamic_update_slice_in_dim(space.store, made.words, space.num, 0)
+    table, found, place = insert(space.table, store, made.words, space.num, wanted)
+    is_new = wanted & (found == space.num + number)
     rank = jnp.cumsum(is_new, dtype=jnp.int32) - 1
-    own = num_found + rank
-    left_out = jnp.min(jnp.where(is_new & (own >= most_found), parent, NO_ONE))
-    is_here = found >= num_found
-    targets = jnp.where(is_here, own.at[found - num_found].get(mode="clip"), found)
+    own = space.num + rank
+    left_out = jnp.min(jnp.where(is_new & (own >= most_found), made.parents, NO_ONE))
+    is_here = found >= space.num
+    targets = jnp.where(is_here, own.at[found - space.num].get(mode="clip"), found)
+    at = jnp.where(is_new, rank, chunk)
 
-    def kept(old, rows):
-        """The rows of the new ones, one after the other from `num_found` on."""
-        at = jnp.where(is_new, rank, chunk)
-        rows = jnp.zeros_like(rows).at[at].set(rows, mode="drop")
-        return lax.dynamic_update_slice_in_dim(old, rows, num_found, 0)
+    def in_order(rows):
+        """The rows of the new ones, one after the other."""
+        return jnp.zeros_like(rows).at[at].set(rows, mode="drop")
 
-    space = Space(
-        store=kept(store, words),
-        parents=kept(space.parents, parent),
-        choices=kept(space.choices, choice),
-        table=table.at[jnp.where(is_new, place, table.shape[0])].set(own, mode="drop"),
+    num_new = jnp.minimum(jnp.sum(is_new, dtype=jnp.int32), most_found - space.num)
+    failed = jnp.where(is_put, made.failed, NO_ONE)
+    numbers = Numbers(num_new, is_put, fits, failed, left_out)  # pyright: ignore
+    store = lax.dynamic_update_slice_in_dim(store, in_order(made.words), space.num, 0)
+    table = table.at[jnp.where(is_new, place, table.shape[0])].set(own, mode="drop")
+    is_stopped = ~is_put | (failed < NO_ONE) | (left_out < NO_ONE)
+    return (
+        Space(store, table, space.num + num_new, is_stopped),
+        Outcome(
+            targets=targets,
+            news=(in_order(made.parents), in_order(made.choices)),
+            numbers=jnp.stack([jnp.asarray(x, jnp.int32) for x in numbers]),
+            most=made.most,
+        ),
     )
-    num_new = jnp.sum(is_new, dtype=jnp.int32)
-    return space, Expanded(targets, num_new, most, fits, failed, left_out)
 
 
-@partial(jax.jit, donate_argnames="table", static_argnames="size")
-def _insert_rows(
-    table: Int[Array, " places"],
-    store: UInt32[Array, "capacity words"],
-    start: Int[Array, ""],
-    num: Int[Array, ""],
-    *,
-    size: int,
-) -> Int[Array, " places"]:
-    words = lax.dynamic_slice_in_dim(store, start, size)
-    return insert(table, store, words, start, jnp.arange(size) < num)[0]
+def state_in(machine: Enumerable, packing: Packing, words: UInt32[Array, "batch words"]) -> PyTree:
+    """The states of packed configurations."""
+    return machine.state_of(packing.unpack(words.T, fields_dtype(machine)))
 
 
-@jax.jit
-def _repack(
-    old: Packing, new: Packing, words: UInt32[Array, "capacity words"]
-) -> UInt32[Array, "capacity words"]:
-    return new.pack(old.unpack(words.T)).T
-
-
-@jax.jit
-def _most(
-    packing: Packing, store: UInt32[Array, "capacity words"], num: Int[Array, ""]
-) -> UInt32[Array, " fields"]:
-    is_one = jnp.arange(store.shape[0]) < num
-    return jnp.max(jnp.where(is_one, packing.unpack(store.T), 0), axis=1)
-
-
-@dataclass
-class Found:
-    """The space and what the host knows of it. Arrays grow by doubling."""
-
-    packing: Packing
-    space: Space
-    num: int
-
-    @classmethod
-    def first(cls, machine: Enumerable, chunk: int) -> "Found":
-        """The initial configuration."""
-        fields = np.asarray(machine.fields(machine.init()))
-        packing = Packing.uniform(len(fields), max(8, width_of(int(fields.max(initial=0)))))
-        capacity = 2 * chunk
-        words = packing.pack(jnp.asarray(fields)[:, None]).T
-        store = jnp.zeros((capacity, packing.num_words), jnp.uint32).at[:1].set(words)
-        nothing = jnp.zeros(capacity, jnp.int32)
-        space = Space(store, nothing, nothing.astype(jnp.uint32), empty_table(2 * capacity))
-        found = cls(packing, space, 1)
-        found.rebuild_table(chunk)
-        return found
-
-    def reserve(self, chunk: int) -> None:
-        """Room for a chunk more."""
-        capacity = self.space.store.shape[0]
-        if self.num + chunk > capacity:
-            more = max(capacity, chunk)
-            grow = lambda x: jnp.pad(x, ((0, more), *((0, 0),) * (x.ndim - 1)))  # noqa: E731
-            space = self.space
-            self.space = Space(
-                grow(space.store), grow(space.parents), grow(space.choices), space.table
-            )
-        if 2 * (self.num + chunk) > self.space.table.shape[0]:
-            self.rebuild_table(chunk)
-
-    def rebuild_table(self, chunk: int) -> None:
-        """A table of the right size with all configurations."""
-        size = 1 << (4 * (self.num + chunk) - 1).bit_length()
-        table = empty_table(size)
-        block = min(chunk, self.space.store.shape[0])
-        for start in range(0, self.num, block):
-            # The last block may lie over the end; those before it are found again.
-            start = min(start, self.space.store.shape[0] - block)
-            num = jnp.asarray(min(block, self.num - start), jnp.int32)
-            table = _insert_rows(
-                table, self.space.store, jnp.asarray(start, jnp.int32), num, size=block
-            )
-        self.space = eqx.tree_at(lambda space: space.table, self.space, table)
-
-    def repack(self, packing: Packing, chunk: int) -> None:
-        """Store the configurations in other words."""
-        store = _repack(self.packing, packing, self.space.store)
-        self.packing = packing
-        self.space = eqx.tree_at(lambda space: space.store, self.space, store)
-        self.rebuild_table(chunk)
-
-    def most(self) -> UInt32[np.ndarray, " fields"]:
-        """The largest value of every field, of all configurations."""
-        return np.asarray(_most(self.packing, self.space.store, jnp.asarray(self.num, jnp.int32)))
-
-
-def chunks_of(
-    counts: UInt32[np.ndarray, " parents"], sizes: tuple[int, ...]
-) -> Iterator[tuple[int, int, int, int]]:
-    """How to make all successors: first parent, its first choice, how many, and the chunk."""
-    ends = np.cumsum(counts, dtype=np.int64)
-    total = int(ends[-1]) if len(ends) else 0
-    base = 0
-    while base < total:
-        left = total - base
-        chunk = next((size for size in sizes if size >= left), sizes[-1])
-        parent = int(np.searchsorted(ends, base, side="right"))
-        before = int(ends[parent - 1]) if parent else 0
-        yield parent, base - before, min(chunk, left), chunk
-        base += chunk
+def fields_dtype(machine: Enumerable) -> np.dtype:
+    """What the fields of a machine are."""
+    return np.dtype(f"uint{8 * machine.count_dtype.itemsize}")

@@ -1,8 +1,8 @@
 """A set of configurations on the device: which are new, and the number of each.
 
 Open addressing over the numbers of configurations, whose words stand in a store. A place is
-taken by the least of those that want it, so that the table, and the numbers, depend on the order of
-the configurations only.
+taken by the least of those that want it, so that the numbers depend on the order of the
+configurations only.
 """
 
 import jax.lax as lax
@@ -13,6 +13,11 @@ from jaxtyping import Array, Bool, Int, UInt32
 
 #: An empty place; above every number.
 EMPTY = np.int32(2**31 - 1)
+
+# After so many rounds few of a batch are left, which are then looked after by themselves, so many
+# at a time. (Two cores, table half full: a third is left after one round, a tenth after two.)
+_ROUNDS_TOGETHER = 2
+_FEW = 8
 
 
 def empty_table(size: int) -> Int[Array, " places"]:
@@ -38,32 +43,48 @@ def insert(
     words, `first + i` where that is number i of the batch itself; and its place in the table.
     """
     size = jnp.uint32(table.shape[0])
-    own = first + jnp.arange(words.shape[0], dtype=jnp.int32)
-    start = _hash(words)
+    batch = words.shape[0]
+    start = hash_of(words)
 
-    def place(probe):
+    def look(table, own, start, words, probe, found, active):
+        """One round: who finds an empty place bids for it, and looks who got it."""
         # Triangular numbers visit every place of a power of two.
-        return ((start + (probe * (probe + 1)) // 2) & (size - 1)).astype(jnp.int32)
-
-    def body(carry):
-        table, probe, found, active = carry
-        at = place(probe)
-        # Who finds an empty place bids for it, and looks again at who got it.
-        is_empty = active & (table[at] == EMPTY)
-        table = table.at[jnp.where(is_empty, at, table.shape[0])].min(own, mode="drop")
-        holder = table[at]
+        place = ((start + (probe * (probe + 1)) // 2) & (size - 1)).astype(jnp.int32)
+        is_empty = active & (table[place] == EMPTY)
+        table = table.at[jnp.where(is_empty, place, table.shape[0])].min(own, mode="drop")
+        holder = table[place]
         there = store.at[jnp.where(active, holder, 0)].get(mode="promise_in_bounds")
-        same = jnp.all(there == words, axis=1)
-        found = jnp.where(active & same, holder, found)
-        active = active & ~same
+        same = active & jnp.all(there == words, axis=1)
+        found = jnp.where(same, holder, found)
+        active &= ~same
         return table, probe + active.astype(jnp.uint32), found, active
 
-    carry = (table, jnp.zeros(len(own), jnp.uint32), jnp.full_like(own, EMPTY), wanted)
-    table, probe, found, _ = lax.while_loop(lambda carry: jnp.any(carry[3]), body, carry)
-    return table, found, place(probe)
+    own = first + jnp.arange(batch, dtype=jnp.int32)
+    probe, found, active = jnp.zeros(batch, jnp.uint32), jnp.full_like(own, EMPTY), wanted
+    for _ in range(_ROUNDS_TOGETHER):
+        table, probe, found, active = look(table, own, start, words, probe, found, active)
+
+    def some(carry):
+        """The first of those that are left, until each has found its place."""
+        table, probe, found, active = carry
+        (at,) = jnp.nonzero(active, size=max(batch // _FEW, 1), fill_value=batch)
+        take = lambda x: x.at[at].get(mode="fill", fill_value=0)  # noqa: E731
+        fixed = first + at.astype(jnp.int32), take(start), take(words)
+        state = table, take(probe), take(found), at < batch
+        table, few_probe, few_found, _ = lax.while_loop(
+            lambda state: jnp.any(state[3]), lambda state: look(state[0], *fixed, *state[1:]), state
+        )
+        probe = probe.at[at].set(few_probe, mode="drop")
+        found = found.at[at].set(few_found, mode="drop")
+        return table, probe, found, active.at[at].set(False, mode="drop")
+
+    carry = (table, probe, found, active)
+    table, probe, found, _ = lax.while_loop(lambda carry: jnp.any(carry[3]), some, carry)
+    place = ((start + (probe * (probe + 1)) // 2) & (size - 1)).astype(jnp.int32)
+    return table, found, place
 
 
-def _hash(words: UInt32[Array, "batch words"]) -> UInt32[Array, " batch"]:
+def hash_of(words: UInt32[Array, "batch words"]) -> UInt32[Array, " batch"]:
     """MurmurHash3 of the words (Appleby, public domain)."""
     value = jnp.full(words.shape[0], 0x9747B28C, jnp.uint32)
 

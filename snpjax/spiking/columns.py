@@ -96,13 +96,11 @@ class Columns:
         return start + max_steps * int(arriving) > np.iinfo(dtype).max
 
     @cached_property
-    def largest_arrival(self) -> tuple[float, int]:
-        """A bound on the spikes that arrive at one neuron in one step, and that neuron.
+    def arrivals(self) -> Float64[np.ndarray, " neurons"]:
+        """A bound on the spikes that arrive at each neuron in one step.
 
         Exact below 2^53, and far from the limits it is compared with where it is rounded.
         """
-        if self.num_neurons == 0:
-            return 0.0, 0
         production = self.table.largest_production().astype(float)
         arriving = np.zeros(self.num_neurons)
         for part in self.parts:
@@ -111,8 +109,15 @@ class Columns:
             arriving[targets] += part.arrivals(production[sources])
         if len(self.trains):
             np.add.at(arriving, self.inputs, np.abs(self.trains.astype(float)).max(axis=0))
-        worst = int(np.argmax(arriving))
-        return float(arriving[worst]), worst
+        return arriving
+
+    @cached_property
+    def largest_arrival(self) -> tuple[float, int]:
+        """The largest of `arrivals`, and its neuron."""
+        if self.num_neurons == 0:
+            return 0.0, 0
+        worst = int(np.argmax(self.arrivals))
+        return float(self.arrivals[worst]), worst
 
     def joined(self) -> "Columns":
         """The same system with its synapses in one part, listed."""

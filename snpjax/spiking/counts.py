@@ -9,12 +9,30 @@ from jaxtyping import Int
 from .columns import Columns
 
 
+#: What configurations are searched in: narrow counts take less memory and time, and where one
+#: overflows, the search goes on in the next type.
+NARROW = tuple(map(np.dtype, (np.int8, np.int16, np.int32)))
+
+
+def least_type(columns: Columns, *, at_least: np.dtype, largest: int) -> np.dtype:
+    """The least of `NARROW`, from `at_least` on, for this system; it also holds `largest`.
+
+    **Raises:** `ValueError` when there is none.
+    """
+    need = _Needs.of(columns)
+    for dtype in NARROW[NARROW.index(at_least) :]:
+        most = int(np.iinfo(dtype).max)
+        if max(need.largest, largest) <= most and need.arriving < (most + 1) // 2:
+            return dtype
+    return count_type([columns], np.int32)
+
+
 def count_type(systems: Sequence[Columns], requested: np.dtype | type | None = None) -> np.dtype:
     """The requested count type if it is safe for all, or the least one that is.
 
     **Raises:** `ValueError` with the constant or the neuron for which there is none.
     """
-    if requested is not None and np.dtype(requested) not in (np.int32, np.int64):
+    if requested is not None and np.dtype(requested) not in (*NARROW, np.int64):
         raise ValueError(
             f"`count_dtype` is {np.dtype(requested)}. Counts are numpy.int32 or numpy.int64."
         )

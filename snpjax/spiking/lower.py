@@ -137,11 +137,13 @@ def lower_columns(
     padding: Padding | None = None,
     max_steps: int | None = None,
     may_overflow: bool | None = None,
+    many_paths: bool = False,
 ) -> SpikingProgram:
     """Lower a system that is already in columns.
 
-    `rows_of` is the system whose rules are the rows of a `Transition`; a `padding` and a
-    `may_overflow` shared with other systems give their programs one shape.
+    `many_paths` says that thousands of paths will run at once, which other layouts suit; `rows_of`
+    is the system whose rules are the rows of a `Transition`; a `padding` and a `may_overflow`
+    shared with other systems give their programs one shape.
     """
     dtype = count_type([columns], count_dtype)
     if may_overflow is None:
@@ -175,7 +177,7 @@ def lower_columns(
             edges = columns.joined().parts[0].edges.resized(size, size)
             ordered = OrderedSynapses.of(_typed(edges, dtype))
         elif rows is None or not rows.has_production:
-            synapses = _synapses(columns, size, dtype, stored, most)
+            synapses = _synapses(columns, size, dtype, stored, most, many_paths)
         initial = np.zeros(size, dtype)
         initial[: columns.num_neurons] = columns.spikes
         steps, num_inputs = columns.trains.shape
@@ -266,7 +268,12 @@ class _Spread:
 
 
 def _synapses(
-    columns: Columns, size: int, dtype: np.dtype, layout: type[AbstractLayout] | str, most: int
+    columns: Columns,
+    size: int,
+    dtype: np.dtype,
+    layout: type[AbstractLayout] | str,
+    most: int,
+    many_paths: bool,
 ) -> AbstractLayout:
     """One layout, or a sum of layouts where there are several parts or one has structure."""
     if not columns.parts or (layout == "auto" and is_best_joined(size)):
@@ -280,7 +287,9 @@ def _synapses(
 
     def listed(edges: Edges) -> AbstractLayout:
         edges = _typed(edges, dtype).canonical()
-        chosen = choose(edges, max_input=most).layout if isinstance(layout, str) else layout
+        chosen = layout
+        if isinstance(chosen, str):
+            chosen = choose(edges, max_input=most, many_paths=many_paths).layout
         return fitting(chosen, edges, max_input=most)
 
     is_one_graph = len(columns.parts) == 1 and columns.parts[0].num_sources == columns.num_neurons

@@ -320,23 +320,29 @@ class PopulationSystem:
         del numbered
         from .lower import lower_columns  # the model itself needs no device
         from .machine import SpikingMachine
-        from .transition import Transition
 
-        if isinstance(layout, Transition):
-            raise ValueError("A Transition needs single rules. Use `system.expand()`.")
+        _refuse_transition(layout)
         columns = self.columns(faithful=faithful)
         return SpikingMachine(
             lower_columns(columns, layout=layout, count_dtype=count_dtype, max_steps=max_steps)
         )
 
     def searched(
-        self, *, layout: "LayoutLike", saturate: Mapping[str, int], clock: int
+        self,
+        *,
+        layout: "LayoutLike",
+        saturate: Mapping[str, int],
+        clock: int,
+        at_least: np.dtype | None = None,
     ) -> "SearchedMachine":
         """This system as arrays, ready for `snpjax.explore`."""
-        from .searched import searched
+        from .searched import searched  # the model itself needs no device
 
-        program = self.lower(layout=layout, faithful=True).program
-        return searched(self, program, saturate=saturate, clock=clock)
+        _refuse_transition(layout)
+        columns = self.columns(faithful=True)
+        return searched(
+            self, columns, layout=layout, saturate=saturate, clock=clock, at_least=at_least
+        )
 
     def solution(self, trajectory: "Trajectory") -> "Solution":
         """What a run saved, with this system's names."""
@@ -413,6 +419,13 @@ class PopulationSystem:
             f"PopulationSystem({name}{self.num_neurons:,} neurons: {populations}; "
             f"{self.num_synapses:,} synapses{compatible})"
         )
+
+
+def _refuse_transition(layout: "LayoutLike") -> None:
+    from .transition import Transition  # the model itself needs no device
+
+    if isinstance(layout, Transition):
+        raise ValueError("A Transition needs single rules. Use `system.expand()`.")
 
 
 class Neurons(Sequence[Neuron]):

@@ -9,23 +9,27 @@ import jax
 import jax.lax as lax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Int, UInt32
+from jaxtyping import Array, Bool, Int, UInt, UInt32
 
 from snpjax_formats import bucket
 
 from ..choice import AbstractChoice
 from ..machine import Record
 from ..results import RESULTS
-from .lower import SpikingProgram
+from .columns import Columns
+from .counts import NARROW, least_type
+from .lower import LayoutLike, SpikingProgram, lower_columns
 from .observed import position_of
+from .population import PopulationSystem
 from .step import SpikingState, applicable, halted, initial_state, step
+from .transition import Transition
 
 
 if TYPE_CHECKING:
-    from .population import PopulationSystem
     from .system import SpikingSystem
 
 _NO_CAP = np.uint32(2**32 - 1)
+_LITTLE = 127  # 8 bits
 
 
 class SearchedMachine(eqx.Module):
@@ -34,17 +38,33 @@ class SearchedMachine(eqx.Module):
     matters. Negative counts are large numbers there.
 
     - `delayed`: the neurons that have delays, padded with the number of neurons.
+    - `delayed_of`: where each neuron stands among them; past the last one where it does not.
     - `last_step`: steps from here on are not told apart.
     - `caps`: fields are cut there, see `caps_of`.
+    - `usual`: what the fields are likely to reach, where that is little.
     """
 
     program: SpikingProgram
     delayed: Int[Array, " delayed"]
+    delayed_of: Int[Array, " neurons"]
     last_step: Int[Array, ""]
-    caps: UInt32[Array, " fields"] | None
+    caps: UInt[Array, " fields"] | None
+    usual: UInt32[Array, " fields"]
+
+    @property
+    def count_dtype(self) -> np.dtype:
+        """What all fields are counted in; its unsigned counterpart holds them."""
+        return np.dtype(self.program.initial.dtype)
+
+    @property
+    def wider(self) -> np.dtype | None:
+        """The type to count in where this one overflows."""
+        left = NARROW[NARROW.index(self.count_dtype) + 1 :]
+        return left[0] if left else None
 
     def init(self) -> SpikingState:
-        return initial_state(self.program)
+        state = initial_state(self.program)
+        return eqx.tree_at(lambda s: s.timers, state, state.timers.astype(self.count_dtype))
 
     def step(self, state: SpikingState, choice: AbstractChoice) -> tuple[SpikingState, Record]:
         return step(self.program, state, choice)
@@ -58,26 +78,30 @@ class SearchedMachine(eqx.Module):
     def alternatives(self, state: SpikingState) -> Bool[Array, "slots neurons *paths"]:
         return applicable(self.program, state)
 
-    def fields(self, state: SpikingState) -> UInt32[Array, "fields *paths"]:
+    def fields(self, state: SpikingState) -> UInt[Array, "fields *paths"]:
         parts = [state.spikes]
         if self.program.delay is not None:
-            some = self.delayed
-            parts += [x.at[some].get(mode="fill", fill_value=0) for x in _closing(state)]
-        parts.append(jnp.minimum(state.step, self.last_step)[None])
-        fields = jnp.concatenate([lax.bitcast_convert_type(x, jnp.uint32) for x in parts])
+            for closing in (state.timers, state.pending):
+                parts.append(closing.at[self.delayed].get(mode="fill", fill_value=0))
+        parts.append(jnp.minimum(state.step, self.last_step)[None].astype(self.count_dtype))
+        fields = lax.bitcast_convert_type(jnp.concatenate(parts), _unsigned(self.count_dtype))
         if self.caps is None:
             return fields
         return jnp.minimum(fields, self.caps.reshape(-1, *(1,) * (fields.ndim - 1)))
 
-    def state_of(self, fields: UInt32[Array, "fields *paths"]) -> SpikingState:
-        values = lax.bitcast_convert_type(fields, jnp.int32)
-        size, some = self.program.num_neurons, self.delayed
-        spikes, step = values[:size], values[-1]
+    def state_of(self, fields: UInt[Array, "fields *paths"]) -> SpikingState:
+        values = lax.bitcast_convert_type(fields, self.count_dtype)
+        size, num_delayed = self.program.num_neurons, len(self.delayed)
+        spikes, step = values[:size], values[-1].astype(jnp.int32)
         timers = pending = jnp.zeros_like(spikes)
         if self.program.delay is not None:
-            middle = size + len(some)
-            timers = timers.at[some].set(values[size:middle], mode="drop")
-            pending = pending.at[some].set(values[middle:-1], mode="drop")
+            starts = (size, size + num_delayed)
+            timers, pending = (
+                values[start : start + num_delayed]
+                .at[self.delayed_of]
+                .get(mode="fill", fill_value=0)
+                for start in starts
+            )
         return SpikingState(
             spikes=spikes,
             timers=timers,
@@ -106,21 +130,59 @@ class SearchedMachine(eqx.Module):
 
 def searched(
     system: "SpikingSystem | PopulationSystem",
-    program: SpikingProgram,
+    columns: Columns,
     *,
+    layout: LayoutLike,
     saturate: Mapping[str, int],
     clock: int,
+    at_least: np.dtype | None,
 ) -> SearchedMachine:
-    """A program as `snpjax.explore` needs it; `saturate` and `clock` are explained there."""
+    """A system as `snpjax.explore` needs it, where `saturate` and `clock` are explained.
+
+    - `at_least`: no narrower type counts; by default the least one that holds the model's numbers.
+    """
     if not 0 <= clock < 2**30:
         raise ValueError(f"`clock` is {clock}. Give a number of steps, 0 or more.")
-    delayed = _delayed(program)
     caps = caps_of(system, saturate)
+    last_step = max(clock, len(columns.trains))
+    # A negative number is a large one of its own type only.
+    is_plain = not system.signed and system.compatibility.is_textbook
+    at_least = at_least or (NARROW[0] if is_plain else NARROW[-1])
+    dtype = least_type(columns, at_least=at_least, largest=last_step)
+    rows_of = system if isinstance(layout, Transition) else None
+    assert not isinstance(rows_of, PopulationSystem)  # it refused that before
+    program = lower_columns(
+        columns,
+        layout=layout,
+        count_dtype=dtype,
+        rows_of=rows_of,
+        many_paths=True,
+    )
+    if program.delay is not None:
+        program = eqx.tree_at(lambda p: p.delay, program, program.delay.astype(dtype))
+    delayed, size = _delayed(program), program.num_neurons
+    delayed_of = np.full(size + 1, len(delayed), np.int32)
+    delayed_of[delayed[::-1]] = np.arange(len(delayed))[::-1]
+    usual = np.zeros(size, np.uint32)
+    usual[: len(columns.arrivals)] = np.where(columns.arrivals <= _LITTLE, columns.arrivals, 0)
+    if program.delay is not None:
+        closing = [int(jnp.max(program.delay, initial=0)), int(jnp.max(program.produce, initial=0))]
+        usual = np.concatenate([usual, np.repeat(closing, len(delayed))])
+    usual = np.append(usual, last_step).astype(np.uint32)
     if caps is not None:
-        size = program.num_neurons + 2 * len(delayed) + 1
-        caps = jnp.asarray(np.pad(caps, (0, size - len(caps)), constant_values=_NO_CAP))
-    last_step = jnp.maximum(program.horizon, jnp.asarray(clock, jnp.int32))
-    return SearchedMachine(program, jnp.asarray(delayed), last_step, caps)
+        unsigned = _unsigned(dtype)
+        num_fields = size + 2 * len(delayed) * (program.delay is not None) + 1
+        padding = (0, num_fields - len(caps))
+        caps = np.pad(caps, padding, constant_values=_NO_CAP)
+        caps = jnp.asarray(np.minimum(caps, np.iinfo(unsigned).max), unsigned)
+    return SearchedMachine(
+        program=program,
+        delayed=jnp.asarray(delayed),
+        delayed_of=jnp.asarray(delayed_of[:-1]),
+        last_step=jnp.asarray(last_step, jnp.int32),
+        caps=caps,
+        usual=jnp.asarray(usual),
+    )
 
 
 def caps_of(
@@ -154,8 +216,8 @@ def caps_of(
     return caps
 
 
-def _closing(state: SpikingState) -> tuple[Array, Array]:
-    return state.timers, state.pending
+def _unsigned(dtype: np.dtype) -> np.dtype:
+    return np.dtype(f"uint{8 * dtype.itemsize}")
 
 
 def _delayed(program: SpikingProgram) -> Int[np.ndarray, " delayed"]:

@@ -5,6 +5,7 @@ A state is one configuration, or those of many paths, with `paths` as the last a
 state.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
@@ -15,10 +16,17 @@ from jaxtyping import Array, Bool, Int
 
 from snpjax_formats.ell import expanded
 
+from ..apart import apart
 from ..choice import NO_RULE, AbstractChoice, is_valid
 from ..machine import Record
 from ..results import RESULTS, select_result
 from .lower import SpikingProgram
+
+
+# Of many paths so many slots are looked through, which CPUs do for many paths at once, and gathers
+# one by one: 16 neurons with 16 rules, 8,192 paths, 0.3 us a path against 1.1 (one core, jax
+# 0.10.2, 2026-11).
+_MAX_SELECTED = 32
 
 
 class SpikingState(eqx.Module):
@@ -133,7 +141,7 @@ def step(
     """
     compatibility = program.compatibility
     can_apply = applicable(program, state)
-    slots = choice.select(can_apply, state.step)
+    slots = _kept(state, lambda: choice.select(applicable(program, state), state.step))
     if choice.may_be_invalid:
         # In a halting state time stops, whatever is chosen.
         is_live = _is_live(program, state, jnp.any(can_apply, axis=0))
@@ -164,6 +172,8 @@ def step(
             forgets = is_open & is_open[:1]
         pending = jnp.where(forgets, 0, leaving)
 
+    sent = emissions
+    emissions = _kept(state, lambda: sent)
     left = state.spikes
     arriving = jnp.zeros_like(left)
     if program.rows is None:
@@ -246,6 +256,13 @@ def _leaving(
             return produced + jnp.where(delay > 0, 0, state.pending)
 
 
+def _kept(state: SpikingState, function: Callable[[], Array]) -> Array:
+    """What a step uses many times; of many paths it is worth storing."""
+    if state.step.ndim == 0:
+        return function()
+    return apart(jnp.any(state.step >= 0), function)
+
+
 def _along(table: Array, state: SpikingState) -> Array:
     """A table whose last axis is neurons, for what has the axes of a state."""
     return expanded(table, table.ndim + state.step.ndim)
@@ -280,7 +297,7 @@ def _of_slot(
 ) -> Int[Array, "neurons *paths"]:
     """The entry of each neuron's selected slot, 0 where none is."""
     num_slots = table.shape[0]
-    if num_slots <= 4:
+    if num_slots <= (4 if state.step.ndim == 0 else _MAX_SELECTED):
         # A few selects fuse with their surroundings; a gather does not.
         table = _along(program.of_neurons(table), state)
         selected = jnp.zeros(slots.shape, table.dtype)

@@ -310,13 +310,21 @@ class SpikingSystem:
         )
 
     def searched(
-        self, *, layout: "LayoutLike", saturate: Mapping[str, int], clock: int
+        self,
+        *,
+        layout: "LayoutLike",
+        saturate: Mapping[str, int],
+        clock: int,
+        at_least: "np.dtype | None" = None,
     ) -> "SearchedMachine":
         """This system as arrays, ready for `snpjax.explore`."""
+        from .columns import columns_of  # the model itself needs neither jax nor a device
         from .searched import searched
 
-        program = self.lower(layout=layout, numbered=True).program
-        return searched(self, program, saturate=saturate, clock=clock)
+        columns = columns_of(self, faithful=True)
+        return searched(
+            self, columns, layout=layout, saturate=saturate, clock=clock, at_least=at_least
+        )
 
     def with_input(self, input: "Mapping[str, Sequence[int]] | AnyInput") -> "SpikingSystem":
         """The same system with other input trains, or with an environment that may send any.

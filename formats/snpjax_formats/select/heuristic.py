@@ -50,6 +50,10 @@ _CPU_BIT_PAIRS = 2**20
 _MAX_JOINED = 4096
 
 
+# Up to so many nodes many paths are one product of matrices on a GPU.
+_MAX_PRODUCT = 1024
+
+
 @dataclass(frozen=True)
 class Decision:
     """A layout and why it was chosen."""
@@ -62,7 +66,13 @@ class Decision:
         return f"{self.layout.__name__}: {self.reason}"
 
 
-def choose(edges: Edges, *, max_input: int | None = None, device: str | None = None) -> Decision:
+def choose(
+    edges: Edges,
+    *,
+    max_input: int | None = None,
+    device: str | None = None,
+    many_paths: bool = False,
+) -> Decision:
     """The layout for sums of integers over this graph.
 
     **Arguments:**
@@ -70,10 +80,14 @@ def choose(edges: Edges, *, max_input: int | None = None, device: str | None = N
     - `max_input`: the largest value that will be delivered, if it is known; 1 allows layouts of
       bits.
     - `device`: `"cpu"` or `"gpu"`; by default JAX's own.
+    - `many_paths`: thousands of vectors will be multiplied at once.
     """
     edges = edges.canonical()
     device = device or jax.default_backend()
     features = features_of(edges)
+    size = max(features.num_sources, features.num_targets)
+    if many_paths and device != "cpu" and size <= _MAX_PRODUCT and features.max_weight <= 127:
+        return Decision(Int8Dense, "a small product of matrices", features)
     layout, reason = _tree(features, max_input, "cpu" if device == "cpu" else "gpu")
     free = free_bytes()
     if free is not None and layout.bytes_needed(edges) > free:

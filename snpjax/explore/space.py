@@ -1,0 +1,172 @@
+"""The memory of a search: arrays on the device that grow, and what is known of them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+
+import equinox as eqx
+import jax
+import jax.lax as lax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Int, UInt, UInt32
+
+from .packing import Packing, width_of
+from .search import Enumerable, Space
+from .table import empty_table, insert
+
+
+# Every capacity is a compilation, so that arrays grow by much, while that costs little memory.
+_FIRST = 2**13
+_GROWTH = 16
+_MUCH, _GPU_MUCH = 2**28, 2**32  # bytes
+
+# Configurations that are unpacked at once: all may not fit.
+_PART, _GPU_PART = 2**13, 2**20
+
+
+@dataclass
+class Memory:
+    """A space and its packing.
+
+    `most_num` bounds the number of configurations, also while the device has not yet said it.
+    """
+
+    packing: Packing
+    space: Space
+    most_num: int
+    dtype: np.dtype  # of unpacked fields
+
+    @classmethod
+    def first(cls, machine: Enumerable, chunk: int) -> "Memory":
+        """The initial configuration."""
+        fields = np.asarray(machine.fields(machine.init()))
+        packing = Packing.uniform(len(fields), max(8, width_of(int(fields.max(initial=0)))))
+        words = packing.pack(jnp.asarray(fields)[:, None]).T
+        capacity = max(_FIRST, 4 * chunk)
+        store = jnp.zeros((capacity, packing.num_words), jnp.uint32).at[:1].set(words)
+        num = jnp.asarray(1, jnp.int32)
+        space = Space(store, empty_table(4), num, jnp.asarray(False))
+        memory = cls(packing, space, 1, fields.dtype)
+        memory.rebuild_table(chunk)
+        return memory
+
+    @property
+    def capacity(self) -> int:
+        return self.space.store.shape[0]
+
+    def bytes_to_reserve(self, chunk: int) -> int:
+        """What `reserve` would allocate besides what there is."""
+        wanted = self.most_num + chunk
+        row = 4 * self.packing.num_words
+        more = row * self._grown(wanted) if wanted > self.capacity else 0
+        return more + (4 * self._places(wanted) if self._is_crowded(wanted) else 0)
+
+    def _is_crowded(self, wanted: int) -> bool:
+        return 2 * wanted > self.space.table.shape[0]
+
+    def reserve(self, chunk: int) -> None:
+        """Room for a chunk more."""
+        wanted = self.most_num + chunk
+        if wanted > self.capacity:
+            more = self._grown(wanted) - self.capacity
+            store = jnp.pad(self.space.store, ((0, more), (0, 0)))
+            self.space = eqx.tree_at(lambda space: space.store, self.space, store)
+        if self._is_crowded(wanted):
+            self.rebuild_table(chunk)
+
+    def _grown(self, wanted: int) -> int:
+        row = 4 * self.packing.num_words
+        growth = _GROWTH if _GROWTH * wanted * row <= _much() else 2
+        return max(growth * self.capacity, 1 << (wanted - 1).bit_length())
+
+    def _places(self, wanted: int) -> int:
+        growth = _GROWTH if 8 * wanted * _GROWTH <= _much() else 2
+        return max(1 << (2 * growth * wanted - 1).bit_length(), 4 * _FIRST)
+
+    def rebuild_table(self, chunk: int) -> None:
+        """A table of the right size with all configurations."""
+        table = empty_table(self._places(self.most_num + chunk))
+        block = min(max(chunk, 2**12), self.capacity)
+        for start in range(0, self.most_num, block):
+            # The last block may lie over the end; those before it are found again.
+            at = np.int32(min(start, self.capacity - block))
+            table = _insert_rows(table, self.space.store, at, self.space.num, size=block)
+        self.space = eqx.tree_at(lambda space: space.table, self.space, table)
+
+    def repack(self, packing: Packing, chunk: int) -> None:
+        """Store the configurations in other words."""
+        store = jnp.zeros((self.capacity, packing.num_words), jnp.uint32)
+        for start, fields in self._parts():
+            store = _written(store, _packed(packing, fields), start)
+        self.packing = packing
+        self.space = eqx.tree_at(lambda space: space.store, self.space, store)
+        self.rebuild_table(chunk)
+
+    def go_on(self) -> None:
+        """Take chunks again."""
+        self.space = eqx.tree_at(lambda space: space.is_stopped, self.space, jnp.asarray(False))
+
+    def most(self) -> UInt32[np.ndarray, " fields"]:
+        """The largest value of every field, of all configurations."""
+        most = [_largest(fields, start, self.space.num) for start, fields in self._parts()]
+        return np.max(np.asarray(jnp.stack(most)), axis=0).astype(np.uint32)
+
+    def _parts(self) -> Iterator[tuple[np.int32, UInt[Array, "fields part"]]]:
+        """The fields of all configurations, part after part; the last part may begin again in the
+        one before it."""
+        size = min(_PART if jax.default_backend() == "cpu" else _GPU_PART, self.capacity)
+        for start in range(0, self.most_num, size):
+            at = np.int32(min(start, self.capacity - size))
+            yield at, _unpacked(self.packing, self.space.store, at, size=size, dtype=self.dtype)
+
+
+def _much() -> int:
+    return _MUCH if jax.default_backend() == "cpu" else _GPU_MUCH
+
+
+@partial(jax.jit, donate_argnames="table", static_argnames="size")
+def _insert_rows(
+    table: Int[Array, " places"],
+    store: UInt32[Array, "capacity words"],
+    start: Int[Array, ""],
+    num: Int[Array, ""],
+    *,
+    size: int,
+) -> Int[Array, " places"]:
+    words = lax.dynamic_slice_in_dim(store, start, size)
+    return insert(table, store, words, start, start + jnp.arange(size) < num)[0]
+
+
+@partial(jax.jit, static_argnames=("size", "dtype"))
+def _unpacked(
+    packing: Packing,
+    store: UInt32[Array, "capacity words"],
+    start: Int[Array, ""],
+    *,
+    size: int,
+    dtype: np.dtype,
+) -> UInt[Array, "fields part"]:
+    return packing.unpack(lax.dynamic_slice_in_dim(store, start, size).T, dtype)
+
+
+@jax.jit
+def _packed(packing: Packing, fields: UInt[Array, "fields part"]) -> UInt32[Array, "part words"]:
+    return packing.pack(fields).T
+
+
+@partial(jax.jit, donate_argnames="store")
+def _written(
+    store: UInt32[Array, "capacity words"],
+    words: UInt32[Array, "part words"],
+    start: Int[Array, ""],
+) -> UInt32[Array, "capacity words"]:
+    return lax.dynamic_update_slice_in_dim(store, words, start, 0)
+
+
+@jax.jit
+def _largest(
+    fields: UInt[Array, "fields part"], start: Int[Array, ""], num: Int[Array, ""]
+) -> UInt[Array, " fields"]:
+    is_one = start + jnp.arange(fields.shape[1]) < num
+    return jnp.max(jnp.where(is_one, fields, 0), axis=1)
