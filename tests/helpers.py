@@ -107,7 +107,8 @@ def with_ballast(
     only.
     """
     rule = snp.Rule("a{1,2}|a{4}|a{9}(aaaa)*", 9, 1, delay)  # three terms, periodic, delayed
-    ballast = [snp.Neuron("ballast 1", 0, [rule]), snp.Neuron("ballast 2", 0)]
+    # 200 spikes, so that searches count in 16 bits, whatever the system.
+    ballast = [snp.Neuron("ballast 1", 0, [rule]), snp.Neuron("ballast 2", 200)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", snp.ModelWarning)
         return snp.SpikingSystem(

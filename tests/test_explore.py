@@ -59,6 +59,46 @@ def test_a_witness_is_replayed(system):
     assert run.spikes.tolist() == graph.spikes[last].tolist() and run.steps == graph.depth
 
 
+@pytest.mark.parametrize("most", [100, 200, 40_000])
+def test_counts_grow_out_of_their_types(most):
+    """Counts begin in 8, 16 or 32 bits; where those overflow the search goes on in more."""
+    sender = snp.Neuron("sender", most, ["a+/a -> a", "a^2(aa)*/a^2 -> a"])
+    system = snp.SpikingSystem([sender, snp.Neuron("sink")], [("sender", "sink", 50)])
+    expected = reference_graph.explore(system, max_configurations=300)
+    graph = explore(system, max_configurations=300, chunks=CHUNKS)
+    assert_same_graph(graph, expected)
+    assert graph.spikes.max() > (130 if most == 100 else most - 1)
+
+
+def test_overflow_of_the_widest_type_ends_the_search():
+    source = snp.Neuron("source", 1, ["a/a -> a"])
+    back = snp.Neuron("back", 0, ["a/a -> a"])
+    sink = snp.Neuron("sink", 2**31 - 2**29)
+    synapses = [("source", "back"), ("back", "source"), ("source", "sink", 2**28)]
+    system = snp.SpikingSystem([source, back, sink], synapses)
+    graph = explore(system, chunks=CHUNKS)
+    assert graph.stop is Stop.OVERFLOW and graph.num_configurations == 3
+    assert graph.num_expanded == 2  # in the next step 2^31 spikes would be there
+
+
+def test_one_field_after_the_other_needs_more_bits():
+    """Words are packed tighter or wider in the middle of a search, and nothing is lost."""
+    neurons = [snp.Neuron(f"n{i}", 1, ["a -> a", "a -> lambda"]) for i in range(11)]
+    sinks = [snp.Neuron(f"s{i}") for i in range(11)]
+    synapses = [(f"n{i}", f"s{j}", 1 + 40 * (i == 3)) for i in range(11) for j in range(11)]
+    system = snp.SpikingSystem([*neurons, *sinks], synapses)
+    graph = explore(system, chunks=(64, 1024), edges=False)
+    assert graph.is_complete and graph.num_configurations == 1 + 2 * 11
+    choices = 1 << 13
+    wide = [snp.Neuron(f"n{i}", 1, ["a -> a", "a -> lambda"]) for i in range(13)]
+    out = [snp.Neuron(f"s{i}") for i in range(13)]
+    system = snp.SpikingSystem([*wide, *out], [(f"n{i}", f"s{i}", 1 + 9 * i) for i in range(13)])
+    graph = explore(system, chunks=(64, 1024))
+    assert graph.is_complete and graph.num_configurations == 1 + choices
+    numbers = np.arange(choices)[:, None] >> np.arange(13)[::-1] & 1
+    assert (graph.spikes[1:, 13:] == (1 - numbers) * (1 + 9 * np.arange(13))).all()
+
+
 @pytest.mark.slow
 @settings(max_examples=many(5_000), suppress_health_check=[HealthCheck.too_slow])
 @given(systems(max_neurons=6))

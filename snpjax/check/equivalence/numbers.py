@@ -50,11 +50,15 @@ class SameNumbers(AbstractComparison):
                 graph.intervals(self.up_to, name)
                 for graph, name in zip(pair.graphs, names, strict=True)
             ]
-            for side in (0, 1):
-                other = found[1 - side]
-                missing = sorted(set(found[side].values) - set(other.values))
-                if missing and missing[0] <= other.complete_up_to:
-                    return self._different(pair, side, names, missing[0])
+            missing = [
+                (number, side)
+                for side in (0, 1)
+                for number in set(found[side].values) - set(found[1 - side].values)
+                if number <= found[1 - side].complete_up_to
+            ]
+            if missing:
+                number, side = min(missing)
+                return self._different(pair, side, names, number)
             complete = min(complete, *(one.complete_up_to for one in found))
             sets.append(tuple(n for n in found[0].values if n <= complete))
         if complete == 0 and self.up_to > 0:
