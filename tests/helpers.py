@@ -106,9 +106,10 @@ def with_ballast(
     The added neurons never fire and have no synapse with the others; a run differs in their columns
     only.
     """
-    rule = snp.Rule("a{1,2}|a{4}|a{9}(aaaa)*", 9, 1, delay)  # three terms, periodic, delayed
-    # 200 spikes, so that searches count in 16 bits, whatever the system.
-    ballast = [snp.Neuron("ballast 1", 0, [rule]), snp.Neuron("ballast 2", 200)]
+    # Three terms, periodic, delayed; and a count above 127, so that searches of all systems count
+    # in 16 bits.
+    rule = snp.Rule("a{1,2}|a{4}|a{201}(aaaa)*", 9, 1, delay)
+    ballast = [snp.Neuron("ballast 1", 0, [rule]), snp.Neuron("ballast 2", 0)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", snp.ModelWarning)
         return snp.SpikingSystem(

@@ -16,6 +16,7 @@ from .packing import Packing
 from .search import (
     NO_ONE,
     Block,
+    Enumerable,
     Made,
     Numbers,
     Outcome,
@@ -25,7 +26,7 @@ from .search import (
     rows,
     successors,
 )
-from .space import Memory
+from .space import MAX_CONFIGURATIONS, Memory
 
 
 #: How many successors are made at once; small graphs share the compilations of the smallest.
@@ -35,6 +36,9 @@ GPU_CHUNKS = (2**12, 2**21)
 
 # Chunks that the device works on while the host looks at the ones before.
 _AHEAD = 2
+
+# As many arrays as a state are about alive while a step is made.
+_ARRAYS = 8
 
 # From so many configurations on chunks are large and fields packed as tightly as they allow, which
 # is looked at again whenever there are so many times more. Before, all systems of one size share
@@ -61,7 +65,8 @@ def explore(
 
     **Arguments:**
 
-    - `max_configurations`: no more are kept. The graph says when there are more.
+    - `max_configurations`: no more are kept, and no more than some 2^29. The graph says when there
+      are more.
     - `max_depth`: configurations at this distance from the initial one are not expanded.
     - `inputs`: input trains by neuron instead of the system's own, or `AnyInput(length)`.
     - `saturate`: neurons without rules whose spikes are counted up to a number only; a count there
@@ -81,11 +86,13 @@ def explore(
             f"`max_configurations` is {max_configurations} and `max_depth` {max_depth}. Give at "
             "least 1 configuration, and a depth of 0 or more."
         )
+    if chunks is not None and (list(chunks) != sorted(chunks) or not chunks or chunks[0] < 1):
+        raise ValueError(f"`chunks` is {chunks}. Give ascending sizes, 1 or more.")
     if inputs is not None:
         system = system.with_input(inputs)
     sizes = chunks or (CPU_CHUNKS if jax.default_backend() == "cpu" else GPU_CHUNKS)
     options = {"layout": layout, "saturate": dict(saturate or {}), "clock": clock}
-    most = min(max_configurations, 2**31 - 2 - max(sizes))
+    most = min(max_configurations, MAX_CONFIGURATIONS - 3 * max(sizes))
     search = _Search(system, options, tuple(sizes), most, edges)
     search.run(max_depth, progress)
     return search.graph()
@@ -121,7 +128,7 @@ class _Search:
     ) -> None:
         self.system = system
         self.options = options
-        self.sizes = sizes
+        self.given_sizes = sizes
         self.most = most
         self.edges = edges
         self.lower(None)
@@ -135,6 +142,7 @@ class _Search:
     def lower(self, at_least: np.dtype | None) -> None:
         self.machine = self.system.searched(**self.options, at_least=at_least)
         self.choosers = jnp.asarray(self.machine.choosers())
+        self.sizes = fitting_sizes(self.machine, self.given_sizes)
 
     def run(self, max_depth: int | None, progress: Callable[[int, int], None] | None) -> None:
         """Level by level."""
@@ -157,6 +165,7 @@ class _Search:
         size = self._size(high - low, at_least=1)
         num = min(size, high - low)
         if not self._reserve(size):
+            self.stop = Stop.OUT_OF_MEMORY
             return low
         words = rows(self.memory.space.store, np.int32(low), size=size)
         while True:
@@ -171,7 +180,7 @@ class _Search:
         end = self._put_all(block, low, total)
         if end is None:
             end = low + num
-        self.kept.counts.append(np.asarray(block.counts)[: end - low])
+        self.kept.counts.append(_own(block.counts, end - low))
         return end
 
     def _size(self, wanted: int, at_least: int) -> int:
@@ -195,7 +204,7 @@ class _Search:
                         break
                     self._tighten(size)
                 if not self._reserve(size):
-                    break
+                    break  # what is being made may bring less than it could
                 making.append(self._make(block, low, base, size, total))
                 base = min(base + size, total)
             while making and len(waiting) < _AHEAD:
@@ -210,16 +219,18 @@ class _Search:
                 making.clear()
                 waiting.clear()
                 self.memory.most_num = self.num
-                self._widen(one, outcome, numbers)
+                if not self._widen(one, outcome, numbers):
+                    break
                 continue
             self._keep(one, outcome, numbers)
+            if numbers.left_out < NO_ONE:  # which is before a failure of the same chunk
+                self.stop = Stop.MAX_CONFIGURATIONS
+                return numbers.left_out
             if numbers.failed < NO_ONE:
                 self.stop = Stop.OVERFLOW
                 return numbers.failed
-            if numbers.left_out < NO_ONE:
-                self.stop = Stop.MAX_CONFIGURATIONS
-                return numbers.left_out
         if base < total:
+            self.stop = Stop.OUT_OF_MEMORY
             return low + int(np.searchsorted(np.asarray(block.ends), base, side="right"))
         return None
 
@@ -253,10 +264,10 @@ class _Search:
         self.memory.most_num -= one.num - numbers.num_new
         self.num += numbers.num_new
         parents, choices = outcome.news
-        self.kept.parents.append(np.asarray(parents)[: numbers.num_new])
-        self.kept.choices.append(np.asarray(choices)[: numbers.num_new])
+        self.kept.parents.append(_own(parents, numbers.num_new))
+        self.kept.choices.append(_own(choices, numbers.num_new))
         if self.edges:
-            self.kept.targets.append(np.asarray(outcome.targets)[: one.num])
+            self.kept.targets.append(_own(outcome.targets, one.num))
 
     def _reserve(self, chunk: int) -> bool:
         """Room for a chunk, or the end of the search."""
@@ -264,7 +275,6 @@ class _Search:
         if needed:
             free = free_bytes()
             if free is not None and needed > free:
-                self.stop = Stop.OUT_OF_MEMORY
                 return False
             self.memory.reserve(chunk)
         return True
@@ -272,22 +282,30 @@ class _Search:
     def _tighten(self, chunk: int) -> None:
         """Fewer words, if that is much."""
         self.tight_from = _TIGHT_AGAIN * self.num
-        most = np.maximum(2 * self.memory.most(), np.asarray(self.machine.usual))  # a bit to grow
+        most = np.maximum(_with_room(self.memory.most()), np.asarray(self.machine.usual))
         packing = Packing.fitting(most)
-        if packing.num_words <= 0.75 * self.memory.packing.num_words:
+        if packing.num_words <= 0.75 * self.memory.packing.num_words and self._has_room(packing):
             self.memory.repack(packing, chunk)
 
-    def _widen(self, one: _Chunk, outcome: Outcome, numbers: Numbers) -> None:
-        """Take larger numbers, where those of a chunk did not fit."""
+    def _widen(self, one: _Chunk, outcome: Outcome, numbers: Numbers) -> bool:
+        """Take larger numbers, where those of a chunk did not fit; whether there is memory."""
         if numbers.fits:
             assert self.machine.wider is not None
             self.lower(self.machine.wider)
             self.memory.dtype = fields_dtype(self.machine)
         else:
             # What grew may grow on.
-            most = np.maximum(2 * np.asarray(outcome.most).astype(np.uint32), self.memory.most())
-            self.memory.repack(Packing.fitting(most), one.size)
+            grown = _with_room(np.asarray(outcome.most).astype(np.uint32))
+            packing = Packing.fitting(np.maximum(grown, self.memory.most()))
+            if not self._has_room(packing):
+                return False
+            self.memory.repack(packing, one.size)
         self.memory.go_on()
+        return True
+
+    def _has_room(self, packing: Packing) -> bool:
+        free = free_bytes()
+        return free is None or self.memory.bytes_to_repack(packing) <= free
 
     def graph(self) -> Graph:
         kept = self.kept
@@ -296,8 +314,6 @@ class _Search:
         targets = None
         if self.edges:
             targets = np.concatenate([np.zeros(0, np.int32), *kept.targets])[: first_edge[-1]]
-        if self.num > self.depth_starts[-1]:
-            self.depth_starts.append(self.num)
         return Graph(
             system=self.system,
             machine=self.machine,
@@ -312,3 +328,27 @@ class _Search:
             saturate=self.options["saturate"],
             clock=self.options["clock"],
         )
+
+
+def fitting_sizes(machine: Enumerable, sizes: tuple[int, ...]) -> tuple[int, ...]:
+    """The sizes of chunks for which there is memory, in any case the smallest."""
+    free = free_bytes()
+    if free is None:
+        return sizes
+    init = jax.eval_shape(machine.init)
+    alternatives = jax.eval_shape(machine.alternatives, init)
+    # What one successor takes while it is made: some arrays like its fields, one of alternatives.
+    each = _ARRAYS * sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(init))
+    each += alternatives.size
+    return tuple(size for size in sizes if size == sizes[0] or size * each <= free // 4)
+
+
+def _own(array: jax.Array, num: int) -> np.ndarray:
+    """The first ones, without keeping many others alive."""
+    some = np.asarray(array)[:num]
+    return some if 2 * num >= len(array) else some.copy()
+
+
+def _with_room(most: np.ndarray) -> np.ndarray:
+    """A bit more for each; a negative number is a large one, and takes all bits there are."""
+    return np.where(most < 2**31, 2 * most, most)

@@ -63,8 +63,7 @@ def halting_trains(graph: "Graph", up_to: int, output: str | None = None) -> Gen
     step, by length and then in order."""
     emitted = graph.emitted(output)
     targets = graph.edge_targets
-    halting = np.zeros(graph.num_configurations, bool)
-    halting[: graph.num_expanded] = graph.is_halting
+    halting = graph.map(lambda configurations: configurations.is_halting)
     reached = {(): np.asarray([0])}  # configurations by the train on the way to them
     found, complete = [], up_to
     for length in range(up_to + 1):
@@ -72,7 +71,8 @@ def halting_trains(graph: "Graph", up_to: int, output: str | None = None) -> Gen
         for train, configurations in reached.items():
             if halting[configurations].any():
                 found.append(train)
-            if configurations[-1] >= graph.num_expanded:
+            cut = configurations[configurations >= graph.num_expanded]
+            if not halting[cut].all():  # something longer may follow
                 complete = min(complete, length)
             edges = _edges_of(graph, configurations)
             for spikes in np.unique(emitted[edges]).tolist():

@@ -113,7 +113,7 @@ class Made(NamedTuple):
     choices: UInt32[Array, " chunk"]
     is_one: Bool[Array, " chunk"]  # or padding
     most: UInt[Array, " fields"]  # the largest value of every field
-    failed: Int[Array, ""]  # the first parent whose successor is a failure, or no one
+    num_good: Int[Array, ""]  # those before the first failure
 
 
 class Outcome(NamedTuple):
@@ -132,7 +132,7 @@ class Numbers(NamedTuple):
     num_new: int
     was_put: int  # otherwise nothing was done
     fits: int
-    failed: int
+    failed: int  # the first parent whose successor is a failure, or no one
     left_out: int  # the first parent whose successor found no room, or no one
 
 
@@ -191,10 +191,9 @@ def successors(
     state = state_in(machine, block.packing, block.words[parent])
     state, _ = machine.step(state, NumberedChoice(choice, choosers))
     fields, is_failed = machine.fields(state), machine.status(state) != RESULTS.halted
-    parents = parent + first_parent
-    failed = jnp.min(jnp.where(is_one & is_failed, parents, NO_ONE))
-    most = jnp.max(jnp.where(is_one & (parents < failed), fields, 0), axis=1)
-    return Made(packing.pack(fields).T, parents, choice, is_one, most, failed)
+    num_good = jnp.min(jnp.where(is_one & is_failed, own, chunk))
+    most = jnp.max(jnp.where(is_one & (own < num_good), fields, 0), axis=1)
+    return Made(packing.pack(fields).T, parent + first_parent, choice, is_one, most, num_good)
 
 
 @partial(jax.jit, donate_argnames="space")
@@ -213,9 +212,10 @@ def put(
     """
     chunk = len(made.parents)
     fits = packing.fit(made.most)
-    is_put = ~space.is_stopped & fits & (takes_failures | (made.failed == NO_ONE))
-    wanted = made.is_one & (made.parents < made.failed) & is_put
+    has_failed = made.num_good < chunk
+    is_put = ~space.is_stopped & fits & (takes_failures | ~has_failed)
     number = jnp.arange(chunk, dtype=jnp.int32)
+    wanted = made.is_one & (number < made.num_good) & is_put
 
     store = lax.dynamic_update_slice_in_dim(space.store, made.words, space.num, 0)
     table, found, place = insert(space.table, store, made.words, space.num, wanted)
@@ -232,7 +232,8 @@ def put(
         return jnp.zeros_like(rows).at[at].set(rows, mode="drop")
 
     num_new = jnp.minimum(jnp.sum(is_new, dtype=jnp.int32), most_found - space.num)
-    failed = jnp.where(is_put, made.failed, NO_ONE)
+    failed = made.parents[jnp.minimum(made.num_good, chunk - 1)]
+    failed = jnp.where(is_put & has_failed, failed, NO_ONE)
     numbers = Numbers(num_new, is_put, fits, failed, left_out)  # pyright: ignore
     store = lax.dynamic_update_slice_in_dim(store, in_order(made.words), space.num, 0)
     table = table.at[jnp.where(is_new, place, table.shape[0])].set(own, mode="drop")

@@ -18,6 +18,10 @@ from .table import empty_table, insert
 
 # Every capacity is a compilation, so that arrays grow by much, while that costs little memory.
 _FIRST = 2**13
+# Places and configurations have int32 numbers.
+_MOST_PLACES = 2**30
+#: A table of so many places holds half as many.
+MAX_CONFIGURATIONS = _MOST_PLACES // 2
 _GROWTH = 16
 _MUCH, _GPU_MUCH = 2**28, 2**32  # bytes
 
@@ -78,21 +82,29 @@ class Memory:
     def _grown(self, wanted: int) -> int:
         row = 4 * self.packing.num_words
         growth = _GROWTH if _GROWTH * wanted * row <= _much() else 2
-        return max(growth * self.capacity, 1 << (wanted - 1).bit_length())
+        return min(max(growth * self.capacity, 1 << (wanted - 1).bit_length()), MAX_CONFIGURATIONS)
 
     def _places(self, wanted: int) -> int:
         growth = _GROWTH if 8 * wanted * _GROWTH <= _much() else 2
-        return max(1 << (2 * growth * wanted - 1).bit_length(), 4 * _FIRST)
+        return min(max(1 << (2 * growth * wanted - 1).bit_length(), 4 * _FIRST), _MOST_PLACES)
 
     def rebuild_table(self, chunk: int) -> None:
         """A table of the right size with all configurations."""
+        self._take_table(empty_table(1))  # the old one goes before the new one comes
         table = empty_table(self._places(self.most_num + chunk))
         block = min(max(chunk, 2**12), self.capacity)
         for start in range(0, self.most_num, block):
             # The last block may lie over the end; those before it are found again.
             at = np.int32(min(start, self.capacity - block))
             table = _insert_rows(table, self.space.store, at, self.space.num, size=block)
+        self._take_table(table)
+
+    def _take_table(self, table: Int[Array, " places"]) -> None:
         self.space = eqx.tree_at(lambda space: space.table, self.space, table)
+
+    def bytes_to_repack(self, packing: Packing) -> int:
+        """What `repack` would allocate besides what there is."""
+        return 4 * packing.num_words * self.capacity
 
     def repack(self, packing: Packing, chunk: int) -> None:
         """Store the configurations in other words."""

@@ -94,8 +94,9 @@ def configurations_of(
 ) -> Configurations:
     """States, configurations last, as arrays of the host."""
     size = system.num_neurons
+    # A search counts in few bits; here sums and products of counts must not wrap.
     spikes, timers, pending = (
-        np.asarray(x)[:size].T for x in (state.spikes, state.timers, state.pending)
+        np.asarray(x)[:size].T.astype(np.int64) for x in (state.spikes, state.timers, state.pending)
     )
     return Configurations(system, spikes, timers, pending, np.asarray(state.step), is_halting)
 
@@ -108,5 +109,7 @@ def transitions_of(
 ) -> Transitions:
     """Steps, transitions last, as arrays of the host."""
     size = system.num_neurons
-    rules, emissions = (np.asarray(x)[:size].T for x in (detail.rules, detail.emissions))
+    rules, emissions = (
+        np.asarray(x)[:size].T.astype(np.int64) for x in (detail.rules, detail.emissions)
+    )
     return Transitions(system, sources, targets, rules, emissions)

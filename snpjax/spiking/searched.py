@@ -210,8 +210,10 @@ def caps_of(
                 f"Neuron {name!r} may lose spikes in a signed system, so that `saturate` would "
                 "say too much. Explore without it."
             )
-        if not 0 < most < 2**31 - 1:
-            raise ValueError(f"{name!r} is saturated at {most}. Give a positive number of spikes.")
+        if not 0 < most < 2**30:  # more could overflow before it is cut
+            raise ValueError(
+                f"{name!r} is saturated at {most}. Give a number of spikes from 1 to 2^30 - 1."
+            )
         caps[position] = most
     return caps
 
@@ -224,6 +226,8 @@ def _delayed(program: SpikingProgram) -> Int[np.ndarray, " delayed"]:
     """The neurons that have delays."""
     if program.delay is None:
         return np.zeros(0, np.int32)
+    if program.compatibility.repeats_emissions:  # any neuron may keep its emission then
+        return np.arange(program.num_neurons, dtype=np.int32)
     is_delayed = np.any(np.asarray(program.delay) > 0, axis=0)
     if program.type_of is not None:
         is_delayed = is_delayed[np.asarray(program.type_of)]

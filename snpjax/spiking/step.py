@@ -141,6 +141,7 @@ def step(
     """
     compatibility = program.compatibility
     can_apply = applicable(program, state)
+    # What is applicable is looked at within, too: it would be stored otherwise, and is larger.
     slots = _kept(state, lambda: choice.select(applicable(program, state), state.step))
     if choice.may_be_invalid:
         # In a halting state time stops, whatever is chosen.
@@ -173,7 +174,7 @@ def step(
         pending = jnp.where(forgets, 0, leaving)
 
     sent = emissions
-    emissions = _kept(state, lambda: sent)
+    emissions = _kept(state, lambda: sent)  # every synapse reads them
     left = state.spikes
     arriving = jnp.zeros_like(left)
     if program.rows is None:

@@ -28,6 +28,10 @@ class SameNumbers(AbstractComparison):
 
     up_to: int
 
+    def __post_init__(self) -> None:
+        if self.up_to < 1:
+            raise ValueError(f"`up_to` is {self.up_to}. Give a number, 1 or more.")
+
     @property
     def environment(self) -> None:
         return None
