@@ -17,6 +17,8 @@ holds against the sums of all subsets.
 
 import sys
 import time
+from collections.abc import Callable
+from typing import Any
 
 import jax
 import numpy as np
@@ -52,21 +54,22 @@ def check_subset_sum(graph: snp.Graph, numbers: np.ndarray) -> None:
     assert sorted(np.ravel(last["out"]).tolist()) == sums_of(numbers).tolist()
 
 
-def measure(name: str, system, check) -> snp.Graph:
-    times = []
-    for _ in range(3):
+def measure(name: str, system: Any, check: Callable[[snp.Graph], None]) -> None:
+    def timed() -> tuple[snp.Graph, float]:
         began = time.perf_counter()
         graph = snp.explore(system, max_configurations=10**9)
-        times.append(time.perf_counter() - began)
+        seconds = time.perf_counter() - began
         check(graph)
-    new, best = graph.num_configurations, min(times[1:])
+        return graph, seconds
+
+    (graph, first), *others = (timed() for _ in range(3))
+    new, best = graph.num_configurations, min(seconds for _, seconds in others)
     print(
         f"{name}: {new:,} configurations, {graph.num_choices:,} choices in {best:.3g} s: "
         f"{new / best:.3g} new ones a second, {graph.num_choices / best:.3g} choices a second "
-        f"(first call, compiling: {times[0]:.3g} s)",
+        f"(first call, compiling: {first:.3g} s)",
         flush=True,
     )
-    return graph
 
 
 def against_reference(n: int) -> None:

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 import snpjax as snp
+from snpjax.check import reach_probability
 from snpjax.check.formula import Observed, comparisons
 from snpjax.check.labels import Labels
 from snpjax.check.names import needs_of
@@ -530,3 +531,22 @@ def test_command_json(model):
     assert first["witness"] == [[2, 0], [1, 1], [0, 2]]
     assert first["rules"] == [[0, None], [0, None]] and first["loop"] is None
     assert second["witness"] is None and second["configurations"] > 0
+
+
+def test_a_function_is_not_trusted_where_it_looks_at_what_is_cut():
+    neurons = [snp.Neuron("x", 1, ["a -> a"]), snp.Neuron("y", 0, ["a -> a"]), snp.Neuron("out")]
+    ring = snp.SpikingSystem(neurons, [("x", "y"), ("y", "x"), ("y", "out")])
+    graph = snp.explore(ring, saturate={"out": 3}, clock=9, chunks=CHUNKS)
+    assert snp.check(graph, lambda c: c["out"] <= 3).status is snp.Status.UNKNOWN
+    assert snp.check(graph, lambda c: c["out"] <= 2).is_refuted  # whatever more there is
+    assert snp.check(graph, lambda c: c["x"] <= 1)
+    assert snp.check(graph, lambda c: c.step <= 5).is_refuted
+    assert snp.check(graph, lambda c: c.step <= 9).status is snp.Status.UNKNOWN
+    with pytest.raises(ValueError, match="depends on a number that is cut in configuration"):
+        reach_probability(graph, lambda c: c["out"] >= 4)
+
+
+def test_a_bounded_verdict_does_not_say_never():
+    ring = snp.SpikingSystem([snp.Neuron("x", 1, ["a -> a"])], [("x", "x")])
+    verdict = snp.check(ring, "always (x > 5 implies next x = 1)", max_depth=0)
+    assert verdict.vacuous == ("`x > 5` is true in no configuration that was found",)

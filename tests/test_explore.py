@@ -99,6 +99,59 @@ def test_one_field_after_the_other_needs_more_bits():
     assert (graph.spikes[1:, 13:] == (1 - numbers) * (1 + 9 * np.arange(13))).all()
 
 
+def senders(spikes):
+    """Seven neurons that send a spike or not to a sink with so many spikes."""
+    neurons = [snp.Neuron(f"n{i}", 1, ["a -> lambda", "a -> a"]) for i in range(7)]
+    synapses = [(f"n{i}", "sink") for i in range(7)]
+    return snp.SpikingSystem([*neurons, snp.Neuron("sink", spikes)], synapses)
+
+
+@pytest.mark.parametrize("limit", [1, 6, 1000])
+@pytest.mark.parametrize("spikes", [0, 2**31 - 4])
+def test_no_graph_depends_on_the_chunks(limit, spikes):
+    """Nor where a limit is reached or counts overflow in the middle of a chunk, or both."""
+    graphs = [
+        explore(senders(spikes), max_configurations=limit, chunks=chunks)
+        for chunks in ((4,), (4, 32), (256,))
+    ]
+    for graph in graphs:
+        assert graph.stop is graphs[0].stop and graph.num_expanded == graphs[0].num_expanded
+        assert graph.targets.tolist() == graphs[0].targets.tolist()
+        assert graph.targets.max(initial=0) < graph.num_configurations <= limit
+        assert graph.spikes.tolist() == graphs[0].spikes.tolist()
+        assert graph.depth_starts.tolist() == graphs[0].depth_starts.tolist()
+    assert spikes or limit < 1000 or graphs[0].is_complete
+    assert not spikes or graphs[0].stop is (Stop.OVERFLOW if limit > 1 else Stop.MAX_CONFIGURATIONS)
+
+
+@settings(max_examples=5)
+@given(systems(max_neurons=4))
+def test_emissions_that_are_repeated_are_part_of_the_configuration(system):
+    repeating = snp.Compatibility(early_reopen="accumulate", repeats_emissions=True)
+    system = with_ballast(system).with_compatibility(repeating)
+    expected = reference_graph.explore(system, max_configurations=MAX_CONFIGURATIONS)
+    graph = explore(system, max_configurations=MAX_CONFIGURATIONS, chunks=CHUNKS)
+    assert_same_graph(graph, expected)
+
+
+def test_views_do_not_wrap():
+    system = snp.SpikingSystem([snp.Neuron("a", 100), snp.Neuron("b", 100)])
+    graph = explore(system, chunks=CHUNKS)
+    assert graph.where(lambda c: c["a"] + c["b"] == 200).tolist() == [0]
+
+
+def test_a_halt_at_the_limit_of_depth_is_a_halt():
+    system = snp.SpikingSystem([snp.Neuron("h", 1, ["a -> a"])], output="h")
+    found = explore(system, max_depth=1, chunks=CHUNKS).halting_trains(3)
+    assert found.values == ((1,),) and found.complete_up_to == 3
+
+
+@pytest.mark.parametrize("chunks", [(), (0,), (64, 4)])
+def test_sizes_that_make_no_sense(chunks):
+    with pytest.raises(ValueError, match="Give ascending sizes"):
+        explore(senders(0), chunks=chunks)
+
+
 @pytest.mark.slow
 @settings(max_examples=many(5_000), suppress_health_check=[HealthCheck.too_slow])
 @given(systems(max_neurons=6))

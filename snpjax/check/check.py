@@ -8,6 +8,7 @@ import numpy as np
 
 from ..choice import GivenChoices
 from ..explore import Graph, Stop, explore
+from ..explore.conditions import condition_of
 from ..spiking.observed import Configurations
 from .formula import Formula, Query, comparisons
 from .labels import Labels
@@ -85,18 +86,10 @@ def check(
 
 
 def _check_function(graph: Graph, function: Callable[[Configurations], np.ndarray]) -> Verdict:
-    def checked(configurations: Configurations) -> np.ndarray:
-        found = np.asarray(function(configurations))
-        if found.shape != (len(configurations),) or found.dtype != bool:
-            raise ValueError(
-                f"The property gives {found.dtype} of shape {found.shape}. Give one boolean for "
-                f"each of the {len(configurations)} configurations."
-            )
-        return found
-
+    holds, is_cut = condition_of(graph, function)
     name = getattr(function, "__name__", repr(function))
-    holds = graph.map(checked)
-    return _always(graph, f"always {name}", holds, holds, on_all_paths=True)
+    surely, may = holds & ~is_cut, holds | is_cut
+    return _always(graph, f"always {name}", surely, may, on_all_paths=True)
 
 
 def _check_query(graph: Graph, query: Query, form: Form) -> Verdict:
@@ -167,7 +160,7 @@ def _without_witness(
         status = Status.BOUNDED if graph.stop in _LIMITS and is_exact else Status.UNKNOWN
         reason = graph.stop.value
         if not is_exact:
-            reason = "a number was cut off where the query compares it, by `saturate` or `clock`"
+            reason = "a number was cut off where it is compared, by `saturate` or `clock`"
     return Verdict(status, text, graph, depth=_depth(graph), reason=reason)
 
 
@@ -184,7 +177,7 @@ def _remarked(
     def occurs(trigger: Formula) -> bool:
         return bool(labels.where(trigger, may=True)[looked_at].any())
 
-    return replace(verdict, vacuous=vacuous(query, occurs))
+    return replace(verdict, vacuous=vacuous(query, occurs, verdict.graph.is_complete))
 
 
 def _depth(graph: Graph) -> int:

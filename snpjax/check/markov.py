@@ -12,6 +12,7 @@ from typing import TypeAlias
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from ..explore.conditions import certain_condition
 from ..explore.graph import Graph
 from ..spiking.observed import Configurations
 from .decisions import Decisions
@@ -133,9 +134,7 @@ def halting_distribution(graph: Graph, up_to: int) -> Float[np.ndarray, " steps"
 def _holds(graph: Graph, target: Target) -> Bool[np.ndarray, " configurations"]:
     size = graph.num_configurations
     if callable(target):
-        holds = np.zeros(size, bool)
-        holds[graph.where(target)] = True
-        return holds
+        return certain_condition(graph, target)
     given = np.asarray(target)
     if given.dtype == bool:
         if given.shape != (size,):

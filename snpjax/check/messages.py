@@ -64,7 +64,7 @@ def syntax_error(query: str, error: UnexpectedInput) -> QueryError:
 def _hint(before: str, found: str, kind: str, expected: frozenset[str]) -> str:
     if found == "=" and before.endswith("="):
         return f" ({_HINTS['==']})"
-    if before.endswith(tuple("<>=")) and found in ("=", ">"):
+    if before.endswith(tuple("<>=")) and found in ("=", ">", "<"):
         return " (the relations are = != < <= > >=)"
     if found in _HINTS and not (found == "!" and kind):
         return f" ({_HINTS[found]})"

@@ -16,14 +16,16 @@ from .formula import (
 )
 
 
-def vacuous(query: Query, occurs: Callable[[Formula], bool]) -> tuple[str, ...]:
-    """A remark for every trigger of a query that never occurs.
+def vacuous(query: Query, occurs: Callable[[Formula], bool], is_complete: bool) -> tuple[str, ...]:
+    """A remark for every trigger of a query that never occurs, in all configurations or in those
+    that were found.
 
     An eventuality needs no such remark: halting configurations follow themselves, so that there
     always is a path.
     """
     found = [trigger for trigger in _triggers(query.formula) if not occurs(trigger)]
-    return tuple(dict.fromkeys(f"`{query.source(trigger)}` is never true" for trigger in found))
+    never = "is never true" if is_complete else "is true in no configuration that was found"
+    return tuple(dict.fromkeys(f"`{query.source(trigger)}` {never}" for trigger in found))
 
 
 def _triggers(formula: Formula) -> Iterator[Formula]:

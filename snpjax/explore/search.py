@@ -37,6 +37,11 @@ class Enumerable(Protocol):
         ...
 
     @property
+    def last_step(self) -> Int[Array, ""]:
+        """Steps from here on are not told apart."""
+        ...
+
+    @property
     def usual(self) -> UInt32[Array, " fields"]:
         """What each field is likely to reach at least: to be right spares a repacking."""
         ...

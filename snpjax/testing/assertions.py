@@ -9,6 +9,7 @@ from ..check.equivalence import AbstractComparison, Agreement, SameTraces, equiv
 from ..check.equivalence.comparison import matched
 from ..check.equivalence.runs import run_of_edges
 from ..explore import Graph, explore
+from ..explore.conditions import certain_condition
 from ..spiking.environment import AnyInput
 from ..spiking.observed import Configurations
 
@@ -82,7 +83,7 @@ def assert_invariant(
         one = None if environment is None else environment[0]
         names = () if one is None else one.neurons
         graph = explore(system, inputs=one, **exploring)
-    broken = graph.where(lambda configurations: ~np.asarray(invariant(configurations), bool))
+    broken = np.flatnonzero(~certain_condition(graph, invariant))
     if len(broken):
         path = np.asarray(graph.path_to(int(broken[0])))
         edges = graph.first_edge[path[:-1]] + graph.parent_choices[path[1:]].astype(np.int64)

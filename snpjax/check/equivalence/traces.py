@@ -46,6 +46,10 @@ class SameTraces(AbstractComparison):
     halting: bool = False
     max_subsets: int = 1_000_000
 
+    def __post_init__(self) -> None:
+        if self.steps is not None and self.steps < 1:
+            raise ValueError(f"`steps` is {self.steps}. Give a number of steps, 1 or more.")
+
     @property
     def environment(self) -> AnyInput | tuple[AnyInput, AnyInput] | None:
         return self.inputs
