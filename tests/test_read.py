@@ -206,3 +206,9 @@ def test_a_rule_that_consumes_all_without_end_is_no_list(tmp_path, format):
     with pytest.raises(WriteError, match="no end"):
         write(system, tmp_path / "model", format=format)
     assert not (tmp_path / "model").exists()
+
+
+def test_a_guard_that_does_not_parse_keeps_no_reader_alive():
+    """It is kept for the next file; its traceback would keep the reader and all it has read."""
+    found = guard_or_error("a{77")
+    assert found.__traceback__ is None and found.__context__ is None

@@ -185,7 +185,8 @@ class _GuardCache:
         try:
             found = Guard.parse(text)
         except GuardError as error:
-            found = error
+            found = error.with_traceback(None)  # which would keep the reader and its file alive
+            found.__context__ = None
         self._known[text] = found
         self._bytes += _size(text, found)
         while self._bytes > _CACHE_BYTES:
