@@ -517,11 +517,19 @@ def model(tmp_path):
         (["always o <= 2", "--saturate", "o"], 2, "is no NAME=N"),
         (["always o <= 2", "--saturate", "x=2"], 2, "no neuron 'x'"),
         (["always o <= 2", "--saturate", "c=2"], 2, "has rules"),
+        (["always o <= 2", "--inputs", 2], 2, "--inputs needs one"),
     ],
 )
 def test_command(model, arguments, status, words):
     result = invoke("check", model, *arguments)
     assert result.exit_code == status and words in result.output
+
+
+def test_command_on_any_input(tmp_path):
+    path = tmp_path / "fed.snp.json"
+    path.write_text(json.dumps({**MODEL, "input": {"c": [1]}}))
+    result = invoke("check", f"{path}", "always o <= 4", "always o <= 3", "--inputs", 2)
+    assert "always o <= 4: proved" in result.output and "always o <= 3: refuted" in result.output
 
 
 def test_command_json(model):

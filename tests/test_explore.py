@@ -146,6 +146,15 @@ def test_a_halt_at_the_limit_of_depth_is_a_halt():
     assert found.values == ((1,),) and found.complete_up_to == 3
 
 
+def test_populations_take_other_trains():
+    populations = [snp.Population("in", 2, 0, ["a -> a"]), snp.Population("out", 1)]
+    system = snp.PopulationSystem(populations, [snp.Projection("in", "out")], input={"in": [0]})
+    graph = explore(system, inputs={"in": [1, 0, 1]}, chunks=CHUNKS)
+    assert graph.is_complete and graph.configurations()["out"].max() == 4
+    with pytest.raises(NotImplementedError, match="expand"):
+        explore(system, inputs=snp.AnyInput(3))
+
+
 @pytest.mark.parametrize("chunks", [(), (0,), (64, 4)])
 def test_sizes_that_make_no_sense(chunks):
     with pytest.raises(ValueError, match="Give ascending sizes"):

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .ending import BAD_INPUT, FAILED, NOT_DECIDED, ended, orderly
-from .options import AsJson, File, Saturate, Strict, saturation
+from .options import NAME_INPUTS, AsJson, File, Inputs, Saturate, Strict, saturation
 
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ def check(
             metavar="N", min=0, max=2**29, help="Look at so many steps.", show_default=False
         ),
     ] = None,
+    inputs: Inputs = None,
     saturate: Saturate = None,
     strict: Strict = False,
     as_json: AsJson = False,
@@ -52,13 +53,16 @@ def check(
 
     system = snp.read(file, level="strict" if strict else "extended")
     try:
+        if inputs is not None:
+            system = system.with_input(snp.AnyInput(inputs))
         verdicts = _verdicts(system, queries, caps, max_configurations, max_depth)
     except snp.QueryError as error:
         raise ended(f"error: {error}", BAD_INPUT) from None
     except KeyError as error:  # a neuron to be saturated that there is not
         raise ended(f"error: --saturate: {error.args[0]}", BAD_INPUT) from None
     except (NotImplementedError, ValueError) as error:  # a system that cannot be explored
-        raise ended(f"error: {error}", BAD_INPUT) from None
+        message = f"{error}".replace(NAME_INPUTS, "--inputs needs one.")
+        raise ended(f"error: {message}", BAD_INPUT) from None
     if as_json:
         data.print_json({"file": f"{file}", "queries": [_json(v) for v in verdicts]})
     else:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .ending import BAD_INPUT, FAILED, ended, orderly
-from .options import AsJson, File, Saturate, Strict, layout_named, saturation
+from .options import NAME_INPUTS, AsJson, File, Inputs, Saturate, Strict, layout_named, saturation
 
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ _MAX_NEURONS = 24
 _MAX_RULES = 12
 _MAX_NUMBERS = 40
 _MAX_OUTPUTS = 8
-_OF_PYTHON = "Name the input neurons: AnyInput(..., neurons=[...])."
 
 
 @orderly()
@@ -34,15 +33,7 @@ def explore(
         int | None,
         typer.Option(metavar="N", min=0, help="Follow no path further than this many steps."),
     ] = None,
-    inputs: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            min=0,
-            help="Try every input train of 0 and 1 spikes in the first N steps, in every neuron "
-            "that has a train.",
-        ),
-    ] = None,
+    inputs: Inputs = None,
     saturate: Saturate = None,
     clock: Annotated[
         int, typer.Option(metavar="N", min=0, max=2**30 - 1, help="Tell the first N steps apart.")
@@ -110,7 +101,7 @@ def explore(
             layout=stored,
         )
     except (NotImplementedError, ValueError) as error:  # what cannot be explored
-        message = f"{error}".replace(_OF_PYTHON, "--inputs needs one.")
+        message = f"{error}".replace(NAME_INPUTS, "--inputs needs one.")
         raise ended(f"error: {message}", BAD_INPUT) from None
     description = describe(graph, numbers)
     written = [f"{path}" for target in output or [] for path in _written(graph, target, labels)]

@@ -17,6 +17,19 @@ File: TypeAlias = Annotated[Path, typer.Argument(metavar="FILE", help="The model
 Strict: TypeAlias = Annotated[
     bool, typer.Option("--strict", help="Refuse what the definition of 2006 does not have.")
 ]
+Inputs: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        "--inputs",
+        metavar="N",
+        min=0,
+        help="On every input train of 0 and 1 spikes in the first N steps, in every neuron that "
+        "has a train.",
+        show_default=False,
+    ),
+]
+#: What a Python message advises where the command has `--inputs`.
+NAME_INPUTS = "Name the input neurons: AnyInput(..., neurons=[...])."
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 #: Neurons that are saturated, to be read by `saturation`.

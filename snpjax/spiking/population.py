@@ -33,6 +33,7 @@ from .validity import InvalidSystem, Problem
 
 if TYPE_CHECKING:
     from ..run import Trajectory
+    from .environment import AnyInput
     from .lower import LayoutLike
     from .machine import SpikingMachine
     from .searched import SearchedMachine
@@ -325,6 +326,28 @@ class PopulationSystem:
         columns = self.columns(faithful=faithful)
         return SpikingMachine(
             lower_columns(columns, layout=layout, count_dtype=count_dtype, max_steps=max_steps)
+        )
+
+    def with_input(self, input: "Mapping[str, Any] | AnyInput") -> "PopulationSystem":
+        """The same system with other input trains.
+
+        **Raises:** `NotImplementedError` for `AnyInput`; `InvalidSystem` for trains that the system
+        cannot take.
+        """
+        from .environment import AnyInput
+
+        if isinstance(input, AnyInput):
+            raise NotImplementedError(
+                "An environment that sends any input needs single neurons. Use `system.expand()`."
+            )
+        return PopulationSystem(
+            self._populations,
+            self.projections,
+            input=input,
+            output=self.output,
+            signed=self.signed,
+            name=self.name,
+            compatibility=self.compatibility,
         )
 
     def searched(
