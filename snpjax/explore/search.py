@@ -71,6 +71,7 @@ class Enumerable(Protocol):
         ...
 
 
+@runtime_checkable
 class Searchable(Protocol):
     """A model whose configurations can be searched."""
 

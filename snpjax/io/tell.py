@@ -1,6 +1,6 @@
 """Telling findings at places, whatever a reader locates things with."""
 
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, runtime_checkable
 
 from .source import Report
 
@@ -10,6 +10,7 @@ P_contra = TypeVar("P_contra", contravariant=True)
 MAX_FINDINGS = 10_000  # a hostile file could have a million, each a text
 
 
+@runtime_checkable
 class Tell(Protocol[P_contra]):
     """Takes findings; one with a `first` place is a repetition of what stands there.
 
