@@ -51,7 +51,7 @@ def measure(numbers: np.ndarray, form: str, repeats: int, **options) -> None:
     def run():
         began = time.perf_counter()
         save, first = snp.SAVE_FINAL, snp.FirstChoice()
-        trajectory = _drive(machine, first, None, n + 2, save, None, None)
+        trajectory = _drive(machine, first, None, n + 2, save, False, None, None)
         return trajectory, time.perf_counter() - began
 
     trajectory, first = run()

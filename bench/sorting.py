@@ -64,7 +64,9 @@ def sorter(numbers: list[int]) -> snp.SpikingSystem:
 def run(machine, max_steps: int):
     """The trajectory, and the seconds it took."""
     began = time.perf_counter()
-    trajectory = _drive(machine, snp.FirstChoice(), None, max_steps, snp.SAVE_FINAL, None, None)
+    trajectory = _drive(
+        machine, snp.FirstChoice(), None, max_steps, snp.SAVE_FINAL, False, None, None
+    )
     return trajectory, time.perf_counter() - began
 
 

@@ -2,7 +2,7 @@
 
 import abc
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 import equinox as eqx
 import jax
@@ -15,9 +15,19 @@ from jaxtyping import Array, Bool, Int, Integer, Key, UInt32
 from snpjax_formats import bucket
 from snpjax_formats.ell import expanded
 
+from .subsets import first_subset, nth_subset, random_subset, scaled
+
 
 #: No alternative is applicable, or none was chosen.
 NO_RULE = -1
+
+#: A chooser with so many ways has too many for their numbers.
+MAX_WAYS = 2**23
+
+#: Which alternatives each chooser has, or in how many ways each.
+Ways: TypeAlias = (
+    Bool[Array, "alternatives choosers *paths"] | Integer[Array, "alternatives choosers *paths"]
+)
 
 # Up to here a loop over alternatives is unrolled in the program.
 _MAX_UNROLLED_ALTERNATIVES = 16
@@ -45,6 +55,17 @@ class AbstractChoice(eqx.Module):
     ) -> Int[Array, "choosers *paths"]:
         """The alternative of every chooser in the step after `step` steps, or `NO_RULE`."""
 
+    @abc.abstractmethod
+    def subset(
+        self,
+        candidates: Bool[Array, "places some *paths"],
+        chosen: Int[Array, "some *paths"],
+        choosers: Int[Array, " some"],
+        step: Int[Array, "*paths"],
+    ) -> Bool[Array, "places some *paths"]:
+        """Which of their candidates some choosers take, `chosen` of them, where an alternative is
+        to choose that many. Past the last chooser are those that choose nothing."""
+
 
 class FirstChoice(AbstractChoice):
     """The first applicable alternative in order of declaration. Consumes no randomness."""
@@ -61,10 +82,20 @@ class FirstChoice(AbstractChoice):
         del step
         return _first(applicable)
 
+    def subset(
+        self,
+        candidates: Bool[Array, "places some *paths"],
+        chosen: Int[Array, "some *paths"],
+        choosers: Int[Array, " some"],
+        step: Int[Array, "*paths"],
+    ) -> Bool[Array, "places some *paths"]:
+        del choosers, step
+        return first_subset(candidates, chosen)
+
 
 class UniformChoice(AbstractChoice):
     """Each chooser uniform over its applicable alternatives, hence uniform over the valid spiking
-    vectors.
+    vectors; and then over the subsets that its alternative may take.
 
     **Arguments:**
 
@@ -73,7 +104,8 @@ class UniformChoice(AbstractChoice):
       device.
 
     32 random bits decide between n alternatives, so their probabilities differ from 1/n by less
-    than 2^-32.
+    than 2^-32, and 32 bits about each candidate of a subset, which are mixed from the hash of the
+    chooser and the number of the candidate.
     """
 
     key: Key[Array, "*paths"]
@@ -107,70 +139,74 @@ class UniformChoice(AbstractChoice):
                 f"{alternatives} rules in one neuron are too many for `UniformChoice`, which "
                 "draws among fewer than 65,536. Merge rules of one effect into one guard."
             )
-        chooser = expanded(jnp.arange(choosers, dtype=jnp.uint32), applicable.ndim - 1)
-        keys = _fold_in(_fold_in(self.key, step)[None], chooser)
-        # The words of a folded key are the hash of (key, chooser) and so random themselves; drawing
-        # bits from it would hash once more, which doubles the time of a batch on CPUs.
-        words = jr.key_data(keys)
-        bits = words[..., 0] ^ words[..., 1]
+        keys = self._keys(jnp.arange(choosers), step)
         count = jnp.sum(applicable, axis=0, dtype=jnp.int32)
-        return _nth(applicable, _scale(bits, count))
+        return _nth(applicable, scaled(_bits(keys), count))[0]
+
+    def subset(
+        self,
+        candidates: Bool[Array, "places some *paths"],
+        chosen: Int[Array, "some *paths"],
+        choosers: Int[Array, " some"],
+        step: Int[Array, "*paths"],
+    ) -> Bool[Array, "places some *paths"]:
+        words = jr.key_data(self._keys(choosers, step))
+        return random_subset(candidates, chosen, words[..., 0], words[..., 1])
+
+    def _keys(
+        self, choosers: Int[Array, " some"], step: Int[Array, "*paths"]
+    ) -> Key[Array, "some *paths"]:
+        chooser = expanded(choosers.astype(jnp.uint32), 1 + jnp.ndim(step))
+        return _fold_in(_fold_in(self.key, step)[None], chooser)
 
 
 class GivenChoices(AbstractChoice):
     """Choices listed in advance: `rules[t, i]` is the alternative of chooser i in step t + 1, or
     `NO_RULE`.
 
-    A row must be valid: one applicable alternative where there is any, `NO_RULE` elsewhere;
-    otherwise the run ends with `RESULTS.choice_refused`. After the last row nothing is chosen. A
-    third axis `paths` gives each path its own list. `None` in a nested list also means no rule.
+    `subsets[t, i]` is the number of the subset that a plasticity rule takes, in lexicographic order
+    from 0; without it the first one. A row must be valid: one applicable alternative where there is
+    any, `NO_RULE` elsewhere, and no subset that there is not; otherwise the run ends with
+    `RESULTS.choice_refused`. After the last row nothing is chosen. A third axis `paths` gives each
+    path its own list. `None` in a nested list also means no rule.
     """
 
     rules: Int[Array, "steps choosers *paths"]
+    subsets: Int[Array, "steps choosers *paths"] | None
 
     may_be_invalid: ClassVar[bool] = True
 
-    def __init__(self, rules: Sequence[Sequence[int | None]] | np.ndarray | Array):
-        if isinstance(rules, np.ndarray | jax.Array):
-            given = np.asarray(rules)
-        else:
-            rows = [[NO_RULE if rule is None else rule for rule in row] for row in rules]
-            ragged = [t for t, row in enumerate(rows, start=1) if len(row) != len(rows[0])]
-            if ragged:
-                raise ValueError(
-                    f"Step {ragged[0]} lists {len(rows[ragged[0] - 1])} rules, step 1 "
-                    f"{len(rows[0])}. Give one a neuron."
-                )
-            given = np.asarray(rows) if rows else np.zeros((0, 0), np.int32)
-        if not np.issubdtype(given.dtype, np.integer):
-            raise ValueError(f"`rules` holds {given.dtype}. Give integers, or None for no rule.")
-        if given.size and not -(2**31) < given.min() <= given.max() < 2**31 - 1:
-            raise ValueError("A number in `rules` is no rule of any neuron.")
-        if given.ndim not in (2, 3):
-            raise ValueError(
-                f"`rules` has {given.ndim} axes. Give (steps, neurons) or (steps, neurons, paths)."
-            )
-        # To buckets, as machines pad their choosers: lists of similar size share a compilation.
-        padding = [(0, bucket(size) - size) for size in given.shape[:2]]
-        padding += [(0, 0)] * (given.ndim - 2)
-        self.rules = jnp.asarray(np.pad(given.astype(np.int32), padding, constant_values=NO_RULE))
+    def __init__(
+        self,
+        rules: Sequence[Sequence[int | None]] | np.ndarray | Array,
+        subsets: Sequence[Sequence[int]] | np.ndarray | Array | None = None,
+    ):
+        self.rules = _as_table("rules", rules, NO_RULE)
+        self.subsets = None
+        if subsets is not None and np.any(np.asarray(subsets)):
+            self.subsets = _as_table("subsets", subsets, 0)
+            if self.subsets.shape != self.rules.shape:
+                raise ValueError("`subsets` has another shape than `rules`. Give one number each.")
 
     def for_path(self, path: Integer[Array, "*paths"] | int) -> "GivenChoices":
         if self.rules.ndim == 2:
             return self
         # Past the last list nothing valid is chosen: no path takes over another one's.
         own = self.rules.at[..., path].get(mode="fill", fill_value=NO_RULE - 1)
-        return eqx.tree_at(lambda choice: choice.rules, self, own)
+        some = self.subsets
+        if some is not None:
+            some = some.at[..., path].get(mode="fill", fill_value=0)
+        return eqx.tree_at(
+            lambda choice: (choice.rules, choice.subsets),
+            self,
+            (own, some),
+            is_leaf=lambda x: x is None,
+        )
 
     def select(
         self, applicable: Bool[Array, "alternatives choosers *paths"], step: Int[Array, "*paths"]
     ) -> Int[Array, "choosers *paths"]:
-        if self.rules.ndim == 3 and jnp.ndim(step) == 1:  # a row of its own for each path
-            of_path = jnp.arange(self.rules.shape[2])
-            row = self.rules.at[step, :, of_path].get(mode="fill", fill_value=NO_RULE)
-        else:
-            row = self.rules.at[step].get(mode="fill", fill_value=NO_RULE)
-        row = jnp.moveaxis(row, -1, 0)
+        row = self._row(self.rules, step, NO_RULE)
         missing = applicable.shape[1] - row.shape[0]
         if missing < 0:
             raise ValueError(
@@ -180,6 +216,58 @@ class GivenChoices(AbstractChoice):
         padding = [(0, missing)] + [(0, 0)] * (row.ndim - 1)
         return jnp.pad(row, padding, constant_values=NO_RULE)
 
+    def subset(
+        self,
+        candidates: Bool[Array, "places some *paths"],
+        chosen: Int[Array, "some *paths"],
+        choosers: Int[Array, " some"],
+        step: Int[Array, "*paths"],
+    ) -> Bool[Array, "places some *paths"]:
+        if self.subsets is None:
+            return first_subset(candidates, chosen)
+        row = self._row(self.subsets, step, 0)
+        number = row.at[choosers].get(mode="fill", fill_value=0)
+        return nth_subset(candidates, chosen, number)
+
+    def _row(
+        self, table: Int[Array, "steps choosers *paths"], step: Int[Array, "*paths"], empty: int
+    ) -> Int[Array, "choosers *paths"]:
+        if table.ndim == 3 and jnp.ndim(step) == 1:  # a row of its own for each path
+            of_path = jnp.arange(table.shape[2])
+            row = table.at[step, :, of_path].get(mode="fill", fill_value=empty)
+        else:
+            row = table.at[step].get(mode="fill", fill_value=empty)
+        return jnp.moveaxis(row, -1, 0)
+
+
+def _as_table(
+    name: str, numbers: Sequence[Sequence[int | None]] | np.ndarray | Array, empty: int
+) -> Int[Array, "steps choosers *paths"]:
+    """Numbers given for steps and choosers, padded to buckets, as machines pad their choosers:
+    lists of similar size share a compilation."""
+    if isinstance(numbers, np.ndarray | jax.Array):
+        given = np.asarray(numbers)
+    else:
+        rows = [[empty if number is None else number for number in row] for row in numbers]
+        ragged = [t for t, row in enumerate(rows, start=1) if len(row) != len(rows[0])]
+        if ragged:
+            raise ValueError(
+                f"Step {ragged[0]} lists {len(rows[ragged[0] - 1])} {name}, step 1 "
+                f"{len(rows[0])}. Give one a neuron."
+            )
+        given = np.asarray(rows) if rows else np.zeros((0, 0), np.int32)
+    if not np.issubdtype(given.dtype, np.integer):
+        raise ValueError(f"`{name}` holds {given.dtype}. Give integers, or None for no rule.")
+    if given.size and not -(2**31) < given.min() <= given.max() < 2**31 - 1:
+        raise ValueError(f"A number in `{name}` is no rule of any neuron.")
+    if given.ndim not in (2, 3):
+        raise ValueError(
+            f"`{name}` has {given.ndim} axes. Give (steps, neurons) or (steps, neurons, paths)."
+        )
+    padding = [(0, bucket(size) - size) for size in given.shape[:2]]
+    padding += [(0, 0)] * (given.ndim - 2)
+    return jnp.asarray(np.pad(given.astype(np.int32), padding, constant_values=empty))
+
 
 class NumberedChoice(AbstractChoice):
     """The choice of one number: all combinations of applicable alternatives, one for every chooser
@@ -188,7 +276,7 @@ class NumberedChoice(AbstractChoice):
     **Arguments:**
 
     - `number`: below the product of the numbers of alternatives, and below 2^31. Each has fewer
-      than 2^23.
+      than `MAX_WAYS`.
     - `choosers`: those that may have several alternatives, ascending; past the last one, any
       number that is no chooser.
     """
@@ -206,30 +294,77 @@ class NumberedChoice(AbstractChoice):
         self, applicable: Bool[Array, "alternatives choosers *paths"], step: Int[Array, "*paths"]
     ) -> Int[Array, "choosers *paths"]:
         del step
-        counts = num_alternatives(applicable, self.choosers)
+        return self.decoded(applicable)[0]
+
+    def decoded(
+        self, ways: Ways
+    ) -> tuple[Int[Array, "choosers *paths"], Int[Array, "choosers *paths"]]:
+        """The alternative of every chooser, and which of its ways, where each has several."""
+        counts = num_alternatives(ways, self.choosers)
         _, digits = lax.scan(_divided, self.number.astype(jnp.int32), counts, reverse=True)
         # Few alternatives are counted in bytes: all paths of a search come by here at once.
-        rank_dtype = jnp.int8 if applicable.shape[0] < 128 else jnp.int32
+        is_little = ways.dtype == bool and ways.shape[0] < 128
+        rank_dtype = jnp.int8 if is_little else jnp.int32
         # Gathered, not scattered: scatters are slow, and this is most of a search.
-        neurons, some = applicable.shape[1], len(self.choosers)
+        neurons, some = ways.shape[1], len(self.choosers)
         at = jnp.full(neurons, some, jnp.int32)
         at = at.at[self.choosers].set(jnp.arange(some, dtype=jnp.int32), mode="drop")
         ranks = digits.astype(rank_dtype).at[at].get(mode="fill", fill_value=0)
-        return _nth(applicable, ranks)
+        return _nth(ways, ranks)
+
+    def subset(
+        self,
+        candidates: Bool[Array, "places some *paths"],
+        chosen: Int[Array, "some *paths"],
+        choosers: Int[Array, " some"],
+        step: Int[Array, "*paths"],
+    ) -> Bool[Array, "places some *paths"]:
+        raise ValueError(
+            "A number is decoded before a step that chooses subsets. Use `DecodedChoice`."
+        )
 
 
-def num_alternatives(
-    applicable: Bool[Array, "alternatives choosers *paths"], choosers: Int[Array, " some"]
-) -> UInt32[Array, "some *paths"]:
-    """Between how many alternatives some choosers choose; 1 where there is none to choose."""
-    counts = jnp.sum(applicable, axis=0, dtype=jnp.uint32)
+class DecodedChoice(AbstractChoice):
+    """One alternative for every chooser, and the number of the subset that it takes."""
+
+    alternatives: Int[Array, "choosers *paths"]
+    subsets: Int[Array, "choosers *paths"]
+
+    may_be_invalid: ClassVar[bool] = False
+
+    def for_path(self, path: Integer[Array, "*paths"] | int) -> "DecodedChoice":
+        del path
+        return self
+
+    def select(
+        self, applicable: Bool[Array, "alternatives choosers *paths"], step: Int[Array, "*paths"]
+    ) -> Int[Array, "choosers *paths"]:
+        del applicable, step
+        return self.alternatives
+
+    def subset(
+        self,
+        candidates: Bool[Array, "places some *paths"],
+        chosen: Int[Array, "some *paths"],
+        choosers: Int[Array, " some"],
+        step: Int[Array, "*paths"],
+    ) -> Bool[Array, "places some *paths"]:
+        del step
+        number = self.subsets.at[choosers].get(mode="fill", fill_value=0)
+        return nth_subset(candidates, chosen, number)
+
+
+def num_alternatives(ways: Ways, choosers: Int[Array, " some"]) -> UInt32[Array, "some *paths"]:
+    """Between how many alternatives some choosers choose, each counted as often as it has ways; 1
+    where there is none to choose."""
+    counts = jnp.sum(ways, axis=0, dtype=jnp.uint32)
     return jnp.maximum(counts.at[choosers].get(mode="fill", fill_value=1), 1)
 
 
 def _divided(
     number: Int[Array, "*paths"], divisor: Integer[Array, "*paths"]
 ) -> tuple[Int[Array, "*paths"], Int[Array, "*paths"]]:
-    """Quotient and remainder for 0 <= number < 2^31 and 0 < divisor < 2^23.
+    """Quotient and remainder for 0 <= number < 2^31 and 0 < divisor < `MAX_WAYS`.
 
     By reciprocals, twice: CPUs have no division of integers for many at once, and it would take
     most of the time of a search.
@@ -282,28 +417,32 @@ def _first(
 
 
 def _nth(
-    applicable: Bool[Array, "alternatives choosers *paths"], rank: Int[Array, "choosers *paths"]
-) -> Int[Array, "choosers *paths"]:
-    """The applicable alternative that has `rank` applicable ones before it, or `NO_RULE`."""
+    ways: Ways, rank: Int[Array, "choosers *paths"]
+) -> tuple[Int[Array, "choosers *paths"], Int[Array, "choosers *paths"]]:
+    """The alternative whose ways, one after the other, include number `rank`, or `NO_RULE`; and how
+    many of its own ways stand before that."""
 
     def visit(index, carry):
-        before, chosen = carry
-        number = jnp.asarray(index, rank.dtype)
-        chosen = jnp.where(applicable[index] & (before == rank), number, chosen)
-        return before + applicable[index].astype(rank.dtype), chosen
+        before, chosen, own = carry
+        after = before + ways[index].astype(rank.dtype)
+        is_here = (before <= rank) & (rank < after)
+        if ways.dtype == bool:
+            is_here = ways[index] & (before == rank)
+        chosen = jnp.where(is_here, jnp.asarray(index, rank.dtype), chosen)
+        return after, chosen, jnp.where(is_here, rank - before, own)
 
-    carry = (jnp.zeros_like(rank), jnp.full_like(rank, NO_RULE))
-    alternatives = applicable.shape[0]
+    carry = (jnp.zeros_like(rank), jnp.full_like(rank, NO_RULE), jnp.zeros_like(rank))
+    alternatives = ways.shape[0]
     if alternatives <= _MAX_UNROLLED_ALTERNATIVES:
         for index in range(alternatives):
             carry = visit(index, carry)
     else:
         carry = lax.fori_loop(0, alternatives, visit, carry)
-    return carry[1]
+    return carry[1:]
 
 
-def _scale(bits: UInt32[Array, "*n"], count: Int[Array, "*n"]) -> Int[Array, "*n"]:
-    """floor(bits * count / 2^32) for count < 2^16, in 32-bit arithmetic."""
-    count = count.astype(jnp.uint32)
-    low = ((bits & 0xFFFF) * count) >> 16
-    return (((bits >> 16) * count + low) >> 16).astype(jnp.int32)
+def _bits(keys: Key[Array, "*n"]) -> UInt32[Array, "*n"]:
+    """The words of a folded key are the hash of what was folded and so random themselves; drawing
+    bits from it would hash once more, which doubles the time of a batch on CPUs."""
+    words = jr.key_data(keys)
+    return words[..., 0] ^ words[..., 1]

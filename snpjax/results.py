@@ -22,6 +22,14 @@ class RESULTS(eqx.Enumeration):
     spike_overflow = (
         "A neuron holds more spikes than its count type can. Try 64-bit counts, `numpy.int64`."
     )
+    neurons_exceeded = (
+        "More neurons are created than there is room for. Try `grow=True`, or a larger "
+        "`Capacity(neurons=...)`."
+    )
+    synapses_exceeded = (
+        "More synapses are created than there is room for. Try `grow=True`, or a larger "
+        "`Capacity(synapses=...)`."
+    )
     choice_refused = (
         "A given choice is not a valid spiking vector. Give every open neuron with applicable "
         "rules one of them, and every other neuron `NO_RULE`."

@@ -6,14 +6,14 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import equinox as eqx
 import jax
 import jax.lax as lax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Int, PyTree, UInt32
+from jaxtyping import Array, Bool, Int, PyTree, UInt32
 
 from snpjax_formats import bucket
 
@@ -101,6 +101,23 @@ class RunFailed(RuntimeError):
         self.solution = solution
 
 
+@runtime_checkable
+class Growable(Protocol):
+    """A machine with a limited room, of which there can be more."""
+
+    def is_full(self, state: PyTree) -> Bool[Array, "*paths"]:
+        """Whether the step to this state, or from it, failed for want of room."""
+        ...
+
+    def refused(self, state: PyTree, failed: PyTree) -> PyTree:
+        """`state`, failed as what should have followed it."""
+        ...
+
+    def grown(self, state: PyTree) -> tuple[AbstractMachine, PyTree]:
+        """The machine and a refused state with more room, ready to go on."""
+        ...
+
+
 @dataclass(frozen=True)
 class Trajectory:
     """What a run saved, as host arrays in the machine's own (padded) shapes; a model reads its
@@ -139,6 +156,7 @@ def run(
     count_dtype: np.dtype | type | None = None,
     faithful: bool = False,
     save: Save | None = None,
+    grow: bool = True,
     throw: bool = True,
     unroll: int | None = None,
     progress: Callable[[int], None] | None = None,
@@ -160,6 +178,8 @@ def run(
       merge some; the configurations do not depend on it.
     - `save`: see `Save`. By default one path keeps everything, a batch its outputs and the final
       configuration.
+    - `grow`: where a system that divides outgrows its room, take twice as much, compile anew and go
+      on from the same state; otherwise that is a failure. The configurations do not depend on it.
     - `throw`: raise `RunFailed` for a failure (overflow, a refused choice); otherwise it is in
       `solution.result`.
     - `unroll`: steps per loop iteration, for tuning; never changes a result.
@@ -199,7 +219,7 @@ def run(
     if save is None:
         save = SAVE_ALL if paths is None else SAVE_OUTPUTS
     with precision_of(machine):
-        trajectory = _drive(machine, choice, paths, max_steps, save, unroll, progress)
+        trajectory = _drive(machine, choice, paths, max_steps, save, grow, unroll, progress)
     solution = model.solution(trajectory)
     if throw and solution.failure is not None:
         raise RunFailed(solution.failure, solution)
@@ -212,10 +232,12 @@ def _drive(
     paths: int | None,
     max_steps: int,
     save: Save,
+    grow: bool,
     unroll: int | None,
     progress: Callable[[int], None] | None,
 ) -> Trajectory:
     """Advance chunk by chunk, moving histories to the host after each."""
+    grow = grow and isinstance(machine, Growable)
     longest = bucket(max_steps, at_least=64)
     initial, path, step, steps, rows = _init(machine, choice, paths, longest, save)
     rows = int(rows) if save.keeps_history else _MAX_STEPS
@@ -237,6 +259,7 @@ def _drive(
             np.int32(limit),
             rows=rows,
             save=history.wanted,
+            grow=grow,
             unroll=unroll,
         )
         now, is_live, *ended = _unpacked(np.asarray(small), (step, step, state, steps, result))
@@ -245,6 +268,11 @@ def _drive(
         if progress is not None:
             progress(now)
         made = now
+        if grow and now < max_steps and not is_live:
+            assert isinstance(machine, Growable)
+            if np.any(machine.is_full(state)):
+                machine, state = machine.grown(state)
+                continue
         if now >= max_steps or not is_live:
             break
         steps_per_call = int(min(1e9, max(1, steps_per_call * _SECONDS_PER_CALL / elapsed)))
@@ -346,7 +374,7 @@ def _saved(save: Save, state: PyTree, record: Record) -> tuple[PyTree, PyTree, P
     )
 
 
-@partial(jax.jit, static_argnames=("rows", "save", "unroll"))
+@partial(jax.jit, static_argnames=("rows", "save", "grow", "unroll"))
 def _advance(
     machine: AbstractMachine | Stacked,
     choice: AbstractChoice,
@@ -358,13 +386,15 @@ def _advance(
     *,
     rows: int,
     save: Save,
+    grow: bool,
     unroll: int,
 ):
     """At most `rows` steps, up to `limit`: the loop that owns the path axis.
 
     All paths are in lockstep, so that one scalar row index serves the history of every path; a
     halted path writes the fixed point it stays in. So no select over a buffer is ever made, as
-    there would be under `vmap(while_loop)`.
+    there would be under `vmap(while_loop)`. With `grow`, a step for which one path has no room is
+    made by none, and the last.
     """
     one_step = _stepper(machine, choice)
     every = save.every or 1
@@ -387,8 +417,16 @@ def _advance(
         step, steps, live, state, buffers = unpack(carry)
         new_state, record = one_step(state, path)
         in_time = step < limit  # an unrolled iteration may reach past the limit
-        if unroll > 1:
-            new_state = jax.tree.map(lambda x, y: jnp.where(in_time, x, y), new_state, state)
+        old_state = state
+        if grow:
+            assert isinstance(machine, Growable)
+            is_full = jnp.any(machine.is_full(new_state))
+            in_time &= ~is_full
+            old_state = jax.tree.map(
+                lambda x, y: jnp.where(is_full, x, y), machine.refused(state, new_state), state
+            )
+        if unroll > 1 or grow:
+            new_state = jax.tree.map(lambda x, y: jnp.where(in_time, x, y), new_state, old_state)
         row = jnp.where(in_time, step - start, rows)  # past the end: dropped
         is_kept = in_time & ((step + 1) % every == 0)
         state_row = jnp.where(is_kept, (step + 1) // every - 1 - start // every, state_rows)
@@ -400,7 +438,8 @@ def _advance(
             *(_write(buffer, row, x) for buffer, x in zip(record_buffers, records, strict=True)),
         )
         made = (record.made & in_time).astype(jnp.int32)
-        return pack(step + in_time.astype(jnp.int32), steps + made, record.made, new_state, buffers)
+        live = record.made & in_time if grow else record.made
+        return pack(step + in_time.astype(jnp.int32), steps + made, live, new_state, buffers)
 
     def is_running(carry):
         step, _, live, _, _ = unpack(carry)
@@ -525,15 +564,26 @@ class _History:
         if not self.chunks:
             return None, None, None
         parts = zip(*self.chunks, strict=True)
-        states, outputs, details = (
-            jax.tree.map(lambda *xs: np.concatenate(xs), *part) for part in parts
-        )
+        states, outputs, details = (jax.tree.map(_joined, *part) for part in parts)
         num_states = steps // (self.wanted.every or 1)
         return (
             jax.tree.map(lambda x: x[:num_states], states),
             jax.tree.map(lambda x: x[:steps], outputs),
             jax.tree.map(lambda x: x[:steps], details),
         )
+
+
+def _joined(*chunks: np.ndarray) -> np.ndarray:
+    """Chunks of a history one after the other, with zeros where a machine had less room."""
+    shape = np.max([chunk.shape[1:] for chunk in chunks], axis=0, initial=0).astype(int).tolist()
+    widths = [
+        [(0, 0), *((0, m - n) for m, n in zip(shape, x.shape[1:], strict=True))] for x in chunks
+    ]
+    padded = (
+        np.pad(x, width) if any(map(any, width)) else x
+        for x, width in zip(chunks, widths, strict=True)
+    )
+    return np.concatenate(list(padded))
 
 
 def _nbytes(tree: PyTree) -> int:

@@ -11,6 +11,7 @@ import pytest
 
 import snpjax as snp
 from snpjax.spiking.rule import AnyRule
+from snpjax.spiking.variants import AntiSpikes, Exhaustive
 from snpjax.testing import reference
 
 
@@ -35,13 +36,16 @@ def main()
 }
 """
 
+#: What case files call variants.
+VARIANTS = {"anti-spikes": AntiSpikes(), "exhaustive": Exhaustive()}
+
 #: Every random run is this long, so that all share one compilation.
 MAX_STEPS = 24
 
 
-def many(examples: int) -> int:
-    """How many examples a sweep takes: all with SNPJAX_SWEEP=full, else a third of them."""
-    return examples if os.environ.get("SNPJAX_SWEEP") == "full" else examples // 3
+def many(examples: int, part: int = 3) -> int:
+    """How many examples a sweep takes: all with SNPJAX_SWEEP=full, else a part of them."""
+    return examples if os.environ.get("SNPJAX_SWEEP") == "full" else examples // part
 
 
 def load_cases(folder: str, *, schema: str) -> list[Any]:
@@ -68,6 +72,7 @@ def case_system(case: dict[str, Any], *, level: Any = "extended") -> snp.Spiking
             level=level,
             dictionary=[tuple(pair) for pair in case.get("dictionary", ())],
             rules_by_label={x: _case_rules(rules) for x, rules in by_label if x not in names},
+            variant=VARIANTS.get(case["variant"]),
             name=case["name"],
         )
 
@@ -94,7 +99,8 @@ def _case_rule(rule: dict[str, Any]) -> AnyRule:
         case {"plasticity": change}:
             k, targets = change["k"], change["targets"]
             return snp.PlasticityRule(rule["guard"], rule["consume"], change["alpha"], k, targets)
-    return snp.Rule(rule["guard"], rule["consume"], rule["produce"], rule["delay"])
+    numbers = rule["consume"], rule["produce"], rule["delay"]
+    return snp.Rule(rule["guard"], *numbers, rule.get("sign", 1))
 
 
 def with_ballast(
@@ -106,9 +112,9 @@ def with_ballast(
     The added neurons never fire and have no synapse with the others; a run differs in their columns
     only.
     """
-    # Three terms, periodic, delayed; and a count above 127, so that searches of all systems count
-    # in 16 bits.
-    rule = snp.Rule("a{1,2}|a{4}|a{201}(aaaa)*", 9, 1, delay)
+    # Seven terms of one rule, all of which can apply, periodic, delayed; and a count above 127, so
+    # that searches of all systems count in 16 bits.
+    rule = snp.Rule("a{9,10}|a{12}|a{15,17}|a{20}|a{25,28}|a{33}|a{201}(aaaa)*", 9, 1, delay)
     ballast = [snp.Neuron("ballast 1", 0, [rule]), snp.Neuron("ballast 2", 0)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", snp.ModelWarning)

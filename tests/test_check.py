@@ -6,6 +6,7 @@ import io
 import json
 import re
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -138,7 +139,7 @@ def reference_holds(query, system, graph):
 def assert_witness(verdict):
     """The witness runs, through its configurations, and the query is so there."""
     query, graph, system = parse_query(verdict.query), verdict.graph, verdict.graph.system
-    run = snp.run(system, choice=verdict.choices, max_steps=verdict.num_steps)
+    run = verdict.replay()
     numbers = list(verdict.witness)
     steps = verdict.num_steps if verdict.loop is None else max(verdict.num_steps - 1, 0)
     caps = [graph.saturate.get(neuron.name, 2**31) for neuron in system.neurons]
@@ -245,6 +246,28 @@ def test_a_part_of_the_graph_contradicts_nothing(system, data):
         assert exact.status is verdict.status
 
 
+@settings(max_examples=25)
+@given(SMALL, st.integers(0, 4), st.sampled_from([3, MAX_CONFIGURATIONS]))
+def test_only_what_may_go_on_is_open(system, depth, most):
+    """A halting configuration has no successors, whether it was expanded or not."""
+    system = with_ballast(system)
+    expected = reference_graph.explore(system, max_configurations=most, max_depth=depth)
+    halts = [reference.is_halting(system, x) for x in expected.configurations]
+    is_open = [not x and i >= expected.num_expanded for i, x in enumerate(halts)]
+    graph = explored(system, max_configurations=most, max_depth=depth)
+    assert graph.is_halting.tolist() == halts and graph.is_open.tolist() == is_open
+    assert graph.halting().tolist() == np.flatnonzero(halts).tolist()
+    assert graph.is_complete == (not any(is_open))
+    if any(is_open):
+        assert graph.num_expanded == expected.num_expanded
+        assert graph.whole_depth == expected.depths[is_open.index(True)]
+        return
+    whole = explored(system)
+    assert graph.num_expanded == whole.num_expanded == graph.num_configurations
+    assert graph.targets.tolist() == whole.targets.tolist()
+    assert graph.whole_depth == whole.whole_depth
+
+
 @settings(max_examples=15)
 @given(SMALL, st.integers(0, 4), st.integers(0, 3), st.integers(0, 2))
 def test_steps_are_told_apart(system, step, spikes, place):
@@ -344,6 +367,32 @@ def test_steps_have_no_part_in_the_first_configuration_or_after_the_halt(countdo
     assert refuted.rules[:, 0].tolist() == [0, 1]
 
 
+def test_replay(countdown):
+    run = snp.check(countdown, "always o <= 1").replay()
+    assert run.halted and run.configurations[:, :2].tolist() == [[2, 0], [1, 1], [0, 2]]
+    lasso = snp.check(countdown, "eventually o = 2")
+    assert lasso.replay().steps == lasso.loop < lasso.num_steps
+    for text in ("always o <= 2", "on some path eventually o = 3"):
+        with pytest.raises(ValueError, match="no computation shows it"):
+            snp.check(countdown, text).replay()
+
+
+def test_a_replay_that_differs_is_a_bug(countdown):
+    verdict = snp.check(countdown, "always o <= 1")
+    other = snp.check(countdown, "on some path eventually (c = 0 and o = 1)")
+    with pytest.raises(AssertionError, match="please report it"):
+        replace(verdict, choices=other.choices).replay()
+
+
+def test_a_replay_counts_beyond_what_was_cut():
+    """In the search the sink is cut at 1."""
+    system = snp.SpikingSystem(
+        [snp.Neuron("p", 7, ["a+/a -> a"]), snp.Neuron("sink")], [("p", "sink", 2**29)]
+    )
+    verdict = snp.check(system, "never p = 0")
+    assert verdict.replay().spikes.tolist() == [0, 7 * 2**29]
+
+
 def test_some_path(countdown):
     proved = snp.check(countdown, "on some path eventually o = 2")
     assert proved and proved.witness is not None and proved.num_steps == 2
@@ -363,14 +412,27 @@ def test_some_path(countdown):
         ("always (not c = 5 or o = 1)", ("`c = 5` is never true",)),
         ("never c = 5", ()),
         ("always (c = 1 implies o <= 1)", ()),
-        ("on some path always (o = 2 implies c = 0)", ("`o = 2` is never true",)),
+        ("c = 1 implies o = 2", ("`c = 1` is false in the initial configuration",)),
+        ("c = 2 implies next c = 1", ()),
+        ("next (c = 2 implies o = 2)", ("`c = 2` is never true where the query looks at it",)),
+        ("next (o = 1 implies c = 1)", ()),
+        ("always ((next c = 2) implies o = 1)", ("`next c = 2` is never true",)),
+        ("always ((next c = 1) implies c = 2)", ()),
+        ("always ((eventually o = 3) implies c = 1)", ("`eventually o = 3` is never true",)),
+        ("(next c = 2) implies c = 1", ("`next c = 2` is false in the initial configuration",)),
+        ("(eventually o = 2) implies c = 2", ()),
+        ("(next c = 2) preceded by halted", ("`next c = 2` is never true",)),
+        ("never (o = 2 and next c = 2)", ("`next c = 2` is never true",)),
+        (
+            "on some path eventually (o = 1 and (o = 2 implies c = 2))",
+            ("`o = 2` is never true on the path shown",),
+        ),
+        ("on some path eventually (o = 1 and (c = 2 implies o = 2))", ()),
     ],
 )
 def test_vacuous_parts_are_remarked(countdown, text, remarks):
     verdict = snp.check(countdown, text)
-    assert verdict.is_proved
-    if not text.startswith("on some"):
-        assert verdict.vacuous == remarks
+    assert verdict.is_proved and verdict.vacuous == remarks
     assert all(remark in str(verdict) for remark in verdict.vacuous)
 
 
@@ -458,6 +520,8 @@ def test_neurons_of_populations():
         [snp.Projection("in", "out", snp.graphs.AllToAll())],
     )
     assert snp.check(system, "never 'in{7}' > 0 and eventually 'out[0]' = 1")
+    verdict = snp.check(system, "never 'out[0]' = 1")
+    assert verdict.is_refuted and verdict.replay().spikes.tolist() == verdict.spikes[-1].tolist()
     with pytest.raises(snp.QueryError, match=r'of 3 neurons .name one of them: "in\{5\}"'):
         snp.check(system, "always in = 1")
 
@@ -558,3 +622,15 @@ def test_a_bounded_verdict_does_not_say_never():
     ring = snp.SpikingSystem([snp.Neuron("x", 1, ["a -> a"])], [("x", "x")])
     verdict = snp.check(ring, "always (x > 5 implies next x = 1)", max_depth=0)
     assert verdict.vacuous == ("`x > 5` is true in no configuration that was found",)
+    # What may yet be is not remarked.
+    verdict = snp.check(ring, "always ((next x > 5) implies x = 1)", max_depth=0)
+    assert verdict.status is snp.Status.BOUNDED and verdict.vacuous == ()
+
+
+def test_progress_is_that_of_the_search():
+    calls = []
+    system = snp.SpikingSystem([snp.Neuron("o", 1, ["a -> a"])], output="o")
+    verdict = snp.check(system, "always o <= 1", progress=lambda *numbers: calls.append(numbers))
+    assert calls[-1][0] == verdict.num_configurations
+    with pytest.raises(ValueError, match="explored already"):
+        snp.check(snp.explore(system), "always o <= 1", progress=print)

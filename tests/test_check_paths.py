@@ -2,18 +2,19 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import assume, given, settings, strategies as st
 
 from snpjax.check.errors import QueryError
 from snpjax.check.formula import comparisons
 from snpjax.check.labels import Labels
-from snpjax.check.paths import Checker
+from snpjax.check.paths import Checker, Path
 from snpjax.check.query import parse_query
 from snpjax.check.structure import Structure
 from snpjax.check.universal import universal
+from snpjax.check.vacuity import along, vacuous
 
 from .helpers import many
-from .lassos import Lasso, is_true, lassos
+from .lassos import Lasso, is_true, lassos, truths
 
 
 NAMES = ("p", "q", "r")
@@ -256,3 +257,104 @@ def test_several_edges_between_two_states():
     assert not structure.on_cycles().any()
     assert structure.targets.tolist() == numbers.tolist()
     assert np.diff(structure.first_edge).tolist() == counts
+
+
+# ---- triggers that never occur ----
+
+TRIGGERS = "P; next P; eventually P; always P; P until Q; P weak until Q; next next P; never P"
+
+
+def after(successors, states):
+    return {target for state in states for target in successors[state]}
+
+
+def from_on(successors, states):
+    found = set(states)
+    while more := after(successors, found) - found:
+        found |= more
+    return found
+
+
+def now(successors):
+    return {0}
+
+
+def then(successors):
+    return after(successors, {0})
+
+
+def ever(successors):
+    return from_on(successors, {0})
+
+
+#: Where the trigger of a query is looked at.
+PLACES = {
+    "T implies R": now,
+    "(T implies R) and always R": now,
+    "next (T implies R)": then,
+    "R or next (T implies R)": then,
+    "always (T implies R)": ever,
+    "eventually (T implies R)": ever,
+    "R until (T implies R)": ever,
+    "T followed by R": ever,
+    "T preceded by R": ever,
+    "never (T and p >= 0)": ever,
+    "always (not T or R)": ever,
+    "next next always (T implies R)": lambda x: from_on(x, after(x, then(x))),
+}
+
+
+@st.composite
+def triggers(draw):
+    """A trigger, a query that has it, and where it is looked at."""
+    place = draw(st.sampled_from(list(PLACES)))
+    trigger = draw(st.sampled_from(patterns(TRIGGERS)))
+    for letter in "PQ":
+        trigger = trigger.replace(letter, f"({draw(conditions)})")
+    # A negation in its place would be a trigger of its own.
+    response = draw(conditions.filter(lambda text: not text.startswith("not")))
+    text = place.replace("R", f"({response})").replace("T", f"({trigger})")
+    return parse_query(trigger), parse_query(text), PLACES[place]
+
+
+def reached(structure):
+    """The part of a structure that state 0 leads to."""
+    successors, values = structure
+    kept = sorted(ever(successors))
+    return [[kept.index(x) for x in successors[s]] for s in kept], [values[s] for s in kept]
+
+
+@given(triggers(), structures())
+def test_a_trigger_is_remarked_if_it_never_occurs(triggered, structure):
+    """On any path from where it is looked at, or on the path shown."""
+    trigger, query, place = triggered
+    successors, values = reached(structure)
+    holds = holds_at(values)
+    checker = checker_of(successors, values, query)
+
+    def is_remarked(structure, labels):
+        return any(vacuous(query, structure, labels, "is never true"))
+
+    occurs = any(
+        is_true(trigger.formula, lasso, holds)
+        for state in place(successors)
+        for lasso in lassos(successors, state, MAX_LENGTH)
+    )
+    assert is_remarked(checker.structure, checker.labels) == (not occurs)
+    lasso = next(lassos(successors, 0, MAX_LENGTH))
+    path = Path([*lasso.states, lasso.states[lasso.loop]], lasso.loop)
+    positions = place([[lasso.after(x)] for x in range(len(lasso.states))])
+    occurs = any(truths(trigger.formula, lasso, holds)[x] for x in positions)
+    assert is_remarked(*along(path, checker.labels)) == (not occurs)
+
+
+@given(triggers(), structures(), st.data())
+def test_nothing_is_remarked_that_may_yet_occur(triggered, structure, data):
+    _, query, place = triggered
+    assume(place in (now, ever))  # which are known without the successors
+    successors, values = reached(structure)
+    is_open = data.draw(st.sets(st.integers(0, len(successors) - 1)))
+    part = checker_of(successors, values, query, is_open)
+    whole = checker_of(successors, values, query)
+    remarks = set(vacuous(query, part.structure, part.labels, "is never true"))
+    assert remarks <= set(vacuous(query, whole.structure, whole.labels, "is never true"))

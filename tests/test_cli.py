@@ -50,12 +50,25 @@ OVERFLOW: dict[str, Any] = {
     "synapses": [["p", "p"], ["p", "q", 2**29]],
 }
 
-DIVISION: dict[str, Any] = {
+#: The spike of d is lost, for c divides then.
+GROWTH: dict[str, Any] = {
     "neurons": [
-        {"id": "c", "spikes": 2, "rules": [{"guard": "a{2}", "divide": ["l", "r"]}]},
-        {"id": "l"},
+        {"id": "c", "spikes": 1, "rules": ["[a]_c -> []_l || []_r"]},
+        {"id": "d", "spikes": 1, "rules": ["a -> a"]},
     ],
-    "synapses": [["c", "l"]],
+    "synapses": [["d", "c"]],
+    "rules_by_label": {"r": ["a -> a"]},
+    "dictionary": [["r", "d"]],
+    "input": {"r": [0, 1]},
+    "output": ["r"],
+}
+
+WIRING: dict[str, Any] = {
+    "neurons": [
+        {"id": "i", "spikes": 1, "rules": ["a -> +-1(i, {j, k})"]},
+        {"id": "j"},
+        {"id": "k"},
+    ],
 }
 
 
@@ -140,6 +153,19 @@ def test_choices_are_told_where_they_arise(native):
 )
 def test_offers_choice(rules, expected):
     system = snp.SpikingSystem([snp.Neuron("n", 1, rules)])
+    assert offers_choice(system) == expected
+
+
+@pytest.mark.parametrize(
+    "rules, expected",
+    [
+        (["[a]_n -> []_x || []_y", "a^2 -> a"], False),
+        (["[a+]_n -> []_x || []_y", "a^2 -> a"], True),
+        (["a -> +1(n, {m})"], True),
+    ],
+)
+def test_networks_that_change_offer_choices(rules, expected):
+    system = snp.SpikingSystem([snp.Neuron("n", 1, rules), snp.Neuron("m")])
     assert offers_choice(system) == expected
 
 
@@ -344,7 +370,7 @@ def test_info(native):
 
 def test_info_of_other_systems(native, pair):
     assert re.search("^level +strict$", succeed("info", pair), re.MULTILINE)
-    assert json.loads(succeed("info", native(DIVISION), "--json"))["rules"]["division"] == 1
+    assert json.loads(succeed("info", native(GROWTH), "--json"))["rules"]["division"] == 1
     empty = json.loads(succeed("info", native({"neurons": []}), "--json"))
     assert empty["rules"] == {"all": 0} and empty["in_degree"] is None
 
@@ -440,8 +466,72 @@ def test_strict(native):
     assert "halted after" in succeed("run", native(NATURALS, "ok.snp.json"), "--strict")
 
 
-def test_dynamic_system(native):
-    assert fail("run", native(DIVISION)).startswith("error: Division, budding and plasticity")
+def test_neurons_that_divide(native):
+    """A column appears with its neuron, and names are those of the end."""
+    file = native(GROWTH)
+    text = succeed("run", file, "--steps", 6)
+    assert "choices:" not in text  # there are none
+    head, _, *rows = text.splitlines()[1:6]
+    assert head.split()[:4] == ["step", "l", "d", "r"]
+    assert rows[0].split() == ["0", "1", "1"]
+    assert rows[1].split()[:4] == ["1", "0", "0", "0"]
+    assert "c: [a]_c -> []_l || []_r, d: a -> a" in rows[1]
+    assert "a column has the name of its neuron in the end" in text
+    data = json.loads(succeed("run", file, "--steps", 6, "--json"))
+    solution = snp.run(snp.read(file), max_steps=6)
+    assert data["neurons"] == ["l", "d", "r"]
+    assert data["configurations"] == solution.configurations.tolist()
+    networks = [solution.network(row) for row in range(solution.steps + 1)]
+    assert [tuple(x["neurons"]) for x in data["networks"]] == [x.names for x in networks]
+    assert data["networks"][-1]["synapses"] == [list(x) for x in networks[-1].synapses]
+    rows = list(csv.DictReader(io.StringIO(succeed("run", file, "--steps", 6, "--csv"))))
+    assert [row["r"] for row in rows] == ["", *(str(x) for x in solution.configurations[1:, 2])]
+    assert rows[1]["rule:l"] == "[a]_c -> []_l || []_r" and rows[1]["rule:r"] == ""
+    batch = json.loads(succeed("run", file, "--paths", 2, "--json"))["paths"]
+    assert [path["neurons"] for path in batch] == [["l", "d", "r"]] * 2
+
+
+def test_room_for_neurons_that_divide(native, pair):
+    file = native(GROWTH)
+    assert succeed("run", file, "--neurons", 2) == succeed("run", file)
+    refused = invoke("run", file, "--neurons", 2, "--no-grow")
+    assert refused.exit_code == 1 and "failed after 0 steps" in refused.stdout
+    assert refused.stderr == (
+        "error: neuron 'c', step 1: More neurons are created than there is room for. Leave "
+        "--no-grow out, or give a larger --neurons.\n"
+    )
+    assert "room for 1. Give a larger --neurons." in fail("run", file, "--neurons", 1)
+    assert "no neuron of this system divides" in fail("run", pair, "--synapses", 9)
+    assert "are a list (leave it out)" in fail("run", file, "--layout", "ell")
+    refused = invoke("explore", file, "--neurons", 2, "--max-depth", 4)
+    assert refused.exit_code == 1 and "NOT COMPLETE" in refused.stdout
+    assert "--neurons and --synapses make more" in refused.stderr
+    assert "Capacity" not in refused.output
+    whole = succeed("explore", file, "--max-depth", 4)
+    assert succeed("explore", file, "--max-depth", 4, "--neurons", 3, "--synapses", 9) == whole
+    assert "proved" in succeed("check", file, "always d <= 1")
+
+
+def test_synapses_that_plasticity_makes(native):
+    file = native(WIRING)
+    text = succeed("run", file, "--first")
+    assert "choices: first applicable rule" in text
+    assert "i: a -> +-1(i, {j, k}), new (i, j)" in text and "deleted (i, j)" in text
+    networks = json.loads(succeed("run", file, "--first", "--json"))["networks"]
+    assert [x["synapses"] for x in networks] == [[], [[0, 1, 1]], []]
+    assert "complete: 5 configurations" in succeed("explore", file)
+
+
+def test_info_of_networks_that_change(native):
+    data = json.loads(succeed("info", native(GROWTH), "--json"))
+    assert data["rules"] == {"all": 3, "division": 1, "firing": 2}
+    assert data["labels"] == ["c", "d", "l", "r"] and data["dictionary"] == [["r", "d"]]
+    assert "layouts" not in data
+    text = succeed("info", native(GROWTH))
+    assert re.search(r"^dictionary +\(r, d\)$", text, re.MULTILINE)
+    data = json.loads(succeed("info", native(WIRING), "--json"))
+    assert data["rules"] == {"all": 1, "plasticity": 1}
+    assert "ell" in data["layouts"] and not any("transition" in x for x in data["layouts"])
 
 
 def test_warnings_are_lines(native):
@@ -451,14 +541,6 @@ def test_warnings_are_lines(native):
         result = invoke("run", file)
     assert result.exit_code == 0
     assert re.fullmatch(rf"{re.escape(file)}:\d+:\d+: warning: .* repeats .*\n", result.stderr)
-
-
-def test_interrupted(pair, monkeypatch):
-    def interrupt(*arguments, **keywords):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(snp, "run", interrupt)
-    assert fail("run", pair, status=130) == "interrupted\n"
 
 
 def test_bug_shows_its_traceback(pair, monkeypatch):

@@ -254,8 +254,8 @@ def test_rules_of_networks_that_change_are_losses(tmp_path):
     with pytest.raises(snp.WriteError) as caught:
         snp.write(system, tmp_path / "model.in")
     assert caught.value.items == (
-        "neuron 'i', rule 1: [a] -> []_j || []_k (left out)",
-        "neuron 'i', rule 2: [a{2}] -> [] / []_j (left out)",
+        "neuron 'i', rule 1: [a]_i -> []_j || []_k (left out)",
+        "neuron 'i', rule 2: [a^2]_i -> []_i / []_j (left out)",
         "1 rules of label 'j' (left out)",
         "pair (j, k) of the dictionary (left out)",
     )

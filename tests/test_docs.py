@@ -34,7 +34,13 @@ EXPLORING = (REPOSITORY / "docs" / "exploring.md").read_text()
 
 
 @pytest.mark.parametrize(
-    ("page", "printed"), [("exploring", "Graph("), ("numbers", "After 0 steps, every step can")]
+    ("page", "printed"),
+    [
+        ("exploring", "Graph("),
+        ("numbers", "After 0 steps, every step can"),
+        ("networks", "Solution of SpikingSystem("),
+        ("variants", "[0 0 1 2 3 3 2]"),
+    ],
 )
 def test_code_of_a_page_runs(page, printed, capsys):
     names: dict[str, object] = {}

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import snpjax as snp
-from snpjax.testing.strategies import systems
+from snpjax.testing.strategies import dividing_systems, plastic_systems, systems
 
 
 SYSTEM = snp.SpikingSystem(
@@ -85,7 +85,7 @@ def test_networkx_keeps_what_labels_grow_into():
         rules_by_label={"j": ["a -> a"]},
     )
     graph = snp.to_networkx(system)
-    assert graph.nodes["i"]["rules"] == ("[a] -> []_j || []_k",)
+    assert graph.nodes["i"]["rules"] == ("[a]_i -> []_j || []_k",)
     assert graph.graph["dictionary"] == (("j", "k"),)
     assert graph.graph["rules_by_label"] == {"j": ("a -> a",)}
 
@@ -174,6 +174,8 @@ def test_rules_without_a_neuron_are_losses_of_drawings(tmp_path):
         [snp.Neuron("i", 1, [snp.DivisionRule("a", "j", "k")])],
         dictionary=[("j", "k")],
         rules_by_label={"j": ["a -> a", "a^2 -> a"]},
+        input={"j": [1], "i": [2]},
+        output=("k", "i"),
     )
     for name in ("model.dot", "model.graphml"):
         with pytest.raises(snp.WriteError) as caught:
@@ -181,6 +183,8 @@ def test_rules_without_a_neuron_are_losses_of_drawings(tmp_path):
         assert caught.value.items == (
             "2 rules of label 'j', which no neuron bears (left out)",
             "pair (j, k) of the dictionary (left out)",
+            "the input of label 'j', which no neuron bears (left out)",
+            "the output of label 'k', which no neuron bears (left out)",
         )
 
 
@@ -301,6 +305,19 @@ def test_random_systems_are_drawn(system, names):
     graph = snp.to_networkx(renamed)
     assert list(graph) == [neuron.name for neuron in renamed.neurons]
     assert {(x, y, w) for x, y, w in graph.edges(data="weight")} == set(renamed.synapses)
+
+
+@given(dividing_systems() | plastic_systems())
+def test_systems_that_change_are_drawn(system):
+    """The environment of a label is that of its neurons."""
+    called = [n.label if system.is_growing else n.name for n in system.neurons]
+    nodes, edges = parsed(snp.to_dot(system))
+    fed = [name in system.input for name in called]
+    assert len(nodes) == system.num_neurons + sum(fed)
+    assert len(edges) == system.num_synapses + sum(fed)
+    graph = snp.to_networkx(system)
+    assert [node["input"] is not None for _, node in graph.nodes(data=True)] == fed
+    assert [x for _, x in graph.nodes(data="is_output")] == [x in system.output for x in called]
 
 
 @pytest.mark.parametrize("name", ["model.dot", "model.gv", "model.graphml"])

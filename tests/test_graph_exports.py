@@ -63,6 +63,12 @@ def growing():
     return snp.SpikingSystem(neurons, [("p", "q"), ("q", "p", 2)], output="q")
 
 
+def parting():
+    """A ring that goes on, or not."""
+    neurons = [snp.Neuron("p", 1, ["a -> a", "a -> lambda"]), snp.Neuron("q", 0, ["a -> a"])]
+    return snp.SpikingSystem(neurons, [("p", "q"), ("q", "p")], output="q")
+
+
 def odd_names():
     """Names that some format could take for something else."""
     names = ['q"\\', "next", "a b", "a_b", "7", "ä→<&>%", "init", "\x00\n"]
@@ -75,9 +81,9 @@ def odd_names():
 def assert_same(graph, read):
     """The numbers that every export must keep, and the edges themselves."""
     assert read.num_configurations == graph.num_configurations and read.initial == 0
-    halting = np.flatnonzero(graph.is_halting).tolist()
-    assert read.halting == set(halting)
-    assert read.unexpanded == set(range(graph.num_expanded, graph.num_configurations))
+    assert read.halting == set(np.flatnonzero(graph.is_halting).tolist())
+    # Some formats also tell the halting ones that were not expanded.
+    assert read.unexpanded - read.halting == set(np.flatnonzero(graph.is_open).tolist())
     found = [(source, target) for source, _, target in read.edges]
     assert found == list(zip(graph.sources.tolist(), graph.targets.tolist(), strict=True))
 
@@ -92,7 +98,9 @@ def assert_all_formats(graph, **options):
             assert_same(graph, read)
             if name in ("json", "graphml"):
                 step = graph.configurations().step[:, None]
-                parts = [graph.spikes, graph.timers, graph.pending, step]
+                width = blocks.num_columns(graph)
+                parts = [x[:, :width] for x in (graph.spikes, graph.timers, graph.pending)]
+                parts.append(step)
                 assert [list(x) for x in read.configurations] == np.concatenate(parts, 1).tolist()
         assert_same_chain(graph, Path(folder) / "chain.tra")
 
@@ -151,6 +159,7 @@ OWN = {
     "naturals": (naturals, {}),
     "growing": (growing, {"max_depth": 9}),
     "odd names": (odd_names, {}),
+    "one branch halts at the limit": (parting, {"max_depth": 1}),
     "halted from the start": (lambda: snp.SpikingSystem([snp.Neuron("p", 3)]), {}),
     "any input": (naturals, {"inputs": snp.AnyInput(3, neurons=("a",)), "max_configurations": 400}),
     "a train": (naturals, {"inputs": {"a": (1, 0, 2)}, "max_configurations": 400}),
@@ -174,6 +183,49 @@ def test_own_graphs(name):
         model = read_smv(path)
     if graph.is_complete:
         assert_same_smv(graph, model)
+
+
+def wiring():
+    """Creates a synapse, to one of two neurons, and deletes it."""
+    neurons = [snp.Neuron("i", 1, ["a -> +-1(i, {j, m})"]), snp.Neuron("j", 0, ["a -> a"])]
+    return snp.SpikingSystem([*neurons, snp.Neuron("m")], [("j", "i")], output="j")
+
+
+def dividing():
+    """Divides into neurons of labels that nobody bears at first, one of them an output."""
+    return snp.SpikingSystem(
+        [snp.Neuron("p", 1, ['[a]_p -> []_q || []_"r\'\\""', "a -> lambda"]), snp.Neuron("s", 2)],
+        [("s", "p")],
+        input={"q": [0, 1]},
+        rules_by_label={"q": ["a -> a"]},
+        dictionary=[("q", "s")],
+        output="q",
+    )
+
+
+@pytest.mark.parametrize("system", [wiring, dividing])
+def test_graphs_of_networks_that_change(system, tmp_path):
+    graph = explore(system(), chunks=CHUNKS)
+    assert graph.is_complete and graph.num_choices > 2
+    assert_all_formats(graph)
+    value = read_json(write_graph(graph, tmp_path / "graph.json")[0]).extra
+    made = graph.to_networkx()
+    for i, own in enumerate(value["configurations"]):
+        labels = graph.network(i).labels
+        if graph.system.is_growing:
+            assert tuple(x for x in own["labels"] if x is not None) == labels
+            assert made.nodes[i]["labels"] == labels
+        assert len(own["spikes"]) >= len(labels)
+    rules = value["rules"]
+    assert (rules["q"] if graph.system.is_growing else rules[1]) == ["a -> a"]
+    labels = {label for _, label, _ in read_aut(write_graph(graph, tmp_path / "a.aut")[0]).edges}
+    assert labels == (
+        {"i:0", "j:0", "no rule"} if system is wiring else {"p:0", "p:1", "q:0", "no rule"}
+    )
+    path = write_graph(graph, tmp_path / "e.tra", labels="emissions")[0]
+    name = "j" if system is wiring else "q"
+    assert {label for _, label, _ in read_prism(path).edges} == {f"{name}_1", "silent"}
+    assert "<svg" in graph.to_svg() and f"{name}=1" in graph.to_svg()
 
 
 @settings(max_examples=25)
@@ -337,8 +389,10 @@ def test_what_nusmv_cannot_hold_is_refused(tmp_path):
     dividing = snp.SpikingSystem(
         [snp.Neuron("c", 2, [snp.DivisionRule("a{2}", "l", "r")]), snp.Neuron("l")], [("c", "l")]
     )
-    with pytest.raises(ValueError, match="Division"):
+    with pytest.raises(ValueError, match="needs a network that does not change, but .* has the"):
         to_nusmv(dividing, bounds=2)
+    with pytest.raises(ValueError, match="A model of NuSMV needs a network that does not change"):
+        write_graph(explore(dividing, chunks=CHUNKS), tmp_path / "model.smv")
 
 
 def test_bad_input(tmp_path):

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from snpjax_formats import (
     BSR,
@@ -41,6 +41,8 @@ from snpjax_formats import (
 )
 from snpjax_formats.buckets import buckets, entry_bucket
 from snpjax_formats.memory import host_free_bytes
+
+from .helpers import many
 
 
 #: The largest |x| that the tests deliver.
@@ -121,6 +123,7 @@ def oracle(edges: Edges) -> np.ndarray:
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
+@settings(max_examples=many(45))
 @given(graphs(), st.integers(0, 2**31))
 def test_products_equal_the_oracle(layout, edges, seed):
     edges = suited(layout, edges)
@@ -142,6 +145,7 @@ def test_products_equal_the_oracle(layout, edges, seed):
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
+@settings(max_examples=many(45))
 @given(graphs())
 def test_round_trip(layout, edges):
     graph = suited(layout, edges)

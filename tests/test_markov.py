@@ -20,6 +20,7 @@ from snpjax.check.markov import (
     reach_probability_range,
 )
 from snpjax.explore import explore
+from snpjax.explore.edges import Edges
 from snpjax.testing import reference_graph
 from snpjax.testing.strategies import systems
 
@@ -183,9 +184,10 @@ def check_range(system, wanted, chosen):
 
 def chain_of(graph, successors):
     """A graph with other edges."""
-    targets = np.asarray([j for own in successors for j in own], np.int64)
-    first_edge = np.cumsum([0, *map(len, successors)])
-    return dataclasses.replace(graph, targets=targets, first_edge=first_edge)
+    counts = np.asarray([len(own) for own in successors], np.int32)
+    targets = np.asarray([j for own in successors for j in own], np.int32)
+    edges = Edges(len(successors), [counts], [targets], graph.edges.is_new)
+    return dataclasses.replace(graph, edges=edges)
 
 
 @given(systems(min_neurons=1, max_neurons=4, max_delay=1), st.integers(0, 2), st.booleans())

@@ -123,7 +123,7 @@ def test_self_synapse_adds_to_the_consumption():
 
 def test_network_that_changes_has_no_matrix():
     system = snp.SpikingSystem([snp.Neuron("x", 1, [snp.DivisionRule("a", "y", "z")])])
-    with pytest.raises(NotImplementedError, match="no transition matrix"):
+    with pytest.raises(NotImplementedError, match="A transition matrix needs a network that"):
         TransitionMatrix(system)
 
 

@@ -15,7 +15,7 @@ from snpjax.spiking.compatibility import SIMULATORS
 from snpjax.spiking.guard import Guard
 from snpjax.spiking.rule import BuddingRule, DivisionRule, PlasticityRule, Rule
 from snpjax.spiking.system import Neuron, SpikingSystem
-from snpjax.testing.strategies import systems
+from snpjax.testing.strategies import dividing_systems, plastic_systems, systems
 
 
 PAIR = """{
@@ -120,7 +120,7 @@ def test_written_systems_read_again(system):
     json.loads(text)
 
 
-@given(systems())
+@given(systems() | plastic_systems() | dividing_systems())
 def test_random_systems_read_again(system):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -145,6 +145,33 @@ def test_rules_of_labels_are_given_to_the_neurons_that_bear_them():
     assert system.rules_by_label == {"j": (Rule(None, 1, 1),)}
     text = model('[{"id": "i", "rules": ["a -> a"]}]', ', "rules_by_label": {"i": ["a^2 -> a"]}')
     assert "rules of its own" in errors(text)["2:2"]
+
+
+def test_rules_that_change_the_network_as_texts():
+    text = model(
+        '[{"id": "i", "rules": ["[a^2]_i -> []_j || []_k", "[a] -> [] / []_j"]}]',
+        ', "rules_by_label": {"j": ["[a]_j -> []_i / []_k", "a -> a"]}',
+    )
+    system = parse(text)
+    assert system.rules == (DivisionRule("aa", "j", "k"), BuddingRule("a", "j"))
+    assert system.rules_by_label == {"j": (BuddingRule("a", "k", "i"), Rule(None, 1, 1))}
+    text = model(
+        '[{"id": "x", "rules": ["a/a -> +2(x, {y, \\"z z\\"})"]}, {"id":"y"}, {"id": "z z"}]'
+    )
+    assert parse(text).rules == (PlasticityRule("a", 1, "+", 2, ["y", "z z"]),)
+
+
+def test_inputs_and_outputs_name_labels_where_neurons_divide():
+    neurons = '[{"id": "n", "label": "i", "rules": ["[a]_i -> []_j || []_k"]}]'
+    rest = ', "input": {"j": [1], "i": [2]}, "output": ["k", "j"]'
+    system = parse(model(neurons, rest))
+    assert system.output == ("k", "j") and system.input == {"j": (1,), "i": (2,)}
+    found = errors(model(neurons, ', "input": {"n": [1]}, "output": ["l", "l"]'))
+    assert list(found) == ["3:13", "3:35"]
+    assert "there is no label 'n' (" in found["3:13"]
+    # No label is known for certain where a rule was left out.
+    broken = neurons.replace("|| ", "")
+    assert list(errors(model(broken, ', "output": ["k"]'))) == ["2:53"]
 
 
 def test_the_stricter_level_counts():
@@ -182,6 +209,9 @@ def test_the_stricter_level_counts():
         ('[{"id": "x", "rules": [{"consume": 1, "delay": 2}]}]', "", "2:48", "has no delay"),
         ('[{"id": "x", "rules": [{"guard": "a", "divide": ["j"]}]}]', "", "2:49", "has 1 labels"),
         ('[{"id": "x", "rules": [{"divide": ["j", "k"]}]}]', "", "2:24", 'no "guard"'),
+        ('[{"id": "x", "rules": ["[a]_y -> []_j || []_k"]}]', "", "2:29", "written for neuron 'y'"),
+        ('[{"id": "x", "rules": ["[a] -> []_j || []"]}]', "", "2:42", "new neuron is missing"),
+        ('[{"id": "x", "rules": ["a -> +0(x, {y})"]}, {"id": "y"}]', "", "2:24", "synapses is 0"),
         (
             '[{"id": "x", "rules": [{"consume": 1, "plasticity":\n'
             '{"alpha": "*", "k": 1, "targets": []}}]}]',

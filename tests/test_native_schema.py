@@ -14,7 +14,7 @@ from snpjax.io.losses import Losses
 from snpjax.io.native import write_native
 from snpjax.io.native.write import SCHEMA
 from snpjax.spiking.compatibility import CHOICES
-from snpjax.testing.strategies import systems
+from snpjax.testing.strategies import dividing_systems, plastic_systems, systems
 
 from .helpers import REPOSITORY
 
@@ -25,7 +25,6 @@ WHOLE = {
     "schema": "snpjax/1",
     "name": "whole",
     "level": "extended",
-    "signed": True,
     "neurons": [
         {
             "id": "x",
@@ -33,16 +32,23 @@ WHOLE = {
             "label": "l",
             "rules": ["a -> a", {"consume": 1, "produce": 1, "delay": 2}],
         },
-        {"id": "y", "rules": [{"guard": "a+", "divide": ["l", "m"]}]},
+        {"id": "y", "rules": [{"guard": "a+", "divide": ["l", "m"]}, "[a]_y -> []_m || []_l"]},
         {"id": "z", "rules": [{"guard": "a", "bud": ["z", "l"]}]},
     ],
-    "synapses": [["x", "y"], ["y", "z", -2]],
-    "input": {"x": [1, 0, 2]},
-    "output": ["z"],
+    "synapses": [["x", "y"], ["y", "z", 2]],
+    "input": {"l": [1, 0, 2]},
+    "output": ["z", "m"],
     "rules_by_label": {"m": ["a -> a"]},
     "dictionary": [["l", "m"]],
-    "compatibility": {"early_reopen": "accumulate", "guard_modulo": 256, "closed_receives": True},
     "notes": {"positions": {"x": [0.5, 1]}},
+}
+#: What only networks that never change have.
+OPTIONS = {
+    "schema": "snpjax/1",
+    "signed": True,
+    "neurons": [{"id": "x"}],
+    "synapses": [["x", "x", -2]],
+    "compatibility": {"early_reopen": "accumulate", "guard_modulo": 256, "closed_receives": True},
 }
 CHANGE = {"consume": 1, "plasticity": {"alpha": "+", "k": 1, "targets": ["y"]}}
 LARGE = {
@@ -67,7 +73,10 @@ LARGE = {
     "input": {"p": [[0, 1, 2]]},
     "output": ["p{1}"],
 }
-PLASTIC = {"schema": "snpjax/1", "neurons": [{"id": "x", "rules": [CHANGE]}, {"id": "y"}]}
+PLASTIC = {
+    "schema": "snpjax/1",
+    "neurons": [{"id": "x", "rules": [CHANGE, "a^2/a -> -+2(x, {y})"]}, {"id": "y"}],
+}
 
 
 def written(model, folder):
@@ -79,7 +88,7 @@ def written(model, folder):
 def test_it_is_a_schema_of_this_version(tmp_path):
     Draft202012Validator.check_schema(native_schema())
     assert native_schema()["properties"]["schema"]["const"] == SCHEMA
-    for model in (WHOLE, PLASTIC):
+    for model in (WHOLE, OPTIONS, PLASTIC):
         VALIDATOR.validate(model)
         system = snp.read(written(model, tmp_path))
         assert system.notes == model.get("notes", {})
@@ -96,7 +105,7 @@ def test_it_has_every_option_of_compatibility():
     }
 
 
-@given(systems(signed=None))
+@given(systems(signed=None) | plastic_systems() | dividing_systems())
 def test_random_systems_are_valid(system):
     VALIDATOR.validate(json.loads(write_native(system, Losses("native"))))
 
@@ -124,7 +133,7 @@ def test_examples_are_valid():
         (("neurons", 0, "rules", 0, "plasticity", "alpha"), "*"),
         (("synapses", 0), ["x"]),
         (("synapses", 1, 2), 0),
-        (("input", "x", 0), 0.5),
+        (("input", "l", 0), 0.5),
         (("output",), "z"),
         (("dictionary", 0), ["l", "m", "n"]),
         (("compatibility",), "sparse-snp"),
@@ -136,7 +145,8 @@ def test_examples_are_valid():
     ],
 )
 def test_mistakes_of_form_are_refused_by_both(path, value, tmp_path):
-    model = copy.deepcopy(PLASTIC if "plasticity" in path else WHOLE)
+    options = OPTIONS if path[0] in OPTIONS.keys() - WHOLE.keys() else WHOLE
+    model = copy.deepcopy(PLASTIC if "plasticity" in path else options)
     inner = model
     for step in path[:-1]:
         inner = inner[step]

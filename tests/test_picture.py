@@ -11,7 +11,7 @@ from snpjax.explore import explore
 from snpjax.explore.picture import MAX_CONFIGURATIONS, by_depth
 
 from .helpers import with_ballast
-from .test_graph_exports import CHUNKS, growing, naturals, odd_names
+from .test_graph_exports import CHUNKS, growing, naturals, odd_names, parting
 
 
 SPACE = "{http://www.w3.org/2000/svg}"
@@ -51,6 +51,17 @@ def test_what_was_not_expanded_is_not_halting():
     assert graph.to_dot().count("dashed") == 1 and "peripheries" not in graph.to_dot()
     picture = graph.to_svg()
     assert picture.count('class="box open"') == 1 and ", halting" not in picture
+
+
+def test_what_halts_is_halting_though_it_was_not_expanded():
+    graph = explore(with_ballast(parting()), chunks=CHUNKS, max_depth=1)
+    nodes = [own for _, own in graph.to_networkx().nodes(data=True)]
+    assert [own["expanded"] for own in nodes] == [True, False, False]
+    assert [own["halting"] for own in nodes] == [False, False, True]
+    assert graph.to_dot().count("dashed") == graph.to_dot().count("peripheries") == 1
+    picture = graph.to_svg()
+    assert picture.count('class="box open"') == picture.count(", halting") == 1
+    assert by_depth(graph).tolist() == [[0, 1, 2, 0], [1, 2, 0, 1]]
 
 
 def test_dot_names_timers_and_the_witness(graph):

@@ -192,6 +192,9 @@ class _Path(snp.AbstractChoice):
     def select(self, applicable, step):
         raise AssertionError
 
+    def subset(self, candidates, chosen, choosers, step):
+        raise AssertionError
+
 
 def test_path_does_not_depend_on_batch_size_layout_or_padding():
     key = jr.key(1)
@@ -311,12 +314,6 @@ def test_negative_counts_when_signed():
     )
     solution = snp.run(system)
     assert solution.configurations.tolist() == [[2, 1], [1, -3], [0, -6]]
-
-
-def test_dynamic_rules_are_refused_with_their_neuron():
-    system = snp.SpikingSystem([snp.Neuron("x", 1, [snp.DivisionRule("a", "y", "z")])])
-    with pytest.raises(NotImplementedError, match="neuron 'x' has the DivisionRule"):
-        snp.run(system)
 
 
 def test_arguments_that_make_no_sense():

@@ -6,7 +6,8 @@ import pytest
 
 import snpjax as snp
 from snpjax.spiking.nearest import nearest
-from snpjax.spiking.validity import SEVERITIES
+from snpjax.spiking.validity import SEVERITIES, Place
+from snpjax.spiking.variants import Astrocyte, Astrocytes, Exhaustive, SynapseRules
 
 
 def system(level, neurons=None, synapses=(("x", "y"),), **kwargs):
@@ -21,7 +22,15 @@ def with_rules(*rules, **kwargs):
     return lambda level: system(level, neurons, **kwargs)
 
 
+def problems(build, level="extended"):
+    """What is wrong with a system that is refused."""
+    with pytest.raises(snp.InvalidSystem) as refusal:
+        build(level)
+    return refusal.value.problems
+
+
 y = snp.Neuron("y")
+delayed_on_synapse = SynapseRules({("x", "y"): ["a -> a; 1"]})
 #: code: (what shows it, a word the message must contain besides the names)
 SHOWS = {
     "unknown_neuron": (lambda level: system(level, synapses=[("x", "why")]), "'why'"),
@@ -51,6 +60,26 @@ SHOWS = {
     ),
     "budding_parent": (with_rules(snp.BuddingRule("a", "u", parent="v")), "relabels"),
     "plasticity_targets": (with_rules(snp.PlasticityRule("a", 1, "+", 1, ())), "empty"),
+    "plastic_weight": (with_rules("a -> +1(x, {y})", synapses=[("x", "y", 2)]), "weight 1"),
+    "dynamic_options": (
+        with_rules("[a]_x -> []_u || []_v", compatibility=snp.compatibility.WEBSNAPSE_V2),
+        "remove the compatibility closed_receives, late_consumption",
+    ),
+    "variant": (lambda level: system(level, variant=Exhaustive()), 'level "extended"'),
+    # At level strict any variant is a problem by itself.
+    "variant_options": (
+        lambda _: with_rules("a -> +1(x, {y})", variant=Exhaustive())("extended"),
+        "cannot be combined",
+    ),
+    "anti_spikes": (with_rules("ā -> a"), "variant=AntiSpikes()"),
+    "astrocyte": (
+        lambda _: system("extended", variant=Astrocytes([Astrocyte([("y", "x")], 1)])),
+        "no such synapse",
+    ),
+    "synapse_rules": (
+        lambda _: system("extended", [snp.Neuron("x"), y], variant=delayed_on_synapse),
+        "no delay",
+    ),
 }
 
 
@@ -134,27 +163,110 @@ def test_repetition_says_both_places():
 @pytest.mark.parametrize(
     "rule, word",
     [
-        (snp.PlasticityRule("a", 1, "+", 0, ["y"]), "number k"),
+        ("a -> +0(x, {y})", "number k of synapses is 0"),
+        (snp.PlasticityRule("a", 1, "+", -1, ["y"]), "number k of synapses is -1"),
+        (snp.PlasticityRule("a", 1, "+", 1.5, ["y"]), "number k of synapses is 1.5"),
+        (snp.PlasticityRule("a", 1, "+", True, ["y"]), "number k of synapses is True"),
         (snp.PlasticityRule("a", 1, "*", 1, ["y"]), "kind of plasticity"),
-        (snp.PlasticityRule("a", 1, "-", 1, ["x"]), "itself"),
-        (snp.PlasticityRule("a", 1, "-", 1, ["q"]), "no neuron 'q'"),
+        ("a -> -1(x, {})", "empty"),
+        ("a -> -1(x, {x, y})", "'x' itself"),
+        ("a -> -1(x, {y, y, y})", "'y' 3 times"),
+        ("a -> -1(x, {why})", "no neuron 'why' (the neurons are 'x', 'y')"),
     ],
 )
-def test_plasticity(rule, word):
-    with pytest.raises(snp.InvalidSystem, match=word):
-        with_rules(rule)("extended")
+@pytest.mark.parametrize("level", ["strict", "extended"])
+def test_plasticity(rule, word, level):
+    (problem,) = problems(with_rules(rule), level)
+    assert word in problem.message and "neuron 'x', rule 1" in problem.message
+    assert problem.place == Place("rule", 0, 0)
 
 
-def test_dynamic_systems_are_built_and_say_what_they_are():
-    rules = [snp.DivisionRule("a", "u", "v"), snp.BuddingRule("a^2", "w")]
-    dividing = with_rules(*rules, dictionary=[("u", "nobody")], rules_by_label={"u": ["a -> a"]})
-    built = dividing("strict")
-    assert not built.is_static and "dynamic" in repr(built)
-    assert [str(rule) for rule in built.neurons[0].rules] == [
-        "[a] -> []_u || []_v",
-        "[a{2}] -> [] / []_w",
+def test_plasticity_and_growth_exclude_each_other_wherever_they_stand():
+    growth = {"u": ["[a]_u -> []_u / []_v"]}
+    (problem,) = problems(with_rules("a -> +1(x, {y})", rules_by_label=growth))
+    assert problem.code == "mixed_dynamics"
+    assert {problem.place, problem.first} == {Place("rule", 0, 0), Place("rule", "u", 0)}
+
+
+@pytest.mark.parametrize("rule", ["[a]_x -> []_u || []_v", "a -> +1(x, {y})"])
+def test_networks_that_change_have_no_negative_counts(rule):
+    (problem,) = problems(with_rules(rule, signed=True))
+    assert (problem.code, problem.place) == ("dynamic_options", Place("rule", 0, 0))
+
+
+def test_a_synapse_that_plasticity_may_delete_has_weight_1():
+    (problem,) = problems(with_rules("a -> +-1(x, {y})", synapses=[("y", "x", 3), ("x", "y", 3)]))
+    assert (problem.code, problem.place) == ("plastic_weight", Place("synapse", 1))
+
+
+@pytest.mark.parametrize("rule", ["[∅]_x -> []_u || []_v", "[∅]_x -> []_x / []_u", "∅/a -> +1 {y}"])
+def test_rules_of_change_that_can_never_apply(rule):
+    with pytest.warns(snp.ModelWarning, match="neuron 'x', rule 1: .* can never apply") as caught:
+        built = with_rules(rule)("strict")
+    assert built.rule_text(0, 0) in str(caught[0].message)
+
+
+def test_what_is_legal_in_systems_that_grow():
+    """A neighbour's label, a pair naming a label that no neuron has yet, rules of such labels,
+    labels without rules."""
+    built = with_rules(
+        *["[a]_x -> []_u || []_y", "[a^2]_x -> []_x / []_w"],
+        dictionary=[("u", "nobody"), ("w", "w")],
+        rules_by_label={"u": ["a -> a"], "never": ["[a]_never -> []_x || []_never"]},
+    )("strict")
+    assert not built.problems and not built.is_static and "dynamic" in repr(built)
+    assert [built.rule_text(0, rule) for rule in range(2)] == [
+        "[a]_x -> []_u || []_y",
+        "[a^2]_x -> []_x / []_w",
     ]
-    assert str(snp.PlasticityRule("a", 1, "+-", 2, ["y", "z"])) == "a -> +-2 {y, z}"
+
+
+def test_input_and_output_name_labels_of_systems_that_grow():
+    growing = {
+        "rules_by_label": {
+            "u": ["[a]_u -> []_bud1 / []_bud2"],
+            "bud2": ["[a]_bud2 -> []_bud3 || []_u"],
+            "never": ["[a]_never -> []_w || []_w"],
+        }
+    }
+    names = ["x", "y", "u", "bud1", "bud2", "bud3"]
+    built = with_rules(
+        "[a]_x -> []_u || []_y", output=names, input=dict.fromkeys(names, [1]), **growing
+    )("extended")
+    assert built.output == tuple(names)
+    for name, hint in [
+        ("never", "the first labels are"),
+        ("w", "the first"),
+        ("bud4", "did you mean 'bud"),
+    ]:
+        build = with_rules("[a]_x -> []_u || []_y", output=name, input={name: [1]}, **growing)
+        codes = problems(build)
+        assert [(p.code, p.place.kind) for p in codes] == [
+            ("unknown_neuron", "input"),
+            ("unknown_neuron", "output"),
+        ]
+        assert all(f"no label {name!r}" in p.message and hint in p.message for p in codes)
+
+
+def test_labels_are_no_names_where_nothing_grows():
+    neurons = [snp.Neuron("x", 1, ["a -> +1(l, {y})"], "l"), snp.Neuron("y")]
+    (problem,) = problems(lambda level: system(level, neurons, (), output="l"))
+    assert problem.code == "unknown_neuron"
+
+
+def test_a_rule_is_written_for_its_own_neuron():
+    rules = ["[a]_y -> []_u || []_v", "a -> +1(y, {z})"]
+    neurons = [snp.Neuron("x", 1, rules, "l"), snp.Neuron("z")]
+    found = problems(
+        lambda level: system(level, neurons, (), rules_by_label={"u": ["[a]_l -> []_u / []_v"]})
+    )
+    assert [(p.code, p.place) for p in found] == [
+        ("bad_guard", Place("rule", 0, 0)),
+        ("bad_guard", Place("rule", 0, 1)),
+        ("bad_guard", Place("rule", "u", 0)),
+    ]
+    for problem, owner, label in zip(found, "yyl", "llu", strict=True):
+        assert f"it is written for neuron {owner!r} (write {label!r} there" in problem.message
 
 
 def test_arguments_of_the_wrong_type():
@@ -206,8 +318,9 @@ def test_rule_text(text, canonical, values):
         ("a -> a; " + "9" * 5000, 7, "too large"),
         ("a/a* -> a", 2, "one number"),
         ("a/a|aa -> a", 2, "one number"),
-        ("[a] -> []_x || []_y", 0, "DivisionRule"),
-        ("a -> +1 {x}", 0, "PlasticityRule"),
+        ("[a]_i -> []_x || []_y", 0, "give it to a neuron, or write DivisionRule"),
+        (" [a]_i -> []_i / []_y", 1, "BuddingRule"),
+        ("a -> +1(i, {x})", 0, "PlasticityRule"),
     ],
 )
 def test_bad_rule_text_is_located(text, position, word):

@@ -26,7 +26,7 @@ from snpjax.spiking.rule import BuddingRule, DivisionRule, PlasticityRule, Rule
 from snpjax.spiking.system import Neuron, SpikingSystem
 from snpjax.testing import reference
 from snpjax.testing.reference_graph import explore
-from snpjax.testing.strategies import guards, rules, systems
+from snpjax.testing.strategies import dividing_systems, guards, plastic_systems, rules, systems
 from tests.helpers import (
     SHARED,
     assert_runs_down_the_chain,
@@ -1123,6 +1123,32 @@ both_formats = pytest.mark.parametrize("format", [JSON, YAML], ids=["JSON", "YAM
 @given(renamed(unsigned("extended")), renamed(unsigned("strict")), growing())
 def test_random_systems(format, extended, strict, divided):
     check_identity(format, extended, strict, divided)
+
+
+@both_formats
+@given(dividing_systems() | plastic_systems())
+def test_systems_that_change(format, system):
+    """What is lost leaves a file that can be read."""
+    writer, reader = format
+    losses = Losses("f")
+    text = writer(system, losses)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        again = reader(Source("f", text), "extended")
+    if not losses.items:
+        assert again == system
+
+
+def test_inputs_and_outputs_that_no_neuron_bears_are_lost():
+    rules = ["[a]_x -> []_y || []_z"]
+    system = SpikingSystem([Neuron("x", 1, rules)], output=("x", "z"), input={"y": [1]})
+    losses = Losses("f")
+    text = write_websnapse(system, losses)
+    assert losses.items == [
+        "the input of label 'y', which no neuron bears from the start (left out)",
+        "the output of label 'z', which no neuron bears from the start (left out)",
+    ]
+    assert read_websnapse(Source("f", text), "extended") == system.replace(output="x", input={})
 
 
 @pytest.mark.slow

@@ -13,6 +13,7 @@ from jaxtyping import Array, Bool, DTypeLike, Num, UInt32
 from .dense import outer_products
 from .edges import Edges
 from .layout import AbstractDescribed, AbstractLayout, refuse
+from .mixing import mixed
 from .prefix import slot_sum
 
 
@@ -406,10 +407,7 @@ def hashed_pair(seed: int, first: Words, second: Words) -> Words:
     for word in (first, second):
         word = _rotated(word * np.uint32(0xCC9E2D51), 15) * np.uint32(0x1B873593)
         hashed = _rotated(hashed ^ word, 13) * np.uint32(5) + np.uint32(0xE6546B64)
-    hashed = hashed ^ np.uint32(8)  # bytes
-    hashed = (hashed ^ (hashed >> np.uint32(16))) * np.uint32(0x85EBCA6B)
-    hashed = (hashed ^ (hashed >> np.uint32(13))) * np.uint32(0xC2B2AE35)
-    return hashed ^ (hashed >> np.uint32(16))  # pyright: ignore[reportReturnType]
+    return mixed(hashed ^ np.uint32(8))  # bytes
 
 
 def _rotated(word, bits: int):

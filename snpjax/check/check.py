@@ -1,24 +1,24 @@
 """`check`: a property of all computations of a system, decided from its configuration graph."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from ..choice import GivenChoices
 from ..explore import Graph, Stop, explore
 from ..explore.conditions import condition_of
 from ..spiking.observed import Configurations
-from .formula import Formula, Query, comparisons
+from .formula import Query, comparisons
 from .labels import Labels
 from .names import Needs, check_clock, check_names, needs_of
 from .paths import Checker, Path
 from .query import parse_query
+from .structure import Structure
 from .universal import FALSE, Form, Now, Release, universal
-from .vacuity import vacuous
+from .vacuity import along, vacuous
 from .verdict import Status, Verdict
-from .view import View, labels_of, view_of
+from .view import View, labels_of, view_of, without_steps
 
 
 #: A query, or what is to be true of every configuration.
@@ -39,6 +39,7 @@ def check(
     max_depth: int | None = None,
     inputs: Any = None,
     saturate: Mapping[str, int] | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Verdict:
     """Whether a property holds of all computations of a system.
 
@@ -47,9 +48,9 @@ def check(
     - `subject`: a system, or a graph of `explore`.
     - `property`: a query, see `docs/checking.md`, or a function of `Configurations` that says of
       each whether it is as it always should be: `lambda c: c["n3"] <= 4`.
-    - `max_configurations` (1,000,000 by default), `max_depth`, `inputs`, `saturate`: how a system
-      is explored, see `explore`. For a query, neurons without rules are saturated, and steps told
-      apart, as far as it needs; `saturate` has precedence.
+    - `max_configurations` (1,000,000 by default), `max_depth`, `inputs`, `saturate`, `progress`:
+      how a system is explored, see `explore`. For a query, neurons without rules are saturated, and
+      steps told apart, as far as it needs; `saturate` has precedence.
 
     **Returns:** a `Verdict`. One step is one transition, and halting configurations follow
     themselves, so that all computations are infinite.
@@ -74,8 +75,9 @@ def check(
             max_depth=max_depth,
             saturate=needs.saturate,
             clock=needs.clock,
+            progress=progress,
         )
-    elif any(x is not None for x in (max_configurations, max_depth, inputs, saturate)):
+    elif any(x is not None for x in (max_configurations, max_depth, inputs, saturate, progress)):
         raise ValueError("A graph is explored already. Give limits and inputs to `explore`.")
     if query is None or form is None:
         assert not isinstance(property, str)
@@ -97,21 +99,22 @@ def _check_query(graph: Graph, query: Query, form: Form) -> Verdict:
     match form:
         case Release(condition, Now(always)) if condition == FALSE:
             if not any(comparison.is_of_step for comparison in some):
-                labels, _ = labels_of(graph, some)
+                labels = labels_of(graph, some)
                 surely = labels.where(always, may=False)
                 may = labels.where(always, may=True)
                 found = _always(graph, query.text, surely, may, on_all_paths=query.on_all_paths)
-                return _remarked(found, query, labels, found.witness)
+                path = None if found.witness is None else Path(list(found.witness))
+                return _remarked(found, query, without_steps(graph), labels, path)
     view = view_of(graph, some)
     checker = Checker(view.structure, view.labels)
     initial = view.structure.initial
     if not checker.holds(form, may=True)[initial]:
         path = checker.counterexample(form, initial)
         found = _shown(view, query, path)
-        return _remarked(found, query, view.labels, path.states)
+        return _remarked(found, query, view.structure, view.labels, path)
     is_sure = _is_exact(view) or bool(checker.holds(form, may=False)[initial])
     found = _without_witness(graph, query.text, is_sure, view.labels.are_exact, query.on_all_paths)
-    return _remarked(found, query, view.labels, None)
+    return _remarked(found, query, view.structure, view.labels, None)
 
 
 def _is_exact(view: View) -> bool:
@@ -131,7 +134,7 @@ def _always(
             graph,
             witness=tuple(graph.path_to(first)),
             choices=graph.witness(first),
-            depth=_depth(graph),
+            depth=graph.whole_depth,
         )
     is_exact = np.array_equal(surely, may)
     is_sure = graph.is_complete and bool(surely.all())
@@ -146,8 +149,8 @@ def _shown(view: View, query: Query, path: Path) -> Verdict:
         view.graph,
         witness=tuple(view.configuration[path.states].tolist()),
         loop=path.loop,
-        choices=GivenChoices(view.rules(path.states)),
-        depth=_depth(view.graph),
+        choices=view.choices(path.states),
+        depth=view.graph.whole_depth,
     )
 
 
@@ -161,27 +164,22 @@ def _without_witness(
         reason = graph.stop.value
         if not is_exact:
             reason = "a number was cut off where it is compared, by `saturate` or `clock`"
-    return Verdict(status, text, graph, depth=_depth(graph), reason=reason)
+    return Verdict(status, text, graph, depth=graph.whole_depth, reason=reason)
 
 
 def _remarked(
-    verdict: Verdict, query: Query, labels: Labels, states: Sequence[int] | None
+    verdict: Verdict, query: Query, structure: Structure, labels: Labels, path: Path | None
 ) -> Verdict:
     """With remarks on what is vacuous: in all configurations, or on the path that is asked for."""
     if verdict.is_refuted or verdict.status is Status.UNKNOWN:
         return verdict
-    if not query.on_all_paths and states is None:
+    if not query.on_all_paths and path is None:
         return verdict
-    looked_at = slice(None) if states is None else np.asarray(states)
-
-    def occurs(trigger: Formula) -> bool:
-        return bool(labels.where(trigger, may=True)[looked_at].any())
-
-    return replace(verdict, vacuous=vacuous(query, occurs, verdict.graph.is_complete))
-
-
-def _depth(graph: Graph) -> int:
-    """All computations of so many steps stay within the graph."""
-    if graph.is_complete or graph.num_expanded >= graph.num_configurations:
-        return graph.depth
-    return int(np.searchsorted(graph.depth_starts, graph.num_expanded, side="right")) - 1
+    never = "is never true"
+    if path is not None:
+        structure, labels = along(path, labels)
+        never = "is never true on the path shown"
+    elif not verdict.graph.is_complete:
+        never = "is true in no configuration that was found"
+    remarks = dict.fromkeys(vacuous(query, structure, labels, never))
+    return replace(verdict, vacuous=tuple(remarks))

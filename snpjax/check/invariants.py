@@ -213,8 +213,8 @@ def _verdict(graph: Graph, one: ConservedSum) -> InvariantVerdict:
         return InvariantVerdict(one, Status.UNKNOWN)
     differs = np.flatnonzero(graph.map(lambda seen: one.of(seen) != one.value))
     if len(differs):
-        first = int(differs[0])
-        return InvariantVerdict(one, Status.REFUTED, (int(graph.parents[first]), first))
+        before, first = [0, *graph.path_to(int(differs[0]))][-2:]
+        return InvariantVerdict(one, Status.REFUTED, (before, first))
     return InvariantVerdict(one, Status.PROVED if graph.is_complete else Status.BOUNDED)
 
 

@@ -66,6 +66,8 @@ def saturation_for(query: Query, system: System) -> dict[str, int]:
     """
     if system.signed:
         return {}
+    if isinstance(system, SpikingSystem) and (system.is_growing or system.variant is not None):
+        return {}
     caps: dict[str, int | None] = {}
     for comparison in comparisons(query.formula):
         for variable, _ in comparison.terms:

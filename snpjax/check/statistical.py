@@ -176,6 +176,15 @@ class _Later(AbstractChoice):
     ) -> Int[Array, "choosers *paths"]:
         return self.choice.select(applicable, step)
 
+    def subset(
+        self,
+        candidates: Bool[Array, "places some *paths"],
+        chosen: Int[Array, "some *paths"],
+        choosers: Int[Array, " some"],
+        step: Int[Array, "*paths"],
+    ) -> Bool[Array, "places some *paths"]:
+        return self.choice.subset(candidates, chosen, choosers, step)
+
 
 class _Paths:
     """Paths made in blocks of one size, which share a compilation."""

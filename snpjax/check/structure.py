@@ -83,25 +83,26 @@ class Structure:
         return self.targets[self.first_edge[state] : self.first_edge[state + 1]]
 
     def way_to(self, goal: States, through: States | None = None) -> Way:
-        """From where the goal can be reached, by a path through some states; all, if not given.
-
-        One search in breadth, backwards from a state before all of the goal.
-        """
+        """From where the goal can be reached, by a path through some states; all, if not given."""
         sources, begins = self._reversed
-        size = self.num_states
         if through is not None:
             kept = through[sources]
             counts = np.concatenate([np.zeros(1, np.int64), np.cumsum(kept)])
             sources, begins = sources[kept], counts[begins]
-        ends = np.flatnonzero(goal)
-        columns = np.concatenate([sources, ends])
-        rows = np.append(begins, len(columns))
-        steps = csr_array((np.ones(len(columns)), columns, rows), shape=(size + 1, size + 1))
-        order, before = breadth_first_order(steps, size, return_predecessors=True)
-        found = np.zeros(size + 1, bool)
-        found[order] = True
-        before[before == size] = _NOWHERE
-        return Way(found[:size], before[:size])
+        found, before = _search(sources, begins, goal)
+        return Way(found, before)
+
+    def after(self, states: States) -> States:
+        """What can come one step after some states."""
+        found = np.zeros(self.num_states, bool)
+        found[self.steps.indices[states[self.sources]]] = True
+        return found
+
+    def from_on(self, states: States) -> States:
+        """Some states and all that can follow. After the initial one every state can."""
+        if states[self.initial]:
+            return np.ones(self.num_states, bool)
+        return _search(self.steps.indices, self.steps.indptr, states)[0]
 
     def on_cycles(self, inside: States | None = None) -> States:
         """The states that lie on a cycle of some states; of all, if not given."""
@@ -129,3 +130,19 @@ class Structure:
         if inside is not None:
             after = [s for s in after if inside[s]]
         return [state, *min((way.path(s) for s in after), key=len)]
+
+
+def _search(
+    targets: Int[np.ndarray, " steps"], begins: Int[np.ndarray, " states_and_one"], starts: States
+) -> tuple[States, Int[np.ndarray, " states"]]:
+    """One search in breadth, from a state before all of the starts: what it finds, and from where
+    it came; negative for the starts themselves."""
+    size = len(starts)
+    columns = np.concatenate([targets, np.flatnonzero(starts)])
+    rows = np.append(begins, len(columns))
+    steps = csr_array((np.ones(len(columns)), columns, rows), shape=(size + 1, size + 1))
+    order, before = breadth_first_order(steps, size, return_predecessors=True)
+    found = np.zeros(size + 1, bool)
+    found[order] = True
+    before[before == size] = _NOWHERE
+    return found[:size], before[:size]

@@ -1,44 +1,82 @@
 """Parts of a query that are true for a bad reason: what should trigger them never happens."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
-from .formula import (
-    And,
-    Formula,
-    Implies,
-    InOrder,
-    Not,
-    Or,
-    Query,
-    Temporal,
-    all_parts,
-    is_about_one,
-)
+import numpy as np
+
+from .errors import QueryError
+from .formula import And, Formula, Implies, InOrder, Not, Or, Query, Temporal, parts_of
+from .labels import Labels
+from .paths import Checker, Path
+from .structure import States, Structure
+from .universal import universal
 
 
-def vacuous(query: Query, occurs: Callable[[Formula], bool], is_complete: bool) -> tuple[str, ...]:
-    """A remark for every trigger of a query that never occurs, in all configurations or in those
-    that were found.
+def vacuous(query: Query, structure: Structure, labels: Labels, never: str) -> Iterator[str]:
+    """A remark for every trigger of a query that is false wherever it is looked at: an implication
+    at the top speaks of the initial configuration, one below `always` of all.
 
-    An eventuality needs no such remark: halting configurations follow themselves, so that there
-    always is a path.
+    A trigger that speaks of the future is false where its negation holds on all paths; there is no
+    remark where that is not checked, or not known. An eventuality needs none: halting
+    configurations follow themselves, so that there always is a path.
+
+    - `never`: in words, that something is true in none of the states.
     """
-    found = [trigger for trigger in _triggers(query.formula) if not occurs(trigger)]
-    never = "is never true" if is_complete else "is true in no configuration that was found"
-    return tuple(dict.fromkeys(f"`{query.source(trigger)}` {never}" for trigger in found))
+    checker = Checker(structure, labels)
+    start = np.zeros(structure.num_states, bool)
+    start[structure.initial] = True
+    for trigger, states in _triggers(query.formula, start, structure):
+        if states.any() and _is_false(trigger, query.text, checker)[states].all():
+            what = f"`{query.source(trigger)}`"
+            if states.all():
+                yield f"{what} {never}"
+            elif np.array_equal(states, start):
+                yield f"{what} is false in the initial configuration"
+            else:
+                yield f"{what} {never} where the query looks at it"
 
 
-def _triggers(formula: Formula) -> Iterator[Formula]:
+def along(path: Path, labels: Labels) -> tuple[Structure, Labels]:
+    """The states of a path, one by one; after the last one anything may follow, unless it is that
+    of the loop once more."""
+    size = len(path.states) - (path.loop is not None)
+    is_open, following = np.zeros(size, bool), np.arange(1, size + 1, dtype=np.int32)
+    if path.loop is None:
+        is_open[-1], following = True, following[:-1]
+    else:
+        following[-1] = path.loop
+    first = np.minimum(np.arange(size + 1), len(following))
+    states = np.asarray(path.states[:size])
+    truth = {own: (surely[states], may[states]) for own, (surely, may) in labels.truth.items()}
+    return Structure(first, following, is_open), Labels(size, truth)
+
+
+def _is_false(trigger: Formula, text: str, checker: Checker) -> States:
+    """Where a trigger surely is false, whatever follows."""
+    try:
+        negation = universal(Query(text, True, Not(trigger)))
+    except QueryError:
+        return np.zeros(checker.structure.num_states, bool)
+    return checker.holds(negation, may=False)
+
+
+def _triggers(
+    formula: Formula, states: States, structure: Structure
+) -> Iterator[tuple[Formula, States]]:
     """The left sides of implications, what is to be followed or preceded, and the conditions that
-    never come together."""
-    for part in all_parts(formula):
-        match part:
-            case Implies(left) | InOrder(left, "followed by" | "preceded by"):
-                if is_about_one(left):
-                    yield left
-            case Temporal("never", And(conditions)):
-                yield from filter(is_about_one, conditions)
-            case Temporal("always", Or(conditions)):
-                for condition in conditions:
-                    if isinstance(condition, Not) and is_about_one(condition):
-                        yield condition.part
+    never come together; and in which states they are looked at, if the formula is in some."""
+    match formula:
+        case Temporal("next"):
+            states = structure.after(states)
+        case Temporal() | InOrder():
+            states = structure.from_on(states)
+    match formula:
+        case Implies(left) | InOrder(left, "followed by" | "preceded by"):
+            yield left, states
+        case Temporal("never", And(conditions)):
+            yield from ((condition, states) for condition in conditions)
+        case Temporal("always", Or(conditions)):
+            negated = (condition.part for condition in conditions if isinstance(condition, Not))
+            yield from ((part, states) for part in negated)
+    for part in parts_of(formula):
+        yield from _triggers(part, states, structure)

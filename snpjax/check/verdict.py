@@ -9,7 +9,9 @@ from jaxtyping import Int
 
 from ..choice import NO_RULE, GivenChoices
 from ..explore import Graph
+from ..run import Save, run
 from ..spiking.searched import caps_of
+from ..spiking.solution import Solution
 
 
 _MAX_STEPS = 40  # of a witness that are shown: the first ones and the last
@@ -40,7 +42,7 @@ class Verdict:
       property does not hold on all paths, or that one holds on some path. `None` for all others.
     - `loop`: a position in the witness, if that goes on for ever: its last configuration is the one
       there once more. `None` where the rest of the computation does not matter.
-    - `choices`: the rules of the witness, for `snpjax.run(choice=...)`.
+    - `choices`: the rules of the witness, for `snpjax.run(choice=...)`; `replay()` runs it.
     - `depth`: all computations of so many steps were looked at.
     - `reason`: why it is not known.
     - `vacuous`: remarks on parts that are true because their triggers never occur.
@@ -90,6 +92,27 @@ class Verdict:
         """The configurations of the witness, one by one."""
         return self.graph.configurations(np.asarray(self.witness or (), np.int64)).spikes
 
+    def replay(self) -> Solution:
+        """The witness as a run, to look at: its configurations, rules and emissions. Where it halts
+        nothing is repeated.
+
+        **Raises:** `ValueError` if there is no witness.
+        """
+        if self.choices is None:
+            raise ValueError(
+                f"{self.query!r} is {self.summary}: no computation shows it, so there is none to "
+                "replay."
+            )
+        solution = run(
+            self.graph.system,
+            choice=self.choices,
+            max_steps=self.num_steps,
+            count_dtype=np.int64 if self.graph.saturate else None,  # the search cuts any number
+            save=Save(budget=2**62),
+        )
+        _assert_same(self, solution)
+        return solution
+
     def __bool__(self) -> bool:
         if self.is_decided:
             return self.is_proved
@@ -122,6 +145,27 @@ class Verdict:
 
     def __repr__(self) -> str:
         return f"Verdict({self.query!r}: {self.summary})"
+
+
+def _assert_same(verdict: Verdict, solution: Solution) -> None:
+    """A run goes through the configurations of the witness."""
+    graph = verdict.graph
+    wanted = graph.configurations(np.asarray(verdict.witness))
+    step = np.minimum(np.arange(len(wanted)), solution.steps)  # where it has halted it stays
+    assert solution.configurations is not None
+    assert solution.timer_history is not None and solution.pending_history is not None
+    spikes = solution.configurations[step]
+    caps = caps_of(graph.system, graph.saturate)
+    is_same = (
+        np.array_equal(spikes if caps is None else np.minimum(spikes, caps), wanted.spikes)
+        and np.array_equal(solution.timer_history[step], wanted.timers)
+        and np.array_equal(solution.pending_history[step], wanted.pending)
+    )
+    if not is_same:
+        raise AssertionError(
+            f"The witness of {verdict.query!r} runs through other configurations than were found. "
+            "This is a bug of snpjax, please report it."
+        )
 
 
 def _counted(count: int, noun: str) -> str:

@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Bool, Int
+from jaxtyping import Int
 
-from ..choice import NO_RULE
+from ..choice import GivenChoices
 from ..explore import Graph
 from ..spiking.observed import Configurations, Transitions
 from ..spiking.searched import caps_of
@@ -38,66 +38,60 @@ class View:
         edges = np.full(max(len(states) - 1, 0), STAYS)
         for step, (source, target) in enumerate(zip(states[:-1], states[1:], strict=True)):
             own = self.configuration[source]
-            if own < graph.num_expanded and not graph.is_halting[own]:
+            if not graph.is_halting[own]:
                 choice = int(np.flatnonzero(structure.successors(source) == target)[0])
                 edges[step] = graph.first_edge[own] + choice
         return edges
 
-    def rules(self, states: Sequence[int]) -> Int[np.ndarray, "steps neurons"]:
-        """The rules of every step of a path."""
+    def choices(self, states: Sequence[int]) -> GivenChoices:
+        """What is chosen in every step of a path."""
         edges = self.edges(states)
-        rules = np.full((len(edges), self.graph.system.num_neurons), NO_RULE, np.int32)
-        moves = edges != STAYS
-        if moves.any():
-            rules[moves] = self.graph.transitions(edges[moves]).rules
-        return rules
+        return self.graph.choices_along(edges, edges != STAYS)
 
 
-def labels_of(
-    graph: Graph, comparisons: Sequence[Comparison]
-) -> tuple[Labels, Bool[np.ndarray, " configurations"]]:
-    """The truth of comparisons in all configurations, and which configurations halt."""
+def labels_of(graph: Graph, comparisons: Sequence[Comparison]) -> Labels:
+    """The truth of comparisons in all configurations."""
     some = list(dict.fromkeys(comparisons))
     values = _Evaluation(graph)
 
     def columns(configurations: Configurations) -> np.ndarray:
-        found = [configurations.is_halting]
-        for comparison in some:
-            found += values.of(comparison, configurations).compared(comparison)
-        return np.stack(found, axis=1)
+        truths = [values.of(comparison, configurations).compared(comparison) for comparison in some]
+        return np.asarray(truths).reshape(2 * len(some), len(configurations)).T
 
-    table = np.ascontiguousarray(graph.map(columns).T)
+    table = np.ascontiguousarray(graph.map(columns).T) if some else np.zeros((0, 0), bool)
     truth: dict[Comparison, Truth] = {}
     for number, comparison in enumerate(some):
-        truth[comparison] = (table[2 * number + 1], table[2 * number + 2])
-    return Labels(graph.num_configurations, truth), table[0]
+        truth[comparison] = (table[2 * number], table[2 * number + 1])
+    return Labels(graph.num_configurations, truth)
 
 
 def view_of(graph: Graph, comparisons: Sequence[Comparison]) -> View:
     """The structure for some comparisons."""
     of_step = [comparison for comparison in dict.fromkeys(comparisons) if comparison.is_of_step]
     others = [comparison for comparison in comparisons if not comparison.is_of_step]
-    labels, is_halting = labels_of(graph, others)
-    structure = _with_loops(graph, is_halting)
     every = np.arange(graph.num_configurations, dtype=np.int32)
-    view = View(graph, structure, labels, every)
+    view = View(graph, _with_loops(graph), labels_of(graph, others), every)
     return _with_steps(view, of_step) if of_step else view
 
 
-def _with_loops(graph: Graph, is_halting: Bool[np.ndarray, " configurations"]) -> Structure:
-    """The configurations; those that halt follow themselves."""
+def without_steps(graph: Graph) -> Structure:
+    """The configurations, as if nothing were known of their successors."""
     size = graph.num_configurations
-    counts = np.zeros(size, np.int64)
-    counts[: graph.num_expanded] = np.diff(graph.first_edge)
-    counts[is_halting] = 1
+    return Structure(np.zeros(size + 1, np.int64), np.zeros(0, np.int32), np.ones(size, bool))
+
+
+def _with_loops(graph: Graph) -> Structure:
+    """The configurations; those that halt follow themselves."""
+    is_halting = graph.is_halting
+    counts = is_halting.astype(np.int64)
+    counts[: graph.num_expanded] += np.diff(graph.first_edge)
     first_edge = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
     targets = np.empty(first_edge[-1], np.int32)
     is_loop = np.zeros(len(targets), bool)
     is_loop[first_edge[:-1][is_halting]] = True
     targets[is_loop] = np.flatnonzero(is_halting)
     targets[~is_loop] = graph.edge_targets
-    is_open = ~is_halting & (np.arange(size) >= graph.num_expanded)
-    return Structure(first_edge, targets, is_open)
+    return Structure(first_edge, targets, graph.is_open)
 
 
 def _with_steps(view: View, comparisons: Sequence[Comparison]) -> View:
@@ -137,7 +131,7 @@ def _truths_of_steps(view: View, comparisons: Sequence[Comparison]) -> list[Trut
     configuration, to which no step led."""
     graph, structure = view.graph, view.structure
     evaluation = _Evaluation(graph)
-    is_step = np.repeat(~_stays(view), np.diff(structure.first_edge))
+    is_step = np.repeat(~graph.is_halting, np.diff(structure.first_edge))
     targets = np.append(structure.targets, 0)
     of_steps = np.zeros((len(targets), len(comparisons)), np.int64)
     if graph.num_choices:
@@ -150,14 +144,6 @@ def _truths_of_steps(view: View, comparisons: Sequence[Comparison]) -> list[Trut
         values = Values(table[:, 0] + of_steps[:, number], table[:, 1] > 0, table[:, 2] > 0)
         truths.append(values.compared(comparison))
     return truths
-
-
-def _stays(view: View) -> Bool[np.ndarray, " configurations"]:
-    """The configurations that follow themselves because they halt."""
-    graph = view.graph
-    num_choices = np.zeros(graph.num_configurations, np.int64)
-    num_choices[: graph.num_expanded] = np.diff(graph.first_edge)
-    return num_choices < np.diff(view.structure.first_edge)
 
 
 def _of_step(comparison: Comparison, steps: Transitions) -> Int[np.ndarray, " transitions"]:

@@ -1,6 +1,7 @@
 """The command `snpjax` and its subcommands."""
 
 import io
+import os
 import sys
 from typing import Annotated
 
@@ -8,6 +9,7 @@ import typer
 
 from .check import check
 from .convert import convert
+from .ending import INTERRUPTED
 from .explore import explore
 from .info import info
 from .run import run
@@ -40,7 +42,16 @@ def main() -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A name of a file or neuron that the terminal cannot show is no reason to fail.
         sys.stdout.reconfigure(errors="backslashreplace")
-    app(prog_name="snpjax")
+    try:
+        app(prog_name="snpjax")
+    except SystemExit as ending:
+        if ending.code != INTERRUPTED:
+            raise
+        # JAX may still be computing what nobody waits for, and where the interpreter takes itself
+        # down meanwhile that is often a segmentation fault (jax 0.10.2, CPU). So it does not.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(INTERRUPTED)
 
 
 def _version(wanted: bool) -> None:

@@ -9,6 +9,8 @@ from .options import NAME_INPUTS, AsJson, File, Inputs, Saturate, Strict, satura
 
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ..check import Verdict
     from ..explore import Graph
     from ..spiking import PopulationSystem, SpikingSystem
@@ -48,14 +50,15 @@ def check(
 
     import snpjax as snp
 
-    from . import data
+    from . import data, progress
     from .text import headline
 
     system = snp.read(file, level="strict" if strict else "extended")
     try:
         if inputs is not None:
             system = system.with_input(snp.AnyInput(inputs))
-        verdicts = _verdicts(system, queries, caps, max_configurations, max_depth)
+        with progress.of_search(hidden=as_json) as found:
+            verdicts = _verdicts(system, queries, caps, max_configurations, max_depth, found)
     except snp.QueryError as error:
         raise ended(f"error: {error}", BAD_INPUT) from None
     except KeyError as error:  # a neuron to be saturated that there is not
@@ -81,6 +84,7 @@ def _verdicts(
     caps: dict[str, int],
     max_configurations: int,
     max_depth: int | None,
+    progress: "Callable[[int, int], None] | None",
 ) -> "list[Verdict]":
     """The verdict on each query. Queries that need the same graph share it."""
     from ..check import check, needs_of, parse_query
@@ -100,6 +104,7 @@ def _verdicts(
                 max_depth=max_depth,
                 saturate=plan.saturate,
                 clock=plan.clock,
+                progress=progress,
             )
         verdicts.append(check(graphs[key], text))
     return verdicts

@@ -3,14 +3,14 @@
 import csv
 import json
 import sys
-from functools import cache, partial
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..choice import NO_RULE
 from ..spiking import NO_NUMBER, PopulationSystem, Solution, SpikingSystem
-from ..spiking.solution import rule_name
+from ..spiking.shown import Shown
 
 
 class Row(NamedTuple):
@@ -46,21 +46,36 @@ def row(solution: Solution, index: int) -> Row:
     )
 
 
+def num_neurons(shown: Shown, index: int) -> int:
+    """How many neurons there are in row `index`."""
+    if not shown.is_growing or shown.solution.configurations is None:
+        return len(shown.solution.spikes)
+    return len(shown.names(index))
+
+
 def print_json(value: dict[str, Any]) -> None:
     json.dump(value, sys.stdout)
     sys.stdout.write("\n")
 
 
 def run_json(solution: Solution, file: str, choice: dict[str, Any]) -> dict[str, Any]:
-    """A single run as plain values; what was not kept is `None`."""
+    """A single run as plain values; what was not kept is `None`. Of a network that changes each
+    configuration has its own under `networks`, and `neurons` are those there are in the end."""
     # A run that failed never gets here: it has raised.
     rules = None
     if solution.rules is not None:
         rules = [[None if r == NO_RULE else r for r in step] for step in solution.rules.tolist()]
     outputs = solution.system.output
     kept = solution.spike_trains is not None
+    shown = Shown(solution)
+    changing = {}
+    if shown.is_growing or shown.is_plastic:
+        is_whole = solution.configurations is not None
+        found = [solution.network(r if is_whole else None) for r in range(num_rows(solution))]
+        changing["networks"] = [{"neurons": x.names, "synapses": x.synapses} for x in found]
     return {
-        **model_json(solution.system, file),
+        **model_json(solution.system, file, shown.names()),
+        **changing,
         "steps": solution.steps,
         "halted": solution.halted,
         "result": "halted" if solution.halted else "max_steps_reached",
@@ -77,7 +92,9 @@ def run_json(solution: Solution, file: str, choice: dict[str, Any]) -> dict[str,
 
 
 def paths_json(solution: Solution, file: str, choice: dict[str, Any]) -> dict[str, Any]:
-    """A batch as plain values, an object for every path."""
+    """A batch as plain values, an object for every path; where neurons divide or bud with its
+    own neurons."""
+    is_growing = Shown(solution).is_growing
     numbers, counts = _numbers_and_counts(solution)
     columns = zip(
         np.ravel(solution.halted).tolist(),
@@ -94,6 +111,7 @@ def paths_json(solution: Solution, file: str, choice: dict[str, Any]) -> dict[st
                 "steps": steps,
                 "numbers": {name: values[path] for name, values in numbers.items()},
                 "counts": {name: values[path] for name, values in counts.items()},
+                **({"neurons": solution.network(path=path).names} if is_growing else {}),
                 "spikes": spikes,
             }
             for path, (halted, steps, spikes) in enumerate(columns)
@@ -104,7 +122,8 @@ def paths_json(solution: Solution, file: str, choice: dict[str, Any]) -> dict[st
 
 def print_csv(solution: Solution) -> None:
     """A row for every configuration of a single run. Timers only of neurons that were closed."""
-    neurons = solution.system.neurons
+    shown = Shown(solution)
+    names = shown.names()
     history = solution.timers[None] if solution.timer_history is None else solution.timer_history
     closed = np.flatnonzero(history.any(axis=0))
     outputs = solution.system.output
@@ -112,22 +131,23 @@ def print_csv(solution: Solution) -> None:
     writer.writerow(
         [
             "step",
-            *(neuron.name for neuron in neurons),
-            *(f"timer:{neurons[int(index)].name}" for index in closed),
-            *(f"rule:{neuron.name}" for neuron in neurons),
+            *names,
+            *(f"timer:{names[int(index)]}" for index in closed),
+            *(f"rule:{name}" for name in names),
             *(f"out:{name}" for name in outputs),
         ]
     )
-    text_of = cache(partial(rule_name, solution.system))
     for index in range(num_rows(solution)):
         step, spikes, timers, rules, emitted = row(solution, index)
-        chosen = [NO_RULE] * len(neurons) if rules is None else rules.tolist()
+        chosen = [NO_RULE] * len(names) if rules is None else rules.tolist()
+        there = num_neurons(shown, index)
         writer.writerow(
             [
                 step,
-                *spikes.tolist(),
+                *spikes[:there].tolist(),
+                *[""] * (len(names) - there),
                 *timers[closed].tolist(),
-                *("" if r == NO_RULE else text_of(i, r) for i, r in enumerate(chosen)),
+                *(shown.rule(index - 1, i, r) for i, r in enumerate(chosen)),
                 *([""] * len(outputs) if emitted is None else emitted.tolist()),
             ]
         )
@@ -163,13 +183,15 @@ def _numbers_and_counts(
     }, counts
 
 
-def model_json(system: SpikingSystem | PopulationSystem, file: str) -> dict[str, Any]:
-    """What every answer begins with."""
+def model_json(
+    system: SpikingSystem | PopulationSystem, file: str, neurons: Sequence[str] | None = None
+) -> dict[str, Any]:
+    """What every answer begins with; `neurons` are those of the system unless given."""
     options = system.compatibility.options
     return {
         "file": file,
         "name": system.name,
-        "neurons": [neuron.name for neuron in system.neurons],
+        "neurons": neurons or [neuron.name for neuron in system.neurons],
         **({"compatibility": options} if options else {}),
     }
 

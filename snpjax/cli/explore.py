@@ -6,7 +6,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .ending import BAD_INPUT, FAILED, ended, orderly
-from .options import NAME_INPUTS, AsJson, File, Inputs, Saturate, Strict, layout_named, saturation
+from .options import (
+    NAME_INPUTS,
+    AsJson,
+    File,
+    Inputs,
+    MaxNeurons,
+    MaxSynapses,
+    Saturate,
+    Strict,
+    advised,
+    layout_named,
+    saturation,
+    stored_in,
+)
 
 
 if TYPE_CHECKING:
@@ -45,6 +58,8 @@ def explore(
     layout: Annotated[
         str, typer.Option(metavar="NAME", help="How synapses are stored; changes no result.")
     ] = "auto",
+    neurons: MaxNeurons = None,
+    synapses: MaxSynapses = None,
     output: Annotated[
         list[Path] | None,
         typer.Option(
@@ -79,7 +94,7 @@ def explore(
     import snpjax as snp
 
     from ..check.exports.write import format_of
-    from . import data
+    from . import data, progress
 
     for target in output or []:
         try:
@@ -90,19 +105,22 @@ def explore(
     for name in capped:
         if not system.has(name):
             raise ended(f"error: there is no neuron {name!r} (--saturate)", BAD_INPUT)
-    try:
-        graph = snp.explore(
-            system,
-            max_configurations=max_configurations,
-            max_depth=max_depth,
-            inputs=None if inputs is None else snp.AnyInput(inputs),
-            saturate=capped,
-            clock=clock,
-            layout=stored,
-        )
-    except (NotImplementedError, ValueError) as error:  # what cannot be explored
-        message = f"{error}".replace(NAME_INPUTS, "--inputs needs one.")
-        raise ended(f"error: {message}", BAD_INPUT) from None
+    layout_or_room = stored_in(system, stored, neurons, synapses)
+    with progress.of_search(hidden=as_json) as found:
+        try:
+            graph = snp.explore(
+                system,
+                max_configurations=max_configurations,
+                max_depth=max_depth,
+                inputs=None if inputs is None else snp.AnyInput(inputs),
+                saturate=capped,
+                clock=clock,
+                layout=layout_or_room,
+                progress=found,
+            )
+        except (NotImplementedError, ValueError) as error:  # what cannot be explored
+            message = advised(f"{error}").replace(NAME_INPUTS, "--inputs needs one.")
+            raise ended(f"error: {message}", BAD_INPUT) from None
     description = describe(graph, numbers)
     written = [f"{path}" for target in output or [] for path in _written(graph, target, labels)]
     if as_json:
@@ -112,7 +130,7 @@ def explore(
         _print(graph, f"{file}", description, numbers, written)
     limits = (snp.Stop.COMPLETE, snp.Stop.MAX_CONFIGURATIONS, snp.Stop.MAX_DEPTH)
     if graph.stop not in limits:  # after what there is of the graph
-        raise ended(f"error: {graph.stop.value}", FAILED)
+        raise ended(f"error: {advised(graph.stop.value)}", FAILED)
 
 
 def describe(graph: "Graph", numbers: int | None) -> dict[str, Any]:
@@ -120,7 +138,6 @@ def describe(graph: "Graph", numbers: int | None) -> dict[str, Any]:
     from ..explore.picture import by_depth
 
     is_examined = graph.num_choices <= _MAX_EXAMINED
-    halting = graph.halting()
     names = graph.system.output if numbers is not None else ()
     heads = ("depth", "configurations", "choices", "halting")
     return {
@@ -132,8 +149,8 @@ def describe(graph: "Graph", numbers: int | None) -> dict[str, Any]:
         "complete": graph.is_complete,
         "stop": graph.stop.name.lower(),
         "by_depth": [dict(zip(heads, row, strict=True)) for row in by_depth(graph).tolist()],
-        "halting": int((halting < graph.num_expanded).sum()),
-        "stuck": int((graph.deadlocks() < graph.num_expanded).sum()),
+        "halting": len(graph.halting()),
+        "stuck": len(graph.deadlocks()),
         "deterministic": graph.is_deterministic,
         "confluent": graph.is_confluent,
         "bounds": {name: list(bounds) for name, bounds in graph.bounds().items()},
@@ -189,9 +206,9 @@ def _completeness(graph: "Graph") -> str:
         Stop.MAX_CONFIGURATIONS: "; --max-configurations allows more",
         Stop.MAX_DEPTH: "; --max-depth allows more",
     }
-    left = plural(graph.num_configurations - graph.num_expanded, "configuration")
+    left = plural(int(graph.is_open.sum()), "configuration")
     return (
-        f"NOT COMPLETE: {graph.stop.value}{options.get(graph.stop, '')}\n"
+        f"NOT COMPLETE: {advised(graph.stop.value)}{options.get(graph.stop, '')}\n"
         f"found: {sizes}, of which {left} {'was' if left == '1 configuration' else 'were'} not "
         "followed"
     )
@@ -251,6 +268,11 @@ def _remarks(graph: "Graph", description: dict[str, Any], numbers: int | None) -
 
 
 def _rule(graph: "Graph", name: str, rule: int) -> str:
+    from ..spiking.shown import label_rules
+    from ..spiking.system import is_growing
+
+    if is_growing(graph.system):
+        return f"{name}: {label_rules(graph.system)[name][rule]}"
     position = graph.system.position_of(name)
     neuron = position.start if isinstance(position, slice) else position
     return f"{name}: {graph.system.rule_text(neuron, rule)}"

@@ -61,9 +61,22 @@ def describe(system: "SpikingSystem", file: str) -> dict[str, Any]:
         "outputs": list(system.output),
         "level": "extended" if reasons else "strict",
         "reasons": [{"code": p.code, "message": p.message} for p in reasons],
-        "auto": _chosen(system),
-        "layouts": layout_bytes(system),
+        **(_growth(system) if system.is_growing else _storage(system)),
     }
+
+
+def _growth(system: "SpikingSystem") -> dict[str, Any]:
+    """What there is only where neurons divide or bud, whose synapses are always a list."""
+    from ..spiking.validity import possible_labels
+
+    return {
+        "labels": list(possible_labels(system.neurons, system.rules_by_label)),
+        "dictionary": [list(pair) for pair in system.dictionary],
+    }
+
+
+def _storage(system: "SpikingSystem") -> dict[str, Any]:
+    return {"auto": _chosen(system), "layouts": layout_bytes(system)}
 
 
 def reasons_not_strict(system: "SpikingSystem") -> "tuple[Problem, ...]":
@@ -183,9 +196,14 @@ def _lines(description: dict[str, Any]) -> "list[tuple[str, str]]":
     ]
     if num_guards > _MAX_GUARDS:
         lines.append(("", f"and {num_guards - _MAX_GUARDS:,} more"))
-    auto = description["auto"]
-    lines.append(("layout auto", f"{auto['layout']} ({auto['reason']})"))
-    lines += [(f"layout {name}", _human(size)) for name, size in description["layouts"].items()]
+    if "auto" in description:
+        auto = description["auto"]
+        lines.append(("layout auto", f"{auto['layout']} ({auto['reason']})"))
+    if "labels" in description:
+        pairs = [f"({x}, {y})" for x, y in description["dictionary"]]
+        lines += [("labels", _named(description["labels"])), ("dictionary", _named(pairs))]
+    sizes = description.get("layouts", {}).items()
+    lines += [(f"layout {name}", _human(size)) for name, size in sizes]
     only = description["level"] == "extended"
     lines.append(("level", "extended only; strict refuses:" if only else "strict"))
     return lines

@@ -10,7 +10,7 @@ import typer
 if TYPE_CHECKING:
     from snpjax_formats import AbstractLayout
 
-    from ..spiking import Compatibility, Transition
+    from ..spiking import Capacity, Compatibility, PopulationSystem, SpikingSystem, Transition
     from ..spiking.lower import LayoutLike
 
 File: TypeAlias = Annotated[Path, typer.Argument(metavar="FILE", help="The model file.")]
@@ -31,6 +31,29 @@ Inputs: TypeAlias = Annotated[
 #: What a Python message advises where the command has `--inputs`.
 NAME_INPUTS = "Name the input neurons: AnyInput(..., neurons=[...])."
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+
+MaxNeurons: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        "--neurons",
+        metavar="N",
+        min=1,
+        max=2**30 - 1,
+        help="Room for so many neurons, where they divide or bud.",
+        show_default=False,
+    ),
+]
+MaxSynapses: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        "--synapses",
+        metavar="N",
+        min=1,
+        max=2**30 - 1,
+        help="Room for so many synapses, where neurons divide or bud.",
+        show_default=False,
+    ),
+]
 
 #: Neurons that are saturated, to be read by `saturation`.
 Saturate: TypeAlias = Annotated[
@@ -99,3 +122,41 @@ def layout_named(name: str) -> "LayoutLike":
             param_hint="--layout",
         )
     return known[name]
+
+
+def stored_in(
+    system: "SpikingSystem | PopulationSystem",
+    layout: "LayoutLike",
+    neurons: int | None,
+    synapses: int | None,
+) -> "LayoutLike | Capacity":
+    """The layout, or the room of a system that divides or buds. Room for any other is a usage
+    error, and so is a layout of that."""
+    from ..spiking import Capacity
+    from ..spiking.system import is_growing
+
+    if is_growing(system) and layout != "auto":
+        message = "the synapses of neurons that divide or bud are a list (leave it out)"
+        raise typer.BadParameter(message, param_hint="--layout")
+    if neurons is None and synapses is None:
+        return layout
+    hint = "--synapses" if neurons is None else "--neurons"
+    if not is_growing(system):
+        message = "no neuron of this system divides or buds (leave it out)"
+        raise typer.BadParameter(message, param_hint=hint)
+    return Capacity(neurons, synapses)
+
+
+def advised(message: str) -> str:
+    """A message about room, with the advice of Python as that of the command."""
+    options = {
+        "explore with a larger layout=Capacity(neurons=..., synapses=...)": (
+            "--neurons and --synapses make more"
+        ),
+        "`Capacity(neurons=...)`": "--neurons",
+        "`Capacity(synapses=...)`": "--synapses",
+        "a smaller `Capacity`": "smaller --neurons and --synapses",
+    }
+    for text, option in options.items():
+        message = message.replace(text, option)
+    return message

@@ -1,24 +1,26 @@
 """`snpjax run FILE`: one computation, or a batch of them."""
 
-import sys
-import time
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from .ending import BAD_INPUT, FAILED, ended, orderly
-from .options import AsJson, File, Strict, compatibility_named, layout_named
+from .options import (
+    AsJson,
+    File,
+    MaxNeurons,
+    MaxSynapses,
+    Strict,
+    advised,
+    compatibility_named,
+    layout_named,
+    stored_in,
+)
 
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from ..choice import AbstractChoice
     from ..spiking import PopulationSystem, Solution, SpikingSystem
-
-#: A run shorter than this shows no progress.
-_SECONDS_UNTIL_PROGRESS = 1.0
 
 
 @orderly()
@@ -48,6 +50,12 @@ def run(
     layout: Annotated[
         str, typer.Option(metavar="NAME", help="How synapses are stored; changes no result.")
     ] = "auto",
+    neurons: MaxNeurons = None,
+    synapses: MaxSynapses = None,
+    no_grow: Annotated[
+        bool,
+        typer.Option("--no-grow", help="Fail where neurons that divide or bud fill the room."),
+    ] = False,
     simulator: Annotated[
         str | None,
         typer.Option(
@@ -83,7 +91,7 @@ def run(
 
     import snpjax as snp
 
-    from . import data, paths as batch, table
+    from . import data, paths as batch, progress, table
 
     system = snp.read(file, level="strict" if strict else "extended")
     if compatibility is not None:
@@ -93,20 +101,22 @@ def run(
             raise ended(f"error: as {simulator}: {error}", BAD_INPUT) from None
     if isinstance(system, snp.PopulationSystem):
         system = system.with_single_outputs()
-    with _progress(steps) as progress:
+    layout_or_room = stored_in(system, stored, neurons, synapses)
+    with progress.of_run(steps, hidden=as_json) as made:
         try:
             solution: Solution = snp.run(
                 system,
                 max_steps=steps,
                 choice=_choice(seed),
                 paths=paths,
-                layout=stored,
+                layout=layout_or_room,
+                grow=not no_grow,
                 count_dtype=np.int64 if int64 else None,
-                progress=progress,
+                progress=made,
                 throw=False,
             )
         except (NotImplementedError, ValueError) as error:  # a system that cannot be run
-            raise ended(f"error: {error}", BAD_INPUT) from None
+            raise ended(f"error: {advised(f'{error}')}", BAD_INPUT) from None
     solution = _as_shown(solution)
     if as_json:
         to_json = data.run_json if paths is None else data.paths_json
@@ -119,6 +129,7 @@ def run(
         show(solution, f"{file}", choices, steps)
     if solution.failure is not None:  # after what there is of the computation
         failure = solution.failure.replace("Try 64-bit counts, `numpy.int64`.", "Try --int64.")
+        failure = advised(failure.replace("Try `grow=True`, or", "Leave --no-grow out, or give"))
         raise ended(f"error: {failure}", FAILED)
 
 
@@ -153,33 +164,3 @@ def _choice_text(system: "SpikingSystem | PopulationSystem", seed: int | None) -
     if not offers_choice(system):
         return None
     return "choices: first applicable rule" if seed is None else f"choices: uniform, seed {seed}"
-
-
-@contextmanager
-def _progress(max_steps: int) -> "Iterator[Callable[[int], None] | None]":
-    """Something to call with the number of steps made; `None` where stderr is not a terminal."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    progress = Progress(
-        TextColumn("step {task.completed:,.0f} of at most {task.total:,.0f}"),
-        BarColumn(),
-        TimeElapsedColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    )
-    task = progress.add_task("", total=max_steps)
-    began = time.monotonic()
-
-    def advance(steps: int) -> None:
-        if time.monotonic() - began > _SECONDS_UNTIL_PROGRESS:
-            progress.start()  # does nothing when it has started
-        progress.update(task, completed=steps)
-
-    try:
-        yield advance
-    finally:
-        progress.stop()

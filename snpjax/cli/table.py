@@ -9,8 +9,9 @@ from rich.table import Table
 
 from ..choice import NO_RULE
 from ..spiking import Solution
-from ..spiking.solution import describe_end, rule_name
-from .data import Row, num_rows, row
+from ..spiking.shown import Shown
+from ..spiking.solution import describe_end
+from .data import Row, num_neurons, num_rows, row
 from .text import headline, plural, printable, shortened, to_stdout
 
 
@@ -85,7 +86,9 @@ class _Columns:
 
     def __init__(self, solution: Solution, rows: list[Row], width: int):
         self.solution = solution
-        names = self.names = [printable(neuron.name) for neuron in solution.system.neurons]
+        self.shown = Shown(solution)
+        names = self.names = [printable(name) for name in self.shown.names()]
+        there = [num_neurons(self.shown, r.step) for r in rows]
         outputs = solution.system.output
         room = width - max(len("step"), len(str(rows[-1].step)))
 
@@ -103,7 +106,7 @@ class _Columns:
         self.rules_width = min(wanted, max(width // 3, 20))
         room -= self.rules_width + _GAP
 
-        self.neurons = _fitting(names, lambda index: _spike_cells(rows, index), room)
+        self.neurons = _fitting(names, lambda index: _spike_cells(rows, index, there), room)
         room -= _width(self.neurons)
         self.rules_width = min(wanted, self.rules_width + max(room, 0))
 
@@ -125,21 +128,18 @@ class _Columns:
     def _fired(self, current: Row, num_neurons: int) -> list[str]:
         if current.rules is None:
             return []
-        chosen = current.rules[:num_neurons].tolist()
-        return [
-            f"{shortened(self.names[i], _MAX_NAME)}: {rule_name(self.solution.system, i, rule)}"
-            for i, rule in enumerate(chosen)
-            if rule != NO_RULE
-        ]
+        return self.shown.fired(current.step - 1, current.rules.tolist(), num_neurons, _short)
 
     def remarks(self) -> list[str]:
         lines = []
+        if self.shown.is_growing:
+            lines.append("neurons divide or bud: a column has the name of its neuron in the end")
         if self.solution.configurations is None:
             lines.append("the history was too large to be kept: this is the final configuration")
         if any("(" in cell for _, cells in self.neurons for cell in cells):
             lines.append("2 (1): 2 spikes, closed, opens in 1 step")
         for what, shown, names in (
-            ("neuron", self.neurons, self.solution.system.neurons),
+            ("neuron", self.neurons, self.names),
             ("output", self.outputs, self.solution.system.output),
         ):
             left = len(names) - len(shown)
@@ -168,11 +168,19 @@ def _width(columns: list[tuple[str, list[str]]]) -> int:
     return sum(_GAP + max(map(cell_len, [name, *cells])) for name, cells in columns)
 
 
-def _spike_cells(rows: list[Row], neuron: int) -> list[str]:
-    """`2` or, in a closed neuron, `2 (1)`, with the spikes below each other."""
+def _short(name: str) -> str:
+    return shortened(printable(name), _MAX_NAME)
+
+
+def _spike_cells(rows: list[Row], neuron: int, there: list[int]) -> list[str]:
+    """`2` or, in a closed neuron, `2 (1)`, with the spikes below each other; nothing before the
+    neuron is created."""
     closed = [f" ({r.timers[neuron]})" if r.timers[neuron] else "" for r in rows]
     width = max(map(len, closed))
-    return [f"{r.spikes[neuron]}{mark:<{width}}" for r, mark in zip(rows, closed, strict=True)]
+    return [
+        f"{r.spikes[neuron]}{mark:<{width}}" if neuron < num else ""
+        for r, mark, num in zip(rows, closed, there, strict=True)
+    ]
 
 
 def _packed(texts: list[str], width: int) -> list[str]:
@@ -189,10 +197,10 @@ def _packed(texts: list[str], width: int) -> list[str]:
 
 def _final(solution: Solution) -> str:
     """The final spikes of the neurons that have any."""
-    names = solution.system.neurons
-    holding = np.flatnonzero(solution.spikes)
-    shown = [f"{printable(names[i].name)}={solution.spikes[i]}" for i in holding[:_MAX_FINAL]]
-    left = len(holding) - len(shown)
+    holding = np.flatnonzero(solution.spikes)[: _MAX_FINAL + 1]
+    names = Shown(solution).names(most=int(holding[-1]) + 1 if len(holding) else 0)
+    shown = [f"{printable(names[i])}={solution.spikes[i]}" for i in holding[:_MAX_FINAL]]
+    left = int(np.count_nonzero(solution.spikes)) - len(shown)
     more = f" and {plural(left, 'more neuron')}" if left else ""
     return f"final spikes: {', '.join(shown) or 'none'}{more}"
 

@@ -38,10 +38,10 @@ def condition_of(
             is_cut[:, position] = configurations.spikes[:, position] >= most
         is_late = configurations.step >= int(graph.machine.last_step)
         may_be_wrong = np.zeros(len(configurations), bool)
-        for more in _LARGER if graph.saturate else ():
+        for more in _LARGER if is_cut.any() else ():
             larger = replace(configurations, spikes=configurations.spikes + more * is_cut)
             may_be_wrong |= _said(function, larger) != holds
-        for more in _LARGER:
+        for more in _LARGER if is_late.any() else ():
             later = replace(configurations, step=configurations.step + more * is_late)
             may_be_wrong |= _said(function, later) != holds
         return np.stack([holds, may_be_wrong], axis=1)

@@ -1,6 +1,6 @@
 """Configuration graphs in the language DOT, to be drawn by Graphviz."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -8,6 +8,7 @@ from jaxtyping import Int
 
 from ..quoting import dot_escaped, dot_quoted
 from ..spiking.observed import Configurations
+from ..spiking.system import is_growing
 from .text import (
     Column,
     Labels,
@@ -15,9 +16,11 @@ from .text import (
     edge_blocks,
     edge_labels,
     lines,
+    names_at_edges,
     names_of,
     numbers,
     one_of,
+    plastic_synapses,
     text,
 )
 
@@ -44,8 +47,9 @@ def to_dot(
 
     A configuration is `<2,1,0>`, the spikes in the order of the neurons; `<2⁽¹⁾,1,0>` where the
     first neuron is closed and opens in 1 step; `<2,1,0> @3` after 3 steps, where steps are told
-    apart. Halting configurations have a double border, those never expanded a dashed one. An edge
-    is a choice.
+    apart. Where neurons divide or bud it is `<x:2, y:0>` with the label of each, and with
+    plasticity `<2,1,0> p→q` with the synapses of plastic neurons. Halting configurations have a
+    double border, those after which more may follow a dashed one. An edge is a choice.
 
     **Arguments:**
 
@@ -69,7 +73,7 @@ def dot_blocks(
 ) -> Iterator[bytes]:
     """The text of `to_dot` in blocks, of a graph of any size."""
     names = names_of(graph)
-    title = "<" + ",".join(names) + ">"
+    title = "<label:spikes, ...>" if is_growing(graph.system) else "<" + ",".join(names) + ">"
     if graph.system.name:
         title = f"{graph.system.name}: {title}"
     if not graph.is_complete:
@@ -82,20 +86,19 @@ def dot_blocks(
     with_step = tells_steps_apart(graph)
     path = set() if witness is None else set(graph.path_to(witness))
     for number, some in configuration_blocks(graph):
-        is_open = number >= graph.num_expanded
         yield lines(
             b"  ",
             numbers(number),
             b' [label="',
-            *state_columns(some, with_step),
+            *state_columns(some, with_step, dot_escaped),
             b'"',
-            text(b", peripheries=2", some.is_halting & ~is_open),
-            text(b', style="rounded,dashed"', is_open),
+            text(b", peripheries=2", some.is_halting),
+            text(b', style="rounded,dashed"', graph.is_open[number]),
             text(f', color="{WITNESS_COLOUR}", penwidth=2'.encode(), np.isin(number, list(path))),
             b"];\n",
         )
     on_path = edges_of_path(graph, witness)
-    escaped = [dot_escaped(name).encode() for name in names]
+    escaped = {name: dot_escaped(name) for name in names_at_edges(graph)}
     for number, steps in edge_blocks(graph):
         yield lines(
             b"  ",
@@ -116,16 +119,25 @@ def dot_blocks(
 _EQUALS: dict[str, bytes] = {"rules": b":", "emissions": b"="}
 
 
-def state_columns(some: Configurations, with_step: bool) -> list[Column]:
-    """`<2⁽¹⁾,1,0>` of every configuration."""
+def state_columns(
+    some: Configurations, with_step: bool, written: Callable[[str], str]
+) -> list[Column]:
+    """`<2⁽¹⁾,1,0>` of every configuration; `written` is how names are."""
     columns: list[Column] = [b"<"]
     for i in range(some.spikes.shape[1]):
-        if i:
+        present = None
+        if some.labels is not None:
+            present = some.labels[:, i] != ""
+            colon = one_of(some.labels[:, i], lambda x: f"{written(x)}:" if x else "")
+            columns += [text(b", ", present & (i > 0)), colon]
+        elif i:
             columns.append(b",")
-        columns.append(numbers(some.spikes[:, i]))
+        columns.append(numbers(some.spikes[:, i], present))
         if some.timers[:, i].any():
             columns.append(one_of(some.timers[:, i], superscript))
     columns.append(b">")
+    for source, target, exists in plastic_synapses(some):
+        columns.append(text(f" {written(source)}→{written(target)}".encode(), exists))
     if with_step:
         columns += [b" @", numbers(some.step)]
     return columns
@@ -145,5 +157,4 @@ def tells_steps_apart(graph: "Graph") -> bool:
 def edges_of_path(graph: "Graph", configuration: int | None) -> Int[np.ndarray, " edges"]:
     if configuration is None:
         return np.zeros(0, np.int64)
-    path = np.asarray(graph.path_to(configuration))
-    return graph.first_edge[path[:-1]] + graph.parent_choices[path[1:]].astype(np.int64)
+    return graph.edges_to(configuration)

@@ -1,8 +1,8 @@
 """`explore`: the driver of the search, on the host."""
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 import jax
@@ -11,6 +11,7 @@ import numpy as np
 
 from snpjax_formats import free_bytes
 
+from .edges import Edges
 from .graph import Graph, Stop
 from .packing import Packing
 from .search import (
@@ -20,8 +21,9 @@ from .search import (
     Made,
     Numbers,
     Outcome,
-    fields_dtype,
+    Part,
     frontier,
+    largest,
     put,
     rows,
     successors,
@@ -36,6 +38,9 @@ GPU_CHUNKS = (2**12, 2**21)
 
 # Chunks that the device works on while the host looks at the ones before.
 _AHEAD = 2
+
+# A block with too many choices is followed by one of so many times fewer configurations.
+_FEWER = 8
 
 # As many arrays as a state are about alive while a step is made.
 _ARRAYS = 8
@@ -73,7 +78,7 @@ def explore(
       means so many or more. It makes many an unbounded system finite, and changes nothing else.
     - `clock`: up to this step configurations of different steps are told apart.
     - `edges`: keep every choice, not only one shortest path to each configuration.
-    - `layout`: how synapses are stored, see `snpjax.run`.
+    - `layout`: how synapses are stored, see `snpjax.run`; for a system that divides a `Capacity`.
     - `chunks`: how many successors are made at once, ascending; changes the speed only.
     - `progress`: called with the number of configurations and the depth now and then.
 
@@ -93,28 +98,30 @@ def explore(
     sizes = chunks or (CPU_CHUNKS if jax.default_backend() == "cpu" else GPU_CHUNKS)
     options = {"layout": layout, "saturate": dict(saturate or {}), "clock": clock}
     most = min(max_configurations, MAX_CONFIGURATIONS - 3 * max(sizes))
-    search = _Search(system, options, tuple(sizes), most, edges)
-    search.run(max_depth, progress)
+    progress = progress or (lambda num, depth: None)
+    search = _Search(system, options, tuple(sizes), most, edges, progress)
+    search.run(max_depth)
     return search.graph()
+
+
+class _Piece(NamedTuple):
+    """Choices whose successors are to be made: from `base` to `end` of a block."""
+
+    block: Block
+    low: int  # the first configuration of the block
+    base: int
+    end: int
+
+    def part(self) -> Part:
+        return Part(np.int32(self.low), np.int32(self.base), np.int32(self.end))  # pyright: ignore
 
 
 class _Chunk(NamedTuple):
     """Successors that are being made."""
 
-    base: int
-    num: int
+    piece: _Piece
     size: int
     made: Made
-
-
-@dataclass
-class _Kept:
-    """What is known of the graph on the host, in parts."""
-
-    counts: list[np.ndarray] = field(default_factory=list)
-    targets: list[np.ndarray] = field(default_factory=list)
-    parents: list[np.ndarray] = field(default_factory=lambda: [np.zeros(1, np.int32)])
-    choices: list[np.ndarray] = field(default_factory=lambda: [np.zeros(1, np.uint32)])
 
 
 class _Search:
@@ -125,16 +132,21 @@ class _Search:
         sizes: tuple[int, ...],
         most: int,
         edges: bool,
+        progress: Callable[[int, int], None],
     ) -> None:
         self.system = system
         self.options = options
         self.given_sizes = sizes
         self.most = most
         self.edges = edges
+        self.progress = progress
         self.lower(None)
         self.memory = Memory.first(self.machine, sizes[0])
-        self.kept = _Kept()
+        self.counts: list[np.ndarray] = []
+        self.targets: list[np.ndarray] = []
+        self.is_new: list[tuple[np.ndarray, int]] = []
         self.num = 1
+        self.num_expanded = 0
         self.tight_from = _LARGE_FROM
         self.depth_starts = [0, 1]
         self.stop = Stop.COMPLETE
@@ -144,69 +156,41 @@ class _Search:
         self.choosers = jnp.asarray(self.machine.choosers())
         self.sizes = fitting_sizes(self.machine, self.given_sizes)
 
-    def run(self, max_depth: int | None, progress: Callable[[int, int], None] | None) -> None:
+    def run(self, max_depth: int | None) -> None:
         """Level by level."""
         starts = self.depth_starts
         while starts[-2] < starts[-1] and self.stop is Stop.COMPLETE:
             if max_depth is not None and len(starts) - 2 >= max_depth:
-                self.stop = Stop.MAX_DEPTH
+                # Without a choice there is nothing that the limit cuts off.
+                pieces = self._pieces(*starts[-2:])
+                if any(piece.end for piece in pieces) or self.stop is not Stop.COMPLETE:
+                    self._end(Stop.MAX_DEPTH, starts[-2])
                 return
-            low, high = starts[-2:]
-            while low < high and self.stop is Stop.COMPLETE:
-                low = self._expand(low, high)
-                if progress is not None:
-                    progress(self.num, len(starts) - 2)
+            self._expand(*starts[-2:])
             if self.num == starts[-1]:
                 return
             starts.append(self.num)
 
-    def _expand(self, low: int, high: int) -> int:
-        """Expand a block of configurations from `low` on; the next one to expand."""
-        size = self._size(high - low, at_least=1)
-        num = min(size, high - low)
-        if not self._reserve(size):
-            self.stop = Stop.OUT_OF_MEMORY
-            return low
-        words = rows(self.memory.space.store, np.int32(low), size=size)
-        while True:
-            block = frontier(self.machine, self.choosers, self.memory.packing, words, np.int32(num))
-            total = int(block.total)
-            if not bool(block.is_too_much):
-                break
-            if num == 1:
-                self.stop = Stop.TOO_MANY_CHOICES
-                return low
-            num = max(num // 8, 1)
-        end = self._put_all(block, low, total)
-        if end is None:
-            end = low + num
-        self.kept.counts.append(_own(block.counts, end - low))
-        return end
-
-    def _size(self, wanted: int, at_least: int) -> int:
-        """How many to look at together: so many, if that is a size."""
-        sizes = [size for size in self.sizes if size >= at_least]
-        if self.num < _LARGE_FROM:
-            sizes = sizes[:1]
-        return next((size for size in sizes if size >= wanted), sizes[-1])
-
-    def _put_all(self, block: Block, low: int, total: int) -> int | None:
-        """Make all successors of a block. Where that is stopped, the parent which is not done."""
+    def _expand(self, low: int, high: int) -> None:
+        """Expand the configurations of a level. Chunks are made ahead of what the host knows; those
+        after one that could not be put in are made again."""
+        pieces = self._pieces(low, high)
+        todo: deque[_Piece] = deque()
         making: deque[_Chunk] = deque()
         waiting: deque[tuple[_Chunk, Outcome]] = deque()
-        base = 0  # the first choice that was not begun
         while True:
-            while base < total and len(making) < _AHEAD:
-                # No chunk is smaller than the block, so that few pairs of sizes are compiled.
-                size = self._size(total - base, at_least=len(block.ends))
+            while len(making) < _AHEAD:
+                if not todo:
+                    todo.extend(islice(pieces, 1))
+                if not todo:
+                    break
                 if self.num >= self.tight_from:
                     if making or waiting:  # which are in the words there are
                         break
-                    self._tighten(size)
-                if not self._reserve(size):
+                    self._tighten(self._chunk_size(todo[0]))
+                if not self._reserve(self._chunk_size(todo[0])):
                     break  # what is being made may bring less than it could
-                making.append(self._make(block, low, base, size, total))
-                base = min(base + size, total)
+                making.append(self._make(todo))
             while making and len(waiting) < _AHEAD:
                 one = making.popleft()
                 waiting.append((one, self._put(one)))
@@ -215,68 +199,104 @@ class _Search:
             one, outcome = waiting.popleft()
             numbers = Numbers(*np.asarray(outcome.numbers).tolist())
             if not numbers.was_put:  # nor was any after it
-                base = one.base
+                again = [one, *(chunk for chunk, _ in waiting), *making]
+                todo.extendleft(chunk.piece for chunk in reversed(again))
                 making.clear()
                 waiting.clear()
                 self.memory.most_num = self.num
-                if not self._widen(one, outcome, numbers):
+                if not self._widen(one, numbers):
                     break
                 continue
             self._keep(one, outcome, numbers)
+            self.progress(self.num, len(self.depth_starts) - 2)
             if numbers.left_out < NO_ONE:  # which is before a failure of the same chunk
-                self.stop = Stop.MAX_CONFIGURATIONS
-                return numbers.left_out
+                return self._end(Stop.MAX_CONFIGURATIONS, numbers.left_out)
             if numbers.failed < NO_ONE:
-                self.stop = Stop.OVERFLOW
-                return numbers.failed
-        if base < total:
-            self.stop = Stop.OUT_OF_MEMORY
-            return low + int(np.searchsorted(np.asarray(block.ends), base, side="right"))
-        return None
+                stop = Stop.OVERFLOW if numbers.overflows else Stop.CAPACITY
+                return self._end(stop, numbers.failed)
+        if todo:
+            block, low, base, _ = todo[0]
+            ended = int(np.searchsorted(np.asarray(block.ends), base, side="right"))
+            return self._end(Stop.OUT_OF_MEMORY, low + ended)
 
-    def _make(self, block: Block, low: int, base: int, size: int, total: int) -> "_Chunk":
-        num = min(size, total - base)
-        self.memory.most_num += num
-        given = (
-            self.machine,
-            self.choosers,
-            self.memory.packing,
-            block,
-            np.int32(low),
-            np.int32(base),
-        )
-        return _Chunk(base, num, size, successors(*given, chunk=size))
+    def _end(self, stop: Stop, num_expanded: int) -> None:
+        self.stop, self.num_expanded = stop, num_expanded
 
-    def _put(self, one: "_Chunk") -> Outcome:
+    def _pieces(self, low: int, high: int) -> Iterator[_Piece]:
+        """The choices of a level, block by block, the device being one ahead."""
+        wanted: deque[tuple[int, int, Block]] = deque()
+        most = high - low
+        while low < high or wanted:
+            while low < high and len(wanted) < _AHEAD:
+                size = self._size(min(high - low, most), at_least=1)
+                num = min(size, high - low, most)
+                words = rows(self.memory.space.store, np.int32(low), size=size)
+                given = (self.choosers, self.memory.packing, words, np.int32(num))
+                wanted.append((low, num, frontier(self.machine, *given)))
+                low += num
+            first, num, block = wanted.popleft()
+            total = int(block.total)
+            if not bool(block.is_too_much):
+                self.num_expanded = first + num
+                self.counts.append(_own(block.counts, num))
+                most *= _FEWER
+                yield _Piece(block, first, 0, total)
+            elif num == 1:
+                return self._end(Stop.TOO_MANY_CHOICES, first)
+            else:
+                low, most = first, max(num // _FEWER, 1)
+                wanted.clear()
+
+    def _size(self, wanted: int, at_least: int) -> int:
+        """How many to look at together: so many, if that is a size."""
+        sizes = [size for size in self.sizes if size >= at_least]
+        if self.num < _LARGE_FROM:
+            sizes = sizes[:1]
+        return next((size for size in sizes if size >= wanted), sizes[-1])
+
+    def _chunk_size(self, piece: _Piece) -> int:
+        # No chunk is smaller than its block, so that few pairs of sizes are compiled.
+        return self._size(piece.end - piece.base, at_least=len(piece.block.ends))
+
+    def _make(self, todo: deque[_Piece]) -> _Chunk:
+        """Make the first of what is to be made."""
+        piece = todo.popleft()
+        size = self._chunk_size(piece)
+        if piece.end - piece.base > size:
+            end = piece.base + size
+            todo.appendleft(piece._replace(base=end))
+            piece = piece._replace(end=end)
+        self.memory.most_num += piece.end - piece.base
+        given = (self.machine, self.choosers, self.memory.packing, piece.block)
+        made = successors(*given, piece.part(), chunk=size)
+        return _Chunk(piece, size, made)
+
+    def _put(self, one: _Chunk) -> Outcome:
         self.memory.space, outcome = put(
-            self.memory.packing,
             self.memory.space,
             one.made,
             np.int32(self.most),
             np.bool_(self.machine.wider is None),
         )
-        for x in jax.tree.leaves((outcome.news, outcome.targets if self.edges else ())):
+        for x in (outcome.is_new, *((outcome.targets,) if self.edges else ())):
             x.copy_to_host_async()
         return outcome
 
     def _keep(self, one: _Chunk, outcome: Outcome, numbers: Numbers) -> None:
         """Take over what a chunk brought."""
-        self.memory.most_num -= one.num - numbers.num_new
+        num = one.piece.end - one.piece.base
+        self.memory.most_num -= num - numbers.num_new
         self.num += numbers.num_new
-        parents, choices = outcome.news
-        self.kept.parents.append(_own(parents, numbers.num_new))
-        self.kept.choices.append(_own(choices, numbers.num_new))
+        self.is_new.append((np.asarray(outcome.is_new), num))
         if self.edges:
-            self.kept.targets.append(_own(outcome.targets, one.num))
+            self.targets.append(_own(outcome.targets, num))
 
     def _reserve(self, chunk: int) -> bool:
-        """Room for a chunk, or the end of the search."""
+        """Room for a chunk more; whether there is memory."""
         needed = self.memory.bytes_to_reserve(chunk)
-        if needed:
-            free = free_bytes()
-            if free is not None and needed > free:
-                return False
-            self.memory.reserve(chunk)
+        if needed and not _are_free(needed):
+            return False
+        self.memory.reserve(chunk)
         return True
 
     def _tighten(self, chunk: int) -> None:
@@ -284,46 +304,41 @@ class _Search:
         self.tight_from = _TIGHT_AGAIN * self.num
         most = np.maximum(_with_room(self.memory.most()), np.asarray(self.machine.usual))
         packing = Packing.fitting(most)
-        if packing.num_words <= 0.75 * self.memory.packing.num_words and self._has_room(packing):
+        if packing.num_words <= 0.75 * self.memory.packing.num_words and _are_free(
+            self.memory.bytes_to_repack(packing)
+        ):
             self.memory.repack(packing, chunk)
 
-    def _widen(self, one: _Chunk, outcome: Outcome, numbers: Numbers) -> bool:
+    def _widen(self, one: _Chunk, numbers: Numbers) -> bool:
         """Take larger numbers, where those of a chunk did not fit; whether there is memory."""
-        if numbers.fits:
+        packing = self.memory.packing
+        if not numbers.fits:
+            # What grew may grow on.
+            given = (self.machine, self.choosers, one.piece.block, one.piece.part())
+            grown = _with_room(np.asarray(largest(*given, chunk=one.size)).astype(np.uint32))
+            packing = Packing.fitting(np.maximum(grown, self.memory.most()))
+        else:
             assert self.machine.wider is not None
             self.lower(self.machine.wider)
-            self.memory.dtype = fields_dtype(self.machine)
-        else:
-            # What grew may grow on.
-            grown = _with_room(np.asarray(outcome.most).astype(np.uint32))
-            packing = Packing.fitting(np.maximum(grown, self.memory.most()))
-            if not self._has_room(packing):
+            if self.num < _LARGE_FROM:
+                packing = Packing.whole(packing.num_fields, self.machine.fields_dtype)
+        if packing is not self.memory.packing:
+            if not _are_free(self.memory.bytes_to_repack(packing)):
                 return False
             self.memory.repack(packing, one.size)
         self.memory.go_on()
         return True
 
-    def _has_room(self, packing: Packing) -> bool:
-        free = free_bytes()
-        return free is None or self.memory.bytes_to_repack(packing) <= free
-
     def graph(self) -> Graph:
-        kept = self.kept
-        counts = np.concatenate([np.zeros(0, np.int32), *kept.counts])
-        first_edge = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
-        targets = None
-        if self.edges:
-            targets = np.concatenate([np.zeros(0, np.int32), *kept.targets])[: first_edge[-1]]
         return Graph(
             system=self.system,
             machine=self.machine,
             packing=self.memory.packing,
             words=self.memory.space.store,
             depth_starts=np.asarray(self.depth_starts),
-            first_edge=first_edge,
-            targets=targets,
-            parents=np.concatenate(kept.parents),
-            parent_choices=np.concatenate(kept.choices),
+            edges=Edges(
+                self.num_expanded, self.counts, self.targets if self.edges else None, self.is_new
+            ),
             stop=self.stop,
             saturate=self.options["saturate"],
             clock=self.options["clock"],
@@ -341,6 +356,11 @@ def fitting_sizes(machine: Enumerable, sizes: tuple[int, ...]) -> tuple[int, ...
     each = _ARRAYS * sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(init))
     each += alternatives.size
     return tuple(size for size in sizes if size == sizes[0] or size * each <= free // 4)
+
+
+def _are_free(needed: int) -> bool:
+    free = free_bytes()
+    return free is None or needed <= free
 
 
 def _own(array: jax.Array, num: int) -> np.ndarray:

@@ -12,15 +12,19 @@ import numpy as np
 from jaxtyping import Array, Bool, Int, PyTree, UInt32
 from scipy.sparse import csr_array
 
-from ..choice import GivenChoices, NumberedChoice
+from ..choice import NO_RULE, GivenChoices, NumberedChoice
+from ..spiking.networks import Network
 from ..spiking.observed import (
     Configurations,
     Transitions,
     configurations_of,
+    rules_of,
     transitions_of,
 )
+from ..spiking.system import is_growing
 from .components import strong_parts
 from .dot import MAX_DRAWN, to_dot
+from .edges import Edges
 from .language import Generated, halting_trains, intervals
 from .nodes import to_networkx
 from .packing import Packing
@@ -36,8 +40,9 @@ if TYPE_CHECKING:
 Which: TypeAlias = slice | Int[np.ndarray, " some"]
 
 # Configurations and edges are looked at in blocks of one of these sizes, padded, so that all share
-# two compilations.
-_BLOCKS = (2**12, 2**16)
+# few compilations; of so many numbers at most, beyond the first size.
+_BLOCKS = (2**8, 2**12, 2**16)
+_NUMBERS_IN_BLOCK = 2**25
 
 
 class Stop(enum.Enum):
@@ -47,6 +52,10 @@ class Stop(enum.Enum):
     MAX_CONFIGURATIONS = "the limit of configurations was reached"
     MAX_DEPTH = "the limit of depth was reached"
     OVERFLOW = "a number of spikes left the range of 32 bits"
+    CAPACITY = (
+        "more neurons or synapses are created than there is room for; explore with a larger "
+        "layout=Capacity(neurons=..., synapses=...)"
+    )
     TOO_MANY_CHOICES = "a configuration has more than 2^30 choices"
     OUT_OF_MEMORY = "the device has no memory for more"
 
@@ -57,17 +66,13 @@ class Graph:
 
     The successors of a configuration stand in the order of its choices, so that numbers depend on
     the system only. The first `num_expanded` configurations have all their choices here; the
-    others, if any, were not followed.
+    others, if any, were not followed, and those of them that do not halt are open (`is_open`).
 
     - `system`: the model that was explored, with its environment if it had any input.
     - `words`: the configurations on the device, as `packing` stores them; see `configurations`.
       Rows past the last one are padding.
     - `depth_starts`: number of the first configuration at each depth, and the end.
-    - `first_edge`: the choices of configuration i are edges `first_edge[i]` to
-      `first_edge[i + 1]`; halting configurations have none.
-    - `targets`: the configuration that each edge leads to, if the edges were kept.
-    - `parents`, `parent_choices`: from where, and by which of its choices, each configuration was
-      found first; a shortest path.
+    - `edges`: the choices; see `first_edge`, `targets` and `found_by`.
     - `stop`: why the exploration ended.
     - `saturate`, `clock`: as `explore` was given them.
     """
@@ -77,10 +82,7 @@ class Graph:
     packing: Packing
     words: UInt32[Array, "capacity words"]
     depth_starts: Int[np.ndarray, " depths"]
-    first_edge: Int[np.ndarray, " expanded"]
-    targets: Int[np.ndarray, " edges"] | None
-    parents: Int[np.ndarray, " configurations"]
-    parent_choices: UInt32[np.ndarray, " configurations"]
+    edges: Edges
     stop: Stop
     saturate: Mapping[str, int] = field(default_factory=dict)
     clock: int = 0
@@ -89,11 +91,11 @@ class Graph:
 
     @property
     def num_configurations(self) -> int:
-        return len(self.parents)
+        return int(self.depth_starts[-1])
 
     @property
     def num_expanded(self) -> int:
-        return len(self.first_edge) - 1
+        return self.edges.num_sources
 
     @property
     def num_choices(self) -> int:
@@ -108,6 +110,24 @@ class Graph:
     def depth(self) -> int:
         """The largest distance from the initial configuration."""
         return len(self.depth_starts) - 2
+
+    @property
+    def whole_depth(self) -> int:
+        """All computations of so many steps are in the graph."""
+        if self.num_expanded >= self.num_configurations:
+            return self.depth
+        return int(np.searchsorted(self.depth_starts, self.num_expanded, side="right")) - 1
+
+    @property
+    def first_edge(self) -> Int[np.ndarray, " expanded_and_one"]:
+        """The choices of configuration i are edges `first_edge[i]` to `first_edge[i + 1]`; halting
+        configurations have none."""
+        return self.edges.first
+
+    @property
+    def targets(self) -> Int[np.ndarray, " edges"] | None:
+        """The configuration that each edge leads to, if that was kept."""
+        return self.edges.targets
 
     @cached_property
     def sources(self) -> Int[np.ndarray, " edges"]:
@@ -127,9 +147,23 @@ class Graph:
         return np.repeat(np.arange(self.depth + 1), np.diff(self.depth_starts))
 
     @cached_property
-    def is_halting(self) -> Bool[np.ndarray, " expanded"]:
-        """Whether nothing can happen any more, of the expanded configurations."""
-        return np.diff(self.first_edge) == 0
+    def is_halting(self) -> Bool[np.ndarray, " configurations"]:
+        """Whether nothing can happen any more, of all configurations."""
+        is_halting = np.diff(self.first_edge) == 0
+        left = np.arange(self.num_expanded, self.num_configurations, dtype=np.int32)
+        if not len(left):
+            return is_halting
+        blocks = (
+            _seen(self.machine, self.packing, self.words, own)[1] for own in self._padded(left)
+        )
+        return np.concatenate([is_halting, _concatenated(blocks, len(left))])
+
+    @cached_property
+    def is_open(self) -> Bool[np.ndarray, " configurations"]:
+        """Where more may follow than is in the graph: neither expanded nor halting."""
+        is_open = ~self.is_halting
+        is_open[: self.num_expanded] = False
+        return is_open
 
     # ---- configurations and steps ----
 
@@ -137,7 +171,10 @@ class Graph:
         """Some configurations, by default all: of a large graph take some, or use `map`."""
         numbers = np.arange(self.num_configurations)[which]
         states, is_halting = _concatenated(
-            (_seen(self.machine, self.packing, self.words, block) for block in _padded(numbers)),
+            (
+                _seen(self.machine, self.packing, self.words, block)
+                for block in self._padded(numbers)
+            ),
             len(numbers),
         )
         return configurations_of(self.system, states, is_halting)
@@ -146,18 +183,20 @@ class Graph:
         """The steps of some edges, by default of all: of a large graph take some, or use
         `map_transitions`."""
         edges = np.arange(self.num_choices)[which]
-        sources = np.searchsorted(self.first_edge, edges, side="right") - 1
-        choices = edges - self.first_edge[sources]
-        return self._transitions(sources, choices, self.edge_targets[edges])
+        return self._transitions(edges, self.edge_targets[edges])
+
+    def _source_of(self, edges: Int[np.ndarray, " some"]) -> Int[np.ndarray, " some"]:
+        return np.searchsorted(self.first_edge, edges, side="right") - 1
 
     def _transitions(
         self,
-        sources: Int[np.ndarray, " some"],
-        choices: Int[np.ndarray, " some"],
+        edges: Int[np.ndarray, " some"],
         targets: Int[np.ndarray, " some"],
     ) -> Transitions:
+        sources = self._source_of(edges)
+        choices = edges - self.first_edge[sources]
         choosers = jnp.asarray(self.machine.choosers())
-        blocks = zip(_padded(sources), _padded(choices.astype(np.uint32)), strict=True)
+        blocks = zip(self._padded(sources), self._padded(choices.astype(np.uint32)), strict=True)
         (detail,) = _concatenated(
             (
                 (_made(self.machine, self.packing, choosers, self.words, *block),)
@@ -166,6 +205,16 @@ class Graph:
             len(sources),
         )
         return transitions_of(self.system, sources, targets, detail)
+
+    def _padded(self, numbers: Int[np.ndarray, " some"]) -> Iterator[Array]:
+        """Numbers in blocks, the last one padded with 0; at least one block."""
+        most = _NUMBERS_IN_BLOCK // len(self.machine.usual)
+        sizes = [size for size in _BLOCKS if size <= max(most, _BLOCKS[0])]
+        block = next((size for size in sizes if size >= len(numbers)), sizes[-1])
+        for start in range(0, max(len(numbers), 1), block):
+            own = numbers[start : start + block]
+            dtype = np.uint32 if numbers.dtype == np.uint32 else np.int32
+            yield jnp.asarray(np.pad(own.astype(dtype), (0, block - len(own))))
 
     def map(self, function: Callable[[Configurations], np.ndarray]) -> np.ndarray:
         """What `function` says of each configuration: it is given them block by block, and returns
@@ -198,6 +247,10 @@ class Graph:
     @property
     def pending(self) -> Int[np.ndarray, "configurations neurons"]:
         return self._all.pending
+
+    def network(self, configuration: int) -> Network:
+        """The neurons and synapses of a configuration."""
+        return self.configurations(np.asarray([configuration])).network(0)
 
     def emitted(self, output: str | None = None) -> Int[np.ndarray, " edges"]:
         """What an output neuron emits on each edge; it may be left out when there is one only.
@@ -237,16 +290,37 @@ class Graph:
 
     def path_to(self, configuration: int) -> list[int]:
         """The configurations of a shortest path from the initial one, both ends included."""
-        path = [configuration]
-        while path[-1] != 0:
-            path.append(int(self.parents[path[-1]]))
-        return path[::-1]
+        return [*self._source_of(self.edges_to(configuration)).tolist(), configuration]
+
+    def edges_to(self, configuration: int) -> Int[np.ndarray, " steps"]:
+        """The edges of the path of `path_to`."""
+        edges = []
+        while configuration:
+            edges.append(self.edges.found_by[configuration - 1])
+            configuration = int(self._source_of(edges[-1]))
+        return np.asarray(edges[::-1], np.int64)
 
     def witness(self, configuration: int) -> GivenChoices:
         """The choices that lead there in the fewest steps, for `snpjax.run(choice=...)`."""
-        path = np.asarray(self.path_to(configuration))
-        choices = self.parent_choices[path[1:]].astype(np.int64)
-        return GivenChoices(self._transitions(path[:-1], choices, path[1:]).rules)
+        return self.steps_to(configuration).choices
+
+    def steps_to(self, configuration: int) -> Transitions:
+        """The steps of the path of `path_to`."""
+        edges, path = self.edges_to(configuration), self.path_to(configuration)
+        return self._transitions(edges, np.asarray(path[1:], np.int64))
+
+    def choices_along(
+        self, edges: Int[np.ndarray, " steps"], is_made: Bool[np.ndarray, " steps"]
+    ) -> GivenChoices:
+        """The choices of some edges, one after the other, and none where no step is made."""
+        steps = self.transitions(edges[is_made])
+        rules = np.full((len(edges), steps.rules.shape[1]), NO_RULE)
+        rules[is_made] = steps.rules
+        if steps.subsets is None:
+            return GivenChoices(rules)
+        subsets = np.zeros_like(rules)
+        subsets[is_made] = steps.subsets
+        return GivenChoices(rules, subsets)
 
     # ---- what can be read off ----
 
@@ -277,38 +351,58 @@ class Graph:
         return int(is_last.sum()) == 1
 
     def bounds(self) -> dict[str, tuple[int, int]]:
-        """The least and the largest number of spikes of every neuron, of what was found."""
-        some = [self.configurations(block).spikes for block in _blocks(self.num_configurations)]
+        """The least and the largest number of spikes of every neuron, of what was found; where
+        neurons divide, of all neurons with each label together."""
+        if is_growing(self.system):  # names are labels
+            names = list(rules_of(self.system))
+
+            def spikes(configurations: Configurations) -> np.ndarray:
+                return np.stack([configurations[name] for name in names], axis=1)
+        else:
+            names = [self.system.name_of(index) for index in range(self.system.num_neurons)]
+
+            def spikes(configurations: Configurations) -> np.ndarray:
+                return configurations.spikes
+
+        some = [spikes(self.configurations(own)) for own in _blocks(self.num_configurations)]
         low = np.min([spikes.min(axis=0) for spikes in some], axis=0).tolist()
         high = np.max([spikes.max(axis=0) for spikes in some], axis=0).tolist()
-        return {self.system.name_of(i): (low[i], high[i]) for i in range(len(low))}
+        return {name: (low[i], high[i]) for i, name in enumerate(names)}
 
     def unused_rules(self) -> list[tuple[str, int]]:
         """Neuron and number of the rules that no choice selects."""
-        neurons = self.system.neurons
-        used = [np.zeros(len(neuron.rules) + 1, bool) for neuron in neurons]
+        rules = rules_of(self.system)
+        used = {name: np.zeros(len(own) + 1, bool) for name, own in rules.items()}
         for block in _blocks(self.num_choices):
-            rules = self.transitions(block).rules
-            for i, own in enumerate(used):
-                own[np.unique(rules[:, i])] = True  # `NO_RULE` is the last
+            steps = self.transitions(block)
+            for i, (name, own) in enumerate(used.items()):
+                if steps.labels is None:
+                    own[np.unique(steps.rules[:, i])] = True  # `NO_RULE` is the last
+                else:
+                    own[np.unique(steps.rules[steps.labels == name])] = True
         return [
-            (neuron.name, number)
-            for neuron, own in zip(neurons, used, strict=True)
+            (name, number)
+            for name, own in used.items()
             for number in np.flatnonzero(~own[:-1]).tolist()
         ]
 
     def halting(self) -> Int[np.ndarray, " some"]:
         """The numbers of the halting configurations."""
-        return self.where(lambda configurations: configurations.is_halting)
+        return np.flatnonzero(self.is_halting)
 
     def deadlocks(self) -> Int[np.ndarray, " some"]:
         """Halting configurations in which a neuron that has rules still holds spikes: computations
         that got stuck, if all spikes were meant to be used."""
-        has_rules = np.asarray([bool(neuron.rules) for neuron in self.system.neurons])
+        rules = rules_of(self.system)
+        has_rules = np.asarray([bool(own) for own in rules.values()])
 
         def is_stuck(configurations: Configurations) -> np.ndarray:
-            left = np.any(configurations.spikes[:, has_rules] != 0, axis=1)
-            return configurations.is_halting & left
+            left = configurations.spikes != 0
+            if configurations.labels is None:
+                left &= has_rules
+            else:
+                left &= np.isin(configurations.labels, np.asarray(list(rules))[has_rules])
+            return configurations.is_halting & np.any(left, axis=1)
 
         return self.where(is_stuck)
 
@@ -364,15 +458,6 @@ def _blocks(size: int) -> Iterator[slice]:
     """All of so many, in parts; at least one."""
     for start in range(0, max(size, 1), _BLOCKS[-1]):
         yield slice(start, min(start + _BLOCKS[-1], size))
-
-
-def _padded(numbers: Int[np.ndarray, " some"]) -> Iterator[Array]:
-    """Numbers in blocks, the last one padded with 0; at least one block."""
-    block = _BLOCKS[0] if len(numbers) <= _BLOCKS[0] else _BLOCKS[-1]
-    for start in range(0, max(len(numbers), 1), block):
-        own = numbers[start : start + block]
-        dtype = np.uint32 if numbers.dtype == np.uint32 else np.int32
-        yield jnp.asarray(np.pad(own.astype(dtype), (0, block - len(own))))
 
 
 def _concatenated(blocks: Iterator[PyTree], size: int) -> PyTree:

@@ -7,11 +7,12 @@ from functools import cache
 from math import gcd
 from typing import TYPE_CHECKING
 
+import jax
 import numpy as np
 from jaxtyping import Int
 
 from ..choice import NO_RULE, GivenChoices
-from ..spiking.rule import Rule
+from ..spiking.rule import PlasticityRule, Rule
 from ..spiking.system import SpikingSystem
 
 
@@ -31,6 +32,7 @@ class Growth:
     more spikes, where they can be made again, for ever: the system is unbounded.
 
     - `prefix_rules`, `loop_rules`: the rule that each neuron selects in each step, or `NO_RULE`.
+    - `prefix_subsets`, `loop_subsets`: the number of the subset that each plasticity rule takes.
     - `grows`: by how many spikes each neuron grows in a round; the others have the same spikes
       after it. In a signed system a number may be negative. Saturated neurons are left out.
     - `configuration`: the number in the graph of the configuration from which the loop starts.
@@ -41,16 +43,18 @@ class Growth:
     prefix_rules: Int[np.ndarray, "prefix neurons"] = field(repr=False)
     loop_rules: Int[np.ndarray, "loop neurons"] = field(repr=False)
     grows: Mapping[str, int]
+    prefix_subsets: Int[np.ndarray, "prefix neurons"] | None = field(repr=False, default=None)
+    loop_subsets: Int[np.ndarray, "loop neurons"] | None = field(repr=False, default=None)
 
     @property
     def prefix(self) -> GivenChoices:
         """The choices of the first steps, up to `configuration`."""
-        return GivenChoices(self.prefix_rules)
+        return GivenChoices(self.prefix_rules, self.prefix_subsets)
 
     @property
     def loop(self) -> GivenChoices:
         """The choices of one round."""
-        return GivenChoices(self.loop_rules)
+        return GivenChoices(self.loop_rules, self.loop_subsets)
 
     @property
     def num_steps(self) -> tuple[int, int]:
@@ -59,7 +63,11 @@ class Growth:
 
     def replay(self, rounds: int) -> GivenChoices:
         """The choices of the first steps and of so many rounds, for `snpjax.run(choice=...)`."""
-        return GivenChoices(np.concatenate([self.prefix_rules, *[self.loop_rules] * rounds]))
+        rules = np.concatenate([self.prefix_rules, *[self.loop_rules] * rounds])
+        if self.prefix_subsets is None or self.loop_subsets is None:
+            return GivenChoices(rules)
+        subsets = np.concatenate([self.prefix_subsets, *[self.loop_subsets] * rounds])
+        return GivenChoices(rules, subsets)
 
     def __str__(self) -> str:
         prefix, loop = self.num_steps
@@ -84,7 +92,8 @@ def growth(graph: "Graph") -> Growth | None:
     and at 32 places for each length. So `None` says nothing of a graph that is not complete. A
     complete one is bounded.
 
-    **Raises:** `NotImplementedError` for a system of populations, or with `compatibility` options.
+    **Raises:** `NotImplementedError` for a system of populations, one that divides or buds, or one
+    with `compatibility` options.
     """
     if graph.is_complete:
         return None
@@ -100,6 +109,12 @@ def _refuse_others(system: object) -> None:
     if not isinstance(system, SpikingSystem):
         raise NotImplementedError(
             "Growth is proved for systems given neuron by neuron. Explore `system.expand()`."
+        )
+    if system.is_growing:
+        raise NotImplementedError("Growth is proved for systems whose neurons stay as many.")
+    if system.variant is not None:
+        raise NotImplementedError(
+            f"Growth is proved by the definition, and the system has the variant {system.variant}."
         )
     if not replace(system.compatibility, late_consumption=False).is_textbook:
         raise NotImplementedError(
@@ -125,8 +140,11 @@ def _loop_on_path(graph: "Graph", last: int) -> Growth | None:
     spikes = seen.spikes.astype(np.int64)
     saturated = [graph.system.position_of(name) for name in graph.saturate]
     spikes[:, saturated] = 0
-    others = np.concatenate([seen.timers, seen.pending, seen.step[:, None]], axis=1)
-    rules = np.asarray(graph.witness(last).rules)[: len(path) - 1, : spikes.shape[1]]
+    # A network that has changed is another configuration, whatever the spikes.
+    network = [np.reshape(x, (-1, len(seen))).T for x in jax.tree.leaves(seen.state)]
+    others = np.concatenate([seen.timers, seen.pending, seen.step[:, None], *network], axis=1)
+    steps = graph.steps_to(last)
+    rules, subsets = steps.rules, steps.subsets
     is_proof = _Proof(graph.system, spikes, seen.timers, rules[skipped:])
     for length, starts in _candidates(spikes, others, signed=graph.system.signed):
         if any(is_proof(start, length) for start in starts[: -_MAX_PAIRS - 1 : -1]):
@@ -141,6 +159,8 @@ def _loop_on_path(graph: "Graph", last: int) -> Growth | None:
                 prefix_rules=rules[:begin],
                 loop_rules=rules[begin : begin + length],
                 grows=grows,
+                prefix_subsets=None if subsets is None else subsets[:begin],
+                loop_subsets=None if subsets is None else subsets[begin : begin + length],
             )
     return None
 
@@ -173,7 +193,7 @@ class _Proof:
 
         @cache
         def same(neuron: int, selected: int, count: int, delta: int) -> bool:
-            own = [rule for rule in system.neurons[neuron].rules if isinstance(rule, Rule)]
+            own = [x for x in system.neurons[neuron].rules if isinstance(x, Rule | PlasticityRule)]
             if selected != NO_RULE:
                 return applies_always(own[selected], count, delta)
             return all(applies_never(rule, count, delta) for rule in own)
@@ -197,17 +217,17 @@ class _Proof:
         )
 
 
-def applies_always(rule: Rule, count: int, delta: int) -> bool:
+def applies_always(rule: Rule | PlasticityRule, count: int, delta: int) -> bool:
     """Whether a rule applies to `count` spikes with any multiple of `delta` more."""
     return all(k >= rule.consume and k in rule.guard for k in _counts(rule, count, delta))
 
 
-def applies_never(rule: Rule, count: int, delta: int) -> bool:
+def applies_never(rule: Rule | PlasticityRule, count: int, delta: int) -> bool:
     """Whether a rule applies to none of these counts."""
     return not any(k >= rule.consume and k in rule.guard for k in _counts(rule, count, delta))
 
 
-def _counts(rule: Rule, count: int, delta: int) -> range:
+def _counts(rule: Rule | PlasticityRule, count: int, delta: int) -> range:
     """Enough of the counts: from `tail` on, membership in a guard has its period; and no rule
     applies to less than 1 spike."""
     if delta < 0:

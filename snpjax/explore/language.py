@@ -44,9 +44,9 @@ def intervals(graph: "Graph", up_to: int, output: str | None = None) -> Generate
     now = np.zeros_like(silent)  # reached k steps after the first spike, before the second
     now[targets[emits & silent[sources]]] = True
     values = []
-    complete = 0 if silent[graph.num_expanded :].any() else up_to
+    complete = 0 if (silent & graph.is_open).any() else up_to
     for number in range(1, up_to + 1):
-        if now[graph.num_expanded :].any():
+        if (now & graph.is_open).any():
             complete = min(complete, number - 1)
         if np.any(emits & now[sources]):
             values.append(number)
@@ -63,16 +63,14 @@ def halting_trains(graph: "Graph", up_to: int, output: str | None = None) -> Gen
     step, by length and then in order."""
     emitted = graph.emitted(output)
     targets = graph.edge_targets
-    halting = graph.map(lambda configurations: configurations.is_halting)
     reached = {(): np.asarray([0])}  # configurations by the train on the way to them
     found, complete = [], up_to
     for length in range(up_to + 1):
         following: dict[tuple[int, ...], list[np.ndarray]] = {}
         for train, configurations in reached.items():
-            if halting[configurations].any():
+            if graph.is_halting[configurations].any():
                 found.append(train)
-            cut = configurations[configurations >= graph.num_expanded]
-            if not halting[cut].all():  # something longer may follow
+            if graph.is_open[configurations].any():  # something longer may follow
                 complete = min(complete, length)
             edges = _edges_of(graph, configurations)
             for spikes in np.unique(emitted[edges]).tolist():
@@ -86,6 +84,6 @@ def halting_trains(graph: "Graph", up_to: int, output: str | None = None) -> Gen
 def _edges_of(
     graph: "Graph", configurations: Int[np.ndarray, " some"]
 ) -> Int[np.ndarray, " edges"]:
-    chosen = np.zeros(graph.num_expanded, bool)
-    chosen[configurations[configurations < graph.num_expanded]] = True
-    return np.flatnonzero(np.repeat(chosen, np.diff(graph.first_edge)))
+    chosen = np.zeros(graph.num_configurations, bool)
+    chosen[configurations] = True
+    return np.flatnonzero(chosen[graph.sources])

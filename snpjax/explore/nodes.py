@@ -17,10 +17,11 @@ def to_networkx(graph: "Graph") -> "nx.MultiDiGraph":
     """The graph as a `networkx.MultiDiGraph`, an edge for every choice.
 
     Nodes are the numbers of the configurations, with `spikes`, `timers`, `pending` (tuples in the
-    order of the neurons), `step`, `depth`, `halting` and `expanded`; edges have `rules` (the rule
-    that each neuron selects, or `None`) and `emissions`; the graph has `name`, `neurons`, `output`,
-    `stop` (the name of a `Stop`) and `complete`. A configuration that was not expanded is not
-    halting there.
+    order of the neurons), `step`, `depth`, `halting` and `expanded`, and where neurons divide or
+    bud `labels` (of the slots, which are the `neurons` there, as far as they are in use); edges
+    have `rules` (the rule that each neuron selects, or `None`) and `emissions`; the graph has
+    `name`, `neurons`, `output`, `stop` (the name of a `Stop`) and `complete`. Where a configuration
+    is neither expanded nor halting, more may follow.
 
     **Raises:** `ImportError` when networkx is not installed, `ValueError` when the edges were not
     kept.
@@ -40,7 +41,7 @@ def to_networkx(graph: "Graph") -> "nx.MultiDiGraph":
             map(tuple, some.pending.tolist()),
             some.step.tolist(),
             graph.depths[number].tolist(),
-            (some.is_halting & (number < graph.num_expanded)).tolist(),
+            some.is_halting.tolist(),
             (number < graph.num_expanded).tolist(),
         )
         for node, spikes, timers, pending, step, depth, halting, expanded in zip(
@@ -56,6 +57,9 @@ def to_networkx(graph: "Graph") -> "nx.MultiDiGraph":
                 halting=halting,
                 expanded=expanded,
             )
+        if some.labels is not None:
+            for node, labels in zip(number.tolist(), some.labels.tolist(), strict=True):
+                made.nodes[node]["labels"] = tuple(label for label in labels if label)
     for _, steps in edge_blocks(graph):
         rules = ([None if r == NO_RULE else r for r in row] for row in steps.rules.tolist())
         made.add_edges_from(

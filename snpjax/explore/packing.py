@@ -41,6 +41,11 @@ class Packing(eqx.Module):
         return cls(None, None, ((width, places),), num_fields)
 
     @classmethod
+    def whole(cls, num_fields: int, dtype: np.dtype) -> "Packing":
+        """Every field takes as many bits as its type has."""
+        return cls.uniform(num_fields, 8 * dtype.itemsize)
+
+    @classmethod
     def fitting(cls, most: UInt[np.ndarray, " fields"]) -> "Packing":
         """Widths for fields that reach up to `most`."""
         num_fields = len(most)
@@ -70,23 +75,22 @@ class Packing(eqx.Module):
     def num_words(self) -> int:
         return sum(width * places for width, places in self.classes) // WORD_BITS
 
-    def fit(self, most: UInt[Array, " fields"]) -> Bool[Array, ""]:
-        """Whether fields up to `most` are below the ends of their widths."""
-        widths = np.repeat(
-            [width for width, _ in self.classes], [places for _, places in self.classes]
-        )
-        limits = jnp.asarray((1 << widths.astype(np.uint64)) - 1, jnp.uint32)
-        limits = limits[: self.num_fields] if self.place_of is None else limits[self.place_of]
-        return jnp.all(most.astype(jnp.uint32) <= limits)
+    @property
+    def dtype(self) -> np.dtype:
+        """The least unsigned type that holds every field."""
+        return np.dtype(f"uint{max(8, *(width for width, _ in self.classes))}")
 
-    def pack(self, fields: UInt[Array, "fields batch"]) -> UInt32[Array, "words batch"]:
-        """The words of configurations whose fields fit."""
+    def pack(
+        self, fields: UInt[Array, "fields batch"]
+    ) -> tuple[UInt32[Array, "words batch"], Bool[Array, " batch"]]:
+        """The words of configurations, and which of them fit."""
         if self.order is None:
             missing = sum(places for _, places in self.classes) - self.num_fields
             placed = jnp.pad(fields, ((0, missing), (0, 0)))
         else:
             placed = fields.at[self.order].get(mode="promise_in_bounds")
         words, start = [], 0
+        fits = jnp.ones(fields.shape[1], bool)
         for width, places in self.classes:
             per_word = WORD_BITS // width
             parts = placed[start : start + places].reshape(per_word, -1, fields.shape[1])
@@ -94,8 +98,10 @@ class Packing(eqx.Module):
             for part in range(1, per_word):
                 word |= parts[part].astype(jnp.uint32) << np.uint32(part * width)
             words.append(word)
+            if width < 8 * fields.dtype.itemsize:
+                fits &= jnp.all(parts >> width == 0, axis=(0, 1))
             start += places
-        return jnp.concatenate(words)
+        return jnp.concatenate(words), fits
 
     def unpack(
         self, words: UInt32[Array, "words batch"], dtype: DTypeLike

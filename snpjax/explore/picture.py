@@ -12,7 +12,7 @@ from jaxtyping import Int
 from ..quoting import printable
 from ..spiking.html import table_html
 from .dot import WITNESS_COLOUR, edges_of_path, state_columns, tells_steps_apart
-from .text import Labels, edge_labels, lines, names_of
+from .text import Labels, edge_labels, lines, names_at_edges
 
 
 if TYPE_CHECKING:
@@ -59,8 +59,8 @@ def to_svg(
     """A picture of a small graph, without any other program.
 
     Configurations are written as in `to_dot`, by depth from left to right. Halting ones have a
-    double border, those never expanded a dashed one, and an arrow leads to the initial one. Choices
-    between the same two configurations are one arrow.
+    double border, those after which more may follow a dashed one, and an arrow leads to the initial
+    one. Choices between the same two configurations are one arrow.
 
     **Arguments:**
 
@@ -92,14 +92,16 @@ def to_svg(
     start, y = _grown(boxes[0], 0 in halting).left, boxes[0].y
     parts.append(_curve((start - 30, y, start - 20, y, start - 10, y, start, y), "edge"))
     for number, (box, text) in enumerate(zip(boxes, texts, strict=True)):
-        kind = "box open" if number >= graph.num_expanded else "box"
+        kind = "box open" if graph.is_open[number] else "box"
         kind += " on-path" if number in path else ""
         parts.append(_node(box, text, kind, number in halting, number))
     width = max(box.right for box in boxes) + 60
     low = min(box.y for box in boxes) - _HEIGHT / 2 - 44
     high = max(box.y for box in boxes) + _HEIGHT / 2 + 44
     size = f"{width:.0f} {high - low:.0f}"
-    title = _xml(f"{graph!r} of {graph.system.name or 'a system'}: {', '.join(names_of(graph))}")
+    title = _xml(
+        f"{graph!r} of {graph.system.name or 'a system'}: {', '.join(names_at_edges(graph))}"
+    )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 {low:.0f} {size}" '
         f'width="{width:.0f}" height="{high - low:.0f}" role="img" aria-label="{title}" '
@@ -136,13 +138,13 @@ def by_depth(graph: "Graph") -> Int[np.ndarray, "depths 4"]:
     clipped = np.minimum(starts, graph.num_expanded)
     halting = np.concatenate([[0], np.cumsum(graph.is_halting)])
     columns = [np.arange(graph.depth + 1), np.diff(starts)]
-    columns += [np.diff(graph.first_edge[clipped]), np.diff(halting[clipped])]
+    columns += [np.diff(graph.first_edge[clipped]), np.diff(halting[starts])]
     return np.stack(columns, axis=1).astype(np.int64)
 
 
 def _texts(graph: "Graph") -> list[str]:
     some = graph.configurations()
-    columns = state_columns(some, tells_steps_apart(graph))
+    columns = state_columns(some, tells_steps_apart(graph), printable)
     texts = lines(*columns, b"\n").decode().splitlines()
     return [_shortened(x, _MAX_TEXT) for x in texts]
 
@@ -152,7 +154,7 @@ def _merged(graph: "Graph", labels: Labels) -> dict[tuple[int, int], str]:
     if not graph.num_choices:
         return {}
     steps = graph.transitions()
-    names = [printable(name).encode() for name in names_of(graph)]
+    names = {name: printable(name) for name in names_at_edges(graph)}
     equals = b":" if labels == "rules" else b"="
     columns = edge_labels(steps, labels, names, equals=equals, separator=b", ", nothing=b"")
     texts = lines(*columns, b"\n").decode().split("\n")[:-1]

@@ -9,9 +9,9 @@ import jax
 import jax.lax as lax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Int, PyTree, UInt, UInt32
+from jaxtyping import Array, Bool, Int, PyTree, UInt, UInt8, UInt32
 
-from ..choice import AbstractChoice, NumberedChoice, num_alternatives
+from ..choice import MAX_WAYS, AbstractChoice, NumberedChoice, Ways, num_alternatives
 from ..machine import Record
 from ..results import RESULTS
 from .packing import Packing
@@ -27,8 +27,8 @@ class Enumerable(Protocol):
     """
 
     @property
-    def count_dtype(self) -> np.dtype:
-        """The signed counterpart of the type of the fields."""
+    def fields_dtype(self) -> np.dtype:
+        """The unsigned type of the fields."""
         ...
 
     @property
@@ -54,8 +54,8 @@ class Enumerable(Protocol):
 
     def status(self, state: PyTree) -> Any: ...
 
-    def alternatives(self, state: PyTree) -> Bool[Array, "alternatives choosers *paths"]:
-        """Which alternatives each chooser has."""
+    def alternatives(self, state: PyTree) -> Ways:
+        """Which alternatives each chooser has, or in how many ways each."""
         ...
 
     def choosers(self) -> Int[np.ndarray, " choosers"]:
@@ -111,25 +111,31 @@ class Block(NamedTuple):
     is_too_much: Bool[Array, ""]  # more than `MAX_CHOICES`
 
 
+class Part(NamedTuple):
+    """Choices of a block."""
+
+    low: Int[Array, ""]  # the number of its first configuration
+    base: Int[Array, ""]  # the first choice
+    end: Int[Array, ""]
+
+
 class Made(NamedTuple):
     """Successors, not yet looked up."""
 
     words: UInt32[Array, "chunk words"]
     parents: Int[Array, " chunk"]
-    choices: UInt32[Array, " chunk"]
     is_one: Bool[Array, " chunk"]  # or padding
-    most: UInt[Array, " fields"]  # the largest value of every field
+    fits: Bool[Array, ""]  # whether the words hold all fields
     num_good: Int[Array, ""]  # those before the first failure
+    overflows: Bool[Array, ""]  # whether that is one of counts
 
 
 class Outcome(NamedTuple):
-    """What one chunk of successors brought. `news` are the parents and choices of the new
-    configurations, in their order."""
+    """What one chunk of successors brought."""
 
     targets: Int[Array, " chunk"]
-    news: tuple[Int[Array, " chunk"], UInt32[Array, " chunk"]]
+    is_new: UInt8[Array, " bytes"]  # a bit for each, the first one highest
     numbers: Int[Array, " numbers"]  # see `Numbers`
-    most: UInt[Array, " fields"]
 
 
 class Numbers(NamedTuple):
@@ -140,6 +146,7 @@ class Numbers(NamedTuple):
     fits: int
     failed: int  # the first parent whose successor is a failure, or no one
     left_out: int  # the first parent whose successor found no room, or no one
+    overflows: int  # whether the failure is one of counts
 
 
 @partial(jax.jit, static_argnames="size")
@@ -147,8 +154,8 @@ def rows(
     store: UInt32[Array, "capacity words"], start: Int[Array, ""], *, size: int
 ) -> UInt32[Array, "block words"]:
     """Neighbouring rows of a store, so that what is done with them knows no capacity: each would
-    be a compilation."""
-    return lax.dynamic_slice_in_dim(store, start, size)
+    be a compilation. Past the end of the store they are anything."""
+    return store.at[start + jnp.arange(size)].get(mode="clip")
 
 
 @jax.jit
@@ -167,7 +174,7 @@ def frontier(
     counts = jnp.prod(alternatives, axis=0, dtype=jnp.uint32).astype(jnp.int32)
     is_live = ~machine.halted(state) & (jnp.arange(len(words)) < num)
     counts = jnp.where(is_live, counts, 0)
-    is_too_much = jnp.any(is_live & (about > 30.001))
+    is_too_much = jnp.any(is_live & ((about > 30.001) | jnp.any(alternatives >= MAX_WAYS, axis=0)))
     is_too_much |= jnp.sum(counts.astype(jnp.float32)) > 1.0001 * MAX_CHOICES
     ends = jnp.cumsum(counts)
     return Block(words, packing, ends, counts, ends[-1], is_too_much)
@@ -179,47 +186,75 @@ def successors(
     choosers: Int[Array, " choosers"],
     packing: Packing,
     block: Block,
-    first_parent: Int[Array, ""],
-    base: Int[Array, ""],
+    part: Part,
     *,
     chunk: int,
 ) -> Made:
-    """The successors of a block, from its choice number `base` on, in words of `packing`."""
+    """The successors of a block by some of its choices, in words of `packing`."""
+    fields, parents, is_one, num_good, overflows = _made(machine, choosers, block, part, chunk)
+    words, fits = packing.pack(fields)
+    is_good = is_one & (jnp.arange(chunk) < num_good)
+    return Made(words.T, parents, is_one, jnp.all(fits | ~is_good), num_good, overflows)
+
+
+@partial(jax.jit, static_argnames="chunk")
+def largest(
+    machine: Enumerable,
+    choosers: Int[Array, " choosers"],
+    block: Block,
+    part: Part,
+    *,
+    chunk: int,
+) -> UInt[Array, " fields"]:
+    """The largest value of every field in the successors before the first failure."""
+    fields, _, is_one, num_good, _ = _made(machine, choosers, block, part, chunk)
+    return jnp.max(jnp.where(is_one & (jnp.arange(chunk) < num_good), fields, 0), axis=1)
+
+
+def _made(
+    machine: Enumerable, choosers: Int[Array, " choosers"], block: Block, part: Part, chunk: int
+) -> tuple[
+    UInt[Array, "fields chunk"],
+    Int[Array, " chunk"],
+    Bool[Array, " chunk"],
+    Int[Array, ""],
+    Bool[Array, ""],
+]:
     own = jnp.arange(chunk, dtype=jnp.int32)
-    ends = block.ends - base
+    ends = block.ends - part.base
     # The parent of a successor is the number of those whose choices end before it.
     ended = jnp.zeros(chunk, jnp.int32).at[jnp.where(ends > 0, ends, chunk)].add(1, mode="drop")
     parent = jnp.sum(ends <= 0, dtype=jnp.int32) + jnp.cumsum(ended)
-    is_one = own < block.total - base
+    is_one = own < part.end - part.base
     parent = jnp.where(is_one, parent, 0)
     choice = (own - (ends - block.counts)[parent]).astype(jnp.uint32)
 
-    state = state_in(machine, block.packing, block.words[parent])
+    # Stored before and after: XLA on GPUs would unpack and step anew for many of the users.
+    state = lax.optimization_barrier(state_in(machine, block.packing, block.words[parent]))
     state, _ = machine.step(state, NumberedChoice(choice, choosers))
-    fields, is_failed = machine.fields(state), machine.status(state) != RESULTS.halted
-    num_good = jnp.min(jnp.where(is_one & is_failed, own, chunk))
-    most = jnp.max(jnp.where(is_one & (own < num_good), fields, 0), axis=1)
-    return Made(packing.pack(fields).T, parent + first_parent, choice, is_one, most, num_good)
+    state = lax.optimization_barrier(state)
+    status = machine.status(state)
+    num_good = jnp.min(jnp.where(is_one & (status != RESULTS.halted), own, chunk))
+    overflows = (status == RESULTS.spike_overflow).at[num_good].get(mode="fill", fill_value=False)
+    return machine.fields(state), parent + part.low, is_one, num_good, overflows
 
 
 @partial(jax.jit, donate_argnames="space")
 def put(
-    packing: Packing,
     space: Space,
     made: Made,
     most_found: Int[Array, ""],
-    takes_failures: Bool[Array, ""],
+    takes_overflow: Bool[Array, ""],
 ) -> tuple[Space, Outcome]:
     """Put successors into the space, unless a chunk before could not be, or a field does not fit,
-    or there is a failure that is not taken.
+    or counts overflow where that is not taken.
 
     - `most_found`: configurations there may be.
-    - `takes_failures`: keep what comes before the first failure.
+    - `takes_overflow`: keep what comes before the first failure of counts; any other is taken.
     """
     chunk = len(made.parents)
-    fits = packing.fit(made.most)
     has_failed = made.num_good < chunk
-    is_put = ~space.is_stopped & fits & (takes_failures | ~has_failed)
+    is_put = ~space.is_stopped & made.fits & (takes_overflow | ~made.overflows)
     number = jnp.arange(chunk, dtype=jnp.int32)
     wanted = made.is_one & (number < made.num_good) & is_put
 
@@ -233,33 +268,26 @@ def put(
     targets = jnp.where(is_here, own.at[found - space.num].get(mode="clip"), found)
     at = jnp.where(is_new, rank, chunk)
 
-    def in_order(rows):
-        """The rows of the new ones, one after the other."""
-        return jnp.zeros_like(rows).at[at].set(rows, mode="drop")
-
+    news = jnp.zeros_like(made.words).at[at].set(made.words, mode="drop")
     num_new = jnp.minimum(jnp.sum(is_new, dtype=jnp.int32), most_found - space.num)
     failed = made.parents[jnp.minimum(made.num_good, chunk - 1)]
     failed = jnp.where(is_put & has_failed, failed, NO_ONE)
-    numbers = Numbers(num_new, is_put, fits, failed, left_out)  # pyright: ignore
-    store = lax.dynamic_update_slice_in_dim(store, in_order(made.words), space.num, 0)
+    numbers = Numbers(
+        *(num_new, is_put, made.fits, failed, left_out, made.overflows)  # pyright: ignore
+    )
+    store = lax.dynamic_update_slice_in_dim(store, news, space.num, 0)
     table = table.at[jnp.where(is_new, place, table.shape[0])].set(own, mode="drop")
     is_stopped = ~is_put | (failed < NO_ONE) | (left_out < NO_ONE)
     return (
         Space(store, table, space.num + num_new, is_stopped),
         Outcome(
             targets=targets,
-            news=(in_order(made.parents), in_order(made.choices)),
+            is_new=jnp.packbits(is_new),
             numbers=jnp.stack([jnp.asarray(x, jnp.int32) for x in numbers]),
-            most=made.most,
         ),
     )
 
 
 def state_in(machine: Enumerable, packing: Packing, words: UInt32[Array, "batch words"]) -> PyTree:
     """The states of packed configurations."""
-    return machine.state_of(packing.unpack(words.T, fields_dtype(machine)))
-
-
-def fields_dtype(machine: Enumerable) -> np.dtype:
-    """What the fields of a machine are."""
-    return np.dtype(f"uint{8 * machine.count_dtype.itemsize}")
+    return machine.state_of(packing.unpack(words.T, machine.fields_dtype))

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int, UInt, UInt32
 
-from .packing import Packing, width_of
+from .packing import Packing
 from .search import Enumerable, Space
 from .table import empty_table, insert
 
@@ -39,19 +39,18 @@ class Memory:
     packing: Packing
     space: Space
     most_num: int
-    dtype: np.dtype  # of unpacked fields
 
     @classmethod
     def first(cls, machine: Enumerable, chunk: int) -> "Memory":
         """The initial configuration."""
-        fields = np.asarray(machine.fields(machine.init()))
-        packing = Packing.uniform(len(fields), max(8, width_of(int(fields.max(initial=0)))))
-        words = packing.pack(jnp.asarray(fields)[:, None]).T
+        fields = machine.fields(machine.init())
+        packing = Packing.whole(len(fields), machine.fields_dtype)
+        words = packing.pack(fields[:, None])[0].T
         capacity = max(_FIRST, 4 * chunk)
         store = jnp.zeros((capacity, packing.num_words), jnp.uint32).at[:1].set(words)
         num = jnp.asarray(1, jnp.int32)
         space = Space(store, empty_table(4), num, jnp.asarray(False))
-        memory = cls(packing, space, 1, fields.dtype)
+        memory = cls(packing, space, 1)
         memory.rebuild_table(chunk)
         return memory
 
@@ -130,7 +129,7 @@ class Memory:
         size = min(_PART if jax.default_backend() == "cpu" else _GPU_PART, self.capacity)
         for start in range(0, self.most_num, size):
             at = np.int32(min(start, self.capacity - size))
-            yield at, _unpacked(self.packing, self.space.store, at, size=size, dtype=self.dtype)
+            yield at, _unpacked(self.packing, self.space.store, at, size=size)
 
 
 def _much() -> int:
@@ -150,21 +149,20 @@ def _insert_rows(
     return insert(table, store, words, start, start + jnp.arange(size) < num)[0]
 
 
-@partial(jax.jit, static_argnames=("size", "dtype"))
+@partial(jax.jit, static_argnames="size")
 def _unpacked(
     packing: Packing,
     store: UInt32[Array, "capacity words"],
     start: Int[Array, ""],
     *,
     size: int,
-    dtype: np.dtype,
 ) -> UInt[Array, "fields part"]:
-    return packing.unpack(lax.dynamic_slice_in_dim(store, start, size).T, dtype)
+    return packing.unpack(lax.dynamic_slice_in_dim(store, start, size).T, packing.dtype)
 
 
 @jax.jit
 def _packed(packing: Packing, fields: UInt[Array, "fields part"]) -> UInt32[Array, "part words"]:
-    return packing.pack(fields).T
+    return packing.pack(fields)[0].T
 
 
 @partial(jax.jit, donate_argnames="store")

@@ -10,6 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int, UInt32
 
+from snpjax_formats.mixing import mixed
+
 
 #: An empty place; above every number.
 EMPTY = np.int32(2**31 - 1)
@@ -101,6 +103,4 @@ def hash_of(words: UInt32[Array, "batch words"]) -> UInt32[Array, " batch"]:
         value = lax.fori_loop(
             0, words.shape[1], lambda i, value: mix(value, jnp.take(words, i, axis=1)), value
         )
-    value = (value ^ value >> 16) * np.uint32(0x85EBCA6B)
-    value = (value ^ value >> 13) * np.uint32(0xC2B2AE35)
-    return value ^ value >> 16
+    return mixed(value)

@@ -3,14 +3,18 @@
 A graph may have 10^8 edges, so that nothing here loops over lines in Python.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Literal, TypeAlias
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 from jaxtyping import Bool, Int, UInt8
 
 from ..choice import NO_RULE
 from ..spiking.observed import Configurations, Transitions
+from ..spiking.plasticity import PlasticState
+from ..spiking.system import SpikingSystem, is_growing
 
 
 if TYPE_CHECKING:
@@ -20,6 +24,8 @@ if TYPE_CHECKING:
 Column: TypeAlias = "UInt8[np.ndarray, 'lines width'] | bytes"
 #: What stands at an edge: the rules of a choice, or what is emitted.
 Labels: TypeAlias = Literal["rules", "emissions"]
+
+Some = TypeVar("Some", Configurations, Transitions)
 
 # Blocks hold fewer lines the more numbers stand in a line.
 _BLOCKS = (2**12, 2**16)
@@ -60,7 +66,7 @@ def text(value: bytes, present: Bool[np.ndarray, " lines"]) -> Column:
     return np.frombuffer(value, np.uint8) * present[:, None]
 
 
-def one_of(values: Int[np.ndarray, " lines"], text_of: Callable[[int], str]) -> Column:
+def one_of(values: np.ndarray, text_of: Callable[[Any], str]) -> Column:
     """In every line the text of its value, of which there are few."""
     distinct, which = np.unique(values, return_inverse=True)
     texts = [text_of(value).encode() for value in distinct.tolist()]
@@ -87,7 +93,7 @@ def rows(
 def edge_labels(
     steps: Transitions,
     labels: Labels,
-    names: Sequence[bytes],
+    names: Mapping[str, str],
     *,
     equals: bytes,
     separator: bytes,
@@ -96,26 +102,37 @@ def edge_labels(
     """What stands at each edge: `name:rule` of the neurons that selected one, or `name=spikes` of
     the output neurons that emit; `nothing` where there is none.
 
-    Without output neurons all emissions are named.
+    Without output neurons all emissions are named. `names` are those of `names_at_edges`, as they
+    are to be written.
     """
     values = steps.rules if labels == "rules" else steps.emissions
     present = values != NO_RULE if labels == "rules" else values != 0
-    outputs = outputs_of(steps.system)
+    outputs = steps.system.output
     if labels == "emissions" and outputs:
-        present = present & np.isin(np.arange(values.shape[1]), outputs)
+        is_output = np.isin(np.arange(values.shape[1]), outputs_of(steps.system))
+        if steps.labels is not None:
+            is_output = np.isin(steps.labels[:, : values.shape[1]], outputs)
+        present = present & is_output
     columns: list[Column] = []
     before = np.zeros(len(values), bool)
     for i in np.flatnonzero(present.any(axis=0)).tolist():
         here = present[:, i]
-        columns += [text(separator, before & here), text(names[i] + equals, here)]
+        columns.append(text(separator, before & here))
+        if steps.labels is None:
+            columns.append(text(names[steps.system.name_of(i)].encode() + equals, here))
+        else:
+            own = np.where(here, steps.labels[:, i], "")
+            columns += [one_of(own, lambda x: names.get(x, "")), text(equals, here)]
         columns.append(numbers(values[:, i], here))
         before |= here
     return [*columns, text(nothing, ~before)]
 
 
 def outputs_of(system: object) -> list[int]:
-    """The positions of the output neurons."""
+    """The positions of the output neurons; none where they are labels."""
     found: list[int] = []
+    if is_growing(system):
+        return found
     for name in system.output:  # pyright: ignore[reportAttributeAccessIssue]
         position = system.position_of(name)  # pyright: ignore[reportAttributeAccessIssue]
         if isinstance(position, slice):
@@ -126,27 +143,81 @@ def outputs_of(system: object) -> list[int]:
 
 
 def names_of(graph: "Graph") -> list[str]:
-    """The names of all neurons."""
+    """The names of all neurons; where they divide or bud, of the slots that are ever in use."""
+    if is_growing(graph.system):
+        return [f"slot {i}" for i in range(num_columns(graph))]
     return [graph.system.name_of(i) for i in range(graph.system.num_neurons)]
+
+
+def num_columns(graph: "Graph") -> int:
+    """How many neurons, or slots, configurations have."""
+    if is_growing(graph.system):
+        return int(graph.map(lambda some: np.sum(_labels(some) != "", axis=1)).max())
+    return graph.system.num_neurons
+
+
+def names_at_edges(graph: "Graph") -> list[str]:
+    """The names that `edge_labels` may write: of all neurons, or labels."""
+    return list(graph.system.label_numbers) if is_growing(graph.system) else names_of(graph)
+
+
+def plastic_synapses(
+    some: Configurations,
+) -> Iterator[tuple[str, str, Bool[np.ndarray, " configurations"]]]:
+    """The synapses that plasticity may create and delete, and where they are."""
+    system = some.system
+    if isinstance(system, SpikingSystem) and isinstance(some.state, PlasticState):
+        plastic = system.plastic_columns
+        assert plastic is not None
+        for number, neuron in enumerate(plastic.neurons.tolist()):
+            for place, target in enumerate(plastic.targets[:, number].tolist()):
+                if target >= 0:
+                    exists = np.asarray(some.state.exists)[place, number]
+                    yield system.name_of(neuron), system.name_of(target), exists
+
+
+def label_rows(some: Configurations, written: Callable[[str], str] = json.dumps) -> list[Column]:
+    """The labels of the slots, each a string of JSON, `null` where there is no neuron."""
+    columns: list[Column] = []
+    for i in range(some.spikes.shape[1]):
+        own = _labels(some)[:, i]
+        columns += [b"," if i else b"", one_of(own, lambda x: written(x) if x else "null")]
+    return columns
+
+
+def _labels(some: Configurations) -> np.ndarray:
+    assert some.labels is not None
+    return some.labels
 
 
 def configuration_blocks(
     graph: "Graph",
 ) -> Iterator[tuple[Int[np.ndarray, " some"], Configurations]]:
     """All configurations with their numbers, in blocks."""
-    for block in _blocks(graph, graph.num_configurations):
-        yield np.arange(block.start, block.stop), graph.configurations(block)
+    width = num_columns(graph)
+    for block in _blocks(graph, graph.num_configurations, width):
+        yield np.arange(block.start, block.stop), _cut(graph.configurations(block), width)
 
 
 def edge_blocks(graph: "Graph") -> Iterator[tuple[Int[np.ndarray, " some"], Transitions]]:
     """All edges with their numbers, in blocks. **Raises:** `ValueError` if they were not kept."""
     _ = graph.edge_targets
-    for block in _blocks(graph, graph.num_choices):
-        yield np.arange(block.start, block.stop), graph.transitions(block)
+    width = num_columns(graph)
+    for block in _blocks(graph, graph.num_choices, width):
+        yield np.arange(block.start, block.stop), _cut(graph.transitions(block), width)
 
 
-def _blocks(graph: "Graph", size: int) -> Iterator[slice]:
-    is_wide = graph.system.num_neurons * _BLOCKS[1] > _NUMBERS_IN_BLOCK
+def _cut(some: Some, width: int) -> Some:
+    """Without the slots that are never in use."""
+    if not is_growing(some.system):
+        return some
+    names = ("spikes", "timers", "pending", "rules", "emissions")
+    own = {name: getattr(some, name)[:, :width] for name in names if hasattr(some, name)}
+    return replace(some, **own)
+
+
+def _blocks(graph: "Graph", size: int, width: int) -> Iterator[slice]:
+    is_wide = width * _BLOCKS[1] > _NUMBERS_IN_BLOCK
     block = _BLOCKS[0] if is_wide else _BLOCKS[1]
     for start in range(0, size, block):
         yield slice(start, min(start + block, size))

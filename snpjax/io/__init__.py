@@ -1,5 +1,6 @@
 """Model files: `read` gives a validated system, `write` a file that can be read again."""
 
+from .dimacs import Formula as Formula, read_dimacs as read_dimacs
 from .errors import ReadError as ReadError, ReadWarning as ReadWarning
 from .formats import Format as Format
 from .graph_export import to_dot as to_dot, to_networkx as to_networkx

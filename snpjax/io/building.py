@@ -134,24 +134,31 @@ def size_message(num_neurons: int, synapses: str, most: int) -> str:
 
 
 class UnknownNames:
-    """Says that there is no such neuron; of the first ones with the nearest names, whose search
-    takes a while."""
+    """Says that there is no such neuron, or no such label; of the first ones with the nearest
+    names, whose search takes a while."""
 
-    def __init__(self) -> None:
+    def __init__(self, what: str = "neuron") -> None:
+        self.what = what
         self._num_told = 0
 
     def message(self, name: str, with_nearest: Callable[[], str]) -> str:
         self._num_told += 1
-        return with_nearest() if self._num_told <= _MAX_HINTS else f"there is no neuron {name!r}"
+        is_hinted = self._num_told <= _MAX_HINTS
+        return with_nearest() if is_hinted else f"there is no {self.what} {name!r}"
 
 
 class KnownNames(Generic[P]):
-    """The names that neurons have. Others are reported where they stand first."""
+    """The names that neurons have, or the labels. Others are reported where they stand first."""
 
-    def __init__(self, names: Mapping[str, int], error: Callable[[P, str], object]):
+    def __init__(
+        self,
+        names: Mapping[str, object],
+        error: Callable[[P, str], object],
+        what: str = "neuron",
+    ):
         self.names = names
         self._error = error
-        self._hints = UnknownNames()
+        self._hints = UnknownNames(what)
         self._unknown: set[str] = set()
 
     def has(self, name: str, place: P, here: str) -> bool:
@@ -160,7 +167,8 @@ class KnownNames(Generic[P]):
             return True
         if name not in self._unknown and not self.are_enough:
             self._unknown.add(name)
-            message = self._hints.message(name, lambda: unknown_neuron(name, self.names))
+            what = self._hints.what
+            message = self._hints.message(name, lambda: unknown_neuron(name, self.names, what))
             self._error(place, f"{here}: {message}")
         return False
 

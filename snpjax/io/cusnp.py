@@ -419,7 +419,8 @@ def write_cusnp(system: SpikingSystem, losses: Losses) -> str:
                 item = f"guard {rule.guard} of neuron {neuron.name!r}, rule {number}"
                 losses.add(item, "the rule is left out")
             else:
-                losses.add(f"neuron {neuron.name!r}, rule {number}: {rule}", "left out")
+                text = system.rule_text(index, number - 1)
+                losses.add(f"neuron {neuron.name!r}, rule {number}: {text}", "left out")
     for source, target, weight in system.synapses:
         if weight != 1:
             losses.add(f"weight {weight} of synapse ({source}, {target})", "1 is written")

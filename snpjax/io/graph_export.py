@@ -3,12 +3,14 @@
 They are written and not read: rules are texts there.
 """
 
+from collections.abc import Sequence
 from io import BytesIO
 from typing import TYPE_CHECKING
 
 from ..optional import networkx
 from ..quoting import dot_quoted, without_controls
 from ..spiking.population import PopulationSystem
+from ..spiking.rule import AnyRule, rule_text
 from ..spiking.system import Neuron, SpikingSystem
 from .losses import Losses
 
@@ -25,12 +27,13 @@ def to_networkx(system: SpikingSystem | PopulationSystem) -> "nx.DiGraph":
 
     Nodes have `name`, `spikes`, `rules` (a tuple of texts), `label`, `input` (the train as a tuple,
     `None` without one) and `is_output`; edges have `weight`; the graph has `name`, `level`,
-    `signed`, `dictionary` and `rules_by_label`.
+    `signed`, `dictionary` and `rules_by_label`. Where neurons divide or bud, inputs and outputs are
+    those of the labels.
 
     **Raises:** `ImportError` when networkx is not installed.
     """
     system = _listed(system)
-    by_label = {label: tuple(map(str, its)) for label, its in system.rules_by_label.items()}
+    by_label = {label: _rules(its, label) for label, its in system.rules_by_label.items()}
     graph = networkx().DiGraph(
         name=system.name,
         level=system.level,
@@ -39,15 +42,15 @@ def to_networkx(system: SpikingSystem | PopulationSystem) -> "nx.DiGraph":
         rules_by_label=by_label,
     )
     for neuron in system.neurons:
-        train = system.input.get(neuron.name)
+        train = system.input.get(_called(system, neuron))
         graph.add_node(
             neuron.name,
             name=neuron.name,
             spikes=int(neuron.spikes),
-            rules=tuple(map(str, neuron.rules)),
+            rules=_rules(neuron.rules, neuron.label),
             label=neuron.label,
             input=None if train is None else tuple(map(int, train)),
-            is_output=neuron.name in system.output,
+            is_output=_called(system, neuron) in system.output,
         )
     for source, target, weight in system.synapses:
         graph.add_edge(source, target, weight=int(weight))
@@ -68,10 +71,12 @@ def to_dot(system: SpikingSystem | PopulationSystem) -> str:
         lines.append(f"  label={dot_quoted(system.name)};")
     outputs = set(system.output)
     for number, neuron in enumerate(system.neurons):
-        border = ", peripheries=2" if neuron.name in outputs else ""
+        border = ", peripheries=2" if _called(system, neuron) in outputs else ""
         lines.append(f"  n{number} [label={dot_quoted(*_lines(neuron))}{border}];")
-    for name, train in system.input.items():
-        number = numbers[name]
+    for number, neuron in enumerate(system.neurons):
+        train = system.input.get(_called(system, neuron))
+        if train is None:
+            continue
         spikes = " ".join(map(str, train[:_MAX_TRAIN])) + " ..." * (len(train) > _MAX_TRAIN)
         lines.append(
             f"  i{number} [shape=plaintext, label={dot_quoted(f'input {spikes}'.strip())}];"
@@ -114,12 +119,13 @@ def write_graphml(system: SpikingSystem, losses: Losses) -> str:
         attributes: dict[str, str | int | bool] = {
             "name": text(neuron.name, "the name"),
             "spikes": int(neuron.spikes),
-            "rules": text("\n".join(map(str, neuron.rules)), "the rules of neuron"),
+            "rules": text("\n".join(_rules(neuron.rules, neuron.label)), "the rules of neuron"),
             "label": text(neuron.label, "the label"),
-            "is_output": neuron.name in system.output,
+            "is_output": _called(system, neuron) in system.output,
         }
-        if neuron.name in system.input:
-            attributes["input"] = " ".join(str(int(x)) for x in system.input[neuron.name])
+        train = system.input.get(_called(system, neuron))
+        if train is not None:
+            attributes["input"] = " ".join(str(int(x)) for x in train)
         graph.add_node(f"n{number}", **attributes)
     for source, target, weight in system.synapses:
         graph.add_edge(numbers[source], numbers[target], weight=int(weight))
@@ -137,6 +143,20 @@ def _lose_growth(system: SpikingSystem, losses: Losses) -> None:
         losses.add(f"{len(rules)} rules of label {label!r}, which no neuron bears", "left out")
     for pair in system.dictionary:
         losses.add(f"pair ({', '.join(pair)}) of the dictionary", "left out")
+    there = {_called(system, neuron) for neuron in system.neurons}
+    for what, names in (("input", system.input), ("output", system.output)):
+        for name in names:
+            if name not in there:
+                losses.add(f"the {what} of label {name!r}, which no neuron bears", "left out")
+
+
+def _called(system: SpikingSystem, neuron: Neuron) -> str:
+    """What inputs and outputs name a neuron by."""
+    return neuron.label if system.is_growing else neuron.name
+
+
+def _rules(rules: Sequence[AnyRule | str], label: str) -> tuple[str, ...]:
+    return tuple(rule if isinstance(rule, str) else rule_text(rule, label) for rule in rules)
 
 
 def _lines(neuron: Neuron) -> list[str]:
@@ -146,7 +166,7 @@ def _lines(neuron: Neuron) -> list[str]:
         lines.append(f"label {neuron.label}")
     if neuron.spikes:
         lines.append("1 spike" if neuron.spikes == 1 else f"{int(neuron.spikes)} spikes")
-    lines += map(str, neuron.rules[:_MAX_RULES])
+    lines += _rules(neuron.rules[:_MAX_RULES], neuron.label)
     if len(neuron.rules) > _MAX_RULES:
         lines.append(f"and {len(neuron.rules) - _MAX_RULES} more rules")
     return lines

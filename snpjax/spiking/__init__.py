@@ -3,6 +3,7 @@
 from .batch import Solutions as Solutions, SystemBatch as SystemBatch
 from .compatibility import Compatibility as Compatibility
 from .environment import AnyInput as AnyInput
+from .growing import Capacity as Capacity
 from .guard import Guard as Guard, GuardError as GuardError
 from .lower import (
     SpikingProgram as SpikingProgram,
@@ -12,6 +13,7 @@ from .lower import (
 )
 from .machine import SpikingMachine as SpikingMachine
 from .matrix import TransitionMatrix as TransitionMatrix
+from .networks import Network as Network
 from .population import (
     Population as Population,
     PopulationSystem as PopulationSystem,
@@ -42,4 +44,11 @@ from .validity import (
     ModelWarning as ModelWarning,
     Problem as Problem,
     check as check,
+)
+from .variants import (
+    AntiSpikes as AntiSpikes,
+    Astrocyte as Astrocyte,
+    Astrocytes as Astrocytes,
+    Exhaustive as Exhaustive,
+    SynapseRules as SynapseRules,
 )

@@ -21,7 +21,7 @@ from .ordered import of_one_shape
 from .padding import Padding
 from .population import PopulationSystem
 from .solution import Solution
-from .system import SpikingSystem
+from .system import SpikingSystem, dynamic_message
 from .transition import Transition
 
 
@@ -58,6 +58,9 @@ class SystemBatch:
         """
         if isinstance(layout, Transition):
             raise ValueError("A batch of systems has no transition matrix. Give another layout.")
+        for system in self.systems:
+            if isinstance(system, SpikingSystem) and not system.is_static:
+                raise NotImplementedError(dynamic_message(system, "A batch of different systems"))
         columns = [
             system.columns(faithful=faithful)
             if isinstance(system, PopulationSystem)

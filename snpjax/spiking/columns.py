@@ -11,9 +11,13 @@ from snpjax_formats import Edges, check_free, graphs
 from snpjax_formats.edges import merged
 from snpjax_formats.memory import host_free_bytes
 
+from .astrocytes import AstrocyteColumns
 from .compatibility import TEXTBOOK, Compatibility
+from .plastic_columns import PlasticColumns
+from .ruled_synapses import RuledColumns
 from .slots import SlotTable, as_int64, slots_of_neurons
-from .system import SpikingSystem, dynamic_message
+from .system import SpikingSystem
+from .variants import AntiSpikes, Astrocytes, Exhaustive, SynapseRules, Variant
 
 
 # Two indices and a key to sort them by.
@@ -80,14 +84,31 @@ class Columns:
     largest: int
     name_of: Callable[[int], str]
     compatibility: Compatibility = TEXTBOOK
+    network: PlasticColumns | RuledColumns | AstrocyteColumns | None = None  # in no part
+    variant: Variant | None = None
 
     @property
     def num_neurons(self) -> int:
         return len(self.spikes)
 
+    @property
+    def num_choosers(self) -> int:
+        """The neurons, and what is numbered after them because it chooses, too."""
+        network = self.network
+        is_of_variant = isinstance(network, RuledColumns | AstrocyteColumns)
+        return self.num_neurons + (network.num_choosers if is_of_variant else 0)
+
+    @property
+    def is_exhaustive(self) -> bool:
+        return isinstance(self.variant, Exhaustive)
+
+    @property
+    def has_anti_spikes(self) -> bool:
+        return isinstance(self.variant, AntiSpikes)
+
     def may_overflow(self, max_steps: int | None, dtype: np.dtype) -> bool:
         """Whether a count could pass the range of `dtype` within so many steps."""
-        if max_steps is None or self.compatibility.may_grow:
+        if max_steps is None or self.compatibility.may_grow or self.is_exhaustive:
             return True
         arriving = self.largest_arrival[0]
         if not arriving < 2**52:  # where it is exact
@@ -107,6 +128,8 @@ class Columns:
             sources = slice(part.source_start, part.source_start + part.num_sources)
             targets = slice(part.target_start, part.target_start + part.num_targets)
             arriving[targets] += part.arrivals(production[sources])
+        if self.network is not None:
+            arriving += self.network.arrivals(production)
         if len(self.trains):
             np.add.at(arriving, self.inputs, np.abs(self.trains.astype(float)).max(axis=0))
         return arriving
@@ -130,46 +153,72 @@ class Columns:
 
 
 def columns_of(system: SpikingSystem, *, faithful: bool) -> Columns:
-    """A system of single neurons as columns; without `faithful`, forgetting families are merged.
-
-    **Raises:** `NotImplementedError` for a network that changes.
-    """
-    if not system.is_static:
-        raise NotImplementedError(dynamic_message(system))
+    """A system of single neurons as columns; without `faithful`, forgetting families are merged."""
+    assert not system.is_growing
     names = system.names
     count = len(system.neurons)
     table = system.slots
     if faithful and table.families is not None:
         table = slots_of_neurons(system.neurons, faithful=True, compatibility=system.compatibility)
+    network = _network_of(system, table)
     spikes = [neuron.spikes for neuron in system.neurons]
-    trains = list(system.input.values())
-    horizon = max((horizon_of(train) for train in trains), default=0)
-    padded = [[*train[:horizon], *[0] * (horizon - len(train))] for train in trains]
+    trains = system.input.values()
     largest = max(
         table.largest,
         max(map(abs, spikes), default=0),
         max((abs(weight) for _, _, weight in system.synapses), default=0),
         max((abs(spikes) for train in trains for spikes in train), default=0),
+        network.largest if isinstance(network, RuledColumns | AstrocyteColumns) else 0,
     )
     return Columns(
         table=table,
         spikes=as_int64(spikes),
-        parts=(Part(_delivered(system), 0, count, 0, count),),
+        parts=(Part(_delivered(system, network), 0, count, 0, count),),
         outputs=np.asarray([names[name] for name in system.output], np.int64),
         inputs=np.asarray([names[name] for name in system.input], np.int64),
-        trains=as_int64(x for train in padded for x in train).reshape(len(trains), horizon).T,
+        trains=trains_of(system),
         largest=largest,
         name_of=lambda index: system.neurons[index].name,
         compatibility=system.compatibility,
+        network=network,
+        variant=system.variant,
     )
 
 
-def _delivered(system: SpikingSystem) -> graphs.Pairs:
-    """The synapses that deliver anything, in the order of the system."""
+def _network_of(
+    system: SpikingSystem, table: SlotTable
+) -> PlasticColumns | RuledColumns | AstrocyteColumns | None:
+    match system.variant:
+        case SynapseRules():
+            return RuledColumns.of(system, table)
+        case Astrocytes():
+            return AstrocyteColumns.of(system)
+    return PlasticColumns.of(system, table)
+
+
+def trains_of(system: SpikingSystem) -> Int[np.ndarray, "steps inputs"]:
+    """What arrives at the inputs at the end of step 1, 2, ..., up to the last that is not 0."""
+    trains = list(system.input.values())
+    horizon = max((horizon_of(train) for train in trains), default=0)
+    padded = [[*train[:horizon], *[0] * (horizon - len(train))] for train in trains]
+    return as_int64(x for train in padded for x in train).reshape(len(trains), horizon).T
+
+
+def _delivered(
+    system: SpikingSystem,
+    network: PlasticColumns | RuledColumns | AstrocyteColumns | None = None,
+) -> graphs.Pairs:
+    """The synapses that deliver anything by themselves and stay, in the order of the system."""
     graph = system.graph
-    if not system.compatibility.no_self_synapses:
+    if network is None and not system.compatibility.no_self_synapses:
         return graph
-    kept = graph.source != graph.target
+    kept = np.ones(len(graph.source), bool)
+    if isinstance(network, PlasticColumns):
+        kept &= ~np.isin(graph.source, network.neurons)
+    elif network is not None:
+        kept &= ~network.is_carried
+    if system.compatibility.no_self_synapses:
+        kept &= graph.source != graph.target
     weight = graph.weight
     return graphs.Pairs(
         graph.source[kept],

@@ -27,6 +27,10 @@ class AnyInput:
         if self.length < 0 or self.most < 0:
             raise ValueError(f"{self} has a negative number. Give steps and spikes, 0 or more.")
 
+    def neurons_of(self, system: "SpikingSystem") -> tuple[str, ...]:
+        """The neurons of a system that get it."""
+        return self.neurons or tuple(system.input)
+
 
 def environment_of(neuron: str) -> str:
     """The name of the neuron that sends any input to `neuron`."""
@@ -41,7 +45,7 @@ def with_any_input(system: "SpikingSystem", input: AnyInput) -> "SpikingSystem":
     """
     from .system import Neuron
 
-    neurons = input.neurons or tuple(system.input)
+    neurons = input.neurons_of(system)
     unknown = [name for name in neurons if not system.has(name)]
     if unknown or not neurons:
         which = f"There is no neuron {unknown[0]!r}" if unknown else "No neuron has an input train"

@@ -1,6 +1,7 @@
 """From a model to arrays: a program with static shapes, padded so that systems of similar size
 share a compilation."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Literal, TypeAlias
 
@@ -27,6 +28,7 @@ from ..precision import precision
 from .columns import Columns, columns_of, edges_of
 from .compatibility import Compatibility
 from .counts import count_type, most_together
+from .network import AbstractNetwork
 from .ordered import OrderedSynapses
 from .padding import SMALL, Padding, padded_neurons
 from .population import PopulationSystem
@@ -46,12 +48,13 @@ _NEURONS_PER_TYPE = 4
 
 
 class SpikingProgram(eqx.Module):
-    """A static SN P system as arrays.
+    """An SN P system as arrays.
 
     Axes: `neurons` and `outputs`, `inputs` are padded to buckets; a padding neuron has no rules,
     spikes or synapses, and a padding output or input names the neuron `num_neurons`, which does not
     exist. `slots` holds the rules in order of declaration, K-major; `columns` are the neurons, or
-    types of neurons that have equal rules where `type_of` tells each neuron's. A slot is applicable
+    types of neurons that have equal rules where `type_of` tells each neuron's, or labels where
+    neurons divide; outputs and inputs name labels then. A slot is applicable
     at k spikes iff low <= k <= high and (k - low) % period == 0, which includes k >= consume; empty
     slots have low > high. A rule whose guard needs several such terms has several slots, of which
     at most one applies: `number` is the rule of each. A negative `consume` takes all spikes.
@@ -74,14 +77,23 @@ class SpikingProgram(eqx.Module):
     trains: Int[Array, "steps inputs"]  # row t arrives at the end of step t + 1
     horizon: Int[Array, ""]  # position of the last non-zero entry of any train
     most_together: Int[Array, " neurons"] | None  # bounds emissions that add up; None: none do
+    network: AbstractNetwork | None  # what changes; None: the network stays as it is
     has_families: bool = eqx.field(static=True)  # whether a slot consumes all
     may_overflow: bool = eqx.field(static=True)  # in so many steps as it was lowered for
     compatibility: Compatibility = eqx.field(static=True)  # what of it is left for the steps
+    # Whether a rule is used as often as it can be; it is where `most_together` bounds that.
+    is_exhaustive: bool = eqx.field(static=True, default=False)
 
     @property
     def num_neurons(self) -> int:
         """Neurons with padding."""
         return self.initial.shape[0]
+
+    @property
+    def is_labelled(self) -> bool:
+        """Whether `columns` are labels, and each neuron's is part of the state."""
+        network = self.network
+        return network is not None and network.labels(network.init()) is not None
 
     def of_neurons(self, table: Int[Array, "slots columns"]) -> Int[Array, "slots neurons"]:
         """A table with a column for every neuron."""
@@ -114,9 +126,8 @@ def lower(
     goes; where it has `stop_at_closed_target` and the system delays, no layout can be given, for
     synapses are delivered in their order.
 
-    **Raises:** `NotImplementedError` for division, budding and plasticity; `LayoutTooLarge` for
-    what does not fit in the memory of the device, before it is built; `ValueError` when counts
-    do not fit the requested type, or any type.
+    **Raises:** `LayoutTooLarge` for what does not fit in the memory of the device, before it is
+    built; `ValueError` when counts do not fit the requested type, or any type.
     """
     has_rows = isinstance(layout, Transition)
     return lower_columns(
@@ -151,7 +162,9 @@ def lower_columns(
     table = columns.table
     is_alone = padding is None
     padding = padding or Padding.of([columns])
-    size = padding.neurons
+    size = max(padding.neurons, padded_neurons(columns.num_choosers))
+    if size != padding.neurons:  # given choices have a column for each chooser
+        padding = replace(padding, neurons=size)
     stored = layout.layout if isinstance(layout, Transition) else layout
     if stored != "auto" and not (
         isinstance(stored, type) and issubclass(stored, AbstractLayout) and stored != AbstractLayout
@@ -160,31 +173,42 @@ def lower_columns(
     compatibility = columns.compatibility.in_steps(has_delays=padding.has_delays)
     if is_alone:
         check_order(compatibility, layout)
-    spread = _Spread.of(table, padding, dtype, by_type=is_alone)
+    spread = Spread.of(table, padding, dtype, by_type=is_alone)
     together = None
-    if compatibility.early_reopen is not None:
+    if compatibility.early_reopen is not None or columns.is_exhaustive:
         together = most_together(columns, dtype)
     with precision(dtype):
         most = padding.most if together is None else int(together.max(initial=0))
+        if columns.has_anti_spikes:
+            most = None  # what is delivered may be negative
         rows = None
         if rows_of is not None and stored != "auto":
             edges = _typed(padded_rows(rows_of), dtype)
             if padding.has_delays:  # refuse before either is built
                 _check_both(stored, edges, columns, size)
             rows = rule_rows(rows_of, fitting(stored, edges, max_input=1))
-        synapses, ordered = None, None
+        synapses, ordered, network = None, None, None
+
+        def listed(edges: Edges, most: int | None) -> AbstractLayout:
+            return _listed(_typed(edges, dtype).canonical(), stored, most, many_paths)
+
+        def carried(edges: Edges, largest: int = 1) -> AbstractLayout:
+            return listed(edges, max(most or 0, largest))
+
+        if columns.network is not None:
+            network = columns.network.lowered(size, padding.slots, carried)
         if compatibility.stop_at_closed_target:
             edges = columns.joined().parts[0].edges.resized(size, size)
             ordered = OrderedSynapses.of(_typed(edges, dtype))
         elif rows is None or not rows.has_production:
-            synapses = _synapses(columns, size, dtype, stored, most, many_paths)
+            synapses = _synapses(columns, size, stored, most, lambda edges: listed(edges, most))
         initial = np.zeros(size, dtype)
         initial[: columns.num_neurons] = columns.spikes
         steps, num_inputs = columns.trains.shape
         missing = (padding.steps - steps, padding.inputs - num_inputs)
         trains = np.pad(columns.trains, ((0, missing[0]), (0, missing[1])))
         return SpikingProgram(
-            low=spread(table.low, 1),
+            low=spread(table.low_for(dtype), 1),
             high=spread(table.high, 0),
             period=spread(table.period, 1) if padding.has_periods else None,
             consume=spread(table.consume, 0),
@@ -200,12 +224,14 @@ def lower_columns(
             inputs=_indices(columns.inputs, padding.inputs, size),
             trains=jnp.asarray(trains, dtype),
             horizon=jnp.asarray(steps, jnp.int32),
+            network=network,
             most_together=None
             if together is None
             else jnp.asarray(np.pad(together, (0, size - len(together)))),
-            has_families=padding.has_families,
+            has_families=padding.has_families and not columns.has_anti_spikes,
             may_overflow=may_overflow,
             compatibility=compatibility,
+            is_exhaustive=columns.is_exhaustive,
         )
 
 
@@ -221,7 +247,7 @@ def check_order(compatibility: Compatibility, layout: LayoutLike) -> None:
         )
 
 
-class _Spread:
+class Spread:
     """Makes device tables of host tables, padded and with a column a neuron, or a column a type
     where types are few."""
 
@@ -232,7 +258,7 @@ class _Spread:
         self.dtype = dtype
 
     @classmethod
-    def of(cls, table: SlotTable, padding: Padding, dtype: np.dtype, *, by_type: bool) -> "_Spread":
+    def of(cls, table: SlotTable, padding: Padding, dtype: np.dtype, *, by_type: bool) -> "Spread":
         num_slots, size = padding.slots, padding.neurons
         neurons = np.pad(table.type_of, (0, size - len(table.type_of)), constant_values=-1)
         num_types = bucket(table.num_types + 1)
@@ -270,10 +296,9 @@ class _Spread:
 def _synapses(
     columns: Columns,
     size: int,
-    dtype: np.dtype,
     layout: type[AbstractLayout] | str,
-    most: int,
-    many_paths: bool,
+    most: int | None,
+    listed: Callable[[Edges], AbstractLayout],
 ) -> AbstractLayout:
     """One layout, or a sum of layouts where there are several parts or one has structure."""
     if not columns.parts or (layout == "auto" and is_best_joined(size)):
@@ -284,14 +309,6 @@ def _synapses(
         else None
         for part in columns.parts
     ]
-
-    def listed(edges: Edges) -> AbstractLayout:
-        edges = _typed(edges, dtype).canonical()
-        chosen = layout
-        if isinstance(chosen, str):
-            chosen = choose(edges, max_input=most, many_paths=many_paths).layout
-        return fitting(chosen, edges, max_input=most)
-
     is_one_graph = len(columns.parts) == 1 and columns.parts[0].num_sources == columns.num_neurons
     if is_one_graph and structured[0] is None:
         # Padded, so that systems of similar size share compilations.
@@ -306,6 +323,15 @@ def _synapses(
         num_sources=size,
         num_targets=size,
     )
+
+
+def _listed(
+    edges: Edges, layout: type[AbstractLayout] | str, most: int | None, many_paths: bool
+) -> AbstractLayout:
+    """Edges in the layout that was asked for, or in what suits them."""
+    if isinstance(layout, str):
+        layout = choose(edges, max_input=most, many_paths=many_paths).layout
+    return fitting(layout, edges, max_input=most)
 
 
 def _check_both(layout: type[AbstractLayout], rows: Edges, columns: Columns, size: int) -> None:

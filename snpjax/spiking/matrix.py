@@ -14,7 +14,7 @@ from snpjax_formats import Edges
 from ..choice import NO_RULE
 from .columns import edges_of
 from .rule import Rule
-from .system import SpikingSystem
+from .system import SpikingSystem, dynamic_message
 from .transition import transition_edges
 
 
@@ -34,10 +34,7 @@ class TransitionMatrix:
 
     def __post_init__(self) -> None:
         if not self.system.is_static:
-            raise NotImplementedError(
-                "A network that changes has no transition matrix. Give a system of spiking and "
-                "forgetting rules only."
-            )
+            raise NotImplementedError(dynamic_message(self.system, "A transition matrix"))
 
     @cached_property
     def edges(self) -> Edges:

@@ -1,11 +1,18 @@
 """What can be said of configurations and of the steps between them: spikes, timers, rules, output,
 by the names of the neurons."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Bool, Int
+
+from ..choice import GivenChoices
+from .networks import Network, has_synapse, names_of_labels, network_of, taken
+from .rule import AnyRule
+from .system import changes_network, is_growing
 
 
 if TYPE_CHECKING:
@@ -25,6 +32,11 @@ class Configurations:
     - `pending`: the spikes that leave a closed neuron when it opens.
     - `step`: the steps made, as far as they matter: up to the end of the input, or of the clock.
     - `is_halting`: whether nothing can happen any more.
+    - `state`: what of the networks changes, as the search has it; see `network`.
+
+    Where neurons divide or bud, `neurons` are slots: as many as there is room for, and 0 where
+    there is none yet. Names are labels then: `configurations["x"]` are the spikes of all neurons
+    with a label, and `timer` is the longest of theirs.
     """
 
     system: "SpikingSystem | PopulationSystem"
@@ -33,21 +45,56 @@ class Configurations:
     pending: Int[np.ndarray, "configurations neurons"] = field(repr=False)
     step: Int[np.ndarray, " configurations"] = field(repr=False)
     is_halting: Bool[np.ndarray, " configurations"] = field(repr=False)
+    state: Any = field(repr=False, default=None)
 
     def __len__(self) -> int:
         return len(self.step)
 
     def __getitem__(self, name: str) -> Int[np.ndarray, "configurations *neurons"]:
         """The spikes of a neuron, or of a population's neurons."""
+        if self.labels is not None:
+            return np.sum(self.spikes * (self.labels == name), axis=1)
         return self.spikes[:, position_of(self.system, name)]
 
     def timer(self, name: str) -> Int[np.ndarray, "configurations *neurons"]:
         """How long a neuron stays closed; 0 when it is open."""
+        if self.labels is not None:
+            return np.max(self.timers * (self.labels == name), axis=1, initial=0)
         return self.timers[:, position_of(self.system, name)]
 
     def is_open(self, name: str) -> Bool[np.ndarray, "configurations *neurons"]:
         """Whether a neuron can receive and select rules."""
         return self.timer(name) == 0
+
+    @cached_property
+    def labels(self) -> "np.ndarray | None":
+        """The label of every neuron where neurons divide or bud, empty where there is none; `None`
+        for other systems."""
+        if not is_growing(self.system):
+            return None
+        return names_of_labels(self.system, self._known.labels)
+
+    def network(self, number: int) -> Network:
+        """The neurons and synapses of a configuration, by its place here."""
+        return network_of(self.system, taken(self._known, None, number))
+
+    def has_synapse(self, source: str, target: str) -> Bool[np.ndarray, " configurations"]:
+        """Whether there is a synapse between two neurons, or between any two with these labels:
+        `graph.where(lambda c: c.has_synapse("i", "j"))`.
+
+        **Raises:** `KeyError` for a name that there is not.
+        """
+        for name in (source, target):
+            if self.labels is None:
+                position_of(self.system, name)
+        return has_synapse(self.system, self._known, source, target, len(self))
+
+    @property
+    def _known(self) -> Any:
+        """The state of the networks."""
+        if self.state is None and changes_network(self.system):
+            raise ValueError("Of these configurations it is not known how the network changed.")
+        return self.state
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +104,10 @@ class Transitions:
     - `sources`, `targets`: the numbers of the configurations before and after.
     - `rules`: the rule that each neuron selected, counted within the neuron, or `NO_RULE`.
     - `emissions`: the spikes that left each neuron.
+    - `subsets`: the number of the subset of synapses that each plasticity rule took; `None` in a
+      system without plasticity.
+    - `labels`: where neurons divide or bud, the label of every neuron before the step. Names are
+      labels then, as for `Configurations`.
     """
 
     system: "SpikingSystem | PopulationSystem"
@@ -64,17 +115,36 @@ class Transitions:
     targets: Int[np.ndarray, " transitions"] = field(repr=False)
     rules: Int[np.ndarray, "transitions neurons"] = field(repr=False)
     emissions: Int[np.ndarray, "transitions neurons"] = field(repr=False)
+    subsets: Int[np.ndarray, "transitions neurons"] | None = field(repr=False, default=None)
+    labels: np.ndarray | None = field(repr=False, default=None)
 
     def __len__(self) -> int:
         return len(self.sources)
 
+    @property
+    def choices(self) -> GivenChoices:
+        """These steps, one after the other, for `snpjax.run(choice=...)`."""
+        return GivenChoices(self.rules, self.subsets)
+
     def emitted(self, name: str) -> Int[np.ndarray, "transitions *neurons"]:
         """The spikes that left a neuron."""
+        if self.labels is not None:
+            return np.sum(self.emissions * (self.labels == name), axis=1)
         return self.emissions[:, position_of(self.system, name)]
 
     def fired(self, name: str, rule: int) -> Bool[np.ndarray, "transitions *neurons"]:
         """Whether a neuron selected this rule, counted from 0."""
+        if self.labels is not None:
+            return np.any((self.rules == rule) & (self.labels == name), axis=1)
         return self.rules[:, position_of(self.system, name)] == rule
+
+
+def rules_of(system: "SpikingSystem | PopulationSystem") -> dict[str, Sequence[AnyRule | str]]:
+    """The rules of every neuron by its name, or of every label where neurons divide or bud."""
+    if is_growing(system):
+        own = system.rules_of_labels
+        return {label: own.get(label, ()) for label in system.label_numbers}
+    return {neuron.name: neuron.rules for neuron in system.neurons}
 
 
 def position_of(system: "SpikingSystem | PopulationSystem", name: str) -> int | slice:
@@ -93,12 +163,13 @@ def configurations_of(
     is_halting: Bool[np.ndarray, " configurations"],
 ) -> Configurations:
     """States, configurations last, as arrays of the host."""
-    size = system.num_neurons
     # A search counts in few bits; here sums and products of counts must not wrap.
     spikes, timers, pending = (
-        np.asarray(x)[:size].T.astype(np.int64) for x in (state.spikes, state.timers, state.pending)
+        np.asarray(x)[: _size(system)].T.astype(np.int64)
+        for x in (state.spikes, state.timers, state.pending)
     )
-    return Configurations(system, spikes, timers, pending, np.asarray(state.step), is_halting)
+    step = np.asarray(state.step)
+    return Configurations(system, spikes, timers, pending, step, is_halting, state.network)
 
 
 def transitions_of(
@@ -108,8 +179,18 @@ def transitions_of(
     detail: "Selection",
 ) -> Transitions:
     """Steps, transitions last, as arrays of the host."""
-    size = system.num_neurons
     rules, emissions = (
-        np.asarray(x)[:size].T.astype(np.int64) for x in (detail.rules, detail.emissions)
+        np.asarray(x)[: _size(system)].T.astype(np.int64) for x in (detail.rules, detail.emissions)
     )
-    return Transitions(system, sources, targets, rules, emissions)
+    if not is_growing(system):
+        subsets = detail.subsets
+        if subsets is not None:
+            subsets = np.asarray(subsets)[: _size(system)].T.astype(np.int64)
+        return Transitions(system, sources, targets, rules, emissions, subsets)
+    labels = names_of_labels(system, detail.network)
+    return Transitions(system, sources, targets, rules, emissions, labels=labels)
+
+
+def _size(system: "SpikingSystem | PopulationSystem") -> int | None:
+    """How many neurons are looked at; `None` for all slots."""
+    return None if is_growing(system) else system.num_neurons

@@ -1,11 +1,12 @@
-"""The rules of a neuron, and the text people write them in."""
+"""The rules of a neuron, and how they are written. `rule_syntax` reads them."""
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
-from .guard import Guard, GuardError
+from .guard import Guard
 
 
 GuardLike: TypeAlias = (
@@ -13,8 +14,11 @@ GuardLike: TypeAlias = (
 )
 Alpha: TypeAlias = Literal["+", "-", "+-", "-+"]
 
-_ARROW = re.compile(r"-+>|→|\\to(?![a-z])|\\rightarrow")
-_LAMBDA = frozenset({"lambda", "λ", r"\lambda", "#", "0", "empty"})
+#: A name as rule texts hold it; any other name stands there between quotes, as in JSON.
+PLAIN_NAME = re.compile(r"[\w#.]+(?:\{[\w,+-]*\})?")
+
+#: The letter of anti-spikes.
+ANTI_SPIKE = "ā"
 
 
 class RuleError(ValueError):
@@ -40,6 +44,9 @@ class Rule:
     - `consume`: c >= 1, spikes.
     - `produce`: p >= 0, spikes.
     - `delay`: d >= 0, steps.
+    - `sign`: -1 for a rule of anti-spikes, which are negative spikes (only with the variant
+      `AntiSpikes`): its guard is tested on their number, `consume` of them are removed, and both
+      are written with `ā`. A negative `produce` sends anti-spikes, whatever the sign.
 
     The numbers are checked where the neuron's name is known: when a `SpikingSystem` is built.
 
@@ -52,35 +59,49 @@ class Rule:
     consume: int
     produce: int
     delay: int
+    sign: int
 
     def __init__(
-        self, guard: GuardLike | None, consume: int, produce: int = 0, delay: int = 0
+        self,
+        guard: GuardLike | None,
+        consume: int,
+        produce: int = 0,
+        delay: int = 0,
+        sign: int = 1,
     ) -> None:
         object.__setattr__(self, "guard", _guard_or_exactly(guard, consume))
         object.__setattr__(self, "consume", consume)
         object.__setattr__(self, "produce", produce)
         object.__setattr__(self, "delay", delay)
+        object.__setattr__(self, "sign", sign)
 
     @classmethod
     def parse(cls, text: str) -> "Rule":
-        r"""Read `"a^2/a -> a; 1"`, `"a^3 -> lambda"`, `"a(aa)*/a -> a^2"`.
+        r"""Read `"a^2/a -> a; 1"`, `"a^3 -> lambda"`, `"a(aa)*/a -> a^2"`, `"ā^2/ā -> a"`.
 
         The arrow may be `->`, `-->`, `→`, `\to`; nothing produced is `lambda`, `λ`, `\lambda`, `#`
         or `0`. Counts are written `a`, `aaa`, `a^3` or `a{3}`.
 
-        **Raises:** `RuleError` with the position of the mistake.
+        **Raises:** `RuleError` with the position of the mistake, and for a text that is a rule of
+        another kind.
         """
-        return _parse(text)
+        from .rule_syntax import parse_rule  # which makes rules
+
+        rule = parse_rule(text)
+        if not isinstance(rule, Rule):
+            message = (
+                "only spiking and forgetting rules are read here, and this rule changes the "
+                f"network (give it to a neuron, or write {type(rule).__name__}(...))"
+            )
+            raise RuleError(message, text, len(text) - len(text.lstrip()))
+        return rule
 
     @property
     def is_forgetting(self) -> bool:
         return self.produce == 0
 
     def __str__(self) -> str:
-        guard = _guard_text(self.guard, self.consume)
-        delay = f"; {self.delay}" if self.delay else ""
-        produce = _spikes(self.produce) if self.produce else "lambda"
-        return f"{guard}{_spikes(self.consume)} -> {produce}{delay}"
+        return rule_text(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +122,13 @@ class DivisionRule:
         object.__setattr__(self, "left", left)
         object.__setattr__(self, "right", right)
 
+    @property
+    def born(self) -> tuple[str, ...]:
+        """The labels of the two neurons."""
+        return self.left, self.right
+
     def __str__(self) -> str:
-        return f"[{self.guard}] -> []_{self.left} || []_{self.right}"
+        return rule_text(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,9 +152,13 @@ class BuddingRule:
         object.__setattr__(self, "bud", bud)
         object.__setattr__(self, "parent", parent)
 
+    @property
+    def born(self) -> tuple[str, ...]:
+        """The new label of the parent, if any, and that of the bud."""
+        return (self.bud,) if self.parent is None else (self.parent, self.bud)
+
     def __str__(self) -> str:
-        parent = "" if self.parent is None else f"_{self.parent}"
-        return f"[{self.guard}] -> []{parent} / []_{self.bud}"
+        return rule_text(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,13 +198,40 @@ class PlasticityRule:
         object.__setattr__(self, "targets", tuple(targets))
 
     def __str__(self) -> str:
-        guard = _guard_text(self.guard, self.consume)
-        targets = ", ".join(self.targets)
-        return f"{guard}{_spikes(self.consume)} -> {self.alpha}{self.k} {{{targets}}}"
+        return rule_text(self)
 
 
 AnyRule: TypeAlias = Rule | DivisionRule | BuddingRule | PlasticityRule
 ALPHAS: tuple[str, ...] = get_args(Alpha)
+
+
+def rule_text(rule: AnyRule, label: str | None = None) -> str:
+    """A rule as people write it, which `rule_syntax.parse_rule` reads again.
+
+    **Arguments:**
+
+    - `label`: that of its neuron, which rules that change the network name: `[a^2]_i -> []_j ||
+      []_k`. Without it they read `[a^2] -> []_j || []_k`.
+    """
+    owner = "" if label is None else f"_{_name(label)}"
+    match rule:
+        case DivisionRule():
+            guard = _counts_text(rule.guard)
+            return f"[{guard}]{owner} -> []_{_name(rule.left)} || []_{_name(rule.right)}"
+        case BuddingRule():
+            guard = _counts_text(rule.guard)
+            parent = owner if rule.parent is None else f"_{_name(rule.parent)}"
+            return f"[{guard}]{owner} -> []{parent} / []_{_name(rule.bud)}"
+        case PlasticityRule():
+            targets = f"{{{', '.join(map(_name, rule.targets))}}}"
+            change = f" {targets}" if label is None else f"({_name(label)}, {targets})"
+            return f"{_left_text(rule)} -> {rule.alpha}{rule.k}{change}"
+    produce = "lambda"
+    if rule.produce:
+        is_negative = hasattr(rule.produce, "__index__") and rule.produce < 0
+        produce = _anti(_spikes(-rule.produce)) if is_negative else _spikes(rule.produce)
+    delay = f"; {rule.delay}" if rule.delay else ""
+    return f"{_left_text(rule)} -> {produce}{delay}"
 
 
 def _guard_or_exactly(guard: GuardLike | None, consume: int) -> Guard:
@@ -192,64 +249,26 @@ def is_count(value: object) -> bool:
     )
 
 
-def _guard_text(guard: Guard, consume: int) -> str:
-    """What stands before the consumed spikes: nothing where the guard is exactly those."""
-    if guard.is_exactly(consume):
-        return ""
+def _left_text(rule: Rule | PlasticityRule) -> str:
+    """What stands before the arrow: no guard where it is exactly the spikes consumed."""
+    guard = "" if rule.guard.is_exactly(rule.consume) else f"{_counts_text(rule.guard)}/"
+    left = guard + _spikes(rule.consume)
+    return _anti(left) if isinstance(rule, Rule) and rule.sign == -1 else left
+
+
+def _counts_text(guard: Guard) -> str:
     least = guard.minimum
-    return f"{_spikes(least) if least and guard.is_exactly(least) else guard}/"
+    return _spikes(least) if least and guard.is_exactly(least) else str(guard)
+
+
+def _anti(text: str) -> str:
+    """A text of spikes as that of anti-spikes."""
+    return text.replace("a", ANTI_SPIKE)
 
 
 def _spikes(count: int) -> str:
     return "a" if count == 1 else f"a^{count}"
 
 
-def _parse(text: str) -> Rule:
-    arrow = _ARROW.search(text)
-    if arrow is None:
-        raise RuleError('there is no arrow (write "a^2/a -> a; 1")', text, len(text))
-    left, right_start = text[: arrow.start()], arrow.end()
-    right, semicolon, delay_text = text[right_start:].partition(";")
-    if left.lstrip().startswith("[") or right.lstrip()[:1] in ("[", "+", "-"):
-        raise RuleError(
-            "only spiking and forgetting rules are written as text "
-            "(use DivisionRule, BuddingRule or PlasticityRule)",
-            text,
-            0,
-        )
-    guard_text, slash, consume_text = left.rpartition("/")
-    guard = None
-    if slash:
-        guard = _parse_guard(guard_text, text, 0)
-    consume_start = len(guard_text) + len(slash)
-    consume = _parse_count(consume_text, text, consume_start)
-    produce = 0
-    if right.strip().lower() not in _LAMBDA:
-        produce = _parse_count(right, text, right_start)
-    delay = 0
-    if semicolon:
-        stripped = delay_text.strip()
-        if not (stripped.isascii() and stripped.isdigit()):
-            at = right_start + len(right) + 1
-            raise RuleError('the delay is not a number of steps (write "; 2")', text, at)
-        if len(stripped) > 10:
-            raise RuleError("the delay is too large", text, right_start + len(right) + 1)
-        delay = int(stripped)
-    return Rule(guard, consume, produce, delay)
-
-
-def _parse_guard(part: str, text: str, start: int) -> Guard:
-    try:
-        return Guard.parse(part)
-    except GuardError as error:
-        raise RuleError(error.message, text, start + error.position) from error
-
-
-def _parse_count(part: str, text: str, start: int) -> int:
-    if not part.strip():
-        raise RuleError('a number of spikes is missing (write "a", "a^3" or "lambda")', text, start)
-    spikes = _parse_guard(part, text, start)
-    if spikes.minimum is None or not spikes.is_exactly(spikes.minimum):
-        at = start + len(part) - len(part.lstrip())
-        raise RuleError('this is not one number of spikes (write "a^3")', text, at)
-    return spikes.minimum
+def _name(name: str) -> str:
+    return name if PLAIN_NAME.fullmatch(name) else json.dumps(name, ensure_ascii=False)

@@ -1,7 +1,8 @@
-"""A static SN P system for what looks at its configurations by the million: as vectors of numbers,
+"""An SN P system for what looks at its configurations by the million: as vectors of numbers,
 with every choice counted."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
@@ -9,20 +10,23 @@ import jax
 import jax.lax as lax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Int, UInt, UInt32
+from jaxtyping import Array, Bool, Int, PyTree, UInt, UInt32
 
 from snpjax_formats import bucket
 
-from ..choice import AbstractChoice
+from ..choice import NO_RULE, AbstractChoice, DecodedChoice, NumberedChoice, Ways
 from ..machine import Record
 from ..results import RESULTS
-from .columns import Columns
+from .columns import Columns, trains_of
 from .counts import NARROW, least_type
+from .growing import Capacity, lower_growing
 from .lower import LayoutLike, SpikingProgram, lower_columns
+from .network import AbstractNetwork
 from .observed import position_of
 from .population import PopulationSystem
 from .step import SpikingState, applicable, halted, initial_state, step
 from .transition import Transition
+from .variants import Astrocytes, SynapseRules
 
 
 if TYPE_CHECKING:
@@ -35,7 +39,7 @@ _LITTLE = 127  # 8 bits
 class SearchedMachine(eqx.Module):
     """A `SpikingProgram` whose configurations are vectors of unsigned numbers, its fields: spikes,
     then timers and pending emissions of the neurons that may be closed, then the step as far as it
-    matters. Negative counts are large numbers there.
+    matters, then what of the network changes. Negative counts are large numbers there.
 
     - `delayed`: the neurons that have delays, padded with the number of neurons.
     - `delayed_of`: where each neuron stands among them; past the last one where it does not.
@@ -53,8 +57,13 @@ class SearchedMachine(eqx.Module):
 
     @property
     def count_dtype(self) -> np.dtype:
-        """What all fields are counted in; its unsigned counterpart holds them."""
+        """What all fields are counted in."""
         return np.dtype(self.program.initial.dtype)
+
+    @property
+    def fields_dtype(self) -> np.dtype:
+        """Its unsigned counterpart, which holds them."""
+        return _unsigned(self.count_dtype)
 
     @property
     def wider(self) -> np.dtype | None:
@@ -67,7 +76,17 @@ class SearchedMachine(eqx.Module):
         return eqx.tree_at(lambda s: s.timers, state, state.timers.astype(self.count_dtype))
 
     def step(self, state: SpikingState, choice: AbstractChoice) -> tuple[SpikingState, Record]:
-        return step(self.program, state, choice)
+        if self.program.network is None:
+            return step(self.program, state, choice)
+        assert isinstance(choice, NumberedChoice)
+        slots, subsets = choice.decoded(self.alternatives(state))
+        pending = self.program.network.is_pending(state.network)
+        if pending is not None:
+            slots = jnp.where(pending, NO_RULE, slots)
+        labels = self.program.network.labels(state.network)
+        state, record = step(self.program, state, DecodedChoice(slots, subsets))
+        detail = replace(record.detail, subsets=subsets, network=labels)
+        return state, record._replace(detail=detail)
 
     def halted(self, state: SpikingState) -> Bool[Array, "*paths"]:
         return halted(self.program, state)
@@ -75,16 +94,23 @@ class SearchedMachine(eqx.Module):
     def status(self, state: SpikingState) -> Any:
         return state.status
 
-    def alternatives(self, state: SpikingState) -> Bool[Array, "slots neurons *paths"]:
-        return applicable(self.program, state)
+    def alternatives(self, state: SpikingState) -> Ways:
+        can_apply = applicable(self.program, state)
+        if self.program.network is None:
+            return can_apply
+        return self.program.network.ways(can_apply, state.network)
 
     def fields(self, state: SpikingState) -> UInt[Array, "fields *paths"]:
         parts = [state.spikes]
         if self.program.delay is not None:
             for closing in (state.timers, state.pending):
                 parts.append(closing.at[self.delayed].get(mode="fill", fill_value=0))
-        parts.append(jnp.minimum(state.step, self.last_step)[None].astype(self.count_dtype))
-        fields = lax.bitcast_convert_type(jnp.concatenate(parts), _unsigned(self.count_dtype))
+        parts.append(jnp.minimum(state.step, self.last_step)[None])
+        if self.program.network is not None:
+            essential = jax.tree.leaves(self.program.network.essential(state.network))
+            parts += [x.reshape(-1, *state.step.shape) for x in essential]
+        parts = [part.astype(self.count_dtype) for part in parts]
+        fields = lax.bitcast_convert_type(jnp.concatenate(parts), self.fields_dtype)
         if self.caps is None:
             return fields
         return jnp.minimum(fields, self.caps.reshape(-1, *(1,) * (fields.ndim - 1)))
@@ -92,7 +118,8 @@ class SearchedMachine(eqx.Module):
     def state_of(self, fields: UInt[Array, "fields *paths"]) -> SpikingState:
         values = lax.bitcast_convert_type(fields, self.count_dtype)
         size, num_delayed = self.program.num_neurons, len(self.delayed)
-        spikes, step = values[:size], values[-1].astype(jnp.int32)
+        start = size + 2 * num_delayed * (self.program.delay is not None)
+        spikes, step = values[:size], values[start].astype(jnp.int32)
         timers = pending = jnp.zeros_like(spikes)
         if self.program.delay is not None:
             starts = (size, size + num_delayed)
@@ -109,14 +136,33 @@ class SearchedMachine(eqx.Module):
             step=step,
             status=jax.tree.map(lambda x: jnp.full(step.shape, x), RESULTS.halted),
             culprit=jnp.zeros_like(step),
+            network=self._network_of(values[start + 1 :]),
         )
 
+    def _network_of(self, values: Int[Array, "fields *paths"]) -> PyTree:
+        network = self.program.network
+        if network is None:
+            return None
+        shapes, tree = jax.tree.flatten(_essential(network))
+        if not shapes:
+            return network.restored(tree.unflatten([]))
+        ends = np.cumsum([shape.size for shape in shapes])
+        parts = jnp.split(values, ends[:-1].tolist())
+        leaves = [
+            part.reshape(*shape.shape, *values.shape[1:]).astype(shape.dtype)
+            for part, shape in zip(parts, shapes, strict=True)
+        ]
+        return network.restored(jax.tree.unflatten(tree, leaves))
+
     def choosers(self) -> Int[np.ndarray, " choosers"]:
-        """The neurons that may have several applicable rules, padded with the number of neurons.
+        """The neurons that may have several applicable rules, or several ways to use one, padded
+        with the number of neurons.
 
         A rule may apply from the low to the high of its slot; periods are not looked at.
         """
         program = self.program
+        if program.is_labelled:
+            return np.arange(program.num_neurons, dtype=np.int32)  # any label may come anywhere
         low, high = np.asarray(program.low), np.asarray(program.high)
         order = np.argsort(low, axis=0, kind="stable")
         low, high = np.take_along_axis(low, order, 0), np.take_along_axis(high, order, 0)
@@ -125,6 +171,8 @@ class SearchedMachine(eqx.Module):
         meets = np.any((low[1:] <= before) & (low[1:] <= high[1:]), axis=0)
         if program.type_of is not None:
             meets = meets[np.asarray(program.type_of)]
+        if program.network is not None:
+            meets |= np.asarray(program.network.may_choose())
         return _padded(np.flatnonzero(meets), program.num_neurons)
 
 
@@ -141,8 +189,12 @@ def searched(
 
     - `at_least`: no narrower type counts; by default the least one that holds the model's numbers.
     """
-    if not 0 <= clock < 2**30:
-        raise ValueError(f"`clock` is {clock}. Give a number of steps, 0 or more.")
+    _check_clock(clock)
+    if isinstance(columns.variant, Astrocytes):
+        raise ValueError(
+            "Whether an astrocyte has a choice depends on the rules that are chosen, so that the "
+            "choices of a step are not counted. Run the system on many paths instead."
+        )
     caps = caps_of(system, saturate)
     last_step = max(clock, len(columns.trains))
     # A negative number is a large one of its own type only.
@@ -158,31 +210,74 @@ def searched(
         rows_of=rows_of,
         many_paths=True,
     )
+    usual = np.zeros(program.num_neurons, np.uint32)
+    usual[: len(columns.arrivals)] = np.where(columns.arrivals <= _LITTLE, columns.arrivals, 0)
+    return _searched(program, caps, last_step, usual)
+
+
+def searched_growing(
+    system: "SpikingSystem",
+    *,
+    layout: Any,
+    saturate: Mapping[str, int],
+    clock: int,
+    at_least: np.dtype | None,
+) -> SearchedMachine:
+    """A system that divides or buds as `snpjax.explore` needs it, see `searched`.
+
+    **Raises:** `ValueError` for `saturate`: which neurons there are changes.
+    """
+    if saturate:
+        raise ValueError("A system that divides or buds takes no `saturate`. Explore without it.")
+    _check_clock(clock)
+    last_step = max(clock, len(trains_of(system)))
+    program = lower_growing(
+        system,
+        capacity=Capacity.of_layout(layout),
+        at_least=at_least or NARROW[0],
+        largest=last_step,
+    )
+    return _searched(program, None, last_step, np.zeros(program.num_neurons, np.uint32))
+
+
+def _searched(
+    program: SpikingProgram,
+    caps: UInt32[np.ndarray, " neurons"] | None,
+    last_step: int,
+    usual: UInt32[np.ndarray, " neurons"],
+) -> SearchedMachine:
+    dtype = np.dtype(program.initial.dtype)
     if program.delay is not None:
         program = eqx.tree_at(lambda p: p.delay, program, program.delay.astype(dtype))
     delayed, size = _delayed(program), program.num_neurons
     delayed_of = np.full(size + 1, len(delayed), np.int32)
     delayed_of[delayed[::-1]] = np.arange(len(delayed))[::-1]
-    usual = np.zeros(size, np.uint32)
-    usual[: len(columns.arrivals)] = np.where(columns.arrivals <= _LITTLE, columns.arrivals, 0)
     if program.delay is not None:
         closing = [int(jnp.max(program.delay, initial=0)), int(jnp.max(program.produce, initial=0))]
         usual = np.concatenate([usual, np.repeat(closing, len(delayed))])
     usual = np.append(usual, last_step).astype(np.uint32)
+    if program.network is not None:
+        changing = jax.tree.leaves(_essential(program.network))
+        usual = np.pad(usual, (0, sum(x.size for x in changing)))
+    cut_at = None
     if caps is not None:
         unsigned = _unsigned(dtype)
-        num_fields = size + 2 * len(delayed) * (program.delay is not None) + 1
-        padding = (0, num_fields - len(caps))
+        padding = (0, len(usual) - len(caps))
         caps = np.pad(caps, padding, constant_values=_NO_CAP)
-        caps = jnp.asarray(np.minimum(caps, np.iinfo(unsigned).max), unsigned)
+        cut_at = jnp.asarray(np.minimum(caps, np.iinfo(unsigned).max), unsigned)
     return SearchedMachine(
         program=program,
         delayed=jnp.asarray(delayed),
         delayed_of=jnp.asarray(delayed_of[:-1]),
         last_step=jnp.asarray(last_step, jnp.int32),
-        caps=caps,
+        caps=cut_at,
         usual=jnp.asarray(usual),
     )
+
+
+def _check_clock(clock: int) -> None:
+    if not 0 <= clock < 2**30:
+        raise ValueError(f"`clock` is {clock}. Give a number of steps, 0 or more.")
 
 
 def caps_of(
@@ -200,7 +295,7 @@ def caps_of(
         position = position_of(system, name)
         neurons = system.neurons[position]
         some = neurons if isinstance(neurons, tuple) else (neurons,)
-        if any(neuron.rules for neuron in some):
+        if any(neuron.rules for neuron in some) or _has_rules(system, name):
             raise ValueError(
                 f"Neuron {name!r} has rules, which depend on its spikes: saturated, different "
                 "configurations would be taken for one. Saturate neurons without rules only."
@@ -218,6 +313,18 @@ def caps_of(
     return caps
 
 
+def _has_rules(system: "SpikingSystem | PopulationSystem", name: str) -> bool:
+    """Whether the synapses of a neuron have rules."""
+    if isinstance(system, PopulationSystem) or not isinstance(system.variant, SynapseRules):
+        return False
+    return name in system.variant.leaving
+
+
+def _essential(network: AbstractNetwork) -> PyTree:
+    """The shapes of what tells the states of a network apart."""
+    return jax.eval_shape(lambda: network.essential(network.init()))
+
+
 def _unsigned(dtype: np.dtype) -> np.dtype:
     return np.dtype(f"uint{8 * dtype.itemsize}")
 
@@ -226,7 +333,8 @@ def _delayed(program: SpikingProgram) -> Int[np.ndarray, " delayed"]:
     """The neurons that have delays."""
     if program.delay is None:
         return np.zeros(0, np.int32)
-    if program.compatibility.repeats_emissions:  # any neuron may keep its emission then
+    # Any neuron may keep its emission, or come to have any label.
+    if program.compatibility.repeats_emissions or program.is_labelled:
         return np.arange(program.num_neurons, dtype=np.int32)
     is_delayed = np.any(np.asarray(program.delay) > 0, axis=0)
     if program.type_of is not None:

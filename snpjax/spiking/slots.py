@@ -10,7 +10,8 @@ from jaxtyping import Int
 from ..choice import NO_RULE
 from .compatibility import TEXTBOOK, Compatibility
 from .guard import Guard
-from .rule import AnyRule, Rule
+from .guard_bits import Term
+from .rule import AnyRule, PlasticityRule, Rule
 
 
 if TYPE_CHECKING:
@@ -28,9 +29,10 @@ class Slot(NamedTuple):
     """One term of one rule, for k spikes with low <= k <= high and (k - low) % period == 0.
 
     `number` is the rule, counted within the neuron; for a consume-all family its first member.
+    Without `low`, which only rules of anti-spikes lack, periods are counted from `high`.
     """
 
-    low: int
+    low: int | None
     high: int | None
     period: int
     consume: int
@@ -58,9 +60,9 @@ class SlotTable:
     """The rules of all neurons as slots; neurons with equal rules share a column.
 
     Axes: `slots`, in order of declaration, where a rule whose guard has several terms takes several
-    slots of which at most one applies; `types`; `neurons`. Empty slots have low > high. `consume`
-    is `ALL` in a consume-all slot. `largest` bounds the absolute value of every constant, also of
-    those too large for 64 bits.
+    slots of which at most one applies; `types`; `neurons`. Empty slots have low > high; a low of
+    -`UNBOUNDED` has no end, see `low_for`. `consume` is `ALL` in a consume-all slot. `largest`
+    bounds the absolute value of every constant, also of those too large for 64 bits.
     """
 
     low: Int[np.ndarray, "slots types"]
@@ -83,8 +85,15 @@ class SlotTable:
         return self.low.shape[1]
 
     def largest_production(self) -> Int[np.ndarray, " neurons"]:
-        """The most spikes that each neuron can emit in one step."""
-        return self.produce.max(axis=0, initial=0)[self.type_of]
+        """The most spikes, or anti-spikes, that each neuron can emit by one rule."""
+        return np.abs(self.produce).max(axis=0, initial=0)[self.type_of]
+
+    def low_for(self, dtype: np.dtype) -> Int[np.ndarray, "slots types"]:
+        """`low` for counts of a type: without end, the least one that the period allows."""
+        least = int(np.iinfo(dtype).min)
+        # Where there is no end, high is negative, and the difference no overflow.
+        aligned = least + (np.minimum(self.high, -1) - least) % self.period
+        return np.where(self.low == -UNBOUNDED, aligned, self.low)
 
     def members(
         self,
@@ -133,16 +142,23 @@ def slots_of_neurons(
     return builder.table(type_of)
 
 
-def _distinct(rules: tuple[AnyRule | str, ...]) -> list[tuple[int, Rule]]:
+def _distinct(rules: tuple[AnyRule | str, ...]) -> list[tuple[int, AnyRule]]:
     """Numbered rules without repetitions: a repeated rule keeps its number and never applies."""
-    seen: set[Rule] = set()
+    seen: set[AnyRule] = set()
     distinct = []
     for number, rule in enumerate(rules):
-        assert isinstance(rule, Rule)
+        assert not isinstance(rule, str)
         if rule not in seen:
             seen.add(rule)
             distinct.append((number, rule))
     return distinct
+
+
+def table_of_slots(slots: list[list[Slot]], type_of: Int[np.ndarray, " neurons"]) -> SlotTable:
+    """The table of types whose slots are given."""
+    builder = _Builder(TEXTBOOK)
+    builder.slots = slots
+    return builder.table(type_of)
 
 
 class _Builder:
@@ -155,29 +171,27 @@ class _Builder:
         self.members: list[tuple[int, int, int]] = []  # type, count, number
         self.families: list[tuple[int, int]] = []  # type, number of the first member
 
-    def add(self, rules: list[tuple[int, Rule]], faithful: bool) -> None:
+    def add(self, rules: list[tuple[int, AnyRule]], faithful: bool) -> None:
         type_index = len(self.slots)
         slots: list[Slot] = []
         groups = [[one] for one in rules] if faithful else _families(rules, self.compatibility)
         for group in groups:
             number, rule = group[0]
             if len(group) == 1:
-                slots += [
-                    Slot(*term, rule.consume, rule.produce, rule.delay, number)
-                    for term in self._terms(rule)
-                ]
+                slots += [_slot(term, rule, number) for term in self._terms(rule)]
                 continue
             self.families.append((type_index, number))
-            self.members += [(type_index, member.consume, n) for n, member in group]
-            guard = Guard.from_lengths([member.consume for _, member in group])
+            consumed = {n: member.consume for n, member in group if isinstance(member, Rule)}
+            self.members += [(type_index, count, n) for n, count in consumed.items()]
+            guard = Guard.from_lengths(consumed.values())
             slots += [Slot(*term, ALL, 0, 0, number) for term in guard.terms(1)]
         self.slots.append(slots)
 
-    def _terms(self, rule: Rule) -> tuple[tuple[int, int | None, int], ...]:
+    def _terms(self, rule: AnyRule) -> tuple[tuple[int, int | None, int], ...]:
         """Where a rule applies; the terms of a long guard are sought once."""
-        key = (rule.guard, rule.consume)
+        key = (rule.guard, _effect(rule)[0])
         if key not in self._terms_of:
-            guard, least = self.compatibility.counts(rule)
+            guard, least = _counts(rule, self.compatibility)
             self._terms_of[key] = guard.terms(least)
         return self._terms_of[key]
 
@@ -188,9 +202,10 @@ class _Builder:
         place = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
         flat = [slot for slots in self.slots for slot in slots]
         columns = list(zip(*flat, strict=True)) or [()] * len(Slot._fields)
-        columns[1] = tuple(UNBOUNDED if high is None else high for high in columns[1])
-        finite = [[high for high in columns[1] if high != UNBOUNDED]]
-        finite += [columns[0], *columns[2:6]]
+        finite = [[end for end in ends if end is not None] for ends in columns[:2]]
+        finite += columns[2:6]
+        for end, empty in enumerate((-UNBOUNDED, UNBOUNDED)):
+            columns[end] = tuple(empty if x is None else x for x in columns[end])
 
         def dense(values: Iterable[int], empty: int) -> np.ndarray:
             table = np.full(shape, empty, np.int64)
@@ -221,13 +236,38 @@ class _Builder:
         )
 
 
+def _effect(rule: AnyRule) -> tuple[int, int, int]:
+    """What a rule consumes, and produces with which delay. Division and budding empty the neuron;
+    what else they and plasticity do is no effect of a slot."""
+    if isinstance(rule, Rule):
+        return rule.consume, rule.produce, rule.delay
+    return rule.consume if isinstance(rule, PlasticityRule) else ALL, 0, 0
+
+
+def _slot(term: Term, rule: AnyRule, number: int) -> Slot:
+    """A term of a rule; one of the numbers of anti-spikes is turned around."""
+    consume, produce, delay = _effect(rule)
+    if not isinstance(rule, Rule) or rule.sign > 0:
+        return Slot(*term, consume, produce, delay, number)
+    low, high, period = term
+    least = None if high is None else -(high - (high - low) % period)
+    return Slot(least, -low, period, -consume, produce, delay, number)
+
+
+def _counts(rule: AnyRule, compatibility: Compatibility) -> tuple[Guard, int]:
+    """The guard of a rule, and the least count at which it may apply."""
+    if isinstance(rule, Rule):
+        return compatibility.counts(rule)
+    return rule.guard, max(_effect(rule)[0], 1)
+
+
 #: What an empty slot holds, in the order of `Slot`.
 EMPTY = (1, 0, 1, 0, 0, 0, 0)
 
 
 def _families(
-    rules: list[tuple[int, Rule]], compatibility: Compatibility
-) -> list[list[tuple[int, Rule]]]:
+    rules: list[tuple[int, AnyRule]], compatibility: Compatibility
+) -> list[list[tuple[int, AnyRule]]]:
     """Groups of rules in order: the members of a consume-all family, or one rule.
 
     A member joins the last family if no other rule that was declared since that family began
@@ -235,27 +275,29 @@ def _families(
     what they were.
     """
 
-    def is_member(rule: Rule) -> bool:
+    def is_member(rule: AnyRule) -> bool:
         # Both as written, so that no two members have one count, and as rewritten.
         return (
-            rule.is_forgetting
+            isinstance(rule, Rule)
+            and rule.is_forgetting
             and rule.delay == 0
             and rule.guard.is_exactly(rule.consume)
             and compatibility.counts(rule)[0].is_exactly(rule.consume)
         )
 
-    def applies(rule: Rule, count: int) -> bool:
-        guard, least = compatibility.counts(rule)
+    def applies(rule: AnyRule, count: int) -> bool:
+        guard, least = _counts(rule, compatibility)
         return least <= count and count in guard
 
-    groups: list[list[tuple[int, Rule]]] = []
-    family: list[tuple[int, Rule]] | None = None
-    since: list[Rule] = []
+    groups: list[list[tuple[int, AnyRule]]] = []
+    family: list[tuple[int, AnyRule]] | None = None
+    since: list[AnyRule] = []
     for number, rule in rules:
         if not is_member(rule):
             since.append(rule)
             groups.append([(number, rule)])
             continue
+        assert isinstance(rule, Rule)
         if family is None or any(applies(other, rule.consume) for other in since):
             family, since = [], []
             groups.append(family)

@@ -9,9 +9,18 @@ from jaxtyping import Int
 from ..choice import NO_RULE
 from ..results import RESULTS
 from ..run import Trajectory
+from .networks import Network, Networks, name_of, num_in_use, taken
 from .population import PopulationSystem
-from .system import SpikingSystem
+from .system import SpikingSystem, is_growing
+from .validity import possible_labels
 
+
+_FAILURES = (
+    RESULTS.spike_overflow,
+    RESULTS.neurons_exceeded,
+    RESULTS.synapses_exceeded,
+    RESULTS.choice_refused,
+)
 
 #: In a batch: the path computed no number, because its train has fewer than two spikes.
 NO_NUMBER = -1
@@ -37,6 +46,10 @@ class Solution:
     - `emissions`: spikes that left each neuron in each step.
     - `spike_trains`: the same of the output neurons.
     - `failure`: the first failure in words, or `None`.
+    - `networks`: see `network`.
+
+    Where neurons divide or bud, `neurons` are slots, as many as there are in the end; new ones come
+    last, and hold 0 before. The trains of outputs are sums over all neurons of a label.
     """
 
     system: SpikingSystem | PopulationSystem
@@ -53,6 +66,17 @@ class Solution:
     emissions: Int[np.ndarray, "steps neurons *paths"] | None
     spike_trains: Int[np.ndarray, "steps outputs *paths"] | None
     failure: str | None
+    networks: Networks
+
+    def network(self, row: int | None = None, path: int | None = None) -> Network:
+        """The neurons and synapses after the last step, or in a row of `configurations`: of a
+        system with plasticity, division or budding they change. Of a batch it is that of one path.
+
+        **Raises:** `ValueError` for a row that was not saved, or without a path in a batch.
+        """
+        if (path is None) != (self.paths is None):
+            raise ValueError(f"The run has {self.paths or 'no'} paths. Name one of a batch.")
+        return self.networks.at(row, path)
 
     @property
     def paths(self) -> int | None:
@@ -119,10 +143,15 @@ class Solution:
         return shown
 
     def spikes_of(self, name: str) -> "int | Int[np.ndarray, '...']":
-        """Spikes of a neuron, or of the neurons of a population, in the final configuration.
+        """Spikes of a neuron, or of the neurons of a population, in the final configuration; where
+        neurons divide, of all those with a label.
 
         **Raises:** `ValueError` for a name that the system does not have.
         """
+        if is_growing(self.system):
+            if name not in possible_labels(self.system.neurons, self.system.rules_by_label):
+                raise ValueError(f"No neuron of the system ever has the label {name!r}.")
+            return self.spikes[[label == name for label in self.network().labels]]
         if not self.system.has(name):
             raise ValueError(f"The system has neither a neuron nor a population {name!r}.")
         spikes = self.spikes[self.system.position_of(name)]
@@ -178,10 +207,11 @@ class Solution:
             lines.append(f"  {self.failure}")
         shown = zip(self.spikes[:12].tolist(), self.timers[:12].tolist(), strict=True)
         final = ", ".join(
-            f"{system.name_of(index)}={spikes}{f' (closed {timer})' if timer else ''}"
+            f"{name_of(system, self.networks.final, index)}={spikes}"
+            f"{f' (closed {timer})' if timer else ''}"
             for index, (spikes, timer) in enumerate(shown)
         )
-        hidden = system.num_neurons - 12
+        hidden = len(self.spikes) - 12
         more = f", and {hidden:,} more" if hidden > 0 else ""
         lines.append(f"  final spikes: {final}{more}")
         if self.spike_trains is not None:
@@ -209,17 +239,20 @@ def describe_end(solution: Solution) -> str:
 
 def solve(system: SpikingSystem | PopulationSystem, trajectory: Trajectory) -> Solution:
     """Cut a trajectory's padding and give it names."""
-    neurons = slice(system.num_neurons)
-    outputs = slice(system.num_outputs)
     final, initial = trajectory.final, trajectory.initial
+    neurons = slice(num_in_use(system, final.network))
+    outputs = slice(system.num_outputs)
 
     def history(name: str) -> np.ndarray | None:
         if trajectory.states is None:
             return None
-        rows = [getattr(initial, name)[None], getattr(trajectory.states, name)]
-        return np.concatenate(rows)[:, neurons]
+        rows = getattr(trajectory.states, name)
+        first = getattr(initial, name)[None]
+        missing = [(0, 0)] * first.ndim
+        missing[1] = (0, getattr(final, name).shape[0] - first.shape[1])
+        return np.concatenate([np.pad(first, missing), rows])[:, neurons]
 
-    details = trajectory.details
+    details, states = trajectory.details, trajectory.states
     steps = trajectory.steps
     trains = None if trajectory.outputs is None else trajectory.outputs[:, outputs]
     return Solution(
@@ -233,21 +266,26 @@ def solve(system: SpikingSystem | PopulationSystem, trajectory: Trajectory) -> S
         configurations=history("spikes"),
         timer_history=history("timers"),
         pending_history=history("pending"),
-        rules=None if details is None else _rules(system, details),
+        rules=None if details is None else _rules(system, details, neurons),
         emissions=None if details is None else details.emissions[:, neurons],
         spike_trains=trains,
         failure=_failure(system, trajectory),
+        networks=Networks(
+            system, final.network, initial and initial.network, states and states.network
+        ),
     )
 
 
 def _rules(
-    system: SpikingSystem | PopulationSystem, details: Any
+    system: SpikingSystem | PopulationSystem, details: Any, neurons: slice
 ) -> Int[np.ndarray, "steps neurons *paths"]:
     """The selected rules by the numbers of the model."""
-    neurons = slice(system.num_neurons)
     rules = details.rules[:, neurons]
     if details.consumed is None:
         return rules
+    if is_growing(system):  # which has no families
+        # Every rule consumes; before there was room for a neuron its rule is not known to be none.
+        return np.where(details.consumed[:, neurons] == 0, NO_RULE, rules)
     return system.slots.members(rules, details.consumed[:, neurons])
 
 
@@ -260,11 +298,14 @@ def _failure(system: SpikingSystem | PopulationSystem, trajectory: Trajectory) -
         return None
     path = int(failed[0])
     culprit = int(np.ravel(trajectory.final.culprit)[path])
+    steps_of_paths = trajectory.steps.ndim == 1
     code = int(np.ravel(trajectory.result._value)[path])
     step = int(np.ravel(trajectory.steps)[path]) + 1  # the one that could not be made
     where = f"column {culprit + 1} of the given choices, which is no neuron"
-    if culprit < system.num_neurons:
-        where = f"neuron {system.name_of(culprit)!r}"
+    own = trajectory.final.network
+    if culprit < num_in_use(system, own):
+        state = taken(own, None, path if steps_of_paths else None)
+        where = f"neuron {name_of(system, state, culprit)!r}"
     where = f"{where}, step {step}"
     if trajectory.steps.ndim == 1:
         where += f", path {path} ({len(failed)} of {len(trajectory.steps)} paths failed)"
@@ -275,7 +316,7 @@ def _failure(system: SpikingSystem | PopulationSystem, trajectory: Trajectory) -
 def _message(code: int, is_widest: bool) -> str:
     if code == int(RESULTS.spike_overflow._value) and is_widest:
         return "A neuron holds more spikes than 64 bits can count."
-    for failure in (RESULTS.spike_overflow, RESULTS.choice_refused):
+    for failure in _FAILURES:
         if int(failure._value) == code:
             return RESULTS[failure]
     raise AssertionError(f"unknown result {code}; please report this as a bug of snpjax")

@@ -1,4 +1,4 @@
-"""One step of a static SN P system: pure functions of a program, a state and a choice.
+"""One step of an SN P system: pure functions of a program, a state and a choice.
 
 A state is one configuration, or those of many paths, with `paths` as the last axis of every array.
 `vmap` would do that as well, but it turns arrays around wherever a table of the program meets a
@@ -12,7 +12,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Int
+from jaxtyping import Array, Bool, Int, PyTree
 
 from snpjax_formats.ell import expanded
 
@@ -39,6 +39,7 @@ class SpikingState(eqx.Module):
     - `status`: a failure of `RESULTS`, or `RESULTS.halted` while there is none; a failed state
       steps to itself.
     - `culprit`: the first neuron that failed, if any.
+    - `network`: the state of the program's `network`, if that changes.
     """
 
     spikes: Int[Array, "neurons *paths"]
@@ -47,6 +48,7 @@ class SpikingState(eqx.Module):
     step: Int[Array, "*paths"]
     status: Any
     culprit: Int[Array, "*paths"]
+    network: PyTree = None
 
 
 class Selection(eqx.Module):
@@ -57,11 +59,15 @@ class Selection(eqx.Module):
     - `emissions`: the spikes that left each neuron in this step.
     - `consumed`: the spikes that the rules removed, which tell the member of a family; `None` in a
       program without families.
+    - `network`: how the network was changed, if it can be.
+    - `subsets`: the number of the subset that each plasticity rule took, where it is known.
     """
 
     rules: Int[Array, "neurons *paths"]
     emissions: Int[Array, "neurons *paths"]
     consumed: Int[Array, "neurons *paths"] | None
+    network: PyTree = None
+    subsets: Int[Array, "neurons *paths"] | None = None
 
 
 def initial_state(program: SpikingProgram) -> SpikingState:
@@ -74,6 +80,7 @@ def initial_state(program: SpikingProgram) -> SpikingState:
         step=jnp.zeros((), jnp.int32),
         status=RESULTS.halted,
         culprit=jnp.zeros((), jnp.int32),
+        network=None if program.network is None else program.network.init(),
     )
 
 
@@ -90,15 +97,17 @@ def applicable(program: SpikingProgram, state: SpikingState) -> Bool[Array, "slo
     spikes = state.spikes[None]
     if compatibility.negative_is_zero:
         spikes = jnp.maximum(spikes, 0)
-    low = _along(program.of_neurons(program.low), state)
-    matches = (low <= spikes) & (spikes <= _along(program.of_neurons(program.high), state))
+    low = _of_neurons(program, program.low, state)
+    matches = (low <= spikes) & (spikes <= _of_neurons(program, program.high, state))
     if program.period is not None:
-        matches &= (spikes - low) % _along(program.of_neurons(program.period), state) == 0
-    if program.delay is None:  # nothing ever closes
-        return matches
-    if compatibility.early_reopen is not None:  # it opens in the step to come
-        return matches & (state.timers <= 1)[None]
-    return matches & (state.timers == 0)[None]
+        matches &= (spikes - low) % _of_neurons(program, program.period, state) == 0
+    if program.delay is not None:  # otherwise nothing ever closes
+        # A neuron that reopens early opens in the step to come.
+        last = 0 if compatibility.early_reopen is None else 1
+        matches &= (state.timers <= last)[None]
+    if program.network is not None:
+        matches = program.network.allowed(matches, state.network)
+    return matches
 
 
 def halted(program: SpikingProgram, state: SpikingState) -> Bool[Array, "*paths"]:
@@ -112,6 +121,9 @@ def _is_live(
     """Whether time goes on, where some neurons can fire."""
     if program.delay is not None:
         is_active |= state.timers > 0  # one reduction: on a GPU each is a kernel of its own
+    if program.network is not None:
+        pending = program.network.is_pending(state.network)
+        is_active = is_active if pending is None else is_active | pending
     return jnp.any(is_active, axis=0) | (state.step < program.horizon)
 
 
@@ -141,8 +153,14 @@ def step(
     """
     compatibility = program.compatibility
     can_apply = applicable(program, state)
-    # What is applicable is looked at within, too: it would be stored otherwise, and is larger.
-    slots = _kept(state, lambda: choice.select(applicable(program, state), state.step))
+
+    def selected() -> Int[Array, "neurons *paths"]:
+        # What is applicable is looked at anew: it would be stored otherwise, and is larger. A
+        # network is not worth looking at twice.
+        some = can_apply if program.network is not None else applicable(program, state)
+        return choice.select(some, state.step)
+
+    slots = _kept(state, selected)
     if choice.may_be_invalid:
         # In a halting state time stops, whatever is chosen.
         is_live = _is_live(program, state, jnp.any(can_apply, axis=0))
@@ -155,6 +173,8 @@ def step(
     consumed = _of_slot(program, program.consume, state, slots)
     if program.has_families:
         consumed = jnp.where(consumed < 0, state.spikes, consumed)
+    if program.is_exhaustive:
+        produced, consumed = _exhausted(program, state, fires, produced, consumed)
     rules = slots
     if program.number is not None:
         rules = _of_slot(program, program.number, state, slots)
@@ -173,6 +193,9 @@ def step(
             forgets = is_open & is_open[:1]
         pending = jnp.where(forgets, 0, leaving)
 
+    change = None
+    if program.network is not None:
+        change = program.network.change(state.network, slots, choice, state.step)
     sent = emissions
     emissions = _kept(state, lambda: sent)  # every synapse reads them
     left = state.spikes
@@ -186,15 +209,18 @@ def step(
         left, arriving = (left, own) if program.rows.has_production else (left + own, arriving)
     if program.synapses is not None:
         arriving = program.synapses.deliver(emissions, accumulate=emissions.dtype)
+    if program.network is not None and change is not None:
+        arriving += program.network.deliver(state.network, change, emissions)
     if program.ordered is not None:
         arriving = program.ordered.deliver(emissions, timers > 0)
     if program.trains.shape[0] > 0:
         # Rows past the last one are zero: index them there instead of adding a padding row.
         row = program.trains.at[state.step].get(mode="fill", fill_value=0)
-        row = jnp.moveaxis(row, -1, 0)
-        arriving = arriving.at[program.inputs].add(row, mode="drop")
+        arriving = _with_input(program, state, arriving, jnp.moveaxis(row, -1, 0))
     if program.delay is not None and not compatibility.closed_receives:
         arriving = jnp.where(timers == 0, arriving, 0)
+    if change is not None and change.is_new is not None:
+        arriving = jnp.where(change.is_new, 0, arriving)
     spikes = left + arriving
 
     nobody = jnp.full(state.step.shape, len(spikes), jnp.int32)
@@ -209,6 +235,10 @@ def step(
             overflows |= (leaving > _along(program.most_together, state)) | (leaving < 0)
         culprit = _first(overflows)
         failure = select_result(culprit < nobody, RESULTS.spike_overflow, failure)
+    if change is not None:
+        refused = change.culprit
+        failure = select_result(refused < nobody, change.failure, failure)
+        culprit = jnp.where(refused < nobody, refused, culprit)
     if choice.may_be_invalid:
         refused = _first(~is_valid(can_apply, slots))
         failure = select_result(refused < nobody, RESULTS.choice_refused, failure)
@@ -218,7 +248,8 @@ def step(
     made = is_live & ~is_failed
 
     def unless_failed(new: Array, old: Array) -> Array:
-        return jnp.where(is_failed if new.ndim == is_failed.ndim else is_failed[None], old, new)
+        leading = new.ndim - is_failed.ndim
+        return jnp.where(jnp.expand_dims(is_failed, range(leading)), old, new)
 
     if compatibility.unchecked_consumption == "clamp":
         spikes = jnp.where(is_live[None], jnp.maximum(spikes, 0), spikes)  # a halting state stays
@@ -229,15 +260,62 @@ def step(
         step=state.step + made.astype(jnp.int32),
         status=status,
         culprit=jnp.where(state.status == RESULTS.halted, culprit, state.culprit),
+        network=None
+        if change is None
+        else jax.tree.map(unless_failed, change.network, state.network),
     )
     emissions = unless_failed(emissions, jnp.zeros_like(emissions))
     rules = unless_failed(rules, jnp.full_like(rules, NO_RULE))
-    output = emissions.at[program.outputs].get(mode="fill", fill_value=0)
+    output = _output(program, state, emissions)
     if program.has_families:
         consumed = unless_failed(consumed, jnp.zeros_like(consumed))
     else:
         consumed = None
-    return new_state, Record(output, Selection(rules, emissions, consumed), made)
+    detail = None if change is None else change.detail
+    return new_state, Record(output, Selection(rules, emissions, consumed, detail), made)
+
+
+def _exhausted(
+    program: SpikingProgram,
+    state: SpikingState,
+    fires: Bool[Array, "neurons *paths"],
+    produced: Int[Array, "neurons *paths"],
+    consumed: Int[Array, "neurons *paths"],
+) -> tuple[Int[Array, "neurons *paths"], Int[Array, "neurons *paths"]]:
+    """What the selected rules produce and consume when each is used as often as it can be. A
+    product that is not safe to count is -1, which is found to be an overflow."""
+    assert program.most_together is not None
+    times = jnp.where(fires, state.spikes // jnp.maximum(consumed, 1), 0)
+    most = _along(program.most_together, state)
+    is_safe = (produced == 0) | (times <= most // jnp.maximum(produced, 1))
+    return jnp.where(is_safe, produced * times, -1), consumed * times
+
+
+def _with_input(
+    program: SpikingProgram,
+    state: SpikingState,
+    arriving: Int[Array, "neurons *paths"],
+    row: Int[Array, "inputs *paths"],
+) -> Int[Array, "neurons *paths"]:
+    """What arrives, with that from the environment: at neurons, or at all of a label."""
+    labels = _labels(program, state)
+    if labels is None:
+        return arriving.at[program.inputs].add(row, mode="drop")
+    for label, spikes in zip(program.inputs, row, strict=True):
+        arriving += jnp.where(labels == label, spikes, 0)
+    return arriving
+
+
+def _output(
+    program: SpikingProgram, state: SpikingState, emissions: Int[Array, "neurons *paths"]
+) -> Int[Array, "outputs *paths"]:
+    """What goes to the environment: from neurons, or from all of a label."""
+    labels = _labels(program, state)
+    if labels is None:
+        return emissions.at[program.outputs].get(mode="fill", fill_value=0)
+    own = [jnp.where(labels == label, emissions, 0) for label in program.outputs]
+    sums = [jnp.sum(some, axis=0, dtype=emissions.dtype) for some in own]
+    return jnp.stack(sums) if sums else jnp.zeros((0, *emissions.shape[1:]), emissions.dtype)
 
 
 def _leaving(
@@ -264,6 +342,19 @@ def _kept(state: SpikingState, function: Callable[[], Array]) -> Array:
     return apart(jnp.any(state.step >= 0), function)
 
 
+def _of_neurons(
+    program: SpikingProgram, table: Int[Array, "slots columns"], state: SpikingState
+) -> Int[Array, "slots neurons *paths"]:
+    """A table with a column for every neuron, and the axes of a state."""
+    labels = _labels(program, state)
+    return _along(program.of_neurons(table), state) if labels is None else table[:, labels]
+
+
+def _labels(program: SpikingProgram, state: SpikingState) -> Int[Array, "neurons *paths"] | None:
+    """The column of each neuron in tables, where that changes."""
+    return None if program.network is None else program.network.labels(state.network)
+
+
 def _along(table: Array, state: SpikingState) -> Array:
     """A table whose last axis is neurons, for what has the axes of a state."""
     return expanded(table, table.ndim + state.step.ndim)
@@ -284,7 +375,7 @@ def _slots_of(
     """The applicable slot of each given rule; without one, a slot that does not exist."""
     if program.number is None:
         return rules
-    is_meant = can_apply & (_along(program.of_neurons(program.number), state) == rules[None])
+    is_meant = can_apply & (_of_neurons(program, program.number, state) == rules[None])
     slot = jnp.argmax(is_meant, axis=0).astype(rules.dtype)
     slot = jnp.where(jnp.any(is_meant, axis=0), slot, can_apply.shape[0])
     return jnp.where(rules == NO_RULE, NO_RULE, slot)
@@ -300,12 +391,15 @@ def _of_slot(
     num_slots = table.shape[0]
     if num_slots <= (4 if state.step.ndim == 0 else _MAX_SELECTED):
         # A few selects fuse with their surroundings; a gather does not.
-        table = _along(program.of_neurons(table), state)
+        table = _of_neurons(program, table, state)
         selected = jnp.zeros(slots.shape, table.dtype)
         for slot in range(num_slots):
             selected = jnp.where(slots == slot, table[slot], selected)
         return selected
     index = jnp.clip(slots, 0, num_slots - 1)
-    column = jnp.arange(len(index)) if program.type_of is None else program.type_of
-    entry = table.at[index, _along(column, state)].get(mode="promise_in_bounds")
+    column = _labels(program, state)
+    if column is None:
+        column = jnp.arange(len(index)) if program.type_of is None else program.type_of
+        column = _along(column, state)
+    entry = table.at[index, column].get(mode="promise_in_bounds")
     return jnp.where(slots == NO_RULE, 0, entry)

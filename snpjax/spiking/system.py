@@ -5,11 +5,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeGuard
 
 from .compatibility import TEXTBOOK, Compatibility
-from .rule import AnyRule, BuddingRule, DivisionRule, PlasticityRule, Rule, RuleError
+from .rule import (
+    AnyRule,
+    BuddingRule,
+    DivisionRule,
+    PlasticityRule,
+    Rule,
+    RuleError,
+    rule_text,
+)
+from .rule_syntax import parse_rule
 from .validity import InvalidSystem, Level, ModelWarning, Problem, check
+from .variants import AntiSpikes, Exhaustive, SynapseRules, Variant
 
 
 if TYPE_CHECKING:
@@ -20,8 +30,10 @@ if TYPE_CHECKING:
 
     from ..run import Trajectory
     from .environment import AnyInput
+    from .growing import Capacity
     from .lower import LayoutLike
-    from .machine import SpikingMachine
+    from .machine import GrowingMachine, SpikingMachine
+    from .plastic_columns import PlasticColumns
     from .searched import SearchedMachine
     from .slots import SlotTable
     from .solution import Solution
@@ -43,7 +55,8 @@ class Synapse(NamedTuple):
 class Neuron:
     """A neuron: its name, initial spikes, and rules in order of declaration.
 
-    Rules may be text (`"a^2/a -> a; 1"`). `label` matters only for division and budding, where
+    Rules may be text: `"a^2/a -> a; 1"`, `"[a^2]_i -> []_j || []_k"`, `"a/a -> +2(i, {j, k})"`,
+    where i is this neuron's own label. `label` matters only for division and budding, where
     several neurons may bear one label; it is the name unless given.
     """
 
@@ -63,13 +76,13 @@ class Neuron:
             raise TypeError(f"the name of a neuron is a string, not {name!r} (write {str(name)!r})")
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "spikes", spikes)
-        object.__setattr__(self, "rules", parse_rules(rules))
         object.__setattr__(self, "label", name if label is None else label)
+        object.__setattr__(self, "rules", parse_rules(rules, self.label))
 
 
-def parse_rules(rules: Sequence[AnyRule | str]) -> tuple[AnyRule | str, ...]:
-    """Rules with every text parsed. A text that does not parse is kept: the system reports it with
-    its neuron."""
+def parse_rules(rules: Sequence[AnyRule | str], label: str) -> tuple[AnyRule | str, ...]:
+    """The rules of a label with every text parsed. A text that does not parse is kept: the system
+    reports it with its neuron."""
     if isinstance(rules, str):
         rules = (rules,)
     parsed: list[AnyRule | str] = []
@@ -77,9 +90,12 @@ def parse_rules(rules: Sequence[AnyRule | str]) -> tuple[AnyRule | str, ...]:
         try:
             if not isinstance(rule, str | Rule | DivisionRule | BuddingRule | PlasticityRule):
                 raise TypeError(f'{rule!r} is no rule (write Rule(...), or a text as "a^2/a -> a")')
-            parsed.append(Rule.parse(rule) if isinstance(rule, str) else rule)
+            rule = parse_rule(rule, label) if isinstance(rule, str) else rule
         except RuleError:
-            parsed.append(rule)
+            pass
+        if isinstance(rule, BuddingRule) and rule.parent == label:
+            rule = BuddingRule(rule.guard, rule.bud)  # one way to say that it keeps its label
+        parsed.append(rule)
     return tuple(parsed)
 
 
@@ -112,6 +128,8 @@ class SpikingSystem:
       and budding).
     - `rules_by_label`: rules of labels that no initial neuron bears (division and budding).
     - `compatibility`: in what it runs as another simulator does; by default in nothing.
+    - `variant`: another way of making steps: `AntiSpikes()`, `Exhaustive()`, `Astrocytes(...)` or
+      `SynapseRules(...)`, see `snpjax.spiking.variants`.
     - `notes`: what a file says besides, in values of JSON: `"positions"` (neuron to `[x, y]`),
       `"expected"`, .... It changes nothing, and is no part of what makes systems equal.
 
@@ -133,6 +151,7 @@ class SpikingSystem:
     rules_by_label: Mapping[str, tuple[AnyRule | str, ...]] = field(default_factory=dict)
     name: str = ""
     compatibility: Compatibility = TEXTBOOK
+    variant: Variant | None = None
     notes: Mapping[str, Json] = field(default_factory=dict, compare=False)
 
     def __init__(
@@ -148,6 +167,7 @@ class SpikingSystem:
         rules_by_label: Mapping[str, Sequence[AnyRule | str]] | None = None,
         name: str = "",
         compatibility: Compatibility = TEXTBOOK,
+        variant: Variant | None = None,
         notes: Mapping[str, Json] | None = None,
     ) -> None:
         if level not in ("strict", "extended"):
@@ -157,23 +177,33 @@ class SpikingSystem:
                 f"`compatibility` is {compatibility!r} (write Compatibility(...), or a simulator "
                 "of snpjax.compatibility)"
             )
+        if not isinstance(variant, Variant | None):
+            raise TypeError(
+                f"`variant` is {variant!r} (write AntiSpikes(), Exhaustive(), Astrocytes(...), "
+                "SynapseRules(...) or None)"
+            )
+        if isinstance(variant, SynapseRules):
+            given = {tuple(_with_weight(synapse)[:2]) for synapse in synapses}
+            ruled = (pair for pair, _ in variant.rules if pair[1] is not None)
+            synapses = [*synapses, *(pair for pair in ruled if pair not in given)]  # pyright: ignore[reportAssignmentType]
         for neuron in neurons:
             if not isinstance(neuron, Neuron):
                 raise TypeError(f"{neuron!r} is no neuron (write Neuron(name, spikes, rules))")
         output = (output,) if isinstance(output, str) else output
         trains = {neuron: tuple(train) for neuron, train in (input or {}).items()}
-        labelled = {label: parse_rules(rules) for label, rules in (rules_by_label or {}).items()}
+        labelled = {x: parse_rules(rules, x) for x, rules in (rules_by_label or {}).items()}
         for attribute, value in {
             "neurons": tuple(neurons),
             "synapses": tuple(map(Synapse._make, map(_with_weight, synapses))),
             "input": MappingProxyType(trains),
             "output": tuple(dict.fromkeys(output)),
             "level": level,
-            "signed": signed,
+            "signed": signed or isinstance(variant, AntiSpikes),
             "dictionary": tuple(dict.fromkeys((x, y) for x, y in dictionary)),
             "rules_by_label": MappingProxyType(labelled),
             "name": name,
             "compatibility": compatibility,
+            "variant": variant,
             "notes": MappingProxyType(dict(notes or {})),
         }.items():
             object.__setattr__(self, attribute, value)
@@ -224,7 +254,13 @@ class SpikingSystem:
         """The rules of a static system as lowering merges them."""
         from .slots import slots_of_neurons  # the model itself needs no arrays
 
-        return slots_of_neurons(self.neurons, faithful=False, compatibility=self.compatibility)
+        if isinstance(self.variant, SynapseRules):
+            from .ruled_synapses import slots_of_synapses
+
+            return slots_of_synapses(self)
+        # Consumption below 0 means a family, or anti-spikes.
+        faithful = isinstance(self.variant, AntiSpikes)
+        return slots_of_neurons(self.neurons, faithful=faithful, compatibility=self.compatibility)
 
     @property
     def num_neurons(self) -> int:
@@ -232,6 +268,8 @@ class SpikingSystem:
 
     @property
     def num_rules(self) -> int:
+        if isinstance(self.variant, SynapseRules):
+            return sum(len(rules) for _, rules in self.variant.rules)
         return len(self.rules)
 
     @property
@@ -256,7 +294,10 @@ class SpikingSystem:
 
     def rule_text(self, neuron: int, rule: int) -> str:
         """A rule of a neuron as people write it."""
-        return str(self.neurons[neuron].rules[rule])
+        owner = self.neurons[neuron]
+        if isinstance(self.variant, SynapseRules):
+            return self.variant.text(owner.name, rule)
+        return rule_text(owner.rules[rule], owner.label)  # pyright: ignore[reportArgumentType]
 
     def output_columns(self, name: str) -> int:
         """Where the emissions of an output neuron stand in `Solution.spike_trains`."""
@@ -283,26 +324,74 @@ class SpikingSystem:
 
     @property
     def is_static(self) -> bool:
-        """Whether the network never changes: spiking and forgetting rules only."""
-        return not self.rules_by_label and all(isinstance(rule, Rule) for rule in self.rules)
+        """Whether it is a system of the definition whose network never changes: spiking and
+        forgetting rules only, and no variant."""
+        return self.variant is None and not self.changes_network
+
+    @cached_property
+    def changes_network(self) -> bool:
+        """Whether rules create or delete neurons or synapses."""
+        return bool(self.rules_by_label) or not all(isinstance(rule, Rule) for rule in self.rules)
+
+    @cached_property
+    def is_growing(self) -> bool:
+        """Whether neurons divide or bud."""
+        return any(
+            isinstance(rule, DivisionRule | BuddingRule)
+            for rules in self.rules_of_labels.values()
+            for rule in rules
+        )
+
+    @cached_property
+    def rules_of_labels(self) -> dict[str, tuple[AnyRule, ...]]:
+        """The rules of every label that has any, or that a neuron bears."""
+        own = {neuron.label: neuron.rules for neuron in self.neurons}
+        return {**own, **self.rules_by_label}  # pyright: ignore[reportReturnType]
+
+    @cached_property
+    def label_numbers(self) -> dict[str, int]:
+        """A number for every label that a neuron may ever bear, or that something speaks of."""
+        born = (
+            label
+            for rules in self.rules_of_labels.values()
+            for rule in rules
+            if isinstance(rule, DivisionRule | BuddingRule)
+            for label in rule.born
+        )
+        pairs = (label for pair in self.dictionary for label in pair)
+        spoken_of = (*self.rules_of_labels, *born, *pairs, *self.output, *self.input)
+        return {label: number for number, label in enumerate(dict.fromkeys(spoken_of))}
+
+    @cached_property
+    def plastic_columns(self) -> "PlasticColumns | None":
+        """The synapses that plasticity may create and delete, if there is any."""
+        from .plastic_columns import PlasticColumns  # the model itself needs no arrays
+
+        return PlasticColumns.of(self, self.slots)
 
     def lower(
         self,
         *,
-        layout: "LayoutLike" = "auto",
+        layout: "LayoutLike | Capacity" = "auto",
         count_dtype: "np.dtype | type | None" = None,
         faithful: bool = False,
         numbered: bool = False,
         max_steps: int | None = None,
-    ) -> "SpikingMachine":
-        """This system as arrays, ready for `snpjax.run`. See `snpjax.spiking.lower`."""
-        from .lower import lower  # the model itself needs neither jax nor a device
-        from .machine import SpikingMachine
+    ) -> "SpikingMachine | GrowingMachine":
+        """This system as arrays, ready for `snpjax.run`. See `snpjax.spiking.lower`; a system that
+        divides or buds takes a `Capacity` as its layout."""
+        from .growing import Capacity, lower_growing, refuse_capacity  # which need a device
+        from .lower import lower
+        from .machine import GrowingMachine, SpikingMachine
 
+        if self.is_growing:
+            capacity = Capacity.of_layout(layout)
+            program = lower_growing(self, capacity=capacity, count_dtype=count_dtype)
+            return GrowingMachine(program)
         return SpikingMachine(
             lower(
                 self,
-                layout=layout,
+                layout=refuse_capacity(layout),
                 count_dtype=count_dtype,
                 faithful=faithful or numbered,  # a family has the number of its first member
                 max_steps=max_steps,
@@ -312,18 +401,24 @@ class SpikingSystem:
     def searched(
         self,
         *,
-        layout: "LayoutLike",
+        layout: "LayoutLike | Capacity",
         saturate: Mapping[str, int],
         clock: int,
         at_least: "np.dtype | None" = None,
     ) -> "SearchedMachine":
         """This system as arrays, ready for `snpjax.explore`."""
         from .columns import columns_of  # the model itself needs neither jax nor a device
-        from .searched import searched
+        from .growing import refuse_capacity
+        from .searched import searched, searched_growing
 
+        if self.is_growing:
+            return searched_growing(
+                self, layout=layout, saturate=saturate, clock=clock, at_least=at_least
+            )
         columns = columns_of(self, faithful=True)
+        stored = refuse_capacity(layout)
         return searched(
-            self, columns, layout=layout, saturate=saturate, clock=clock, at_least=at_least
+            self, columns, layout=stored, saturate=saturate, clock=clock, at_least=at_least
         )
 
     def with_input(self, input: "Mapping[str, Sequence[int]] | AnyInput") -> "SpikingSystem":
@@ -334,6 +429,11 @@ class SpikingSystem:
         from .environment import AnyInput, with_any_input
 
         if isinstance(input, AnyInput):
+            if isinstance(self.variant, Exhaustive | SynapseRules):
+                raise ValueError(
+                    "Any input comes from a neuron with rules that are used once a step, which "
+                    f"{type(self.variant).__name__} has not. Give trains."
+                )
             return with_any_input(self, input)
         return self.replace(input=input)
 
@@ -360,10 +460,12 @@ class SpikingSystem:
 
     def __repr__(self) -> str:
         kind = "" if self.is_static else ", dynamic"
+        if self.variant is not None:
+            kind = f", {type(self.variant).__name__}"
         compatible = "" if self.compatibility.is_textbook else f"; {self.compatibility}"
         return (
             f"SpikingSystem({self.name + ': ' if self.name else ''}{len(self.neurons)} neurons, "
-            f"{len(self.rules)} rules, {len(self.synapses)} synapses{kind}{compatible})"
+            f"{self.num_rules} rules, {len(self.synapses)} synapses{kind}{compatible})"
         )
 
     def _repr_html_(self) -> str:
@@ -372,13 +474,25 @@ class SpikingSystem:
         return system_html(self)
 
 
-def dynamic_message(system: SpikingSystem) -> str:
-    """Why a system that is not static is refused."""
-    rules = [(n.name, r) for n in system.neurons for r in n.rules if not isinstance(r, Rule)]
-    rules += [(label, r) for label, rules in system.rules_by_label.items() for r in rules]
-    name, rule = rules[0]
-    kind = type(rule).__name__
-    return (
-        f"Division, budding and plasticity cannot be run yet: neuron {name!r} has the {kind} "
-        f"{rule}. Such a system can be built, checked, read and written."
-    )
+def is_growing(system: object) -> TypeGuard[SpikingSystem]:
+    """Whether neurons divide or bud, so that arrays have slots, and names are labels."""
+    return isinstance(system, SpikingSystem) and system.is_growing
+
+
+def changes_network(system: object) -> TypeGuard[SpikingSystem]:
+    """Whether rules create or delete neurons or synapses."""
+    return isinstance(system, SpikingSystem) and system.changes_network
+
+
+def dynamic_message(system: SpikingSystem, what: str) -> str:
+    """Why a system that is not static is refused by what needs a network that does not change."""
+    if system.variant is not None:
+        kind = type(system.variant).__name__
+        return f"{what} needs steps of the definition, but the system has the variant {kind}."
+    rules = [(label, r) for label, own in system.rules_of_labels.items() for r in own]
+    changing = [(label, r) for label, r in rules if not isinstance(r, Rule)] or rules
+    shown = ""
+    if changing:
+        label, rule = changing[0]
+        shown = f", but neuron {label!r} has the rule {rule_text(rule, label)}"
+    return f"{what} needs a network that does not change{shown}."

@@ -112,7 +112,7 @@ def has_delays(system: SpikingSystem) -> bool:
 def _numbered(system: SpikingSystem) -> tuple[np.ndarray, np.ndarray, list[Rule]]:
     """Owner and number within it of every rule, and the rules."""
     if not system.is_static:
-        raise NotImplementedError(dynamic_message(system))
+        raise NotImplementedError(dynamic_message(system, "A transition matrix"))
     counts = np.asarray([len(neuron.rules) for neuron in system.neurons], np.int64)
     owner = np.repeat(np.arange(len(counts)), counts)
     number = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)

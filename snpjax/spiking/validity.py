@@ -5,20 +5,32 @@ systems use beside it: weights, self-synapses, p > c, forgetting with any guard.
 found in one pass.
 """
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 from .compatibility import Compatibility
 from .guard import Guard
 from .nearest import nearest
-from .rule import ALPHAS, AnyRule, BuddingRule, DivisionRule, PlasticityRule, Rule, is_count
+from .rule import (
+    ALPHAS,
+    AnyRule,
+    BuddingRule,
+    DivisionRule,
+    PlasticityRule,
+    Rule,
+    is_count,
+    rule_text,
+)
+from .rule_syntax import parse_rule
+from .variants import AntiSpikes
 
 
 if TYPE_CHECKING:
-    from .system import SpikingSystem
+    from .system import Neuron, SpikingSystem
 
 Level: TypeAlias = Literal["strict", "extended"]
 Severity: TypeAlias = Literal["error", "warning"]
@@ -44,9 +56,17 @@ SEVERITIES: dict[str, tuple[Severity | None, Severity | None]] = {
     "duplicate_rule": ("warning", "warning"),
     # of networks that change
     "mixed_dynamics": ("error", "error"),
+    "dynamic_options": ("error", "error"),
     "label_rules": ("error", "error"),
     "budding_parent": ("error", None),
     "plasticity_targets": ("error", "error"),
+    "plastic_weight": ("error", "error"),
+    # of variants
+    "variant": ("error", None),
+    "variant_options": ("error", "error"),
+    "anti_spikes": ("error", "error"),
+    "astrocyte": ("error", "error"),
+    "synapse_rules": ("error", "error"),
 }
 
 
@@ -57,11 +77,19 @@ class Place:
 
     `Place("rule", 2, 0)` is the first rule of the third neuron; `Place("rule", "j", 0)` that of the
     label j. In a system of populations `index` counts populations and projections, and `part` leads
-    on from there: `("consume", 5)` is what the sixth neuron consumes.
+    on from there: `("consume", 5)` is what the sixth neuron consumes. For `variant`, `index` counts
+    its astrocytes, or its synapses with rules, and `rule` the rules of one.
     """
 
     kind: Literal[
-        "neuron", "rule", "synapse_source", "synapse_target", "synapse", "input", "output"
+        "neuron",
+        "rule",
+        "synapse_source",
+        "synapse_target",
+        "synapse",
+        "input",
+        "output",
+        "variant",
     ]
     index: int | str
     rule: int | None = None
@@ -99,7 +127,7 @@ class InvalidSystem(ValueError):
 
 def check(system: "SpikingSystem") -> tuple[Problem, ...]:
     """The problems of `system` at its level, errors and warnings, in the order neurons, rules,
-    synapses, input, output; of each severity at most `MAX_PROBLEMS`."""
+    synapses, input, output, variant; of each severity at most `MAX_PROBLEMS`."""
     column = ("strict", "extended").index(system.level)
     found = []
     room = {"error": MAX_PROBLEMS, "warning": MAX_PROBLEMS}
@@ -120,6 +148,10 @@ def _findings(system: "SpikingSystem") -> Iterator[_Finding]:
     yield from _check_dynamics(system)
     yield from _check_synapses(system)
     yield from _check_environment(system)
+    if system.variant is not None:
+        from .variant_validity import check_variant  # which makes findings as this module does
+
+        yield from check_variant(system)
 
 
 def _check_neurons(system: "SpikingSystem") -> Iterator[_Finding]:
@@ -139,35 +171,53 @@ def _check_neurons(system: "SpikingSystem") -> Iterator[_Finding]:
 
 
 def _check_rules(system: "SpikingSystem") -> Iterator[_Finding]:
-    owners: list[tuple[int | str, str, tuple[AnyRule | str, ...]]] = [
-        (index, f"neuron {neuron.name!r}", neuron.rules)
-        for index, neuron in enumerate(system.neurons)
-    ]
-    owners += [(label, f"label {label!r}", rules) for label, rules in system.rules_by_label.items()]
-    for owner, owner_text, rules in owners:
+    has_anti_spikes = isinstance(system.variant, AntiSpikes)
+    for owner, owner_text, label, rules in _owners(system):
         seen: dict[AnyRule, Place] = {}
         for number, rule in enumerate(rules):
             place = Place("rule", owner, number)
             here = f"{owner_text}, rule {number + 1}"
             if isinstance(rule, str):
-                yield "bad_guard", place, f"{here}: {_parse_failure(rule)}", None
+                yield "bad_guard", place, f"{here}: {parse_failure(rule, label)}", None
                 continue
             if rule in seen:
-                message = f"{here} repeats {rule} (remove one; it counts once)"
+                message = f"{here} repeats {rule_text(rule, label)} (remove one; it counts once)"
                 yield "duplicate_rule", place, message, seen[rule]
             seen.setdefault(rule, place)
-            numbers = list(_bad_numbers(rule))
+            numbers = list(bad_numbers(rule, has_anti_spikes))
             for name, value, fix in numbers:
                 yield "bad_number", place, f"{here}: {name} is {value!r} ({fix})", None
             counts = _counts(system.compatibility, rule) if not numbers else None
             if isinstance(counts, ValueError):
                 yield "bad_guard", place, f"{here}: {counts}", None
-            elif counts is not None and not _can_apply(*counts):
-                message = f"{here}: {rule} can never apply (no count in its guard is large enough)"
+            elif counts is not None and not can_apply(*counts):
+                message = (
+                    f"{here}: {rule_text(rule, label)} can never apply "
+                    "(no count in its guard is large enough)"
+                )
                 yield "dead_rule", place, message, None
             if isinstance(rule, Rule) and not numbers:
                 yield from _check_spiking_rule(rule, place, here)
+                if rule.sign < 0 and not has_anti_spikes:
+                    message = (
+                        f"{here}: {rule_text(rule)} is of anti-spikes "
+                        "(build the system with variant=AntiSpikes())"
+                    )
+                    yield "anti_spikes", place, message, None
         yield from _check_overlap(owner, owner_text, rules)
+
+
+_Owner: TypeAlias = tuple[int | str, str, str, tuple[AnyRule | str, ...]]
+
+
+def _owners(system: "SpikingSystem") -> list[_Owner]:
+    """What has rules: its place, what it is in words, its label and the rules."""
+    owners: list[_Owner] = [
+        (index, f"neuron {neuron.name!r}", neuron.label, neuron.rules)
+        for index, neuron in enumerate(system.neurons)
+    ]
+    labelled = system.rules_by_label.items()
+    return owners + [(label, f"label {label!r}", label, rules) for label, rules in labelled]
 
 
 def _check_spiking_rule(rule: Rule, place: Place, here: str) -> Iterator[_Finding]:
@@ -217,7 +267,6 @@ def _joined(guards: set[Guard]) -> list[Guard]:
 
 
 def _check_dynamics(system: "SpikingSystem") -> Iterator[_Finding]:
-    names = system.names
     grows: Place | None = None
     rewires: Place | None = None
     rules_of_label: dict[str, tuple[int, tuple[AnyRule | str, ...]]] = {}
@@ -235,15 +284,13 @@ def _check_dynamics(system: "SpikingSystem") -> Iterator[_Finding]:
                 "bears it (give the rules to the neuron)"
             )
             yield "label_rules", Place("neuron", index), message, None
-    owners = [(i, n.name, n.label, n.rules) for i, n in enumerate(system.neurons)]
-    owners += [(label, label, label, rules) for label, rules in system.rules_by_label.items()]
-    for owner, name, label, rules in owners:
+    for owner, owner_text, label, rules in _owners(system):
         for number, rule in enumerate(rules):
             place = Place("rule", owner, number)
-            here = f"neuron {name!r}, rule {number + 1}"
+            here = f"{owner_text}, rule {number + 1}"
             if isinstance(rule, DivisionRule | BuddingRule):
                 grows = grows or place
-            if isinstance(rule, BuddingRule) and rule.parent not in (None, label):
+            if isinstance(rule, BuddingRule) and rule.parent is not None:
                 message = (
                     f"{here} relabels its parent to {rule.parent!r} "
                     '(keep the label, or use level "extended")'
@@ -251,10 +298,23 @@ def _check_dynamics(system: "SpikingSystem") -> Iterator[_Finding]:
                 yield "budding_parent", place, message, None
             if isinstance(rule, PlasticityRule):
                 rewires = rewires or place
-                yield from _check_targets(rule, name, place, here, names)
+                name = label if isinstance(owner, str) else system.neurons[owner].name
+                yield from _check_targets(rule, name, place, here, system.names)
     if grows and rewires:
         message = "plasticity cannot be combined with division or budding (use one of them)"
         yield "mixed_dynamics", max(grows, rewires, key=str), message, min(grows, rewires, key=str)
+    changes = grows or rewires
+    if changes and not system.compatibility.is_textbook:
+        message = (
+            "division, budding and plasticity follow the definition only "
+            f"(remove the compatibility {system.compatibility})"
+        )
+        yield "dynamic_options", changes, message, None
+    if changes and system.signed:
+        message = (
+            "with division, budding and plasticity counts are never negative (remove signed=True)"
+        )
+        yield "dynamic_options", changes, message, None
 
 
 def _check_targets(
@@ -262,16 +322,41 @@ def _check_targets(
 ) -> Iterator[_Finding]:
     if not rule.targets:
         yield "plasticity_targets", place, f"{here}: the set of targets is empty (name some)", None
-    if name in rule.targets:
-        message = f"{here}: the targets hold the neuron {name!r} itself (remove it)"
-        yield "plasticity_targets", place, message, None
-    for target in rule.targets:
-        if target not in names:
+    for target, times in Counter(rule.targets).items():
+        if target == name:
+            message = f"{here}: the targets hold the neuron {name!r} itself (remove it)"
+            yield "plasticity_targets", place, message, None
+        elif target not in names:
             yield "unknown_neuron", place, f"{here}: {unknown_neuron(target, names)}", None
+        if times > 1:
+            message = f"{here}: the targets hold {target!r} {times} times (name it once)"
+            yield "plasticity_targets", place, message, None
+
+
+def possible_labels(
+    neurons: "Sequence[Neuron]", rules_by_label: Mapping[str, Sequence[AnyRule | str]]
+) -> dict[str, None]:
+    """The labels that neurons have, or may come to have by division and budding, in order of
+    discovery."""
+    rules_of = {**{neuron.label: neuron.rules for neuron in neurons}, **rules_by_label}
+    found = dict.fromkeys(neuron.label for neuron in neurons)
+    new = list(found)
+    while new:
+        for rule in rules_of.get(new.pop(), ()):
+            if isinstance(rule, DivisionRule | BuddingRule):
+                born = dict.fromkeys(rule.born)
+                new += [label for label in born if label not in found]
+                found |= born
+    return found
 
 
 def _check_synapses(system: "SpikingSystem") -> Iterator[_Finding]:
     names = system.names
+    plastic = {
+        neuron.name
+        for neuron in system.neurons
+        if any(isinstance(rule, PlasticityRule) for rule in neuron.rules)
+    }
     seen: dict[tuple[str, str], int] = {}
     for index, (source, target, weight) in enumerate(system.synapses):
         here = f"synapse ({source}, {target})"
@@ -297,17 +382,25 @@ def _check_synapses(system: "SpikingSystem") -> Iterator[_Finding]:
         elif weight < 0 and not system.signed:
             message = f"{here} has the negative weight {weight} (declare the system signed=True)"
             yield "negative_weight", place, message, None
+        elif source in plastic:
+            message = (
+                f"{here} has weight {weight}, but the plasticity of {source!r} creates and deletes "
+                "synapses of weight 1 (give the synapse weight 1)"
+            )
+            yield "plastic_weight", place, message, None
         else:
             message = f'{here} has weight {weight} (use weight 1, or level "extended")'
             yield "weighted_synapse", place, message, None
 
 
 def _check_environment(system: "SpikingSystem") -> Iterator[_Finding]:
-    names = system.names
+    names, what = cast(Mapping[str, object], system.names), "neuron"
+    if system.is_growing:
+        names, what = possible_labels(system.neurons, system.rules_by_label), "label"
     for name, train in system.input.items():
         place = Place("input", name)
         if name not in names:
-            yield "unknown_neuron", place, f"input: {unknown_neuron(name, names)}", None
+            yield "unknown_neuron", place, f"input: {unknown_neuron(name, names, what)}", None
         for step, spikes in enumerate(train, start=1):
             if not (is_count(spikes) or (system.signed and is_integer(spikes))):
                 message = (
@@ -320,7 +413,7 @@ def _check_environment(system: "SpikingSystem") -> Iterator[_Finding]:
     for name in system.output:
         place = Place("output", name)
         if name not in names:
-            yield "unknown_neuron", place, f"output: {unknown_neuron(name, names)}", None
+            yield "unknown_neuron", place, f"output: {unknown_neuron(name, names, what)}", None
         elif name in sources:
             message = (
                 f"output neuron {name!r} has outgoing synapses (definitions ask for out-degree 0)"
@@ -332,20 +425,27 @@ def is_integer(value: object) -> bool:
     return hasattr(value, "__index__") and not isinstance(value, bool)
 
 
-def unknown_neuron(name: str, names: Mapping[str, int]) -> str:
+def unknown_neuron(name: str, names: Mapping[str, object], what: str = "neuron") -> str:
     """The message for a name that no neuron has, with the nearest names."""
-    hint = nearest(str(name), names, "neurons") if names else "no neuron is declared"
-    return f"there is no neuron {name!r} ({hint})"
+    hint = nearest(str(name), names, f"{what}s") if names else "no neuron is declared"
+    return f"there is no {what} {name!r} ({hint})"
 
 
-def _bad_numbers(rule: AnyRule) -> Iterator[tuple[str, object, str]]:
+def bad_numbers(rule: AnyRule, has_anti_spikes: bool) -> Iterator[tuple[str, object, str]]:
+    """The numbers of a rule that are none: what they are of, the value and the fix."""
     if isinstance(rule, Rule | PlasticityRule) and not (
         is_count(rule.consume) and rule.consume >= 1
     ):
         yield "the number of spikes consumed", rule.consume, "write an integer, 1 or more"
     if isinstance(rule, Rule):
-        if not is_count(rule.produce):
-            yield "the number of spikes produced", rule.produce, "write an integer, 0 or more"
+        may_be_negative = has_anti_spikes and is_integer(rule.produce)
+        if not (is_count(rule.produce) or may_be_negative):
+            fix = "write an integer, 0 or more"
+            if is_integer(rule.produce):
+                fix += "; anti-spikes are of systems with variant=AntiSpikes()"
+            yield "the number of spikes produced", rule.produce, fix
+        if not is_integer(rule.sign) or abs(rule.sign) != 1:
+            yield "the sign", rule.sign, "write 1, or -1 for anti-spikes"
         if not is_count(rule.delay):
             yield "the delay", rule.delay, "write an integer, 0 or more"
         elif rule.delay >= 2**31:
@@ -367,15 +467,17 @@ def _counts(compatibility: Compatibility, rule: AnyRule) -> tuple[Guard, int] | 
     return rule.guard, rule.consume if isinstance(rule, PlasticityRule) else 1
 
 
-def _can_apply(guard: Guard, least: int) -> bool:
+def can_apply(guard: Guard, least: int) -> bool:
+    """Whether there is a count from `least` on in the guard."""
     if not guard.is_finite:
         return True
     return guard.tail > least  # the tail of a finite guard is one more than its largest count
 
 
-def _parse_failure(text: str) -> str:
+def parse_failure(text: str, label: str | None) -> str:
+    """Why the text of a rule does not parse."""
     try:
-        Rule.parse(text)
+        parse_rule(text, label)
     except ValueError as error:
         return str(error)
     raise AssertionError(f"{text!r} parses; please report this as a bug of snpjax")

@@ -26,11 +26,14 @@ if TYPE_CHECKING:
     )
     from .stateful import SystemMachine as SystemMachine, machine_for as machine_for
     from .strategies import (
+        dividing_systems as dividing_systems,
         guards as guards,
         inputs as inputs,
+        plastic_systems as plastic_systems,
         rules as rules,
         runs as runs,
         systems as systems,
+        variant_systems as variant_systems,
     )
 
 _HOMES = {
@@ -38,11 +41,14 @@ _HOMES = {
     "assert_invariant": "assertions",
     "SystemMachine": "stateful",
     "machine_for": "stateful",
+    "dividing_systems": "strategies",
     "guards": "strategies",
     "inputs": "strategies",
+    "plastic_systems": "strategies",
     "rules": "strategies",
     "runs": "strategies",
     "systems": "strategies",
+    "variant_systems": "strategies",
 }
 
 

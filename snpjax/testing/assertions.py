@@ -85,10 +85,9 @@ def assert_invariant(
         graph = explore(system, inputs=one, **exploring)
     broken = np.flatnonzero(~certain_condition(graph, invariant))
     if len(broken):
-        path = np.asarray(graph.path_to(int(broken[0])))
-        edges = graph.first_edge[path[:-1]] + graph.parent_choices[path[1:]].astype(np.int64)
+        edges = graph.edges_to(int(broken[0]))
         run = run_of_edges(graph, edges, model, names)
-        step = "at the start" if len(path) == 1 else f"after {len(path) - 1} steps"
+        step = f"after {len(edges)} steps" if len(edges) else "at the start"
         raise AssertionError(f"The invariant is broken {step}:\n{run}")
     if not graph.is_complete and not bounded:
         raise AssertionError(

@@ -2,7 +2,8 @@
 
 It follows the definition step by step with lists and integers, shares nothing with the compiled
 step but the model classes, and never imports JAX. Every engine is tested against it. What the
-`compatibility` of a system changes stands where it changes it.
+`compatibility` of a system changes stands where it changes it; networks that change are in
+`reference_network`, and variants in `reference_variants`, and know no compatibility.
 """
 
 import itertools
@@ -13,20 +14,39 @@ from typing import NamedTuple
 from ..spiking.compatibility import Compatibility
 from ..spiking.rule import Rule
 from ..spiking.system import SpikingSystem
+from ..spiking.variants import AntiSpikes, Astrocytes, SynapseRules
+from .reference_network import (
+    Network,
+    Selection,
+    alternatives_in_network,
+    applicable_in_network,
+    initial_network,
+    step_in_network,
+)
+from .reference_variants import (
+    applicable_on_synapses,
+    effect,
+    is_applicable,
+    on_astrocytes,
+    step_on_synapses,
+    suppressed,
+)
 
 
 class Configuration(NamedTuple):
     """Spikes, timers and pending emissions of every neuron, and min(steps made, horizon of the
-    input)."""
+    input); the network where it can change."""
 
     spikes: tuple[int, ...]
     timers: tuple[int, ...]
     pending: tuple[int, ...]
     input_position: int = 0
+    network: Network | None = None
 
 
-#: The rule index that each neuron selects in a step, or None.
-Choice = tuple[int | None, ...]
+#: What each neuron does in a step: the index of a rule, or None; with plasticity also the targets.
+#: With astrocytes, what each of them decides follows.
+Choice = tuple[Selection, ...]
 
 
 @dataclass(frozen=True)
@@ -53,7 +73,9 @@ def horizon(system: SpikingSystem) -> int:
 def initial(system: SpikingSystem) -> Configuration:
     """C_0: every neuron open."""
     zeros = (0,) * len(system.neurons)
-    return Configuration(tuple(n.spikes for n in system.neurons), zeros, zeros, 0)
+    spikes = tuple(n.spikes for n in system.neurons)
+    network = None if system.variant is not None else initial_network(system)
+    return Configuration(spikes, zeros, zeros, 0, network)
 
 
 def applicable(system: SpikingSystem, configuration: Configuration) -> list[list[int]]:
@@ -61,6 +83,10 @@ def applicable(system: SpikingSystem, configuration: Configuration) -> list[list
 
     A repeated rule counts once, where it stands first.
     """
+    if configuration.network is not None:
+        return applicable_in_network(system, configuration, configuration.network)
+    if isinstance(system.variant, SynapseRules):
+        return applicable_on_synapses(system, configuration)
     # A neuron that opens in this step may select in it already, where it reopens early.
     selects_from = 0 if system.compatibility.early_reopen is None else 1
     found = []
@@ -75,6 +101,8 @@ def applicable(system: SpikingSystem, configuration: Configuration) -> list[list
 
 def _applies(rule: Rule, k: int, system: SpikingSystem) -> bool:
     """Whether a rule is applicable in an open neuron with k spikes."""
+    if isinstance(system.variant, AntiSpikes):
+        return is_applicable(rule, k)
     compatibility = system.compatibility
     if compatibility.unchecked_consumption is None and k < rule.consume:
         return False
@@ -99,81 +127,143 @@ def _holds(rule: Rule, k: int, compatibility: Compatibility) -> bool:
 
 
 def is_halting(system: SpikingSystem, configuration: Configuration) -> bool:
-    """No rule is applicable, every neuron is open, and no input remains."""
+    """No rule is applicable, every neuron is open, no input remains, and no plasticity rule has its
+    second half to do."""
+    network = configuration.network
     return (
         not any(applicable(system, configuration))
         and not any(configuration.timers)
         and configuration.input_position >= horizon(system)
+        and (network is None or all(half is None for half in network.second))
     )
+
+
+def alternatives(system: SpikingSystem, configuration: Configuration) -> list[list[Selection]]:
+    """What each neuron may do in the next step: its rules, or only None where none is applicable.
+
+    For a plasticity rule there is one alternative for every set of targets, `(rule, targets)`, and
+    `(None, targets)` where the neuron has the second half of one to do.
+    """
+    rules = applicable(system, configuration)
+    if configuration.network is not None:
+        return alternatives_in_network(system, configuration.network, rules)
+    return [[*own] or [None] for own in rules]
 
 
 def choices(system: SpikingSystem, configuration: Configuration) -> Iterator[Choice]:
     """All valid spiking vectors, the last neuron varying fastest."""
-    options = [rules or [None] for rules in applicable(system, configuration)]
-    yield from itertools.product(*options)
+    for choice in itertools.product(*alternatives(system, configuration)):
+        for decided in itertools.product(*decisions(system, configuration, choice)):
+            yield (*choice, *decided)
+
+
+def decisions(
+    system: SpikingSystem, configuration: Configuration, choice: Choice
+) -> list[list[Selection]]:
+    """What each astrocyte may decide when neurons select so, see `reference_variants`."""
+    if not isinstance(system.variant, Astrocytes):
+        return []
+    return on_astrocytes(system, _fired(system, configuration, choice)[1])
 
 
 def step(
     system: SpikingSystem, configuration: Configuration, choice: Choice
 ) -> tuple[Configuration, tuple[int, ...]]:
     """The next configuration and the emissions, when each neuron selects the rule that `choice`
-    names.
+    names. Neurons that are new in this step have an emission too, which is 0.
 
     **Raises:** `ValueError` if `choice` is not a valid spiking vector.
     """
     if is_halting(system, configuration):
-        return configuration, (0,) * len(system.neurons)
+        return configuration, (0,) * len(configuration.spikes)
+    _check_choice(system, configuration, choice)
+    position = min(configuration.input_position + 1, horizon(system))
+    if configuration.network is not None:
+        after, emitted = step_in_network(system, configuration, configuration.network, choice)
+        return after._replace(input_position=position), emitted
     compatibility = system.compatibility
-    spikes = list(configuration.spikes)
-    timers = list(configuration.timers)
-    pending = list(configuration.pending)
-    emissions = [0] * len(spikes)
-    options = applicable(system, configuration)
-    for i, selected in enumerate(choice):
-        if selected not in (options[i] or [None]):
-            raise ValueError(
-                f"neuron {system.neurons[i].name!r} cannot select rule {selected}: its applicable "
-                f"rules are {options[i]}"
-            )
-        timers[i] = max(timers[i] - 1, 0)
-        if selected is not None:
-            rule = system.neurons[i].rules[selected]
-            assert isinstance(rule, Rule)
-            spikes[i] -= rule.consume
-            timers[i] = rule.delay
-            leaves_together = compatibility.early_reopen == "accumulate" or (
-                compatibility.early_reopen == "overwrite_delayed" and rule.delay == 0
-            )
-            pending[i] = rule.produce + (pending[i] if leaves_together else 0)
-    keeps_emissions = compatibility.repeats_emissions and any(timers[:1])
-    for i, timer in enumerate(timers):
-        if timer == 0:  # open: what was pending, or was produced without delay, leaves
-            emissions[i] = pending[i]
-            pending[i] = pending[i] if keeps_emissions else 0
+    fired, emitted = _fired(system, configuration, choice)
+    spikes, timers = list(fired.spikes), fired.timers
+    emissions = list(emitted)
     names = system.names
+    if isinstance(system.variant, SynapseRules):
+        emissions = step_on_synapses(system, spikes, choice)
+    closed = suppressed(system, emissions, choice[len(spikes) :])
     stopped = set()
     for source, target, weight in system.synapses:
         if source in stopped or (compatibility.no_self_synapses and source == target):
+            continue
+        if isinstance(system.variant, SynapseRules) or (source, target) in closed:
             continue
         if timers[names[target]] == 0 or compatibility.closed_receives:
             spikes[names[target]] += weight * emissions[names[source]]
         elif compatibility.stop_at_closed_target:
             stopped.add(source)
-    position = configuration.input_position
     for name, train in system.input.items():
         is_open = timers[names[name]] == 0 or compatibility.closed_receives
-        if is_open and position < len(train):
-            spikes[names[name]] += train[position]
+        if is_open and configuration.input_position < len(train):
+            spikes[names[name]] += train[configuration.input_position]
     if compatibility.unchecked_consumption == "clamp":
         spikes = [max(k, 0) for k in spikes]
-    position = min(position + 1, horizon(system))
-    after = Configuration(tuple(spikes), tuple(timers), tuple(pending), position)
+    after = fired._replace(spikes=tuple(spikes), input_position=position)
     return after, tuple(emissions)
 
 
+def _fired(
+    system: SpikingSystem, configuration: Configuration, choice: Choice
+) -> tuple[Configuration, tuple[int, ...]]:
+    """What is left when the neurons have used their rules, and the emissions, before anything is
+    delivered."""
+    compatibility = system.compatibility
+    spikes = list(configuration.spikes)
+    timers = list(configuration.timers)
+    pending = list(configuration.pending)
+    emissions = [0] * len(spikes)
+    for i, selected in enumerate(choice[: len(spikes)]):
+        timers[i] = max(timers[i] - 1, 0)
+        if isinstance(selected, int) and not isinstance(system.variant, SynapseRules):
+            rule = system.neurons[i].rules[selected]
+            assert isinstance(rule, Rule)
+            consumed, produced = effect(system, rule, spikes[i])
+            spikes[i] -= consumed
+            timers[i] = rule.delay
+            leaves_together = compatibility.early_reopen == "accumulate" or (
+                compatibility.early_reopen == "overwrite_delayed" and rule.delay == 0
+            )
+            pending[i] = produced + (pending[i] if leaves_together else 0)
+    keeps_emissions = compatibility.repeats_emissions and any(timers[:1])
+    for i, timer in enumerate(timers):
+        if timer == 0:  # open: what was pending, or was produced without delay, leaves
+            emissions[i] = pending[i]
+            pending[i] = pending[i] if keeps_emissions else 0
+    after = Configuration(tuple(spikes), tuple(timers), tuple(pending))
+    return after, tuple(emissions)
+
+
+def _check_choice(system: SpikingSystem, configuration: Configuration, choice: Choice) -> None:
+    options = alternatives(system, configuration)
+    variant = system.variant
+    size = len(options) + (len(variant.astrocytes) if isinstance(variant, Astrocytes) else 0)
+    if len(choice) != size:
+        raise ValueError(f"the choice is of {len(choice)} neurons where there are {size}")
+    for i, (selected, own) in enumerate(zip(choice, options, strict=False)):
+        if selected not in own:
+            network = configuration.network
+            name = system.neurons[i].name if network is None else f"{network.labels[i]} (slot {i})"
+            raise ValueError(
+                f"neuron {name!r} cannot select {selected}: its alternatives are {own}"
+            )
+    decided = choice[len(options) :]
+    own_decisions = decisions(system, configuration, choice[: len(options)])
+    for i, (decision, own) in enumerate(zip(decided, own_decisions, strict=True), start=1):
+        if decision not in own:
+            raise ValueError(f"astrocyte {i} cannot decide {decision}: it may {own}")
+
+
 def first(system: SpikingSystem, configuration: Configuration) -> Choice:
-    """The first applicable rule of every neuron in order of declaration."""
-    return tuple(rules[0] if rules else None for rules in applicable(system, configuration))
+    """The first applicable rule of every neuron in order of declaration, with its first targets."""
+    choice = tuple(own[0] for own in alternatives(system, configuration))
+    return choice + tuple(own[0] for own in decisions(system, configuration, choice))
 
 
 def run(

@@ -11,7 +11,7 @@ from ..choice import NO_RULE
 from ..spiking.environment import AnyInput, environment_of
 from ..spiking.observed import Configurations, Transitions
 from ..spiking.system import SpikingSystem
-from .reference import Computation, applicable, initial, is_halting, step
+from .reference import Computation, Selection, alternatives, initial, is_halting, step
 from .strategies import st  # says what to install where Hypothesis is missing
 
 
@@ -44,16 +44,24 @@ def machine_for(
     **Returns:** a class. Its `TestCase` is run by pytest and unittest. A subclass may add rules and
     invariants of its own, which read `self.computation`.
 
+    **Raises:** `ValueError` for a system with division or budding, whose neurons are not known
+    beforehand. (Draw its computations with `runs`.)
+
     ```python
     TestAdder = machine_for(
         adder, lambda c: c["adder"] <= 3, inputs=snp.AnyInput(10, most=2)
     ).TestCase
     ```
     """
+    if system.is_growing:
+        raise ValueError(
+            "a stateful test needs neurons that neither divide nor bud (draw `runs` of the system "
+            "in a test with @given)"
+        )
     model, fed = system, ()
     if inputs is not None:
         model = system.with_input(inputs)
-        fed = inputs.neurons or tuple(system.input)
+        fed = inputs.neurons_of(system)
     attributes = {
         "system": system,
         "model": model,
@@ -90,12 +98,12 @@ class SystemMachine(RuleBasedStateMachine):
     def step(self, data: Any) -> None:
         """Every neuron selects a rule."""
         run, choice = self.computation, []
-        for neuron, rules in zip(
-            self.model.neurons, applicable(self.model, run.configurations[-1]), strict=True
+        for neuron, options in zip(
+            self.model.neurons, alternatives(self.model, run.configurations[-1]), strict=True
         ):
-            selected = rules[0] if rules else None
-            if len(rules) > 1:
-                selected = data.draw(st.sampled_from(rules), label=f"rule of {neuron.name}")
+            selected = options[0]
+            if len(options) > 1:
+                selected = data.draw(st.sampled_from(options), label=f"rule of {neuron.name}")
             choice.append(selected)
         after, emitted = step(self.model, run.configurations[-1], tuple(choice))
         self.computation = Computation(
@@ -159,5 +167,10 @@ class SystemMachine(RuleBasedStateMachine):
 
 def _rules(run: Computation) -> np.ndarray:
     """The rules of every step, `NO_RULE` where none was selected."""
-    rows = [[NO_RULE if rule is None else rule for rule in choice] for choice in run.choices]
+
+    def number(selected: Selection) -> int:
+        rule = selected[0] if isinstance(selected, tuple) else selected  # without its targets
+        return NO_RULE if rule is None else rule
+
+    rows = [[number(selected) for selected in choice] for choice in run.choices]
     return np.reshape(np.asarray(rows, int), (len(rows), -1 if rows else 0))

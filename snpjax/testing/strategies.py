@@ -12,13 +12,21 @@ def test_mine(system): ...
 
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from ..spiking.guard import Guard
-from ..spiking.rule import Rule
+from ..spiking.rule import ALPHAS, AnyRule, BuddingRule, DivisionRule, PlasticityRule, Rule
 from ..spiking.system import Neuron, SpikingSystem
 from ..spiking.validity import Level, ModelWarning
-from .reference import Choice, Computation, Configuration, applicable, run
+from ..spiking.variants import (
+    AntiSpikes,
+    Astrocyte,
+    Astrocytes,
+    Exhaustive,
+    RuledSynapse,
+    SynapseRules,
+)
+from .reference import Choice, Computation, Configuration, alternatives, decisions, run
 
 
 try:
@@ -150,6 +158,261 @@ def _without_overlap(drawn: list[Rule]) -> list[Rule]:
     ]
 
 
+# A network that hardly changes tests little: most rules that change it apply at the few spikes that
+# their neurons have at the start.
+_frequent_guards = st.sampled_from([Guard.interval(1), Guard.exactly(1), Guard.interval(2)])
+_changing_guards = _frequent_guards | _frequent_guards | guards()
+_changing_spikes = st.sampled_from([1, 2, 3, 0])
+
+
+@st.composite
+def plastic_systems(
+    draw: Any,
+    *,
+    level: Level = "extended",
+    max_neurons: int = 5,
+    max_rules: int = 2,
+    max_plasticity: int = 3,
+    max_delay: int = 2,
+    inputs: bool = True,
+) -> SpikingSystem:
+    """Systems with plasticity rules of all four kinds, valid at `level`.
+
+    **Arguments:**
+
+    - `max_neurons`: at least 2, as a neuron has no synapse with itself to create.
+    - `max_rules`: spiking and forgetting rules of a neuron.
+    - `max_plasticity`: plasticity rules in the whole system, of which there is at least one.
+    - `inputs`: some neurons may get an input train.
+
+    ```python
+    @given(plastic_systems(), st.data())
+    def test_nobody_is_born(system, data):
+        run = data.draw(runs(system))
+        assert {len(c.spikes) for c in run.configurations} == {system.num_neurons}
+    ```
+    """
+    drawn = systems(
+        level=level,
+        min_neurons=2,
+        max_neurons=max_neurons,
+        max_rules=max_rules,
+        max_spikes=3,
+        max_delay=max_delay,
+        inputs=inputs,
+    )
+    system = draw(drawn)
+    names = list(system.names)
+    rules_of: dict[str, list[AnyRule | str]] = {n.name: [*n.rules] for n in system.neurons}
+    plastic = set()
+    for _ in range(draw(st.integers(1, max_plasticity))):
+        name = draw(st.sampled_from(names))
+        others = [other for other in names if other != name]
+        rule = PlasticityRule(
+            draw(_changing_guards),
+            draw(st.sampled_from([1, 1, 2])),
+            draw(st.sampled_from(ALPHAS)),
+            draw(st.integers(1, 3)),
+            draw(st.lists(st.sampled_from(others), unique=True, min_size=1)),
+        )
+        rules_of[name].insert(draw(st.integers(0, len(rules_of[name]))), rule)
+        plastic.add(name)
+    return system.replace(
+        neurons=[
+            Neuron(
+                n.name, draw(_changing_spikes) if n.name in plastic else n.spikes, rules_of[n.name]
+            )
+            for n in system.neurons
+        ],
+        # A plastic neuron has plain synapses only.
+        synapses=[(x, y, 1 if x in plastic else weight) for x, y, weight in system.synapses],
+    )
+
+
+@st.composite
+def dividing_systems(
+    draw: Any,
+    *,
+    level: Level = "extended",
+    max_neurons: int = 4,
+    max_rules: int = 2,
+    max_growth: int = 3,
+    max_delay: int = 2,
+    inputs: bool = True,
+) -> SpikingSystem:
+    """Systems with division and budding rules and a synapse dictionary, valid at `level`; several
+    neurons may bear one label.
+
+    They grow slowly: labels are in an order, and of the two neurons that a rule makes one at most
+    bears the label of their parent, else its label is later.
+
+    **Arguments:**
+
+    - `max_neurons`: at the start.
+    - `max_rules`: spiking and forgetting rules of a label.
+    - `max_growth`: division and budding rules in the whole system, of which there is at least one.
+    - `inputs`: some neurons may get an input train.
+
+    ```python
+    @given(dividing_systems(), st.data())
+    def test_slots_are_never_lost(system, data):
+        run = data.draw(runs(system))
+        sizes = [len(c.spikes) for c in run.configurations]
+        assert sizes == sorted(sizes)
+    ```
+    """
+    drawn = systems(
+        level=level,
+        min_neurons=1,
+        max_neurons=max_neurons,
+        max_rules=max_rules,
+        max_spikes=3,
+        max_delay=max_delay,
+        inputs=inputs,
+    )
+    system = draw(drawn)
+    label_of: dict[str, str] = {}
+    for name in system.names:
+        label_of[name] = draw(st.sampled_from([name, name, *label_of.values()]))
+    first = list(dict.fromkeys(label_of.values()))
+    labels = [*first, "x", "y"]
+    rules_of: dict[str, list[AnyRule | str]] = {
+        label: [*system.neurons[system.names[label]].rules] for label in first
+    }
+    for label in ("x", "y"):
+        own = draw(st.lists(rules(level=level, max_delay=max_delay), max_size=max_rules))
+        rules_of[label] = [*(_without_overlap(own) if level == "strict" else own)]
+    growing, born = set(), set(first)
+    for number in range(draw(st.integers(1, max_growth))):
+        # At least one is of a label that a neuron has from the start.
+        label = draw(st.sampled_from([*first, "x"] if number else first))
+        rule = draw(_growth_rules(label, labels[labels.index(label) + 1 :], level=level))
+        rules_of[label].insert(draw(st.integers(0, len(rules_of[label]))), rule)
+        growing.add(label)
+        if label in first:
+            born.add(rule.right if isinstance(rule, DivisionRule) else rule.bud)
+    called = st.sampled_from(sorted(born))  # inputs and outputs name labels
+    pairs = st.tuples(st.sampled_from(labels), st.sampled_from(labels))
+    neurons = []
+    for neuron in system.neurons:
+        label = label_of[neuron.name]
+        spikes = draw(_changing_spikes) if label in growing else neuron.spikes
+        neurons.append(Neuron(neuron.name, spikes, rules_of[label], label))
+    return system.replace(
+        neurons=neurons,
+        input={draw(called): train for train in system.input.values()},
+        output=[draw(called) for _ in system.output],
+        dictionary=draw(st.lists(pairs, unique=True, max_size=3)),
+        # A label without rules need not be there.
+        rules_by_label={x: rules_of[x] for x in ("x", "y") if rules_of[x]},
+    )
+
+
+@st.composite
+def _growth_rules(
+    draw: Any, label: str, later: Sequence[str], *, level: Level
+) -> DivisionRule | BuddingRule:
+    """Division and budding rules of a label, whose new neurons bear it or `later` labels."""
+    guard = draw(_changing_guards)
+    new = draw(st.sampled_from(later))
+    kept = draw(st.sampled_from([label, *later]))
+    if draw(st.booleans()):
+        return DivisionRule(guard, *draw(st.permutations([kept, new])))
+    if level == "strict" or kept == label:
+        return BuddingRule(guard, new)
+    parent, bud = draw(st.sampled_from([(kept, new), (new, label)]))
+    return BuddingRule(guard, bud, parent)
+
+
+@st.composite
+def variant_systems(
+    draw: Any,
+    kind: Literal["anti-spikes", "exhaustive", "astrocytes", "synapse-rules"],
+    *,
+    max_neurons: int = 5,
+    max_rules: int = 3,
+    max_delay: int = 2,
+    inputs: bool = True,
+) -> SpikingSystem:
+    """Systems of a variant.
+
+    **Arguments:**
+
+    - `kind`: `"anti-spikes"`, `"exhaustive"`, `"astrocytes"` (at most two), or `"synapse-rules"`.
+    - `max_rules`: of a neuron; of a synapse there are at most two, and delays are nowhere then.
+    - `inputs`: some neurons may get an input train.
+
+    ```python
+    @given(variant_systems("anti-spikes"), st.data())
+    def test_mine(system, data):
+        run = data.draw(runs(system))
+    ```
+    """
+    system = draw(
+        systems(
+            min_neurons=1,
+            max_neurons=max_neurons,
+            max_rules=max_rules,
+            max_delay=max_delay,
+            inputs=inputs,
+        )
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ModelWarning)
+        if kind == "anti-spikes":
+            return draw(_with_anti_spikes(system))
+        if kind == "exhaustive":
+            return system.replace(variant=Exhaustive())
+        if kind == "astrocytes":
+            return draw(_with_astrocytes(system))
+        return draw(_with_synapse_rules(system))
+
+
+_signs = st.sampled_from([1, -1])
+
+
+@st.composite
+def _with_anti_spikes(draw: Any, system: SpikingSystem) -> SpikingSystem:
+    neurons = [
+        Neuron(
+            n.name,
+            draw(_signs) * n.spikes,
+            [
+                Rule(r.guard, r.consume, draw(_signs) * r.produce, r.delay, draw(_signs))
+                for r in n.rules
+                if isinstance(r, Rule)
+            ],
+        )
+        for n in system.neurons
+    ]
+    synapses = [(x, y, draw(_signs) * weight) for x, y, weight in system.synapses]
+    input = {x: [draw(_signs) * k for k in train] for x, train in system.input.items()}
+    return system.replace(neurons=neurons, synapses=synapses, input=input, variant=AntiSpikes())
+
+
+@st.composite
+def _with_astrocytes(draw: Any, system: SpikingSystem) -> SpikingSystem:
+    pairs = [(source, target) for source, target, _ in system.synapses]
+    controlled = draw(st.lists(st.sampled_from(pairs), unique=True, max_size=7)) if pairs else []
+    cut = draw(st.integers(0, len(controlled)))
+    groups = [group for group in (controlled[:cut], controlled[cut:]) if group]
+    # Small ones, which are often reached exactly.
+    astrocytes = [Astrocyte(group, draw(st.sampled_from([1, 2, 3, 0, 6]))) for group in groups]
+    return system.replace(variant=Astrocytes(astrocytes))
+
+
+@st.composite
+def _with_synapse_rules(draw: Any, system: SpikingSystem) -> SpikingSystem:
+    own = st.lists(rules(max_delay=0, max_count=3), max_size=2)
+    ruled: dict[RuledSynapse, list[Rule]] = {}
+    for neuron in system.neurons:
+        targets = [target for source, target, _ in system.synapses if source == neuron.name]
+        for target in [*targets[:2], *draw(st.lists(st.none(), max_size=1))]:
+            ruled[neuron.name, target] = draw(own)
+    neurons = [Neuron(neuron.name, neuron.spikes) for neuron in system.neurons]
+    return system.replace(neurons=neurons, variant=SynapseRules(ruled))
+
+
 @st.composite
 def inputs(
     draw: Any,
@@ -191,7 +454,10 @@ def runs(draw: Any, system: SpikingSystem, *, max_steps: int = 10) -> Computatio
     """
 
     def choose(system: SpikingSystem, configuration: Configuration) -> Choice:
-        options = applicable(system, configuration)
-        return tuple(draw(st.sampled_from(rules)) if rules else None for rules in options)
+        def drawn(options: list[list[Any]]) -> Choice:
+            return tuple(draw(st.sampled_from(own)) if len(own) > 1 else own[0] for own in options)
+
+        choice = drawn(alternatives(system, configuration))
+        return choice + drawn(decisions(system, configuration, choice))
 
     return run(system, choose, max_steps=draw(st.integers(0, max_steps)))

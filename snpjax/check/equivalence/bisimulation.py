@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...explore import Graph
 from ...spiking.environment import AnyInput
 from .comparison import AbstractComparison, Pair
 from .labelled import Labelled, side_by_side
@@ -46,7 +45,7 @@ class Bisimilar(AbstractComparison):
     def compare(self, pair: Pair) -> Equivalence:
         labelled = side_by_side(*pair.graphs, inputs=pair.inputs, sees_halting=self.halting)
         cut = [graph for graph in pair.graphs if not graph.is_complete]
-        known = min(map(_known_depth, cut), default=None)
+        known = min((graph.whole_depth for graph in cut), default=None)
         refinement = refine(labelled, max_rounds=known)
         if refinement.splits(*labelled.starts) is not None:
             difference = _game(labelled, pair, refinement)
@@ -62,11 +61,6 @@ class Bisimilar(AbstractComparison):
 
     def __str__(self) -> str:
         return f"bisimulation{on_inputs(self.inputs)}"
-
-
-def _known_depth(graph: Graph) -> int:
-    """All computations of at most so many steps are in a graph that is not complete."""
-    return int(graph.depths[graph.num_expanded])
 
 
 def _game(labelled: Labelled, pair: Pair, refinement: Refinement) -> Difference:

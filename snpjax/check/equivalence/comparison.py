@@ -64,7 +64,7 @@ def matched(
     if inputs is None:
         return None
     pair = inputs if isinstance(inputs, tuple) else (inputs, inputs)
-    names = [one.neurons or tuple(system.input) for one, system in zip(pair, systems, strict=True)]
+    names = [one.neurons_of(system) for one, system in zip(pair, systems, strict=True)]
     if not all(one.neurons for one in pair) and set(names[0]) == set(names[1]):
         names[1] = names[0]
     if len(names[0]) != len(names[1]):

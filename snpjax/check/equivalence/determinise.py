@@ -30,7 +30,7 @@ class _Level:
 
     A subset holds configurations of both graphs, those that one trace leads to; `members` are
     sorted within each, `owner` is the subset of each member. What a graph can do is unknown
-    (`is_open`) where a configuration on the way was not expanded.
+    (`is_open`) where a configuration on the way is open.
     """
 
     owner: Int[np.ndarray, " members"]
@@ -54,7 +54,7 @@ def compare_traces(
 
     ??? cite "Source"
         Rabin and Scott 1959, the subset construction, of both graphs together. Differs from it in:
-        1. configurations that were not expanded may do anything.
+        1. open configurations may do anything.
     """
     levels = [_first(labelled)]
     seen: set[bytes] = set()
@@ -83,7 +83,7 @@ def _least(compared: int | None, steps: int) -> int:
 def _first(labelled: Labelled) -> _Level:
     starts = np.asarray(labelled.starts)
     nothing = np.zeros(1, np.int64)
-    is_open = ~labelled.is_expanded[starts][None]
+    is_open = labelled.is_open[starts][None]
     return _Level(np.zeros(2, np.int64), starts, is_open, nothing, nothing)
 
 
@@ -106,7 +106,7 @@ def _following(labelled: Labelled, level: _Level) -> tuple[_Level, Int[np.ndarra
     is_open = level.is_open[parents]
     lacks = ~has & ~is_open
     shown_by = np.where(lacks[:, 1], 0, np.where(lacks[:, 0], 1, -1))
-    is_unknown = ~labelled.is_expanded[targets]
+    is_unknown = labelled.is_open[targets]
     is_open[owner[is_unknown], side[is_unknown]] = True
     return _Level(owner, targets, is_open, parents, labels), shown_by
 

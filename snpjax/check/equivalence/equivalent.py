@@ -3,6 +3,7 @@
 from typing import Any
 
 from ...explore import Graph, explore
+from ...spiking.system import is_growing
 from .comparison import AbstractComparison, Pair, matched
 from .result import Equivalence
 from .traces import SameTraces
@@ -32,7 +33,8 @@ def equivalent(
     **Returns:** an `Equivalence`: equal, different with the shortest runs that tell them apart,
     equal up to a stated bound, or unknown. What was not explored to the end is never called equal.
 
-    **Raises:** `ValueError` if the systems cannot be compared: another number of outputs or inputs.
+    **Raises:** `ValueError` if the systems cannot be compared: another number of outputs or inputs;
+    `NotImplementedError` for systems that divide or bud.
 
     ```python
     one = snp.SpikingSystem([snp.Neuron("n", 2, ["a^2/a -> a", "a -> a"])], output="n")
@@ -44,6 +46,11 @@ def equivalent(
     environments = None if by.environment is None else matched(_listed(given), by.environment)
     systems, graphs = [], []
     for side, model in enumerate(given):
+        system = model.system if isinstance(model, Graph) else model
+        if is_growing(system):
+            raise NotImplementedError(
+                f"{system!r} divides or buds: whose output is whose cannot be compared yet."
+            )
         if isinstance(model, Graph):
             systems.append(model.system)
             graphs.append(model)

@@ -31,7 +31,7 @@ class Labelled:
     - `first_step`: the steps of configuration i are `first_step[i]` to `first_step[i + 1]`.
     - `targets`, `labels`: where each step leads, and which of `rows` it is.
     - `edges`: which edge of its graph each step is, or `NO_EDGE`.
-    - `is_expanded`: whether the steps of a configuration are known.
+    - `is_open`: the configurations whose steps are not known.
     - `rows`: the distinct labels, ascending; `num_inputs` of their entries are input.
     """
 
@@ -41,14 +41,14 @@ class Labelled:
     targets: Int[np.ndarray, " steps"]
     labels: Int[np.ndarray, " steps"]
     edges: Int[np.ndarray, " steps"]
-    is_expanded: Bool[np.ndarray, " configurations"]
+    is_open: Bool[np.ndarray, " configurations"]
     rows: Int[np.ndarray, "labels columns"]
     num_inputs: int
     sees_halting: bool
 
     @property
     def num_configurations(self) -> int:
-        return len(self.is_expanded)
+        return len(self.is_open)
 
     @property
     def num_labels(self) -> int:
@@ -112,9 +112,7 @@ def side_by_side(
         targets=targets,
         labels=labels,
         edges=np.concatenate([part.edges for part in parts]),
-        is_expanded=np.concatenate(
-            [np.arange(graph.num_configurations) < graph.num_expanded for graph in graphs]
-        ),
+        is_open=np.concatenate([graph.is_open for graph in graphs]),
         rows=rows,
         num_inputs=len(inputs[0]),
         sees_halting=sees_halting,
@@ -135,23 +133,23 @@ def _steps(graph: Graph, columns: Int[np.ndarray, " columns"], sees_halting: boo
     emissions = np.zeros((0, len(columns)), np.int32)
     if graph.num_choices:
         emissions = graph.map_transitions(lambda steps: _emissions(steps, columns))
-    counts = np.maximum(np.diff(graph.first_edge), 1)
-    ends = np.cumsum(counts)
-    unknown = np.full(graph.num_configurations - graph.num_expanded, ends[-1] if len(ends) else 0)
-    size = int(ends[-1]) if len(ends) else 0
+    counts = graph.is_halting.astype(np.int64)
+    counts[: graph.num_expanded] += np.diff(graph.first_edge)
+    first_step = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
+    size = int(first_step[-1])
     # An edge has moved by the halting configurations before it.
     place = np.arange(graph.num_choices) + np.cumsum(graph.is_halting)[graph.sources]
     halts = np.flatnonzero(graph.is_halting)
     targets = np.zeros(size, np.int64)
     targets[place] = graph.edge_targets
-    targets[ends[halts] - 1] = halts
+    targets[first_step[halts]] = halts
     edges = np.full(size, NO_EDGE)
     edges[place] = np.arange(graph.num_choices)
     rows = np.zeros((size, len(columns) + sees_halting), np.int64)
     rows[place, : len(columns)] = emissions
     if sees_halting:
-        rows[ends[halts] - 1, -1] = 1
-    return _Steps(np.concatenate([[0], ends, unknown]), targets, edges, rows)
+        rows[first_step[halts], -1] = 1
+    return _Steps(first_step, targets, edges, rows)
 
 
 def _emissions(

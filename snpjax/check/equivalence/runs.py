@@ -87,12 +87,15 @@ def run_of_edges(
     system = graph.system if system is None else system
     own = system.num_neurons
     rules = np.full((len(edges), own), NO_RULE)
+    subsets = np.zeros_like(rules)
     outputs = np.zeros((len(edges), len(positions(system, system.output))), np.int64)
     sent = np.zeros((len(edges), len(inputs)), np.int64)
     is_made = edges != NO_EDGE
     if is_made.any():  # an environment stands after the neurons of the system
         steps = graph.transitions(edges[is_made])
         rules[is_made] = steps.rules[:, :own]
+        if steps.subsets is not None:
+            subsets[is_made] = steps.subsets[:, :own]
         outputs[is_made] = steps.emissions[:, positions(system, system.output)]
         environment = [environment_of(name) for name in inputs]
         sent[is_made] = steps.emissions[:, positions(graph.system, environment)]
@@ -101,4 +104,4 @@ def run_of_edges(
         system = system.with_input({**system.input, **trains})
     names = [system.name_of(int(i)) for i in positions(system, system.output)]
     emitted = dict(zip(names, map(tuple, outputs.T.tolist()), strict=True))
-    return OneRun(system, GivenChoices(rules), len(edges), emitted, trains)
+    return OneRun(system, GivenChoices(rules, subsets), len(edges), emitted, trains)

@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 import numpy as np
 
-from ...explore.text import Labels, edge_blocks, edge_labels, lines, names_of, numbers
+from ...explore.text import Labels, edge_blocks, edge_labels, lines, names_at_edges, numbers
 from .write import Files, Options
 
 
@@ -24,8 +24,9 @@ def aut_files(graph: "Graph", options: Options) -> Files:
     from 0, or `(source, "q=1", target)` by what the output neurons emit, `"silent"` for nothing.
 
     Characters of a name that a label cannot hold are written as in addresses, `%22`. The format has
-    no place for comments: a configuration that was not expanded has a loop labelled `"unexpanded"`,
-    so that it is no deadlock. A silent step is not CADP's hidden `i`, because it takes time.
+    no place for comments: a configuration that was not expanded, though it does not halt, has a
+    loop labelled `"unexpanded"`, so that it is no deadlock. A silent step is not CADP's hidden `i`,
+    because it takes time.
 
     ??? cite "Source"
         CADP, manual page aut, version of 2014.
@@ -34,9 +35,9 @@ def aut_files(graph: "Graph", options: Options) -> Files:
 
 
 def _blocks(graph: "Graph", labels: Labels) -> Iterator[bytes]:
-    names = [quote(name, safe=_PLAIN).encode() for name in names_of(graph)]
-    num_open = graph.num_configurations - graph.num_expanded
-    yield f"des (0, {graph.num_choices + num_open}, {graph.num_configurations})\n".encode()
+    names = {name: quote(name, safe=_PLAIN) for name in names_at_edges(graph)}
+    open_ones = np.flatnonzero(graph.is_open)
+    yield f"des (0, {graph.num_choices + len(open_ones)}, {graph.num_configurations})\n".encode()
     for _, steps in edge_blocks(graph):
         label = edge_labels(
             steps,
@@ -48,5 +49,5 @@ def _blocks(graph: "Graph", labels: Labels) -> Iterator[bytes]:
         )
         source, target = numbers(steps.sources), numbers(steps.targets)
         yield lines(b"(", source, b', "', *label, b'", ', target, b")\n")
-    number = numbers(np.arange(graph.num_expanded, graph.num_configurations))
+    number = numbers(open_ones)
     yield lines(b"(", number, b', "unexpanded", ', number, b")\n")

@@ -1,12 +1,15 @@
 """Configuration graphs as GraphML, for graph libraries."""
 
+import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape
 
 from ...explore.text import (
+    Column,
     configuration_blocks,
     edge_blocks,
+    label_rows,
     lines,
     names_of,
     numbers,
@@ -14,6 +17,7 @@ from ...explore.text import (
     text,
 )
 from ...quoting import without_controls
+from ...spiking.system import is_growing
 from .write import Files, Options
 
 
@@ -24,6 +28,7 @@ _KEYS = [
     ("name", "graph", "string"),
     ("neurons", "graph", "string"),
     ("stop", "graph", "string"),
+    ("labels", "node", "string"),
     ("spikes", "node", "string"),
     ("timers", "node", "string"),
     ("pending", "node", "string"),
@@ -38,7 +43,7 @@ _KEYS = [
 
 def graphml_files(graph: "Graph", options: Options) -> Files:
     """One file with the attributes of `Graph.to_networkx`; lists are texts with blanks between,
-    neurons lines of a text, and `-1` is no rule.
+    neurons lines of a text, and `-1` is no rule. Labels are a list of JSON.
 
     Nodes are `n0`, the initial configuration, `n1`, .... Characters of names that XML cannot hold
     are escapes.
@@ -59,18 +64,21 @@ def _blocks(graph: "Graph") -> Iterator[bytes]:
         head.append(f'    <data key="{key}">{escape(without_controls(value))}</data>')
     yield ("\n".join(head) + "\n").encode()
     for number, some in configuration_blocks(graph):
-        is_open = number >= graph.num_expanded
-        halting = [text(b"true", some.is_halting & ~is_open)]
-        halting.append(text(b"false", ~some.is_halting | is_open))
+        is_expanded = number < graph.num_expanded
+        halting = [text(b"true", some.is_halting), text(b"false", ~some.is_halting)]
+        labels: list[Column] = []
+        if is_growing(graph.system):
+            own = label_rows(some, lambda label: escape(json.dumps(label)))
+            labels = [b'<data key="labels">[', *own, b"]</data>"]
         yield lines(
-            b'    <node id="n', numbers(number), b'">',
+            b'    <node id="n', numbers(number), b'">', *labels,
             b'<data key="spikes">', *rows(some.spikes, separator=b" "), b"</data>",
             b'<data key="timers">', *rows(some.timers, separator=b" "), b"</data>",
             b'<data key="pending">', *rows(some.pending, separator=b" "), b"</data>",
             b'<data key="step">', numbers(some.step), b"</data>",
             b'<data key="depth">', numbers(graph.depths[number]), b"</data>",
             b'<data key="halting">', *halting, b"</data>",
-            b'<data key="expanded">', text(b"true", ~is_open), text(b"false", is_open),
+            b'<data key="expanded">', text(b"true", is_expanded), text(b"false", ~is_expanded),
             b"</data></node>\n",
         )  # fmt: skip
     for number, steps in edge_blocks(graph):

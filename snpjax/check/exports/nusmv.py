@@ -22,6 +22,7 @@ def nusmv_files(graph: "Graph", options: Options) -> Files:
     system = graph.system
     if isinstance(system, PopulationSystem):
         system = system.expand()
+    _check_static(system)
     bounds = options.bounds
     if bounds is None:
         bounds = {name: high for name, (_, high) in graph.bounds().items()}
@@ -64,14 +65,18 @@ def to_nusmv(
         NuSMV 2.6 user manual, chapter 2. NuSMV 2.5.4 found as many reachable states as `explore` in
         each of 38 models, own and random ones, and every transition relation total (2026-11).
     """
-    if not system.is_static:
-        raise ValueError(dynamic_message(system))
+    _check_static(system)
     if not system.compatibility.is_textbook:
         raise ValueError(
             f"The model of NuSMV is that of the definition, and the system runs with "
             f"{system.compatibility} (use `with_compatibility(snp.compatibility.TEXTBOOK)`)"
         )
     return "\n".join(_Model(system, bounds, lows or {}, saturate or {}, clock).lines()) + "\n"
+
+
+def _check_static(system: SpikingSystem) -> None:
+    if not system.is_static:
+        raise ValueError(dynamic_message(system, "A model of NuSMV"))
 
 
 class _Model:

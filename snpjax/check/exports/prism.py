@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+import jax
 import numpy as np
 from jaxtyping import Bool, Int
 
@@ -13,11 +14,14 @@ from ...explore.text import (
     edge_blocks,
     edge_labels,
     lines,
+    names_at_edges,
     names_of,
     numbers,
     one_of,
     text,
 )
+from ...spiking.observed import Configurations
+from ...spiking.system import changes_network
 from .identifiers import identifiers
 from .write import Files, Options, Predicate
 
@@ -32,11 +36,13 @@ def prism_files(graph: "Graph", options: Options) -> Files:
     """Three files, to be read with `prism -importmodel NAME.all -mdp` (or `-dtmc`).
 
     `.sta` has `spikes_p` of every neuron, `timer_p` and `pending_p` of those that are ever closed,
-    and `step`. In `.tra` a choice is an action, `p_0__q_1`: p selects its rule 0, and q its rule 1;
-    with `chain` it has probability 1/n, and choices with one target are added up. PRISM wants
-    successors everywhere: halting configurations have a loop, and so have those that were not
-    expanded. `.lab` tells them: `init`, `deadlock` and `halting` (which are the same: PRISM finds
-    out `deadlock` by itself, from the transitions), `unexpanded`, and the predicates.
+    and `step`; where neurons divide or bud, of every slot, `spikes_slot_0`. The networks of a
+    system that changes are numbered, `network`. In `.tra` a choice is an action, `p_0__q_1`: p
+    selects its rule 0, and q its rule 1; with `chain` it has probability 1/n, and choices with one
+    target are added up. PRISM wants successors everywhere: halting configurations have a loop, and
+    so have others that were not expanded. `.lab` tells them: `init`, `deadlock` and `halting`
+    (which are the same: PRISM finds out `deadlock` by itself, from the transitions), `unexpanded`,
+    and the predicates.
 
     No file has comments, which older versions of PRISM do not read.
 
@@ -67,21 +73,45 @@ def _states(graph: "Graph") -> Iterator[bytes]:
     variables = [f"spikes_{name}" for name in names]
     variables += [f"timer_{names[i]}" for i in delayed]
     variables += [f"pending_{names[i]}" for i in delayed]
+    networks = _Networks()
+    changes = networks.are_in(graph)
+    variables += ["network"] * changes
     yield f"({','.join([*variables, 'step'])})\n".encode()
     for number, some in configuration_blocks(graph):
         values: list[Column] = []
         for table in (some.spikes, some.timers[:, delayed], some.pending[:, delayed]):
             for i in range(table.shape[1]):
                 values += [numbers(table[:, i]), b","]
+        if changes:
+            values += [numbers(networks.numbers(some)), b","]
         yield lines(numbers(number), b":(", *values, numbers(some.step), b")\n")
+
+
+class _Networks:
+    """Numbers the networks of configurations as they come."""
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, int] = {}
+
+    def are_in(self, graph: "Graph") -> bool:
+        """Whether the network of a graph changes."""
+        return changes_network(graph.system)
+
+    def numbers(self, some: Configurations) -> Int[np.ndarray, " configurations"]:
+        leaves = [np.asarray(x) for x in jax.tree.leaves(some.state)]
+        table = np.concatenate([x.reshape(-1, len(some)) for x in leaves]).T
+        distinct, which = np.unique(table, axis=0, return_inverse=True)
+        own = [self._known.setdefault(x.tobytes(), len(self._known)) for x in distinct]
+        return np.asarray(own)[which.reshape(-1)]
 
 
 def _choices(graph: "Graph", options: Options) -> Iterator[bytes]:
     """A decision process: source, number of the choice, target, probability, action."""
-    num_loops = int(np.sum(graph.is_halting)) + graph.num_configurations - graph.num_expanded
+    num_loops = int(np.sum(graph.is_halting | graph.is_open))
     size = graph.num_choices + num_loops
     yield f"{graph.num_configurations} {size} {size}\n".encode()
-    names = [name.encode() for name in identifiers(names_of(graph))]
+    called = names_at_edges(graph)
+    names = dict(zip(called, identifiers(called), strict=True))
     for edges, steps in edge_blocks(graph):
         action = edge_labels(
             steps,
@@ -91,21 +121,21 @@ def _choices(graph: "Graph", options: Options) -> Iterator[bytes]:
             separator=b"__",
             nothing=b"no_rule" if options.labels == "rules" else b"silent",
         )
-        if any(name[:1].isdigit() for name in names):  # no action begins with a digit
+        if any(name[:1].isdigit() for name in names.values()):  # no action begins with a digit
             action = [b"_", *action]
         choice = numbers(edges - graph.first_edge[steps.sources])
         yield lines(
             numbers(steps.sources), b" ", choice, b" ", numbers(steps.targets), b" 1 ",
             *action, b"\n",
         )  # fmt: skip
-    for looping, action in ((_halting(graph), b"halting"), (_open(graph), b"unexpanded")):
-        number = numbers(looping)
+    for looping, action in ((graph.is_halting, b"halting"), (graph.is_open, b"unexpanded")):
+        number = numbers(np.flatnonzero(looping))
         yield lines(number, b" 0 ", number, b" 1 " + action + b"\n")
 
 
 def _chain(graph: "Graph") -> Iterator[bytes]:
     """A Markov chain: source, target, probability."""
-    loops = np.sort(np.concatenate([_halting(graph), _open(graph)]))
+    loops = np.flatnonzero(graph.is_halting | graph.is_open)
     size = sum(len(targets) for _, targets, _ in _pairs(graph)) + len(loops)
     yield f"{graph.num_configurations} {size}\n".encode()
     for sources, targets, counts in _pairs(graph):
@@ -133,9 +163,7 @@ def _labels(graph: "Graph", predicates: Mapping[str, Predicate]) -> Iterator[byt
     names = [*_BUILT_IN, *predicates]
     yield (" ".join(f'{number}="{name}"' for number, name in enumerate(names)) + "\n").encode()
     for number, some in configuration_blocks(graph):
-        is_open = number >= graph.num_expanded
-        is_halting = some.is_halting & ~is_open
-        holds = [number == 0, is_halting, is_halting, is_open]
+        holds = [number == 0, some.is_halting, some.is_halting, graph.is_open[number]]
         holds += [_checked(name, predicate(some), number) for name, predicate in predicates.items()]
         has_one = np.any(holds, axis=0)
         columns: list[Column] = []
@@ -154,11 +182,3 @@ def _checked(
             "configurations (return a boolean for each)"
         )
     return holds
-
-
-def _halting(graph: "Graph") -> Int[np.ndarray, " some"]:
-    return np.flatnonzero(graph.is_halting)
-
-
-def _open(graph: "Graph") -> Int[np.ndarray, " some"]:
-    return np.arange(graph.num_expanded, graph.num_configurations)

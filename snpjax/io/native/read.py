@@ -3,9 +3,11 @@
 `{"schema": "snpjax/1", "name", "level", "signed", "neurons": [{"id", "spikes", "label", "rules"}],
 "synapses": [[from, to, weight]], "input": {id: train}, "output": [id], "rules_by_label": {label:
 rules}, "dictionary": [[label, label]], "compatibility": {option: value}, "notes": {}}`. A rule is
-a text (`"a^2/a -> a; 1"`) or an object:
+a text (`"a^2/a -> a; 1"`, `"[a^2]_i -> []_j || []_k"`, `"[a]_i -> []_i / []_j"`, `"a/a -> +2(i, {j,
+k})"`) or an object:
 `{guard, consume, produce, delay}`, `{guard, divide: [j, k]}`, `{guard, bud: [i, j]}`, `{guard,
-consume, plasticity: {alpha, k, targets}}`. Only `schema` and `neurons` are needed; a weight is 1
+consume, plasticity: {alpha, k, targets}}`. Where neurons divide or bud, input and output name
+labels, also such as no neuron bears yet. Only `schema` and `neurons` are needed; a weight is 1
 and a guard exactly the spikes consumed unless given. Large systems have `populations` and
 `projections` instead of neurons (see `populations.py`).
 """
@@ -14,7 +16,7 @@ from typing import Any, TypeGuard
 
 from ...spiking.population import PopulationSystem
 from ...spiking.system import Neuron, SpikingSystem
-from ...spiking.validity import Level, Place
+from ...spiking.validity import Level, Place, possible_labels
 from ..building import KnownNames, built, tell_problems, try_to_build
 from ..json_checks import Findings, shown
 from ..json_text import Key, Path, decode
@@ -67,6 +69,7 @@ class _Reader:
         self.names: dict[str, int] = {}
         self.are_names_known = True
         self.known: KnownNames[Path] = KnownNames(self.names, findings.error)
+        self.called = self.known  # what inputs and outputs may name
 
     def read(self, value: object, level: Level) -> SpikingSystem | None:
         top = self.findings.mapping(value, (), "the model", _KEYS)
@@ -79,6 +82,10 @@ class _Reader:
         by_label = self._rules_by_label(top.get("rules_by_label", {}))
         self.are_names_known = self._read_neurons(top["neurons"], by_label)
         self.names.update({neuron.name: index for index, neuron in enumerate(self.neurons)})
+        labelled = {label: [r.rule for r in its] for label, its in by_label.items()}
+        if self.rules.has_growth:
+            labels = possible_labels(self.neurons, labelled)
+            self.called = KnownNames(labels, self.findings.error, "label")
         synapses = self._synapses(top.get("synapses", []))
         train, output = self._input(top.get("input", {})), self._output(top.get("output", []))
         dictionary = self._dictionary(top.get("dictionary", []))
@@ -92,13 +99,14 @@ class _Reader:
                 level=level,
                 signed=signed,
                 dictionary=dictionary,
-                rules_by_label={x: [r.rule for r in its] for x, its in by_label.items()},
+                rules_by_label=labelled,
                 name=name,
                 compatibility=compatibility,
                 notes=notes,
             )
         )
-        told = (p for p in problems if self.are_names_known or p.code != "unknown_neuron")
+        is_certain = self.are_names_known and self.rules.are_labels_known
+        told = (p for p in problems if is_certain or p.code != "unknown_neuron")
         tell_problems(self.findings, told, self._path, self._has_no_guard)
         return system
 
@@ -149,6 +157,11 @@ class _Reader:
         """
         return name in self.names or (self.are_names_known and self.known.has(name, path, here))
 
+    def _is_called(self, name: str, path: Path, here: str) -> bool:
+        """The same of what inputs and outputs name."""
+        is_certain = self.are_names_known and self.rules.are_labels_known
+        return name in self.called.names or (is_certain and self.called.has(name, path, here))
+
     def _synapses(self, value: object) -> list[tuple[str, str, int]]:
         items = self.findings.sequence(value, ("synapses",), '"synapses"')
         synapses: list[tuple[str, str, int]] = []
@@ -190,7 +203,7 @@ class _Reader:
                 self.findings.integer(item, (*path, i), "a number of input spikes")
                 for i, item in enumerate(items)
             ]
-            if self._is_known(name, ("input", Key(name)), "input"):
+            if self._is_called(name, ("input", Key(name)), "input"):
                 result[name] = [number or 0 for number in numbers]
         return result
 
@@ -199,7 +212,7 @@ class _Reader:
         names = []
         for index, item in enumerate(items):
             name = self.findings.text(item, ("output", index), "an output neuron")
-            if name is not None and self._is_known(name, ("output", index), "output"):
+            if name is not None and self._is_called(name, ("output", index), "output"):
                 names.append(name)
                 self.output_paths.setdefault(name, ("output", index))
         return names

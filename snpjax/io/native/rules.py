@@ -13,6 +13,7 @@ from ...spiking.rule import (
     Rule,
     RuleError,
 )
+from ...spiking.rule_syntax import parse_rule
 from ..building import NO_GUARD
 from ..json_checks import Findings, shown
 from ..json_text import InString, Path
@@ -57,17 +58,26 @@ class RuleReader:
 
     def __init__(self, findings: Findings):
         self.findings = findings
-        self._texts: dict[str, Rule | RuleError] = {}
+        self.has_growth = False  # division or budding
+        self.are_labels_known = True  # no such rule was left out
+        self._texts: dict[str, AnyRule | RuleError] = {}
 
     def read_all(self, value: object, path: Path, label: str) -> list[ReadRule]:
         """The rules in a list; those of which nothing can be made are left out (and reported)."""
         items = self.findings.sequence(value, path, "the list of rules")
-        rules = [self._read(item, (*path, index), label) for index, item in enumerate(items or ())]
-        return [rule for rule in rules if rule is not None]
+        rules: list[ReadRule] = []
+        for index, item in enumerate(items or ()):
+            rule = self._read(item, (*path, index), label)
+            if rule is not None:
+                rules.append(rule)
+                self.has_growth |= isinstance(rule.rule, DivisionRule | BuddingRule)
+            elif _may_be_growth(item):
+                self.has_growth, self.are_labels_known = True, False
+        return rules
 
     def _read(self, value: object, path: Path, label: str) -> ReadRule | None:
         if isinstance(value, str):
-            return self.read_text(value, path)
+            return self.read_text(value, path, label)
         if not isinstance(value, dict):
             message = f'a rule is {shown(value)} (write a text such as "a^2/a -> a" or an object)'
             self.findings.error(path, message)
@@ -94,16 +104,19 @@ class RuleReader:
             return None
         return ReadRule(Rule(guard, consume, produce, delay), path, value, whole)
 
-    def read_text(self, text: str, path: Path) -> ReadRule | None:
-        """A rule that is a text."""
+    def read_text(self, text: str, path: Path, label: str | None = None) -> ReadRule | None:
+        """A rule that is a text; without a label a spiking or forgetting rule."""
         rule = self._texts.get(text)
         if rule is None:
+            rule = self._texts[text] = _parsed(text, None)
+        if label is None and not isinstance(rule, Rule | RuleError):
             try:
-                rule = Rule.parse(text)
+                rule = Rule.parse(text)  # which says what it is
             except RuleError as error:
                 rule = error
-            self._texts[text] = rule
-        if isinstance(rule, Rule):
+        elif not isinstance(rule, Rule):
+            rule = _parsed(text, label)  # what it says of its neuron is looked at
+        if not isinstance(rule, RuleError):
             return ReadRule(rule, path, text)
         position = min(rule.position, len(text))
         self.findings.error((*path, InString(position)), f"the rule does not parse: {rule.message}")
@@ -191,3 +204,17 @@ class RuleReader:
         except ValueError as error:
             self.findings.error((*path, "consume"), str(error))
             return None
+
+
+def _parsed(text: str, label: str | None) -> AnyRule | RuleError:
+    try:
+        return parse_rule(text, label)
+    except RuleError as error:
+        return error
+
+
+def _may_be_growth(item: object) -> bool:
+    """Whether what is no rule may have been meant for a division or budding."""
+    if isinstance(item, str):
+        return item.lstrip().startswith("[")
+    return isinstance(item, dict) and ("divide" in item or "bud" in item)

@@ -13,7 +13,7 @@ whole families as arrays (`families`, `vector`), and populations of them (`popul
     asynchronous mode, anti-spikes and astrocytes are refused.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 from ...spiking.population import PopulationSystem
@@ -22,6 +22,7 @@ from ...spiking.system import Neuron, SpikingSystem
 from ...spiking.validity import (
     Level,
     Place,
+    possible_labels,
     unknown_neuron,
 )
 from ..building import UnknownNames, built, placed, try_to_build
@@ -38,6 +39,8 @@ from .vector import Irregular
 
 #: With more instances of statements under ranges, populations are made instead of single neurons.
 LISTED_INSTANCES = 100_000
+
+_GROWTH = (DivisionRule, BuddingRule)
 
 _WholeRule: TypeAlias = tree.SpikingRule | tree.Division | tree.Budding
 
@@ -98,7 +101,8 @@ class _Assembly:
         self.names_of: dict[str, list[str]] = {}  # by label
         self.named: list[tuple[str, str]] = []  # name and label, in order
         self.arcs: list[tree.Arc | int] = []  # of every synapse of the system
-        self._unknown = UnknownNames()
+        self.labels: Mapping[str, object] | None = None  # there may be, where neurons divide or bud
+        self._unknown, self._unknown_labels = UnknownNames(), UnknownNames("label")
         self._name_neurons()
 
     def build(self, level: Level) -> SpikingSystem | None:
@@ -108,6 +112,8 @@ class _Assembly:
             Neuron(name, contents.get(label, 0), rules.get(label, ()), label)
             for name, label in self.named
         ]
+        if any(isinstance(rule, _GROWTH) for its in rules.values() for rule in its):
+            self.labels = possible_labels(neurons, rules)
         synapses, train, output = self._synapses(), self._input(), self._output()
         system, problems = try_to_build(
             lambda: SpikingSystem(
@@ -151,6 +157,20 @@ class _Assembly:
             return names
         if self.draft.are_labels_known and not self.report.has(offset, "unknown_neuron"):
             message = self._unknown.message(label, lambda: self._nearest(label))
+            self.report.error(offset, f"{here}: {message}", "unknown_neuron")
+        return []
+
+    def _called(self, label: str, offset: int, here: str) -> list[str]:
+        """What an input or output of a label names: the label where neurons divide or bud."""
+        if self.labels is None:
+            return self._names(label, offset, here)
+        if label in self.labels:
+            return [label]
+        if self.draft.are_labels_known and not self.report.has(offset, "unknown_neuron"):
+            known = self.labels
+            message = self._unknown_labels.message(
+                label, lambda: unknown_neuron(label, known, "label")
+            )
             self.report.error(offset, f"{here}: {message}", "unknown_neuron")
         return []
 
@@ -203,7 +223,7 @@ class _Assembly:
 
     def _output(self) -> list[str]:
         outputs = self.draft.outputs.items()
-        return [name for label, at in outputs for name in self._names(label, at, "output")]
+        return [name for label, at in outputs for name in self._called(label, at, "output")]
 
     def _input(self) -> dict[str, tuple[int, ...]]:
         draft = self.draft
@@ -213,7 +233,7 @@ class _Assembly:
                 self.report.error(draft.train_offset, message)
             return {}
         train = _train(draft)
-        return {name: train for name in self._names(*draft.input, "input")}
+        return {name: train for name in self._called(*draft.input, "input")}
 
     # Places
 
@@ -248,7 +268,7 @@ class _Assembly:
             return next(
                 offset
                 for label, offset in self.draft.outputs.items()
-                if place.index in self.names_of.get(label, ())
+                if place.index in (label, *self.names_of.get(label, ()))
             )
         return 0 if self.draft.input is None else self.draft.input[1]
 

@@ -8,7 +8,14 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ...spiking.guard import Guard
 from ...spiking.population import PopulationSystem
-from ...spiking.rule import AnyRule, BuddingRule, DivisionRule, PlasticityRule, Rule
+from ...spiking.rule import (
+    AnyRule,
+    BuddingRule,
+    DivisionRule,
+    PlasticityRule,
+    Rule,
+    rule_text,
+)
 from ...spiking.system import Json, SpikingSystem
 from ..losses import Losses, expanded
 from .expand import MAX_TRAIN
@@ -60,7 +67,7 @@ class _Writer:
             *listing("@marcs", self._arcs()),
             *listing("@mdict", [self._pair(x, y) for x, y in self.system.dictionary]),
             *self._input(),
-            *listing("@mout", dict.fromkeys(self.labels[self.name_of[x]] for x in self._outputs())),
+            *listing("@mout", self._output()),
             *hints(self.system.notes),
             *self._rules(),
         ]
@@ -76,8 +83,8 @@ class _Writer:
             if not all(isinstance(rule, Rule) for rule in rules):
                 names.append(label)
             for rule in rules:
-                if not isinstance(rule, str):
-                    names += _labels_of(rule)
+                if isinstance(rule, DivisionRule | BuddingRule):
+                    names += rule.born
         return [*names, *system.rules_by_label]
 
     def _label(self, neuron: int) -> str:
@@ -106,13 +113,23 @@ class _Writer:
         pairs = dict.fromkeys((names[s], names[t]) for s, t, _ in self.system.synapses)
         return [self._pair(x, y) for x, y in pairs]
 
-    def _outputs(self) -> Sequence[str]:
-        return self.system.output
+    def _called(self, name: str) -> list[str]:
+        """The names that are written for what an input or an output names: a label where neurons
+        divide or bud."""
+        if not self.system.is_growing:
+            return [self.name_of[name]]
+        bearers = [self.name_of[n.name] for n in self.system.neurons if n.label == name]
+        return list(dict.fromkeys(bearers)) or [name]
+
+    def _output(self) -> Iterable[str]:
+        called = (name for output in self.system.output for name in self._called(output))
+        return dict.fromkeys(self.labels[name] for name in called)
 
     def _input(self) -> list[str]:
         trains: dict[str, Sequence[int]] = {}
-        for name, train in self.system.input.items():
-            trains.setdefault(self.name_of[name], train)
+        for called, train in self.system.input.items():
+            for name in self._called(called):
+                trains.setdefault(name, train)
         return input_statements(
             [(name, self.labels[name], train) for name, train in trains.items()], self.losses
         )
@@ -132,7 +149,7 @@ class _Writer:
             for label, rules in [*owners, *system.rules_by_label.items()]
             for rule in rules
             if isinstance(rule, DivisionRule | BuddingRule)
-            for born in _labels_of(rule)
+            for born in rule.born
             if isinstance(rule, DivisionRule) or born == rule.bud or born != label
         }
         for label, rules in system.rules_by_label.items():
@@ -157,12 +174,12 @@ class RuleTexts:
         if isinstance(rule, str):
             raise AssertionError(f"{here} does not parse; please report this as a bug of snpjax")
         if isinstance(rule, PlasticityRule):
-            self.losses.add(f"{here}, the plasticity rule {rule}", "left out")
+            self.losses.add(f"{here}, the plasticity rule {rule_text(rule, label)}", "left out")
             return []
         guard = self.guard(rule.guard)
         exact = isinstance(rule, Rule) and rule.guard.is_exactly(rule.consume)
         if guard is None and not exact:
-            self.losses.add(f"{here}, {rule}: its guard has no text", "left out")
+            self.losses.add(f"{here}, {rule_text(rule, label)}: its guard has no text", "left out")
             return []
         at = f"'{self.labels[owner]}"
         if isinstance(rule, DivisionRule):
@@ -257,14 +274,6 @@ def hints(notes: Mapping[str, Json]) -> list[str]:
     return statements
 
 
-def _labels_of(rule: AnyRule) -> list[str]:
-    if isinstance(rule, DivisionRule):
-        return [rule.left, rule.right]
-    if isinstance(rule, BuddingRule):
-        return [rule.bud] if rule.parent is None else [rule.bud, rule.parent]
-    return []
-
-
 def _groups(system: SpikingSystem) -> list[list[int]] | None:
     """The neurons of each label, if the language can say which: they are named `x`, `x#2`, ... and
     are equal in all that goes by labels."""
@@ -282,16 +291,15 @@ def _groups(system: SpikingSystem) -> list[list[int]] | None:
     label_of = {neuron.name: neuron.label for neuron in system.neurons}
     pairs = dict.fromkeys((label_of[s], label_of[t], w) for s, t, w in system.synapses)
     synapses = [(x, y, w) for s, t, w in pairs for x in names[s] for y in names[t]]
+    if synapses != list(system.synapses):
+        return None
+    if system.is_growing:  # inputs and outputs go by labels anyway
+        return list(groups.values())
     outputs = [x for label in dict.fromkeys(map(label_of.get, system.output)) for x in names[label]]
     inputs = [x for label in dict.fromkeys(map(label_of.get, system.input)) for x in names[label]]
     same_trains = len({label_of[x] for x in system.input}) == len(
         {(label_of[x], train) for x, train in system.input.items()}
     )
-    if (
-        synapses != list(system.synapses)
-        or outputs != list(system.output)
-        or sorted(inputs) != sorted(system.input)
-        or not same_trains
-    ):
+    if outputs != list(system.output) or sorted(inputs) != sorted(system.input) or not same_trains:
         return None
     return list(groups.values())

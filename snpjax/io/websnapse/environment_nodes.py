@@ -31,13 +31,17 @@ class DrawnOutput:
 
 
 def draw(
-    system: SpikingSystem, trains: Mapping[str, Sequence[int]], taken: Iterable[str]
+    system: SpikingSystem,
+    trains: Mapping[str, Sequence[int]],
+    recorded: Sequence[str],
+    taken: Iterable[str],
 ) -> tuple[list[DrawnInput], list[DrawnOutput]]:
-    """The nodes that give `trains` and the outputs of `system`, none with a name in `taken`."""
+    """The nodes that give `trains` to neurons of `system` and have others `recorded`, none with a
+    name in `taken`."""
     names = {label_key(name) for name in taken}
-    outputs = _noted_outputs(system, names)
+    outputs = _noted_outputs(system, recorded, names)
     if outputs is None:
-        outputs = [DrawnOutput(_free(f"out_{name}", names), [(name, 1)]) for name in system.output]
+        outputs = [DrawnOutput(_free(f"out_{name}", names), [(name, 1)]) for name in recorded]
     names.update(label_key(node.name) for node in outputs)
     inputs = _noted_inputs(system, trains, names)
     if inputs is not None:
@@ -82,7 +86,9 @@ def _are_free(noted: Mapping[str, object], names: set[str]) -> bool:
 # Notes are values of JSON that anybody may have written: those that say another thing are not used.
 
 
-def _noted_outputs(system: SpikingSystem, names: set[str]) -> list[DrawnOutput] | None:
+def _noted_outputs(
+    system: SpikingSystem, recorded: Sequence[str], names: set[str]
+) -> list[DrawnOutput] | None:
     noted = system.notes.get("outputs")
     if not isinstance(noted, Mapping) or not _are_free(noted, names):
         return None
@@ -93,7 +99,7 @@ def _noted_outputs(system: SpikingSystem, names: set[str]) -> list[DrawnOutput] 
             return None
         nodes.append(DrawnOutput(name, sources))
     found = dict.fromkeys(source for node in nodes for source, _ in node.sources)
-    return nodes if tuple(found) == system.output else None
+    return nodes if list(found) == list(recorded) else None
 
 
 def _noted_inputs(

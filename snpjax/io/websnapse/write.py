@@ -217,12 +217,14 @@ class _Model:
 
     def _add_environment(self) -> None:
         trains: dict[str, list[int]] = {}
-        for name, train in self.system.input.items():
-            trains[name] = [max(0, int(spikes)) for spikes in train]
+        for called, train in self.system.input.items():
+            for name in self._called(called, "input"):
+                trains.setdefault(name, [max(0, int(spikes)) for spikes in train])
             if any(spikes < 0 for spikes in train):
-                self.losses.add(f"input below 0 of neuron {name!r}", "written as 0")
+                self.losses.add(f"input below 0 of neuron {called!r}", "written as 0")
+        recorded = [x for called in self.system.output for x in self._called(called, "output")]
         known = self.names.known
-        inputs, outputs = draw(self.system, trains, known.values())
+        inputs, outputs = draw(self.system, trains, recorded, known.values())
         for node in inputs:
             self._add_node(node.name, "input", "".join(map(str, node.train)), node.name)
             for target, weight in node.targets:
@@ -233,6 +235,16 @@ class _Model:
             self._add_node(node.name, "output", "", node.name)
             for source, weight in node.sources:
                 self._add_wire(known[source], node.name, weight)
+
+    def _called(self, name: str, what: str) -> list[str]:
+        """The neurons that an input or output names: those of a label where neurons divide."""
+        if not self.system.is_growing:
+            return [name]
+        bearers = [neuron.name for neuron in self.system.neurons if neuron.label == name]
+        if not bearers:
+            item = f"the {what} of label {name!r}, which no neuron bears from the start"
+            self.losses.add(item, "left out")
+        return bearers
 
 
 def _is_coordinate(value: object) -> TypeGuard[int | float]:

@@ -1,0 +1,39 @@
+"""SAT in linear time and exponential space: neurons divide until there is one for every assignment.
+
+The formula is a DIMACS file, or several: `python examples/10_sat.py examples/*.cnf`. Two published
+families of systems decide each; the answer is whether the output neuron ever spikes, and it comes
+in a step that is known in advance.
+"""
+
+import sys
+from itertools import product
+from pathlib import Path
+
+from sat_families import by_division, by_division_and_budding
+
+import snpjax as snp
+from snpjax.io import Formula, read_dimacs
+
+
+def holds(formula: Formula, values: tuple[bool, ...]) -> bool:
+    """Whether an assignment satisfies every clause."""
+    return all(any(values[abs(x) - 1] == (x > 0) for x in clause) for clause in formula.clauses)
+
+
+for name in sys.argv[1:] or [Path(__file__).with_name("three_variables.cnf")]:
+    formula = read_dimacs(name)
+    n, m = formula.num_variables, len(formula.clauses)
+    by_force = [v for v in product([False, True], repeat=n) if holds(formula, v)]
+    print(f"{Path(name).name}: {len(by_force)} of {2**n} assignments satisfy {m} clauses")
+    for build, step in (
+        (by_division_and_budding, 2 * n + n * m + 6),
+        (by_division, 4 * n + n * m + 5),
+    ):
+        system = build(formula)
+        solution = snp.run(system, max_steps=step + 10)
+        times = solution.spike_times().tolist()
+        print(
+            f"  {build.__name__}: {f'a spike in step {times[0]}' if times else 'no spike'}; "
+            f"{system.num_neurons} neurons became {len(solution.spikes)}"
+        )
+        assert solution.halted and times[:1] == ([step] if by_force else [])

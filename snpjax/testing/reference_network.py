@@ -1,0 +1,255 @@
+"""The part of the reference interpreter that is for networks that change: plasticity, division and
+budding.
+
+A neuron is a slot, a position in the tuples of a configuration; its rules are those of its label.
+While a step is made the synapses are a dictionary from (source slot, target slot) to weight.
+"""
+
+import itertools
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..spiking.rule import AnyRule, BuddingRule, DivisionRule, PlasticityRule, Rule
+from ..spiking.system import SpikingSystem
+
+
+if TYPE_CHECKING:
+    from .reference import Choice, Configuration
+
+
+class Network(NamedTuple):
+    """What can change of a network.
+
+    - `labels`: the label of every slot.
+    - `synapses`: `(source slot, target slot, weight)`, sorted, none twice.
+    - `second`: per slot the number of the plasticity rule whose second half (of `+-` or `-+`) it
+      still has to do, or None.
+    """
+
+    labels: tuple[str, ...]
+    synapses: tuple[tuple[int, int, int], ...]
+    second: tuple[int | None, ...]
+
+
+#: What one neuron does in a step: nothing, or a rule by its index. With plasticity the rule, which
+#: is None for the second half of one, and the slots to which synapses are created or deleted.
+Selection = int | None | tuple[int | None, tuple[int, ...]]
+
+_Synapses = dict[tuple[int, int], int]
+
+
+def initial_network(system: SpikingSystem) -> Network | None:
+    """The network of the definition; None where it never changes."""
+    if system.is_static:
+        return None
+    names = system.names
+    synapses = sorted((names[s], names[t], weight) for s, t, weight in system.synapses)
+    labels = tuple(neuron.label for neuron in system.neurons)
+    return Network(labels, tuple(synapses), (None,) * len(labels))
+
+
+def rules_of(system: SpikingSystem, label: str) -> tuple[AnyRule, ...]:
+    """The rules of every neuron with a label; a label that nobody gives rules has none."""
+    for neuron in system.neurons:
+        if neuron.label == label:
+            return neuron.rules  # pyright: ignore[reportReturnType]
+    return system.rules_by_label.get(label, ())  # pyright: ignore[reportReturnType]
+
+
+def applicable_in_network(
+    system: SpikingSystem, configuration: "Configuration", network: Network
+) -> list[list[int]]:
+    """As `reference.applicable`; none either for a neuron that has a second half to do."""
+    found = []
+    for slot, label in enumerate(network.labels):
+        rules = rules_of(system, label)
+        is_busy = configuration.timers[slot] > 0 or network.second[slot] is not None
+        applies = [
+            number
+            for number, rule in enumerate(rules)
+            if rule not in rules[:number]
+            and _is_enabled(rule, configuration.spikes[slot], slot, network)
+        ]
+        found.append([] if is_busy else applies)
+    return found
+
+
+def _is_enabled(rule: AnyRule, k: int, slot: int, network: Network) -> bool:
+    """Whether a rule is applicable in the open neuron of a slot with k spikes."""
+    match rule:
+        case DivisionRule():
+            pairs = [(source, target) for source, target, _ in network.synapses]
+            neighbours = {t if s == slot else s for s, t in pairs if slot in (s, t)}
+            labels = {network.labels[neighbour] for neighbour in neighbours}
+            return k >= 1 and k in rule.guard and not {rule.left, rule.right} & labels
+        case BuddingRule():
+            labels = {network.labels[target] for s, target, _ in network.synapses if s == slot}
+            return k >= 1 and k in rule.guard and rule.bud not in labels
+    return k >= rule.consume and k in rule.guard
+
+
+def alternatives_in_network(
+    system: SpikingSystem, network: Network, applicable: list[list[int]]
+) -> list[list[Selection]]:
+    """As `reference.alternatives`: rules ascending, the targets of one in lexicographic order."""
+    found: list[list[Selection]] = []
+    for slot, numbers in enumerate(applicable):
+        rules = rules_of(system, network.labels[slot])
+        options: list[Selection] = []
+        half = network.second[slot]
+        if half is not None:
+            rule = rules[half]
+            assert isinstance(rule, PlasticityRule)
+            options += [(None, t) for t in _target_sets(system, network, slot, rule, rule.alpha[1])]
+        for number in numbers:
+            rule = rules[number]
+            if isinstance(rule, PlasticityRule):
+                sets = _target_sets(system, network, slot, rule, rule.alpha[0])
+                options += [(number, targets) for targets in sets]
+            else:
+                options.append(number)
+        found.append(options or [None])
+    return found
+
+
+def _target_sets(
+    system: SpikingSystem, network: Network, slot: int, rule: PlasticityRule, sign: str
+) -> list[tuple[int, ...]]:
+    """The slots to which one half of a plasticity rule may create or delete synapses: at most k
+    candidates are all taken, of more any k."""
+    out = {target for source, target, _ in network.synapses if source == slot}
+    # As printed, a deletion takes any of the neuron's synapses, whatever N is.
+    candidates = out if sign == "-" else {system.names[name] for name in rule.targets} - out
+    return list(itertools.combinations(sorted(candidates), min(rule.k, len(candidates))))
+
+
+def step_in_network(
+    system: SpikingSystem, configuration: "Configuration", network: Network, choice: "Choice"
+) -> tuple["Configuration", tuple[int, ...]]:
+    """As `reference.step` for a valid `choice`, but for the position in the input, which stays."""
+    spikes = list(configuration.spikes)
+    timers = list(configuration.timers)
+    pending = list(configuration.pending)
+    labels = list(network.labels)
+    second: list[int | None] = [None] * len(labels)
+    synapses = {(source, target): weight for source, target, weight in network.synapses}
+    created: list[tuple[int, int]] = []
+    divisions: list[tuple[int, DivisionRule]] = []
+    buddings: list[tuple[int, BuddingRule]] = []
+
+    # Count down; select; consume or empty. A neuron edits its own synapses only.
+    for slot, selected in enumerate(choice):
+        timers[slot] = max(timers[slot] - 1, 0)
+        number, targets = selected if isinstance(selected, tuple) else (selected, ())
+        is_second = number is None and network.second[slot] is not None
+        number = network.second[slot] if is_second else number
+        if number is None:
+            continue
+        rule = rules_of(system, labels[slot])[number]
+        match rule:
+            case Rule():
+                spikes[slot] -= rule.consume
+                timers[slot] = rule.delay
+                pending[slot] = rule.produce
+            case DivisionRule():
+                spikes[slot] = 0
+                divisions.append((slot, rule))
+            case BuddingRule():
+                spikes[slot] = 0
+                buddings.append((slot, rule))
+            case PlasticityRule():
+                if not is_second:
+                    spikes[slot] -= rule.consume
+                    second[slot] = number if len(rule.alpha) == 2 else None
+                for target in targets:
+                    if rule.alpha[1 if is_second else 0] == "+":
+                        synapses[slot, target] = 1
+                        created.append((slot, target))
+                    else:
+                        del synapses[slot, target]
+
+    # All divisions, all buddings, then the dictionary.
+    newborn: list[int] = []  # whom the dictionary gives synapses
+    changing: set[int] = set()  # who is closed in this step
+    for slot, rule in divisions:
+        right = len(labels)
+        labels[slot] = rule.left
+        labels.append(rule.right)
+        synapses = _divided(synapses, slot, right)
+        newborn += [slot, right]
+        changing |= {slot, right}
+    for slot, rule in buddings:
+        bud = len(labels)
+        labels.append(rule.bud)
+        synapses = _budded(synapses, slot, bud)
+        newborn.append(bud)
+        changing |= {slot, bud}
+        if rule.parent is not None:
+            labels[slot] = rule.parent
+            newborn.append(slot)
+    pairs = _dictionary(system)
+    for slot, other in itertools.product(newborn, range(len(labels))):
+        if slot != other and (labels[slot], labels[other]) in pairs:
+            synapses.setdefault((slot, other), 1)
+        if slot != other and (labels[other], labels[slot]) in pairs:
+            synapses.setdefault((other, slot), 1)
+    for column in (spikes, timers, pending):
+        column += [0] * (len(labels) - len(column))
+    second += [None] * (len(labels) - len(second))
+
+    # Emit: what was pending, or was produced without delay, leaves an open neuron.
+    emissions = [0] * len(labels)
+    for slot, timer in enumerate(timers):
+        if timer == 0:
+            emissions[slot] = pending[slot]
+            pending[slot] = 0
+
+    # Deliver on the new graph: whoever edits synapses in this step emits nothing over the others,
+    # so for plasticity this is the graph before the step. Then the input.
+    is_open = [t == 0 and slot not in changing for slot, t in enumerate(timers)]
+    for (source, target), weight in synapses.items():
+        if is_open[target]:
+            spikes[target] += weight * emissions[source]
+    for _, target in created:
+        if is_open[target]:
+            spikes[target] += 1
+    position = configuration.input_position
+    # Where neurons divide or bud, inputs name labels.
+    called = labels if system.is_growing else [neuron.name for neuron in system.neurons]
+    for slot, name in enumerate(called):
+        train = system.input.get(name, ())
+        if is_open[slot] and position < len(train):
+            spikes[slot] += train[position]
+
+    after = configuration._replace(
+        spikes=tuple(spikes),
+        timers=tuple(timers),
+        pending=tuple(pending),
+        network=Network(
+            tuple(labels), tuple(sorted((s, t, w) for (s, t), w in synapses.items())), tuple(second)
+        ),
+    )
+    return after, tuple(emissions)
+
+
+def _divided(synapses: _Synapses, slot: int, right: int) -> _Synapses:
+    """Both children have every synapse of their parent; the left child takes its slot. A synapse of
+    the parent with itself becomes all four between the children."""
+    children = {slot: (slot, right)}
+    return {
+        (x, y): weight
+        for (source, target), weight in synapses.items()
+        for x in children.get(source, (source,))
+        for y in children.get(target, (target,))
+    }
+
+
+def _budded(synapses: _Synapses, slot: int, bud: int) -> _Synapses:
+    """The bud takes over the outgoing synapses, and gets one from its parent."""
+    moved = {(bud if source == slot else source, t): w for (source, t), w in synapses.items()}
+    return {**moved, (slot, bud): 1}
+
+
+def _dictionary(system: SpikingSystem) -> set[tuple[str, str]]:
+    """The label pairs of the initial synapses, and the declared ones."""
+    labels = {neuron.name: neuron.label for neuron in system.neurons}
+    return {(labels[s], labels[t]) for s, t, _ in system.synapses} | set(system.dictionary)

@@ -1,0 +1,139 @@
+"""The part of the reference interpreter that is for the variants of the model: what they change of
+a step."""
+
+import itertools
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ..spiking.rule import Rule
+from ..spiking.system import SpikingSystem
+from ..spiking.variants import AntiSpikes, Astrocytes, Exhaustive, SynapseRules
+
+
+if TYPE_CHECKING:
+    from .reference import Configuration
+    from .reference_network import Selection
+
+#: What an astrocyte decides, where it has to.
+PASS, SUPPRESS = 0, 1
+
+
+def is_applicable(rule: Rule, k: int) -> bool:
+    """Whether a rule is applicable at k spikes; a rule of anti-spikes looks at their number."""
+    number = k if rule.sign > 0 else -k
+    return number >= rule.consume and number in rule.guard
+
+
+def effect(system: SpikingSystem, rule: Rule, k: int) -> tuple[int, int]:
+    """What a rule that is selected at k spikes consumes and produces."""
+    match system.variant:
+        case AntiSpikes():
+            return rule.sign * rule.consume, rule.produce
+        case Exhaustive():
+            times = k // rule.consume
+            return times * rule.consume, times * rule.produce
+    return rule.consume, rule.produce
+
+
+def on_astrocytes(system: SpikingSystem, emissions: Sequence[int]) -> "list[list[Selection]]":
+    """What each astrocyte may do about these emissions: pass or suppress, where their number is
+    its threshold; else there is nothing to decide, which is None."""
+    assert isinstance(system.variant, Astrocytes)
+    counts = _counts(system, emissions)
+    return [
+        [PASS, SUPPRESS] if n == astrocyte.threshold and n > 0 else [None]
+        for n, astrocyte in zip(counts, system.variant.astrocytes, strict=True)
+    ]
+
+
+def suppressed(
+    system: SpikingSystem, emissions: Sequence[int], decisions: tuple[object, ...]
+) -> set[tuple[str, str]]:
+    """The synapses that astrocytes suppress."""
+    if not isinstance(system.variant, Astrocytes):
+        return set()
+    found: set[tuple[str, str]] = set()
+    counts = _counts(system, emissions)
+    for n, astrocyte, decision in zip(counts, system.variant.astrocytes, decisions, strict=True):
+        if n > astrocyte.threshold or decision == SUPPRESS:
+            found |= set(astrocyte.synapses)
+    return found
+
+
+def _counts(system: SpikingSystem, emissions: Sequence[int]) -> list[int]:
+    """The spikes on the synapses of each astrocyte."""
+    assert isinstance(system.variant, Astrocytes)
+    return [
+        sum(
+            weight * emissions[system.names[source]]
+            for source, target, weight in system.synapses
+            if (source, target) in astrocyte.synapses
+        )
+        for astrocyte in system.variant.astrocytes
+    ]
+
+
+#: The c of an alternative, and which rule each synapse of the neuron uses, by number or not at all.
+_Use = tuple[int, tuple[int | None, ...]]
+
+
+def _synapses_of(system: SpikingSystem, source: str) -> list[tuple[str | None, list[Rule]]]:
+    assert isinstance(system.variant, SynapseRules)
+    return [
+        (target, [rule for rule in dict.fromkeys(rules) if isinstance(rule, Rule)])
+        for (owner, target), rules in system.variant.rules
+        if owner == source
+    ]
+
+
+def _uses(system: SpikingSystem, source: str) -> list[_Use]:
+    """All that a neuron may ever do, in the order in which it is numbered: by c as it first
+    appears, then every combination of a rule or None for each synapse, the last varying fastest."""
+    synapses = _synapses_of(system, source)
+    found: list[_Use] = []
+    for c in dict.fromkeys(rule.consume for _, rules in synapses for rule in rules):
+        own = [[n for n, r in enumerate(rules) if r.consume == c] for _, rules in synapses]
+        combinations = itertools.product(*([*numbers, None] for numbers in own))
+        found += [(c, some) for some in combinations if any(n is not None for n in some)]
+    return found
+
+
+def applicable_on_synapses(
+    system: SpikingSystem, configuration: "Configuration"
+) -> list[list[int]]:
+    """The numbers of what each neuron may do: with its c, each of its synapses that has applicable
+    rules of that c uses one of them."""
+    found = []
+    for neuron, k in zip(system.neurons, configuration.spikes, strict=True):
+        synapses = _synapses_of(system, neuron.name)
+        possible = []
+        for number, (c, used) in enumerate(_uses(system, neuron.name)):
+            options = [
+                [n for n, rule in enumerate(rules) if rule.consume == c and is_applicable(rule, k)]
+                for _, rules in synapses
+            ]
+            if all(n in (own or [None]) for n, own in zip(used, options, strict=True)):
+                possible.append(number)
+        found.append(possible)
+    return found
+
+
+def step_on_synapses(
+    system: SpikingSystem, spikes: list[int], choice: tuple[object, ...]
+) -> list[int]:
+    """What is emitted to the environment when neurons use the rules of their synapses; `spikes` are
+    consumed and delivered."""
+    emissions = [0] * len(spikes)
+    weights = {(source, target): weight for source, target, weight in system.synapses}
+    for i, (neuron, selected) in enumerate(zip(system.neurons, choice, strict=True)):
+        if not isinstance(selected, int):
+            continue
+        c, used = _uses(system, neuron.name)[selected]
+        spikes[i] -= c
+        for (target, rules), number in zip(_synapses_of(system, neuron.name), used, strict=True):
+            produced = 0 if number is None else rules[number].produce
+            if target is None:
+                emissions[i] += produced
+            else:
+                spikes[system.names[target]] += weights[neuron.name, target] * produced
+    return emissions
