@@ -17,6 +17,8 @@ from snpjax.testing.reference_graph import ReferenceGraph
 
 #: Every run is at most this long, so that all share one compilation.
 MAX_STEPS = 8
+#: Every system that does not grow has so many neurons.
+SIZE = 12
 #: Room for all random systems that grow.
 ROOM = Capacity(neurons=64, synapses=256)
 
@@ -35,6 +37,8 @@ def with_ballast(system: snp.SpikingSystem) -> snp.SpikingSystem:
         names = [neuron.name for neuron in (first, *others)]
         changing = snp.PlasticityRule("a{40}", 40, "+", 1, [*system.names][:1] + names)
         others.append(snp.Neuron("ballast 6", 0, [changing]))
+        left = SIZE - len(system.neurons) - len(others) - 1
+        others += [snp.Neuron(f"ballast {7 + number}") for number in range(left)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", snp.ModelWarning)
         return system.replace(
@@ -44,6 +48,20 @@ def with_ballast(system: snp.SpikingSystem) -> snp.SpikingSystem:
             output=[*system.output, first.name],
             level="extended",
         )
+
+
+def run(system: snp.SpikingSystem, **options) -> snp.Solution:
+    """All systems of a kind share one compilation."""
+    return snp.run(system, **{"max_steps": MAX_STEPS, **_room(system), **options})
+
+
+def explore(system: snp.SpikingSystem, **options) -> snp.Graph:
+    """One compilation of each function for all systems of a kind."""
+    return snp.explore(system, **{"chunks": (16,), **_room(system), **options})
+
+
+def _room(system: snp.SpikingSystem) -> dict[str, Capacity]:
+    return {"layout": ROOM} if system.is_growing else {}
 
 
 def random_run(system: snp.SpikingSystem, seed: int) -> reference.Computation:

@@ -43,7 +43,7 @@ VARIANTS = {"anti-spikes": AntiSpikes(), "exhaustive": Exhaustive()}
 MAX_STEPS = 24
 
 
-def many(examples: int, part: int = 3) -> int:
+def many(examples: int, part: int = 8) -> int:
     """How many examples a sweep takes: all with SNPJAX_SWEEP=full, else a part of them."""
     return examples if os.environ.get("SNPJAX_SWEEP") == "full" else examples // part
 

@@ -1,10 +1,9 @@
-"""Compiled division and budding are those of the reference: runs, batches, graphs, growing room."""
+"""Compiled division and budding: choices, inheritance, closing, and room that grows."""
 
-import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import given, settings, strategies as st
 
 import snpjax as snp
 from snpjax.spiking.growing import Capacity
@@ -13,16 +12,14 @@ from snpjax.testing import dividing_systems, reference, reference_graph
 from .changing import (
     MAX_STEPS,
     ROOM,
-    Path,
-    assert_same_graph,
     assert_same_run,
+    explore,
     followed,
-    given_choices,
     network_of,
-    random_run,
+    run,
     with_ballast,
 )
-from .helpers import case_system, load_cases, many
+from .helpers import case_system, load_cases
 
 
 systems = dividing_systems().map(with_ballast)
@@ -33,87 +30,6 @@ PATHS = 3
 TINY = Capacity(neurons=6, synapses=24)
 FEW_NEURONS = Capacity(neurons=9, synapses=256)
 FEW_SYNAPSES = Capacity(neurons=64, synapses=12)
-
-
-def run(system, **options):
-    return snp.run(system, **{"max_steps": MAX_STEPS, "layout": ROOM, **options})
-
-
-def explore(system, **options):
-    """One compilation of each function for all systems here."""
-    return snp.explore(system, **{"chunks": (16,), "layout": ROOM, **options})
-
-
-def check_runs(system, seed):
-    """With the first choices, with those of a computation, and with random ones."""
-    first = run(system)
-    assert_same_run(first, reference.run(system, max_steps=MAX_STEPS))
-    computation = random_run(system, seed)
-    assert_same_run(run(system, choice=given_choices(system, computation)), computation)
-    uniform = run(system, choice=snp.UniformChoice(jr.key(seed)))
-    assert_same_run(uniform, followed(uniform))
-
-
-def check_graph(system):
-    expected = reference_graph.explore(system, max_configurations=MAX_CONFIGURATIONS)
-    graph = explore(system, max_configurations=MAX_CONFIGURATIONS)
-    assert_same_graph(graph, expected)
-
-
-@settings(max_examples=20)
-@given(systems, seeds)
-def test_runs_equal_the_reference(system, seed):
-    check_runs(system, seed)
-
-
-@settings(max_examples=20)
-@given(systems)
-def test_graphs_equal_the_reference(system):
-    check_graph(system)
-
-
-@pytest.mark.slow
-@settings(max_examples=many(2_000, part=10), suppress_health_check=[HealthCheck.too_slow])
-@given(systems, seeds)
-def test_runs_of_two_thousand_systems(system, seed):
-    check_runs(system, seed)
-
-
-@pytest.mark.slow
-@settings(max_examples=many(2_000, part=10), suppress_health_check=[HealthCheck.too_slow])
-@given(systems)
-def test_graphs_of_two_thousand_systems(system):
-    check_graph(system)
-
-
-@settings(max_examples=5)
-@given(systems, seeds)
-def test_paths_of_a_batch_are_runs(system, seed):
-    """Those of given choices are the computations they are of, of different lengths; random ones
-    are what single runs with the same keys are."""
-    computations = [random_run(system, seed + path) for path in range(PATHS)]
-    choice = given_choices(system, *computations)
-    batch = run(system, choice=choice, paths=PATHS, save=snp.SAVE_ALL)
-    for path, computation in enumerate(computations):
-        assert_same_run(batch, computation, path)
-    choice = snp.UniformChoice(jr.key(seed))
-    batch = run(system, choice=choice, paths=PATHS, save=snp.SAVE_ALL)
-    for path in range(PATHS):
-        computation = followed(batch, path)
-        assert_same_run(batch, computation, path)
-        assert_same_run(run(system, choice=Path(choice, jnp.asarray(path))), computation)
-
-
-@settings(max_examples=5)
-@given(systems, seeds)
-def test_witnesses_are_replayed(system, seed):
-    graph = explore(system, max_configurations=MAX_CONFIGURATIONS)
-    last = seed % graph.num_configurations
-    solution = run(system, choice=graph.witness(last), max_steps=len(graph.path_to(last)) - 1)
-    assert solution.steps == graph.depths[last]
-    size = len(solution.spikes)
-    assert solution.spikes.tolist() == graph.spikes[last, :size].tolist()
-    assert solution.network() == graph.network(last)
 
 
 # ---- room ----
@@ -253,25 +169,34 @@ CASES = [
 ]
 
 
+PUBLISHED = Capacity(neurons=64, synapses=192)
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_published_systems(case):
     system, expected = case_system(case), case["expected"]
-    layout = Capacity(neurons=64, synapses=192)
-    solution = snp.run(system, layout=layout, grow=False)
+    solution = snp.run(system, layout=PUBLISHED, grow=False)
     assert solution.halted and solution.steps == expected["halt_step"]
-    rows = range(solution.steps + 1)
-    networks = [solution.network(row) for row in rows]
+    networks = [solution.network(row) for row in range(solution.steps + 1)]
     assert [len(x.labels) for x in networks] == expected["neurons_per_step"]
     if "emitted_by_output" in expected:
         assert solution.spike_train.tolist() == expected["emitted_by_output"]
         assert len(networks[-1].synapses) == expected["synapses_final"]
     assert_same_run(solution, reference.run(system, max_steps=solution.steps))
-    graph = snp.explore(system, chunks=(4,), layout=layout)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES)
+def test_graphs_of_published_systems(case):
+    system = case_system(case)
+    solution = snp.run(system, layout=PUBLISHED, grow=False)
+    graph = snp.explore(system, chunks=(4,), layout=PUBLISHED)
     assert graph.is_complete and graph.is_deterministic
     assert graph.depth == solution.steps
     size = len(solution.spikes)
     assert graph.spikes[:, :size].tolist() == solution.configurations.tolist()
-    assert [graph.network(row) for row in rows] == networks
+    rows = range(solution.steps + 1)
+    assert [graph.network(row) for row in rows] == [solution.network(row) for row in rows]
 
 
 @settings(max_examples=5)

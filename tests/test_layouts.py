@@ -3,6 +3,7 @@ bytes."""
 
 import re
 from dataclasses import replace
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -64,6 +65,12 @@ TRAINED = all_but(INTEGER_ONLY, ISO_ONLY)
 UNBOUNDED = all_but(BOUNDED)
 
 
+def mostly_slow(layouts: list[type[AbstractLayout]]) -> list[Any]:
+    """Those that differ most, and the others as a sweep."""
+    some = {Dense, ELL, CSR, Sum}
+    return [x if x in some else pytest.param(x, marks=pytest.mark.slow) for x in layouts]
+
+
 def bound(layout: type[AbstractLayout], most: int = MAX_INPUT) -> int | None:
     """The `max_input` under which the layout delivers x of both signs."""
     return None if layout in NONNEGATIVE else most
@@ -123,7 +130,7 @@ def oracle(edges: Edges) -> np.ndarray:
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-@settings(max_examples=many(45))
+@settings(max_examples=many(45, part=3))
 @given(graphs(), st.integers(0, 2**31))
 def test_products_equal_the_oracle(layout, edges, seed):
     edges = suited(layout, edges)
@@ -145,7 +152,7 @@ def test_products_equal_the_oracle(layout, edges, seed):
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-@settings(max_examples=many(45))
+@settings(max_examples=many(45, part=3))
 @given(graphs())
 def test_round_trip(layout, edges):
     graph = suited(layout, edges)
@@ -265,7 +272,7 @@ def some_graph(dtype=np.float32) -> tuple[Edges, np.ndarray]:
     return edges, oracle(edges).astype(dtype)
 
 
-@pytest.mark.parametrize("layout", FLOATS)
+@pytest.mark.parametrize("layout", mostly_slow(FLOATS))
 def test_every_transformation(layout, getkey):
     """The primitive under vmap on any axis, nested vmap, jvp, vjp, hessian, scan, checkpoint."""
     edges = suited(layout, some_graph()[0])
@@ -308,7 +315,7 @@ def test_every_transformation(layout, getkey):
     np.testing.assert_allclose(deliver(one), product[:, 0, 0], rtol=1e-5, atol=1e-5)  # not jitted
 
 
-@pytest.mark.parametrize("layout", FLOATS)
+@pytest.mark.parametrize("layout", mostly_slow(FLOATS))
 def test_derivatives_of_the_transposed_product(layout, getkey):
     """In g, and in the weights."""
     edges = suited(layout, some_graph()[0])
@@ -456,7 +463,7 @@ def same_cotangents(stored, x, g):
             np.testing.assert_allclose(cotangent, of[1], rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("layout", TRAINED)
+@pytest.mark.parametrize("layout", mostly_slow(TRAINED))
 @pytest.mark.parametrize("batch", [(), (3,)])
 def test_edge_products_are_the_cotangent_of_the_values(layout, batch, getkey):
     pairs = [(0, 1), (2, 1), (3, 0), (4, 6)]

@@ -1,10 +1,9 @@
-"""Compiled plasticity is that of the reference: runs, batches, graphs, witnesses, properties."""
+"""Compiled plasticity: choices of subsets, witnesses, properties and published systems."""
 
-import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import given, settings, strategies as st
 
 import snpjax as snp
 from snpjax.check.equivalence import equivalent
@@ -13,104 +12,22 @@ from snpjax.explore.growth import growth
 from snpjax.testing import plastic_systems, reference, reference_graph
 
 from .changing import (
-    MAX_STEPS,
-    Path,
     assert_same_graph,
     assert_same_run,
+    explore,
     followed,
     given_choices,
     network_of,
     random_run,
+    run,
     with_ballast,
 )
-from .helpers import case_system, load_cases, many
+from .helpers import case_system, load_cases
 
 
 systems = plastic_systems().map(with_ballast)
 seeds = st.integers(0, 1000)
 MAX_CONFIGURATIONS = 40
-PATHS = 3
-
-
-def run(system, **options):
-    return snp.run(system, **{"max_steps": MAX_STEPS, **options})
-
-
-def explore(system, **options):
-    """One compilation of each function for all systems here."""
-    return snp.explore(system, **{"chunks": (16,), **options})
-
-
-def check_runs(system, seed):
-    """With the first choices, with those of a computation, and with random ones."""
-    first = run(system)
-    assert_same_run(first, reference.run(system, max_steps=MAX_STEPS))
-    computation = random_run(system, seed)
-    assert_same_run(run(system, choice=given_choices(system, computation)), computation)
-    uniform = run(system, choice=snp.UniformChoice(jr.key(seed)))
-    assert_same_run(uniform, followed(uniform))
-
-
-def check_graph(system):
-    expected = reference_graph.explore(system, max_configurations=MAX_CONFIGURATIONS)
-    graph = explore(system, max_configurations=MAX_CONFIGURATIONS)
-    assert_same_graph(graph, expected)
-
-
-@settings(max_examples=20)
-@given(systems, seeds)
-def test_runs_equal_the_reference(system, seed):
-    check_runs(system, seed)
-
-
-@settings(max_examples=20)
-@given(systems)
-def test_graphs_equal_the_reference(system):
-    check_graph(system)
-
-
-@pytest.mark.slow
-@settings(max_examples=many(2_000, part=10), suppress_health_check=[HealthCheck.too_slow])
-@given(systems, seeds)
-def test_runs_of_two_thousand_systems(system, seed):
-    check_runs(system, seed)
-
-
-@pytest.mark.slow
-@settings(max_examples=many(2_000, part=10), suppress_health_check=[HealthCheck.too_slow])
-@given(systems)
-def test_graphs_of_two_thousand_systems(system):
-    check_graph(system)
-
-
-@settings(max_examples=5)
-@given(systems, seeds)
-def test_paths_of_a_batch_are_runs(system, seed):
-    """Those of given choices are the computations they are of, of different lengths; random ones
-    are what single runs with the same keys are."""
-    computations = [random_run(system, seed + path) for path in range(PATHS)]
-    choice = given_choices(system, *computations)
-    batch = run(system, choice=choice, paths=PATHS, save=snp.SAVE_ALL)
-    for path, computation in enumerate(computations):
-        assert_same_run(batch, computation, path)
-    choice = snp.UniformChoice(jr.key(seed))
-    batch = run(system, choice=choice, paths=PATHS, save=snp.SAVE_ALL)
-    for path in range(PATHS):
-        computation = followed(batch, path)
-        assert_same_run(batch, computation, path)
-        assert_same_run(run(system, choice=Path(choice, jnp.asarray(path))), computation)
-
-
-@settings(max_examples=5)
-@given(systems, seeds)
-def test_witnesses_are_replayed(system, seed):
-    graph = explore(system, max_configurations=MAX_CONFIGURATIONS)
-    last = seed % graph.num_configurations
-    solution = run(system, choice=graph.witness(last), max_steps=len(graph.path_to(last)) - 1)
-    assert solution.steps == graph.depths[last]
-    size = len(solution.spikes)
-    assert solution.spikes.tolist() == graph.spikes[last, :size].tolist()
-    assert solution.network() == graph.network(last)
 
 
 # ---- choices of subsets ----

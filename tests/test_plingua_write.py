@@ -268,6 +268,15 @@ def test_dynamic_systems_read_back(system):
     check_dynamic(system)
 
 
+def test_labels_that_only_unborn_neurons_create():
+    """Their rules are lost together: a file with some of them would not be read."""
+    divides = {"x": ["[a]_x -> []_y || []_y"], "y": ["[a]_y -> []_p || []_p"]}
+    system = snp.SpikingSystem([snp.Neuron("p")], rules_by_label=divides)
+    text, losses = written(system)
+    assert len(losses) == 2 and all("no neuron ever bears it" in loss for loss in losses)
+    assert read(text).rules_by_label == {}
+
+
 @pytest.mark.slow
 @settings(max_examples=many(2000))
 @given(holdable("extended") | holdable("strict"))

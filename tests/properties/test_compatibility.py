@@ -151,7 +151,7 @@ FORMS = [ELL, Float32Dense, Transition(Dense), Transition(CSR)]
 @pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS, ids=str)
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=many(20), suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=many(20, part=3), suppress_health_check=[HealthCheck.too_slow])
 @given(any_systems, systems(max_neurons=6, max_delay=0, signed=None), of_rules(), seeds)
 def test_every_form_gives_the_same_integers(form, name, system, without_delays, options, seed):
     """Or refuses: the order of synapses, and sums of emissions that floats do not hold."""

@@ -301,7 +301,7 @@ def test_every_form_gives_the_same_integers(form, drawn):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS, ids=form_name)
-@settings(max_examples=many(30), suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=many(30, part=3), suppress_health_check=[HealthCheck.too_slow])
 @given(both_kinds)
 def test_every_form_on_many_systems(form, drawn):
     check_form(form, *drawn)

@@ -17,6 +17,7 @@ from ...spiking.rule import (
     rule_text,
 )
 from ...spiking.system import Json, SpikingSystem
+from ...spiking.validity import possible_labels
 from ..losses import Losses, expanded
 from .expand import MAX_TRAIN
 from .expression import MAX_DIGITS
@@ -143,17 +144,9 @@ class _Writer:
             for number, rule in enumerate(neuron.rules, start=1):
                 here = f"neuron {neuron.name!r}, rule {number}"
                 statements += texts.of(rule, self.name_of[neuron.name], neuron.label, here)
-        owners = [(neuron.label, neuron.rules) for neuron in system.neurons]
-        created = {
-            born
-            for label, rules in [*owners, *system.rules_by_label.items()]
-            for rule in rules
-            if isinstance(rule, DivisionRule | BuddingRule)
-            for born in rule.born
-            if isinstance(rule, DivisionRule) or born == rule.bud or born != label
-        }
+        borne = possible_labels(system.neurons, system.rules_by_label)
         for label, rules in system.rules_by_label.items():
-            if label not in created and rules:
+            if label not in borne and rules:
                 self.losses.add(f"the rules of label {label!r}", "no neuron ever bears it")
                 continue
             for number, rule in enumerate(rules, start=1):
