@@ -103,6 +103,13 @@ def _case_rule(rule: dict[str, Any]) -> AnyRule:
     return snp.Rule(rule["guard"], *numbers, rule.get("sign", 1))
 
 
+def quietly(build, *args, **kwargs):
+    """Build a system whose warnings (dead or repeated rules) are wanted."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", snp.ModelWarning)
+        return build(*args, **kwargs)
+
+
 def with_ballast(
     system: snp.SpikingSystem, *, delay: int = 1, weight: int = 2
 ) -> snp.SpikingSystem:

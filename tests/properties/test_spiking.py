@@ -1,7 +1,5 @@
 """Random systems: the compiled run equals the reference, on every layout, in every disguise."""
 
-import warnings
-
 import equinox as eqx
 import jax.random as jr
 import numpy as np
@@ -26,7 +24,14 @@ from snpjax_formats import (
     Interval,
     SlicedELL,
 )
-from tests.helpers import MAX_STEPS, assert_same_run, choices_of, many, with_ballast
+from tests.helpers import (
+    MAX_STEPS,
+    assert_same_run,
+    choices_of,
+    many,
+    quietly,
+    with_ballast,
+)
 
 
 # With the ballast of tests/helpers.py they stay within one bucket of eight neurons: one compilation
@@ -41,13 +46,6 @@ FORMS = [*WEIGHTED, *(Transition(layout) for layout in (Dense, COO, Compressed, 
 SOME_FORMS = [Int8Dense, Compressed, SlicedELL, Transition(Dense), Transition(CSR)]
 seeds = st.integers(0, 2**32 - 1)
 _step = eqx.filter_jit(step)
-
-
-def quietly(build, *args, **kwargs):
-    """Build a system whose warnings (dead or repeated rules) are wanted."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", snp.ModelWarning)
-        return build(*args, **kwargs)
 
 
 def rebuilt(system, *, neurons=None, synapses=None, input=None, output=None):

@@ -1,0 +1,115 @@
+"""A trained model as an exact system."""
+
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import numpy as np
+
+from ..spiking.guard import Guard
+from ..spiking.rule import Rule
+from ..spiking.system import Neuron, SpikingSystem
+from .relaxed import RelaxedSystem, constants_of
+
+
+class Rounding(NamedTuple):
+    """The largest change that rounding makes, and of what."""
+
+    change: float
+    where: str
+
+
+def rounding(model: RelaxedSystem) -> Rounding:
+    """How far the parameters are from whole numbers."""
+    found = [Rounding(0.0, "nothing")]
+    for name in ("low", "high", "consume", "produce", "initial"):
+        table = np.asarray(getattr(model, name))
+        own = np.asarray(model.is_slot) if table.ndim == 2 else np.ones(table.shape, bool)
+        own = own & np.isfinite(table)
+        change = np.where(own, np.abs(np.where(own, table, 0) - np.round(table)), 0)
+        if change.size and change.max() > found[0].change:
+            at = np.unravel_index(int(change.argmax()), change.shape)
+            neuron = model.system.name_of(int(at[-1]))
+            found = [Rounding(float(change.max()), f"{name!r} of neuron {neuron!r}")]
+    for leaf in jax.tree.leaves(eqx.filter(model.synapses, eqx.is_inexact_array)):
+        change = np.abs(np.asarray(leaf) - np.round(leaf))
+        if change.size and change.max() > found[0].change:
+            found = [Rounding(float(change.max()), "a weight")]
+    return found[0]
+
+
+def to_system(model: RelaxedSystem, *, round: bool = False) -> SpikingSystem:
+    """The exact system that the model computes: the same runs, on every device, to be written to a
+    file, explored and checked.
+
+    **Arguments:**
+
+    - `round`: round parameters that are no whole numbers, as the model itself does when it runs;
+      `rounding(model)` says how far.
+
+    A synapse whose weight has become 0 is left out, and a rule that applies to no count. Of equal
+    rules of a neuron the first is left, which only random choices notice.
+
+    **Raises:** `ValueError` for a parameter that is no whole number unless `round` is given, for a
+    model with `Smooth`, which computes something else, and for numbers that are not finite.
+    """
+    if model.is_smooth:
+        raise ValueError(
+            "A model with `Smooth` is no exact system. Replace its `surrogate` by another one."
+        )
+    for leaf in jax.tree.leaves(eqx.filter(_parameters(model), eqx.is_inexact_array)):
+        if np.isnan(leaf).any():
+            raise ValueError("A parameter is NaN. Train again with a smaller learning rate.")
+    change = rounding(model)
+    if not round and change.change:
+        raise ValueError(
+            f"{change.where} is {change.change:.3g} away from a whole number. Give `round=True` "
+            "to export the rounded model, which is what runs compute."
+        )
+    constants = constants_of(model)
+    tables = (constants.low, constants.high, constants.consume, constants.produce)
+    low, high, consume, produce = (np.asarray(table) for table in tables)
+    program, is_slot = model.program, np.asarray(model.is_slot)
+    period = np.ones_like(low, int) if program.period is None else np.asarray(program.period)
+    number = program.number
+    numbers = np.broadcast_to(np.arange(len(low))[:, None], low.shape)
+    numbers = numbers if number is None else np.asarray(number)
+    delay = np.zeros_like(period) if program.delay is None else np.asarray(program.delay)
+    neurons = []
+    for index, neuron in enumerate(model.system.neurons):
+        rules = []
+        for rule in range(len(neuron.rules)):
+            own = np.flatnonzero(is_slot[:, index] & (numbers[:, index] == rule))
+            guard = Guard.from_lengths(())
+            for slot in own.tolist():
+                guard |= _term(low[slot, index], high[slot, index], int(period[slot, index]))
+            if guard.is_empty:  # a repetition of another rule has no slot at all
+                continue
+            first = own[0], index
+            rules.append(Rule(guard, int(consume[first]), int(produce[first]), int(delay[first])))
+        spikes = int(np.asarray(constants.initial)[index])
+        neurons.append(Neuron(neuron.name, spikes, list(dict.fromkeys(rules))))
+    edges = constants.synapses.edges()
+    value = np.ones(len(edges)) if edges.value is None else np.asarray(edges.value)
+    names = [neuron.name for neuron in model.system.neurons]
+    triples = zip(edges.source.tolist(), edges.target.tolist(), value.tolist(), strict=True)
+    return model.system.replace(
+        neurons=neurons,
+        synapses=[(names[s], names[t], int(w)) for s, t, w in triples if w],
+        signed=model.signed,
+        level="extended",
+    )
+
+
+def _term(low: float, high: float, period: int) -> Guard:
+    """The counts low, low + period, ... up to high."""
+    if high < low:
+        return Guard.from_lengths(())
+    start = Guard.exactly(int(low))
+    if np.isinf(high):
+        return start.concatenate(Guard.exactly(period).star())
+    return start.concatenate(Guard.exactly(period).repeat(0, int(high - low) // period))
+
+
+def _parameters(model: RelaxedSystem) -> tuple:
+    return model.low, model.high, model.consume, model.produce, model.initial, model.synapses

@@ -1,0 +1,229 @@
+"""A system whose constants are real parameters, and that computes exactly with what they round
+to."""
+
+from dataclasses import replace
+from typing import Literal, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int, Num, PyTree
+
+from snpjax_formats import AbstractLayout, Dense, Edges, TwoWay, fitting
+
+from ..spiking.columns import edges_of
+from ..spiking.lower import SpikingProgram, lower
+from ..spiking.rule import Rule
+from ..spiking.system import SpikingSystem, is_growing
+from .surrogate import AbstractSurrogate, FastSigmoid, Smooth, rounded
+
+
+#: float32 counts whole numbers up to here.
+MAX_COUNT = 2**24
+
+# Up to so many neurons a matrix is multiplied faster than lists are gathered.
+_MAX_DENSE = 1024
+
+
+class RelaxedSystem(eqx.Module):
+    """An SN P system with real parameters, for gradients.
+
+    What it computes is what the exact system with the rounded parameters computes (`to_system`), as
+    long as no count reaches 2^24; the derivatives are surrogates. Axes as in `SpikingProgram`:
+    a slot is a term of a rule's guard, low <= k <= high in steps of its period.
+
+    - `low`, `high`: bounds of the guards. No rule applies to fewer spikes than it consumes,
+      whatever `low` is; an upper bound without end is infinite.
+    - `consume`, `produce`: of the rules, at least 1; a forgetting rule stays one. `initial`: spikes
+      at the start.
+    - `synapses`: the weights, in a layout.
+    - `is_synapse`: which of the weights there are; others that a layout stores stay 0.
+    - `first`: the first slot of the rule of each slot, whose `consume` and `produce` count for all.
+    - `program`: the exact system as it was lowered, of which periods, delays, inputs and outputs
+      are taken.
+    """
+
+    low: Float[Array, "slots neurons"]
+    high: Float[Array, "slots neurons"]
+    consume: Float[Array, "slots neurons"]
+    produce: Float[Array, "slots neurons"]
+    initial: Float[Array, " neurons"]
+    synapses: AbstractLayout
+    is_synapse: PyTree[Bool[Array, "..."]]
+    first: Int[Array, "slots neurons"] | None  # None: every rule has one slot
+    program: SpikingProgram
+    surrogate: AbstractSurrogate
+    system: SpikingSystem = eqx.field(static=True)
+    signed: bool = eqx.field(static=True)
+
+    @property
+    def is_smooth(self) -> bool:
+        """Whether firing itself is a smooth function, so that nothing is exact."""
+        return isinstance(self.surrogate, Smooth)
+
+    @property
+    def is_slot(self) -> Bool[Array, "slots neurons"]:
+        """Where there is a rule."""
+        return self.program.low <= self.program.high
+
+
+class Constants(NamedTuple):
+    """What a run computes with: parameters that were rounded, and the exact program with them."""
+
+    low: Float[Array, "slots neurons"]
+    high: Float[Array, "slots neurons"]
+    consume: Float[Array, "slots neurons"]
+    produce: Float[Array, "slots neurons"]
+    initial: Float[Array, " neurons"]
+    synapses: AbstractLayout
+    program: SpikingProgram
+
+
+def relax(
+    system: SpikingSystem,
+    *,
+    surrogate: AbstractSurrogate | None = None,
+    layout: type[AbstractLayout] | Literal["auto"] = "auto",
+    signed: bool | None = None,
+) -> RelaxedSystem:
+    """A system as a differentiable model, with its own numbers as first parameters.
+
+    **Arguments:**
+
+    - `surrogate`: the derivative of firing, `FastSigmoid()` by default.
+    - `layout`: how the weights are stored; each synapse has its own, also of weight 1. Where
+      `"auto"` stores lists, it does so by source and by target, so that no gradient scatters.
+    - `signed`: whether weights may become negative; as the system says by default. Otherwise those
+      below 0 count as 0.
+
+    **Raises:** `ValueError` for what has no relaxation: networks that change, variants, other
+    simulators' rules, numbers from 2^24 on.
+    """
+    _check(system)
+    program = lower(system, faithful=True)
+    if program.type_of is not None:
+        names = ("low", "high", "period", "consume", "produce", "delay", "number")
+        spread = {
+            name: program.of_neurons(table)
+            for name in names
+            if (table := getattr(program, name)) is not None
+        }
+        program = _with(program, type_of=None, **spread)
+    high = np.asarray(program.high)
+    endless = high >= np.iinfo(high.dtype).max
+    numbers = [np.asarray(x) for x in (program.consume, program.produce, program.initial)]
+    numbers += [np.asarray(program.low), np.where(endless, 0, high), np.asarray(program.trains)]
+    if any(np.abs(x.astype(np.int64)).max(initial=0) >= MAX_COUNT for x in numbers):
+        raise ValueError(
+            "A number of the system is 2^24 or more, which float32 does not hold. Learn a system "
+            "with smaller numbers."
+        )
+
+    def real(table: Num[Array, "*shape"]) -> Float[Array, "*shape"]:
+        return jnp.asarray(np.asarray(table), jnp.float32)
+
+    signed = system.signed if signed is None else signed
+    synapses = _stored(edges_of(system), program.num_neurons, layout)
+    return RelaxedSystem(
+        low=real(program.low),
+        high=jnp.where(endless, jnp.inf, real(program.high)),
+        consume=real(program.consume),
+        produce=real(program.produce),
+        initial=real(program.initial),
+        synapses=synapses,
+        is_synapse=jax.tree.map(lambda x: x != 0, eqx.filter(synapses, eqx.is_inexact_array)),
+        first=None if program.number is None else _first(np.asarray(program.number)),
+        program=program,
+        surrogate=surrogate or FastSigmoid(),
+        system=system,
+        signed=signed,
+    )
+
+
+def constants_of(model: RelaxedSystem) -> Constants:
+    """The parameters as a run takes them: rounded straight through, and within their ranges."""
+    whole = (lambda x: x) if model.is_smooth else rounded
+    consume = jnp.maximum(_of_rules(model, whole(model.consume)), 1)
+    produce = jnp.maximum(_of_rules(model, whole(model.produce)), 1)
+    produce = jnp.where(model.program.produce == 0, 0, produce)
+    low, high = whole(model.low), whole(model.high)
+    apart = step_of(model)
+    low = jnp.where(
+        apart == 1,
+        jnp.maximum(low, consume),
+        low + apart * jnp.maximum(jnp.ceil((consume - low) / apart), 0),
+    )
+    initial = jnp.maximum(whole(model.initial), 0)
+    weights, rest = eqx.partition(model.synapses, eqx.is_inexact_array)
+
+    def weight(x: Array, is_one: Array) -> Array:
+        x = jnp.where(is_one, whole(x), 0)
+        return x if model.signed else jnp.maximum(x, 0)
+
+    synapses = eqx.combine(jax.tree.map(weight, weights, model.is_synapse), rest)
+    is_slot, program = model.is_slot, model.program
+    dtype = program.initial.dtype
+
+    def exact(x: Array, empty: int) -> Array:
+        return jnp.where(is_slot, jnp.clip(x, -MAX_COUNT, MAX_COUNT).astype(dtype), empty)
+
+    exactly = _with(
+        program,
+        low=exact(low, 1),
+        high=jnp.where(jnp.isinf(high), jnp.iinfo(dtype).max, exact(high, 0)),
+        consume=exact(consume, 0),
+        produce=exact(produce, 0),
+        initial=initial.astype(dtype),
+    )
+    return Constants(low, high, consume, produce, initial, synapses, jax.lax.stop_gradient(exactly))
+
+
+def step_of(model: RelaxedSystem) -> Float[Array, "slots neurons"]:
+    """The distance between accepted counts: the period, or 1."""
+    period = model.program.period
+    return jnp.ones_like(model.low) if period is None else period.astype(jnp.float32)
+
+
+def _of_rules(
+    model: RelaxedSystem, table: Float[Array, "slots neurons"]
+) -> Float[Array, "slots neurons"]:
+    return table if model.first is None else jnp.take_along_axis(table, model.first, axis=0)
+
+
+def _first(number: Int[np.ndarray, "slots neurons"]) -> Int[Array, "slots neurons"]:
+    return jnp.asarray(np.argmax(number[:, None] == number[None], axis=0), jnp.int32)
+
+
+def _check(system: SpikingSystem) -> None:
+    problem = None
+    if is_growing(system) or not all(isinstance(rule, Rule) for rule in system.rules):
+        problem = "a network that changes"
+    elif system.variant is not None:
+        problem = f"the variant {type(system.variant).__name__}"
+    elif not system.compatibility.is_textbook:
+        problem = "the rules of another simulator (`compatibility`)"
+    if problem is not None:
+        raise ValueError(f"A system with {problem} has no relaxation. Learn a plain system.")
+
+
+def _stored(
+    edges: Edges, size: int, layout: type[AbstractLayout] | Literal["auto"]
+) -> AbstractLayout:
+    edges = edges.resized(size, size)
+    value = np.ones(len(edges)) if edges.value is None else edges.value
+    edges = replace(edges, value=value.astype(np.float32)).canonical()
+    if layout == "auto":
+        layout = Dense if size <= _MAX_DENSE else TwoWay
+    return fitting(layout, edges)
+
+
+def _with(program: SpikingProgram, **changes: Array | None) -> SpikingProgram:
+    """A program with other arrays."""
+    names = tuple(changes)
+    return eqx.tree_at(
+        lambda p: tuple(getattr(p, name) for name in names),
+        program,
+        tuple(changes.values()),
+        is_leaf=lambda x: x is None,
+    )

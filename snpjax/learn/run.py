@@ -1,0 +1,184 @@
+"""A run of known length with gradients."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.lax as lax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+from ..choice import AbstractChoice, FirstChoice
+from .relaxed import MAX_COUNT, Constants, RelaxedSystem, constants_of
+from .step import Emitted, RelaxedState, initial_state, step
+from .surrogate import Smooth
+
+
+class RelaxedSolution(eqx.Module):
+    """A run of a relaxed system.
+
+    - `outputs`: spikes that left the output neurons, in their order.
+    - `spikes`: the final configuration; `timers`: how long its neurons stay closed.
+    - `configurations`: the spikes after every step, beginning with the initial ones; `None` unless
+      asked for.
+    - `steps`: steps that were made until it halted.
+    - `is_exact`: whether all counts were below 2^24, so that the values are those of the exact
+      system; never with `Smooth`.
+    """
+
+    outputs: Float[Array, "steps outputs *paths"]
+    spikes: Float[Array, "neurons *paths"]
+    timers: Int[Array, "neurons *paths"]
+    configurations: Float[Array, "steps_and_one neurons *paths"] | None
+    steps: Int[Array, "*paths"]
+    is_exact: Bool[Array, ""]
+
+
+def run(
+    model: RelaxedSystem,
+    /,
+    *,
+    steps: int,
+    spikes: Float[Array, "neurons *paths"] | None = None,
+    input: Mapping[str, Float[Array, "train *paths"]] | None = None,
+    choice: AbstractChoice | None = None,
+    paths: int | None = None,
+    checkpoint: bool = True,
+    keep_configurations: bool = False,
+) -> RelaxedSolution:
+    """So many steps of a relaxed system; composes with `jit`, `grad`, `vmap` and `scan`.
+
+    **Arguments:**
+
+    - `steps`: the run is as long, whenever it halts; what has halted stays as it is.
+    - `spikes`: initial spikes instead of the model's; a second axis makes them a batch.
+    - `input`: trains by input neuron instead of the system's own, of up to `steps` entries; entry t
+      arrives at the end of step t + 1. A second axis is that of the batch.
+    - `choice`: as in `snpjax.run`; path p of a batch uses `choice.for_path(p)`.
+    - `paths`: how many, where nothing else says it.
+    - `checkpoint`: keep the states of some sqrt(steps) steps only, and compute the others again for
+      the gradient. Without it all that a step computes is kept.
+    - `keep_configurations`: also give the spikes after every step.
+
+    **Returns:** a `RelaxedSolution`.
+
+    **Raises:** `ValueError` for neurons or shapes that do not fit the system.
+    """
+    choice = choice or FirstChoice()
+    if isinstance(model.surrogate, Smooth):
+        _check_smooth(model, choice)
+    if choice.may_be_invalid:
+        raise ValueError(
+            "Given choices do not fit a system whose rules are learned. Give `FirstChoice()` or a "
+            "random choice."
+        )
+    constants = constants_of(model)
+    size, num = model.program.num_neurons, model.system.num_neurons
+    trains, batch = _trains(model, steps, input)
+    given = constants.initial if spikes is None else jnp.asarray(spikes, jnp.float32)
+    if spikes is not None:
+        if given.shape[0] != num or given.ndim > 2:
+            raise ValueError(
+                f"`spikes` has the shape {given.shape}. Give ({num},) or ({num}, paths)."
+            )
+        given = jnp.pad(given, ((0, size - num), *((0, 0),) * (given.ndim - 1)))
+    sizes = {*batch, *given.shape[1:], *(() if paths is None else (paths,))}
+    if len(sizes) > 1:
+        raise ValueError(f"The batch has {sorted(sizes)} paths. Give as many everywhere.")
+    if sizes:
+        (paths,) = sizes
+        choice = choice.for_path(jnp.arange(paths))
+        given = jnp.broadcast_to(given.reshape(size, -1), (size, paths))
+    initial = initial_state(given)
+    final, (outputs, counts) = scanned(
+        model, constants, choice, initial, trains, steps, checkpoint, keep_configurations
+    )
+    if counts is not None:
+        counts = jnp.concatenate([initial.spikes[None], counts])[:, :num]
+    return RelaxedSolution(
+        outputs=outputs[:, : len(model.system.output)],
+        spikes=final.spikes[:num],
+        timers=final.timers[:num],
+        configurations=counts,
+        steps=final.step,
+        is_exact=(final.largest < MAX_COUNT) & (not model.is_smooth),
+    )
+
+
+def scanned(
+    model: RelaxedSystem,
+    constants: Constants,
+    choice: AbstractChoice,
+    initial: RelaxedState,
+    trains: Float[Array, "steps neurons *paths"] | None,
+    steps: int,
+    checkpoint: bool,
+    keeps: bool,
+) -> tuple[RelaxedState, Any]:
+    """All steps; with checkpoints, in blocks of about the square root of them."""
+
+    def body(state: RelaxedState, row: Any) -> tuple[RelaxedState, Any]:
+        is_one, arriving = row
+        new, emitted = step(model, constants, state, choice, arriving)
+        new = jax.tree.map(lambda x, y: jnp.where(is_one, x, y), new, state)
+        output = _output(model, emitted)
+        return new, (jnp.where(is_one, output, 0), new.spikes if keeps else None)
+
+    if not checkpoint:
+        return lax.scan(body, initial, (jnp.ones(steps, bool), trains))
+    block = max(math.isqrt(steps), 1)
+    blocks = -(-steps // block)
+
+    def in_blocks(x: Array) -> Array:
+        padding = ((0, blocks * block - steps), *((0, 0),) * (x.ndim - 1))
+        return jnp.pad(x, padding).reshape(blocks, block, *x.shape[1:])
+
+    rows = jax.tree.map(in_blocks, (jnp.ones(steps, bool), trains))
+    final, kept = lax.scan(
+        jax.checkpoint(lambda state, own: lax.scan(body, state, own)), initial, rows
+    )
+    return final, jax.tree.map(lambda x: x.reshape(blocks * block, *x.shape[2:])[:steps], kept)
+
+
+def _output(model: RelaxedSystem, emitted: Emitted) -> Float[Array, "outputs *paths"]:
+    return emitted.emissions.at[model.program.outputs].get(mode="fill", fill_value=0)
+
+
+def _trains(
+    model: RelaxedSystem, steps: int, input: Mapping[str, Any] | None
+) -> tuple[Float[Array, "steps neurons *paths"] | None, tuple[int, ...]]:
+    """What arrives at every neuron in every step, and the batch of it."""
+    system = model.system
+    given: Mapping[str, Any] = system.input if input is None else input
+    trains = {name: jnp.asarray(train, jnp.float32) for name, train in given.items()}
+    unknown = [name for name in trains if not system.has(name)]
+    if unknown:
+        raise ValueError(f"There is no neuron {unknown[0]!r} in {system!r} to give an input.")
+    batch: tuple[int, ...] = ()
+    for name, train in trains.items():
+        if not 1 <= train.ndim <= 2 or (input is not None and train.shape[0] > steps):
+            raise ValueError(
+                f"The input of {name!r} has the shape {train.shape}. Give up to {steps} entries, "
+                "the number of steps, and `paths` as a second axis if there are several."
+            )
+        if train.ndim == 2:
+            batch = (train.shape[1],)
+    if not trains:
+        return None, ()
+    arriving = jnp.zeros((steps, model.program.num_neurons, *batch))
+    for name, train in trains.items():
+        own = train[:steps].reshape(-1, *(train.shape[1:] or (1,) * len(batch)))
+        arriving = arriving.at[: len(own), system.position_of(name)].add(own)
+    return arriving, batch
+
+
+def _check_smooth(model: RelaxedSystem, choice: AbstractChoice) -> None:
+    if model.program.delay is not None:
+        raise ValueError(
+            "A system with delays is no smooth function: a neuron is closed or not. Take another "
+            "surrogate."
+        )
+    if not isinstance(choice, FirstChoice):
+        raise ValueError("`Smooth` has no random choices. Leave `choice` out.")

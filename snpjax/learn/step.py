@@ -1,0 +1,180 @@
+"""One step of a relaxed system: the values of the exact step, with derivatives."""
+
+from typing import NamedTuple
+
+import equinox as eqx
+import jax.lax as lax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+from snpjax_formats.ell import expanded
+
+from ..choice import NO_RULE, AbstractChoice
+from ..results import RESULTS
+from ..spiking.step import SpikingState, applicable, halted
+from .relaxed import Constants, RelaxedSystem, step_of
+from .surrogate import Smooth, fires
+
+
+class RelaxedState(eqx.Module):
+    """A configuration: whole numbers in float32, see `SpikingState`.
+
+    - `largest`: the largest absolute count so far; from 2^24 on nothing is exact.
+    """
+
+    spikes: Float[Array, "neurons *paths"]
+    timers: Int[Array, "neurons *paths"]
+    pending: Float[Array, "neurons *paths"]
+    step: Int[Array, "*paths"]
+    largest: Float[Array, ""]
+
+
+class Emitted(NamedTuple):
+    """What a step gave.
+
+    - `emissions`: spikes that left each neuron.
+    - `is_live`: whether a step was made.
+    - `slots`: the slot that each neuron selected, or `NO_RULE`.
+    """
+
+    emissions: Float[Array, "neurons *paths"]
+    is_live: Bool[Array, "*paths"]
+    slots: Int[Array, "neurons *paths"]
+
+
+def initial_state(spikes: Float[Array, "neurons *paths"]) -> RelaxedState:
+    """Every neuron open, with so many spikes."""
+    return RelaxedState(
+        spikes=spikes,
+        timers=jnp.zeros(spikes.shape, jnp.int32),
+        pending=jnp.zeros_like(spikes),
+        step=jnp.zeros(spikes.shape[1:], jnp.int32),
+        largest=_largest(spikes),
+    )
+
+
+def step(
+    model: RelaxedSystem,
+    constants: Constants,
+    state: RelaxedState,
+    choice: AbstractChoice,
+    arriving: Float[Array, "neurons *paths"] | None,
+) -> tuple[RelaxedState, Emitted]:
+    """The configuration one step later.
+
+    Which rules are selected, when neurons are closed and whether the system halts is what the exact
+    step says of the same numbers. The derivative of the firing of rule r in the count of its neuron
+    is the surrogate's at the margin of its guard, where the neuron is open and selected r or
+    nothing; of a rule of several terms, at the term with the largest margin. Spikes that a closed
+    neuron loses have none, nor has a delayed rule that did not fire in what it produces. A halting
+    state is a fixed point.
+
+    - `arriving`: spikes from the environment in this step.
+    """
+    program = constants.program
+    exact = SpikingState(
+        spikes=lax.stop_gradient(state.spikes).astype(program.initial.dtype),
+        timers=state.timers,
+        pending=lax.stop_gradient(state.pending).astype(program.initial.dtype),
+        step=state.step,
+        status=RESULTS.halted,
+        culprit=jnp.zeros_like(state.step),
+    )
+    can_apply = applicable(program, exact)
+    is_live = ~halted(program, exact)
+    slots = choice.select(can_apply, state.step)
+    numbers = expanded(jnp.arange(len(can_apply), dtype=slots.dtype), 1 + slots.ndim)
+    is_fired = slots[None] == numbers
+    ndim = 1 + state.spikes.ndim
+    margin = _margin(model, constants, state.spikes, ndim)
+    is_open = state.timers == 0
+    counts = expanded(model.is_slot, ndim) & is_open[None] & (is_fired | (slots == NO_RULE)[None])
+    if isinstance(model.surrogate, Smooth):
+        fired = _smoothly(model.surrogate, margin, expanded(model.is_slot, ndim))
+    else:
+        if program.number is not None:
+            counts &= _is_nearest(expanded(program.number, ndim), margin, is_fired)
+        fired = fires(margin, is_fired, counts, model.surrogate)
+
+    consumed = jnp.sum(fired * expanded(constants.consume, ndim), axis=0)
+    produce = expanded(constants.produce, ndim)
+    if program.delay is None:
+        timers, pending = state.timers, state.pending
+        emissions = jnp.sum(fired * produce, axis=0)
+    else:
+        delay = expanded(program.delay, ndim)
+        soon = jnp.where(is_fired | (delay == 0), fired * produce, 0)
+        chosen = jnp.sum(jnp.where(is_fired, delay, 0), axis=0)
+        has_fired = slots != NO_RULE
+        timers = jnp.where(has_fired, chosen, jnp.maximum(state.timers - 1, 0))
+        leaving = jnp.sum(soon, axis=0) + jnp.where(has_fired, 0, state.pending)
+        emissions = jnp.where(timers == 0, leaving, 0)
+        pending = jnp.where(timers == 0, 0, leaving)
+    received = constants.synapses.deliver(emissions, accumulate=jnp.float32)
+    if arriving is not None:
+        received = received + arriving
+    if program.delay is not None:
+        received = jnp.where(timers == 0, received, 0)
+    spikes = state.spikes - consumed + received
+
+    def if_live(new: Array, old: Array) -> Array:
+        return jnp.where(is_live[None], new, old)
+
+    largest = jnp.maximum(state.largest, jnp.maximum(_largest(spikes), _largest(emissions)))
+    emissions = if_live(emissions, jnp.zeros_like(emissions))
+    new_state = RelaxedState(
+        spikes=if_live(spikes, state.spikes),
+        timers=if_live(timers, state.timers),
+        pending=if_live(pending, state.pending),
+        step=state.step + is_live.astype(jnp.int32),
+        largest=largest,
+    )
+    return new_state, Emitted(emissions, is_live, jnp.where(is_live, slots, NO_RULE))
+
+
+def _margin(
+    model: RelaxedSystem, constants: Constants, spikes: Float[Array, "neurons *paths"], ndim: int
+) -> Float[Array, "slots neurons *paths"]:
+    """How far the count is inside each term of a guard, or outside of it."""
+    low, high = expanded(constants.low, ndim), expanded(constants.high, ndim)
+    above = spikes[None] - low
+    margin = jnp.minimum(above + 0.5, high - spikes[None] + 0.5)
+    if model.program.period is None:
+        return margin
+    period = expanded(step_of(model), ndim)
+    nearest = period * jnp.round(lax.stop_gradient(above / period))
+    between = 0.5 - jnp.abs(above - nearest)
+    return jnp.where(period == 1, margin, jnp.minimum(margin, between))
+
+
+def _smoothly(
+    surrogate: Smooth,
+    margin: Float[Array, "slots neurons *paths"],
+    is_slot: Bool[Array, "slots neurons *paths"],
+) -> Float[Array, "slots neurons *paths"]:
+    """Each slot fires as far as those before it leave it to."""
+    own = jnp.where(is_slot, surrogate.value(margin), 0)
+    left = jnp.cumprod(1 - own, axis=0)
+    before = jnp.concatenate([jnp.ones_like(left[:1]), left[:-1]])
+    return own * before
+
+
+def _is_nearest(
+    number: Int[Array, "slots neurons *paths"],
+    margin: Float[Array, "slots neurons *paths"],
+    is_fired: Bool[Array, "slots neurons *paths"],
+) -> Bool[Array, "slots neurons *paths"]:
+    """The slot of each rule that fired, or whose margin is the largest, the first of equal ones."""
+    nearest = jnp.ones(margin.shape, bool)
+    size = len(margin)
+    for slot in range(size):
+        same = number == number[slot][None]
+        own = margin[slot][None]
+        earlier = expanded(jnp.arange(size) > slot, margin.ndim)
+        beats = (own > margin) | ((own == margin) & earlier)
+        nearest &= ~(same & (beats | is_fired[slot][None])) | is_fired
+    return nearest
+
+
+def _largest(counts: Float[Array, "neurons *paths"]) -> Float[Array, ""]:
+    return jnp.max(jnp.abs(lax.stop_gradient(counts)), initial=0)

@@ -1,0 +1,104 @@
+"""Surrogate gradients: what the derivative of firing is taken to be, whose true one is 0."""
+
+import abc
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+
+class AbstractSurrogate(eqx.Module):
+    """How firing depends on the margin to a guard.
+
+    The margin of a rule is positive iff its guard holds, at whole numbers at least 1/2 away from 0:
+    k - l + 1/2 for k >= l, the least of both sides for an interval, 1/2 less the distance to the
+    nearest accepted count for a periodic guard. Firing itself stays 0 or 1, but for `Smooth`.
+    """
+
+    @abc.abstractmethod
+    def slope(self, margin: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+        """The derivative of firing in the margin."""
+
+
+class FastSigmoid(AbstractSurrogate):
+    """1 / (1 + beta |m|)^2 (Zenke and Ganguli 2018)."""
+
+    beta: float = eqx.field(static=True, default=1.0)
+
+    def slope(self, margin: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+        return 1 / (1 + self.beta * jnp.abs(margin)) ** 2
+
+
+class Arctan(AbstractSurrogate):
+    """1 / (1 + (beta m)^2), the slope of an arc tangent (Fang et al. 2021)."""
+
+    beta: float = eqx.field(static=True, default=1.0)
+
+    def slope(self, margin: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+        return 1 / (1 + (self.beta * margin) ** 2)
+
+
+class Triangular(AbstractSurrogate):
+    """max(0, 1 - beta |m|) (Esser et al. 2016)."""
+
+    beta: float = eqx.field(static=True, default=1.0)
+
+    def slope(self, margin: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+        return jnp.maximum(0, 1 - self.beta * jnp.abs(margin))
+
+
+class StraightThrough(AbstractSurrogate):
+    """1 everywhere, as if firing were the margin (Bengio, Leonard, Courville 2013)."""
+
+    def slope(self, margin: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+        return jnp.ones_like(margin)
+
+
+class Smooth(AbstractSurrogate):
+    """Firing is the logistic function of beta m: no exact system any more, and the one surrogate
+    whose gradients are those of what is computed. Nothing is rounded then."""
+
+    beta: float = eqx.field(static=True, default=1.0)
+
+    def slope(self, margin: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+        value = self.value(margin)
+        return self.beta * value * (1 - value)
+
+    def value(self, margin: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+        return jax.nn.sigmoid(self.beta * margin)
+
+
+@eqx.filter_custom_jvp
+def fires(
+    margin: Float[Array, "*shape"],
+    is_fired: Bool[Array, "*shape"],
+    counts: Bool[Array, "*shape"],
+    surrogate: AbstractSurrogate,
+) -> Float[Array, "*shape"]:
+    """1 where a rule fired, else 0; the derivative is the surrogate's where that `counts`."""
+    del counts, surrogate
+    return is_fired.astype(margin.dtype)
+
+
+@fires.def_jvp
+def _fires_jvp(primals, tangents):  # pyright: ignore
+    margin, is_fired, counts, surrogate = primals
+    tangent = tangents[0]
+    value = is_fired.astype(margin.dtype)
+    if tangent is None:
+        return value, jnp.zeros_like(value)
+    # An infinite margin has no slope, and its tangent none that could be multiplied.
+    slope = jnp.where(counts & jnp.isfinite(margin), surrogate.slope(margin), 0)
+    return value, slope * tangent
+
+
+@jax.custom_jvp
+def rounded(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+    """The nearest whole number; the derivative is 1 (straight through)."""
+    return jnp.round(x)
+
+
+@rounded.defjvp
+def _rounded_jvp(primals, tangents):  # pyright: ignore
+    return jnp.round(primals[0]), tangents[0]
