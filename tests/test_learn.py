@@ -142,7 +142,9 @@ def test_gradients_of_smooth_firing_are_finite_differences(layout):
         output=["x", "y"],
         level="extended",
     )
-    model = moved(quietly(learn.relax, system, surrogate=learn.Smooth(0.7), layout=layout), 3)
+    model = moved(
+        quietly(learn.relax, system, surrogate=learn.Smooth(0.7), layout=layout), 4
+    )  # away from where ranges end
     weights = jnp.arange(1.0, 15.0).reshape(7, 2)
 
     parameters, rest = eqx.partition(model, eqx.is_inexact_array)

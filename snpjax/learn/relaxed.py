@@ -149,11 +149,10 @@ def constants_of(model: RelaxedSystem) -> Constants:
     produce = jnp.where(model.program.produce == 0, 0, produce)
     low, high = whole(model.low), whole(model.high)
     apart = step_of(model)
-    low = jnp.where(
-        apart == 1,
-        jnp.maximum(low, consume),
-        low + apart * jnp.maximum(jnp.ceil((consume - low) / apart), 0),
-    )
+    aligned = low
+    if not model.is_smooth:  # where this would be a jump
+        aligned = low + apart * jnp.maximum(jnp.ceil((consume - low) / apart), 0)
+    low = jnp.where(apart == 1, jnp.maximum(low, consume), aligned)
     initial = jnp.maximum(whole(model.initial), 0)
     weights, rest = eqx.partition(model.synapses, eqx.is_inexact_array)
 

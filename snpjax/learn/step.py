@@ -81,7 +81,8 @@ def step(
         culprit=jnp.zeros_like(state.step),
     )
     can_apply = applicable(program, exact)
-    is_live = ~halted(program, exact)
+    # What fires a little everywhere never halts.
+    is_live = jnp.ones(state.step.shape, bool) if model.is_smooth else ~halted(program, exact)
     slots = choice.select(can_apply, state.step)
     numbers = expanded(jnp.arange(len(can_apply), dtype=slots.dtype), 1 + slots.ndim)
     is_fired = slots[None] == numbers
