@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int, Integer, Key
-from scipy.stats import beta
+from scipy.special import betainccinv, betaincinv
 
 from snpjax_formats import bucket
 
@@ -132,8 +132,8 @@ def estimate(
 def interval(least: int, most: int, paths: int, risk: float) -> tuple[float, float]:
     """An interval for a probability of which `least` to `most` of so many paths are instances,
     wrong with at most probability `risk`."""
-    low = 0.0 if least == 0 else float(beta.ppf(risk / 2, least, paths - least + 1))
-    high = 1.0 if most == paths else float(beta.isf(risk / 2, most + 1, paths - most))
+    low = 0.0 if least == 0 else float(betaincinv(least, paths - least + 1, risk / 2))
+    high = 1.0 if most == paths else float(betainccinv(most + 1, paths - most, risk / 2))
     return low, high
 
 
