@@ -27,6 +27,7 @@ from .choice import (
     FirstChoice as FirstChoice,
     GivenChoices as GivenChoices,
     UniformChoice as UniformChoice,
+    WeightedChoice as WeightedChoice,
 )
 from .explore import (
     Graph as Graph,
@@ -41,9 +42,11 @@ from .io import (
     WriteError as WriteError,
     WriteWarning as WriteWarning,
     read as read,
+    read_net as read_net,
     to_dot as to_dot,
     to_networkx as to_networkx,
     write as write,
+    write_net as write_net,
 )
 from .machine import AbstractMachine as AbstractMachine, Record as Record
 from .results import RESULTS as RESULTS
@@ -57,6 +60,7 @@ from .run import (
     Trajectory as Trajectory,
     run as run,
 )
+from .sleptsov import SleptsovNet as SleptsovNet
 from .spiking import (
     ALL as ALL,
     NO_NUMBER as NO_NUMBER,

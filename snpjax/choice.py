@@ -10,7 +10,7 @@ import jax.lax as lax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
-from jaxtyping import Array, Bool, Int, Integer, Key, UInt32
+from jaxtyping import Array, Bool, Float, Int, Integer, Key, UInt32
 
 from snpjax_formats import bucket
 from snpjax_formats.ell import expanded
@@ -139,7 +139,7 @@ class UniformChoice(AbstractChoice):
                 f"{alternatives} rules in one neuron are too many for `UniformChoice`, which "
                 "draws among fewer than 65,536. Merge rules of one effect into one guard."
             )
-        keys = self._keys(jnp.arange(choosers), step)
+        keys = _keys(self.key, jnp.arange(choosers), step)
         count = jnp.sum(applicable, axis=0, dtype=jnp.int32)
         return _nth(applicable, scaled(_bits(keys), count))[0]
 
@@ -150,14 +150,73 @@ class UniformChoice(AbstractChoice):
         choosers: Int[Array, " some"],
         step: Int[Array, "*paths"],
     ) -> Bool[Array, "places some *paths"]:
-        words = jr.key_data(self._keys(choosers, step))
-        return random_subset(candidates, chosen, words[..., 0], words[..., 1])
+        return _random_subset(self.key, candidates, chosen, choosers, step)
 
-    def _keys(
-        self, choosers: Int[Array, " some"], step: Int[Array, "*paths"]
-    ) -> Key[Array, "some *paths"]:
-        chooser = expanded(choosers.astype(jnp.uint32), 1 + jnp.ndim(step))
-        return _fold_in(_fold_in(self.key, step)[None], chooser)
+
+class WeightedChoice(AbstractChoice):
+    """Each chooser draws among its applicable alternatives with probabilities proportional to
+    exp(logit): stochastic SN P systems. Among subsets it draws uniformly.
+
+    **Arguments:**
+
+    - `logits`: `logits[r, i]` is that of rule r of neuron i, counted from 0; what has none has 0.
+      -inf is a rule that is never chosen while another one is applicable.
+    - `key`: as for `UniformChoice`, and consumed.
+
+    The alternative with the largest logit plus Gumbel noise is taken (Gumbel 1954; Maddison et al.
+    2014), whose noise has 24 random bits an alternative.
+    """
+
+    logits: Float[Array, "alternatives choosers"]
+    key: Key[Array, "*paths"]
+
+    may_be_invalid: ClassVar[bool] = False
+
+    def __init__(self, logits: Float[np.ndarray | Array, "alternatives choosers"], key: Array):
+        self.logits, self.key = jnp.asarray(logits, jnp.float32), UniformChoice(key).key
+        if self.logits.ndim != 2:
+            raise ValueError(f"`logits` has {self.logits.ndim} axes. Give (rules, neurons).")
+
+    def for_path(self, path: Integer[Array, "*paths"] | int) -> "WeightedChoice":
+        return eqx.tree_at(lambda choice: choice.key, self, _fold_in(self.key, jnp.asarray(path)))
+
+    def select(
+        self, applicable: Bool[Array, "alternatives choosers *paths"], step: Int[Array, "*paths"]
+    ) -> Int[Array, "choosers *paths"]:
+        wanted = jnp.where(applicable, self.perturbed(applicable, step), -jnp.inf)
+        best = jnp.argmax(wanted, axis=0).astype(jnp.int32)
+        # Where all that is applicable has a logit of -inf, it is the first of that.
+        is_some = jnp.take_along_axis(applicable, best[None], axis=0)[0]
+        return jnp.where(is_some, best, _first(applicable))
+
+    def subset(
+        self,
+        candidates: Bool[Array, "places some *paths"],
+        chosen: Int[Array, "some *paths"],
+        choosers: Int[Array, " some"],
+        step: Int[Array, "*paths"],
+    ) -> Bool[Array, "places some *paths"]:
+        return _random_subset(self.key, candidates, chosen, choosers, step)
+
+    def perturbed(
+        self, applicable: Bool[Array, "alternatives choosers *paths"], step: Int[Array, "*paths"]
+    ) -> Float[Array, "alternatives choosers *paths"]:
+        """The logit of every alternative plus noise."""
+        alternatives, choosers = applicable.shape[:2]
+        keys = _keys(self.key, jnp.arange(choosers), step)
+        number = expanded(jnp.arange(alternatives, dtype=jnp.uint32), applicable.ndim)
+        bits = _bits(_fold_in(keys[None], number))
+        uniform = ((bits >> 8).astype(jnp.float32) + 0.5) * 2.0**-24
+        return expanded(self.padded(alternatives, choosers), applicable.ndim) - jnp.log(
+            -jnp.log(uniform)
+        )
+
+    def padded(self, alternatives: int, choosers: int) -> Float[Array, "alternatives choosers"]:
+        """The logits of so many alternatives and choosers."""
+        rows, columns = self.logits.shape
+        logits = self.logits[:alternatives, :choosers]
+        missing = (0, max(alternatives - rows, 0)), (0, max(choosers - columns, 0))
+        return jnp.pad(logits, missing)
 
 
 class GivenChoices(AbstractChoice):
@@ -228,6 +287,20 @@ class GivenChoices(AbstractChoice):
         row = self._row(self.subsets, step, 0)
         number = row.at[choosers].get(mode="fill", fill_value=0)
         return nth_subset(candidates, chosen, number)
+
+    def within(self, size: int) -> "GivenChoices":
+        """The same for the first `size` choosers, of which more may come later: a row that names
+        another one is not valid."""
+        if self.rules.shape[1] <= size:
+            return self
+        names_another = jnp.any(self.rules[:, size:] != NO_RULE, axis=1, keepdims=True)
+        subsets = None if self.subsets is None else self.subsets[:, :size]
+        return eqx.tree_at(
+            lambda choice: (choice.rules, choice.subsets),
+            self,
+            (jnp.where(names_another, NO_RULE - 1, self.rules[:, :size]), subsets),
+            is_leaf=lambda x: x is None,
+        )
 
     def _row(
         self, table: Int[Array, "steps choosers *paths"], step: Int[Array, "*paths"], empty: int
@@ -398,6 +471,46 @@ def _fold_in(key: Key[Array, "..."], data: Integer[Array, "..."]) -> Key[Array, 
     for _ in shape:
         fold = jax.vmap(fold)
     return fold(jnp.broadcast_to(key, shape), jnp.broadcast_to(data, shape))
+
+
+def _keys(
+    key: Key[Array, "*paths"], choosers: Int[Array, " some"], step: Int[Array, "*paths"]
+) -> Key[Array, "some *paths"]:
+    """A key for each chooser in a step."""
+    chooser = expanded(choosers.astype(jnp.uint32), 1 + jnp.ndim(step))
+    return _fold_in(_fold_in(key, step)[None], chooser)
+
+
+def _random_subset(
+    key: Key[Array, "*paths"],
+    candidates: Bool[Array, "places some *paths"],
+    chosen: Int[Array, "some *paths"],
+    choosers: Int[Array, " some"],
+    step: Int[Array, "*paths"],
+) -> Bool[Array, "places some *paths"]:
+    words = jr.key_data(_keys(key, choosers, step))
+    return random_subset(candidates, chosen, words[..., 0], words[..., 1])
+
+
+def of_slots(choice: AbstractChoice, number: Int[Array, "slots choosers"]) -> AbstractChoice:
+    """The choice where alternative `number[s, i]` stands at place s; given choices stay lists of
+    numbers, which the machine looks up."""
+
+    def moved(choice: AbstractChoice) -> AbstractChoice:
+        if not isinstance(choice, WeightedChoice):
+            return choice
+        padded = choice.padded(int(max(len(choice.logits), 1)), number.shape[1])
+        at = jnp.clip(number, 0, len(padded) - 1)
+        logits = jnp.where(number < len(padded), jnp.take_along_axis(padded, at, axis=0), 0)
+        return eqx.tree_at(lambda choice: choice.logits, choice, logits)
+
+    return jax.tree.map(moved, choice, is_leaf=lambda x: isinstance(x, WeightedChoice))
+
+
+def knows_numbers(choice: AbstractChoice) -> bool:
+    """Whether the choice tells alternatives by their numbers, so that none may be merged."""
+    parts = jax.tree.leaves(choice, is_leaf=lambda x: isinstance(x, WeightedChoice))
+    return choice.may_be_invalid or any(isinstance(x, WeightedChoice) for x in parts)
 
 
 def _first(

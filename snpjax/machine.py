@@ -9,7 +9,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, PyTree
+from jaxtyping import Array, Bool, Int, PyTree
 
 from .choice import AbstractChoice
 
@@ -65,6 +65,39 @@ class Stacked(eqx.Module):
         return cls(jax.tree.unflatten(trees[0], stacked), len(machines))
 
 
+class Started(eqx.Module):
+    """A machine and the states that its paths start from: every array has the path axis last."""
+
+    machine: AbstractMachine
+    states: PyTree
+    num_paths: int = eqx.field(static=True)
+
+
+@runtime_checkable
+class Leaping(Protocol):
+    """A machine that makes many steps at once, faster than one by one."""
+
+    def leap(
+        self, state: PyTree, choice: AbstractChoice, most: Int[Array, ""], *, rows: int | None
+    ) -> tuple[PyTree, Int[Array, "*paths"], PyTree]:
+        """At most `most` steps of every path, fewer where it halts or fails; how many each made;
+        and the details of the steps in so many `rows`, at least `most`, or `None` for `None`.
+
+        It leaves nothing in the records of steps but details."""
+        ...
+
+    def kept(self, state: PyTree) -> PyTree:
+        """A state without what follows from the rest of it."""
+        ...
+
+
+@runtime_checkable
+class Sparing(Protocol):
+    """A model whose runs are long, so that it says what of them is kept by default."""
+
+    def default_save(self, paths: int | None) -> Any: ...
+
+
 @runtime_checkable
 class Solution(Protocol):
     """What a model makes of a trajectory."""
@@ -90,7 +123,7 @@ class Model(Protocol):
         faithful: bool = False,
         numbered: bool = False,
         max_steps: int | None = None,
-    ) -> AbstractMachine | Stacked:
+    ) -> AbstractMachine | Stacked | Started:
         """`numbered`: given choices will name alternatives by the model's numbers; `max_steps`: no
         more steps will be made, if it is known."""
         ...

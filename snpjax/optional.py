@@ -8,3 +8,12 @@ def networkx():
     except ImportError:
         raise ImportError("networkx is not installed (pip install 'snpjax[io]')") from None
     return networkx
+
+
+def pyplot():
+    """`matplotlib.pyplot`. **Raises:** `ImportError` with how to install it."""
+    try:
+        import matplotlib.pyplot as plt  # pyright: ignore[reportMissingImports]
+    except ImportError:
+        raise ImportError("matplotlib is not installed (pip install 'snpjax[viz]')") from None
+    return plt

@@ -34,6 +34,13 @@ class RESULTS(eqx.Enumeration):
         "A given choice is not a valid spiking vector. Give every open neuron with applicable "
         "rules one of them, and every other neuron `NO_RULE`."
     )
+    token_overflow = (
+        "A place holds more tokens than its count type can. Try 64-bit counts, `numpy.int64`."
+    )
+    unbounded_multiplicity = (
+        "The chosen transition consumes nothing, so that it fires without end in one step. Give it "
+        "an input arc, or run the net under `Petri()`."
+    )
 
 
 def select_result(predicate: Bool[Array, "*paths"], if_true: Any, if_false: Any) -> Any:

@@ -17,8 +17,8 @@ from jaxtyping import Array, Bool, Int, PyTree, UInt32
 
 from snpjax_formats import bucket
 
-from .choice import AbstractChoice, FirstChoice
-from .machine import AbstractMachine, Model, Record, Stacked
+from .choice import AbstractChoice, FirstChoice, knows_numbers
+from .machine import AbstractMachine, Leaping, Model, Record, Sparing, Stacked, Started
 from .precision import precision_of
 from .results import RESULTS, select_result
 
@@ -35,6 +35,7 @@ _MAX_STEPS = 2**30
 # answered.
 _SECONDS_PER_CALL = 0.5
 _FIRST_CALL_STEPS = 1024
+_FIRST_LEAP_STEPS = 2**16  # of all paths together
 
 # Steps per loop iteration on a GPU by the bytes of the state. The predicate of a while loop is read
 # back on the host there, 25 us an iteration against 8 for a small step (H200, jax 0.11.2); where
@@ -167,7 +168,8 @@ def run(
 
     - `model`: a `SpikingSystem`, or anything with `lower` and `solution`.
     - `max_steps`: reaching it is no failure; `solution.result` tells.
-    - `choice`: `FirstChoice()`, `UniformChoice(key)` or `GivenChoices(rules)`. A key is consumed.
+    - `choice`: `FirstChoice()`, `UniformChoice(key)`, `WeightedChoice(logits, key)` or
+      `GivenChoices(rules)`. A key is consumed.
     - `paths`: run that many paths as one batch; path p uses `choice.for_path(p)`. `None` is path 0
       alone.
     - `layout`: how the model is stored: a layout class of `snpjax_formats`, or what else the
@@ -206,16 +208,18 @@ def run(
         layout=layout,
         count_dtype=count_dtype,
         faithful=faithful,
-        numbered=choice.may_be_invalid,
+        numbered=knows_numbers(choice),
         max_steps=max_steps,
     )
-    if isinstance(machine, Stacked):
+    if isinstance(machine, Stacked | Started):
         if paths is not None:
             raise ValueError(
                 "Each system of a batch is one path. Leave `paths` out, and list a system several "
                 "times for several paths of it."
             )
         paths = machine.num_paths
+    if save is None and isinstance(model, Sparing):
+        save = model.default_save(paths)
     if save is None:
         save = SAVE_ALL if paths is None else SAVE_OUTPUTS
     with precision_of(machine):
@@ -227,7 +231,7 @@ def run(
 
 
 def _drive(
-    machine: AbstractMachine | Stacked,
+    machine: AbstractMachine | Stacked | Started,
     choice: AbstractChoice,
     paths: int | None,
     max_steps: int,
@@ -240,11 +244,14 @@ def _drive(
     grow = grow and isinstance(machine, Growable)
     longest = bucket(max_steps, at_least=64)
     initial, path, step, steps, rows = _init(machine, choice, paths, longest, save)
+    machine = machine.machine if isinstance(machine, Started) else machine
     rows = int(rows) if save.keeps_history else _MAX_STEPS
     unroll = unroll or _unroll(initial)
     state, made = initial, 0
     history = _History(save)
     steps_per_call = _FIRST_CALL_STEPS
+    if isinstance(machine, Leaping):
+        steps_per_call = max(steps_per_call, _FIRST_LEAP_STEPS // (paths or 1))
     every = save.every or 1
     while True:
         limit = min(made + rows, made + steps_per_call, max_steps)
@@ -262,7 +269,8 @@ def _drive(
             grow=grow,
             unroll=unroll,
         )
-        now, is_live, *ended = _unpacked(np.asarray(small), (step, step, state, steps, result))
+        kept = machine.kept(state) if isinstance(machine, Leaping) else state
+        now, is_live, *ended = _unpacked(np.asarray(small), (step, step, kept, steps, result))
         elapsed = max(time.perf_counter() - began, 1e-6)
         history.append(chunk, now - made, now // every - made // every)
         if progress is not None:
@@ -276,7 +284,7 @@ def _drive(
         if now >= max_steps or not is_live:
             break
         steps_per_call = int(min(1e9, max(1, steps_per_call * _SECONDS_PER_CALL / elapsed)))
-    state, steps, result = ended or jax.device_get((state, steps, result))
+    state, steps, result = ended or jax.device_get((kept, steps, result))
     initial = None if history.wanted.every is None else jax.device_get(initial)
     # The last rows may be those of a step in which every path had already halted.
     states, outputs, details = history.finish(int(np.max(steps, initial=0)))
@@ -287,7 +295,7 @@ def _drive(
 
 @partial(jax.jit, static_argnames=("paths", "longest", "save"))
 def _init(
-    machine: AbstractMachine | Stacked,
+    machine: AbstractMachine | Stacked | Started,
     choice: AbstractChoice,
     paths: int | None,
     longest: int,
@@ -299,10 +307,12 @@ def _init(
     if isinstance(machine, Stacked):
         initial = eqx.filter_vmap(lambda m: m.init(), in_axes=_LAST, out_axes=-1)
         state = initial(machine.machine)
+    elif isinstance(machine, Started):
+        state, machine = machine.states, machine.machine
     else:
         state = machine.init()
-    if paths is not None and not isinstance(machine, Stacked):
-        state = jax.tree.map(lambda x: jnp.broadcast_to(x[..., None], (*x.shape, paths)), state)
+        if paths is not None:
+            state = jax.tree.map(lambda x: jnp.broadcast_to(x[..., None], (*x.shape, paths)), state)
     if paths is not None:
         path = jnp.arange(paths, dtype=jnp.uint32)
     rows = _rows_on_device(machine, choice, state, path, longest, save)
@@ -396,6 +406,8 @@ def _advance(
     there would be under `vmap(while_loop)`. With `grow`, a step for which one path has no room is
     made by none, and the last.
     """
+    if isinstance(machine, Leaping):
+        return _leap_on(machine, choice, step, steps, state, path, limit, rows=rows, save=save)
     one_step = _stepper(machine, choice)
     every = save.every or 1
     state_rows = rows // every + 1  # at most this many of `rows` steps are kept
@@ -453,6 +465,70 @@ def _advance(
     result = _result(machine, state)
     small = _packed(step, jnp.any(live).astype(jnp.int32), state, steps, result)
     return step, steps, state, result, small, buffers
+
+
+def _leap_on(
+    machine: Leaping,
+    choice: AbstractChoice,
+    step: Int[Array, ""],
+    steps: Int[Array, "*paths"],
+    state: PyTree,
+    path: UInt32[Array, "*paths"],
+    limit: Int[Array, ""],
+    *,
+    rows: int,
+    save: Save,
+):
+    """As `_advance`, of a machine that makes its steps itself: up to the limit at once, or up to
+    the next state that is kept."""
+    choice = choice.for_path(path)
+    every = save.every or 1
+    start = step
+
+    def leap(state, most, rows):
+        state, made, details = machine.leap(
+            state, choice, most, rows=rows if save.details else None
+        )
+        # A path that makes less than it may is at its end.
+        return state, made, made == most, details
+
+    if save.every is None:
+        state, made, live, details = leap(state, limit - step, rows)
+        step, states = step + jnp.max(made), None
+        steps = steps + made
+    else:
+
+        def body(carry):
+            step, steps, _, state, states, details = carry
+            goal = jnp.minimum((step // every + 1) * every, limit)
+            at_most = min(every, rows)
+            state, made, live, more = leap(state, goal - step, at_most)
+            now = step + jnp.max(made)
+            row = jnp.where(now % every == 0, now // every - 1 - start // every, state_rows)
+            row = jnp.where(now > step, row, state_rows)
+            states = _write(states, row, machine.kept(state))
+            # What lies past the steps made is written over by the next ones.
+            details = jax.tree.map(
+                lambda x, y: lax.dynamic_update_slice_in_dim(x, y, step - start, 0), details, more
+            )
+            return now, steps + made, live, state, states, details
+
+        def is_running(carry):
+            return jnp.any(carry[2]) & (carry[0] < limit)
+
+        state_rows = rows // every + 1
+        found = jax.eval_shape(lambda: leap(state, limit, min(every, rows))[3])
+        room = rows + min(every, rows)
+        details = jax.tree.map(lambda x: jnp.zeros((room, *x.shape[1:]), x.dtype), found)
+        live = jnp.ones(steps.shape, bool)
+        states = _zeros(jax.eval_shape(machine.kept, state), state_rows)
+        carry = (step, steps, live, state, states, details)
+        step, steps, live, state, states, details = lax.while_loop(is_running, body, carry)
+    assert isinstance(machine, AbstractMachine)
+    result = _result(machine, state)
+    ended = (machine.kept(state), steps, result)
+    small = _packed(step, jnp.any(live).astype(jnp.int32), *ended)
+    return step, steps, state, result, small, (states, None, details)
 
 
 # What a call ends with is moved to the host in one piece up to so many bytes: on a GPU each piece

@@ -12,6 +12,7 @@ from unittest import mock
 import snpjax as snp
 from snpjax import graphs
 from snpjax.io.formats import FORMATS, Format
+from snpjax.spiking.variants import AntiSpikes, Astrocyte, Astrocytes, Exhaustive, SynapseRules
 
 
 WRITTEN: dict[Format, str] = {
@@ -58,6 +59,12 @@ FEATURES = {
     ),
     "any text as a name": snp.SpikingSystem([snp.Neuron('a "b" {1},\u00e9', 2, ["a -> a"])]),
     "options of a simulator": one("a -> a", compatibility=snp.Compatibility(closed_receives=True)),
+    "anti-spikes": one("a -> -a", variant=AntiSpikes()),
+    "exhaustive use of rules": one("a+/a -> a", variant=Exhaustive()),
+    "astrocytes": one("a -> a", variant=Astrocytes([Astrocyte([("p", "q")], 1)])),
+    "rules on synapses": snp.SpikingSystem(
+        [snp.Neuron("p", 1), snp.Neuron("q")], variant=SynapseRules({("p", "q"): ["a -> a"]})
+    ),
     "positions (notes)": one("a -> a", notes={"positions": {"p": [0, 1], "q": [2, 3]}}),
     "populations, projections": snp.PopulationSystem(
         [

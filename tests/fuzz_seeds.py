@@ -130,11 +130,18 @@ NATIVE = [
 "neurons": [{"id": "p", "spikes": 2, "rules": ["a^2/a -> a; 1", "a -> lambda"]},
  {"id": "q", "label": "l", "rules": [{"guard": "a+", "consume": 1, "produce": 2}]},
  {"id": "r", "rules": [{"guard": "a", "divide": ["l", "m"]}, {"guard": "aa", "bud": ["r", "l"]}]}],
-"synapses": [["p", "q", 2], ["q", "r"]], "input": {"p": [1, 0, 2]}, "output": ["q"],
+"synapses": [["p", "q", 2], ["q", "r"]], "input": {"p": [1, 0, 2]}, "output": ["l"],
 "rules_by_label": {"m": ["a -> a"]}, "dictionary": [["l", "m"]], "notes": {"x": [1.5, null]}}
 """,
     """{"schema": "snpjax/1", "neurons": [{"id": "x"}, {"id": "y", "rules":
 [{"consume": 1, "plasticity": {"alpha": "+-", "k": 1, "targets": ["x"]}}]}]}
+""",
+    """{"schema": "snpjax/1", "neurons": [{"id": "x"}, {"id": "y"}], "variant": {"kind":
+"synapse_rules", "synapses": [{"from": "x", "to": "y", "rules": ["a -> a", {"guard": "a+",
+"consume": 1, "sign": 1}]}, {"from": "y", "to": null, "rules": []}]}}
+""",
+    """{"schema": "snpjax/1", "neurons": [{"id": "x"}], "synapses": [["x", "x"]], "variant":
+{"kind": "astrocytes", "astrocytes": [{"synapses": [["x", "x"]], "threshold": 0}]}}
 """,
     """{"schema": "snpjax/1", "signed": true, "populations": [
 {"name": "p", "size": 3, "spikes": [3, -1, 2], "indices": [[1, 2], [3, 4], [5, 6]], "rules": [

@@ -72,7 +72,7 @@ def case_system(case: dict[str, Any], *, level: Any = "extended") -> snp.Spiking
             level=level,
             dictionary=[tuple(pair) for pair in case.get("dictionary", ())],
             rules_by_label={x: _case_rules(rules) for x, rules in by_label if x not in names},
-            variant=VARIANTS.get(case["variant"]),
+            variant=VARIANTS.get(case.get("variant", "")),
             name=case["name"],
         )
 

@@ -510,6 +510,25 @@ def test_room_for_neurons_that_divide(native, pair):
     whole = succeed("explore", file, "--max-depth", 4)
     assert succeed("explore", file, "--max-depth", 4, "--neurons", 3, "--synapses", 9) == whole
     assert "proved" in succeed("check", file, "always d <= 1")
+    refused = invoke("check", file, "always d <= 1", "--neurons", 2)
+    assert refused.exit_code == 3 and "--neurons and --synapses make more" in refused.stdout
+    assert "Capacity" not in refused.output
+    assert "room for 1. Give a larger --neurons." in fail("check", file, "halted", "--neurons", 1)
+    assert "no neuron of this system divides" in fail("check", pair, "halted", "--neurons", 9)
+
+
+def test_a_witness_of_neurons_that_divide(native):
+    file = native(GROWTH)
+    result = invoke("check", file, "never r >= 1", "--json")
+    (found,) = json.loads(result.stdout)["queries"]
+    assert result.exit_code == 1 and found["status"] == "refuted"
+    assert [x["neurons"] for x in found["networks"]] == [
+        ["c", "d"],
+        ["l", "d", "r"],
+        ["l", "d", "r"],
+    ]
+    assert found["witness"] == [[1, 1, 0], [0, 0, 0], [0, 0, 1]]
+    assert "no label 'e'" in fail("check", file, "always e = 1")
 
 
 def test_synapses_that_plasticity_makes(native):

@@ -114,7 +114,7 @@ def test_written_files(naturals, tmp_path):
         (["-o", "x.txt"], "the suffix '.txt' cannot be written"),
         (["--labels", "names"], "'names' is none (write rules or emissions)"),
         (["--saturate", "q"], "'q' is no NAME=N"),
-        (["--saturate", "z=4"], "there is no neuron 'z'"),
+        (["--saturate", "z=4"], "There is no neuron 'z'"),
         (["--saturate", "q=4"], "Neuron 'q' has rules"),
         (["--inputs", "3"], "No neuron has an input train. --inputs needs one."),
         (["--layout", "none"], "there is no layout 'none'"),

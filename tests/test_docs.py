@@ -40,6 +40,10 @@ EXPLORING = (REPOSITORY / "docs" / "exploring.md").read_text()
         ("numbers", "After 0 steps, every step can"),
         ("networks", "Solution of SpikingSystem("),
         ("variants", "[0 0 1 2 3 3 2]"),
+        ("proliferation", "Model("),
+        ("learning", "Synapse(source='x', target='y', weight=3) 4"),
+        ("sleptsov", "{'p3': 12} 2"),
+        ("sleptsov_files", "[[19 22]"),
     ],
 )
 def test_code_of_a_page_runs(page, printed, capsys):

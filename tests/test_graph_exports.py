@@ -219,13 +219,33 @@ def test_graphs_of_networks_that_change(system, tmp_path):
     rules = value["rules"]
     assert (rules["q"] if graph.system.is_growing else rules[1]) == ["a -> a"]
     labels = {label for _, label, _ in read_aut(write_graph(graph, tmp_path / "a.aut")[0]).edges}
-    assert labels == (
-        {"i:0", "j:0", "no rule"} if system is wiring else {"p:0", "p:1", "q:0", "no rule"}
-    )
+    of_wiring = {"i:0", "i:0.1", "j:0", "no rule"}
+    assert labels == (of_wiring if system is wiring else {"p:0", "p:1", "q:0", "no rule"})
     path = write_graph(graph, tmp_path / "e.tra", labels="emissions")[0]
     name = "j" if system is wiring else "q"
     assert {label for _, label, _ in read_prism(path).edges} == {f"{name}_1", "silent"}
     assert "<svg" in graph.to_svg() and f"{name}=1" in graph.to_svg()
+
+
+def test_subsets_are_told_apart(tmp_path):
+    """The rule deletes one synapse of two, and then creates one of two; the same for both ends."""
+    names = ["j", "k", "l"]
+    neurons = [snp.Neuron("i", 1, [snp.PlasticityRule("a", 1, "-+", 1, names)])]
+    neurons += [snp.Neuron("7", 1, [snp.PlasticityRule("a", 1, "+", 1, names)])]
+    synapses = [("i", "j"), ("i", "k")]
+    graph = explore(snp.SpikingSystem([*neurons, *map(snp.Neuron, names)], synapses), chunks=CHUNKS)
+    edges = read_aut(write_graph(graph, tmp_path / "a.aut")[0]).edges
+    assert [label for source, label, _ in edges if source == 0] == [
+        f"i:0{i}, 7:0{seven}" for i in ("", ".1") for seven in ("", ".1", ".2")
+    ]
+    assert {label for source, label, _ in edges if source} == {"no rule", "i:.1"}
+    assert len({(source, label) for source, label, _ in edges}) == len(edges) == graph.num_choices
+    actions = read_prism(write_graph(graph, tmp_path / "a.tra")[0]).edges
+    assert {label for source, label, _ in actions if source} == {"_no_rule", "_i_s1"}
+    assert len({(source, label) for source, label, _ in actions}) == len(actions)
+    found = read_json(write_graph(graph, tmp_path / "a.json")[0]).extra["edges"]
+    assert [edge["subsets"] for edge in found] == graph.transitions().subsets.tolist()
+    assert "i:0.1" in graph.to_dot(labels="rules") and "i:0.1" in graph.to_svg(labels="rules")
 
 
 @settings(max_examples=25)

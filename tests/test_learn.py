@@ -42,7 +42,7 @@ def values(model, choice=None):
     bare, constants = replace(model, system=None), learn.constants_of(model)
     state = learn.initial_state(constants.initial)
     options = (trains, STEPS, True, True)
-    final, (outputs, counts) = _scanned(
+    final, (outputs, chances, counts) = _scanned(
         bare, constants, choice or snp.FirstChoice(), state, *options
     )
     num = system.num_neurons
@@ -52,6 +52,7 @@ def values(model, choice=None):
         timers=final.timers[:num],
         configurations=jnp.concatenate([state.spikes[None], counts])[:, :num],
         steps=final.step,
+        log_probability=jnp.sum(chances, axis=0),
         is_exact=final.largest < 2**24,
     )
 

@@ -15,7 +15,8 @@ from snpjax.spiking.compatibility import SIMULATORS
 from snpjax.spiking.guard import Guard
 from snpjax.spiking.rule import BuddingRule, DivisionRule, PlasticityRule, Rule
 from snpjax.spiking.system import Neuron, SpikingSystem
-from snpjax.testing.strategies import dividing_systems, plastic_systems, systems
+from snpjax.spiking.variants import AntiSpikes, Astrocyte, Astrocytes, Exhaustive, SynapseRules
+from snpjax.testing.strategies import dividing_systems, plastic_systems, systems, variant_systems
 
 
 PAIR = """{
@@ -41,6 +42,11 @@ PAIR_SYSTEM = SpikingSystem(
     [("p", "q"), ("q", "p")],
     output="q",
     name="pair",
+)
+
+
+any_variant = st.sampled_from(["anti-spikes", "exhaustive", "astrocytes", "synapse-rules"]).flatmap(
+    variant_systems
 )
 
 
@@ -107,6 +113,28 @@ def test_rules_as_objects():
             },
         ),
         SpikingSystem([Neuron("x", 1, ["a -> a"])], level="strict"),
+        SpikingSystem(
+            [Neuron("x", -2, ["ā^2/ā -> a", Rule("a+", 10**7, -3, 2, -1)])],
+            [("x", "x", -1)],
+            variant=AntiSpikes(),
+        ),
+        SpikingSystem([Neuron("x", 1, ["a+/a -> a"])], variant=Exhaustive()),
+        SpikingSystem(
+            [Neuron("x"), Neuron("y")],
+            [("x", "y", 2), ("y", "x")],
+            variant=Astrocytes([Astrocyte([("x", "y"), ("y", "x")], 3)]),
+        ),
+        SpikingSystem(
+            [Neuron("x", 4), Neuron("y")],
+            [("y", "x"), ("x", "y", 2)],
+            variant=SynapseRules(
+                {
+                    ("x", "y"): ["a -> a", Rule("a+", 10**7, 1)],
+                    ("x", None): [],
+                    ("y", "y"): ["a -> a"],
+                }
+            ),
+        ),
         *(
             SpikingSystem([Neuron("x", 1, ["a -> a"])], compatibility=compatibility)
             for compatibility in dict.fromkeys(SIMULATORS.values())
@@ -120,7 +148,7 @@ def test_written_systems_read_again(system):
     json.loads(text)
 
 
-@given(systems() | plastic_systems() | dividing_systems())
+@given(systems() | plastic_systems() | dividing_systems() | any_variant)
 def test_random_systems_read_again(system):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -181,6 +209,83 @@ def test_the_stricter_level_counts():
     assert parse(model(rest=', "level": "strict"')).level == "strict"
 
 
+TWO = '[{"id": "x"}, {"id": "y"}]'
+ON_SYNAPSES = ', "variant": {"kind": "synapse_rules", "synapses": [\n%s]}'
+ASTROCYTES = ', "synapses": [["x", "y"]], "variant": {"kind": "astrocytes", "astrocytes": [\n%s]}'
+
+
+@pytest.mark.parametrize(
+    ("rest", "place", "message"),
+    [
+        (', "variant": "exhaustive"', "3:14", "\"variant\" is 'exhaustive' (write an object"),
+        (', "variant": {"of": 1}', "3:14", '"variant" has no "kind"'),
+        (', "variant": {"kind": "dendrites"}', "3:23", "'dendrites' (write one of anti_spikes, "),
+        (
+            ', "variant": {"kind": "exhaustive", "c": 1}',
+            "3:37",
+            "the unknown key 'c' (known: kind)",
+        ),
+        (', "variant": {"kind": "astrocytes"}', "3:14", 'no "astrocytes"'),
+        (
+            ', "variant": {"kind": "exhaustive"}, "level": "strict"',
+            "3:14",
+            "no part of the definit",
+        ),
+        (
+            ', "variant": {"kind": "exhaustive"}, "compatibility": {"closed_receives": true}',
+            "3:14",
+            "remove the compatibility",
+        ),
+        (ASTROCYTES % '{"threshold": 1}', "4:1", 'the astrocyte has no "synapses"'),
+        (ASTROCYTES % '{"synapses": [["x"]], "threshold": 1}', "4:15", "has 1 items (write [from"),
+        (ASTROCYTES % '{"synapses": [["x", "z"]], "threshold": 1}', "4:21", "no neuron 'z'"),
+        (ASTROCYTES % '{"synapses": [["y", "x"]], "threshold": 1}', "4:1", "no such synapse"),
+        (ASTROCYTES % '{"synapses": [["x", "y"]], "threshold": -1}', "4:41", "threshold is -1"),
+        (ASTROCYTES % '{"synapses": [], "threshold": 1}', "4:1", "controls no synapse"),
+        (ON_SYNAPSES % '{"from": "x", "to": "y"}', "4:1", 'the synapse has no "rules"'),
+        (ON_SYNAPSES % '{"from": "x", "to": "z", "rules": []}', "4:21", "no neuron 'z'"),
+        (ON_SYNAPSES % '{"from": "x", "to": 7, "rules": []}', "4:21", '"to" is 7'),
+        (ON_SYNAPSES % '{"from": "x", "to": "y", "rules": ["a - a"]}', "4:42", "no arrow"),
+        (
+            ON_SYNAPSES % '{"from": "x", "to": "y", "rules": ["[a] -> []_x || []_y"]}',
+            "4:37",
+            "this rule changes the network",
+        ),
+        (
+            ON_SYNAPSES
+            % '{"from": "x", "to": null, "rules": [{"consume": 1, "divide": ["x", "y"]}]}',
+            "4:52",
+            "unknown key 'divide'",
+        ),
+        (
+            ON_SYNAPSES
+            % '{"from": "x", "to": null, "rules": ["a -> a",\n{"consume": 1, "sign": -1}]}',
+            "5:24",
+            "is of anti-spikes (write a)",
+        ),
+        (
+            ON_SYNAPSES
+            % '{"from": "x", "to": null, "rules": []},\n{"from": "x", "to": null, "rules": []}',
+            "5:1",
+            "has rules twice (write them in one list); first at 4:1",
+        ),
+    ],
+)
+def test_place_of_one_mistake_in_a_variant(rest, place, message):
+    found = errors(model(TWO, rest))
+    assert list(found) == [place]
+    assert message in found[place]
+
+
+def test_mistakes_in_a_variant_come_with_the_others():
+    variant = '{"kind": "anti-spikes", "x": 1}'
+    text = model(
+        '[{"id": "x", "spikes": -1, "rules": ["ā -> a"]}, {"id": "y", "rules": [7]}]',
+        f', "variant": {variant}',
+    )
+    assert list(errors(text)) == ["2:72", "3:23"]
+
+
 @pytest.mark.parametrize(
     ("neurons", "rest", "place", "message"),
     [
@@ -205,7 +310,7 @@ def test_the_stricter_level_counts():
         ('[{"id": "x", "rules": [{"guard": "a"}]}]', "", "2:24", 'the rule has no "consume"'),
         ('[{"id": "x", "rules": [{"consume": "a"}]}]', "", "2:36", '"consume" is'),
         ('[{"id": "x", "rules": [{"consume": 9999999}]}]', "", "2:36", "the guard needs"),
-        ('[{"id": "x", "rules": [{"consume": 1, "sign": 1}]}]', "", "2:39", "unknown key 'sign'"),
+        ('[{"id": "x", "rules": [{"consume": 1, "kind": 1}]}]', "", "2:39", "unknown key 'kind'"),
         ('[{"id": "x", "rules": [{"consume": 1, "delay": 2}]}]', "", "2:48", "has no delay"),
         ('[{"id": "x", "rules": [{"guard": "a", "divide": ["j"]}]}]', "", "2:49", "has 1 labels"),
         ('[{"id": "x", "rules": [{"divide": ["j", "k"]}]}]', "", "2:24", 'no "guard"'),

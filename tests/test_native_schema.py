@@ -17,6 +17,7 @@ from snpjax.spiking.compatibility import CHOICES
 from snpjax.testing.strategies import dividing_systems, plastic_systems, systems
 
 from .helpers import REPOSITORY
+from .test_native import any_variant
 
 
 VALIDATOR = Draft202012Validator(native_schema())
@@ -73,6 +74,31 @@ LARGE = {
     "input": {"p": [[0, 1, 2]]},
     "output": ["p{1}"],
 }
+SIGNED = {
+    "schema": "snpjax/1",
+    "neurons": [{"id": "x", "rules": [{"consume": 2, "produce": -1, "sign": -1}, "ā^3 -> ā"]}],
+    "variant": {"kind": "anti_spikes"},
+}
+CONTROLLED = {
+    "schema": "snpjax/1",
+    "neurons": [{"id": "x"}],
+    "synapses": [["x", "x"]],
+    "variant": {
+        "kind": "astrocytes",
+        "astrocytes": [{"synapses": [["x", "x"]], "threshold": 0}],
+    },
+}
+RULED = {
+    "schema": "snpjax/1",
+    "neurons": [{"id": "x"}, {"id": "y"}],
+    "variant": {
+        "kind": "synapse_rules",
+        "synapses": [
+            {"from": "x", "to": "y", "rules": ["a -> a", {"guard": "a+", "consume": 1}]},
+            {"from": "x", "to": None, "rules": []},
+        ],
+    },
+}
 PLASTIC = {
     "schema": "snpjax/1",
     "neurons": [{"id": "x", "rules": [CHANGE, "a^2/a -> -+2(x, {y})"]}, {"id": "y"}],
@@ -88,7 +114,7 @@ def written(model, folder):
 def test_it_is_a_schema_of_this_version(tmp_path):
     Draft202012Validator.check_schema(native_schema())
     assert native_schema()["properties"]["schema"]["const"] == SCHEMA
-    for model in (WHOLE, OPTIONS, PLASTIC):
+    for model in (WHOLE, OPTIONS, PLASTIC, SIGNED, CONTROLLED, RULED):
         VALIDATOR.validate(model)
         system = snp.read(written(model, tmp_path))
         assert system.notes == model.get("notes", {})
@@ -105,7 +131,7 @@ def test_it_has_every_option_of_compatibility():
     }
 
 
-@given(systems(signed=None) | plastic_systems() | dividing_systems())
+@given(systems(signed=None) | plastic_systems() | dividing_systems() | any_variant)
 def test_random_systems_are_valid(system):
     VALIDATOR.validate(json.loads(write_native(system, Losses("native"))))
 
@@ -128,7 +154,14 @@ def test_examples_are_valid():
         (("neurons", 0, "id"), 7),
         (("neurons", 0, "spikes"), "2"),
         (("neurons", 0, "rules", 1, "consume"), 0),
-        (("neurons", 0, "rules", 1, "sign"), -1),
+        (("neurons", 0, "rules", 1, "sign"), 2),
+        (("neurons", 0, "rules", 1, "sign"), True),
+        (("variant",), "exhaustive"),
+        (("variant",), {"kind": "astrocytes"}),
+        (("variant",), {"kind": "exhaustive", "astrocytes": []}),
+        (("variant", "astrocytes", 0, "threshold"), -1),
+        (("variant", "astrocytes", 0, "synapses", 0), ["x"]),
+        (("variant", "astrocytes", 0, "synapses"), []),
         (("neurons", 1, "rules", 0, "divide"), ["l"]),
         (("neurons", 0, "rules", 0, "plasticity", "alpha"), "*"),
         (("synapses", 0), ["x"]),
@@ -146,6 +179,7 @@ def test_examples_are_valid():
 )
 def test_mistakes_of_form_are_refused_by_both(path, value, tmp_path):
     options = OPTIONS if path[0] in OPTIONS.keys() - WHOLE.keys() else WHOLE
+    options = CONTROLLED if "variant" in path else options
     model = copy.deepcopy(PLASTIC if "plasticity" in path else options)
     inner = model
     for step in path[:-1]:
@@ -165,6 +199,7 @@ def check_refused(model, tmp_path):
     ("path", "value"),
     [
         (("neurons",), []),
+        (("variant",), {"kind": "exhaustive"}),
         (("synapses",), []),
         (("notes",), {}),
         (("populations",), {}),

@@ -80,7 +80,7 @@ def test_graphs_of_two_thousand_systems(kind, data):
     check_graph(drawn(data, kind))
 
 
-@each_kind
+@pytest.mark.parametrize("kind", ["plasticity", pytest.param("division", marks=pytest.mark.slow)])
 @settings(max_examples=5)
 @given(st.data(), seeds)
 def test_paths_of_a_batch_are_runs(kind, data, seed):

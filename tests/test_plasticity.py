@@ -30,6 +30,35 @@ seeds = st.integers(0, 1000)
 MAX_CONFIGURATIONS = 40
 
 
+# ---- deletion within N ----
+
+WITHIN = snp.Compatibility(delete_within_N=True)
+
+
+@settings(max_examples=8)
+@given(systems, seeds)
+def test_deletion_within_its_targets_equals_the_reference(system, seed):
+    system = system.with_compatibility(WITHIN)
+    expected = reference_graph.explore(system, max_configurations=MAX_CONFIGURATIONS)
+    assert_same_graph(explore(system, max_configurations=MAX_CONFIGURATIONS), expected)
+    computation = random_run(system, seed)
+    assert_same_run(run(system, choice=given_choices(system, computation)), computation)
+
+
+def test_what_deletion_may_take():
+    """Of two synapses to j and k, N names k only."""
+    neurons = [snp.Neuron("i", 1, ["a -> -1(i, {k})"]), snp.Neuron("j"), snp.Neuron("k")]
+    system = with_ballast(snp.SpikingSystem(neurons, [("i", "j"), ("i", "k")]))
+
+    def left(system):
+        graph = explore(system)
+        ends = [graph.network(number).synapses for number in graph.halting().tolist()]
+        return {target for end in ends for source, target, _ in end if source == 0}
+
+    assert left(system) == {1, 2}
+    assert left(system.with_compatibility(WITHIN)) == {1}
+
+
 # ---- choices of subsets ----
 
 

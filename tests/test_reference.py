@@ -1,6 +1,7 @@
 """The reference interpreter of networks that change: traces worked by hand, published systems with
 known answers, and what always holds."""
 
+import itertools
 from collections import Counter
 
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import given, settings, strategies as st
 from hypothesis.stateful import run_state_machine_as_test
 
 import snpjax as snp
+from snpjax.spiking import networks
 from snpjax.spiking.rule import AnyRule
 from snpjax.testing import (
     dividing_systems,
@@ -20,6 +22,7 @@ from snpjax.testing import (
 from snpjax.testing.reference import Configuration, Network
 from snpjax.testing.reference_graph import explore
 from snpjax.testing.reference_network import rules_of
+from snpjax.testing.reference_state import state_of
 from tests.helpers import case_system, load_cases
 
 
@@ -422,14 +425,43 @@ def test_a_choice_that_is_not_valid(choice):
 
 
 def test_stateful_tests():
-    """Their runs have plasticity; neurons that divide are refused."""
+    """Their runs have plasticity, and neurons that divide."""
     system = plastic(snp.PlasticityRule("a", 1, "+-", 1, ["p", "q"]))
     few = settings(max_examples=10, stateful_step_count=3, deadline=None, database=None)
     run_state_machine_as_test(machine_for(system, lambda c: c["p"] + c["q"] <= 1), settings=few)
     with pytest.raises(AssertionError, match="broken after step 1"):
         run_state_machine_as_test(machine_for(system, lambda c: c["q"] == 0), settings=few)
-    with pytest.raises(ValueError, match="neither divide nor bud"):
-        machine_for(relay_and(snp.BuddingRule("a", "j")))
+    with pytest.raises(AssertionError, match=r"broken after step 1[\s\S]*, new \(x, p\)"):
+        run_state_machine_as_test(
+            machine_for(system, lambda c: ~c.has_synapse("x", "p")), settings=few
+        )
+    growing = relay_and(snp.BuddingRule("a", "j"))
+    kept = [lambda c: c["j"] == 0, lambda c: c.has_synapse("j", "q") == c.has_synapse("i", "j")]
+    of_steps = [lambda s: (s.emitted("p") == 1) | (s.emitted("i") == 0)]
+    run_state_machine_as_test(machine_for(growing, *kept, steps=of_steps), settings=few)
+    shown = r"after step 1[\s\S]*p: a\+/a -> a, i: \[a\]_i -> \[\]_i / \[\]_j"
+    with pytest.raises(AssertionError, match=shown):
+        run_state_machine_as_test(
+            machine_for(growing, lambda c: ~c.has_synapse("i", "j")), settings=few
+        )
+    with pytest.raises(AssertionError, match="broken in step 1"):
+        machine = machine_for(growing, steps=[lambda s: ~s.fired("i", 0)])
+        run_state_machine_as_test(machine, settings=few)
+
+
+@settings(max_examples=20)
+@given((plastic_systems() | dividing_systems()).flatmap(lambda s: st.tuples(st.just(s), runs(s))))
+def test_networks_as_the_search_has_them(drawn):
+    system, computation = drawn
+    for configuration in computation.configurations:
+        network = configuration.network
+        state = state_of(system, network)
+        found = networks.network_of(system, networks.taken(state, None, 0))
+        assert found == (network.labels, network.synapses)
+        for source, target in itertools.product(list(system.names)[:3], repeat=2):
+            called = {(network.labels[s], network.labels[t]) for s, t, _ in network.synapses}
+            has_one = networks.has_synapse(system, state, source, target, 1)
+            assert has_one.tolist() == [(source, target) in called]
 
 
 # ---- published systems ----

@@ -194,6 +194,17 @@ def test_networks_that_change_have_no_negative_counts(rule):
     assert (problem.code, problem.place) == ("dynamic_options", Place("rule", 0, 0))
 
 
+def test_plasticity_may_have_one_option_of_a_simulator():
+    within = snp.Compatibility(delete_within_N=True)
+    rule = "a -> +1(x, {y})"
+    assert with_rules(rule, compatibility=within)("extended").problems == ()
+    more = snp.Compatibility(delete_within_N=True, closed_receives=True)
+    (problem,) = problems(with_rules(rule, compatibility=more))
+    assert problem.code == "dynamic_options" and "only (remove the others of" in problem.message
+    (problem,) = problems(with_rules("[a]_x -> []_u || []_v", compatibility=within))
+    assert problem.code == "dynamic_options" and "remove the compat" in problem.message
+
+
 def test_a_synapse_that_plasticity_may_delete_has_weight_1():
     (problem,) = problems(with_rules("a -> +-1(x, {y})", synapses=[("y", "x", 3), ("x", "y", 3)]))
     assert (problem.code, problem.place) == ("plastic_weight", Place("synapse", 1))

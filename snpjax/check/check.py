@@ -8,6 +8,7 @@ import numpy as np
 
 from ..explore import Graph, Stop, explore
 from ..explore.conditions import condition_of
+from ..explore.search import Observed
 from ..spiking.observed import Configurations
 from .formula import Query, comparisons
 from .labels import Labels
@@ -39,6 +40,7 @@ def check(
     max_depth: int | None = None,
     inputs: Any = None,
     saturate: Mapping[str, int] | None = None,
+    layout: Any = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Verdict:
     """Whether a property holds of all computations of a system.
@@ -48,9 +50,9 @@ def check(
     - `subject`: a system, or a graph of `explore`.
     - `property`: a query, see `docs/checking.md`, or a function of `Configurations` that says of
       each whether it is as it always should be: `lambda c: c["n3"] <= 4`.
-    - `max_configurations` (1,000,000 by default), `max_depth`, `inputs`, `saturate`, `progress`:
-      how a system is explored, see `explore`. For a query, neurons without rules are saturated, and
-      steps told apart, as far as it needs; `saturate` has precedence.
+    - `max_configurations` (1,000,000 by default), `max_depth`, `inputs`, `saturate`, `layout`,
+      `progress`: how a system is explored, see `explore`. For a query, neurons without rules are
+      saturated, and steps told apart, as far as it needs; `saturate` has precedence.
 
     **Returns:** a `Verdict`. One step is one transition, and halting configurations follow
     themselves, so that all computations are infinite.
@@ -75,9 +77,12 @@ def check(
             max_depth=max_depth,
             saturate=needs.saturate,
             clock=needs.clock,
+            layout="auto" if layout is None else layout,
             progress=progress,
         )
-    elif any(x is not None for x in (max_configurations, max_depth, inputs, saturate, progress)):
+    elif any(
+        x is not None for x in (max_configurations, max_depth, inputs, saturate, layout, progress)
+    ):
         raise ValueError("A graph is explored already. Give limits and inputs to `explore`.")
     if query is None or form is None:
         assert not isinstance(property, str)
@@ -133,7 +138,7 @@ def _always(
             text,
             graph,
             witness=tuple(graph.path_to(first)),
-            choices=graph.witness(first),
+            choices=None if isinstance(graph.system, Observed) else graph.witness(first),
             depth=graph.whole_depth,
         )
     is_exact = np.array_equal(surely, may)
@@ -149,7 +154,7 @@ def _shown(view: View, query: Query, path: Path) -> Verdict:
         view.graph,
         witness=tuple(view.configuration[path.states].tolist()),
         loop=path.loop,
-        choices=view.choices(path.states),
+        choices=None if isinstance(view.graph.system, Observed) else view.choices(path.states),
         depth=view.graph.whole_depth,
     )
 

@@ -27,6 +27,8 @@ class QueryError(ValueError):
         return f"query:{self.line}:{self.column}: {self.problem}\n  {line}\n  {mark}"
 
 
-def no_neuron(query: str, at: int, name: str, names: Mapping[str, object]) -> QueryError:
+def no_neuron(
+    query: str, at: int, name: str, names: Mapping[str, object], what: str = "neuron"
+) -> QueryError:
     """The error for a name that no neuron has."""
-    return QueryError(query, at, unknown_neuron(name, dict.fromkeys(names, 0)))
+    return QueryError(query, at, unknown_neuron(name, dict.fromkeys(names, 0), what))

@@ -1,9 +1,13 @@
 """The neurons that a query names, and what exploration has to know of it."""
 
-from collections.abc import Mapping
-from typing import NamedTuple, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
+from ..explore.search import Observed as ObservedModel
 from ..spiking import PopulationSystem, SpikingSystem
+from ..spiking.nearest import nearest
+from ..spiking.observed import rules_of
+from ..spiking.system import is_growing
 from .errors import QueryError, no_neuron
 from .formula import Comparison, Observed, Query, Variable, comparisons
 
@@ -26,6 +30,8 @@ def needs_of(
     **Raises:** `QueryError` for names that the system does not have.
     """
     check_names(query, system)
+    if isinstance(system, ObservedModel):
+        return Needs(saturate or {}, clock_for(query, max_depth))
     own = saturation_for(query, system)
     return Needs({**own, **(saturate or {})}, clock_for(query, max_depth))
 
@@ -34,12 +40,34 @@ def check_names(query: Query, system: System) -> None:
     """**Raises:** `QueryError` for the first name or rule that the system does not have."""
     variables = [v for comparison in comparisons(query.formula) for v, _ in comparison.terms]
     for variable in sorted(variables, key=lambda variable: variable.at):
-        if variable.observed not in (Observed.STEP, Observed.HALTED):
+        if variable.observed in (Observed.STEP, Observed.HALTED):
+            continue
+        if isinstance(system, ObservedModel):
+            _check_observed(query, variable, system)
+        else:
             _check_name(query, variable, system)
+
+
+def _check_observed(query: Query, variable: Variable, model: ObservedModel) -> None:
+    """Of a model that says itself what is to be seen: numbers by name."""
+    if variable.observed is not Observed.SPIKES:
+        problem = f"only neurons have `{variable.observed.value}` (compare numbers by their names)"
+        raise QueryError(query.text, variable.at, problem)
+    known = model.observed_names()
+    if variable.neuron not in known:
+        problem = f"there is no {variable.neuron!r} ({nearest(variable.neuron, known, 'names')})"
+        raise QueryError(query.text, variable.at, problem)
 
 
 def _check_name(query: Query, variable: Variable, system: System) -> None:
     name, at = variable.neuron, variable.at
+    if is_growing(system):
+        rules = rules_of(system)
+        if name not in rules:
+            raise no_neuron(query.text, at, name, rules, "label")
+        if variable.observed is Observed.FIRES:
+            _check_rule(query, variable, len(rules[name]), "label")
+        return
     if not system.has(name):
         names = system.names if isinstance(system, SpikingSystem) else system.populations
         raise no_neuron(query.text, at, name, names)
@@ -50,15 +78,19 @@ def _check_name(query: Query, variable: Variable, system: System) -> None:
         problem = f'{name!r} is a population of {count:,} neurons (name one of them: "{first}")'
         raise QueryError(query.text, at, problem)
     if variable.observed is Observed.FIRES:
-        num_rules = len(system.neurons[position].rules)
-        if variable.rule >= num_rules:
-            known = f"0 to {num_rules - 1}" if num_rules else "none"
-            problem = f"neuron {name!r} has no rule {variable.rule} (its rules: {known})"
-            raise QueryError(query.text, at, problem)
+        _check_rule(query, variable, len(system.neurons[position].rules), "neuron")
+
+
+def _check_rule(query: Query, variable: Variable, num_rules: int, what: str) -> None:
+    if variable.rule >= num_rules:
+        known = f"0 to {num_rules - 1}" if num_rules else "none"
+        problem = f"{what} {variable.neuron!r} has no rule {variable.rule} (its rules: {known})"
+        raise QueryError(query.text, variable.at, problem)
 
 
 def saturation_for(query: Query, system: System) -> dict[str, int]:
-    """Where the spikes of neurons without rules can be cut without a change to any answer.
+    """Where the spikes of neurons without rules can be cut without a change to any answer; of
+    labels without rules where neurons divide or bud, each neuron by itself.
 
     Nothing depends on their spikes but the comparisons of the query. A neuron in none of these is
     cut at 1, one that is the only variable of each of its comparisons above the largest number that
@@ -66,7 +98,7 @@ def saturation_for(query: Query, system: System) -> dict[str, int]:
     """
     if system.signed:
         return {}
-    if isinstance(system, SpikingSystem) and (system.is_growing or system.variant is not None):
+    if isinstance(system, SpikingSystem) and system.variant is not None:
         return {}
     caps: dict[str, int | None] = {}
     for comparison in comparisons(query.formula):
@@ -79,19 +111,27 @@ def saturation_for(query: Query, system: System) -> dict[str, int]:
                 caps[name] = needed
     saturate = dict.fromkeys(_without_rules(system, caps), 1)
     for name, cap in caps.items():
-        if cap is not None and not system.neurons[_position(system, name)].rules:
+        if cap is not None and not _rules(system, name):
             saturate[name] = cap
     return saturate
 
 
 def _without_rules(system: System, mentioned: dict[str, int | None]) -> list[str]:
-    """Neurons, or whole populations, that have no rules and are not mentioned."""
+    """Neurons, labels or whole populations that have no rules and are not mentioned."""
+    if is_growing(system):
+        return [name for name, own in rules_of(system).items() if not own and name not in mentioned]
     if isinstance(system, SpikingSystem):
         return [x.name for x in system.neurons if not x.rules and x.name not in mentioned]
     positions = [_position(system, name) for name in mentioned]
     touched = {system.population_at(position)[0] for position in positions}
     populations = system.populations.items()
     return [name for name, own in populations if not own.rules and name not in touched]
+
+
+def _rules(system: System, name: str) -> Sequence[Any]:
+    if is_growing(system):
+        return rules_of(system)[name]
+    return system.neurons[_position(system, name)].rules
 
 
 def _position(system: System, name: str) -> int:

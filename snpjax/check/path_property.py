@@ -61,14 +61,14 @@ def emits(output: str) -> PathProperty:
 
 def reaches(predicate: Callable[[Configurations], np.ndarray]) -> PathProperty:
     """The computation reaches a configuration of which something holds: `reaches(lambda c: c["n3"]
-    > 4)`. Not decided where it did not, and may still.
+    > 4)`. Not decided where it did not, and may still. Names are labels where neurons divide.
 
     All configurations of a batch are kept until they have been looked at; `c.step` counts the
     steps of the path.
     """
 
     def judge(solution: Solution) -> Judged:
-        reached = np.asarray(predicate(_visited(solution)))
+        reached = np.asarray(predicate(visited(solution)))
         if reached.dtype != bool or reached.ndim != 1:
             raise ValueError(
                 f"The predicate gives an array of {reached.dtype} with {reached.ndim} axes. Give "
@@ -80,7 +80,7 @@ def reaches(predicate: Callable[[Configurations], np.ndarray]) -> PathProperty:
     return PathProperty(judge, Save(outputs=False, details=False), "the predicate is reached")
 
 
-def _visited(solution: Solution) -> Configurations:
+def visited(solution: Solution) -> Configurations:
     """The configurations of all paths, a row of all of them after the other."""
     histories = solution.configurations, solution.timer_history, solution.pending_history
     spikes, timers, pending = (
@@ -93,5 +93,11 @@ def _visited(solution: Solution) -> Configurations:
     step = np.minimum(row, steps)
     is_halting = (row >= steps) & solution.halted
     return Configurations(
-        solution.system, spikes, timers, pending, step.reshape(-1), is_halting.reshape(-1)
+        solution.system,
+        spikes,
+        timers,
+        pending,
+        step.reshape(-1),
+        is_halting.reshape(-1),
+        solution.networks.history(spikes.shape[1]),
     )

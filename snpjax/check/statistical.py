@@ -10,12 +10,12 @@ from typing import Any, ClassVar
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Int, Integer, Key
+from jaxtyping import Array, Bool, Float, Int, Integer, Key
 from scipy.special import betainccinv, betaincinv
 
 from snpjax_formats import bucket
 
-from ..choice import AbstractChoice, UniformChoice
+from ..choice import AbstractChoice, UniformChoice, WeightedChoice
 from ..results import RESULTS
 from ..run import Save, run
 from ..spiking.population import PopulationSystem
@@ -81,10 +81,11 @@ def estimate(
     paths: int = 1024,
     confidence: float = 0.95,
     precision: float | None = None,
+    logits: Float[np.ndarray | Array, "rules neurons"] | None = None,
     layout: Any = "auto",
 ) -> Estimate:
     """The probability that a property holds of a computation, when every neuron chooses uniformly
-    among its applicable rules.
+    among its applicable rules, or with weights.
 
     **Arguments:**
 
@@ -92,13 +93,14 @@ def estimate(
       a batch that gives one truth value a path. The latter says something of the first `max_steps`
       steps only; to say of some paths that nothing is decided yet, return a `Judged`.
     - `key`: a typed PRNG key; it is consumed. Path p is path p of `snpjax.run(paths=...)` with
-      `UniformChoice(key)`.
+      `UniformChoice(key)`, or with `WeightedChoice(logits, key)`.
     - `max_steps`: of each path. The interval of `halts`, `emits` and `reaches` is for computations
       of any length: it allows all undecided paths to hold, and none. Paths that fail (overflow)
       are undecided.
     - `paths`: how many computations; with `precision` how many at first.
     - `precision`: make more paths until the interval is at most twice as wide. What undecided paths
       add to the width is not counted against it once the last look has come.
+    - `logits`: of the rules of every neuron, see `WeightedChoice`; equal ones by default.
     - `layout`: see `snpjax.run`.
 
     **Returns:** an `Estimate`, whose interval holds the probability with at least `confidence`.
@@ -117,7 +119,8 @@ def estimate(
     asked = property if isinstance(property, PathProperty) else PathProperty(property)
     looks = _looks(paths, confidence, precision)
     risk = (1 - confidence) / len(looks)
-    rows = _Paths(system, asked, UniformChoice(key), max_steps, looks, layout)
+    choice = UniformChoice(key) if logits is None else WeightedChoice(logits, key)
+    rows = _Paths(system, asked, choice, max_steps, looks, layout)
     holds = undecided = 0
     low, high = 0.0, 1.0
     made = 0

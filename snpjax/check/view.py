@@ -10,6 +10,7 @@ from ..choice import GivenChoices
 from ..explore import Graph
 from ..spiking.observed import Configurations, Transitions
 from ..spiking.searched import caps_of
+from ..spiking.system import is_growing
 from .formula import Comparison, Observed, Variable
 from .labels import Labels, Truth, Values
 from .structure import Structure
@@ -162,6 +163,7 @@ class _Evaluation:
     def __init__(self, graph: Graph) -> None:
         self.clock = graph.clock
         self.system = graph.system
+        self.saturate = graph.saturate
         self.caps = caps_of(graph.system, graph.saturate)
 
     def of(self, comparison: Comparison, configurations: Configurations) -> Values:
@@ -198,7 +200,11 @@ class _Evaluation:
                 return configurations.is_halting, False
             case Observed.STEP:
                 return configurations.step, configurations.step >= self.clock
-        spikes = configurations[variable.neuron]
+        name = variable.neuron
+        spikes = configurations[name]
         if self.caps is None:
             return spikes, False
-        return spikes, spikes >= self.caps[self.system.position_of(variable.neuron)]
+        if is_growing(self.system):  # a sum over neurons, some of which are cut
+            own = {name: self.saturate[name]} if name in self.saturate else {}
+            return spikes, np.any(configurations.is_cut(own), axis=1)
+        return spikes, spikes >= self.caps[self.system.position_of(name)]

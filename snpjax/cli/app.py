@@ -12,7 +12,9 @@ from .convert import convert
 from .ending import INTERRUPTED
 from .explore import explore
 from .info import info
+from .proliferation import proliferation
 from .run import run
+from .sleptsov import sleptsov
 
 
 # Plain text: a message in a box is broken where the box ends, and cannot be searched for. No
@@ -30,6 +32,8 @@ app.command()(explore)
 app.command()(check)
 app.command()(info)
 app.command()(convert)
+app.add_typer(proliferation, name="proliferation")
+app.add_typer(sleptsov, name="sleptsov")
 
 
 def main() -> None:

@@ -5,7 +5,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .ending import BAD_INPUT, FAILED, NOT_DECIDED, ended, orderly
-from .options import NAME_INPUTS, AsJson, File, Inputs, Saturate, Strict, saturation
+from .options import (
+    NAME_INPUTS,
+    AsJson,
+    File,
+    Inputs,
+    MaxNeurons,
+    MaxSynapses,
+    Saturate,
+    Strict,
+    advised,
+    saturation,
+    stored_in,
+)
 
 
 if TYPE_CHECKING:
@@ -13,7 +25,8 @@ if TYPE_CHECKING:
 
     from ..check import Verdict
     from ..explore import Graph
-    from ..spiking import PopulationSystem, SpikingSystem
+    from ..spiking import Capacity, PopulationSystem, SpikingSystem
+    from ..spiking.lower import LayoutLike
 
 
 @orderly()
@@ -35,6 +48,8 @@ def check(
     ] = None,
     inputs: Inputs = None,
     saturate: Saturate = None,
+    neurons: MaxNeurons = None,
+    synapses: MaxSynapses = None,
     strict: Strict = False,
     as_json: AsJson = False,
 ) -> None:
@@ -54,17 +69,19 @@ def check(
     from .text import headline
 
     system = snp.read(file, level="strict" if strict else "extended")
+    layout = stored_in(system, "auto", neurons, synapses)
     try:
         if inputs is not None:
             system = system.with_input(snp.AnyInput(inputs))
         with progress.of_search(hidden=as_json) as found:
-            verdicts = _verdicts(system, queries, caps, max_configurations, max_depth, found)
+            limits = {"max_configurations": max_configurations, "max_depth": max_depth}
+            verdicts = _verdicts(system, queries, caps, limits, layout, found)
     except snp.QueryError as error:
         raise ended(f"error: {error}", BAD_INPUT) from None
     except KeyError as error:  # a neuron to be saturated that there is not
         raise ended(f"error: --saturate: {error.args[0]}", BAD_INPUT) from None
     except (NotImplementedError, ValueError) as error:  # a system that cannot be explored
-        message = f"{error}".replace(NAME_INPUTS, "--inputs needs one.")
+        message = advised(f"{error}").replace(NAME_INPUTS, "--inputs needs one.")
         raise ended(f"error: {message}", BAD_INPUT) from None
     if as_json:
         data.print_json({"file": f"{file}", "queries": [_json(v) for v in verdicts]})
@@ -82,8 +99,8 @@ def _verdicts(
     system: "SpikingSystem | PopulationSystem",
     queries: list[str],
     caps: dict[str, int],
-    max_configurations: int,
-    max_depth: int | None,
+    limits: dict[str, int | None],
+    layout: "LayoutLike | Capacity",
     progress: "Callable[[int, int], None] | None",
 ) -> "list[Verdict]":
     """The verdict on each query. Queries that need the same graph share it."""
@@ -91,7 +108,8 @@ def _verdicts(
     from ..explore import explore
 
     plans = [
-        needs_of(parse_query(text), system, saturate=caps, max_depth=max_depth) for text in queries
+        needs_of(parse_query(text), system, saturate=caps, max_depth=limits["max_depth"])
+        for text in queries
     ]
     graphs: dict[tuple[Any, ...], Graph] = {}
     verdicts = []
@@ -100,10 +118,10 @@ def _verdicts(
         if key not in graphs:
             graphs[key] = explore(
                 system,
-                max_configurations=max_configurations,
-                max_depth=max_depth,
+                **limits,  # pyright: ignore[reportArgumentType]
                 saturate=plan.saturate,
                 clock=plan.clock,
+                layout=layout,
                 progress=progress,
             )
         verdicts.append(check(graphs[key], text))
@@ -113,23 +131,28 @@ def _verdicts(
 def _text(verdict: "Verdict") -> str:
     from .text import printable
 
-    return "\n".join(map(printable, verdict.lines()))
+    return "\n".join(printable(advised(line)) for line in verdict.lines())
 
 
 def _json(verdict: "Verdict") -> dict[str, Any]:
     from ..choice import NO_RULE
+    from ..spiking.system import changes_network
 
-    rules = None
+    rules, changing = None, {}
     if verdict.witness is not None:
         rules = [[None if r == NO_RULE else r for r in row] for row in verdict.rules.tolist()]
+        if changes_network(verdict.graph.system):
+            found = map(verdict.configurations.network, range(len(verdict.witness)))
+            changing["networks"] = [{"neurons": x.names, "synapses": x.synapses} for x in found]
     return {
         "query": verdict.query,
         "status": verdict.status.value,
         "configurations": verdict.num_configurations,
         "depth": verdict.depth,
-        "reason": verdict.reason or None,
+        "reason": advised(verdict.reason) or None,
         "vacuous": list(verdict.vacuous),
         "witness": None if rules is None else verdict.spikes.tolist(),
+        **changing,
         "rules": rules,
         "loop": verdict.loop,
     }

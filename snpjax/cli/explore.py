@@ -102,9 +102,6 @@ def explore(
         except ValueError as error:
             raise typer.BadParameter(f"{error}", param_hint="--output") from None
     system = snp.read(file, level="strict" if strict else "extended")
-    for name in capped:
-        if not system.has(name):
-            raise ended(f"error: there is no neuron {name!r} (--saturate)", BAD_INPUT)
     layout_or_room = stored_in(system, stored, neurons, synapses)
     with progress.of_search(hidden=as_json) as found:
         try:
@@ -118,6 +115,8 @@ def explore(
                 layout=layout_or_room,
                 progress=found,
             )
+        except KeyError as error:  # a neuron to be saturated that there is not
+            raise ended(f"error: --saturate: {error.args[0]}", BAD_INPUT) from None
         except (NotImplementedError, ValueError) as error:  # what cannot be explored
             message = advised(f"{error}").replace(NAME_INPUTS, "--inputs needs one.")
             raise ended(f"error: {message}", BAD_INPUT) from None

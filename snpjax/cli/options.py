@@ -60,7 +60,7 @@ Saturate: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME=N",
-        help="Count the spikes of a neuron without rules up to N only; may be repeated.",
+        help="Count the spikes of a neuron (or label) without rules up to N only; may be repeated.",
         show_default=False,
     ),
 ]

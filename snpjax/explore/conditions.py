@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Bool
 
-from ..spiking.observed import Configurations, position_of
+from ..spiking.observed import Configurations
 
 
 if TYPE_CHECKING:
@@ -32,10 +32,7 @@ def condition_of(
 
     def seen(configurations: Configurations) -> np.ndarray:
         holds = _said(function, configurations)
-        is_cut = np.zeros(configurations.spikes.shape, bool)
-        for name, most in graph.saturate.items():
-            position = position_of(graph.system, name)
-            is_cut[:, position] = configurations.spikes[:, position] >= most
+        is_cut = configurations.is_cut(graph.saturate)
         is_late = configurations.step >= int(graph.machine.last_step)
         may_be_wrong = np.zeros(len(configurations), bool)
         for more in _LARGER if is_cut.any() else ():

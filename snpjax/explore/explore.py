@@ -76,6 +76,7 @@ def explore(
     - `inputs`: input trains by neuron instead of the system's own, or `AnyInput(length)`.
     - `saturate`: neurons without rules whose spikes are counted up to a number only; a count there
       means so many or more. It makes many an unbounded system finite, and changes nothing else.
+      Where neurons divide or bud these are labels without rules, and each neuron is cut by itself.
     - `clock`: up to this step configurations of different steps are told apart.
     - `edges`: keep every choice, not only one shortest path to each configuration.
     - `layout`: how synapses are stored, see `snpjax.run`; for a system that divides a `Capacity`.

@@ -29,7 +29,7 @@ from .language import Generated, halting_trains, intervals
 from .nodes import to_networkx
 from .packing import Packing
 from .picture import MAX_CONFIGURATIONS, graph_html, graph_svg, to_svg
-from .search import Enumerable, state_in
+from .search import Enumerable, Observed, state_in
 from .text import Labels
 
 
@@ -177,6 +177,8 @@ class Graph:
             ),
             len(numbers),
         )
+        if isinstance(self.system, Observed):
+            return self.system.observed(states, is_halting)
         return configurations_of(self.system, states, is_halting)
 
     def transitions(self, which: Which = slice(None)) -> Transitions:
@@ -204,6 +206,8 @@ class Graph:
             ),
             len(sources),
         )
+        if isinstance(self.system, Observed):
+            return self.system.observed_steps(sources, targets, detail)
         return transitions_of(self.system, sources, targets, detail)
 
     def _padded(self, numbers: Int[np.ndarray, " some"]) -> Iterator[Array]:
@@ -302,6 +306,8 @@ class Graph:
 
     def witness(self, configuration: int) -> GivenChoices:
         """The choices that lead there in the fewest steps, for `snpjax.run(choice=...)`."""
+        if isinstance(self.system, Observed):
+            raise ValueError("The choices of this model are no rules. Use `steps_to`.")
         return self.steps_to(configuration).choices
 
     def steps_to(self, configuration: int) -> Transitions:
@@ -313,6 +319,8 @@ class Graph:
         self, edges: Int[np.ndarray, " steps"], is_made: Bool[np.ndarray, " steps"]
     ) -> GivenChoices:
         """The choices of some edges, one after the other, and none where no step is made."""
+        if isinstance(self.system, Observed):
+            raise ValueError("The choices of this model are no rules. Use `transitions`.")
         steps = self.transitions(edges[is_made])
         rules = np.full((len(edges), steps.rules.shape[1]), NO_RULE)
         rules[is_made] = steps.rules

@@ -116,7 +116,7 @@ def _refuse_others(system: object) -> None:
         raise NotImplementedError(
             f"Growth is proved by the definition, and the system has the variant {system.variant}."
         )
-    if not replace(system.compatibility, late_consumption=False).is_textbook:
+    if not replace(system.compatibility, late_consumption=False).may_be_plastic:
         raise NotImplementedError(
             f"Growth is proved by the definition, and the system has {system.compatibility}. "
             "Explore it without `compatibility`."

@@ -1,6 +1,6 @@
 """Breadth-first search over configurations, a whole frontier at a time on the device."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -83,6 +83,24 @@ class Searchable(Protocol):
         clock: int,
         at_least: np.dtype | None = None,
     ) -> Enumerable: ...
+
+
+@runtime_checkable
+class Observed(Protocol):
+    """A searchable model that says itself what its configurations and steps are."""
+
+    def observed(self, states: PyTree, is_halting: Bool[np.ndarray, " configurations"]) -> Any: ...
+
+    def observed_steps(
+        self,
+        sources: Int[np.ndarray, " edges"],
+        targets: Int[np.ndarray, " edges"],
+        detail: PyTree,
+    ) -> Any: ...
+
+    def observed_names(self) -> Iterable[str]:
+        """What a query may name: `observed(...)[name]` is a number of each configuration."""
+        ...
 
 
 #: More choices of one configuration, or of one block, are refused: their numbers are 32-bit.

@@ -98,15 +98,22 @@ def edge_labels(
     equals: bytes,
     separator: bytes,
     nothing: bytes,
+    subset: bytes = b".",
 ) -> list[Column]:
     """What stands at each edge: `name:rule` of the neurons that selected one, or `name=spikes` of
     the output neurons that emit; `nothing` where there is none.
 
+    Of plasticity the number of the subset follows where it is not the first one, `name:rule.2`, or
+    `name:.2` in the second turn of a rule: so no two choices have the same rules at their edges.
     Without output neurons all emissions are named. `names` are those of `names_at_edges`, as they
     are to be written.
     """
     values = steps.rules if labels == "rules" else steps.emissions
-    present = values != NO_RULE if labels == "rules" else values != 0
+    present = is_number = values != NO_RULE if labels == "rules" else values != 0
+    subsets = np.zeros_like(values)
+    if labels == "rules" and steps.subsets is not None:
+        subsets = steps.subsets
+        present = is_number | (subsets != 0)
     outputs = steps.system.output
     if labels == "emissions" and outputs:
         is_output = np.isin(np.arange(values.shape[1]), outputs_of(steps.system))
@@ -123,7 +130,10 @@ def edge_labels(
         else:
             own = np.where(here, steps.labels[:, i], "")
             columns += [one_of(own, lambda x: names.get(x, "")), text(equals, here)]
-        columns.append(numbers(values[:, i], here))
+        columns.append(numbers(values[:, i], here & is_number[:, i]))
+        if subsets[:, i].any():
+            is_told = subsets[:, i] != 0
+            columns += [text(subset, is_told), numbers(subsets[:, i], is_told)]
         before |= here
     return [*columns, text(nothing, ~before)]
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from .errors import file_error
+from .sleptsov.formats import net_format_of
 from .source import Source
 
 
@@ -32,7 +33,7 @@ Format: TypeAlias = Literal[
 class FileFormat(NamedTuple):
     """What people call a format, its suffixes, and the functions that read and write it: `module:
     name`, for they bring libraries that take a while to import. Some writers take populations as
-    they are, and some files hold the options of a simulator."""
+    they are, and some files hold the options of a simulator, or variants."""
 
     title: str
     suffixes: tuple[str, ...]
@@ -40,6 +41,7 @@ class FileFormat(NamedTuple):
     writer: str | None = None
     holds_populations: bool = False
     holds_compatibility: bool = False
+    holds_variants: bool = False
 
 
 #: Where formats share a suffix, the first with a writer is written.
@@ -51,6 +53,7 @@ FORMATS: dict[Format, FileFormat] = {
         "native:write_native",
         holds_populations=True,
         holds_compatibility=True,
+        holds_variants=True,
     ),
     "plingua": FileFormat(
         "P-Lingua 4",
@@ -125,6 +128,8 @@ def check_suffix(path: str | os.PathLike[str]) -> None:
         return
     if os.path.isdir(path):
         raise file_error(os.fspath(path), "this is a folder (name a file in it)")
+    if net_format_of(Path(path)):
+        raise file_error(os.fspath(path), "this is a Sleptsov net (snp.read_net, snpjax sleptsov)")
     message = f"unknown suffix {suffix!r} ({read_are()}; or give format=)"
     raise file_error(os.fspath(path), message)
 

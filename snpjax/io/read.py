@@ -88,8 +88,9 @@ def write(
         writers = ", ".join(name for name, other in FORMATS.items() if other.writer)
         raise ValueError(f"{record.title} is read, not written (write {writers})")
     losses = Losses(record.title)
-    if isinstance(system, SpikingSystem) and system.variant is not None:
-        kind = type(system.variant).__name__
+    variant = system.variant if isinstance(system, SpikingSystem) else None
+    if variant is not None and not record.holds_variants:
+        kind = type(variant).__name__
         losses.add(f"the variant {kind}", "written without it and what only it gives to rules")
     if not record.holds_compatibility and not system.compatibility.is_textbook:
         losses.add(f"compatibility {system.compatibility}", "written without these options")

@@ -40,11 +40,11 @@ class Source:
         return Position(line, offset - self._line_starts[line - 1] + 1)
 
 
-def load(path: str | os.PathLike[str]) -> Source:
+def load(path: str | os.PathLike[str], *, may_be_empty: bool = False) -> Source:
     """The text of the file at `path`.
 
-    **Raises:** `ReadError` if there is no such file, it is not a plain file, is empty, larger than
-    `MAX_FILE_BYTES` (it is not read then) or not UTF-8.
+    **Raises:** `ReadError` if there is no such file, it is not a plain file, is empty (unless it
+    `may_be_empty`), larger than `MAX_FILE_BYTES` (it is not read then) or not UTF-8.
     """
     name = os.fspath(path)
     try:
@@ -57,19 +57,19 @@ def load(path: str | os.PathLike[str]) -> Source:
         reason = getattr(error, "strerror", None) or str(error)
         message = f"the file cannot be read: {reason} (check the name and the permissions)"
         raise file_error(name, message) from None
-    return decoded(name, data)
+    return decoded(name, data, may_be_empty=may_be_empty)
 
 
-def decoded(name: str, data: bytes) -> Source:
+def decoded(name: str, data: bytes, *, may_be_empty: bool = False) -> Source:
     """The text in the bytes of a file.
 
-    **Raises:** `ReadError` if there is none, or it is not UTF-8.
+    **Raises:** `ReadError` if there is none (unless it `may_be_empty`), or it is not UTF-8.
     """
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise _not_utf8(name, data, error) from None
-    if not text or text.isspace():
+    if not may_be_empty and (not text or text.isspace()):
         raise file_error(name, "the file is empty (write a model into it)")
     return Source(name, text.replace("\r\n", "\n"))
 

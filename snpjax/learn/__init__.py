@@ -1,6 +1,7 @@
 """Learning: gradients through exact systems, and the exact system back."""
 
 from .export import Rounding as Rounding, rounding as rounding, to_system as to_system
+from .reinforce import reinforce as reinforce
 from .relaxed import (
     Constants as Constants,
     RelaxedSystem as RelaxedSystem,

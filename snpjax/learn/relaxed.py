@@ -40,6 +40,7 @@ class RelaxedSystem(eqx.Module):
     - `synapses`: the weights, in a layout.
     - `is_synapse`: which of the weights there are; others that a layout stores stay 0.
     - `first`: the first slot of the rule of each slot, whose `consume` and `produce` count for all.
+    - `temperature`: of the derivative in the logits of a `WeightedChoice`; `None` for none.
     - `program`: the exact system as it was lowered, of which periods, delays, inputs and outputs
       are taken.
     """
@@ -56,6 +57,7 @@ class RelaxedSystem(eqx.Module):
     surrogate: AbstractSurrogate
     system: SpikingSystem = eqx.field(static=True)
     signed: bool = eqx.field(static=True)
+    temperature: float | None = eqx.field(static=True)
 
     @property
     def is_smooth(self) -> bool:
@@ -86,6 +88,7 @@ def relax(
     surrogate: AbstractSurrogate | None = None,
     layout: type[AbstractLayout] | Literal["auto"] = "auto",
     signed: bool | None = None,
+    temperature: float | None = 1.0,
 ) -> RelaxedSystem:
     """A system as a differentiable model, with its own numbers as first parameters.
 
@@ -96,6 +99,8 @@ def relax(
       `"auto"` stores lists, it does so by source and by target, so that no gradient scatters.
     - `signed`: whether weights may become negative; as the system says by default. Otherwise those
       below 0 count as 0.
+    - `temperature`: that of the Gumbel-softmax whose derivative the logits of a `WeightedChoice`
+      get; `None` gives them none, for `reinforce`.
 
     **Raises:** `ValueError` for what has no relaxation: networks that change, variants, other
     simulators' rules, numbers from 2^24 on.
@@ -138,6 +143,7 @@ def relax(
         surrogate=surrogate or FastSigmoid(),
         system=system,
         signed=signed,
+        temperature=temperature,
     )
 
 

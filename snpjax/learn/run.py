@@ -24,6 +24,7 @@ class RelaxedSolution(eqx.Module):
     - `configurations`: the spikes after every step, beginning with the initial ones; `None` unless
       asked for.
     - `steps`: steps that were made until it halted.
+    - `log_probability`: of all choices of the run, where a `WeightedChoice` drew them; else 0.
     - `is_exact`: whether all counts were below 2^24, so that the values are those of the exact
       system; never with `Smooth`.
     """
@@ -33,6 +34,7 @@ class RelaxedSolution(eqx.Module):
     timers: Int[Array, "neurons *paths"]
     configurations: Float[Array, "steps_and_one neurons *paths"] | None
     steps: Int[Array, "*paths"]
+    log_probability: Float[Array, "*paths"]
     is_exact: Bool[Array, ""]
 
 
@@ -92,7 +94,7 @@ def run(
         choice = choice.for_path(jnp.arange(paths))
         given = jnp.broadcast_to(given.reshape(size, -1), (size, paths))
     initial = initial_state(given)
-    final, (outputs, counts) = scanned(
+    final, (outputs, chances, counts) = scanned(
         model, constants, choice, initial, trains, steps, checkpoint, keep_configurations
     )
     if counts is not None:
@@ -103,6 +105,7 @@ def run(
         timers=final.timers[:num],
         configurations=counts,
         steps=final.step,
+        log_probability=jnp.sum(chances, axis=0),
         is_exact=(final.largest < MAX_COUNT) & (not model.is_smooth),
     )
 
@@ -123,8 +126,9 @@ def scanned(
         is_one, arriving = row
         new, emitted = step(model, constants, state, choice, arriving)
         new = jax.tree.map(lambda x, y: jnp.where(is_one, x, y), new, state)
-        output = _output(model, emitted)
-        return new, (jnp.where(is_one, output, 0), new.spikes if keeps else None)
+        output = jnp.where(is_one, _output(model, emitted), 0)
+        chance = jnp.where(is_one & emitted.is_live, emitted.log_probability, 0)
+        return new, (output, chance, new.spikes if keeps else None)
 
     if not checkpoint:
         return lax.scan(body, initial, (jnp.ones(steps, bool), trains))

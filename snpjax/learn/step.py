@@ -3,13 +3,14 @@
 from typing import NamedTuple
 
 import equinox as eqx
+import jax
 import jax.lax as lax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from snpjax_formats.ell import expanded
 
-from ..choice import NO_RULE, AbstractChoice
+from ..choice import NO_RULE, AbstractChoice, WeightedChoice, of_slots
 from ..results import RESULTS
 from ..spiking.step import SpikingState, applicable, halted
 from .relaxed import Constants, RelaxedSystem, step_of
@@ -35,11 +36,13 @@ class Emitted(NamedTuple):
     - `emissions`: spikes that left each neuron.
     - `is_live`: whether a step was made.
     - `slots`: the slot that each neuron selected, or `NO_RULE`.
+    - `log_probability`: of what was chosen, where it was drawn with weights.
     """
 
     emissions: Float[Array, "neurons *paths"]
     is_live: Bool[Array, "*paths"]
     slots: Int[Array, "neurons *paths"]
+    log_probability: Float[Array, "*paths"]
 
 
 def initial_state(spikes: Float[Array, "neurons *paths"]) -> RelaxedState:
@@ -83,6 +86,8 @@ def step(
     can_apply = applicable(program, exact)
     # What fires a little everywhere never halts.
     is_live = jnp.ones(state.step.shape, bool) if model.is_smooth else ~halted(program, exact)
+    if program.number is not None:
+        choice = of_slots(choice, program.number)
     slots = choice.select(can_apply, state.step)
     numbers = expanded(jnp.arange(len(can_apply), dtype=slots.dtype), 1 + slots.ndim)
     is_fired = slots[None] == numbers
@@ -96,6 +101,9 @@ def step(
         if program.number is not None:
             counts &= _is_nearest(expanded(program.number, ndim), margin, is_fired)
         fired = fires(margin, is_fired, counts, model.surrogate)
+    log_probability = jnp.zeros(state.step.shape)
+    if isinstance(choice, WeightedChoice):
+        fired, log_probability = _drawn(model, choice, can_apply, slots, state.step, fired)
 
     consumed = jnp.sum(fired * expanded(constants.consume, ndim), axis=0)
     produce = expanded(constants.produce, ndim)
@@ -130,7 +138,34 @@ def step(
         step=state.step + is_live.astype(jnp.int32),
         largest=largest,
     )
-    return new_state, Emitted(emissions, is_live, jnp.where(is_live, slots, NO_RULE))
+    slots = jnp.where(is_live[None], slots, NO_RULE)
+    return new_state, Emitted(emissions, is_live, slots, log_probability)
+
+
+def _drawn(
+    model: RelaxedSystem,
+    choice: WeightedChoice,
+    can_apply: Bool[Array, "slots neurons *paths"],
+    slots: Int[Array, "neurons *paths"],
+    step: Int[Array, "*paths"],
+    fired: Float[Array, "slots neurons *paths"],
+) -> tuple[Float[Array, "slots neurons *paths"], Float[Array, "*paths"]]:
+    """What fired, with the derivative of the Gumbel-softmax in the logits (straight through: Jang,
+    Gu, Poole 2017), and the logarithm of its probability."""
+    is_chooser = jnp.any(can_apply, axis=0)
+    logits = expanded(choice.padded(*can_apply.shape[:2]), can_apply.ndim)
+
+    def among(x: Array) -> Array:
+        # Where nothing applies there is no logarithm of it, nor a derivative.
+        return jnp.where(can_apply | ~is_chooser[None], x, -jnp.inf)
+
+    if model.temperature is not None:
+        soft = jax.nn.softmax(among(choice.perturbed(can_apply, step)) / model.temperature, axis=0)
+        soft = jnp.where(can_apply, soft, 0)
+        fired = fired + (soft - lax.stop_gradient(soft))
+    chances = jax.nn.log_softmax(among(logits), axis=0)
+    own = jnp.take_along_axis(chances, jnp.maximum(slots, 0)[None], axis=0)[0]
+    return fired, jnp.sum(jnp.where(slots == NO_RULE, 0, own), axis=0)
 
 
 def _margin(

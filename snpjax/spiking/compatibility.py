@@ -52,6 +52,11 @@ class Compatibility:
     - `repeats_emissions`: while the first neuron is closed emissions are not forgotten when they
       have left, and leave again in the next step. Only with `early_reopen="accumulate"`.
 
+    The one that systems with plasticity take:
+
+    - `delete_within_N`: a rule `E/a^c -> alpha k (i, N)` deletes synapses to neurons of N only. As
+      printed, it takes any that leave i.
+
     **Raises:** `ValueError` for values that are none of these, and for combinations without a
     meaning, which no simulator has.
     """
@@ -67,6 +72,7 @@ class Compatibility:
     negative_is_zero: bool = False
     no_self_synapses: bool = False
     repeats_emissions: bool = False
+    delete_within_N: bool = False
 
     def __post_init__(self) -> None:
         for name, choices in CHOICES.items():
@@ -98,6 +104,11 @@ class Compatibility:
         return self == TEXTBOOK
 
     @property
+    def may_be_plastic(self) -> bool:
+        """Whether a system with plasticity can be run so."""
+        return replace(self, delete_within_N=False).is_textbook
+
+    @property
     def options(self) -> dict[str, bool | int | str]:
         """The options that differ from the definition, by name."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
@@ -118,6 +129,7 @@ class Compatibility:
             needs_spikes=False,
             no_self_synapses=False,
             late_consumption=False,
+            delete_within_N=False,
         )
         if has_delays:
             return rewritten
@@ -168,6 +180,7 @@ CHOICES: Mapping[str, tuple[bool | str | None, ...]] = MappingProxyType(
         "negative_is_zero": (False, True),
         "no_self_synapses": (False, True),
         "repeats_emissions": (False, True),
+        "delete_within_N": (False, True),
     }
 )
 

@@ -126,6 +126,36 @@ class Networks:
         state = taken(self.rows, row - 1, path) if row > 0 else taken(self.initial, None, path)
         return network_of(self.system, state)
 
+    def history(self, num_neurons: int) -> Any:
+        """All networks of the history of a batch as `Configurations.state` has them, a row of all
+        paths after the other; `None` where the network stays as it is. There are so many neurons
+        in the end."""
+        if self.final is None:
+            return None
+        state = jax.tree.map(_history, self.initial, self.rows)
+        return _cut(state, self.system, num_neurons) if isinstance(state, GrownState) else state
+
+
+def _history(first: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """With the initial state, which may have had less room than the others; rows and paths as one
+    axis, the last."""
+    missing = [(0, more - less) for less, more in zip(first.shape, rows.shape[1:], strict=True)]
+    joined = np.concatenate([np.pad(first, missing)[None], rows])
+    return np.moveaxis(joined, 0, -2).reshape(*joined.shape[1:-1], -1)
+
+
+def _cut(
+    state: GrownState, system: "SpikingSystem | PopulationSystem", num_neurons: int
+) -> GrownState:
+    """Of so many neurons, and without what a history says where there was no room."""
+    assert isinstance(system, SpikingSystem)
+    slot, place = np.arange(num_neurons)[:, None], np.arange(len(state.source))[:, None]
+    is_one = place < np.take_along_axis(np.asarray(state.starts), np.asarray(state.num)[None], 0)
+    labels = np.where(slot < state.num, state.labels[:num_neurons], len(system.label_numbers))
+    ends = (np.where(is_one, x, num_neurons) for x in (state.source, state.target))
+    source, target = ends
+    return GrownState(labels, source, target, state.weights, state.starts, state.num)  # pyright: ignore
+
 
 def num_in_use(system: "SpikingSystem | PopulationSystem", network: Any) -> int:
     """How many neurons there are at most, of all paths."""

@@ -1,7 +1,7 @@
 """What can be said of configurations and of the steps between them: spikes, timers, rules, output,
 by the names of the neurons."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -53,13 +53,13 @@ class Configurations:
     def __getitem__(self, name: str) -> Int[np.ndarray, "configurations *neurons"]:
         """The spikes of a neuron, or of a population's neurons."""
         if self.labels is not None:
-            return np.sum(self.spikes * (self.labels == name), axis=1)
+            return np.sum(self.spikes * _bear(self, name), axis=1)
         return self.spikes[:, position_of(self.system, name)]
 
     def timer(self, name: str) -> Int[np.ndarray, "configurations *neurons"]:
         """How long a neuron stays closed; 0 when it is open."""
         if self.labels is not None:
-            return np.max(self.timers * (self.labels == name), axis=1, initial=0)
+            return np.max(self.timers * _bear(self, name), axis=1, initial=0)
         return self.timers[:, position_of(self.system, name)]
 
     def is_open(self, name: str) -> Bool[np.ndarray, "configurations *neurons"]:
@@ -74,6 +74,18 @@ class Configurations:
             return None
         return names_of_labels(self.system, self._known.labels)
 
+    def is_cut(self, saturate: Mapping[str, int]) -> Bool[np.ndarray, "configurations neurons"]:
+        """Where a count stands for all larger ones, too, if these are of a graph that was explored
+        with `saturate`."""
+        is_cut = np.zeros(self.spikes.shape, bool)
+        for name, most in saturate.items():
+            if self.labels is None:
+                own = position_of(self.system, name)
+                is_cut[:, own] = self.spikes[:, own] >= most
+            else:
+                is_cut |= _bear(self, name) & (self.spikes >= most)
+        return is_cut
+
     def network(self, number: int) -> Network:
         """The neurons and synapses of a configuration, by its place here."""
         return network_of(self.system, taken(self._known, None, number))
@@ -84,9 +96,9 @@ class Configurations:
 
         **Raises:** `KeyError` for a name that there is not.
         """
+        check = position_of if self.labels is None else number_of_label
         for name in (source, target):
-            if self.labels is None:
-                position_of(self.system, name)
+            check(self.system, name)
         return has_synapse(self.system, self._known, source, target, len(self))
 
     @property
@@ -129,13 +141,13 @@ class Transitions:
     def emitted(self, name: str) -> Int[np.ndarray, "transitions *neurons"]:
         """The spikes that left a neuron."""
         if self.labels is not None:
-            return np.sum(self.emissions * (self.labels == name), axis=1)
+            return np.sum(self.emissions * _bear(self, name), axis=1)
         return self.emissions[:, position_of(self.system, name)]
 
     def fired(self, name: str, rule: int) -> Bool[np.ndarray, "transitions *neurons"]:
         """Whether a neuron selected this rule, counted from 0."""
         if self.labels is not None:
-            return np.any((self.rules == rule) & (self.labels == name), axis=1)
+            return np.any((self.rules == rule) & _bear(self, name), axis=1)
         return self.rules[:, position_of(self.system, name)] == rule
 
 
@@ -155,6 +167,23 @@ def position_of(system: "SpikingSystem | PopulationSystem", name: str) -> int | 
     if not system.has(name):
         raise KeyError(f"There is no neuron {name!r} in {system!r}.")
     return system.position_of(name)
+
+
+def number_of_label(system: "SpikingSystem | PopulationSystem", label: str) -> int:
+    """The number of a label of a system that divides or buds.
+
+    **Raises:** `KeyError` that says what there is.
+    """
+    assert is_growing(system)
+    if label not in system.label_numbers:
+        raise KeyError(f"No neuron of {system!r} ever has the label {label!r}.")
+    return system.label_numbers[label]
+
+
+def _bear(some: Configurations | Transitions, label: str) -> Bool[np.ndarray, "some neurons"]:
+    """Which neurons have a label."""
+    number_of_label(some.system, label)
+    return some.labels == label
 
 
 def configurations_of(

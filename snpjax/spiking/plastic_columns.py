@@ -37,6 +37,7 @@ class PlasticColumns:
     first: Int[np.ndarray, "slots plastic"]
     second: Int[np.ndarray, "slots plastic"]
     most: int  # spikes that one synapse carries
+    deletes_within: bool
 
     @classmethod
     def of(cls, system: "SpikingSystem", table: SlotTable) -> "PlasticColumns | None":
@@ -83,7 +84,8 @@ class PlasticColumns:
         )
         most = max(emitted, default=1)
         tables = (targets, initial, within, count, first, second)
-        return cls(np.asarray(list(rules)), *tables, max(most, 1))
+        deletes_within = system.compatibility.delete_within_N
+        return cls(np.asarray(list(rules)), *tables, max(most, 1), deletes_within)
 
     def arrivals(
         self, production: Float64[np.ndarray, " neurons"]
@@ -130,4 +132,5 @@ class PlasticColumns:
             initial=jnp.asarray(pad(self.initial, "places plastic")),
             delivery=delivery(edges),
             carried=next(d for d in _TYPES if self.most <= np.iinfo(d).max),
+            deletes_within=self.deletes_within,
         )

@@ -48,7 +48,7 @@ class Plasticity(AbstractNetwork):
     ??? cite "Source"
         Cabarle, Adorna, Perez-Jimenez, Song 2015; capacity as in Hernandez-Tello,
         Martinez-del-Amor, Orellana-Martin, Cabarle 2024 (column size z). A rule that deletes takes
-        any synapse of its neuron, as printed there.
+        any synapse of its neuron, as printed there, unless `deletes_within` its targets.
     """
 
     neurons: Int[Array, " plastic"]
@@ -60,6 +60,7 @@ class Plasticity(AbstractNetwork):
     initial: Bool[Array, "places plastic"]
     delivery: AbstractLayout  # from every place of every plastic neuron to its target
     carried: np.dtype = eqx.field(static=True)  # holds what one synapse carries
+    deletes_within: bool = eqx.field(static=True)
 
     def init(self) -> PlasticState:
         return PlasticState(self.initial, jnp.zeros(self.neurons.shape, jnp.int32))
@@ -89,6 +90,8 @@ class Plasticity(AbstractNetwork):
         kind = jnp.where(is_second, along(self.second), along(self.first))
         to_create = jnp.sum(along(self.within) & ~network.exists[None], axis=1, dtype=jnp.int32)
         to_delete = jnp.sum(network.exists, axis=0, dtype=jnp.int32)[None]
+        if self.deletes_within:
+            to_delete = jnp.sum(along(self.within) & network.exists[None], axis=1, dtype=jnp.int32)
         some = jnp.where(kind == CREATES, to_create, jnp.where(kind == DELETES, to_delete, 0))
         number = jnp.minimum(num_subsets(some, along(self.count), size), MAX_WAYS)
         number = number.at[:, self.plastic_of].get(mode="fill", fill_value=1)
@@ -149,7 +152,8 @@ class Plasticity(AbstractNetwork):
             here = expanded(self.within[number], network.exists.ndim)
             within |= here & (slot == number)[None]
         creates, deletes = kind == CREATES, kind == DELETES
-        candidates = (creates[None] & within & ~network.exists) | (deletes[None] & network.exists)
+        deleted = within & network.exists if self.deletes_within else network.exists
+        candidates = (creates[None] & within & ~network.exists) | (deletes[None] & deleted)
         return _Turn(candidates, self._of_slot(self.count, slot), creates)
 
     def _of_slot(

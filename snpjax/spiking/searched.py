@@ -3,7 +3,7 @@ with every choice counted."""
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -13,24 +13,24 @@ import numpy as np
 from jaxtyping import Array, Bool, Int, PyTree, UInt, UInt32
 
 from snpjax_formats import bucket
+from snpjax_formats.ell import expanded
 
 from ..choice import NO_RULE, AbstractChoice, DecodedChoice, NumberedChoice, Ways
 from ..machine import Record
 from ..results import RESULTS
 from .columns import Columns, trains_of
 from .counts import NARROW, least_type
+from .division import Growth
 from .growing import Capacity, lower_growing
 from .lower import LayoutLike, SpikingProgram, lower_columns
 from .network import AbstractNetwork
-from .observed import position_of
+from .observed import number_of_label, position_of, rules_of
 from .population import PopulationSystem
 from .step import SpikingState, applicable, halted, initial_state, step
+from .system import SpikingSystem, is_growing
 from .transition import Transition
 from .variants import Astrocytes, SynapseRules
 
-
-if TYPE_CHECKING:
-    from .system import SpikingSystem
 
 _NO_CAP = np.uint32(2**32 - 1)
 _LITTLE = 127  # 8 bits
@@ -44,7 +44,8 @@ class SearchedMachine(eqx.Module):
     - `delayed`: the neurons that have delays, padded with the number of neurons.
     - `delayed_of`: where each neuron stands among them; past the last one where it does not.
     - `last_step`: steps from here on are not told apart.
-    - `caps`: fields are cut there, see `caps_of`.
+    - `caps`: spikes are cut there, see `caps_of`; of every neuron, or of every label where neurons
+      divide or bud.
     - `usual`: what the fields are likely to reach, where that is little.
     """
 
@@ -52,7 +53,7 @@ class SearchedMachine(eqx.Module):
     delayed: Int[Array, " delayed"]
     delayed_of: Int[Array, " neurons"]
     last_step: Int[Array, ""]
-    caps: UInt[Array, " fields"] | None
+    caps: Int[Array, " neurons_or_labels"] | None
     usual: UInt32[Array, " fields"]
 
     @property
@@ -70,6 +71,14 @@ class SearchedMachine(eqx.Module):
         """The type to count in where this one overflows."""
         left = NARROW[NARROW.index(self.count_dtype) + 1 :]
         return left[0] if left else None
+
+    @property
+    def room(self) -> Capacity | None:
+        """How much there may be of what divides or buds; `None` of any other system."""
+        network = self.program.network
+        if not isinstance(network, Growth):
+            return None
+        return Capacity(self.program.num_neurons, len(network.initial.source))
 
     def init(self) -> SpikingState:
         state = initial_state(self.program)
@@ -101,7 +110,7 @@ class SearchedMachine(eqx.Module):
         return self.program.network.ways(can_apply, state.network)
 
     def fields(self, state: SpikingState) -> UInt[Array, "fields *paths"]:
-        parts = [state.spikes]
+        parts = [self._cut(state)]
         if self.program.delay is not None:
             for closing in (state.timers, state.pending):
                 parts.append(closing.at[self.delayed].get(mode="fill", fill_value=0))
@@ -110,10 +119,17 @@ class SearchedMachine(eqx.Module):
             essential = jax.tree.leaves(self.program.network.essential(state.network))
             parts += [x.reshape(-1, *state.step.shape) for x in essential]
         parts = [part.astype(self.count_dtype) for part in parts]
-        fields = lax.bitcast_convert_type(jnp.concatenate(parts), self.fields_dtype)
+        return lax.bitcast_convert_type(jnp.concatenate(parts), self.fields_dtype)
+
+    def _cut(self, state: SpikingState) -> Int[Array, "neurons *paths"]:
+        """The spikes, where they are saturated up to that."""
         if self.caps is None:
-            return fields
-        return jnp.minimum(fields, self.caps.reshape(-1, *(1,) * (fields.ndim - 1)))
+            return state.spikes
+        network = self.program.network
+        labels = None if network is None else network.labels(state.network)
+        if labels is not None:
+            return jnp.minimum(state.spikes, self.caps[labels])
+        return jnp.minimum(state.spikes, expanded(self.caps, state.spikes.ndim))
 
     def state_of(self, fields: UInt[Array, "fields *paths"]) -> SpikingState:
         values = lax.bitcast_convert_type(fields, self.count_dtype)
@@ -177,7 +193,7 @@ class SearchedMachine(eqx.Module):
 
 
 def searched(
-    system: "SpikingSystem | PopulationSystem",
+    system: SpikingSystem | PopulationSystem,
     columns: Columns,
     *,
     layout: LayoutLike,
@@ -216,20 +232,18 @@ def searched(
 
 
 def searched_growing(
-    system: "SpikingSystem",
+    system: SpikingSystem,
     *,
     layout: Any,
     saturate: Mapping[str, int],
     clock: int,
     at_least: np.dtype | None,
 ) -> SearchedMachine:
-    """A system that divides or buds as `snpjax.explore` needs it, see `searched`.
-
-    **Raises:** `ValueError` for `saturate`: which neurons there are changes.
-    """
-    if saturate:
-        raise ValueError("A system that divides or buds takes no `saturate`. Explore without it.")
+    """A system that divides or buds as `snpjax.explore` needs it, see `searched`."""
     _check_clock(clock)
+    caps = caps_of(system, saturate)
+    if caps is None:  # all searches share one compilation
+        caps = np.full(len(system.label_numbers), _NO_CAP)
     last_step = max(clock, len(trains_of(system)))
     program = lower_growing(
         system,
@@ -237,12 +251,12 @@ def searched_growing(
         at_least=at_least or NARROW[0],
         largest=last_step,
     )
-    return _searched(program, None, last_step, np.zeros(program.num_neurons, np.uint32))
+    return _searched(program, caps, last_step, np.zeros(program.num_neurons, np.uint32))
 
 
 def _searched(
     program: SpikingProgram,
-    caps: UInt32[np.ndarray, " neurons"] | None,
+    caps: UInt32[np.ndarray, " neurons_or_labels"] | None,
     last_step: int,
     usual: UInt32[np.ndarray, " neurons"],
 ) -> SearchedMachine:
@@ -261,10 +275,9 @@ def _searched(
         usual = np.pad(usual, (0, sum(x.size for x in changing)))
     cut_at = None
     if caps is not None:
-        unsigned = _unsigned(dtype)
-        padding = (0, len(usual) - len(caps))
-        caps = np.pad(caps, padding, constant_values=_NO_CAP)
-        cut_at = jnp.asarray(np.minimum(caps, np.iinfo(unsigned).max), unsigned)
+        num_columns = program.low.shape[1] if program.is_labelled else size
+        caps = np.pad(caps, (0, num_columns - len(caps)), constant_values=_NO_CAP)
+        cut_at = jnp.asarray(np.minimum(caps, np.iinfo(dtype).max), dtype)
     return SearchedMachine(
         program=program,
         delayed=jnp.asarray(delayed),
@@ -281,24 +294,29 @@ def _check_clock(clock: int) -> None:
 
 
 def caps_of(
-    system: "SpikingSystem | PopulationSystem", saturate: Mapping[str, int]
-) -> UInt32[np.ndarray, " neurons"] | None:
+    system: SpikingSystem | PopulationSystem, saturate: Mapping[str, int]
+) -> UInt32[np.ndarray, " neurons_or_labels"] | None:
     """Where the spikes of some neurons are cut: a count at its cap means so many or more. Exact for
     neurons without rules that never lose spikes, because nothing depends on theirs.
 
-    **Raises:** `ValueError` for any other neuron.
+    Where neurons divide or bud these are labels, by their numbers: each neuron with that label is
+    cut. One without rules never gets another label.
+
+    **Raises:** `ValueError` for any other neuron or label.
     """
     if not saturate:
         return None
-    caps = np.full(system.num_neurons, _NO_CAP)
+    what, size = "neuron", system.num_neurons
+    if is_growing(system):
+        what, size = "label", len(system.label_numbers)
+    caps = np.full(size, _NO_CAP)
     for name, most in saturate.items():
-        position = position_of(system, name)
-        neurons = system.neurons[position]
-        some = neurons if isinstance(neurons, tuple) else (neurons,)
-        if any(neuron.rules for neuron in some) or _has_rules(system, name):
+        position, has_rules = _column_of(system, name)
+        if has_rules:
             raise ValueError(
-                f"Neuron {name!r} has rules, which depend on its spikes: saturated, different "
-                "configurations would be taken for one. Saturate neurons without rules only."
+                f"{what.capitalize()} {name!r} has rules, which depend on its spikes: saturated, "
+                f"different configurations would be taken for one. Saturate {what}s without rules "
+                "only."
             )
         if system.signed:
             raise ValueError(
@@ -313,11 +331,17 @@ def caps_of(
     return caps
 
 
-def _has_rules(system: "SpikingSystem | PopulationSystem", name: str) -> bool:
-    """Whether the synapses of a neuron have rules."""
-    if isinstance(system, PopulationSystem) or not isinstance(system.variant, SynapseRules):
-        return False
-    return name in system.variant.leaving
+def _column_of(system: SpikingSystem | PopulationSystem, name: str) -> tuple[int | slice, bool]:
+    """The place of a neuron, a population or a label, and whether it has rules, or its synapses."""
+    if is_growing(system):
+        return number_of_label(system, name), bool(rules_of(system)[name])
+    position = position_of(system, name)
+    neurons = system.neurons[position]
+    some = neurons if isinstance(neurons, tuple) else (neurons,)
+    has_rules = any(neuron.rules for neuron in some)
+    if isinstance(system, SpikingSystem) and isinstance(system.variant, SynapseRules):
+        has_rules |= name in system.variant.leaving
+    return position, has_rules
 
 
 def _essential(network: AbstractNetwork) -> PyTree:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import cache, lru_cache
 
 from ..choice import NO_RULE
+from .networks import Network
 from .rule import rule_text
 from .solution import Solution
 from .system import SpikingSystem, changes_network, is_growing
@@ -61,13 +62,18 @@ class Shown:
         return texts + (self._changes(row, short) if self.is_plastic else [])
 
     def _changes(self, row: int, short: Callable[[str], str]) -> list[str]:
-        before, after = (set(self._network(r).synapses) for r in (row, row + 1))
-        names = self.names(row)
-        changes = [(synapse, "new") for synapse in after - before]
-        changes += [(synapse, "deleted") for synapse in before - after]
-        return [
-            f"{what} ({short(names[s])}, {short(names[t])})" for (s, t, _), what in sorted(changes)
-        ]
+        return changed_synapses(self._network(row), self._network(row + 1), short)
+
+
+def changed_synapses(
+    before: Network, after: Network, short: Callable[[str], str] = str
+) -> list[str]:
+    """What became of the synapses between neurons that stay as they are, in words."""
+    old, new = set(before.synapses), set(after.synapses)
+    changes = [(synapse, "new") for synapse in new - old]
+    changes += [(synapse, "deleted") for synapse in old - new]
+    names = before.names
+    return [f"{what} ({short(names[s])}, {short(names[t])})" for (s, t, _), what in sorted(changes)]
 
 
 def label_rules(system: SpikingSystem) -> dict[str, list[str]]:

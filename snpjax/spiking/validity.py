@@ -12,6 +12,7 @@ from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
+from ..model_warning import ModelWarning as ModelWarning
 from .compatibility import Compatibility
 from .guard import Guard
 from .nearest import nearest
@@ -111,10 +112,6 @@ class Problem:
 
     def __str__(self) -> str:
         return self.message
-
-
-class ModelWarning(UserWarning):
-    """A model that is accepted but hardly what was meant: a rule that can never apply, say."""
 
 
 class InvalidSystem(ValueError):
@@ -304,12 +301,19 @@ def _check_dynamics(system: "SpikingSystem") -> Iterator[_Finding]:
         message = "plasticity cannot be combined with division or budding (use one of them)"
         yield "mixed_dynamics", max(grows, rewires, key=str), message, min(grows, rewires, key=str)
     changes = grows or rewires
-    if changes and not system.compatibility.is_textbook:
+    compatibility = system.compatibility
+    if grows and not compatibility.is_textbook:
         message = (
-            "division, budding and plasticity follow the definition only "
-            f"(remove the compatibility {system.compatibility})"
+            "division and budding follow the definition only "
+            f"(remove the compatibility {compatibility})"
         )
-        yield "dynamic_options", changes, message, None
+        yield "dynamic_options", grows, message, None
+    elif rewires and not compatibility.may_be_plastic:
+        message = (
+            "of all compatibility options plasticity may have `delete_within_N` only "
+            f"(remove the others of {compatibility})"
+        )
+        yield "dynamic_options", rewires, message, None
     if changes and system.signed:
         message = (
             "with division, budding and plasticity counts are never negative (remove signed=True)"

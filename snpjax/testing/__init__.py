@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         assert_equivalent as assert_equivalent,
         assert_invariant as assert_invariant,
     )
+    from .net_strategies import nets as nets
     from .stateful import SystemMachine as SystemMachine, machine_for as machine_for
     from .strategies import (
         dividing_systems as dividing_systems,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "assert_equivalent": "assertions",
     "assert_invariant": "assertions",
+    "nets": "net_strategies",
     "SystemMachine": "stateful",
     "machine_for": "stateful",
     "dividing_systems": "strategies",

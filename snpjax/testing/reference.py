@@ -3,7 +3,8 @@
 It follows the definition step by step with lists and integers, shares nothing with the compiled
 step but the model classes, and never imports JAX. Every engine is tested against it. What the
 `compatibility` of a system changes stands where it changes it; networks that change are in
-`reference_network`, and variants in `reference_variants`, and know no compatibility.
+`reference_network`, and variants in `reference_variants`, and know no other compatibility than
+`delete_within_N`.
 """
 
 import itertools

@@ -117,8 +117,10 @@ def _target_sets(
     """The slots to which one half of a plasticity rule may create or delete synapses: at most k
     candidates are all taken, of more any k."""
     out = {target for source, target, _ in network.synapses if source == slot}
+    named = {system.names[name] for name in rule.targets}
     # As printed, a deletion takes any of the neuron's synapses, whatever N is.
-    candidates = out if sign == "-" else {system.names[name] for name in rule.targets} - out
+    deleted = out & named if system.compatibility.delete_within_N else out
+    candidates = deleted if sign == "-" else named - out
     return list(itertools.combinations(sorted(candidates), min(rule.k, len(candidates))))
 
 

@@ -9,9 +9,19 @@ import numpy as np
 from ..check.equivalence.result import digits, table_text
 from ..choice import NO_RULE
 from ..spiking.environment import AnyInput, environment_of
+from ..spiking.networks import Network
 from ..spiking.observed import Configurations, Transitions
 from ..spiking.system import SpikingSystem
-from .reference import Computation, Selection, alternatives, initial, is_halting, step
+from .reference import (
+    Computation,
+    Configuration,
+    Selection,
+    alternatives,
+    initial,
+    is_halting,
+    step,
+)
+from .reference_state import state_of
 from .strategies import st  # says what to install where Hypothesis is missing
 
 
@@ -44,8 +54,7 @@ def machine_for(
     **Returns:** a class. Its `TestCase` is run by pytest and unittest. A subclass may add rules and
     invariants of its own, which read `self.computation`.
 
-    **Raises:** `ValueError` for a system with division or budding, whose neurons are not known
-    beforehand. (Draw its computations with `runs`.)
+    Where neurons divide or bud, names are labels, as in `Graph.where`.
 
     ```python
     TestAdder = machine_for(
@@ -53,11 +62,6 @@ def machine_for(
     ).TestCase
     ```
     """
-    if system.is_growing:
-        raise ValueError(
-            "a stateful test needs neurons that neither divide nor bud (draw `runs` of the system "
-            "in a test with @given)"
-        )
     model, fed = system, ()
     if inputs is not None:
         model = system.with_input(inputs)
@@ -98,12 +102,11 @@ class SystemMachine(RuleBasedStateMachine):
     def step(self, data: Any) -> None:
         """Every neuron selects a rule."""
         run, choice = self.computation, []
-        for neuron, options in zip(
-            self.model.neurons, alternatives(self.model, run.configurations[-1]), strict=True
-        ):
+        last = run.configurations[-1]
+        for name, options in zip(self._names(last), alternatives(self.model, last), strict=True):
             selected = options[0]
             if len(options) > 1:
-                selected = data.draw(st.sampled_from(options), label=f"rule of {neuron.name}")
+                selected = data.draw(st.sampled_from(options), label=f"rule of {name}")
             choice.append(selected)
         after, emitted = step(self.model, run.configurations[-1], tuple(choice))
         self.computation = Computation(
@@ -137,13 +140,27 @@ class SystemMachine(RuleBasedStateMachine):
             np.asarray([last.pending]),
             np.asarray([last.input_position]),
             np.asarray([self.computation.halted]),
+            state_of(self.model, last.network),
         )
 
     def _last_step(self) -> Transitions:
         run = self.computation
         made = np.asarray([run.steps])
         rules, emissions = _rules(run)[-1:], np.asarray(run.emissions[-1:])
-        return Transitions(self.model, made - 1, made, rules, emissions)
+        labels = None
+        if self.model.is_growing:  # neurons that are new had none before
+            before = run.configurations[-2].network
+            assert before is not None
+            rules = rules[:, : emissions.shape[1]]
+            new = [""] * (emissions.shape[1] - len(before.labels))
+            labels = np.asarray([[*before.labels, *new]])
+        return Transitions(self.model, made - 1, made, rules, emissions, labels=labels)
+
+    def _names(self, configuration: Configuration) -> Sequence[str]:
+        network = configuration.network
+        if network is None or not self.model.is_growing:
+            return list(self.model.names)
+        return Network(network.labels, network.synapses).names
 
     def _fail(self, holds: Callable[..., Any], where: str) -> None:
         name = getattr(holds, "__name__", repr(holds))
@@ -154,15 +171,44 @@ class SystemMachine(RuleBasedStateMachine):
 
     def run_text(self) -> str:
         """The run so far, for people."""
-        run, own = self.computation, self.system.num_neurons
+        run = self.computation
         sent = {name: self.model.position_of(environment_of(name)) for name in self.fed}
         lines = [
             f"  input of {name}: {digits(tuple(row[column] for row in run.emissions))}"
             for name, column in sent.items()
         ]
-        spikes = np.asarray([c.spikes[:own] for c in run.configurations])
-        timers = np.asarray([c.timers[:own] for c in run.configurations])
-        return "\n".join([*lines, table_text(self.system, spikes, timers, _rules(run)[:, :own])])
+        width = max(len(c.spikes) for c in run.configurations)
+        # The environment stands after the neurons of the beginning.
+        own = [i for i in range(width) if i not in sent.values()]
+        spikes = _table([c.spikes for c in run.configurations], width, 0)[:, own]
+        timers = _table([c.timers for c in run.configurations], width, 0)[:, own]
+        networks = None
+        if self.model.changes_network:
+            networks = [self._network(c, own) for c in run.configurations]
+        table = table_text(self.system, spikes, timers, _rules(run)[:, own], networks)
+        return "\n".join([*lines, table])
+
+    def _network(self, configuration: Configuration, own: Sequence[int]) -> Network:
+        """The network of these neurons."""
+        network = configuration.network
+        assert network is not None
+        places = {slot: place for place, slot in enumerate(own)}
+        synapses = (
+            (places[source], places[target], weight)
+            for source, target, weight in network.synapses
+            if source in places and target in places
+        )
+        labels = network.labels if self.model.is_growing else list(self.model.names)
+        there = (labels[slot] for slot in own if slot < len(labels))
+        return Network(tuple(there), tuple(sorted(synapses)))
+
+
+def _table(rows: Sequence[Sequence[int]], width: int, empty: int) -> np.ndarray:
+    """Rows of different lengths, filled up."""
+    table = np.full((len(rows), width), empty)
+    for number, row in enumerate(rows):
+        table[number, : len(row)] = row
+    return table
 
 
 def _rules(run: Computation) -> np.ndarray:
@@ -173,4 +219,4 @@ def _rules(run: Computation) -> np.ndarray:
         return NO_RULE if rule is None else rule
 
     rows = [[number(selected) for selected in choice] for choice in run.choices]
-    return np.reshape(np.asarray(rows, int), (len(rows), -1 if rows else 0))
+    return _table(rows, max(len(c.spikes) for c in run.configurations), NO_RULE)

@@ -1,7 +1,7 @@
 """The answer to whether two systems are equivalent, and the runs that tell them apart."""
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +9,10 @@ import numpy as np
 
 from ...choice import NO_RULE, GivenChoices
 from ...run import run
+from ...spiking.networks import Network
+from ...spiking.shown import changed_synapses, label_rules
 from ...spiking.solution import Solution, rule_name
+from ...spiking.system import changes_network, is_growing
 
 
 if TYPE_CHECKING:
@@ -122,22 +125,41 @@ def run_text(solution: Solution) -> str:
     system = solution.system
     assert solution.configurations is not None and solution.timer_history is not None
     assert solution.rules is not None
-    text = table_text(system, solution.configurations, solution.timer_history, solution.rules)
+    networks = None
+    if changes_network(system):
+        networks = [solution.network(row) for row in range(len(solution.configurations))]
+    table = solution.configurations, solution.timer_history, solution.rules
+    text = table_text(system, *table, networks)
     return f"{text}   halted" if solution.halted else text
 
 
-def table_text(system: Any, spikes: np.ndarray, timers: np.ndarray, rules: np.ndarray) -> str:
-    """A run by its spikes and timers `(steps + 1, neurons)` and its rules `(steps, neurons)`; a
-    closed neuron is marked with the steps until it opens."""
-    names = [system.name_of(i) for i in range(system.num_neurons)]
+def table_text(
+    system: Any,
+    spikes: np.ndarray,
+    timers: np.ndarray,
+    rules: np.ndarray,
+    networks: Sequence[Network] | None = None,
+) -> str:
+    """A run by its spikes and timers `(steps + 1, neurons)`, its rules `(steps, neurons)`, and the
+    networks of all configurations if these change; a closed neuron is marked with the steps until
+    it opens."""
+    names: Sequence[str] = [system.name_of(i) for i in range(system.num_neurons)]
+    of_labels = label_rules(system) if is_growing(system) else {}
     lines = []
     for step, (row, closed) in enumerate(zip(spikes, timers, strict=True)):
+        if networks is not None:
+            names = networks[step].names
         seen = np.flatnonzero((row != 0) | (closed != 0)).tolist()
         cells = [f"{names[i]}={row[i]}" + (f" ({closed[i]})" if closed[i] else "") for i in seen]
         line = f"  {step:>3}  {', '.join(cells) or 'no spikes'}"
         if step < len(rules):
             fired = np.flatnonzero(rules[step] != NO_RULE).tolist()
-            texts = [rule_name(system, i, int(rules[step, i])) for i in fired]
+            texts = [rule_name(system, i, int(rules[step, i])) for i in fired if not of_labels]
+            if networks is not None and of_labels:
+                labels = networks[step].labels
+                texts = [f"{names[i]}: {of_labels[labels[i]][rules[step, i]]}" for i in fired]
+            elif networks is not None:
+                texts += changed_synapses(networks[step], networks[step + 1])
             line += f"   [{', '.join(texts) or 'no rule'}]"
         lines.append(line)
     if len(lines) > _MAX_LINES:

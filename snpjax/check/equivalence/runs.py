@@ -9,6 +9,8 @@ from jaxtyping import Int
 from ...choice import NO_RULE, GivenChoices
 from ...explore import Graph
 from ...spiking.environment import environment_of
+from ...spiking.observed import Transitions
+from ...spiking.system import is_growing
 from .comparison import Pair
 from .labelled import NO_EDGE, Labelled, positions
 from .result import OneRun
@@ -85,23 +87,38 @@ def run_of_edges(
       neurons `inputs` by the environment with which it was explored.
     """
     system = graph.system if system is None else system
-    own = system.num_neurons
-    rules = np.full((len(edges), own), NO_RULE)
+    names = list(system.output)  # labels where neurons divide or bud
+    if not is_growing(system):
+        names = [system.name_of(int(i)) for i in positions(system, system.output)]
+    rules = np.full((len(edges), system.num_neurons), NO_RULE)
     subsets = np.zeros_like(rules)
-    outputs = np.zeros((len(edges), len(positions(system, system.output))), np.int64)
+    outputs = np.zeros((len(edges), len(names)), np.int64)
     sent = np.zeros((len(edges), len(inputs)), np.int64)
     is_made = edges != NO_EDGE
-    if is_made.any():  # an environment stands after the neurons of the system
+    if is_made.any():
         steps = graph.transitions(edges[is_made])
-        rules[is_made] = steps.rules[:, :own]
+        # An environment stands after the neurons of the system, and before those that are created.
+        own = np.arange(steps.rules.shape[1])
+        own = own[(own < system.num_neurons) | (own >= graph.system.num_neurons)]
+        rules = np.full((len(edges), len(own)), NO_RULE)
+        rules[is_made] = steps.rules[:, own]
+        subsets = np.zeros_like(rules)
         if steps.subsets is not None:
-            subsets[is_made] = steps.subsets[:, :own]
-        outputs[is_made] = steps.emissions[:, positions(system, system.output)]
-        environment = [environment_of(name) for name in inputs]
-        sent[is_made] = steps.emissions[:, positions(graph.system, environment)]
+            subsets[is_made] = steps.subsets[:, own]
+        outputs[is_made] = _emitted(steps, system.output)
+        sent[is_made] = _emitted(steps, [environment_of(name) for name in inputs])
     trains = dict(zip(inputs, map(tuple, sent.T.tolist()), strict=True))
     if inputs:
         system = system.with_input({**system.input, **trains})
-    names = [system.name_of(int(i)) for i in positions(system, system.output)]
     emitted = dict(zip(names, map(tuple, outputs.T.tolist()), strict=True))
     return OneRun(system, GivenChoices(rules, subsets), len(edges), emitted, trains)
+
+
+def _emitted(steps: Transitions, names: Sequence[str]) -> Int[np.ndarray, "transitions columns"]:
+    """What the neurons of these names, or labels, emit."""
+    if steps.labels is None:
+        return steps.emissions[:, positions(steps.system, names)]
+    table = np.zeros((len(steps), len(names)), np.int64)
+    for column, name in enumerate(names):
+        table[:, column] = steps.emitted(name)
+    return table

@@ -21,7 +21,9 @@ _PLAIN = "".join(map(chr, range(32, 127))).translate({ord(c): None for c in '"\\
 
 def aut_files(graph: "Graph", options: Options) -> Files:
     """One file. An edge is `(source, "p:0, q:1", target)` by its rules, counted within the neuron
-    from 0, or `(source, "q=1", target)` by what the output neurons emit, `"silent"` for nothing.
+    from 0, with the number of the subset of synapses that plasticity takes, `"p:0.2"`, if it is not
+    the first one; or `(source, "q=1", target)` by what the output neurons emit, `"silent"` for
+    nothing.
 
     Characters of a name that a label cannot hold are written as in addresses, `%22`. The format has
     no place for comments: a configuration that was not expanded, though it does not halt, has a

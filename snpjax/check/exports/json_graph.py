@@ -40,7 +40,8 @@ def json_files(graph: "Graph", options: Options) -> Files:
       neurons divide or bud, `neurons` are slots, `rules` those of each label, and a configuration
       has `labels`, null where there is no neuron yet;
     - `edges`: an object for every choice, `source`, `target` (numbers of configurations), `rules`
-      (of each neuron the rule it selects, counted from 0, or null), `emissions` (of each neuron).
+      (of each neuron the rule it selects, counted from 0, or null), `emissions` (of each neuron),
+      and in a system with plasticity `subsets` (the number of the subset that its rule takes).
 
     Where a configuration is neither `expanded` nor `halting`, more may follow. Every configuration
     and every edge is one line.
@@ -85,6 +86,8 @@ def _blocks(graph: "Graph") -> Iterator[bytes]:
         columns += [b', "target": ', numbers(steps.targets)]
         columns += [b', "rules": [', *rows(steps.rules, null=b"null")]
         columns += [b'], "emissions": [', *rows(steps.emissions)]
+        if steps.subsets is not None:
+            columns += [b'], "subsets": [', *rows(steps.subsets)]
         yield lines(*columns, b"]}")
     yield b"\n]}\n"
 

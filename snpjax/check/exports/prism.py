@@ -38,11 +38,11 @@ def prism_files(graph: "Graph", options: Options) -> Files:
     `.sta` has `spikes_p` of every neuron, `timer_p` and `pending_p` of those that are ever closed,
     and `step`; where neurons divide or bud, of every slot, `spikes_slot_0`. The networks of a
     system that changes are numbered, `network`. In `.tra` a choice is an action, `p_0__q_1`: p
-    selects its rule 0, and q its rule 1; with `chain` it has probability 1/n, and choices with one
-    target are added up. PRISM wants successors everywhere: halting configurations have a loop, and
-    so have others that were not expanded. `.lab` tells them: `init`, `deadlock` and `halting`
-    (which are the same: PRISM finds out `deadlock` by itself, from the transitions), `unexpanded`,
-    and the predicates.
+    selects its rule 0, and q its rule 1; `p_0s2` takes subset 2 of the synapses. With `chain` it
+    has probability 1/n, and choices with one target are added up. PRISM wants successors
+    everywhere: halting configurations have a loop, and so have others that were not expanded.
+    `.lab` tells them: `init`, `deadlock` and `halting` (which are the same: PRISM finds out
+    `deadlock` by itself, from the transitions), `unexpanded`, and the predicates.
 
     No file has comments, which older versions of PRISM do not read.
 
@@ -120,6 +120,7 @@ def _choices(graph: "Graph", options: Options) -> Iterator[bytes]:
             equals=b"_",
             separator=b"__",
             nothing=b"no_rule" if options.labels == "rules" else b"silent",
+            subset=b"s",
         )
         if any(name[:1].isdigit() for name in names.values()):  # no action begins with a digit
             action = [b"_", *action]

@@ -2,14 +2,14 @@
 
 `{"schema": "snpjax/1", "name", "level", "signed", "neurons": [{"id", "spikes", "label", "rules"}],
 "synapses": [[from, to, weight]], "input": {id: train}, "output": [id], "rules_by_label": {label:
-rules}, "dictionary": [[label, label]], "compatibility": {option: value}, "notes": {}}`. A rule is
-a text (`"a^2/a -> a; 1"`, `"[a^2]_i -> []_j || []_k"`, `"[a]_i -> []_i / []_j"`, `"a/a -> +2(i, {j,
-k})"`) or an object:
-`{guard, consume, produce, delay}`, `{guard, divide: [j, k]}`, `{guard, bud: [i, j]}`, `{guard,
-consume, plasticity: {alpha, k, targets}}`. Where neurons divide or bud, input and output name
-labels, also such as no neuron bears yet. Only `schema` and `neurons` are needed; a weight is 1
-and a guard exactly the spikes consumed unless given. Large systems have `populations` and
-`projections` instead of neurons (see `populations.py`).
+rules}, "dictionary": [[label, label]], "compatibility": {option: value}, "variant": {"kind": kind},
+"notes": {}}`. A rule is a text (`"a^2/a -> a; 1"`, `"[a^2]_i -> []_j || []_k"`, `"[a]_i -> []_i /
+[]_j"`, `"a/a -> +2(i, {j, k})"`) or an object: `{guard, consume, produce, delay, sign}`, `{guard,
+divide: [j, k]}`, `{guard, bud: [i, j]}`, `{guard, consume, plasticity: {alpha, k, targets}}`. Where
+neurons divide or bud, input and output name labels, also such as no neuron bears yet. Only `schema`
+and `neurons` are needed; a weight is 1 and a guard exactly the spikes consumed unless given; of
+variants see `variants.py`. Large systems have `populations` and `projections` instead of neurons
+(see `populations.py`).
 """
 
 from typing import Any, TypeGuard
@@ -25,11 +25,12 @@ from .header import read_compatibility, read_level, read_name, read_signed
 from .populations import PopulationReader
 from .rules import ReadRule, RuleReader
 from .texts import SCHEMA
+from .variants import VariantReader
 
 
 _KEYS = (
     "schema name level signed neurons synapses input output rules_by_label dictionary "
-    "compatibility notes"
+    "compatibility variant notes"
 ).split()
 _ACCEPTED = f'"schema": "{SCHEMA}"'
 
@@ -70,6 +71,7 @@ class _Reader:
         self.are_names_known = True
         self.known: KnownNames[Path] = KnownNames(self.names, findings.error)
         self.called = self.known  # what inputs and outputs may name
+        self.variant = VariantReader(findings, self.rules, self._is_known)
 
     def read(self, value: object, level: Level) -> SpikingSystem | None:
         top = self.findings.mapping(value, (), "the model", _KEYS)
@@ -90,6 +92,8 @@ class _Reader:
         train, output = self._input(top.get("input", {})), self._output(top.get("output", []))
         dictionary = self._dictionary(top.get("dictionary", []))
         compatibility = read_compatibility(self.findings, top)
+        variant = self.variant.read(top.get("variant"))
+        self.synapse_paths += self.variant.added_synapses({(s, t) for s, t, _ in synapses})
         system, problems = try_to_build(
             lambda: SpikingSystem(
                 self.neurons,
@@ -102,11 +106,15 @@ class _Reader:
                 rules_by_label=labelled,
                 name=name,
                 compatibility=compatibility,
+                variant=variant,
                 notes=notes,
             )
         )
         is_certain = self.are_names_known and self.rules.are_labels_known
-        told = (p for p in problems if is_certain or p.code != "unknown_neuron")
+        unsure = set() if is_certain else {"unknown_neuron"}
+        if variant is None and top.get("variant") is not None:  # which may have allowed these
+            unsure |= {"anti_spikes", "bad_number", "negative_weight"}
+        told = (p for p in problems if p.code not in unsure)
         tell_problems(self.findings, told, self._path, self._has_no_guard)
         return system
 
@@ -238,13 +246,15 @@ class _Reader:
 
     def _rule(self, place: Place) -> ReadRule | None:
         if place.kind != "rule" or place.rule is None:
-            return None
+            return self.variant.rule(place)
         return self.rules_of[place.index][place.rule]
 
     def _path(self, place: Place, code: str) -> Path:
         rule = self._rule(place)
         if rule is not None:
             return rule.path_of(code)
+        if place.kind == "variant":
+            return self.variant.path(place, code)
         if place.kind == "input":
             return ("input", Key(str(place.index)))
         if place.kind == "output":

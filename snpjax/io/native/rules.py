@@ -22,7 +22,7 @@ from ..source import guard_or_error
 
 _KINDS = ("produce", "divide", "bud", "plasticity")
 _KEYS = {
-    "produce": ("guard", "consume", "produce", "delay"),
+    "produce": ("guard", "consume", "produce", "delay", "sign"),
     "divide": ("guard", "divide"),
     "bud": ("guard", "bud"),
     "plasticity": ("guard", "consume", "plasticity"),
@@ -48,8 +48,9 @@ class ReadRule:
                 return (*self.path, "produce")
             if isinstance(self.value, str) and (arrow := _PRODUCT.search(self.value)):
                 return (*self.path, InString(arrow.end()))
-        if code == "forgetting_delay" and isinstance(self.value, dict) and "delay" in self.value:
-            return (*self.path, "delay")
+        key = {"forgetting_delay": "delay", "anti_spikes": "sign"}.get(code)
+        if key is not None and isinstance(self.value, dict) and key in self.value:
+            return (*self.path, key)
         return self.path
 
 
@@ -75,20 +76,32 @@ class RuleReader:
                 self.has_growth, self.are_labels_known = True, False
         return rules
 
-    def _read(self, value: object, path: Path, label: str) -> ReadRule | None:
+    def read_spiking(self, value: object, path: Path) -> list[ReadRule]:
+        """The same of rules that belong to no neuron: spiking and forgetting rules only."""
+        items = self.findings.sequence(value, path, "the list of rules")
+        read = [
+            self._read(item, (*path, index), None, _KINDS[:1])
+            for index, item in enumerate(items or ())
+        ]
+        return [rule for rule in read if rule is not None]
+
+    def _read(
+        self, value: object, path: Path, label: str | None, known: tuple[str, ...] = _KINDS
+    ) -> ReadRule | None:
         if isinstance(value, str):
             return self.read_text(value, path, label)
         if not isinstance(value, dict):
             message = f'a rule is {shown(value)} (write a text such as "a^2/a -> a" or an object)'
             self.findings.error(path, message)
             return None
-        kinds = [kind for kind in _KINDS if kind in value]
+        kinds = [kind for kind in known if kind in value]
         kind = kinds[0] if kinds else "produce"
         entries = self.findings.mapping(value, path, "the rule", _KEYS[kind])
         if entries is None:
             return None
         guard = self.guard(entries, path)
         if kind in ("divide", "bud"):
+            assert label is not None
             return self._read_growth(kind, entries, guard, path, label)
         consume = self._number(entries, "consume", path)
         whole = guard is not None or "guard" not in entries
@@ -100,9 +113,10 @@ class RuleReader:
             return self._read_plasticity(entries, guard, consume, path, whole)
         produce = self._number(entries, "produce", path, 0)
         delay = self._number(entries, "delay", path, 0)
-        if consume is None or produce is None or delay is None:
+        sign = self._number(entries, "sign", path, 1)
+        if consume is None or produce is None or delay is None or sign is None:
             return None
-        return ReadRule(Rule(guard, consume, produce, delay), path, value, whole)
+        return ReadRule(Rule(guard, consume, produce, delay, sign), path, value, whole)
 
     def read_text(self, text: str, path: Path, label: str | None = None) -> ReadRule | None:
         """A rule that is a text; without a label a spiking or forgetting rule."""
@@ -124,7 +138,7 @@ class RuleReader:
             rest = Rule.parse(text.rpartition("/")[2])  # all but the guard
         except RuleError:
             return None
-        stand_in = Rule(NO_GUARD, rest.consume, rest.produce, rest.delay)
+        stand_in = Rule(NO_GUARD, rest.consume, rest.produce, rest.delay, rest.sign)
         return ReadRule(stand_in, path, text, is_whole=False)
 
     def _read_growth(

@@ -9,6 +9,7 @@ from ...spiking.system import Neuron, SpikingSystem
 from ..losses import Losses
 from ..notes import note_text
 from .texts import SCHEMA, as_file, as_lines, as_string, as_strings, parses, reads_back
+from .variants import variant_text
 from .write_populations import write_populations
 
 
@@ -42,6 +43,8 @@ def write_native(system: SpikingSystem | PopulationSystem, losses: Losses) -> st
         entries.append(f'"dictionary": {as_lines("[", pairs, "]")}')
     if not system.compatibility.is_textbook:
         entries.append(f'"compatibility": {json.dumps(system.compatibility.options)}')
+    if system.variant is not None:
+        entries.append(f'"variant": {variant_text(system, rules.listing)}')
     notes = {name: note_text(name, note, losses) for name, note in system.notes.items()}
     texts = [f"{json.dumps(str(name))}: {text}" for name, text in notes.items() if text is not None]
     if texts:
@@ -98,6 +101,8 @@ def _rule(rule: AnyRule, label: str) -> str | None:
         entries.append(f'"consume": {int(rule.consume)}')
     if isinstance(rule, Rule):
         entries += [f'"produce": {int(rule.produce)}', f'"delay": {int(rule.delay)}']
+        if rule.sign != 1:
+            entries.append(f'"sign": {int(rule.sign)}')
     if isinstance(rule, PlasticityRule):
         change = f'{{"alpha": "{rule.alpha}", "k": {int(rule.k)}'
         entries.append(f'"plasticity": {change}, "targets": {as_strings(rule.targets)}}}')

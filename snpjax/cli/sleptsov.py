@@ -1,0 +1,314 @@
+"""`snpjax sleptsov ...`: Sleptsov nets are run, described, converted and generated."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+
+import typer
+
+from .ending import BAD_INPUT, FAILED, ended, orderly
+from .options import AsJson
+from .sleptsov_files import convert, generate
+
+
+if TYPE_CHECKING:
+    from ..choice import AbstractChoice
+    from ..sleptsov import AbstractEngine, AbstractRule, NetSolution, SleptsovNet
+
+sleptsov = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Sleptsov nets: places and transitions as a concurrent program.",
+)
+sleptsov.command()(convert)
+sleptsov.command()(generate)
+
+_MAX_SHOWN = 40  # places or firings, where all are not asked for
+
+NetFile: TypeAlias = Annotated[Path, typer.Argument(metavar="FILE", help="The file of a net.")]
+Format: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--from", metavar="FORMAT", help="The format, when the name does not say."),
+]
+DropTime: TypeAlias = Annotated[
+    bool, typer.Option("--drop-time", help="Tina: take intervals of time as if there were none.")
+]
+NetId: TypeAlias = Annotated[
+    str | None, typer.Option("--net", metavar="ID", help="PNML: which net of several.")
+]
+
+
+@sleptsov.command()
+@orderly()
+def run(
+    file: NetFile,
+    steps: Annotated[
+        int,
+        typer.Option("--steps", metavar="N", min=0, max=2**30, help="Stop after so many steps."),
+    ] = 100_000_000,
+    rule: Annotated[
+        str,
+        typer.Option(
+            metavar="RULE",
+            help="sleptsov (in maximal multiplicity), petri (once), or disjoint (transitions that "
+            "share no place fire together).",
+        ),
+    ] = "sleptsov",
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=0,
+            max=2**32 - 1,
+            help="Choose uniformly among the fireable transitions that none of them beats.  "
+            "[default: the first in order of priority]",
+            show_default=False,
+        ),
+    ] = None,
+    start: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PLACE=N",
+            help="Tokens of a place at the start; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    trace: Annotated[bool, typer.Option("--trace", help="Show every firing.")] = False,
+    counts: Annotated[
+        bool, typer.Option("--counts", help="Show how often each transition fired.")
+    ] = False,
+    engine: Annotated[
+        str, typer.Option(metavar="NAME", help="auto, event or scan; changes no result.")
+    ] = "auto",
+    int32: Annotated[
+        bool, typer.Option("--int32", help="Count tokens in 32 bits, not 64.")
+    ] = False,
+    source_format: Format = None,
+    drop_time: DropTime = False,
+    net_id: NetId = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run a net and show its final marking."""
+    rules, engines = _rules(), _engines()
+    for name, value, known in (("--rule", rule, rules), ("--engine", engine, engines)):
+        if value not in known:
+            raise typer.BadParameter(f"give one of {', '.join(known)}", param_hint=name)
+
+    import numpy as np
+
+    import snpjax as snp
+    from snpjax.sleptsov import Execution
+
+    from . import progress
+    from .data import print_json
+
+    net = _read(file, source_format, drop_time, net_id)
+    net = _started(net, start or [])
+    with progress.of_run(steps, hidden=as_json) as made, _refusals():
+        found: NetSolution = snp.run(
+            Execution(net, rule=rules[rule], counts=counts),
+            max_steps=steps,
+            choice=_choice(seed),
+            layout=engines[engine],
+            count_dtype=np.int32 if int32 else np.int64,
+            save=snp.Save(every=None, outputs=False, details=True) if trace else None,
+            progress=made,
+            throw=False,
+        )
+    if as_json:
+        print_json(_as_json(found, f"{file}", rule, seed))
+    else:
+        _print(found, f"{file}", trace)
+    if found.failure is not None:  # after what there is of the run
+        failure = found.failure.replace("Try 64-bit counts, `numpy.int64`.", "Leave --int32 out.")
+        raise ended(f"error: {failure.replace('under `Petri()`', 'with --rule petri')}", FAILED)
+
+
+@sleptsov.command()
+@orderly()
+def info(
+    file: NetFile,
+    source_format: Format = None,
+    drop_time: DropTime = False,
+    net_id: NetId = None,
+    as_json: AsJson = False,
+) -> None:
+    """Describe a net without running it."""
+    from .data import print_json
+    from .text import plural, printable, to_stdout
+
+    net = _read(file, source_format, drop_time, net_id)
+    found = describe(net, f"{file}")
+    if as_json:
+        return print_json(found)
+    with to_stdout() as console:
+        sizes = (plural(net.num_places, "place"), plural(net.num_transitions, "transition"))
+        name = f"{net.name}, " if net.name else ""
+        console.out(printable(f"{file}: {name}{', '.join(sizes)}"))
+        for key in ("input_arcs", "output_arcs", "inhibitor_arcs", "test_arcs"):
+            console.out(f"  {key.replace('_', ' '):16} {found[key]:,}")
+        console.out(
+            f"  {'priorities':16} {found['priorities']:,}, in {plural(found['layers'], 'layer')}"
+        )
+        if found["has_order"]:
+            console.out(f"  {'order':16} given by the file, so that no choice is known")
+        console.out(f"  {'widest':16} {plural(found['widest'], 'condition')} of one transition")
+        console.out(f"  {'most watched':16} place of {plural(found['most_watched'], 'condition')}")
+        console.out(f"  {'tokens':16} {found['tokens']:,} in {plural(found['marked'], 'place')}")
+        for key, what in (("dead", "can never fire"), ("unbounded", "consume nothing")):
+            if found[key]:
+                console.out(
+                    f"  {plural(len(found[key]), 'transition')} {what}: "
+                    f"{printable(', '.join(found[key][:_MAX_SHOWN]))}"
+                )
+
+
+def describe(net: "SleptsovNet", file: str) -> dict[str, Any]:
+    """All that `info` says, as plain values."""
+    import numpy as np
+
+    from ..sleptsov.priority import num_layers
+    from ..sleptsov.validity import is_dead, is_unbounded
+
+    conditions = (net.inputs, net.inhibitors, net.tests)
+
+    def most(end: str, size: int) -> int:
+        of = np.concatenate([getattr(arcs, end) for arcs in conditions])
+        return int(np.bincount(of, minlength=size).max(initial=0))
+
+    def named(which: np.ndarray) -> list[str]:
+        return [net.transition_name(t) for t in np.flatnonzero(which).tolist()]
+
+    return {
+        "file": file,
+        "name": net.name,
+        "places": net.num_places,
+        "transitions": net.num_transitions,
+        "input_arcs": len(net.inputs),
+        "output_arcs": len(net.outputs),
+        "inhibitor_arcs": len(net.inhibitors),
+        "test_arcs": len(net.tests),
+        "priorities": len(net.priorities),
+        "layers": num_layers(net.priorities, net.num_transitions),
+        "has_order": net.order is not None,
+        "widest": most("transition", net.num_transitions),
+        "most_watched": most("place", net.num_places),
+        "tokens": sum(net.marking.tolist()),
+        "marked": int(np.count_nonzero(net.marking)),
+        "dead": named(is_dead(net)),
+        "unbounded": named(is_unbounded(net)),
+    }
+
+
+def _read(file: Path, format: str | None, drop_time: bool, net_id: str | None) -> "SleptsovNet":
+    import snpjax as snp
+
+    with _refusals():
+        return snp.read_net(file, format=format, drop_time=drop_time, net=net_id)  # pyright: ignore[reportArgumentType]
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """What cannot be done as it was asked for is a usage error."""
+    from ..io import ReadError
+
+    try:
+        yield
+    except ReadError:
+        raise
+    except ValueError as error:
+        raise ended(f"error: {error}", BAD_INPUT) from None
+
+
+def _rules() -> "dict[str, AbstractRule]":
+    from ..sleptsov import Disjoint, Petri, Sleptsov
+
+    return {"sleptsov": Sleptsov(), "petri": Petri(), "disjoint": Disjoint()}
+
+
+def _engines() -> "dict[str, AbstractEngine | str]":
+    from ..sleptsov import EventDriven, FullScan
+
+    return {"auto": "auto", "event": EventDriven(), "scan": FullScan()}
+
+
+def _choice(seed: int | None) -> "AbstractChoice":
+    import jax
+
+    from ..choice import FirstChoice, UniformChoice
+
+    return FirstChoice() if seed is None else UniformChoice(jax.random.key(seed))
+
+
+def _started(net: "SleptsovNet", texts: list[str]) -> "SleptsovNet":
+    """The net with other tokens in some places."""
+    if not texts:
+        return net
+    marking = net.marking.tolist()
+    for text in texts:
+        name, is_given, tokens = text.rpartition("=")
+        if not is_given or not tokens.isdecimal():
+            raise typer.BadParameter(f"{text!r} is not PLACE=N", param_hint="--start")
+        with _refusals():
+            marking[net.place(name)] = int(tokens)
+    with _refusals():
+        return net.replace(marking=marking)
+
+
+def _as_json(found: "NetSolution", file: str, rule: str, seed: int | None) -> dict[str, Any]:
+    net = found.net
+    status = {True: "halted", False: "max_steps_reached"}[bool(found.halted)]
+    culprit = found.culprits
+    failure: dict[str, Any] | None = None
+    if culprit is not None:
+        assert not isinstance(culprit, tuple)
+        status = "unbounded_multiplicity" if culprit.place is None else "token_overflow"
+        failure = {
+            "transition": net.transition_name(culprit.transition),
+            "multiplicity": culprit.multiplicity,
+            "place": None if culprit.place is None else net.place_name(culprit.place),
+        }
+    result: dict[str, Any] = {
+        "file": file,
+        "rule": rule,
+        "choice": "first" if seed is None else {"method": "uniform", "seed": seed},
+        "status": status,
+        "steps": found.steps,
+        "marking": found.marking.tolist(),
+        "tokens": dict(found.tokens),
+        "failure": failure,
+    }
+    if found.widest is not None:
+        result |= {"firings": found.firings, "widest": found.widest}
+    if found.multiplicities is not None:
+        result["trace"] = [[s, net.transition_name(t), c] for s, t, c in found.trace]
+    if found.counts is not None:
+        names = map(net.transition_name, range(net.num_transitions))
+        result["counts"] = {n: c for n, c in zip(names, found.counts.tolist(), strict=True) if c}
+    return result
+
+
+def _print(found: "NetSolution", file: str, trace: bool) -> None:
+    from ..sleptsov.solution import describe_end
+    from .text import printable, to_stdout
+
+    net = found.net
+    with to_stdout() as console:
+        console.out(printable(f"{file}: {describe_end(found)}"))
+        if trace and found.multiplicities is not None:
+            for step, t, copies in found.trace:
+                times = f" x {copies:,}" if copies != 1 else ""
+                console.out(printable(f"  step {step + 1}: {net.transition_name(t)}{times}"))
+        if found.widest is not None:
+            console.out(f"  firings: {found.firings:,}, at most {found.widest:,} together")
+        if found.counts is not None and found.widest is None:
+            console.out("  fired:")
+            for t in found.counts.nonzero()[0].tolist():
+                console.out(printable(f"    {net.transition_name(t)}: {found.counts[t]:,}"))
+        held = list(found.tokens.items())
+        console.out("  marking:" if held else "  marking: empty")
+        for name, tokens in held[:_MAX_SHOWN]:
+            console.out(printable(f"    {name} = {tokens}"))
+        if len(held) > _MAX_SHOWN:
+            console.out(f"    and {len(held) - _MAX_SHOWN:,} more places (--json shows all)")

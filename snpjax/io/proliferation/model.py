@@ -1,0 +1,350 @@
+"""Models in JSON or YAML, with the fields of ProCell's projects.
+
+A `.prc` project itself is a Python pickle, which is never opened: unpickling runs what is in it.
+"""
+
+import json
+import math
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ...proliferation.binning import Bins
+from ...proliferation.histogram import Histogram
+from ...proliferation.law import Gamma
+from ...proliferation.model import TOLERANCE, CellType, Model
+from ...proliferation.start import Start
+from ...whole import write_whole
+from ..errors import file_error
+from ..json_checks import Findings, shown
+from ..json_text import Path as Place, decode
+from ..source import Report, load
+from ..yaml_text import Plain, load_yaml
+from .histogram import read_histogram
+from .types import columns_of, law_of
+
+
+_UNSET = (None, "-", "")
+_FIELDS = (("mean", "min_mean", "max_mean"), ("std", "min_std", "max_std"))
+_KNOWN = (
+    "project_name initial_file target_file validation_file simulation_time "
+    "simulation_validation_time fluorescence_threshold asynchronous start bins lowest_bin "
+    "highest_bin populations"
+).split()
+
+
+@dataclass(frozen=True)
+class ModelFile:
+    """What a model file says; what it does not is `None`.
+
+    - `types`: the cell types; `bounds`: where a calibration searches.
+    - `duration`, `validation_duration`: in hours.
+    - `initial`, `target`, `validation`: names of histogram files, looked up in `folder`: paths of
+      another machine are cut to their last part.
+    - `others`: fields that are not used here, kept as they are.
+    """
+
+    types: tuple[CellType, ...]
+    name: str = ""
+    duration: float | None = None
+    validation_duration: float | None = None
+    phi_min: float | None = None
+    start: Start = Start.ASYNC
+    bins: Bins | None = None
+    initial: str | None = None
+    target: str | None = None
+    validation: str | None = None
+    bounds: Mapping[str, Mapping[str, tuple[float, float]]] = field(default_factory=dict)
+    others: Mapping[str, object] = field(default_factory=dict)
+    folder: Path = Path(".")
+
+    def histogram(self, which: str) -> Histogram:
+        """Read the `initial`, `target` or `validation` histogram.
+
+        **Raises:** `ValueError` if the file names none; `ReadError`.
+        """
+        name = getattr(self, which)
+        if name is None:
+            raise ValueError(f"the model names no {which} file (give the histogram)")
+        return read_histogram(self.folder / name)
+
+    def model(
+        self,
+        initial: Histogram | None = None,
+        *,
+        duration: float | None = None,
+        phi_min: float | None = None,
+        start: Start | None = None,
+    ) -> Model:
+        """The model, with other numbers where some are given.
+
+        **Raises:** `ValueError` if there is no duration anywhere; `InvalidModel`; `ReadError`.
+        """
+        duration = self.duration if duration is None else duration
+        if duration is None:
+            raise ValueError("the model says no simulation time (give the duration in hours)")
+        return Model(
+            self.histogram("initial") if initial is None else initial,
+            self.types,
+            duration=duration,
+            phi_min=self.phi_min if phi_min is None else phi_min,
+            start=start or self.start,
+        )
+
+
+def read_model(path: str | os.PathLike[str], *, gamma: bool = False) -> ModelFile:
+    """Read a model from JSON, or YAML by the suffix `.yaml` or `.yml`.
+
+    **Arguments:**
+
+    - `gamma`: `mean` and `std` of all populations are shape and scale; a population with `"law":
+      "gamma"` has them so in any case.
+
+    **Raises:** `ReadError` with every error at its place.
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix == ".prc":
+        fix = "write its fields as JSON; a pickle may run anything when it is opened"
+        raise file_error(os.fspath(path), f"a .prc project is a Python pickle ({fix})")
+    source = load(path)
+    report = Report(source)
+    findings, locate = Findings(), None
+    if suffix in (".yaml", ".yml"):
+        document = load_yaml(report)
+        value = None if document is None else _plain(document.value)
+        locate = None if document is None else document.locate
+    else:
+        value = decode(report)
+    report.finish()
+    top = findings.mapping(value, (), "the model")
+    found = None if top is None else _Reader(findings, gamma).read(top, Path(path).parent)
+    findings.tell(report, locate)
+    report.finish()
+    assert found is not None
+    return found
+
+
+def _plain(value: object) -> object:
+    """A value of YAML as JSON would have it."""
+    if isinstance(value, Plain):
+        return value.value
+    if isinstance(value, dict):
+        value.update({key: _plain(item) for key, item in value.items()})
+        return value
+    return [_plain(item) for item in value] if isinstance(value, list) else value
+
+
+class _Reader:
+    def __init__(self, findings: Findings, gamma: bool):
+        self.findings = findings
+        self.gamma = gamma
+
+    def read(self, top: dict[str, object], folder: Path) -> ModelFile | None:
+        types, bounds = self._populations(top)
+        duration = self._number(top, "simulation_time", least=0.0)
+        validation = self._number(top, "simulation_validation_time", least=0.0)
+        phi_min = self._number(top, "fluorescence_threshold")
+        if phi_min is not None and phi_min <= 0:
+            fix = "write a positive fluorescence, or leave it out: a threshold of 0 has no end"
+            self._error(("fluorescence_threshold",), f"the threshold is {phi_min:g} ({fix})")
+        return ModelFile(
+            types,
+            self._text(top, "project_name") or "",
+            duration=duration,
+            validation_duration=validation,
+            phi_min=phi_min,
+            start=self._start(top),
+            bins=self._bins(top),
+            initial=self._file(top, "initial_file"),
+            target=self._file(top, "target_file"),
+            validation=self._file(top, "validation_file"),
+            bounds=bounds,
+            others={key: value for key, value in top.items() if key not in _KNOWN},
+            folder=folder,
+        )
+
+    def _populations(self, top: dict[str, object]):
+        """Types and bounds."""
+        types: list[CellType] = []
+        bounds: dict[str, dict[str, tuple[float, float]]] = {}
+        if not self.findings.required(top, "populations", (), "the model"):
+            return (), bounds
+        items = self.findings.sequence(top["populations"], ("populations",), '"populations"')
+        if items is not None and not items:
+            self._error(("populations",), '"populations" is empty (list one or more)')
+        for i, item in enumerate(items or ()):
+            place: Place = ("populations", i)
+            entries = self.findings.mapping(item, place, f"population {i + 1}")
+            if entries is not None:
+                self._population(entries, place, i, types, bounds)
+        self._check(types, len(items or ()))
+        return tuple(types), bounds
+
+    def _population(
+        self,
+        entries: dict[str, object],
+        place: Place,
+        index: int,
+        types: list[CellType],
+        bounds: dict[str, dict[str, tuple[float, float]]],
+    ) -> None:
+        name = entries.get("name", f"{index}")
+        if not isinstance(name, str):
+            name = f"{name}"
+        what = f"population {name!r}"
+        if any(other.name == name for other in types):
+            self._error((*place, "name"), f"{what} stands twice (rename one)")
+        if not self.findings.required(entries, "proportion", place, what):
+            return
+        proportion = self._value(
+            entries["proportion"], (*place, "proportion"), f"{what}: proportion"
+        )
+        if proportion is not None and proportion < 0:
+            text = f"{what}: proportion {proportion:g} is negative (write 0 to 1)"
+            self._error((*place, "proportion"), text)
+        unset = [entries.get(key) in _UNSET for key in ("mean", "std")]
+        if proportion is None:
+            return
+        if all(unset):
+            types.append(CellType(name, proportion))
+            return
+        if any(unset):
+            fix = 'write two numbers, or "-" twice for a quiescent population'
+            self._error(place, f"{what}: mean and std are to be given both, or neither ({fix})")
+            return
+        is_gamma = self.gamma or entries.get("law") == "gamma"
+        if entries.get("law", "normal") not in ("normal", "gamma"):
+            self._error((*place, "law"), f"{what}: law {shown(entries['law'])} (normal or gamma)")
+        numbers = [self._value(entries[k], (*place, k), f"{what}: {k}") for k in ("mean", "std")]
+        first, second = numbers
+        if first is None or second is None:
+            return
+        if first <= 0:
+            self._error((*place, "mean"), f"{what}: mean {first:g} is not positive (write hours)")
+        if second < 0 or (is_gamma and second == 0):
+            self._error((*place, "std"), f"{what}: std {second:g} is not positive (write hours)")
+        if first <= 0 or second < 0 or (is_gamma and second == 0):
+            return
+        law = law_of(first, second, is_gamma)
+        types.append(CellType(name, proportion, law))
+        for parameter, (_, low, high) in zip(law.fields, _FIELDS, strict=False):
+            limits = self._limits(entries, place, what, low, high)
+            if limits is not None:
+                bounds.setdefault(name, {})[parameter] = limits
+
+    def _limits(
+        self, entries: dict[str, object], place: Place, what: str, low: str, high: str
+    ) -> tuple[float, float] | None:
+        """Two bounds, `None` if they are not set."""
+        if entries.get(low) in _UNSET or entries.get(high) in _UNSET:
+            return None
+        values = [self._value(entries[key], (*place, key), f"{what}: {key}") for key in (low, high)]
+        if values[0] is None or values[1] is None or values == [0, 0]:
+            return None
+        if not 0 <= values[0] < values[1]:
+            text = f"{what}: {low} {values[0]:g} and {high} {values[1]:g} (write them in order)"
+            self._error((*place, low), text)
+            return None
+        return values[0], values[1]
+
+    def _check(self, types: list[CellType], expected: int) -> None:
+        total = math.fsum(cell_type.proportion for cell_type in types)
+        if types and len(types) == expected and abs(total - 1) > TOLERANCE:
+            text = f"the proportions are to sum to 1, and sum to {total:.10g} (correct them)"
+            self._error(("populations",), text)
+
+    def _start(self, top: dict[str, object]) -> Start:
+        rule = top.get("start")
+        if rule is not None:
+            known = [start.value for start in Start]
+            if rule in known:
+                return Start(rule)
+            self._error(("start",), f"start is {shown(rule)} (write one of {', '.join(known)})")
+        is_async = top.get("asynchronous", True)
+        if not isinstance(is_async, bool):
+            self.findings.truth(is_async, ("asynchronous",), "asynchronous")
+        return Start.ASYNC if is_async else Start.SYNC
+
+    def _bins(self, top: dict[str, object]) -> Bins | None:
+        keys = ("lowest_bin", "highest_bin", "bins")
+        if any(top.get(key) in _UNSET for key in keys):
+            return None
+        lowest, highest, num = (self._number(top, key) for key in keys)
+        if lowest is None or highest is None or num is None:
+            return None
+        try:
+            return Bins(lowest, highest, int(num))
+        except ValueError as error:
+            self._error(("bins",), str(error))
+            return None
+
+    def _file(self, top: dict[str, object], key: str) -> str | None:
+        text = self._text(top, key)
+        return re.split(r"[\\/]", text)[-1] or None if text else None
+
+    def _text(self, top: dict[str, object], key: str) -> str | None:
+        value = top.get(key)
+        return None if value is None else self.findings.text(value, (key,), key)
+
+    def _number(
+        self, top: dict[str, object], key: str, *, least: float | None = None
+    ) -> float | None:
+        if top.get(key) in _UNSET:
+            return None
+        value = self._value(top[key], (key,), key)
+        if value is not None and least is not None and value < least:
+            self._error((key,), f"{key} is {value:g} (write {least:g} or more)")
+        return value
+
+    def _value(self, value: object, place: Place, what: str) -> float | None:
+        if type(value) in (int, float) and math.isfinite(value):  # pyright: ignore
+            return float(value)  # pyright: ignore[reportArgumentType]
+        self._error(place, f"{what} is {shown(value)} (write a number)")
+        return None
+
+    def _error(self, place: Place, message: str) -> None:
+        self.findings.error(place, message)
+
+
+def write_model(model: ModelFile, path: str | os.PathLike[str]) -> None:
+    """Write a model as JSON, or as YAML by the suffix (JSON is YAML): all that was read."""
+    populations = []
+    for cell_type in model.types:
+        law = cell_type.law
+        first, second = ("-", "-") if law is None else columns_of(law)
+        entry: dict[str, object] = {
+            "name": cell_type.name,
+            "proportion": cell_type.proportion,
+            "mean": first,
+            "std": second,
+        }
+        if isinstance(law, Gamma):
+            entry["law"] = "gamma"
+        limits = model.bounds.get(cell_type.name, {})
+        for i, (_, low, high) in enumerate(_FIELDS):
+            name = None if law is None or i >= len(law.fields) else law.fields[i]
+            entry[low], entry[high] = limits.get(name, ("-", "-")) if name else ("-", "-")
+        populations.append(entry)
+    top: dict[str, object] = {
+        "project_name": model.name,
+        "initial_file": model.initial or "",
+        "target_file": model.target or "",
+        "validation_file": model.validation or "",
+    }
+    if model.duration is not None:
+        top["simulation_time"] = model.duration
+    if model.validation_duration is not None:
+        top["simulation_validation_time"] = model.validation_duration
+    if model.phi_min is not None:
+        top["fluorescence_threshold"] = model.phi_min
+    if model.start in (Start.ASYNC, Start.SYNC):
+        top["asynchronous"] = model.start is Start.ASYNC
+    else:
+        top["start"] = model.start.value
+    if model.bins is not None:
+        top["bins"] = model.bins.num
+        top["lowest_bin"], top["highest_bin"] = model.bins.lowest, model.bins.highest
+    top |= {"populations": populations, **model.others}
+    write_whole(Path(path), json.dumps(top, indent=1, ensure_ascii=False) + "\n")

@@ -1,0 +1,95 @@
+"""Results as text: final histograms as columns, calibrations as JSON."""
+
+import json
+import os
+from pathlib import Path
+
+from ...proliferation.calibrate import Calibration
+from ...proliferation.law import Law
+from ...proliferation.table import Table
+from ...proliferation.uncertainty import Goodness, Uncertainty
+from ...whole import write_whole
+from .types import columns_of
+
+
+def table_text(table: Table, *, names: tuple[str, ...] | None = None, separator: str = "\t") -> str:
+    """Rows `value total`, then a column for each type, then `sd` where there is one, in ascending
+    order, with ten significant digits. With `names` of the types, and a separator of commas, there
+    is a header."""
+    lines = []
+    if separator == ",":
+        header = ["fluorescence", "cells", *(names or ())]
+        lines.append(separator.join([*header, *(["sd"] if table.sd is not None else [])]))
+    by_type = table.by_type if names else None
+    columns = [table.fluorescence, table.total, *(() if by_type is None else by_type)]
+    if table.sd is not None:
+        columns.append(table.sd)
+    for row in zip(*(column.tolist() for column in columns), strict=True):
+        lines.append(separator.join(_number(value) for value in row))
+    return "".join(f"{line}\n" for line in lines)
+
+
+def write_table(
+    table: Table, path: str | os.PathLike[str], *, names: tuple[str, ...] | None = None
+) -> None:
+    """Write a table, with commas and a header where the suffix is `.csv`."""
+    separator = "," if Path(path).suffix.lower() == ".csv" else "\t"
+    write_whole(Path(path), table_text(table, names=names, separator=separator))
+
+
+def _number(value: float | int) -> str:
+    return f"{value}" if isinstance(value, int) else f"{value:.10g}"
+
+
+def calibration_record(
+    calibration: Calibration,
+    errors: Uncertainty | None = None,
+    goodness: Goodness | None = None,
+) -> dict[str, object]:
+    """A calibration as what JSON has."""
+    record: dict[str, object] = {
+        "hellinger": calibration.distance,
+        "hellinger_normalised": calibration.normalised,
+        "values": calibration.values,
+        "on_a_bound": list(calibration.active),
+        "types": [
+            {"name": x.name, "proportion": x.proportion, **_law(x.law)}
+            for x in calibration.model.types
+        ],
+        "starts": list(calibration.starts),
+        "evaluations": calibration.evaluations,
+        "edges": calibration.bins.edges.tolist(),
+        "observed": calibration.observed.tolist(),
+        "expected": calibration.expected.tolist(),
+    }
+    if errors is not None:
+        record["standard_errors"] = dict(
+            zip(errors.names, errors.standard_errors.tolist(), strict=True)
+        )
+        record["intervals_95"] = errors.intervals()
+        record["correlations"] = errors.correlations.tolist()
+    if goodness is not None:
+        record["goodness_of_fit"] = {
+            "statistic": goodness.statistic,
+            "degrees": goodness.degrees,
+            "p_value": goodness.p_value,
+            "deviance": float(goodness.deviance),
+        }
+    return record
+
+
+def _law(law: Law | None) -> dict[str, object]:
+    if law is None:
+        return {"quiescent": True}
+    return dict(zip((*law.fields, "sd"), columns_of(law), strict=False))
+
+
+def write_calibration(
+    calibration: Calibration,
+    path: str | os.PathLike[str],
+    errors: Uncertainty | None = None,
+    goodness: Goodness | None = None,
+) -> None:
+    """Write a calibration as JSON."""
+    record = calibration_record(calibration, errors, goodness)
+    write_whole(Path(path), json.dumps(record, indent=1) + "\n")

@@ -1,0 +1,82 @@
+"""Cell types as cuda-pro-cell has them: `proportion mean sd` on a line, `-1 -1` for quiescent."""
+
+import os
+from pathlib import Path
+
+from ...proliferation.law import Fixed, Gamma, Normal
+from ...proliferation.model import CellType, problems_of_types
+from ...whole import write_whole
+from ..errors import file_error
+from ..source import Report, load
+from .histogram import number_in, rows
+
+
+_QUIESCENT = (-1.0, -1.0)
+
+
+def read_types(path: str | os.PathLike[str], *, gamma: bool = False) -> tuple[CellType, ...]:
+    """Read the types of a file; their names are the numbers of their lines, from 0.
+
+    **Arguments:**
+
+    - `gamma`: the second and third column are shape and scale.
+
+    **Raises:** `ReadError` with every error.
+    """
+    source = load(path)
+    report = Report(source)
+    found = []
+    for row in rows(source):
+        where = f"line {row.line}: "
+        if len(row.words) != 3:
+            fix = "write proportion, mean and sd, or proportion -1 -1"
+            report.error(row.words[0][0], f"{where}{len(row.words)} columns, expected 3 ({fix})")
+            continue
+        names = ("proportion", "shape" if gamma else "mean", "scale" if gamma else "sd")
+        numbers = [number_in(report, row, i, name) for i, name in enumerate(names)]
+        p, first, second = numbers
+        if p is None or first is None or second is None:
+            continue
+        if p < 0:
+            text = f"{where}proportion {row.words[0][1]} is negative (write 0 to 1)"
+            report.error(row.words[0][0], text)
+        if (first, second) != _QUIESCENT:
+            if first <= 0:
+                text = f"{where}{names[1]} {row.words[1][1]} is not positive (or write -1 -1)"
+                report.error(row.words[1][0], text)
+            if second < 0 or (gamma and second == 0):
+                text = f"{where}{names[2]} {row.words[2][1]} is not positive (or write -1 -1)"
+                report.error(row.words[2][0], text)
+        found.append((p, first, second))
+    report.finish()
+    types = tuple(
+        CellType(f"{i}", p, None if (a, b) == _QUIESCENT else law_of(a, b, gamma))
+        for i, (p, a, b) in enumerate(found)
+    )
+    problems = problems_of_types(types)
+    if problems:
+        raise file_error(source.path, "; ".join(problems))
+    return types
+
+
+def law_of(first: float, second: float, gamma: bool) -> Normal | Gamma | Fixed:
+    """The law of two columns; without spread it is fixed."""
+    if gamma:
+        return Gamma(first, second)
+    return Normal(first, second) if second else Fixed(first)
+
+
+def columns_of(law: Normal | Gamma | Fixed) -> tuple[float, float]:
+    """The two columns of a law."""
+    if isinstance(law, Fixed):
+        return law.mean, 0.0
+    return (law.shape, law.scale) if isinstance(law, Gamma) else (law.mean, law.sd)
+
+
+def write_types(types: tuple[CellType, ...], path: str | os.PathLike[str]) -> None:
+    """Write types in the order they have; names are lost, and so is which law it is."""
+    lines = []
+    for cell_type in types:
+        first, second = _QUIESCENT if cell_type.law is None else columns_of(cell_type.law)
+        lines.append(f"{cell_type.proportion!r} {first:.17g} {second:.17g}\n")
+    write_whole(Path(path), "".join(lines))

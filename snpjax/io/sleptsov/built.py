@@ -1,0 +1,33 @@
+"""The net at the end of the reading."""
+
+import warnings
+from typing import Any
+
+from ...model_warning import ModelWarning
+from ...sleptsov import InvalidNet, SleptsovNet
+from ..errors import Diagnostic, ReadError, ReadWarning
+from ..source import Report
+
+
+def build_net(report: Report, *, quiet: bool = False, **arguments: Any) -> SleptsovNet:
+    """The net of these arguments, after the findings of the reader are told.
+
+    What the net itself warns about is told of the file as a whole, unless `quiet`.
+
+    **Raises:** `ReadError`, with every error that was reported; an invalid net that no reader has
+    located is told of the file as a whole, too.
+    """
+    report.finish()
+    path = report.source.path
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            net = SleptsovNet(**arguments)
+        except InvalidNet as error:
+            found = [Diagnostic(path, None, None, text) for text in error.problems]
+            raise ReadError(found) from None
+    told = [w for w in caught if issubclass(w.category, ModelWarning)]
+    if told and not quiet:
+        found = [Diagnostic(path, None, None, str(w.message), "warning") for w in told]
+        warnings.warn(ReadWarning(found), stacklevel=5)
+    return net

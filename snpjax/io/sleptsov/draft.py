@@ -1,0 +1,125 @@
+"""A net that is being read from a format with names: nodes, arcs and priorities with places.
+
+There may be millions of arcs, so that they are kept as plain numbers until all are there.
+"""
+
+from array import array
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from jaxtyping import Int
+
+from ...sleptsov import Arcs
+from ..tell import AtOffsets
+from .numbers import MAX_NODES, MOST
+from .priorities import tell_cycles
+
+
+Kind: TypeAlias = Literal["input", "output", "inhibitor", "test"]
+
+MAX_PAIRS = 2**22  # of priorities; a line of 5,000 names against 5,000 others makes millions
+_FIELDS: dict[Kind, str] = {
+    "input": "inputs",
+    "output": "outputs",
+    "inhibitor": "inhibitors",
+    "test": "tests",
+}
+_REGULAR = ("input", "output")
+
+
+@dataclass
+class Draft:
+    """Nodes by name in order of first mention, and what joins them.
+
+    Regular arcs that are told twice add up; inhibitor and test arcs must agree.
+    """
+
+    tell: AtOffsets
+    places: dict[str, int] = field(default_factory=dict)
+    transitions: dict[str, int] = field(default_factory=dict)
+    _tokens: dict[int, tuple[int, int]] = field(default_factory=dict)  # by place; with the offset
+    _pairs: array = field(default_factory=lambda: array("q"))  # rows of 3
+    _arcs: dict[Kind, array] = field(
+        default_factory=lambda: {kind: array("q") for kind in _FIELDS}  # rows of 4
+    )
+
+    def place(self, name: str) -> int:
+        """The number of a place, new if it was not mentioned before."""
+        return self.places.setdefault(name, len(self.places))
+
+    def transition(self, name: str) -> int:
+        return self.transitions.setdefault(name, len(self.transitions))
+
+    def mark(self, place: int, tokens: int, offset: int) -> None:
+        """Note the tokens of a place; a second time is told."""
+        _, first = self._tokens.setdefault(place, (tokens, offset))
+        if first != offset:
+            name = list(self.places)[place]
+            self.tell.error(offset, f"place {name!r} is marked twice (remove one)", first)
+
+    def arc(self, kind: Kind, place: int, transition: int, weight: int, offset: int) -> None:
+        self._arcs[kind].extend((place, transition, weight, offset))
+
+    def priority(self, beats: int, beaten: int, offset: int) -> None:
+        self._pairs.extend((beats, beaten, offset))
+
+    @property
+    def num_pairs(self) -> int:
+        return len(self._pairs) // 3
+
+    def pair_offset(self, pair: int) -> int:
+        """Where a priority stands."""
+        return self._pairs[3 * pair + 2]
+
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of the net; what is wrong with arcs and priorities is told."""
+        for what, nodes in (("places", self.places), ("transitions", self.transitions)):
+            if len(nodes) > MAX_NODES:
+                self.tell.error(0, f"{len(nodes)} {what} are more than the {MAX_NODES} of one file")
+        marking = np.zeros(len(self.places), np.int64)
+        for place, (tokens, _) in self._tokens.items():
+            marking[place] = tokens
+        pairs = np.array(self._pairs, np.int64).reshape(-1, 3)[:, :2]
+        names = list(self.transitions)
+        tell_cycles(pairs, len(names), self.tell, self.pair_offset, names.__getitem__)
+        return {
+            "marking": marking,
+            **{name: self._joined(kind) for kind, name in _FIELDS.items()},
+            "priorities": pairs,
+            "num_transitions": len(names),
+            "place_names": tuple(self.places),
+            "transition_names": tuple(names),
+        }
+
+    def _joined(self, kind: Kind) -> Arcs:
+        """The arcs of a kind, those between the same nodes as one."""
+        rows = np.array(self._arcs[kind], np.int64).reshape(-1, 4)
+        rows = rows[np.lexsort((rows[:, 0], rows[:, 1]))]  # stable: in order of the file
+        is_new = np.ones(len(rows), bool)
+        is_new[1:] = np.any(rows[1:, :2] != rows[:-1, :2], axis=1)
+        firsts = np.flatnonzero(is_new)
+        counts = np.diff(np.append(firsts, len(rows)))
+        for first, count in zip(firsts[counts > 1], counts[counts > 1], strict=True):
+            rows[first, 2] = self._weight(kind, rows[first : first + count])
+        place, transition, weight, _ = rows[firsts].T
+        return Arcs(place, transition, weight)
+
+    def _weight(self, kind: Kind, rows: Int[np.ndarray, "arcs 4"]) -> int:
+        """The weight of several arcs between the same nodes."""
+        place, transition, weight, first = rows[0].tolist()
+        ends = f"{list(self.places)[place]} and {list(self.transitions)[transition]}"
+        total = sum(rows[:, 2].tolist())
+        if kind not in _REGULAR:
+            for other, offset in rows[1:, 2:].tolist():
+                if other != weight:
+                    message = (
+                        f"the {kind} arc between {ends} has two thresholds, {weight} and {other} "
+                        "(remove one)"
+                    )
+                    self.tell.error(offset, message, first)
+            return weight
+        if total > MOST:
+            message = f"the weights of the arcs between {ends} do not fit in int64 ({total})"
+            self.tell.error(int(rows[-1, 3]), message)
+        return min(total, MOST)

@@ -1,0 +1,120 @@
+"""HSN, high-level nets: an LSN with transitions that stand for the nets of other files."""
+
+from ...sleptsov import SleptsovNet
+from ...sleptsov.linking import HighNet, link
+from ..losses import Losses
+from ..source import Report, Source
+from ..tell import AtOffsets
+from .built import build_net
+from .lsn import LowLevel, lsn_parts
+from .numbers import integer, shortened
+from .remark import remark
+from .substituting import Block, Mapped, Nesting, Role, build_high_net
+
+
+#: The role that the signs of a mapping `hp lp` say.
+_ROLES: dict[tuple[bool, bool], Role] = {
+    (True, True): "input",
+    (True, False): "output",
+    (False, True): "start",
+    (False, False): "finish",
+}
+_SIGNS = {role: signs for signs, role in _ROLES.items()}
+_BLOCK = "`t np file`"
+_MAPPING = "`hp lp`"
+
+
+def read_hsn(source: Source) -> SleptsovNet:
+    """The flat net that an HSN file and the files of its sub-nets make.
+
+    Sub-nets are looked up beside the file, then in `snpjax.sleptsov.subnets.LIBRARY`.
+
+    **Raises:** `ReadError` with every error of the file, those of a sub-net where it is named.
+    """
+    high = read_nested(source, Nesting.of(source))
+    return link(high) if isinstance(high, HighNet) else high
+
+
+def read_nested(source: Source, nesting: Nesting) -> HighNet | SleptsovNet:
+    """The net of an HSN file as it is, not linked; a plain one where nothing is substituted."""
+    report = Report(source)
+    tell = AtOffsets(report)
+    low = LowLevel(source, tell)
+    if low.num_substitutions == 0 or not low.is_whole:
+        return build_net(report, **low.arguments())
+    blocks = _blocks(low, tell)
+    return build_high_net(report, tell, blocks, nesting, low.arguments(), low.pair_offset)
+
+
+def write_hsn(high: HighNet, losses: Losses) -> str:
+    """The text of an HSN file; the sub-nets are named, not written."""
+    head, arcs, tokens = lsn_parts(high.net)
+    parts = ["; m n k l nst\n", f"{head} {len(high.substitutions)}\n", arcs, tokens]
+    for number, one in enumerate(high.substitutions, start=1):
+        name = one.name
+        if not name or name != name.strip() or "\n" in name:
+            name = f"sub_net_{number}.lsn"
+            losses.add(f"the sub-net of substitution {number}, which has no file name", name)
+        parts.append(f"{one.transition + 1} {len(one.inputs) + 3} {name}\n")
+        for (role, _), (hp, lp) in one.roles():
+            signs = _SIGNS[role]  # type: ignore[index]
+            parts.append("{} {}\n".format(*_signed((hp + 1, lp + 1), signs)))
+    return "".join([*parts, remark(high.net, ";", 1)])
+
+
+def _signed(pair: tuple[int, int], is_positive: tuple[bool, bool]) -> tuple[int, int]:
+    hp, lp = pair
+    return hp if is_positive[0] else -hp, lp if is_positive[1] else -lp
+
+
+def _blocks(low: LowLevel, tell: AtOffsets) -> list[Block]:
+    """The substitutions; what is wrong with the lines is told."""
+    blocks = []
+    line = low.end
+    for number in range(low.num_substitutions):
+        if line >= len(low.lines):
+            message = (
+                f"unexpected end of file after {number} of {low.num_substitutions} substitutions "
+                f"({_BLOCK} is expected)"
+            )
+            tell.error(low.end_offset, message)
+            break
+        words = low.text(line).split(None, 2)
+        at = low.offset(line)
+        numbers = [integer(word) for word in words[:2]]
+        if len(words) != 3 or any(isinstance(n, str) for n in numbers):
+            message = f"{shortened(low.text(line))!r} begins no substitution ({_BLOCK} is expected)"
+            tell.error(at, message)
+            break
+        transition, count = numbers
+        assert isinstance(transition, int) and isinstance(count, int)
+        block = Block(transition - 1, at, words[2], at + low.text(line).rfind(words[2]))
+        for at_line in range(line + 1, line + 1 + max(count, 0)):
+            if at_line >= len(low.lines):
+                message = (
+                    f"unexpected end of file after {at_line - line - 1} of {count} places of a "
+                    f"substitution ({_MAPPING} is expected)"
+                )
+                tell.error(low.end_offset, message)
+                return blocks
+            mapped = _mapped(low.text(at_line), low.offset(at_line), tell)
+            if mapped is not None:
+                block.mapped.append(mapped)
+        blocks.append(block)
+        line += 1 + max(count, 0)
+    low.end = min(line, len(low.lines))
+    return blocks
+
+
+def _mapped(text: str, at: int, tell: AtOffsets) -> Mapped | None:
+    numbers = [integer(word) for word in text.split()]
+    if len(numbers) != 2 or any(isinstance(number, str) or number == 0 for number in numbers):
+        message = (
+            f"{shortened(text)!r} maps no place ({_MAPPING} is expected: integers from 1, the "
+            "signs of which say the role)"
+        )
+        tell.error(at, message)
+        return None
+    hp, lp = numbers
+    assert isinstance(hp, int) and isinstance(lp, int)
+    return Mapped(_ROLES[hp > 0, lp > 0], (abs(hp) - 1, abs(lp) - 1), at)

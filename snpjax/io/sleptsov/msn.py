@@ -1,0 +1,113 @@
+"""MSN, dense matrices of arcs: places by transitions, and a relation of priority."""
+
+import numpy as np
+
+from ...sleptsov import Arcs, SleptsovNet
+from ..losses import Losses
+from ..source import MAX_FILE_BYTES, Report, Source
+from ..tell import MAX_FINDINGS, AtOffsets
+from .built import build_net
+from .columns import Matrices
+from .flattening import tell_arcs, with_pairs_for_order, without_thresholds
+from .numbers import lines_of
+from .priorities import tell_cycles
+from .remark import Remark, remark
+
+
+_INHIBITOR = -1
+
+
+def read_msn(source: Source) -> SleptsovNet:
+    """The net of an MSN file.
+
+    **Raises:** `ReadError` with every error of the file.
+    """
+    report = Report(source)
+    tell = AtOffsets(report)
+    matrices = Matrices(source, tell, ("m", "n"), _parts)
+    if not matrices.is_whole:
+        report.finish()
+    m, n = matrices.sizes
+    least = {"B": (_INHIBITOR, None), "D": (0, None), "R": (0, 1), "the marking": (0, None)}
+    for name, (low, high) in least.items():
+        numbers = matrices.part(name, _parts(m, n)[name])
+        wrong = (numbers < low) | (numbers > (numbers if high is None else high))
+        for index in np.flatnonzero(wrong)[:MAX_FINDINGS].tolist():
+            meant = _MEANT[name]
+            message = f"{numbers[index]} in {name}{_place(name, index, n)} ({meant})"
+            tell.error(matrices.offset(name, index), message)
+    given, produced = matrices.part("B", m, n), matrices.part("D", m, n)
+    pairs = np.argwhere(matrices.part("R", n, n) == 1)
+    tell_cycles(
+        pairs,
+        n,
+        tell,
+        lambda pair: matrices.offset("R", int(pairs[pair] @ (n, 1))),
+        lambda transition: f"t{transition}",
+    )
+    sizes = {"places": m, "transitions": n}
+    said = Remark(source, matrices.end, "#", sizes, 0, tell)
+    report.finish()
+    return build_net(
+        report,
+        marking=matrices.part("the marking", m),
+        inputs=_arcs(given, given > 0),
+        inhibitors=_arcs(np.abs(given), given == _INHIBITOR),
+        outputs=_arcs(produced, produced > 0),
+        priorities=pairs,
+        num_transitions=n,
+        **said.names(),
+    )
+
+
+_MEANT = {
+    "B": "write 0 or more, or -1 for an inhibitor arc",
+    "D": "write 0 or more",
+    "R": "write 0, or 1 for a priority",
+    "the marking": "write 0 or more",
+}
+
+
+def write_msn(net: SleptsovNet, losses: Losses) -> str:
+    """The text of an MSN file.
+
+    **Raises:** `ValueError` when it would be larger than what is read.
+    """
+    net = with_pairs_for_order(without_thresholds(net, losses), losses)
+    m, n = net.num_places, net.num_transitions
+    count = 2 * m * n + n * n
+    if 2 * count > MAX_FILE_BYTES:
+        raise ValueError(
+            f"MSN would have {count:,} numbers for {m:,} places and {n:,} transitions. Write LSN, "
+            "which has a line for each arc."
+        )
+    given, produced = np.zeros((m, n), np.int64), np.zeros((m, n), np.int64)
+    given[net.inhibitors.place, net.inhibitors.transition] = _INHIBITOR
+    both = given[net.inputs.place, net.inputs.transition] != 0
+    given[net.inputs.place, net.inputs.transition] = net.inputs.weight
+    produced[net.outputs.place, net.outputs.transition] = net.outputs.weight
+    if np.any(both):
+        place, transition = net.inputs.place[both], net.inputs.transition[both]
+        lost = Arcs(place, transition, np.ones_like(place))
+        tell_arcs(net, lost, "inhibitor arc beside a regular one", losses)
+    beats = np.zeros((n, n), np.int64)
+    beats[net.priorities[:, 0], net.priorities[:, 1]] = 1
+    tables = [lines_of(table) for table in (given, produced, beats) if table.size]
+    head, last = f"{m} {n}\n", lines_of(net.marking[None]) if m else ""
+    return "".join([head, *tables, last, remark(net, "#", 0)])
+
+
+def _parts(m: int, n: int) -> dict[str, int]:
+    return {"B": m * n, "D": m * n, "R": n * n, "the marking": m}
+
+
+def _place(name: str, index: int, n: int) -> str:
+    if name == "the marking":
+        return f" of p{index}"
+    row, column = divmod(index, n)
+    return f" of {'t' if name == 'R' else 'p'}{row} and t{column}"
+
+
+def _arcs(table: np.ndarray, which: np.ndarray) -> Arcs:
+    place, transition = np.nonzero(which)
+    return Arcs(place, transition, table[place, transition])

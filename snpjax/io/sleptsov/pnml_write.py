@@ -1,0 +1,66 @@
+"""PNML, written: inhibitor and test arcs as `<arctype>`, priorities as elements of this tool."""
+
+import warnings
+from xml.sax.saxutils import escape
+
+from ...model_warning import ModelWarning
+from ...quoting import without_controls
+from ...sleptsov import SleptsovNet
+from ..losses import Losses
+from .flattening import with_pairs_for_order
+from .pnml import TOOL, TYPE
+
+
+_NAMESPACE = "http://www.pnml.org/version-2009/grammar/pnml"
+
+
+def write_pnml(net: SleptsovNet, losses: Losses) -> str:
+    """The text of a PNML file, inhibitor and test arcs as `<arctype>`."""
+    net = with_pairs_for_order(net, losses)
+    if len(net.priorities):
+        message = (
+            f"PNML has no priorities: {len(net.priorities):,} are written as elements specific to "
+            "snpjax, which other tools do not see"
+        )
+        warnings.warn(message, ModelWarning, stacklevel=4)
+    beaten: list[list[int]] = [[] for _ in range(net.num_transitions)]
+    for a, b in net.priorities.tolist():
+        beaten[a].append(b)
+    lines = [
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        f'<pnml xmlns="{_NAMESPACE}">',
+        f'<net id="net" type="{TYPE}">{_name(net.name, losses)}<page id="page">',
+    ]
+    for number, (name, tokens) in enumerate(
+        zip(net.place_names, net.marking.tolist(), strict=True), start=1
+    ):
+        marking = f"<initialMarking>{_text(tokens)}</initialMarking>" if tokens else ""
+        lines.append(f'<place id="p{number}">{_name(name, losses)}{marking}</place>')
+    for number, name in enumerate(net.transition_names, start=1):
+        beats = "".join([f'<beats ref="t{b + 1}"/>' for b in beaten[number - 1]])
+        tool = f'<toolspecific tool="{TOOL}" version="1.0">{beats}</toolspecific>' if beats else ""
+        lines.append(f'<transition id="t{number}">{_name(name, losses)}{tool}</transition>')
+    arcs = [
+        *((f"p{p + 1}", f"t{t + 1}", w, "") for p, t, w in net.inputs.triples()),
+        *((f"p{p + 1}", f"t{t + 1}", w, "inhibitor") for p, t, w in net.inhibitors.triples()),
+        *((f"p{p + 1}", f"t{t + 1}", w, "read") for p, t, w in net.tests.triples()),
+        *((f"t{t + 1}", f"p{p + 1}", w, "") for p, t, w in net.outputs.triples()),
+    ]
+    for number, (start, end, weight, kind) in enumerate(arcs, start=1):
+        inside = f"<inscription>{_text(weight)}</inscription>" if weight != 1 else ""
+        inside += f"<arctype>{_text(kind)}</arctype>" if kind else ""
+        lines.append(f'<arc id="a{number}" source="{start}" target="{end}">{inside}</arc>')
+    return "".join([f"{line}\n" for line in [*lines, "</page></net>", "</pnml>"]])
+
+
+def _text(value: object) -> str:
+    return f"<text>{value}</text>"
+
+
+def _name(name: str, losses: Losses) -> str:
+    if not name:
+        return ""
+    written = without_controls(name)
+    if written != name or name != name.strip() or "\r" in name:
+        losses.add(f"the blanks or control characters of the name {name!r}", f"{written.strip()!r}")
+    return f"<name>{_text(escape(written.strip()))}</name>"

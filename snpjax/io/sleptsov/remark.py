@@ -1,0 +1,129 @@
+"""What formats of numbers have no place for: one comment after the data, which other tools skip.
+
+It is `{comment sign} snpjax {...}` with a JSON object of `name`, `places` and `transitions`, each
+only where it says more than the numbers do, and in SN-MCC of `priorities`. Names are a list, or an
+object of the `prefix` and the `first` number.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from ...sleptsov import Numbered, SleptsovNet
+from ...sleptsov.names import Names, same_names
+from ..source import Source
+from ..tell import AtOffsets
+
+
+_MARK = "snpjax "
+_LISTS = ("places", "transitions")
+
+
+def remark(net: SleptsovNet, sign: str, first: int, **more: Any) -> str:
+    """The comment line, or nothing where numbers from `first` say it all and there is no `more`."""
+    told: dict[str, Any] = {"name": net.name} if net.name else {}
+    for key, names, prefix in (
+        ("places", net.place_names, "p"),
+        ("transitions", net.transition_names, "t"),
+    ):
+        if isinstance(names, Numbered):
+            if not same_names(names, Numbered(prefix, len(names), first)):
+                told[key] = {"prefix": names.prefix, "first": names.first}
+        else:
+            told[key] = list(names)
+    told |= more
+    return f"{sign} {_MARK}{json.dumps(told)}\n" if told else ""
+
+
+class Remark:
+    """The comment in a source from `start` on, or an empty one; what is wrong with it is told.
+
+    **Arguments:**
+
+    - `sizes`: how many `places` and `transitions` there are.
+    - `first`: the number of the first one, where no names are told.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        start: int,
+        sign: str,
+        sizes: Mapping[str, int],
+        first: int,
+        tell: AtOffsets,
+    ):
+        self.sizes, self.first, self.tell = sizes, first, tell
+        self.offset = source.text.find(f"\n{sign} {_MARK}", max(start - 1, 0)) + 1
+        self.told: dict[str, Any] = {}
+        if self.offset:
+            end = source.text.find("\n", self.offset)
+            begin = self.offset + len(sign) + 1 + len(_MARK)
+            text = source.text[begin : end if end >= 0 else None]
+            self.told, problem = _parsed(text, sizes)
+            if problem:
+                self.error(problem)
+
+    def error(self, problem: str) -> None:
+        message = f"remark of snpjax: {problem} (correct the line, or remove it)"
+        self.tell.error(self.offset, message)
+
+    def names(self) -> dict[str, Any]:
+        """The names, as arguments of `SleptsovNet`."""
+        return {
+            "name": self.told.get("name", ""),
+            "place_names": self._names("places", "p"),
+            "transition_names": self._names("transitions", "t"),
+        }
+
+    def _names(self, key: str, prefix: str) -> Names:
+        given = self.told.get(key, {})
+        if isinstance(given, list):
+            return tuple(given)
+        count = self.sizes[key]
+        return Numbered(given.get("prefix", prefix), count, given.get("first", self.first))
+
+    def pairs(self) -> list[tuple[int, int]] | None:
+        """The `priorities`, where they are told."""
+        pairs = self.told.get("priorities")
+        if pairs is None:
+            return None
+        count = self.sizes["transitions"]
+        if not isinstance(pairs, list) or not all(_is_pair(pair, count) for pair in pairs):
+            self.error(f"`priorities` is no list of pairs of transitions from 0 to {count - 1}")
+            return None
+        return [(a, b) for a, b in pairs]
+
+
+def _is_pair(value: object, count: int) -> bool:
+    return (
+        isinstance(value, list)
+        and len(value) == 2
+        and all(type(x) is int and 0 <= x < count for x in value)
+    )
+
+
+def _parsed(text: str, sizes: Mapping[str, int]) -> tuple[dict[str, Any], str]:
+    """What the comment says, and what is wrong with it if anything is."""
+    try:
+        told = json.loads(text)
+        json.dumps(told, ensure_ascii=False).encode()  # half a character cannot be written
+    except (ValueError, RecursionError) as error:
+        return {}, f"no JSON: {error}"
+    if not isinstance(told, dict) or not isinstance(told.get("name", ""), str):
+        return {}, "an object with a text `name` and lists is expected"
+    for key in _LISTS:
+        names = told.get(key, {})
+        if isinstance(names, dict):
+            if not (
+                type(names.get("first", 0)) is int and isinstance(names.get("prefix", ""), str)
+            ):
+                return {}, f"`{key}` are not numbered by a `prefix` and the `first` number"
+            continue
+        if not isinstance(names, list) or not all(isinstance(n, str) and n for n in names):
+            return {}, f"`{key}` is no list of texts"
+        if len(names) != sizes[key]:
+            return {}, f"`{key}` has {len(names)} names for {sizes[key]}"
+        if len(set(names)) < len(names):
+            return {}, f"`{key}` has a name twice"
+    return told, ""

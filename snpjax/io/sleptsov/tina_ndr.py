@@ -1,0 +1,302 @@
+"""Tina `.ndr`, nets as they are drawn: a line for each node and edge, with coordinates.
+
+Coordinates are kept in the notes of the net, `positions`, and written back. The label of a
+transition may name a sub-net that is put in its place, as the tools of Sleptsov nets do.
+"""
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ...sleptsov import SleptsovNet
+from ...sleptsov.linking import HighNet, link
+from ..losses import Losses
+from ..source import Report, Source
+from ..tell import AtOffsets
+from .built import build_net
+from .draft import Draft
+from .flattening import with_pairs_for_order
+from .numbers import shortened
+from .substituting import Block, Mapped, Nesting, Role, build_high_net
+from .tina import mark_of, name_of, number_of, written_names
+
+
+_WORD = re.compile(r"\{(?:[^{}\\]|\\.)*\}|\S+")
+_SUBSTITUTION = "*HSN("
+_ROLES: dict[str, Role] = {"i": "input", "o": "output", "s": "start", "f": "finish"}
+_LINES = {
+    "p": "`p x y name marking anchor`",
+    "t": "`t x y name eft lft anchor`",
+    "e": "`e source target weight anchor`",
+    "h": "`h name`",
+}
+#: Words of a line of each kind, its letter included: without and with a label, or curves.
+_LENGTHS = {"p": (6, 8), "t": (7, 10), "e": (5, 7, 9), "h": (2, 3, 4)}
+_LABEL = 8  # the word of a transition that may name a sub-net
+_COLUMNS = 20  # nodes without coordinates are drawn in a grid
+_GAP = 60.0
+
+
+class _Line:
+    """A line and its words. Where a word stands is found when it is asked for."""
+
+    __slots__ = ("text", "at", "words")
+
+    def __init__(self, text: str, at: int):
+        self.text, self.at = text, at
+        self.words = _WORD.findall(text) if "{" in text else text.split()
+
+    def offset(self, word: int) -> int:
+        starts = [match.start() for match in _WORD.finditer(self.text)]
+        return self.at + starts[word]
+
+
+def read_ndr(source: Source, *, drop_time: bool = False) -> SleptsovNet:
+    """The net of a Tina `.ndr` file, linked where labels name sub-nets.
+
+    **Arguments:**
+
+    - `drop_time`: take transitions with intervals as if they had none. By default they are errors.
+
+    **Raises:** `ReadError` with every error of the file.
+    """
+    report = Report(source)
+    reader = _Reader(AtOffsets(report), drop_time)
+    reader.read(source.text)
+    arguments = reader.arguments()
+    if not reader.blocks:
+        return build_net(report, **arguments)
+    tell, draft = reader.tell, reader.draft
+    nesting = Nesting.of(source)
+    high = build_high_net(report, tell, reader.blocks, nesting, arguments, draft.pair_offset)
+    return link(high) if isinstance(high, HighNet) else high
+
+
+def write_ndr(net: SleptsovNet, losses: Losses) -> str:
+    """The text of an `.ndr` file. Nodes stand where the notes say, else in a grid."""
+    net = with_pairs_for_order(net, losses)
+    places, transitions = (
+        written_names(names, losses) for names in (net.place_names, net.transition_names)
+    )
+    shared = set(net.place_names) & set(net.transition_names)
+    if shared:
+        for name in sorted(shared):
+            losses.add(f"a place and a transition of one name, {name!r}", "renamed in the file")
+        transitions = written_names(_apart(net.transition_names, set(net.place_names)), losses)
+    positions = _positions(net)
+    lines = [
+        f"p {x} {y} {name} {tokens} n"
+        for (x, y), name, tokens in zip(positions, places, net.marking.tolist(), strict=False)
+    ]
+    at_transitions = positions[len(places) :]
+    lines += [
+        f"t {x} {y} {name} 0 w n" for (x, y), name in zip(at_transitions, transitions, strict=True)
+    ]
+    for mark, arcs in (("", net.inputs), ("?", net.tests), ("?-", net.inhibitors)):
+        for place, t, weight in arcs.triples():
+            lines.append(f"e {places[place]} {transitions[t]} {mark}{weight} n")
+    for place, t, weight in net.outputs.triples():
+        lines.append(f"e {transitions[t]} {places[place]} {weight} n")
+    lines += [f"e {transitions[a]} {transitions[b]} 1 n" for a, b in net.priorities.tolist()]
+    lines.append(f"h {written_names([net.name], losses)[0]}")
+    return "".join([f"{line}\n" for line in lines])
+
+
+def _apart(names: Sequence[str], taken: set[str]) -> list[str]:
+    """The names, with primes where a node of another kind has one."""
+    all_taken, found = taken | set(names), []
+    for name in names:
+        new = name
+        while name in taken and new in all_taken:
+            new += "'"
+        all_taken.add(new)
+        found.append(new)
+    return found
+
+
+class _Reader:
+    def __init__(self, tell: AtOffsets, drop_time: bool):
+        self.tell, self.drop_time = tell, drop_time
+        self.draft = Draft(tell)
+        self.blocks: list[Block] = []
+        self.positions: dict[str, list[float]] = {}
+        self.name = ""
+        self._nodes: dict[str, _Line] = {}
+        self._edges: list[_Line] = []
+        self._labels: list[tuple[int, _Line]] = []
+
+    def arguments(self) -> dict[str, Any]:
+        notes = {"positions": self.positions} if self.positions else {}
+        return {**self.draft.arguments(), "name": self.name, "notes": notes}
+
+    def read(self, text: str) -> None:
+        at = 0
+        for text_of_line in text.split("\n"):
+            if not text_of_line.startswith("#"):
+                line = _Line(text_of_line, at)
+                if line.words:
+                    self._line(line)
+            at += len(text_of_line) + 1
+        for line in self._edges:  # nodes may follow
+            self._edge(line)
+        for transition, line in self._labels:
+            self._substitution(transition, line)
+
+    def _line(self, line: _Line) -> None:
+        words = line.words
+        letter = words[0]
+        if letter not in _LINES:
+            known = ", ".join(_LINES.values())
+            message = f"{shortened(letter)!r} begins no line of a drawing (known: {known})"
+            self.tell.error(line.offset(0), message)
+            return
+        unclosed = [i for i, word in enumerate(words) if word[0] == "{" and word[-1] != "}"]
+        if unclosed:
+            message = "'{' begins a name that no '}' ends in its line"
+            self.tell.error(line.offset(unclosed[0]), message)
+        elif len(words) not in _LENGTHS[letter]:
+            message = f"{len(words)} words: {_LINES[letter]} is expected"
+            self.tell.error(line.offset(0), message)
+        elif letter == "e":
+            self._edges.append(line)
+        elif letter == "h":
+            self.name = name_of(words[1])
+        else:
+            self._node(letter, line)
+
+    def _node(self, letter: str, line: _Line) -> None:
+        words = line.words
+        name = name_of(words[3])
+        first = self._nodes.setdefault(name, line)
+        if first is not line:
+            number, _ = self.tell.report.source.position(first.at)
+            message = f"two nodes have the name {name!r}: first in line {number} (rename one)"
+            self.tell.error(line.offset(3), message)
+            return
+        if not name:
+            self.tell.error(line.offset(3), "a node has an empty name")
+            return
+        self.positions[name] = [self._coordinate(line, word) for word in (1, 2)]
+        if letter == "p":
+            place = self.draft.place(name)
+            tokens = number_of(words[4])
+            if tokens is None:
+                message = (
+                    f"{shortened(words[4])!r} is no marking (write a number from 0 that fits in "
+                    "int64)"
+                )
+                self.tell.error(line.offset(4), message)
+            else:
+                self.draft.mark(place, tokens, line.at)
+            return
+        transition = self.draft.transition(name)
+        eft = 4 if len(words) == 7 else 5
+        if not self.drop_time and words[eft : eft + 2] != ["0", "w"]:
+            message = (
+                f"transition {name!r} has an interval of time, {words[eft]} to {words[eft + 1]} "
+                "(write 0 and w, or read it with drop_time=True, --drop-time)"
+            )
+            self.tell.error(line.offset(eft), message)
+        if len(words) == 10 and name_of(words[_LABEL]).startswith(_SUBSTITUTION):
+            self._labels.append((transition, line))
+
+    def _coordinate(self, line: _Line, word: int) -> float:
+        try:
+            number = float(line.words[word])
+        except ValueError:
+            number = math.nan
+        if not math.isfinite(number):
+            message = f"{shortened(line.words[word])!r} is no coordinate (write one)"
+            self.tell.error(line.offset(word), message)
+            return 0.0
+        return number
+
+    def _edge(self, line: _Line) -> None:
+        words, transitions = line.words, self.draft.transitions
+        # Angle and radius of a curve may follow the source, the target, or both.
+        has_curve = len(words) == 9 or (len(words) == 7 and name_of(words[4]) in self._nodes)
+        ends = 1, (4 if has_curve else 2)
+        source, target = (name_of(words[end]) for end in ends)
+        is_known = True
+        for end, name in zip(ends, (source, target), strict=True):
+            if name not in self._nodes:
+                self.tell.error(line.offset(end), f"there is no node {name!r} (draw it)")
+                is_known = False
+        if not is_known:
+            return
+        weight, at = words[-2], len(words) - 2
+        if source in transitions and target in transitions:
+            if weight != "1":
+                message = f"a priority has the weight 1, not {shortened(weight)} (write 1)"
+                self.tell.error(line.offset(at), message)
+            self.draft.priority(transitions[source], transitions[target], line.at)
+            return
+        if source not in transitions and target not in transitions:
+            message = f"an edge joins the places {source!r} and {target!r} (no arc does)"
+            self.tell.error(line.offset(1), message)
+            return
+        is_input = target in transitions
+        mark = mark_of(weight if weight[0] in "?!" else f"*{weight}", may_test=is_input)
+        place, transition = (source, target) if is_input else (target, source)
+        if isinstance(mark, str):
+            self.tell.error(line.offset(at), mark)
+        else:
+            kind = mark.kind if is_input else "output"
+            numbers = self.draft.places[place], transitions[transition]
+            self.draft.arc(kind, *numbers, mark.weight, line.at)
+
+    def _substitution(self, transition: int, line: _Line) -> None:
+        """A label `{*HSN(file i hp lp ... o hp lp s hp lp f hp lp)}`, places hp by name."""
+        text, at = name_of(line.words[_LABEL]), line.offset(_LABEL)
+        words = _WORD.findall(text[len(_SUBSTITUTION) : -1])
+        triples = [words[first : first + 3] for first in range(1, len(words), 3)]
+        if not text.endswith(")") or not triples or len(triples[-1]) != 3:
+            message = (
+                f"the label {shortened(text)} is no substitution (write "
+                "{*HSN(file i place number o place number s place number f place number)})"
+            )
+            self.tell.error(at, message)
+            return
+        block = Block(transition, at, words[0], at)
+        for role, place, number in triples:
+            found = self.draft.places.get(name_of(place))
+            lp = number_of(number)
+            if role not in _ROLES:
+                message = f"{role!r} in a substitution is none of i, o, s and f"
+            elif found is None:
+                message = f"there is no place {name_of(place)!r} for a substitution"
+            elif not lp:
+                message = f"{number!r} is no place of a sub-net (write a number from 1)"
+            else:
+                block.mapped.append(Mapped(_ROLES[role], (found, lp - 1), at))
+                continue
+            self.tell.error(at, message)
+        self.blocks.append(block)
+
+
+def _positions(net: SleptsovNet) -> list[tuple[float, float]]:
+    """Where nodes are drawn, places first."""
+    noted = net.notes.get("positions", {})
+    found: list[tuple[float, float]] = []
+    for number, name in enumerate(_all_names(net)):
+        row, column = divmod(number, _COLUMNS)
+        position = noted.get(name) if isinstance(noted, Mapping) else None
+        if not _is_position(position):
+            position = ((column + 1) * _GAP, (row + 1) * _GAP)
+        x, y = position  # type: ignore[misc]
+        found.append((float(x), float(y)))  # type: ignore[arg-type]
+    return found
+
+
+def _all_names(net: SleptsovNet) -> Iterator[str]:
+    yield from net.place_names
+    yield from net.transition_names
+
+
+def _is_position(value: object) -> bool:
+    return (
+        isinstance(value, Sequence)
+        and len(value) == 2
+        and all(isinstance(x, int | float) and math.isfinite(x) for x in value)
+    )

@@ -1,0 +1,277 @@
+"""Tina `.net`: a line for each declaration, nodes in order of their first mention."""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ...sleptsov import SleptsovNet
+from ..losses import Losses
+from ..source import Report, Source
+from ..tell import AtOffsets
+from .built import build_net
+from .draft import MAX_PAIRS, Draft
+from .flattening import with_pairs_for_order
+from .numbers import shortened
+from .tina import NAME, PLAIN_ARC, Mark, mark_of, name_of, number_of, written_names
+
+
+_WORD = re.compile(
+    rf"""\s*(?:
+        (?P<arrow>->)
+      | (?P<name>{NAME})(?P<mark>[*?!]-?\w*)?
+      | (?P<colon>:)
+      | \((?P<tokens>[^()\n]*)\)
+      | (?P<interval>[\[\]]\s*\w+\s*,\s*\w+\s*[\[\]])
+      | (?P<beats>[<>])
+      | (?P<comment>\#)
+      | (?P<other>\S)
+    )""",
+    re.VERBOSE,
+)
+_UNTIMED = re.compile(r"\[\s*0\s*,\s*w\s*\[")
+_TOLD = ("tr", "pl", "pr", "net")
+_KEYWORDS = (*_TOLD, "lb", "nt")
+_SKIPPED = ([], ["lb"], ["nt"])  # first words of lines that say nothing about the net
+
+
+class _Word(NamedTuple):
+    kind: str
+    text: str
+    mark: str
+    offset: int
+
+
+class _Bad(Exception):
+    """The rest of a declaration is not read; why is told."""
+
+
+def read_net_format(source: Source, *, drop_time: bool = False) -> SleptsovNet:
+    """The net of a Tina `.net` file.
+
+    **Arguments:**
+
+    - `drop_time`: take transitions with intervals as if they had none. By default they are errors.
+
+    **Raises:** `ReadError` with every error of the file.
+    """
+    report = Report(source)
+    reader = _Reader(AtOffsets(report), drop_time)
+    reader.read(source.text)
+    return build_net(report, **reader.draft.arguments(), name=reader.name)
+
+
+def write_net_format(net: SleptsovNet, losses: Losses) -> str:
+    """The text of a `.net` file: places, so that they keep their order, transitions, priorities."""
+    net = with_pairs_for_order(net, losses)
+    places, transitions = (
+        written_names(net.place_names, losses),
+        written_names(net.transition_names, losses),
+    )
+    sides: dict[bool, list[list[str]]] = {False: [], True: []}
+    for is_output in sides:
+        sides[is_output] = [[] for _ in transitions]
+    for kind, arcs in (("*", net.inputs), ("?", net.tests), ("?-", net.inhibitors)):
+        for place, transition, weight in arcs.triples():
+            mark = "" if kind == "*" and weight == 1 else f"{kind}{weight}"
+            sides[False][transition].append(places[place] + mark)
+    for place, transition, weight in net.outputs.triples():
+        sides[True][transition].append(places[place] + (f"*{weight}" if weight > 1 else ""))
+    lines = [f"net {written_names([net.name], losses)[0]}"] if net.name else []
+    lines += [
+        f"pl {name}" + (f" ({tokens})" if tokens else "")
+        for name, tokens in zip(places, net.marking.tolist(), strict=True)
+    ]
+    lines += [
+        " ".join(["tr", name, *inputs, "->", *outputs])
+        for name, inputs, outputs in zip(transitions, sides[False], sides[True], strict=True)
+    ]
+    lines += [f"pr {transitions[a]} > {transitions[b]}" for a, b in net.priorities.tolist()]
+    return "".join([f"{line}\n" for line in lines]) or "# an empty net\n"
+
+
+class _Reader:
+    def __init__(self, tell: AtOffsets, drop_time: bool):
+        self.tell, self.drop_time = tell, drop_time
+        self.draft = Draft(tell)
+        self.name = ""
+        self._priorities: list[tuple[list[_Word], list[_Word]]] = []
+
+    def read(self, text: str) -> None:
+        at = 0
+        for line in text.split("\n"):
+            if line.split(None, 1)[:1] not in _SKIPPED:
+                try:
+                    self._declaration(list(self._words(line, at)))
+                except _Bad:
+                    pass
+            at += len(line) + 1
+        self._take_priorities()
+
+    def _words(self, line: str, at: int) -> Iterator[_Word]:
+        end = 0
+        while end < len(line):
+            match = _WORD.match(line, end)
+            if match is None or match.lastgroup == "comment":
+                return  # blanks at the end, or a comment
+            kind = "name" if match.lastgroup == "mark" else str(match.lastgroup)
+            yield _Word(kind, match[kind], match["mark"] or "", at + match.start(kind))
+            end = match.end()
+            if kind == "other" and match["other"] == "{":
+                self._fail(
+                    at + match.start("other"), "'{' begins a name that no '}' ends in its line"
+                )
+
+    def _fail(self, offset: int, message: str) -> None:
+        self.tell.error(offset, message)
+        raise _Bad
+
+    def _declaration(self, words: list[_Word]) -> None:
+        if not words:
+            return
+        keyword, *rest = words
+        if keyword.text not in _KEYWORDS or keyword.mark:
+            known = ", ".join(_KEYWORDS)
+            message = f"{shortened(keyword.text)!r} begins no declaration (known: {known})"
+            self._fail(keyword.offset, message)
+        if keyword.text not in _TOLD:
+            return
+        for word in rest:
+            if word.kind == "other":
+                message = f"{word.text!r} is not expected in a declaration (names may need braces)"
+                self._fail(word.offset, message)
+        {
+            "tr": self._transition,
+            "pl": self._place,
+            "pr": self._priority,
+            "net": self._net,
+        }[keyword.text](keyword, rest)
+
+    def _net(self, keyword: _Word, words: list[_Word]) -> None:
+        self.name = self._node(keyword, words)
+        self._refuse_more(words)
+
+    def _transition(self, keyword: _Word, words: list[_Word]) -> None:
+        transition = self.draft.transition(self._node(keyword, words))
+        self._skip_label(words)
+        if words and words[0].kind == "interval":
+            interval = words.pop(0)
+            if not self.drop_time and not _UNTIMED.fullmatch(interval.text):
+                message = (
+                    f"the interval {interval.text} is of a net with time (write [0,w[ or none, or "
+                    "read it with drop_time=True, --drop-time)"
+                )
+                self.tell.error(interval.offset, message)
+        inputs, outputs = self._sides(words)
+        for word in inputs:
+            place, mark = self.draft.place(name_of(word.text)), self._mark(word)
+            if mark is not None:
+                self.draft.arc(mark.kind, place, transition, mark.weight, word.offset)
+        for word in outputs:
+            place, mark = self.draft.place(name_of(word.text)), self._mark(word, may_test=False)
+            if mark is not None:
+                self.draft.arc("output", place, transition, mark.weight, word.offset)
+
+    def _place(self, keyword: _Word, words: list[_Word]) -> None:
+        place = self.draft.place(self._node(keyword, words))
+        self._skip_label(words)
+        if words and words[0].kind == "tokens":
+            marking = words.pop(0)
+            tokens = number_of(marking.text.strip())
+            if tokens is None:
+                message = (
+                    f"({shortened(marking.text)}) is no marking (write a number from 0 that fits "
+                    "in int64, as in (3) or (2K))"
+                )
+                self.tell.error(marking.offset, message)
+            else:
+                self.draft.mark(place, tokens, marking.offset)
+        producers, consumers = self._sides(words)
+        for word in producers:
+            transition = self.draft.transition(name_of(word.text))
+            mark = self._mark(word, may_test=False)
+            if mark is not None:
+                self.draft.arc("output", place, transition, mark.weight, word.offset)
+        for word in consumers:
+            transition, mark = self.draft.transition(name_of(word.text)), self._mark(word)
+            if mark is not None:
+                self.draft.arc(mark.kind, place, transition, mark.weight, word.offset)
+
+    def _priority(self, keyword: _Word, words: list[_Word]) -> None:
+        signs = [at for at, word in enumerate(words) if word.kind == "beats"]
+        names = [word for word in words if word.kind != "beats"]
+        if len(signs) != 1 or not 0 < signs[0] < len(words) - 1:
+            message = "a priority is written `pr t ... > u ...`, or with <"
+            self._fail(keyword.offset, message)
+        for word in names:
+            if word.kind != "name" or word.mark:
+                self._fail(word.offset, f"{word.text + word.mark!r} is no transition")
+        left, right = words[: signs[0]], words[signs[0] + 1 :]
+        self._priorities.append((left, right) if words[signs[0]].text == ">" else (right, left))
+
+    def _take_priorities(self) -> None:
+        """Transitions of priorities are declared elsewhere, perhaps later."""
+        for left, right in self._priorities:
+            sides = []
+            for side in (left, right):
+                known = []
+                for word in side:
+                    transition = self.draft.transitions.get(name_of(word.text))
+                    if transition is None:
+                        message = f"there is no transition {name_of(word.text)!r} (declare it)"
+                        self.tell.error(word.offset, message)
+                    else:
+                        known.append((transition, word.offset))
+                sides.append(known)
+            if self.draft.num_pairs + len(sides[0]) * len(sides[1]) > MAX_PAIRS:
+                message = f"there are more than {MAX_PAIRS} priorities (chain them: a > b, b > c)"
+                self.tell.error(left[0].offset, message)
+                return
+            for beats, _ in sides[0]:
+                for beaten, offset in sides[1]:
+                    self.draft.priority(beats, beaten, offset)
+
+    # Parts of declarations
+
+    def _node(self, keyword: _Word, words: list[_Word]) -> str:
+        if not words or words[0].kind != "name" or words[0].mark:
+            at = words[0].offset if words else keyword.offset
+            self._fail(at, f"a name is expected after `{keyword.text}`")
+        word = words.pop(0)
+        if word.text == "{}":
+            self._fail(word.offset, "a name is empty")
+        return name_of(word.text)
+
+    def _skip_label(self, words: list[_Word]) -> None:
+        if words and words[0].kind == "colon":
+            colon = words.pop(0)
+            if not words or words[0].kind != "name":
+                self._fail(colon.offset, "a label is expected after ':'")
+            words.pop(0)
+
+    def _sides(self, words: list[_Word]) -> tuple[list[_Word], list[_Word]]:
+        arrows = [at for at, word in enumerate(words) if word.kind == "arrow"]
+        if not words:
+            return [], []
+        if len(arrows) != 1:
+            found = "no" if not arrows else "more than one"
+            self._fail(words[0].offset, f"{found} `->` (write inputs -> outputs)")
+        sides = words[: arrows[0]], words[arrows[0] + 1 :]
+        self._refuse_more([word for side in sides for word in side if word.kind != "name"])
+        return sides
+
+    def _mark(self, word: _Word, *, may_test: bool = True) -> Mark | None:
+        if word.text == "{}":
+            self.tell.error(word.offset, "a name is empty")
+            return None
+        if not word.mark:
+            return PLAIN_ARC
+        mark = mark_of(word.mark, may_test=may_test)
+        if isinstance(mark, str):
+            self.tell.error(word.offset, f"{shortened(word.text + word.mark)}: {mark}")
+            return None
+        return mark
+
+    def _refuse_more(self, words: list[_Word]) -> None:
+        if words:
+            message = f"{shortened(words[0].text)!r} is not expected here"
+            self._fail(words[0].offset, message)

@@ -1,0 +1,41 @@
+"""Cell proliferation, read through the dilution of a fluorescent label."""
+
+from .binning import Bins as Bins, CellsDropped as CellsDropped, Rule as Rule
+from .calibrate import Calibration as Calibration, calibrate as calibrate
+from .distance import Objective as Objective, hellinger as hellinger
+from .expected import Expected as Expected, expected as expected
+from .family import (
+    expected_counts as expected_counts,
+    family_means as family_means,
+    family_second_moments as family_second_moments,
+    mixed_covariance as mixed_covariance,
+    mixed_means as mixed_means,
+)
+from .histogram import Axis as Axis, Histogram as Histogram
+from .lattice import sample_lattice as sample_lattice
+from .law import Fixed as Fixed, Gamma as Gamma, Normal as Normal
+from .model import (
+    CellType as CellType,
+    InvalidModel as InvalidModel,
+    Model as Model,
+    max_divisions as max_divisions,
+)
+from .program import (
+    Parameters as Parameters,
+    Program as Program,
+    Range as Range,
+    Unresolved as Unresolved,
+    lower as lower,
+)
+from .sample import Sample as Sample, SampleFailed as SampleFailed, simulate as simulate
+from .start import Start as Start
+from .swarm import Swarm as Swarm
+from .table import Table as Table
+from .uncertainty import (
+    Goodness as Goodness,
+    Profile as Profile,
+    Uncertainty as Uncertainty,
+    goodness_of_fit as goodness_of_fit,
+    profile as profile,
+    uncertainty as uncertainty,
+)

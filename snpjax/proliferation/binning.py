@@ -1,0 +1,122 @@
+"""Bins of fluorescence, and which of two rules says what goes into them."""
+
+import enum
+import math
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from .model import Model
+
+
+#: The bin of what is dropped.
+NO_BIN = -1
+
+
+class Rule(enum.Enum):
+    """What becomes of values outside the bins.
+
+    - `CALIBRATION`: all that is not above the first edge goes into the first bin; cells above the
+      last edge are an error.
+    - `DISPLAY`: values below `lowest`, or below `phi_min`, are dropped; those above the last edge
+      too, with a warning.
+    """
+
+    CALIBRATION = "calibration"
+    DISPLAY = "display"
+
+
+class CellsDropped(UserWarning):
+    """Cells above the last edge were dropped."""
+
+
+@dataclass(frozen=True)
+class Bins:
+    """Bins of equal width in the logarithm of the fluorescence.
+
+    The `num` *upper* edges go from the power of ten not below `lowest` to that not below `highest`:
+    a value goes into the first bin whose edge it is not above. (ProCell's bins: a `lowest` of 11
+    would begin at 100, so use powers of ten.)
+    """
+
+    lowest: float = 10.0
+    highest: float = 1e4
+    num: int = 100
+
+    def __post_init__(self) -> None:
+        if not 0 < self.lowest < self.highest or not math.isfinite(self.highest):
+            raise ValueError(
+                f"bins from {self.lowest:g} to {self.highest:g} (give two positive numbers in "
+                "order, such as 10 and 10,000)"
+            )
+        if self.num < 2:
+            raise ValueError(f"there are {self.num} bins (give 2 or more)")
+
+    @property
+    def edges(self) -> Float[np.ndarray, " bins"]:
+        """The upper edges."""
+        low, high = (math.ceil(math.log10(x)) for x in (self.lowest, self.highest))
+        return np.logspace(low, high, self.num)
+
+    def of(self, values: Float[np.ndarray, "*shape"]) -> Int[np.ndarray, "*shape"]:
+        """The bin of each value; the number of bins for those above the last edge."""
+        return np.searchsorted(self.edges, values, side="left")
+
+    def count(
+        self,
+        values: Float[np.ndarray, " values"],
+        counts: Float[np.ndarray, " values"] | Int[np.ndarray, " values"],
+        *,
+        rule: Rule = Rule.CALIBRATION,
+        phi_min: float | None = None,
+    ) -> Float[np.ndarray, " bins"]:
+        """The cells of each bin.
+
+        **Raises:** `ValueError` for cells above the last edge, with `Rule.CALIBRATION`.
+        """
+        index = self.placed(values, counts, rule=rule, phi_min=phi_min)
+        is_in = index != NO_BIN
+        return np.bincount(index[is_in], np.asarray(counts)[is_in], self.num)
+
+    def placed(
+        self,
+        values: Float[np.ndarray, " values"],
+        counts: Float[np.ndarray, " values"] | Int[np.ndarray, " values"],
+        *,
+        rule: Rule = Rule.CALIBRATION,
+        phi_min: float | None = None,
+    ) -> Int[np.ndarray, " values"]:
+        """The bin of each value, `NO_BIN` where it is dropped; otherwise as `count`."""
+        values, counts = np.asarray(values), np.asarray(counts)
+        index = self.of(values)
+        above = index == self.num
+        if np.any(above & (counts > 0)):
+            text = (
+                f"{counts[above].sum():,.10g} of {counts.sum():,.10g} cells are above the last "
+                f"edge, {self.edges[-1]:g} (give Bins with a higher `highest`; is the histogram on "
+                "another scale?)"
+            )
+            if rule is Rule.CALIBRATION:
+                raise ValueError(text)
+            warnings.warn(CellsDropped(text), stacklevel=3)
+        if rule is Rule.DISPLAY:
+            above = above | (values < max(self.lowest, phi_min or 0.0))
+        return np.where(above, NO_BIN, index)
+
+
+def bins_of_model(
+    model: Model, bins: Bins, *, rule: Rule = Rule.CALIBRATION, phi_min: float | None = None
+) -> Int[np.ndarray, "channels generations"]:
+    """The bin of phi / 2^k of each occupied channel and generation that it can have, else
+    `NO_BIN`. `phi_min` is by default the model's."""
+    held = model.initial.occupied
+    k = np.arange(model.generations)
+    values = np.ldexp(held.fluorescence[:, None], -k[None, :])
+    is_there = k[None, :] <= model.max_divisions[model.initial.counts > 0][:, None]
+    phi_min = model.threshold if phi_min is None else phi_min
+    flat = bins.placed(
+        values.ravel(), (held.counts[:, None] * is_there).ravel(), rule=rule, phi_min=phi_min
+    )
+    return np.where(is_there, flat.reshape(values.shape), NO_BIN)

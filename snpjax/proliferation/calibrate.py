@@ -1,0 +1,264 @@
+"""Fitting a model to a measured histogram."""
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+from scipy.optimize import minimize
+
+from .binning import Bins, Rule, bins_of_model
+from .distance import Fit, Objective, hellinger, pairs_of, weights_of
+from .histogram import Histogram
+from .model import Model
+from .program import lower
+from .search import Search, TypeBounds, search_of
+from .swarm import Swarm
+
+
+#: A number this near to a bound, in parts of the range, is on it.
+_ACTIVE = 1e-6
+_CANDIDATES_PER_START = 16
+_EVALUATIONS = 400
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """A fitted model.
+
+    - `model`: with the best parameters.
+    - `values`: the numbers that were searched by name; `x1`, `x2`, ... are shares of what the types
+      before leave.
+    - `active`: the names of those that sit on a bound: the data would have them go on.
+    - `distance`: the Hellinger distance on counts; `normalised`: in [0, 1].
+    - `objective`: the value that was made small; `starts`: that of every start, best first.
+    - `expected`, `observed`: cells in the bins, the expected ones scaled to those observed.
+    - `evaluations`: of the objective, with its gradient.
+    - `fit`, `search`, `point`: for `uncertainty` and `profile`.
+    """
+
+    model: Model
+    values: dict[str, float]
+    active: tuple[str, ...]
+    distance: float
+    normalised: float
+    objective: float
+    starts: tuple[float, ...]
+    bins: Bins
+    expected: Float[np.ndarray, " bins"]
+    observed: Float[np.ndarray, " bins"]
+    evaluations: int
+    fit: Fit
+    search: Search
+    point: Float[np.ndarray, " numbers"]
+
+    def __repr__(self) -> str:
+        numbers = ", ".join(f"{name} {value:.4g}" for name, value in self.values.items())
+        bounds = f"; on a bound: {', '.join(self.active)}" if self.active else ""
+        return (
+            f"Calibration(Hellinger distance {self.distance:.4f}, normalised "
+            f"{self.normalised:.5f}; {numbers}{bounds})"
+        )
+
+
+def calibrate(
+    model: Model,
+    observed: Histogram,
+    *,
+    bins: Bins = Bins(),  # noqa: B008 (a frozen object)
+    objective: Objective = Objective.HELLINGER,
+    bounds: Mapping[str, TypeBounds] | None = None,
+    sd_floor: float | None = None,
+    starts: int = 6,
+    seed: int = 0,
+    swarm: Swarm | None = None,
+    same_axis: bool = True,
+) -> Calibration:
+    """Fit the proportions and laws of a model to the histogram measured after its duration.
+
+    What is compared is the exact expectation, so that the objective has no noise and has gradients:
+    bounded quasi-Newton searches (L-BFGS-B) start from the model's own values, and from the best of
+    some random ones.
+
+    **Arguments:**
+
+    - `observed`: cells by fluorescence after `model.duration` hours, on the axis of the initial
+      histogram.
+    - `bins`: where the two are compared; all cells below go into the first bin.
+    - `bounds`: of a type's name and a parameter's, in hours: `{"fast": {"mean": (30, 63)}}`. The
+      others are those usual for ten days, in proportion to the duration: mean 30 to 504 h, sd up to
+      30 h, shape 6 to 30, scale 5 to 20 h.
+    - `sd_floor`: the least sd in hours, by default 1.25 % of the duration (`GAUSSIAN`: 2 %).
+    - `starts`: searches; `seed`: of the random starts, which nothing else depends on.
+    - `swarm`: search by a particle swarm instead, to compare.
+    - `same_axis`: refuse two histograms of different axes: on another scale a comparison is
+      meaningless.
+
+    **Raises:** `ValueError` for axes that differ, cells above the last bin, or bounds that make no
+    sense; `Unresolved` for an sd that may become too small for the duration.
+    """
+    if same_axis and not model.initial.axis.agrees(observed.axis):
+        raise ValueError(
+            f"the axes differ: the initial histogram has {model.initial.axis}, the observed one "
+            f"{observed.axis} (export both on one scale, or give same_axis=False)"
+        )
+    if starts < 1:
+        raise ValueError(f"`starts` is {starts}. Give 1 or more.")
+    if objective is Objective.GAUSSIAN and sd_floor is None:
+        sd_floor = 0.02 * model.duration
+    search = search_of(model, bounds, sd_floor)
+    fit = _fit(model, observed, bins, objective, search)
+    with jax.enable_x64(True):
+        if swarm is not None:
+            found = [swarm.minimise(fit, seed)]
+        else:
+            points = _starting_points(fit, search.vector(model), search, starts, seed)
+            found = [descend(fit, z) for z in points]
+    found.sort(key=lambda item: item[1])
+    point, value, _ = found[0]
+    return _calibration(
+        model, search, fit, bins, observed, point, value, found, sum(n for _, _, n in found)
+    )
+
+
+def _calibration(
+    model: Model,
+    search: Search,
+    fit: Fit,
+    bins: Bins,
+    observed: Histogram,
+    point: np.ndarray,
+    value: float,
+    found: list[tuple[np.ndarray, float, int]],
+    evaluations: int,
+) -> Calibration:
+    x = search.lower + (search.upper - search.lower) * point
+    x = np.clip(x, search.lower, search.upper)
+    cells = bins.count(observed.fluorescence, observed.counts)
+    with jax.enable_x64(True):
+        fractions = np.asarray(_fractions(fit, jnp.asarray(point)))
+    if fractions.size != cells.size:  # bins were pooled
+        plain = _fit(model, observed, bins, Objective.HELLINGER, search)
+        with jax.enable_x64(True):
+            fractions = np.asarray(_fractions(plain, jnp.asarray(point)))
+    expected = fractions * cells.sum()
+    on_bound = (point < _ACTIVE) | (point > 1 - _ACTIVE)
+    return Calibration(
+        search.model(x, model),
+        dict(zip(search.names, map(float, x), strict=True)),
+        tuple(name for name, is_on in zip(search.names, on_bound, strict=True) if is_on),
+        *hellinger(expected, cells),
+        value,
+        tuple(value for _, value, _ in found),
+        bins,
+        expected,
+        cells,
+        evaluations,
+        fit,
+        search,
+        point,
+    )
+
+
+def _fit(
+    model: Model, observed: Histogram, bins: Bins, objective: Objective, search: Search
+) -> Fit:
+    is_gaussian = objective is Objective.GAUSSIAN
+    program, parameters = lower(model, ranges=search.ranges(), second_moments=is_gaussian)
+    index = bins_of_model(model, bins, rule=Rule.CALIBRATION)
+    cells = bins.count(observed.fluorescence, observed.counts)
+    counts, num = model.initial.occupied.counts, bins.num
+    if is_gaussian:
+        groups = pooled(cells)
+        index = np.where(index >= 0, groups[np.maximum(index, 0)], index)
+        cells = np.bincount(groups, cells)
+        num = cells.size
+    with jax.enable_x64(True):
+        pairs = jnp.asarray(pairs_of(index, counts, num)) if is_gaussian else None
+        return Fit(
+            program,
+            parameters,
+            jnp.asarray(weights_of(index, counts, num)),
+            pairs,
+            jnp.asarray(cells, jnp.float64),
+            jnp.asarray(search.lower),
+            jnp.asarray(search.upper),
+            search.numbers,
+            objective,
+        )
+
+
+def pooled(cells: Float[np.ndarray, " bins"], least: float = 5.0) -> np.ndarray:
+    """A group for each bin: neighbours together until they hold `least` cells."""
+    groups, group, held = np.zeros(cells.size, np.int64), 0, 0.0
+    for i, number in enumerate(cells):
+        groups[i] = group
+        held += number
+        if held >= least:
+            group, held = group + 1, 0.0
+    if held < least and group > 0:
+        groups[groups == group] = group - 1
+    return groups
+
+
+def _starting_points(
+    fit: Fit, own: np.ndarray, search: Search, starts: int, seed: int
+) -> list[np.ndarray]:
+    """The model's own values, and the best of random points."""
+    first = (own - search.lower) / (search.upper - search.lower)
+    if starts == 1:
+        return [first]
+    rng = np.random.default_rng(seed)
+    num = _CANDIDATES_PER_START * (starts - 1)
+    # One in each of equal parts of every range (a Latin hypercube).
+    rows = np.stack([rng.permutation(num) for _ in range(first.size)], axis=1)
+    candidates = (rows + rng.random(rows.shape)) / num
+    values = np.asarray(_values(fit, jnp.asarray(candidates)))
+    best = np.argsort(np.where(np.isfinite(values), values, np.inf))[: starts - 1]
+    return [first, *candidates[best]]
+
+
+def descend(
+    fit: Fit, start: np.ndarray, *, held: int | None = None
+) -> tuple[np.ndarray, float, int]:
+    """The nearest minimum: the point, the value, and how often it was evaluated. One number may be
+    held."""
+    evaluate = functools.partial(_value_and_gradient, fit)
+
+    def function(z: np.ndarray) -> tuple[float, np.ndarray]:
+        value, gradient = evaluate(z)
+        gradient = np.array(gradient)
+        if held is not None:
+            gradient[held] = 0
+        return float(value), gradient
+
+    bounds = [(0.0, 1.0)] * start.size
+    if held is not None:
+        bounds[held] = (float(start[held]), float(start[held]))
+    found = minimize(
+        function,
+        start,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=bounds,
+        options={"maxfun": _EVALUATIONS, "maxcor": 20, "ftol": 1e-11, "gtol": 1e-8},
+    )
+    return found.x, float(found.fun), int(found.nfev)
+
+
+@jax.jit
+def _value_and_gradient(fit: Fit, z: Float[Array, " numbers"]):
+    return jax.value_and_grad(fit.value)(z)
+
+
+@jax.jit
+def _values(fit: Fit, z: Float[Array, "points numbers"]) -> Float[Array, " points"]:
+    return jax.vmap(fit.value)(z)
+
+
+@jax.jit
+def _fractions(fit: Fit, z: Float[Array, " numbers"]) -> Float[Array, " bins"]:
+    return fit.fractions(z)

@@ -1,0 +1,76 @@
+"""Moments of the families of all types of a model."""
+
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from .moments import Method, mean, second_moments
+from .program import Parameters, Program
+
+
+def family_means(program: Program, parameters: Parameters) -> Float[Array, "types generations"]:
+    """E[N_k] of one family of each type, as if there were no threshold."""
+    return _by_method(mean, program, parameters)
+
+
+def family_second_moments(
+    program: Program, parameters: Parameters
+) -> Float[Array, "types generations generations"]:
+    """E[N_k N_l] of one family of each type. The program is to be lowered with
+    `second_moments=True`."""
+    return _by_method(second_moments, program, parameters)
+
+
+def mixed_means(program: Program, parameters: Parameters) -> Float[Array, " generations"]:
+    """E[N_k] of a family whose type is not known."""
+    return parameters.proportions @ family_means(program, parameters)
+
+
+def mixed_covariance(
+    program: Program, parameters: Parameters
+) -> Float[Array, "generations generations"]:
+    """The covariance of the N_k of a family whose type is not known."""
+    means = mixed_means(program, parameters)
+    seconds = family_second_moments(program, parameters)
+    return jnp.tensordot(parameters.proportions, seconds, 1) - jnp.outer(means, means)
+
+
+def expected_counts(
+    program: Program, parameters: Parameters
+) -> Float[Array, "channels generations"]:
+    """The expected number of cells of each occupied channel and generation: the final histogram,
+    whose fluorescences are phi / 2^k."""
+    means = mixed_means(program, parameters)
+    generation = jnp.arange(program.generations, dtype=jnp.int32)
+    is_there = generation[None, :] <= program.last[:, None]
+    return jnp.where(is_there, program.counts[:, None] * means[None, :], 0)
+
+
+def _by_method(function: Callable[..., Array], program: Program, parameters: Parameters) -> Array:
+    """A function of one type for all types; those of one method as a batch."""
+    methods = program.methods
+    rows: dict[int, Array] = {}
+    for method in dict.fromkeys(methods):
+        indices = [i for i, x in enumerate(methods) if x is method]
+
+        def of_type(first: Array, second: Array, method: Method = method) -> Array:
+            return function(
+                method,
+                first,
+                second,
+                parameters.duration,
+                start=program.start,
+                generations=program.generations,
+                grid=program.grid,
+            )
+
+        if len(indices) == 1:
+            (i,) = indices
+            rows[i] = of_type(parameters.first[i], parameters.second[i])
+            continue
+        chosen = jnp.asarray(indices)
+        batch = jax.vmap(of_type)(parameters.first[chosen], parameters.second[chosen])
+        rows |= {i: batch[n] for n, i in enumerate(indices)}
+    return jnp.stack([rows[i] for i in range(len(methods))])

@@ -1,0 +1,357 @@
+"""The stochastic simulation, cell by cell and exact in law."""
+
+import dataclasses
+import functools
+import operator
+import time
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+from jaxtyping import Array, Int, PRNGKeyArray
+
+from snpjax_formats import bucket
+
+from .binning import NO_BIN, Bins, Rule, bins_of_model
+from .draws import MAX_GENERATION, OFFSET, ROOT, Timer, random_words, timer_of
+from .lanes import STEPS, Families, State, advance, empty, is_done
+from .law import Fixed, Normal
+from .model import Model
+from .start import Start
+from .table import Table, merged
+
+
+class SampleFailed(RuntimeError):
+    """A population that cannot be simulated; the message says which part and what to do."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Simulated final histograms, as host arrays.
+
+    Axes: `runs` is first and only there when `runs` was given; `channels` are those that hold cells
+    at the beginning; generation k of channel phi has the fluorescence phi / 2^k.
+
+    - `counts`: cells of each channel and generation.
+    - `type_generation`: cells of each type and generation.
+    - `by_type`: cells of each type, channel and generation, or `None` where not asked for.
+    - `fluorescence`: `(channels, generations)`.
+    - `draws`: timers drawn, which is the number of cells that ever existed.
+    - `sampler`: "cells" (exact law), "lattice" (see `Lattice`) or "gaussian".
+    """
+
+    model: Model
+    counts: Int[np.ndarray, "*runs channels generations"]
+    type_generation: Int[np.ndarray, "*runs types generations"]
+    by_type: Int[np.ndarray, "*runs types channels generations"] | None
+    fluorescence: np.ndarray
+    draws: int
+    sampler: str
+
+    @property
+    def total(self) -> Int[np.ndarray, "*runs"]:
+        """Cells in all."""
+        return self.type_generation.sum((-2, -1))
+
+    @property
+    def per_type(self) -> Int[np.ndarray, "*runs types"]:
+        """Cells of each type."""
+        return self.type_generation.sum(-1)
+
+    def table(self, run: int | None = None) -> Table:
+        """The histogram of a run: fluorescences in ascending order and cells, without empty ones.
+
+        **Raises:** `ValueError` if the sample has several runs and none is named.
+        """
+        if (run is None) != (self.counts.ndim == 2):
+            raise ValueError("Name one run of a sample of several, and none of a single one.")
+        where = () if run is None else (run,)
+        by_type = None if self.by_type is None else self.by_type[where]
+        return merged(self.fluorescence, self.counts[where], by_type)
+
+    def binned(
+        self, bins: Bins, *, rule: Rule = Rule.CALIBRATION, phi_min: float | None = None
+    ) -> Int[np.ndarray, "*runs bins"]:
+        """Cells in bins."""
+        index = bins_of_model(self.model, bins, rule=rule, phi_min=phi_min)
+        is_in = index != NO_BIN
+        lead = self.counts.shape[:-2]
+        found = np.zeros((*lead, bins.num), self.counts.dtype)
+        for place in zip(*np.nonzero(is_in), strict=True):
+            found[..., index[place]] += self.counts[(..., *place)]
+        return found
+
+
+#: Lanes that walk at the same time. On a CPU what they hold stays in the cache, and populations are
+#: small enough that the last families matter; a GPU needs many.
+_LANES = (2**6, 2**8, 2**10, 2**11, 2**14, 2**17, 2**20)
+_MOST_LANES = {"cpu": 2**11}
+_DEFAULT_LANES = 2**20
+#: Families per lane that a device is filled with.
+_FAMILIES_PER_LANE = 16
+_BYTES_PER_FAMILY = 64
+_BUDGETS = {"cpu": 2**30}
+_DEFAULT_BUDGET = 8 * 2**30
+#: Entries of the histograms of runs that are simulated together.
+_MAX_ENTRIES = 2**22
+_SECONDS_PER_CALL = 0.5
+
+
+def simulate(
+    model: Model,
+    key: PRNGKeyArray,
+    *,
+    runs: int | None = None,
+    by_type: bool = False,
+    budget: int | None = None,
+) -> Sample:
+    """Simulate the population, cell by cell: every cell draws its own division time.
+
+    The same key gives the same histogram on every device and for every `budget`; run r is the same
+    for every number of runs. Draws have 31 bits and clocks single precision, but for types of
+    `Fixed` division times, which have double.
+
+    **Arguments:**
+
+    - `key`: a typed PRNG key; it is consumed.
+    - `runs`: so many independent runs, the first axis of the result; `None` is run 0 alone.
+    - `by_type`: keep the histogram of each type.
+    - `budget`: bytes of device memory, by default 1 GiB on a CPU and 8 GiB elsewhere. It bounds the
+      cells that are kept at once, not the population, whatever its size.
+
+    **Returns:** a `Sample`. Counts are 64-bit integers.
+
+    **Raises:** `SampleFailed` if there are 2^32 initial cells or more, or a cell has divided 31
+    times and its daughters could, too; `ValueError` for a budget that holds nothing.
+    """
+    num_runs = 1 if runs is None else operator.index(runs)
+    if num_runs < 1:
+        raise ValueError(f"`runs` is {runs}. Give 1 or more runs, or None for a single one.")
+    if not jnp.issubdtype(getattr(key, "dtype", np.float32), jax.dtypes.prng_key):
+        raise TypeError("`key` is no typed key. Give one such as jax.random.key(0).")
+    plan = _Plan.of(model, num_runs, budget)
+    shape = (num_runs, len(model.types), plan.channels, plan.generations)
+    kept = shape if by_type else (num_runs, plan.channels, plan.generations)
+    counts = np.zeros(kept, np.int64)
+    type_generation = np.zeros((num_runs, shape[1], shape[3]), np.int64)
+    draws = 0
+    for first in range(0, num_runs, plan.batch):
+        last = min(first + plan.batch, num_runs, (first // plan.group + 1) * plan.group)
+        for index in range(shape[1]):
+            found, drawn = _of_type(model, key, plan, index, first, last)
+            draws += drawn
+            type_generation[first:last, index] = found.sum(1)
+            if by_type:
+                counts[first:last, index] = found
+            else:
+                counts[first:last] += found
+    held = model.initial.occupied
+    k = np.arange(plan.generations)
+    where = 0 if runs is None else slice(None)
+    return Sample(
+        model,
+        (counts.sum(1) if by_type else counts)[where],
+        type_generation[where],
+        counts[where] if by_type else None,
+        np.ldexp(held.fluorescence[:, None], -k[None, :]),
+        draws,
+        "cells",
+    )
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """How a simulation is cut up. Nothing of it but `group` changes what comes out, and that is
+    given by the model."""
+
+    cells: int
+    channels: int
+    generations: int
+    #: Runs whose families are numbered under one key.
+    group: int
+    #: Runs that are simulated together.
+    batch: int
+    lanes: int
+
+    @property
+    def levels(self) -> int:
+        """Cells can wait in generations below this: not in the last."""
+        return bucket(min(self.generations, MAX_GENERATION + 1) - 1)
+
+    @property
+    def pool(self) -> int:
+        """Families that are begun together."""
+        return self.lanes * _FAMILIES_PER_LANE
+
+    @staticmethod
+    def of(model: Model, runs: int, budget: int | None) -> "_Plan":
+        held = model.initial.occupied
+        cells, channels, generations = held.cells, held.counts.size, model.generations
+        if cells >= 2**32:
+            raise SampleFailed(
+                f"There are {cells:,} initial cells, and families are numbered in 32 bits. Use "
+                "`sample_lattice`, or simulate parts of the histogram and add the results."
+            )
+        group = (2**32 - 1) // cells
+        backend = jax.default_backend()
+        budget = _BUDGETS.get(backend, _DEFAULT_BUDGET) if budget is None else budget
+        entries = channels * generations
+        batch = max(1, min(runs, group, min(_MAX_ENTRIES, budget // 64) // entries))
+        # The state and a copy of it, and what is between.
+        per_lane = 8 * (generations + 16) + _BYTES_PER_FAMILY * _FAMILIES_PER_LANE
+        counts = 8 * bucket(batch * entries)
+        most = min((budget - counts) // per_lane, _MOST_LANES.get(backend, _DEFAULT_LANES))
+        if most < _LANES[0]:
+            least = counts + _LANES[0] * per_lane
+            raise ValueError(f"`budget` is {budget} bytes. Give {least} or more.")
+        fitting = [lanes for lanes in _LANES if lanes <= most]
+        enough = [lanes for lanes in fitting if lanes * _FAMILIES_PER_LANE >= batch * cells]
+        return _Plan(cells, channels, generations, group, batch, (enough or fitting[-1:])[0])
+
+
+def _of_type(
+    model: Model, key: PRNGKeyArray, plan: _Plan, index: int, first: int, last: int
+) -> tuple[Int[np.ndarray, "runs channels generations"], int]:
+    """The cells of one type in runs `first` to `last`, which are of one group, and the number of
+    timers drawn."""
+    shape = (last - first, plan.channels, plan.generations)
+    families = _families(model, key, plan, index, first, last)
+    if families is None:
+        return np.zeros(shape, np.int64), 0
+    law = model.types[index].law
+    if isinstance(law, Fixed) and model.duration > 0:
+        last_of = model.max_divisions[model.initial.counts > 0]
+        counts = _fixed(jax.device_get(families), plan, model, law.mean, last_of, shape)
+        return counts, int(counts.sum())
+    is_dividing = law is not None and model.duration > 0 and not isinstance(law, Fixed)
+    families = dataclasses.replace(families, divides=jnp.asarray(is_dividing))
+    timer = timer_of(_ANY if law is None or not is_dividing else law, model.duration or 1.0)
+    entries = int(np.prod(shape))
+    counts, draws, is_cut = _drive(families, timer, model.start, plan, entries)
+    if is_cut and int(model.max_divisions.max()) > MAX_GENERATION:
+        raise SampleFailed(
+            f"A cell of type {model.types[index].name!r} divides more than {MAX_GENERATION} times. "
+            "Raise `phi_min`, or use `sample_lattice`."
+        )
+    return counts.reshape(shape), draws
+
+
+def _families(
+    model: Model, key: PRNGKeyArray, plan: _Plan, index: int, first: int, last: int
+) -> Families | None:
+    """The families of a type, `None` if there cannot be any."""
+    # Cells draw a word below the upper bound of their type; the last bound is 2^32.
+    bounds = np.cumsum([0.0, *(x.proportion for x in model.types)])
+    low, high = (int(round(x / bounds[-1] * 2**32)) for x in bounds[index : index + 2])
+    if low == high:
+        return None
+    held = model.initial.occupied
+    room = bucket(plan.channels)
+    ends = np.full(room, plan.cells, np.uint32)
+    ends[: plan.channels] = held.counts.cumsum()
+    deepest = np.zeros(room, np.int32)
+    deepest[: plan.channels] = np.minimum(
+        model.max_divisions[model.initial.counts > 0], MAX_GENERATION
+    )
+    group = first // plan.group
+    numbers = (
+        (first - group * plan.group) * plan.cells,
+        (last - first) * plan.cells,
+        plan.cells,
+    )
+    first_family, num, cells = (jnp.asarray(x, jnp.uint32) for x in numbers)
+    rest = (plan.channels, plan.generations, low, high - 1)
+    return Families(
+        jr.bits(jr.fold_in(key, group), (2,), np.uint32),
+        first_family,
+        num,
+        cells,
+        jnp.asarray(ends),
+        jnp.asarray(deepest),
+        *(jnp.asarray(x, jnp.uint32) for x in rest),
+        divides=jnp.asarray(True),
+    )
+
+
+_advance = jax.jit(advance, static_argnames="start", donate_argnums=0)
+_empty = jax.jit(empty, static_argnums=(0, 1, 2, 3))
+_is_done = jax.jit(is_done)
+
+
+def _drive(
+    families: Families, timer: Timer, start: Start, plan: _Plan, entries: int
+) -> tuple[Int[np.ndarray, " entries"], int, bool]:
+    """Turns, some half a second of them at a time, after which counts are moved to the host: cells
+    of each entry, timers drawn, and whether a cell divided too often."""
+    state = _empty(plan.lanes, plan.pool, plan.levels, bucket(entries))
+    total, draws = np.zeros(entries, np.int64), 0
+    most = 2**30 // (2 * STEPS * plan.lanes + plan.pool)  # turns whose counts fit into 32 bits
+    limit = min(1024, most)
+    while True:
+        began = time.perf_counter()
+        state = _advance(state, families, timer, np.int32(limit), start=start)
+        is_done = bool(_is_done(state, families))
+        total += np.asarray(state.counts)[:entries]
+        draws += int(state.draws)
+        if is_done:
+            return total, draws, bool(state.is_cut)
+        seconds = max(time.perf_counter() - began, 1e-6)
+        limit = int(min(most, max(1, limit * _SECONDS_PER_CALL / seconds)))
+        state = _drained(state)
+
+
+@functools.partial(jax.jit, donate_argnums=0)
+def _drained(state: State) -> State:
+    return dataclasses.replace(
+        state,
+        counts=jnp.zeros_like(state.counts),
+        draws=jnp.zeros_like(state.draws),
+        turns=jnp.zeros_like(state.turns),
+    )
+
+
+#: For types that never divide, whose timers do not matter.
+_ANY = Normal(1.0, 1.0)
+
+
+def _fixed(
+    families: Families,
+    plan: _Plan,
+    model: Model,
+    mean: float,
+    last: Int[np.ndarray, " channels"],
+    shape: tuple[int, ...],
+) -> Int[np.ndarray, "runs channels generations"]:
+    """Families that divide every `mean` hours: 2^k cells of one generation each."""
+    means, start = model.duration / mean, model.start
+    if plan.cells << plan.generations >= 2**62:
+        raise SampleFailed("There may be more cells than 63 bits count. Raise `phi_min`.")
+    total = np.zeros(int(np.prod(shape)), np.int64)
+    tile = 2**16
+    for first in range(0, int(families.num), tile):
+        size = min(tile, int(families.num) - first)
+        number = np.uint32(first) + np.arange(tile, dtype=np.uint32)
+        of_type, share = (
+            np.asarray(x)[:size] for x in _words(families.key, families.first + number)
+        )
+        number = number[:size]
+        u = (share + 0.5) / 2**32
+        shift = {Start.SYNC: np.zeros(size), Start.RESIDUAL: -u}.get(start, u)
+        generation = np.maximum(np.floor(means - shift), 0)
+        run, cell = np.divmod(number, families.cells)
+        channel = np.searchsorted(np.asarray(families.ends)[: plan.channels], cell, side="right")
+        is_in = (of_type >= families.lowest) & (of_type <= families.highest)
+        is_in &= generation <= last[channel]
+        entry = (run * plan.channels + channel)[is_in].astype(np.int64) * plan.generations
+        k = generation[is_in].astype(np.int64)
+        np.add.at(total, entry + k, np.int64(1) << k)
+    return total.reshape(shape)
+
+
+@jax.jit
+def _words(key: Array, family: Array) -> tuple[Array, Array]:
+    of_type, _ = random_words(key, family, jnp.full_like(family, ROOT))
+    share, _ = random_words(key, family, jnp.full_like(family, OFFSET))
+    return of_type, share

@@ -1,0 +1,228 @@
+"""How sure a calibration is: standard errors, intervals, profiles, goodness of fit."""
+
+import dataclasses
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+from scipy.special import chdtrc, chdtri, ndtri
+
+from .binning import Rule
+from .calibrate import Calibration, descend, pooled
+from .distance import Fit, Objective, drawn_covariance
+from .expected import expected
+
+
+@dataclass(frozen=True, eq=False)
+class Uncertainty:
+    """Standard errors of the fitted numbers, from the Fisher information of the measured cells.
+
+    Numbers on a bound are taken as known: their errors are 0, and those of the others too small if
+    the truth lies beyond.
+
+    - `names`, `values`: of all numbers that were searched.
+    - `standard_errors`, `covariance`: with the exact covariance of the bins: the measured cells are
+      a sample of a population whose divisions were random, too.
+    - `multinomial_errors`: as if only the drawing of the cells were random.
+    - `proportions`, `proportion_errors`: of the types.
+    """
+
+    names: tuple[str, ...]
+    values: Float[np.ndarray, " numbers"]
+    standard_errors: Float[np.ndarray, " numbers"]
+    covariance: Float[np.ndarray, "numbers numbers"]
+    multinomial_errors: Float[np.ndarray, " numbers"]
+    proportions: Float[np.ndarray, " types"]
+    proportion_errors: Float[np.ndarray, " types"]
+
+    @property
+    def correlations(self) -> Float[np.ndarray, "numbers numbers"]:
+        """Of the numbers; 0 with those on a bound."""
+        scale = np.where(self.standard_errors > 0, self.standard_errors, 1.0)
+        return self.covariance / np.outer(scale, scale)
+
+    def intervals(self, level: float = 0.95) -> dict[str, tuple[float, float]]:
+        """Confidence intervals by name, from the normal law."""
+        width = float(ndtri((1 + level) / 2)) * self.standard_errors
+        return {
+            name: (float(value - w), float(value + w))
+            for name, value, w in zip(self.names, self.values, width, strict=True)
+        }
+
+
+@dataclass(frozen=True)
+class Goodness:
+    """Whether the model could have made the measured histogram.
+
+    - `statistic`: the squared distance in standard deviations, with the exact covariance of bins
+      pooled to 5 cells or more; `degrees`: its expectation if the model is right.
+    - `p_value`: the probability of so large a distance then.
+    - `deviance`: twice the logarithm of the ratio of the multinomial likelihoods of a perfect fit
+      and this one.
+    """
+
+    statistic: float
+    degrees: int
+    p_value: float
+    deviance: float
+
+
+@dataclass(frozen=True, eq=False)
+class Profile:
+    """The likelihood along one number, all others fitted anew for each of its values.
+
+    - `name`, `values`: of the number.
+    - `loss`: twice the loss of log-likelihood (multinomial) from its maximum.
+    - `points`: `(values, numbers)` all numbers at each.
+    """
+
+    name: str
+    values: Float[np.ndarray, " values"]
+    loss: Float[np.ndarray, " values"]
+    points: Float[np.ndarray, "values numbers"]
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Where the loss is below the quantile of its asymptotic law, chi-square with one degree of
+        freedom; an end is that of the profile where the loss stays below it."""
+        limit = float(chdtri(1, 1 - level))
+        best = int(np.argmin(self.loss))
+
+        def crossing(indices: list[int]) -> float:
+            for inner, outer in zip(indices, indices[1:], strict=False):
+                if self.loss[outer] >= limit:
+                    a, b = self.loss[inner], self.loss[outer]
+                    w = (limit - a) / (b - a)
+                    return float(self.values[inner] * (1 - w) + self.values[outer] * w)
+            return float(self.values[indices[-1]])
+
+        return (
+            crossing(list(range(best, -1, -1))),
+            crossing(list(range(best, self.values.size))),
+        )
+
+
+def uncertainty(calibration: Calibration) -> Uncertainty:
+    """The standard errors of a calibration, at its best point.
+
+    For a likelihood or a Hellinger distance, whose minima have the same errors for many cells.
+    """
+    fit, search = _multinomial(calibration.fit), calibration.search
+    free = np.array([name not in calibration.active for name in search.names])
+    z = calibration.point
+    with jax.enable_x64(True):
+        p, slopes = (np.asarray(x) for x in _with_slopes(fit, jnp.asarray(z)))
+        proportions, proportion_slopes = (np.asarray(x) for x in _proportions(fit, jnp.asarray(z)))
+    total = calibration.observed.sum()
+    seen = p > 1e-12
+    slopes, p = slopes[seen][:, free], p[seen]
+    information = total * (slopes.T / p) @ slopes
+    inverse = np.linalg.pinv(information, hermitian=True)
+    mean, covariance = expected(calibration.model).binned(calibration.bins, rule=Rule.CALIBRATION)
+    drawn = _drawn(mean, covariance, total)[np.ix_(seen, seen)]
+    # The estimate moves by inverse @ slopes.T @ (residual / p): its covariance for any covariance
+    # of the residuals.
+    lever = inverse @ (slopes.T / p)
+    exact = lever @ drawn @ lever.T
+    scale = (search.upper - search.lower)[free]
+    size = len(search.names)
+    full, plain = np.zeros((size, size)), np.zeros(size)
+    full[np.ix_(free, free)] = exact * np.outer(scale, scale)
+    plain[free] = np.sqrt(np.maximum(np.diag(inverse), 0)) * scale
+    of_shares = proportion_slopes[:, free]
+    values = np.array([calibration.values[name] for name in search.names])
+    return Uncertainty(
+        search.names,
+        values,
+        np.sqrt(np.maximum(np.diag(full), 0)),
+        full,
+        plain,
+        proportions,
+        np.sqrt(np.maximum(np.diag(of_shares @ exact @ of_shares.T), 0)),
+    )
+
+
+def goodness_of_fit(calibration: Calibration) -> Goodness:
+    """Compare the measured bins with the fitted model, beyond their own noise."""
+    observed = calibration.observed
+    total = observed.sum()
+    groups = pooled(observed)
+    mean, covariance = expected(calibration.model).binned(calibration.bins, rule=Rule.CALIBRATION)
+    sums = np.eye(groups[-1] + 1)[groups].T
+    drawn = _drawn(sums @ mean, sums @ covariance @ sums.T, total)
+    residual = (sums @ observed - total * (sums @ mean) / mean.sum())[:-1]
+    statistic = float(residual @ np.linalg.solve(drawn[:-1, :-1], residual))
+    free = len(calibration.values) - len(calibration.active)
+    degrees = max(residual.size - free, 1)
+    fit = _multinomial(calibration.fit)
+    with jax.enable_x64(True):
+        deviance = 2 * total * float(_value(fit, jnp.asarray(calibration.point)))
+    return Goodness(statistic, degrees, float(chdtrc(degrees, statistic)), deviance)
+
+
+def profile(calibration: Calibration, name: str, *, num: int = 15, widths: float = 4.0) -> Profile:
+    """The profile likelihood of one number, at `num` values on each side of its best one, up to
+    `widths` standard errors away or to its bounds.
+
+    **Raises:** `ValueError` for a name that was not searched.
+    """
+    search = calibration.search
+    if name not in search.names:
+        raise ValueError(f"there is no {name!r} (the numbers are {', '.join(search.names)})")
+    index = search.names.index(name)
+    fit = _multinomial(calibration.fit)
+    lower, upper = search.lower[index], search.upper[index]
+    errors = uncertainty(calibration).standard_errors[index]
+    reach = widths * errors / (upper - lower) if errors > 0 else 0.25
+    with jax.enable_x64(True):
+        best, value, _ = descend(fit, calibration.point)
+        found = [(best[index], value, best)]
+        for end in (max(best[index] - reach, 0.0), min(best[index] + reach, 1.0)):
+            point = best
+            for place in np.linspace(best[index], end, num + 1)[1:]:
+                point = point.copy()
+                point[index] = place  # from the fit beside it
+                point, loss, _ = descend(fit, point, held=index)
+                found.append((place, loss, point))
+    found.sort(key=lambda item: item[0])
+    least = min(loss for _, loss, _ in found)
+    total = float(calibration.observed.sum())
+    scale = search.upper - search.lower
+    return Profile(
+        name,
+        np.array([lower + (upper - lower) * z for z, _, _ in found]),
+        np.array([2 * total * (loss - least) for _, loss, _ in found]),
+        np.array([search.lower + scale * z for _, _, z in found]),
+    )
+
+
+def _multinomial(fit: Fit) -> Fit:
+    if fit.objective is Objective.GAUSSIAN:
+        return dataclasses.replace(fit, objective=Objective.MULTINOMIAL, pairs=None)
+    return dataclasses.replace(fit, objective=Objective.MULTINOMIAL)
+
+
+def _drawn(mean: np.ndarray, covariance: np.ndarray, total: float) -> np.ndarray:
+    with jax.enable_x64(True):
+        return np.asarray(
+            drawn_covariance(jnp.asarray(mean), jnp.asarray(covariance), jnp.asarray(total))
+        )
+
+
+@jax.jit
+def _value(fit: Fit, z: Float[Array, " numbers"]) -> Float[Array, ""]:
+    return fit.value(z)
+
+
+@jax.jit
+def _with_slopes(fit: Fit, z: Float[Array, " numbers"]):
+    return fit.fractions(z), jax.jacfwd(fit.fractions)(z)
+
+
+@jax.jit
+def _proportions(fit: Fit, z: Float[Array, " numbers"]):
+    def function(z: Array) -> Array:
+        return fit.parameters(z).proportions
+
+    return function(z), jax.jacfwd(function)(z)

@@ -1,0 +1,148 @@
+"""The engine `EventDriven` behind the protocol of machines."""
+
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.lax as lax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Int
+
+from ..choice import AbstractChoice, FirstChoice
+from ..machine import AbstractMachine, Record
+from ..one_kernel import one_kernel
+from ..results import RESULTS, select_result
+from .candidates import check_choice
+from .lower import NetProgram
+from .rules import AbstractRule
+from .state import Firing, NetState, Watched, initial_state, is_failed
+from .walk import OVERFLOW, Walk, is_live, walk
+from .watch import Watch
+
+
+class EventMachine(AbstractMachine):
+    """A Sleptsov net of which one transition fires in a step; it makes many steps at once."""
+
+    program: NetProgram
+    watch: Watch
+    rule: AbstractRule
+    counts: bool = eqx.field(static=True)
+
+    def init(self) -> NetState:
+        return initial_state(self.program, counts=self.counts, watched=self.watch.initial)
+
+    def step(self, state: NetState, choice: AbstractChoice) -> tuple[NetState, Record]:
+        state, made, trace = self.leap(state, choice, jnp.asarray(1, jnp.int32), rows=1)
+        assert trace is not None
+        detail = Firing(trace.transition[0], trace.multiplicity[0])
+        return state, Record(None, detail, made == 1)
+
+    def leap(
+        self,
+        state: NetState,
+        choice: AbstractChoice,
+        most: Int[Array, ""],
+        *,
+        rows: int | None,
+    ) -> tuple[NetState, Int[Array, "*paths"], Firing | None]:
+        """At most so many steps of every path, how many each made, and their first `rows` details
+        if they are asked for; `choice` is that of the paths."""
+        check_choice(self.program, choice)
+        return _leap(self, state, choice, most, rows=rows)
+
+    def kept(self, state: NetState) -> NetState:
+        """The state without what can be counted again."""
+        return replace(state, watched=None)
+
+    def halted(self, state: NetState) -> Bool[Array, "*paths"]:
+        return ~is_live(self.program, _watched(state).words)
+
+    def status(self, state: NetState) -> Any:
+        return state.status
+
+
+@partial(jax.jit, static_argnames="rows")
+def _leap(
+    machine: EventMachine,
+    state: NetState,
+    choice: AbstractChoice,
+    most: Int[Array, ""],
+    *,
+    rows: int | None,
+) -> tuple[NetState, Int[Array, "*paths"], Firing | None]:
+    start = begun(machine, state, rows)
+    if isinstance(choice, FirstChoice) and jax.default_backend() == "gpu":
+        from .gpu_walk import walk_on_gpu  # Pallas takes long to import
+
+        end = walk_on_gpu(machine.program, machine.watch, machine.rule, start, most)
+    else:
+        walked = walk if state.step.ndim == 0 else _walk_all
+        given = (machine.program, machine.watch, machine.rule, choice, start, state.step, most)
+        end = one_kernel(walked, *given)
+    failed = end.failure != 0
+    failure = select_result(
+        end.failure == OVERFLOW, RESULTS.token_overflow, RESULTS.unbounded_multiplicity
+    )
+    new_state = NetState(
+        marking=end.marking,
+        step=state.step + end.made,
+        status=select_result(failed, failure, state.status),
+        transition=jnp.where(failed, end.transition, state.transition),
+        multiplicity=jnp.where(failed, end.multiplicity, state.multiplicity),
+        place=jnp.where(failed, end.place, state.place),
+        fired=end.fired,
+        widest=None,
+        watched=Watched(end.unsatisfied, end.words),
+    )
+    return new_state, end.made, None if end.trace is None else Firing(*end.trace)
+
+
+def begun(machine: EventMachine, state: NetState, rows: int | None) -> Walk:
+    """The walks of the paths before their first step, with room for so many details."""
+    live = is_live(machine.program, _watched(state).words) & ~is_failed(state)
+    trace = None
+    if rows is not None:
+        shape = (rows, *state.step.shape)
+        trace = (jnp.zeros(shape, jnp.int32), jnp.zeros(shape, machine.program.dtype))
+    return Walk(
+        made=jnp.zeros_like(state.step),
+        marking=state.marking,
+        unsatisfied=_watched(state).unsatisfied,
+        words=_watched(state).words,
+        fired=state.fired,
+        goes_on=live,
+        failure=jnp.zeros_like(state.step),
+        transition=state.transition,
+        multiplicity=state.multiplicity,
+        place=state.place,
+        trace=trace,
+    )
+
+
+def _watched(state: NetState) -> Watched:
+    assert state.watched is not None
+    return state.watched
+
+
+def _walk_all(
+    program: NetProgram,
+    watch: Watch,
+    rule: AbstractRule,
+    choice: AbstractChoice,
+    start: Walk,
+    step: Int[Array, " paths"],
+    most: Int[Array, ""],
+) -> Walk:
+    """`walk` of all paths, one after the other: each one's marking is in the cache meanwhile."""
+    # A key of every path, or what all of them share.
+    own, shared = eqx.partition(choice, lambda x: eqx.is_array(x) and x.ndim > 0)
+
+    def one(path):
+        begin, own_step, own_choice = path
+        return walk(program, watch, rule, eqx.combine(own_choice, shared), begin, own_step, most)
+
+    first = jax.tree.map(lambda x: jnp.moveaxis(x, -1, 0), start)
+    walked = lax.map(one, (first, step, own))
+    return jax.tree.map(lambda x: jnp.moveaxis(x, 0, -1), walked)

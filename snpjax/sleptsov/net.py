@@ -1,0 +1,302 @@
+"""The model: a Sleptsov net as its users think of it, with names."""
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from jaxtyping import Int
+
+from ..model_warning import ModelWarning
+from .arcs import Arcs, Compressed, as_int64
+from .names import Names, Numbered, names_of, same_names
+from .priority import cycles, priority_order
+from .validity import (
+    InvalidNet,
+    cycle_problems,
+    order_problems,
+    priority_problems,
+    problems_of,
+    warnings_of,
+)
+
+
+if TYPE_CHECKING:
+    from ..machine import AbstractMachine, Started
+    from ..run import Save, Trajectory
+    from .observed import Firings, Markings
+    from .searched import SearchedNet
+    from .solution import NetSolution
+
+
+Json: TypeAlias = "None | bool | int | float | str | Sequence[Json] | Mapping[str, Json]"
+
+
+@dataclass(frozen=True, eq=False)
+class SleptsovNet:
+    """A Sleptsov net N = (P, T, A, R, mu0), places and transitions by 0-based numbers.
+
+    **Arguments:**
+
+    - `marking`: `(places,)` tokens, 0 or more: the initial marking.
+    - `inputs`: regular arcs from places to transitions; weights are multiplicities.
+    - `outputs`: arcs from transitions to places.
+    - `inhibitors`: satisfied where a place holds fewer tokens than the weight; 1 is the plain one.
+    - `tests`: satisfied where a place holds at least that many tokens. Neither kind moves tokens.
+    - `priorities`: `(pairs, 2)`: the first transition of a pair beats the second, as does whoever
+      beats the first.
+    - `num_transitions`: by default as many as there are names, else as arcs and priorities need.
+    - `place_names`, `transition_names`: p1, p2, ... and t1, t2, ... by default; `Numbered` makes
+      others without listing them.
+    - `order`: a total order of the transitions, the first to be asked first, for a net that comes
+      with one; which transitions it leaves free to choose between is not known then. By default
+      `priority_order` is the canonical one.
+    - `notes`: what a file says besides, in values of JSON. It changes nothing, and is no part of
+      what makes nets equal.
+
+    **Raises:** `InvalidNet`, a `ValueError`, with every problem at once.
+
+    ??? cite "Source"
+        Zaitsev, Ajima, Bartlett, Kumar 2025. Differs from it in: 1. inhibitor arcs with thresholds
+        and test arcs; 2. the order extends the transitive closure of the priorities, of any height.
+    """
+
+    marking: Int[np.ndarray, " places"]
+    inputs: Arcs
+    outputs: Arcs
+    inhibitors: Arcs
+    tests: Arcs
+    priorities: Int[np.ndarray, "pairs 2"]
+    num_transitions: int
+    place_names: Names
+    transition_names: Names
+    order: Int[np.ndarray, " transitions"] | None
+    name: str = ""
+    notes: Mapping[str, Json] = field(default_factory=dict)
+
+    def __init__(
+        self,
+        marking: Sequence[int] | np.ndarray,
+        *,
+        inputs: Arcs,
+        outputs: Arcs,
+        inhibitors: Arcs | None = None,
+        tests: Arcs | None = None,
+        priorities: Iterable[tuple[int, int]] | np.ndarray = (),
+        num_transitions: int | None = None,
+        place_names: Sequence[str] | None = None,
+        transition_names: Sequence[str] | None = None,
+        order: Sequence[int] | np.ndarray | None = None,
+        name: str = "",
+        notes: Mapping[str, Json] | None = None,
+    ) -> None:
+        tokens = as_int64("marking", marking)
+        if tokens.ndim != 1:
+            raise ValueError(f"`marking` has {tokens.ndim} axes. Give one number a place.")
+        arcs = {
+            "inputs": inputs,
+            "outputs": outputs,
+            "inhibitors": Arcs.none() if inhibitors is None else inhibitors,
+            "tests": Arcs.none() if tests is None else tests,
+        }
+        for kind, some in arcs.items():
+            if not isinstance(some, Arcs):
+                raise TypeError(f"`{kind}` is a {type(some).__name__}. Write Arcs.of([...]).")
+        pairs = as_int64("priorities", priorities).reshape(-1, 2)
+        if num_transitions is None:
+            if transition_names is not None:
+                num_transitions = len(transition_names)
+            else:
+                named = [pairs.max(initial=-1)]
+                named += [some.transition.max(initial=-1) for some in arcs.values()]
+                num_transitions = int(max(named)) + 1
+        given_order = None if order is None else as_int64("order", order)
+        for attribute, value in {
+            "marking": tokens,
+            **arcs,
+            "priorities": np.unique(pairs, axis=0) if len(pairs) else pairs,
+            "num_transitions": int(num_transitions),
+            "place_names": names_of(place_names, "p", len(tokens)),
+            "transition_names": names_of(transition_names, "t", num_transitions),
+            "order": given_order,
+            "name": name,
+            "notes": MappingProxyType(dict(notes or {})),
+        }.items():
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
+            object.__setattr__(self, attribute, value)
+        self._check()
+        for text in warnings_of(self):
+            warnings.warn(text, ModelWarning, stacklevel=2)
+
+    def _check(self) -> None:
+        problems = list(problems_of(self))
+        wrong = list(priority_problems(self))
+        problems += wrong
+        if not wrong and self._canonical is None:
+            problems += cycle_problems(self, cycles(self.priorities, self.num_transitions))
+        elif not wrong and self.order is not None:
+            problems += order_problems(self, self.order)
+        if problems:
+            raise InvalidNet(problems)
+
+    @property
+    def num_places(self) -> int:
+        return len(self.marking)
+
+    @cached_property
+    def _canonical(self) -> Int[np.ndarray, " transitions"] | None:
+        return priority_order(self.priorities, self.num_transitions)
+
+    @property
+    def priority_order(self) -> Int[np.ndarray, " transitions"]:
+        """The transitions in the order in which they are asked."""
+        order = self._canonical if self.order is None else self.order
+        assert order is not None
+        return order
+
+    @cached_property
+    def inputs_by_transition(self) -> Compressed:
+        return self.inputs.by_transition(self.num_transitions)
+
+    @cached_property
+    def inputs_by_place(self) -> Compressed:
+        return self.inputs.by_place(self.num_places)
+
+    @cached_property
+    def outputs_by_transition(self) -> Compressed:
+        return self.outputs.by_transition(self.num_transitions)
+
+    @cached_property
+    def outputs_by_place(self) -> Compressed:
+        return self.outputs.by_place(self.num_places)
+
+    def place_name(self, place: int) -> str:
+        """The name of a place, or its number where it has none."""
+        return _name(self.place_names, place)
+
+    def transition_name(self, transition: int) -> str:
+        """The name of a transition, or its number where it has none."""
+        return _name(self.transition_names, transition)
+
+    def place(self, name: str) -> int:
+        """The number of a place.
+
+        **Raises:** `ValueError` for a name that the net does not have.
+        """
+        return _found(self.place_names, self._places, "place", name)
+
+    def transition(self, name: str) -> int:
+        """The number of a transition.
+
+        **Raises:** `ValueError` for a name that the net does not have.
+        """
+        return _found(self.transition_names, self._transitions, "transition", name)
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {name: number for number, name in enumerate(self.place_names)}
+
+    @cached_property
+    def _transitions(self) -> dict[str, int]:
+        return {name: number for number, name in enumerate(self.transition_names)}
+
+    def lower(self, **options: Any) -> "AbstractMachine | Started":
+        """This net under the rule `Sleptsov` as arrays, see `Execution`."""
+        from .execution import Execution  # the model itself needs no device
+
+        return Execution(self).lower(**options)
+
+    def default_save(self, paths: int | None) -> "Save":
+        """Runs of nets are long: only the final marking."""
+        from .execution import Execution
+
+        return Execution(self).default_save(paths)
+
+    def solution(self, trajectory: "Trajectory") -> "NetSolution":
+        """What a run saved, with the names of the net."""
+        from .execution import Execution
+
+        return Execution(self).solution(trajectory)
+
+    def searched(self, **options: Any) -> "SearchedNet":
+        """This net as arrays, ready for `snpjax.explore`, see `Execution`."""
+        from .execution import Execution
+
+        return Execution(self).searched(**options)
+
+    def observed(self, states: Any, is_halting: np.ndarray) -> "Markings":
+        """What a search found, by name."""
+        from .observed import markings_of
+
+        return markings_of(self, states, is_halting)
+
+    def observed_steps(self, sources: np.ndarray, targets: np.ndarray, detail: Any) -> "Firings":
+        """The steps of a search, by name."""
+        from .observed import firings_of
+
+        return firings_of(self, sources, targets, detail)
+
+    def observed_names(self) -> "Names":
+        """What a query may name: the places."""
+        return self.place_names
+
+    def replace(self, **changes: Any) -> "SleptsovNet":
+        """The same net but for some arguments of its construction; its warnings were said
+        before."""
+        return _rebuild({**self._arguments(), **changes})
+
+    def _arguments(self) -> dict[str, Any]:
+        names = ("marking", "inputs", "outputs", "inhibitors", "tests", "priorities")
+        names += ("num_transitions", "place_names", "transition_names", "order", "name")
+        return {name: getattr(self, name) for name in names} | {"notes": dict(self.notes)}
+
+    def __reduce__(self):
+        return _rebuild, (self._arguments(),)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, SleptsovNet):
+            return NotImplemented
+        arrays = ("marking", "priorities", "priority_order")
+        return (
+            self.name == other.name
+            and (self.order is None) == (other.order is None)
+            and all(np.array_equal(getattr(self, a), getattr(other, a)) for a in arrays)
+            and all(getattr(self, kind) == getattr(other, kind) for kind in _KINDS)
+            and same_names(self.place_names, other.place_names)
+            and same_names(self.transition_names, other.transition_names)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.marking.tobytes(), self.inputs, self.outputs))
+
+    def __repr__(self) -> str:
+        arcs = sum(len(getattr(self, kind)) for kind in _KINDS)
+        return (
+            f"SleptsovNet({self.name + ': ' if self.name else ''}{self.num_places:,} places, "
+            f"{self.num_transitions:,} transitions, {arcs:,} arcs, "
+            f"{len(self.priorities):,} priorities)"
+        )
+
+
+_KINDS = ("inputs", "outputs", "inhibitors", "tests")
+
+
+def _rebuild(arguments: dict[str, Any]) -> SleptsovNet:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ModelWarning)  # said when it was first built
+        return SleptsovNet(**arguments)
+
+
+def _name(names: Names, number: int) -> str:
+    return names[number] if 0 <= number < len(names) else f"number {number}"
+
+
+def _found(names: Names, numbers: Mapping[str, int], what: str, name: str) -> int:
+    number = names.find(name) if isinstance(names, Numbered) else numbers.get(name)
+    if number is None:
+        raise ValueError(f"The net has no {what} {name!r}.")
+    return number

@@ -1,0 +1,118 @@
+"""Small nets as text, the way papers write them: `t1: p1 !p4 -> p2 p3` and `t1 > t2`."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from .arcs import Arcs
+from .names import Numbered
+from .net import SleptsovNet
+
+
+_TERM = re.compile(r"([!?]?)([0-9]*)([^0-9\s!?][^\s]*)")
+_RULE = re.compile(r"\s*(\S+?)\s*:(.*)")
+
+
+def net_of_text(
+    text: str, marking: Mapping[str, int] | None = None, *, places: Sequence[str] | None = None
+) -> SleptsovNet:
+    """The net of a few lines of text.
+
+    ```python
+    net = net_of_text("add: 2x y !stop -> sum\\nclear: sum ->\\nadd > clear", {"x": 6, "y": 4})
+    ```
+
+    **Arguments:**
+
+    - `text`: a line `name: inputs -> outputs` for each transition and `name > name > ...` for
+      priorities; `#` begins a comment. `3x` is the place x with multiplicity 3, `!x` an inhibitor
+      arc, `!3x` one of fewer than 3 tokens, `?3x` a test of at least 3.
+    - `marking`: tokens by name; 0 elsewhere.
+    - `places`: their names in order; by default in order of first mention, in the text and then in
+      `marking`.
+
+    **Raises:** `ValueError`, with every line that is none.
+    """
+    rules, chains, problems = [], [], []
+    for number, line in enumerate(text.splitlines(), start=1):
+        line = line.partition("#")[0].strip()
+        rule = _RULE.fullmatch(line)
+        if rule and rule[2].count("->") == 1:
+            sides = [_terms(side) for side in rule[2].split("->")]
+            if not any(isinstance(side, str) for side in sides):
+                rules.append((rule[1], *sides))
+                continue
+            problems.append(f"line {number}: {next(s for s in sides if isinstance(s, str))}")
+        elif ">" in line and not rule:
+            chains.append((number, [name.strip() for name in line.split(">")]))
+        elif line:
+            problems.append(f"line {number}: {line!r} (write `t: p1 !p2 -> 2p3`, or `t > u`)")
+    named = (name for _, *sides in rules for side in sides for _, _, name in side)
+    known = {name: None for name in (places if places is not None else [*named, *(marking or {})])}
+    place_of = {name: place for place, name in enumerate(known)}
+    transition_of = {name: t for t, (name, *_) in enumerate(rules)}
+    problems += _unknown(rules, chains, marking or {}, place_of, transition_of)
+    if problems:
+        raise ValueError("\n".join(problems))
+    arcs: dict[str, list[tuple[int, int, int]]] = {"": [], "!": [], "?": [], "->": []}
+    for transition, (_, inputs, outputs) in enumerate(rules):
+        for kind, weight, name in inputs:
+            arcs[kind].append((place_of[name], transition, weight))
+        arcs["->"] += [(place_of[name], transition, weight) for _, weight, name in outputs]
+    return SleptsovNet(
+        [(marking or {}).get(name, 0) for name in known],
+        inputs=Arcs.of(arcs[""]),
+        outputs=Arcs.of(arcs["->"]),
+        inhibitors=Arcs.of(arcs["!"]),
+        tests=Arcs.of(arcs["?"]),
+        priorities=[
+            (transition_of[a], transition_of[b])
+            for _, chain in chains
+            for a, b in zip(chain, chain[1:], strict=False)
+        ],
+        num_transitions=len(rules),
+        place_names=places if isinstance(places, Numbered) else tuple(known),
+        transition_names=_numbered_or([name for name, *_ in rules]),
+    )
+
+
+def _terms(side: str) -> list[tuple[str, int, str]] | str:
+    """The kind, weight and place of each term of a side, or what is wrong with it."""
+    terms = []
+    for word in side.split():
+        match = _TERM.fullmatch(word)
+        if not match:
+            return f"{word!r} (write a name, 2name, !name or ?2name)"
+        kind, weight, name = match.groups()
+        terms.append((kind, int(weight or 1), name))
+    return terms
+
+
+def _unknown(
+    rules: Sequence[tuple],
+    chains: Iterable[tuple[int, Sequence[str]]],
+    marking: Mapping[str, int],
+    place_of: Mapping[str, int],
+    transition_of: Mapping[str, int],
+) -> list[str]:
+    problems = []
+    if len(transition_of) < len(rules):
+        problems.append("two transitions have one name (give each its own)")
+    for name, _, outputs in rules:
+        for kind, _, place in outputs:
+            if kind:
+                problems.append(
+                    f"transition {name}: {kind}{place} is among the outputs (remove it)"
+                )
+    used = {place for _, *sides in rules for side in sides for _, _, place in side}
+    for place in sorted((used | set(marking)) - set(place_of)):
+        problems.append(f"there is no place {place!r} (name it in `places`)")
+    for number, chain in chains:
+        for name in chain:
+            if name not in transition_of:
+                problems.append(f"line {number}: there is no transition {name!r}")
+    return problems
+
+
+def _numbered_or(names: Sequence[str]) -> Sequence[str]:
+    numbered = Numbered("t", len(names))
+    return numbered if list(numbered) == list(names) else tuple(names)

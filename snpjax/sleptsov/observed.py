@@ -1,0 +1,85 @@
+"""What can be said of the markings of a net and of the steps between them, by name."""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jaxtyping import Bool, Int
+
+
+if TYPE_CHECKING:
+    from .net import SleptsovNet
+    from .state import Firing, NetState
+
+
+@dataclass(frozen=True, eq=False)
+class Markings:
+    """Some markings of a net: `markings["p3"]` are the tokens of a place.
+
+    - `step`: the steps made, as far as they matter: up to the clock of the search.
+    - `is_halting`: whether nothing can fire any more.
+    """
+
+    net: "SleptsovNet"
+    marking: Int[np.ndarray, "markings places"] = field(repr=False)
+    step: Int[np.ndarray, " markings"] = field(repr=False)
+    is_halting: Bool[np.ndarray, " markings"] = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.step)
+
+    def __getitem__(self, place: str) -> Int[np.ndarray, " markings"]:
+        return self.marking[:, self.net.place(place)]
+
+    def is_cut(self, saturate: object) -> Bool[np.ndarray, "markings places"]:
+        """No number is: nets are not saturated."""
+        del saturate
+        return np.zeros(self.marking.shape, bool)
+
+    def texts(self, marking: int, before: int | None = None) -> list[str]:
+        """The tokens of the places that hold any, or that hold others than `before`."""
+        old = 0 if before is None else self.marking[before]
+        places = np.flatnonzero(self.marking[marking] != old).tolist()
+        return [f"{self.net.place_name(p)} = {self.marking[marking, p]}" for p in places]
+
+
+@dataclass(frozen=True, eq=False)
+class Firings:
+    """Some steps between markings.
+
+    - `sources`, `targets`: the numbers of the markings.
+    - `transition`, `multiplicity`: what fired, and in how many copies.
+    """
+
+    net: "SleptsovNet"
+    sources: Int[np.ndarray, " firings"] = field(repr=False)
+    targets: Int[np.ndarray, " firings"] = field(repr=False)
+    transition: Int[np.ndarray, " firings"] = field(repr=False)
+    multiplicity: Int[np.ndarray, " firings"] = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.sources)
+
+    @property
+    def names(self) -> list[str]:
+        """The name of each transition."""
+        return [self.net.transition_name(t) for t in self.transition.tolist()]
+
+    def texts(self) -> list[str]:
+        """Each in words."""
+        pairs = zip(self.names, self.multiplicity.tolist(), strict=True)
+        return [name if copies == 1 else f"{name} x {copies}" for name, copies in pairs]
+
+
+def markings_of(net: "SleptsovNet", states: "NetState", is_halting: np.ndarray) -> Markings:
+    """The markings in states of a search."""
+    marking = np.asarray(states.marking)[: net.num_places].T
+    return Markings(net, marking, np.asarray(states.step), is_halting)
+
+
+def firings_of(
+    net: "SleptsovNet", sources: np.ndarray, targets: np.ndarray, detail: "Firing | Any"
+) -> Firings:
+    """The steps that a search made."""
+    transition = net.priority_order[detail.transition] if net.num_transitions else sources[:0]
+    return Firings(net, sources, targets, transition, np.asarray(detail.multiplicity))

@@ -1,0 +1,57 @@
+"""The engine `FullScan`: every arc in every step."""
+
+from dataclasses import replace
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Bool
+
+from ..choice import AbstractChoice, FirstChoice
+from ..machine import AbstractMachine, Record
+from .candidates import check_choice, chosen
+from .columns import Columns
+from .firing import fire
+from .lower import NetProgram
+from .rules import AbstractRule
+from .state import Firing, NetState, initial_state, is_failed, with_failure
+
+
+class ScanningMachine(AbstractMachine):
+    """A Sleptsov net of which one transition fires in a step."""
+
+    program: NetProgram
+    columns: Columns
+    rule: AbstractRule
+    counts: bool = eqx.field(static=True)
+
+    def init(self) -> NetState:
+        return initial_state(self.program, counts=self.counts, watched=None)
+
+    def step(self, state: NetState, choice: AbstractChoice) -> tuple[NetState, Record]:
+        check_choice(self.program, choice)
+        size = self.program.num_transitions
+        if isinstance(choice, FirstChoice):
+            transition = self.columns.first(state.marking)
+        else:
+            fireable = self.columns.fireable(state.marking)
+            transition = chosen(self.program, choice, fireable, state.step)
+        wanted = (transition < size) & ~is_failed(state)
+        marking, copies, failure = fire(self.program, self.rule, state.marking, transition, wanted)
+        made = copies > 0
+        fired = state.fired
+        if fired is not None:
+            where = jnp.where(made, transition, size)
+            at = where if where.ndim == 0 else (where, jnp.arange(where.shape[0]))
+            fired = fired.at[at].add(1, mode="drop")
+        state = with_failure(state, failure)
+        state = replace(
+            state, marking=marking, step=state.step + made.astype(jnp.int32), fired=fired
+        )
+        return state, Record(None, Firing(jnp.where(made, transition, 0), copies), made)
+
+    def halted(self, state: NetState) -> Bool[Array, "*paths"]:
+        return self.columns.first(state.marking) == self.program.num_transitions
+
+    def status(self, state: NetState) -> Any:
+        return state.status

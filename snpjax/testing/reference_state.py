@@ -1,0 +1,40 @@
+"""Networks of the reference interpreter as `Configurations` have them."""
+
+from typing import Any
+
+import numpy as np
+
+from ..spiking.division import GrownState
+from ..spiking.plasticity import PlasticState
+from ..spiking.system import SpikingSystem
+from .reference_network import Network
+
+
+def state_of(system: SpikingSystem, network: Network | None) -> Any:
+    """The state of one configuration, with an axis of one configuration last; `None` where the
+    network stays as it is."""
+    if network is None or not system.changes_network:
+        return None
+    if system.is_growing:
+        numbers = system.label_numbers
+        synapses = sorted(network.synapses, key=lambda synapse: (synapse[1], synapse[0]))
+        source, target, weights = np.reshape(np.asarray(synapses, int), (-1, 3)).T[..., None]
+        columns: dict[str, Any] = dict(
+            labels=np.asarray([[numbers[label]] for label in network.labels]),
+            source=source,
+            target=target,
+            weights=weights,
+            starts=np.searchsorted(target[:, 0], np.arange(len(network.labels) + 1))[:, None],
+            num=np.asarray([len(network.labels)]),
+        )
+        return GrownState(**columns)
+    plastic = system.plastic_columns
+    assert plastic is not None
+    pairs = {(source, target) for source, target, _ in network.synapses}
+    exists = [
+        [[(source, target) in pairs] for source, target in zip(plastic.neurons, row, strict=True)]
+        for row in plastic.targets
+    ]
+    # Whether a second turn is due; which slot it is of is a matter of the compiled program.
+    second = [[int(network.second[neuron] is not None)] for neuron in plastic.neurons]
+    return PlasticState(np.asarray(exists), np.asarray(second))  # pyright: ignore[reportArgumentType]
