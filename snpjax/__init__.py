@@ -1,6 +1,8 @@
 """snpjax: spiking neural P systems and their kin, run exactly on CPUs and GPUs."""
 
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any
 
 from snpjax_formats import graphs as graphs
 
@@ -95,7 +97,19 @@ from .spiking import (
 )
 
 
+if TYPE_CHECKING:
+    from . import learn as learn, proliferation as proliferation
+
+# They are imported when they are used: most commands need neither.
+_LATER = ("learn", "proliferation")
+
 try:
     __version__ = version("snpjax")
 except PackageNotFoundError:  # run from a source tree that was never installed
     __version__ = "0+unknown"
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LATER:
+        return import_module(f".{name}", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

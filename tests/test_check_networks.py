@@ -80,7 +80,7 @@ def as_configurations(graph):
         yield state, network
 
 
-@settings(max_examples=5)
+@settings(max_examples=3)
 @given(systems, st.data())
 def test_saturation_by_label_is_exact(system, data):
     """A saturated graph has what is left of every configuration when it is cut, as near to the
@@ -291,7 +291,7 @@ each_kind = pytest.mark.parametrize("kind", KINDS)
 
 
 @pytest.mark.parametrize("kind", ["division", pytest.param("plasticity", marks=pytest.mark.slow)])
-@settings(max_examples=4)
+@settings(max_examples=2)
 @given(st.data())
 def test_verdicts_are_those_of_the_reference(kind, data):
     check_against_reference(kind, data)

@@ -491,6 +491,7 @@ def test_neurons_that_divide(native):
     assert [path["neurons"] for path in batch] == [["l", "d", "r"]] * 2
 
 
+@pytest.mark.slow
 def test_room_for_neurons_that_divide(native, pair):
     file = native(GROWTH)
     assert succeed("run", file, "--neurons", 2) == succeed("run", file)

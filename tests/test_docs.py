@@ -38,9 +38,9 @@ EXPLORING = (REPOSITORY / "docs" / "exploring.md").read_text()
     [
         ("exploring", "Graph("),
         ("numbers", "After 0 steps, every step can"),
-        ("networks", "Solution of SpikingSystem("),
+        pytest.param("networks", "Solution of SpikingSystem(", marks=pytest.mark.slow),
         ("variants", "[0 0 1 2 3 3 2]"),
-        ("proliferation", "Model("),
+        pytest.param("proliferation", "Model(", marks=pytest.mark.slow),
         ("learning", "Synapse(source='x', target='y', weight=3) 4"),
         ("sleptsov", "{'p3': 12} 2"),
         ("sleptsov_files", "[[19 22]"),

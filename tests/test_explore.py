@@ -81,6 +81,7 @@ def test_overflow_of_the_widest_type_ends_the_search():
     assert graph.num_expanded == 2  # in the next step 2^31 spikes would be there
 
 
+@pytest.mark.slow
 def test_one_field_after_the_other_needs_more_bits():
     """Words are packed tighter or wider in the middle of a search, and nothing is lost."""
     neurons = [snp.Neuron(f"n{i}", 1, ["a -> a", "a -> lambda"]) for i in range(11)]

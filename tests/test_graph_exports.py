@@ -203,7 +203,7 @@ def dividing():
     )
 
 
-@pytest.mark.parametrize("system", [wiring, dividing])
+@pytest.mark.parametrize("system", [wiring, pytest.param(dividing, marks=pytest.mark.slow)])
 def test_graphs_of_networks_that_change(system, tmp_path):
     graph = explore(system(), chunks=CHUNKS)
     assert graph.is_complete and graph.num_choices > 2

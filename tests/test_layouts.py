@@ -94,10 +94,15 @@ def edges_of(pairs, weights, num_sources, num_targets) -> Edges:
     return Edges(source, target, value, num_sources, num_targets)
 
 
+#: Sources and targets; each is a compilation of every layout.
+SIZES = [(5, 7)]
+SIZES_WITHOUT_NODES = [(0, 3), (3, 0)]
+
+
 @st.composite
-def graphs(draw) -> Edges:
+def graphs(draw, sizes=SIZES + SIZES_WITHOUT_NODES) -> Edges:
     """Graphs with empty rows, isolated nodes, parallel edges and no nodes at all, in few sizes."""
-    num_sources, num_targets = draw(st.sampled_from([(5, 7), (0, 3), (3, 0)]))
+    num_sources, num_targets = draw(st.sampled_from(sizes))
     pair = st.tuples(
         st.integers(0, max(num_sources - 1, 0)), st.integers(0, max(num_targets - 1, 0))
     )
@@ -131,8 +136,20 @@ def oracle(edges: Edges) -> np.ndarray:
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 @settings(max_examples=many(45, part=3))
-@given(graphs(), st.integers(0, 2**31))
+@given(graphs(SIZES), st.integers(0, 2**31))
 def test_products_equal_the_oracle(layout, edges, seed):
+    check_products(layout, edges, seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("layout", LAYOUTS)
+@settings(max_examples=5)
+@given(graphs(SIZES_WITHOUT_NODES), st.integers(0, 2**31))
+def test_products_of_no_nodes(layout, edges, seed):
+    check_products(layout, edges, seed)
+
+
+def check_products(layout, edges, seed):
     edges = suited(layout, edges)
     stored, dense = layout.from_edges(edges, max_input=bound(layout)), oracle(edges)
     random = np.random.default_rng(seed)

@@ -73,7 +73,7 @@ def assert_same_values(relaxed, system, choice):
     assert (outputs[exact.steps :] == 0).all()
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(small, seeds)
 def test_values_are_those_of_the_run(system, seed):
     model = learn.relax(system)

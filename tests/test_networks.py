@@ -58,7 +58,7 @@ def test_runs_equal_the_reference(kind, data, seed):
 
 
 @each_kind
-@settings(max_examples=12)
+@settings(max_examples=6)
 @given(st.data())
 def test_graphs_equal_the_reference(kind, data):
     check_graph(drawn(data, kind))

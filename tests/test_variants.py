@@ -693,7 +693,7 @@ def test_the_text_of_a_rule_is_read_again(system):
         assert snp.Rule.parse(str(rule)) == rule
 
 
-@pytest.mark.parametrize("suffix", ["pli", "json", "yaml", "dot"])
+@pytest.mark.parametrize("suffix", ["pli", "yaml", "dot"])
 def test_no_file_loses_a_variant_silently(suffix, tmp_path):
     system = snp.SpikingSystem([snp.Neuron("x", 3, ["a+/a -> a"])], variant=snp.Exhaustive())
     with pytest.raises(snp.WriteError, match="variant Exhaustive"):
