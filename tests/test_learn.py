@@ -43,7 +43,7 @@ def values(model, choice=None):
     state = learn.initial_state(constants.initial)
     options = (trains, STEPS, True, True)
     final, (outputs, chances, counts) = _scanned(
-        bare, constants, choice or snp.FirstChoice(), state, *options
+        bare, constants, (choice or snp.FirstChoice()).for_path(0), state, *options
     )
     num = system.num_neurons
     return learn.RelaxedSolution(
@@ -249,6 +249,15 @@ def test_a_batch_is_single_runs():
         one = learn.run(model, steps=6, spikes=spikes[:, path], input=own)
         assert batch.outputs[:, :, path].tolist() == one.outputs.tolist()
         assert batch.steps[path] == one.steps
+
+
+def test_a_single_path_is_the_first_of_a_batch():
+    system = snp.SpikingSystem([snp.Neuron("x", 9, ["a+/a -> a", "a{2,}/a^2 -> a"])], output=["x"])
+    for seed in range(3):
+        choice = snp.UniformChoice(jr.key(seed))
+        found = learn.run(learn.relax(system), steps=6, choice=choice)
+        exact = snp.run(system, max_steps=6, choice=choice)
+        assert found.spikes.tolist() == exact.spikes.tolist() and found.steps == exact.steps
 
 
 # ---- what is refused ----

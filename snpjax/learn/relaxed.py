@@ -16,7 +16,7 @@ from ..spiking.columns import edges_of
 from ..spiking.lower import SpikingProgram, lower
 from ..spiking.rule import Rule
 from ..spiking.system import SpikingSystem, is_growing
-from .surrogate import AbstractSurrogate, FastSigmoid, Smooth, rounded
+from .surrogate import AbstractSurrogate, FastSigmoid, Smooth, rounded, within
 
 
 #: float32 counts whole numbers up to here.
@@ -40,6 +40,7 @@ class RelaxedSystem(eqx.Module):
     - `synapses`: the weights, in a layout.
     - `is_synapse`: which of the weights there are; others that a layout stores stay 0.
     - `first`: the first slot of the rule of each slot, whose `consume` and `produce` count for all.
+    - `weight_range`: weights outside count as its ends, and get no derivative there.
     - `temperature`: of the derivative in the logits of a `WeightedChoice`; `None` for none.
     - `program`: the exact system as it was lowered, of which periods, delays, inputs and outputs
       are taken.
@@ -56,8 +57,13 @@ class RelaxedSystem(eqx.Module):
     program: SpikingProgram
     surrogate: AbstractSurrogate
     system: SpikingSystem = eqx.field(static=True)
-    signed: bool = eqx.field(static=True)
+    weight_range: tuple[float, float] = eqx.field(static=True)
     temperature: float | None = eqx.field(static=True)
+
+    @property
+    def signed(self) -> bool:
+        """Whether weights may become negative."""
+        return self.weight_range[0] < 0
 
     @property
     def is_smooth(self) -> bool:
@@ -87,7 +93,7 @@ def relax(
     *,
     surrogate: AbstractSurrogate | None = None,
     layout: type[AbstractLayout] | Literal["auto"] = "auto",
-    signed: bool | None = None,
+    weight_range: tuple[float, float] | None = None,
     temperature: float | None = 1.0,
 ) -> RelaxedSystem:
     """A system as a differentiable model, with its own numbers as first parameters.
@@ -97,8 +103,8 @@ def relax(
     - `surrogate`: the derivative of firing, `FastSigmoid()` by default.
     - `layout`: how the weights are stored; each synapse has its own, also of weight 1. Where
       `"auto"` stores lists, it does so by source and by target, so that no gradient scatters.
-    - `signed`: whether weights may become negative; as the system says by default. Otherwise those
-      below 0 count as 0.
+    - `weight_range`: what weights may become; by default 0 and more, and anything in a system that
+      is signed.
     - `temperature`: that of the Gumbel-softmax whose derivative the logits of a `WeightedChoice`
       get; `None` gives them none, for `reinforce`.
 
@@ -128,7 +134,9 @@ def relax(
     def real(table: Num[Array, "*shape"]) -> Float[Array, "*shape"]:
         return jnp.asarray(np.asarray(table), jnp.float32)
 
-    signed = system.signed if signed is None else signed
+    low, most = weight_range or (-np.inf if system.signed else 0.0, np.inf)
+    if not low <= most or any(np.isfinite(x) and x != round(x) for x in (low, most)):
+        raise ValueError(f"`weight_range` is ({low}, {most}). Give two whole numbers, ascending.")
     synapses = _stored(edges_of(system), program.num_neurons, layout)
     return RelaxedSystem(
         low=real(program.low),
@@ -142,7 +150,7 @@ def relax(
         program=program,
         surrogate=surrogate or FastSigmoid(),
         system=system,
-        signed=signed,
+        weight_range=(float(low), float(most)),
         temperature=temperature,
     )
 
@@ -150,21 +158,20 @@ def relax(
 def constants_of(model: RelaxedSystem) -> Constants:
     """The parameters as a run takes them: rounded straight through, and within their ranges."""
     whole = (lambda x: x) if model.is_smooth else rounded
-    consume = jnp.maximum(_of_rules(model, whole(model.consume)), 1)
-    produce = jnp.maximum(_of_rules(model, whole(model.produce)), 1)
+    consume = within(_of_rules(model, whole(model.consume)), 1)
+    produce = within(_of_rules(model, whole(model.produce)), 1)
     produce = jnp.where(model.program.produce == 0, 0, produce)
     low, high = whole(model.low), whole(model.high)
     apart = step_of(model)
     aligned = low
     if not model.is_smooth:  # where this would be a jump
         aligned = low + apart * jnp.maximum(jnp.ceil((consume - low) / apart), 0)
-    low = jnp.where(apart == 1, jnp.maximum(low, consume), aligned)
-    initial = jnp.maximum(whole(model.initial), 0)
+    low = jnp.where(apart == 1, within(low, consume), aligned)
+    initial = within(whole(model.initial), 0)
     weights, rest = eqx.partition(model.synapses, eqx.is_inexact_array)
 
     def weight(x: Array, is_one: Array) -> Array:
-        x = jnp.where(is_one, whole(x), 0)
-        return x if model.signed else jnp.maximum(x, 0)
+        return jnp.where(is_one, within(whole(x), *model.weight_range), 0)
 
     synapses = eqx.combine(jax.tree.map(weight, weights, model.is_synapse), rest)
     is_slot, program = model.is_slot, model.program

@@ -93,6 +93,8 @@ def run(
         (paths,) = sizes
         choice = choice.for_path(jnp.arange(paths))
         given = jnp.broadcast_to(given.reshape(size, -1), (size, paths))
+    else:
+        choice = choice.for_path(0)
     initial = initial_state(given)
     final, (outputs, chances, counts) = scanned(
         model, constants, choice, initial, trains, steps, checkpoint, keep_configurations

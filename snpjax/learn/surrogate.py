@@ -102,3 +102,10 @@ def rounded(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
 @rounded.defjvp
 def _rounded_jvp(primals, tangents):  # pyright: ignore
     return jnp.round(primals[0]), tangents[0]
+
+
+def within(
+    x: Float[Array, "*shape"], low: Float[Array, "*shape"] | float, most: float = jnp.inf
+) -> Float[Array, "*shape"]:
+    """`x` in a range; the derivative is 1 up to its very ends, where that of `clip` is 1/2."""
+    return jnp.where(x < low, low, jnp.where(x > most, most, x))
