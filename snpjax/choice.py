@@ -2,7 +2,7 @@
 
 import abc
 from collections.abc import Sequence
-from typing import ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import equinox as eqx
 import jax
@@ -496,9 +496,9 @@ def of_slots(choice: AbstractChoice, number: Int[Array, "slots choosers"]) -> Ab
     """The choice where alternative `number[s, i]` stands at place s; given choices stay lists of
     numbers, which the machine looks up."""
 
-    def moved(choice: AbstractChoice) -> AbstractChoice:
+    def moved(choice: Any) -> Any:
         if not isinstance(choice, WeightedChoice):
-            return choice
+            return choice  # any other leaf
         padded = choice.padded(int(max(len(choice.logits), 1)), number.shape[1])
         at = jnp.clip(number, 0, len(padded) - 1)
         logits = jnp.where(number < len(padded), jnp.take_along_axis(padded, at, axis=0), 0)
