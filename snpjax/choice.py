@@ -507,10 +507,15 @@ def of_slots(choice: AbstractChoice, number: Int[Array, "slots choosers"]) -> Ab
     return jax.tree.map(moved, choice, is_leaf=lambda x: isinstance(x, WeightedChoice))
 
 
+def has_weights(choice: AbstractChoice) -> bool:
+    """Whether it is a `WeightedChoice`, or made of one."""
+    parts = jax.tree.leaves(choice, is_leaf=lambda x: isinstance(x, WeightedChoice))
+    return any(isinstance(x, WeightedChoice) for x in parts)
+
+
 def knows_numbers(choice: AbstractChoice) -> bool:
     """Whether the choice tells alternatives by their numbers, so that none may be merged."""
-    parts = jax.tree.leaves(choice, is_leaf=lambda x: isinstance(x, WeightedChoice))
-    return choice.may_be_invalid or any(isinstance(x, WeightedChoice) for x in parts)
+    return choice.may_be_invalid or has_weights(choice)
 
 
 def _first(

@@ -17,7 +17,7 @@ from jaxtyping import Array, Bool, Int, PyTree
 from snpjax_formats.ell import expanded
 
 from ..apart import apart
-from ..choice import NO_RULE, AbstractChoice, is_valid, knows_numbers, of_slots
+from ..choice import NO_RULE, AbstractChoice, has_weights, is_valid, of_slots
 from ..machine import Record
 from ..results import RESULTS, select_result
 from .lower import SpikingProgram
@@ -153,13 +153,14 @@ def step(
     """
     compatibility = program.compatibility
     can_apply = applicable(program, state)
-    if program.is_labelled and knows_numbers(choice) and not choice.may_be_invalid:
-        raise ValueError(
-            "The rules of a neuron change where neurons divide or bud, so that it has no logits. "
-            "Give `UniformChoice(key)`."
-        )
-    if program.number is not None and not program.is_labelled:
-        choice = of_slots(choice, program.of_neurons(program.number))
+    if has_weights(choice):
+        if program.is_labelled:
+            raise ValueError(
+                "The rules of a neuron change where neurons divide or bud, so that it has no "
+                "logits. Give `UniformChoice(key)`."
+            )
+        if program.number is not None:
+            choice = of_slots(choice, program.of_neurons(program.number))
 
     def selected() -> Int[Array, "neurons *paths"]:
         # What is applicable is looked at anew: it would be stored otherwise, and is larger. A
