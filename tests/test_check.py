@@ -75,7 +75,7 @@ def conditions(draw, system):
 
 
 @st.composite
-def queries(draw, system):
+def queries(draw, system, conditions=conditions):
     pattern = draw(st.sampled_from(PATTERNS))
     text = pattern.format(draw(conditions(system)), draw(conditions(system)))
     if "implies" in pattern or draw(st.booleans()):

@@ -31,7 +31,7 @@ from snpjax.testing import (
 from .changing import explore, followed, run, with_ballast
 from .helpers import many
 from .lassos import Lasso, is_true
-from .test_check import PATTERNS, compared
+from .test_check import compared, queries
 
 
 KINDS = {"plasticity": plastic_systems(), "division": dividing_systems()}
@@ -159,15 +159,6 @@ def conditions(draw, system):
     return f"({kind} {relation} {number})"
 
 
-@st.composite
-def queries(draw, system):
-    pattern = draw(st.sampled_from(PATTERNS))
-    text = pattern.format(draw(conditions(system)), draw(conditions(system)))
-    if "implies" in pattern or draw(st.booleans()):
-        return text
-    return f"on some path ({text})"
-
-
 class Seen(NamedTuple):
     """A configuration of the reference and the step that led to it, if any."""
 
@@ -268,7 +259,7 @@ def check_against_reference(kind, data):
     expected = reference_graph.explore(system, max_configurations=MAX_CONFIGURATIONS)
     graph = explore(system, max_configurations=MAX_CONFIGURATIONS)
     for _ in range(2):
-        text = data.draw(queries(system))
+        text = data.draw(queries(system, conditions))
         query = parse_query(text)
         needs = needs_of(query, system, saturate=None, max_depth=None)
         saturated = explore(system, max_configurations=MAX_CONFIGURATIONS, saturate=needs.saturate)

@@ -1,12 +1,13 @@
 """`snpjax convert IN OUT`: a model in another format, and what that cannot hold."""
 
-import warnings
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from .ending import BAD_INPUT, FAILED, ended, orderly
+from .lossy import losses_of
 from .options import AsJson, Strict
 
 
@@ -64,7 +65,7 @@ def convert(
     system = snp.read(source, format=reads, level="strict" if strict else "extended")
     refusal, path = None, target
     try:
-        losses = _write(system, target, writes, lossy)
+        losses = losses_of(partial(snp.write, system, target, format=writes), lossy=lossy)
         if names is not None:
             path = names
             _write_names(system, names)
@@ -95,25 +96,6 @@ def convert(
     if not as_json:
         typer.echo(headline(system, f"{source}"))
         typer.echo(printable(f"{target}: written as {FORMATS[writes].title}"))
-
-
-def _write(
-    system: "SpikingSystem | PopulationSystem", target: Path, format: "Format", lossy: bool
-) -> tuple[str, ...]:
-    """Write the system; what was lost."""
-    import snpjax as snp
-
-    try:
-        snp.write(system, target, format=format)
-        return ()
-    except snp.WriteError as error:
-        if not lossy:
-            raise
-        losses = error.items
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", snp.WriteWarning)  # every loss is a line of its own
-        snp.write(system, target, format=format, lossy=True)
-    return losses
 
 
 def _write_names(system: "SpikingSystem | PopulationSystem", target: Path) -> None:

@@ -2,7 +2,7 @@
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
@@ -32,27 +32,17 @@ Inputs: TypeAlias = Annotated[
 NAME_INPUTS = "Name the input neurons: AnyInput(..., neurons=[...])."
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
+
+def _room(option: str, help: str) -> Any:
+    most = 2**30 - 1
+    return typer.Option(option, metavar="N", min=1, max=most, help=help, show_default=False)
+
+
 MaxNeurons: TypeAlias = Annotated[
-    int | None,
-    typer.Option(
-        "--neurons",
-        metavar="N",
-        min=1,
-        max=2**30 - 1,
-        help="Room for so many neurons, where they divide or bud.",
-        show_default=False,
-    ),
+    int | None, _room("--neurons", "Room for so many neurons, where they divide or bud.")
 ]
 MaxSynapses: TypeAlias = Annotated[
-    int | None,
-    typer.Option(
-        "--synapses",
-        metavar="N",
-        min=1,
-        max=2**30 - 1,
-        help="Room for so many synapses, where neurons divide or bud.",
-        show_default=False,
-    ),
+    int | None, _room("--synapses", "Room for so many synapses, where neurons divide or bud.")
 ]
 
 #: Neurons that are saturated, to be read by `saturation`.

@@ -30,6 +30,15 @@ ModelPath: TypeAlias = Annotated[
         "--model", "-c", metavar="FILE", help="JSON, YAML, or lines `proportion mean sd` (hours)."
     ),
 ]
+ModelArgument: TypeAlias = Annotated[
+    Path, typer.Argument(metavar="MODEL", help="JSON, YAML, or type file.")
+]
+NamedInitial: TypeAlias = Annotated[
+    Path | None, typer.Option("--initial", help="Default: the file that the model names.")
+]
+NamedTarget: TypeAlias = Annotated[
+    Path | None, typer.Option("--target", help="Default: the file that the model names.")
+]
 Duration: TypeAlias = Annotated[
     float | None,
     typer.Option("--time-max", "-t", metavar="HOURS", help="Default: the model's.", min=0.0),
@@ -134,13 +143,9 @@ def expected(
 @proliferation.command()
 @orderly()
 def calibrate(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="JSON, YAML, or type file.")],
-    initial: Annotated[
-        Path | None, typer.Option("--initial", help="Default: the file that the model names.")
-    ] = None,
-    target: Annotated[
-        Path | None, typer.Option("--target", help="Default: the file that the model names.")
-    ] = None,
+    model: ModelArgument,
+    initial: NamedInitial = None,
+    target: NamedTarget = None,
     time_max: Duration = None,
     phi_min: PhiMin = None,
     start: StartRule = None,
@@ -204,16 +209,12 @@ def calibrate(
 @proliferation.command()
 @orderly()
 def plot(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="JSON, YAML, or type file.")],
+    model: ModelArgument,
     output: Annotated[
         Path, typer.Option("-o", "--output", metavar="FILE", help="A .png, .svg or .pdf file.")
     ],
-    initial: Annotated[
-        Path | None, typer.Option("--initial", help="Default: the file that the model names.")
-    ] = None,
-    target: Annotated[
-        Path | None, typer.Option("--target", help="Default: the file that the model names.")
-    ] = None,
+    initial: NamedInitial = None,
+    target: NamedTarget = None,
     time_max: Duration = None,
     phi_min: PhiMin = None,
     start: StartRule = None,

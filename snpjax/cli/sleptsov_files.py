@@ -1,13 +1,14 @@
 """`snpjax sleptsov convert` and `snpjax sleptsov generate`: files of Sleptsov nets."""
 
-import warnings
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from .ending import BAD_INPUT, FAILED, ended, orderly
+from .lossy import losses_of
 from .options import AsJson
 
 
@@ -201,7 +202,7 @@ def _write(
     losses, refusal = (), None
     flat = net.net if isinstance(net, HighNet) else net
     try:
-        losses = _write_file(net, target, format, lossy)
+        losses = losses_of(partial(snp.write_net, net, target, format=format), lossy=lossy)
     except snp.WriteError as error:
         losses, refusal = error.items, f"{error}"
     except OSError as error:
@@ -228,25 +229,6 @@ def _write(
         size = f"{plural(flat.num_places, 'place')}, {plural(flat.num_transitions, 'transition')}"
         typer.echo(printable(f"{said}: {size}"))
         typer.echo(printable(f"{target}: written as {title}"))
-
-
-def _write_file(
-    net: "SleptsovNet | HighNet", target: Path, format: "NetFormat", lossy: bool
-) -> tuple[str, ...]:
-    """Write the net; what was lost."""
-    import snpjax as snp
-
-    try:
-        snp.write_net(net, target, format=format)
-        return ()
-    except snp.WriteError as error:
-        if not lossy:
-            raise
-        losses = error.items
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", snp.WriteWarning)  # every loss is a line of its own
-        snp.write_net(net, target, format=format, lossy=True)
-    return losses
 
 
 def _format_named(name: str | None, option: str) -> "NetFormat | None":

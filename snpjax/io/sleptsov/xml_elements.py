@@ -10,6 +10,7 @@ from typing import TypeAlias
 from xml.parsers import expat
 
 from ..tell import AtOffsets
+from ..xml_text import XmlText
 
 
 MAX_DEPTH = 100
@@ -29,11 +30,11 @@ def read_elements(tell: AtOffsets, start: Start, end: End) -> None:
     """
     reader = _Reader(tell, start, end)
     try:
-        reader.parser.Parse(reader.data, True)
+        reader.parser.Parse(reader.text.data, True)
     except _Stop:
         pass
     except expat.ExpatError as error:
-        at = reader.offset(min(max(reader.parser.ErrorByteIndex, 0), len(reader.data)))
+        at = reader.text.offset_of_error(reader.parser.ErrorByteIndex)
         inside = f" inside <{reader.open[-1]}>" if reader.open else ""
         message = (
             f"not well-formed XML: {expat.ErrorString(error.code)}{inside} (correct this place)"
@@ -44,12 +45,9 @@ def read_elements(tell: AtOffsets, start: Start, end: End) -> None:
 class _Reader:
     def __init__(self, tell: AtOffsets, start: Start, end: End):
         self.tell, self._start, self._end = tell, start, end
-        text = tell.report.source.text
-        self.is_ascii = text.isascii()
-        self.data = text.encode("utf-8", "surrogatepass")
+        self.text = XmlText(tell.report.source.text)
         self.open: list[str] = []
         self._texts: list[list[str]] = []
-        self._byte = self._character = 0
         self.parser = expat.ParserCreate("utf-8")  # the text is decoded already
         self.parser.buffer_text = True
         self.parser.StartDoctypeDeclHandler = self.document_type
@@ -57,28 +55,16 @@ class _Reader:
         self.parser.EndElementHandler = self.end
         self.parser.CharacterDataHandler = self.characters
 
-    def offset(self, byte: int) -> int:
-        """The character offset of a byte. Places come in order, so each byte is decoded once."""
-        if self.is_ascii:
-            return byte
-        while byte < len(self.data) and self.data[byte] & 0xC0 == 0x80:
-            byte -= 1  # what is wrong may be inside a character
-        if byte < self._byte:
-            self._byte = self._character = 0
-        self._character += len(self.data[self._byte : byte].decode("utf-8", "surrogatepass"))
-        self._byte = byte
-        return self._character
-
     def document_type(self, name: str, *identifiers: object) -> None:
         del name, identifiers
-        at = self.offset(self.parser.CurrentByteIndex)
+        at = self.text.offset(self.parser.CurrentByteIndex)
         start = self.tell.report.source.text.rfind("<!DOCTYPE", 0, at + len("<!DOCTYPE"))
         message = "not supported: a document type declaration, which could define an entity"
         self.tell.error(at if start < 0 else start, f"{message} (remove it)")
         raise _Stop
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
-        at = self.offset(self.parser.CurrentByteIndex)
+        at = self.text.offset(self.parser.CurrentByteIndex)
         if len(self.open) >= MAX_DEPTH:
             self.tell.error(at, f"this is nested more than {MAX_DEPTH} deep (no net needs that)")
             raise _Stop

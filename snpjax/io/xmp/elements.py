@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from xml.parsers import expat
 
 from ..tell import AtOffsets
+from ..xml_text import XmlText
 
 
 MAX_CHARACTERS = 16 * 2**20  # people draw these files; a system takes forty times its text
@@ -126,7 +127,7 @@ def read_children(
     except _Stop:
         return False
     except expat.ExpatError as error:
-        at = reader.offset(min(max(reader.parser.ErrorByteIndex, 0), len(reader.data)))
+        at = reader.bytes.offset_of_error(reader.parser.ErrorByteIndex)
         reason = expat.ErrorString(error.code)
         reason = reason.removeprefix("not well-formed (").removesuffix(")")
         message = f"not well-formed XML: {reason} (correct this place; {_NAMES})"
@@ -138,10 +139,8 @@ class _Reader:
     def __init__(self, tell: AtOffsets, root: str, accepted: str, take: Callable[[Element], None]):
         self.tell, self.root, self.accepted, self.take = tell, root, accepted, take
         self.text = tell.report.source.text
-        self.is_ascii = self.text.isascii()
-        self.data = self.text.encode("utf-8", "surrogatepass")
+        self.bytes = XmlText(self.text)
         self.open: list[Element] = []
-        self._byte = self._character = 0
         self.parser = expat.ParserCreate("utf-8")  # the text is decoded already
         self.parser.XmlDeclHandler = self.declaration
         self.parser.StartDoctypeDeclHandler = self.document_type
@@ -150,26 +149,14 @@ class _Reader:
         self.parser.CharacterDataHandler = self.characters
 
     def parse(self) -> None:
-        self.parser.Parse(self.data, True)
-
-    def offset(self, byte: int) -> int:
-        """The character offset of a byte. Places come in order, so each byte is decoded once."""
-        if self.is_ascii:
-            return byte
-        while byte < len(self.data) and self.data[byte] & 0xC0 == 0x80:
-            byte -= 1  # what is wrong may be inside a character
-        if byte < self._byte:
-            self._byte = self._character = 0
-        self._character += len(self.data[self._byte : byte].decode("utf-8", "surrogatepass"))
-        self._byte = byte
-        return self._character
+        self.parser.Parse(self.bytes.data, True)
 
     def here(self) -> int:
-        return self.offset(self.parser.CurrentByteIndex)
+        return self.bytes.offset(self.parser.CurrentByteIndex)
 
     def declaration(self, version: str, encoding: str | None, standalone: int) -> None:
         del version, standalone
-        if encoding is None or self.is_ascii or encoding.lower() in ("utf-8", "utf8"):
+        if encoding is None or self.bytes.is_ascii or encoding.lower() in ("utf-8", "utf8"):
             return
         message = f"the file says it is {encoding}, but it is read as UTF-8 (save it as UTF-8)"
         self.tell.warning(self.here(), message)
