@@ -533,31 +533,41 @@ def _leap_on(
 
 # What a call ends with is moved to the host in one piece up to so many bytes: on a GPU each piece
 # takes as long as many steps of a small system.
-_MAX_ONE_PIECE = 2**18
+_MAX_ONE_PIECE = 2**24
 
 
-def _packed(step: Array, is_live: Array, *ended: PyTree) -> Int[Array, " numbers"]:
-    """What the host waits for in a call, and its other results if they are small."""
+def _packed(step: Array, is_live: Array, *ended: PyTree) -> Int[Array, " words"]:
+    """What the host waits for in a call, and its other results if they are small, as words."""
     leaves = [step, is_live]
     if _fits_one_piece(ended):
         leaves += jax.tree.leaves(ended)
-    return jnp.concatenate([jnp.ravel(x).astype(jnp.int32) for x in leaves])
+    return jnp.concatenate([_as_words(x) for x in leaves])
 
 
-def _unpacked(numbers: Int[np.ndarray, " numbers"], like: PyTree) -> list[Any]:
+def _as_words(x: Array) -> Int[Array, " words"]:
+    if x.dtype.itemsize < 4:
+        return jnp.ravel(x).astype(jnp.int32)
+    return jnp.ravel(lax.bitcast_convert_type(x, jnp.int32))
+
+
+def _unpacked(words: Int[np.ndarray, " words"], like: PyTree) -> list[Any]:
     """What `_packed` was given: the first two numbers, and the rest if it is there."""
     _, _, *ended = like
+    first = [int(words[0]), bool(words[1])]
     if not _fits_one_piece(ended):
-        return numbers.tolist()
+        return first
     leaves, tree = jax.tree.flatten(ended)
-    parts = np.split(numbers[2:], np.cumsum([x.size for x in leaves])[:-1])
-    shaped = [part.reshape(x.shape).astype(x.dtype) for part, x in zip(parts, leaves, strict=True)]
-    return [int(numbers[0]), bool(numbers[1]), *jax.tree.unflatten(tree, shaped)]
+    at, found = 2, []
+    for x in leaves:
+        part = words[at : (at := at + x.size * max(x.dtype.itemsize // 4, 1))]
+        is_word = x.dtype.itemsize >= 4
+        found.append((part.view(x.dtype) if is_word else part.astype(x.dtype)).reshape(x.shape))
+    return [*first, *jax.tree.unflatten(tree, found)]
 
 
 def _fits_one_piece(ended: PyTree) -> bool:
     leaves = jax.tree.leaves(ended)
-    are_words = all(x.dtype.itemsize <= 4 and x.dtype.kind in "biu" for x in leaves)
+    are_words = all(x.dtype.kind in ("biu" if x.dtype.itemsize < 4 else "iuf") for x in leaves)
     return are_words and _nbytes(leaves) <= _MAX_ONE_PIECE
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Bool, Int
 
 from ..results import RESULTS
 from ..run import Trajectory
@@ -195,18 +195,20 @@ def _trace(
 
 
 def _culprits(net: SleptsovNet, trajectory: Trajectory) -> tuple[Culprit | None, ...]:
-    final = trajectory.final
-    codes = np.ravel(trajectory.result._value)
-    columns = (np.ravel(x).tolist() for x in (final.transition, final.multiplicity, final.place))
-    found = []
-    for code, transition, copies, place in zip(codes.tolist(), *columns, strict=True):
-        if code == _OVERFLOW:
-            found.append(Culprit(int(net.priority_order[transition]), copies, place))
-        elif code == _UNBOUNDED:
-            found.append(Culprit(int(net.priority_order[transition]), None, None))
-        else:
-            found.append(None)
+    final, codes = trajectory.final, np.ravel(trajectory.result._value)
+    found: list[Culprit | None] = [None] * codes.size
+    for path in np.flatnonzero(_is_failure(trajectory)).tolist():
+        columns = (final.transition, final.multiplicity, final.place)
+        transition, copies, place = (int(np.ravel(x)[path]) for x in columns)
+        by = int(net.priority_order[transition])
+        is_unbounded = codes[path] == _UNBOUNDED
+        found[path] = Culprit(by, None, None) if is_unbounded else Culprit(by, copies, place)
     return tuple(found)
+
+
+def _is_failure(trajectory: Trajectory) -> Bool[np.ndarray, " paths"]:
+    codes = np.ravel(trajectory.result._value)
+    return (codes == _OVERFLOW) | (codes == _UNBOUNDED)
 
 
 _OVERFLOW = int(RESULTS.token_overflow._value)
@@ -216,7 +218,7 @@ _UNBOUNDED = int(RESULTS.unbounded_multiplicity._value)
 def _failure(
     net: SleptsovNet, trajectory: Trajectory, culprits: tuple[Culprit | None, ...]
 ) -> str | None:
-    failed = [path for path, culprit in enumerate(culprits) if culprit is not None]
+    failed = np.flatnonzero(_is_failure(trajectory)).tolist()
     if not failed:
         return None
     path = failed[0]
