@@ -251,7 +251,7 @@ def descend(
 
 @jax.jit
 def _value_and_gradient(fit: Fit, z: Float[Array, " numbers"]):
-    return jax.value_and_grad(fit.value)(z)
+    return fit.value_and_gradient(z)
 
 
 @jax.jit

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from .binning import NO_BIN
-from .family import mixed_covariance, mixed_means
+from .family import family_mean_slopes, mixed_covariance, mixed_means
 from .program import Parameters, Program
 from .search import Numbers
 
@@ -73,15 +73,39 @@ class Fit(eqx.Module):
 
     def fractions(self, z: Float[Array, " numbers"]) -> Float[Array, " bins"]:
         """The expected share of each bin."""
-        mean = self.weights @ mixed_means(self.program, self.parameters(z))
+        return self._shares(mixed_means(self.program, self.parameters(z)))
+
+    def _shares(self, means: Float[Array, " generations"]) -> Float[Array, " bins"]:
+        mean = self.weights @ means
         return mean / jnp.sum(mean)
 
     def value(self, z: Float[Array, " numbers"]) -> Float[Array, ""]:
         """The objective."""
-        total = jnp.sum(self.observed)
         if self.objective is Objective.GAUSSIAN:
-            return self._gaussian(z) / total
-        p = self.fractions(z)
+            return self._gaussian(z) / jnp.sum(self.observed)
+        return self._distance(mixed_means(self.program, self.parameters(z)))
+
+    def value_and_gradient(
+        self, z: Float[Array, " numbers"]
+    ) -> tuple[Float[Array, ""], Float[Array, " numbers"]]:
+        """The objective and its gradient."""
+        if self.objective is Objective.GAUSSIAN:
+            return jax.value_and_grad(self.value)(z)
+        parameters, back = jax.vjp(self.parameters, z)
+        means, slopes = family_mean_slopes(self.program, parameters)
+
+        def distance(means: Array, proportions: Array) -> Array:
+            return self._distance(proportions @ means)
+
+        value, (by_means, by_proportions) = jax.value_and_grad(distance, (0, 1))(
+            means, parameters.proportions
+        )
+        first, second = jnp.einsum("dtk,tk->dt", slopes, by_means)
+        nothing = jnp.zeros_like(parameters.duration)
+        return value, *back(Parameters(by_proportions, first, second, nothing))
+
+    def _distance(self, means: Float[Array, " generations"]) -> Float[Array, ""]:
+        p, total = self._shares(means), jnp.sum(self.observed)
         if self.objective is Objective.HELLINGER:
             expected = jnp.sqrt(jnp.maximum(p * total, FLOOR))
             return jnp.sum((expected - jnp.sqrt(self.observed)) ** 2) / (2 * total)

@@ -1,6 +1,7 @@
 """Moments of the families of all types of a model."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import jax
 import jax.numpy as jnp
@@ -13,6 +14,25 @@ from .program import Parameters, Program
 def family_means(program: Program, parameters: Parameters) -> Float[Array, "types generations"]:
     """E[N_k] of one family of each type, as if there were no threshold."""
     return _by_method(mean, program, parameters)
+
+
+def family_mean_slopes(
+    program: Program, parameters: Parameters
+) -> tuple[Float[Array, "types generations"], Float[Array, "2 types generations"]]:
+    """`family_means`, and their derivatives by `Parameters.first` and `second` of their own type.
+
+    In forward mode, which two directions suffice for, however many types: reverse mode reads the
+    constants of the grid a second time, and those are what takes the time.
+    """
+
+    def means(first: Array, second: Array) -> Array:
+        return family_means(program, replace(parameters, first=first, second=second))
+
+    own = (parameters.first, parameters.second)
+    one, zero = jnp.ones_like(own[0]), jnp.zeros_like(own[0])
+    directions = (jnp.stack([one, zero]), jnp.stack([zero, one]))
+    slopes = jax.vmap(lambda *direction: jax.jvp(means, own, direction)[1])(*directions)
+    return means(*own), slopes
 
 
 def family_second_moments(
