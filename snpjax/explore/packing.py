@@ -1,5 +1,7 @@
 """Configurations as few words: every field takes as many bits as its values need."""
 
+import functools
+
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
@@ -94,12 +96,18 @@ class Packing(eqx.Module):
         for width, places in self.classes:
             per_word = WORD_BITS // width
             parts = placed[start : start + places].reshape(per_word, -1, fields.shape[1])
-            word = parts[0].astype(jnp.uint32)
-            for part in range(1, per_word):
-                word |= parts[part].astype(jnp.uint32) << np.uint32(part * width)
-            words.append(word)
             if width < 8 * fields.dtype.itemsize:
                 fits &= jnp.all(parts >> width == 0, axis=(0, 1))
+            # Narrow fields become bytes first, of which a processor handles four times as many.
+            if width < 8:
+                parts = parts.astype(jnp.uint8)
+                in_byte = parts.reshape(4, 8 // width, *parts.shape[1:])
+                bits = [in_byte[:, i] << np.uint8(i * width) for i in range(8 // width)]
+                parts = functools.reduce(jnp.bitwise_or, bits)
+            shifts = [np.uint32(i * WORD_BITS // len(parts)) for i in range(len(parts))]
+            wide = [part.astype(jnp.uint32) << by for part, by in zip(parts, shifts, strict=True)]
+            word = functools.reduce(jnp.bitwise_or, wide)
+            words.append(word)
             start += places
         return jnp.concatenate(words), fits
 
@@ -111,9 +119,14 @@ class Packing(eqx.Module):
         for width, places in self.classes:
             size = places * width // WORD_BITS
             some = words[start : start + size]
-            mask = np.uint32((1 << width) - 1)
-            shifts = range(0, WORD_BITS, width)
-            placed += [(some >> np.uint32(shift) & mask).astype(dtype) for shift in shifts]
+            least = max(width, 8)
+            mask, kind = np.uint32((1 << least) - 1), jnp.dtype(f"uint{least}")
+            for shift in range(0, WORD_BITS, least):
+                part = (some >> np.uint32(shift) & mask).astype(kind)
+                within = [
+                    part >> np.uint8(i) & np.uint8((1 << width) - 1) for i in range(0, 8, width)
+                ]
+                placed += [x.astype(dtype) for x in (within if width < 8 else [part])]
             start += size
         fields = jnp.concatenate(placed)
         if self.place_of is None:
