@@ -123,10 +123,13 @@ class Packing(eqx.Module):
             mask, kind = np.uint32((1 << least) - 1), jnp.dtype(f"uint{least}")
             for shift in range(0, WORD_BITS, least):
                 part = (some >> np.uint32(shift) & mask).astype(kind)
-                within = [
-                    part >> np.uint8(i) & np.uint8((1 << width) - 1) for i in range(0, 8, width)
-                ]
-                placed += [x.astype(dtype) for x in (within if width < 8 else [part])]
+                if width < 8:
+                    few = np.uint8((1 << width) - 1)
+                    placed += [
+                        (part >> np.uint8(i) & few).astype(dtype) for i in range(0, 8, width)
+                    ]
+                else:
+                    placed.append(part.astype(dtype))
             start += size
         fields = jnp.concatenate(placed)
         if self.place_of is None:
