@@ -194,12 +194,20 @@ if __name__ == "__main__":
 
 
 # ======= RESULTS =======
-# Two shared CPU cores, jax 0.10.2, 2026-11, while three other processes kept them busy
-# (OPENBLAS_NUM_THREADS=1: with threads, the small solves of L-BFGS-B wait for busy cores, and a
-# calibration takes 0.3 to 3 s):
-#   exact means of three types: 0.14 ms; with covariance 1.4 ms
-#   value and gradient, 6 numbers: 0.51 ms
-#   512 candidates as a batch: 0.230 ms each
-#   calibration, 6 starts, 201 evaluations: 0.234 s (first time 15.6 s)
-#   simulation of 2,232,640 cells: 86.7 ms (2.57e+07 cells a second), NumPy 120.9 ms: 1.39 times
-# In other runs the simulation took 0.53 to 0.72 of NumPy's time. Not yet measured on a GPU.
+# Two cores of the H200's host, jax 0.11.2, 2026-11-22, OPENBLAS_NUM_THREADS=1 (with threads, the small
+# solves of L-BFGS-B wait where cores are busy, and a calibration takes 0.3 to 3 s):
+#   exact means of three types: 0.15 ms; with covariance 1.5 ms
+#   value and gradient, 6 numbers: 0.26 ms (in reverse mode, before: 0.57 ms)
+#   512 candidates as a batch: 0.133 ms each
+#   calibration, 6 starts, 201 evaluations: 0.101 s (first time 3.8 s)
+#   simulation of 2,232,640 cells: 47.9 ms (4.66e+07 cells a second), NumPy 84.2 ms: 1.76 times
+# The published Python simulator takes 3.1 to 3.4 s for as many cells: 65 to 71 times as long.
+#
+# One NVIDIA H200, jax 0.11.2, 2026-11-22 (the same host; calibration waits for the device):
+#   exact means of three types: 0.11 ms; with covariance 3.9 ms
+#   value and gradient, 6 numbers: 0.23 ms (in reverse mode)
+#   512 candidates as a batch: 0.001 ms each
+#   calibration, 6 starts, 201 evaluations: 0.610 s (first time 7.5 s)
+#   simulation of 2,232,640 cells: 24.8 ms (9.02e+07 cells a second), NumPy 93.9 ms: 3.79 times
+#   1,000,403,971 final cells, 1,959,214,938 simulated: 0.80 s, 2.44e+09 cells a second, 0.15 GiB
+#   the same with a budget of 8 GiB: 0.66 s, 2.97e+09 cells a second, 0.76 GiB on the device

@@ -196,7 +196,27 @@ if __name__ == "__main__":
 # The product of two 20 x 20 matrices, 369,202 transitions: 1.6 s to build, 2.1 s for the first run
 # to the end of its 472,642 steps with lowering and compilation, 0.6 s for the second, 540 MB.
 #
-# One NVIDIA H200, jax 0.11.2, 2026-11-22, the kernels alone (`EventMachine.leap`, int32), nets of
+# Two quiet cores of the H200's host, jax 0.11.2, 2026-11-22, published files: div 522,000 (252 steps,
+# beside 700,000 of the C machine on the same cores: 0.75 times), d4 4,400,000; 4,096 paths of div
+# 1.17e7, of d4 4.6e6 (the scan 4.5e6).
+#
+# One NVIDIA H200, jax 0.11.2, 2026-11-22, whole runs:
+#
+#     mul           16 transitions: event     142,907  scan      67,294  ratio      2.1
+#     div           61 transitions: event     131,731  scan      74,311  ratio      1.8 (252 steps)
+#     d4            72 transitions: event     439,740  scan     108,677  ratio      4.0
+#     d5            91 transitions: event     425,640  scan     103,574  ratio      4.1
+#     d8           148 transitions: event     433,253  scan     109,634  ratio      4.0
+#     mmul3      1,118 transitions: event     305,927  scan      69,034  ratio      4.4
+#     mmul5      5,452 transitions: event     486,963  scan      68,142  ratio      7.1
+#     mmul7     15,290 transitions: event     548,140
+#     mmul10    45,302 transitions: event     546,299
+#     pol25     10,175 transitions: event     516,344
+#     div      16,384 paths: event 8.35e+08  scan 6.46e+08; 65,536 paths: 8.8e+08 and 9.4e+08
+#     d4       16,384 paths: event 4.14e+08  scan 2.99e+08
+#     d8       16,384 paths: event 3.18e+08  scan 2.68e+08
+#
+# The kernels alone (`EventMachine.leap`, int32), nets of
 # the published files; steps a second:
 #
 #     one path: div 448,000, d4 502,000, mmul3 300,000, mmul5 507,000, mm10 600,000 (whole runs from
