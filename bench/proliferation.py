@@ -194,7 +194,7 @@ if __name__ == "__main__":
 
 
 # ======= RESULTS =======
-# Two cores of the H200's host, jax 0.11.2, 2026-11-22, OPENBLAS_NUM_THREADS=1 (with threads, the small
+# Two cores of the H200's host, jax 0.11.2, 2026-11-22, OPENBLAS_NUM_THREADS=1 (with more, the small
 # solves of L-BFGS-B wait where cores are busy, and a calibration takes 0.3 to 3 s):
 #   exact means of three types: 0.15 ms; with covariance 1.5 ms
 #   value and gradient, 6 numbers: 0.26 ms (in reverse mode, before: 0.57 ms)

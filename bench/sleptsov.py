@@ -196,7 +196,7 @@ if __name__ == "__main__":
 # The product of two 20 x 20 matrices, 369,202 transitions: 1.6 s to build, 2.1 s for the first run
 # to the end of its 472,642 steps with lowering and compilation, 0.6 s for the second, 540 MB.
 #
-# Two quiet cores of the H200's host, jax 0.11.2, 2026-11-22, published files: div 522,000 (252 steps,
+# Two quiet cores of the H200's host, jax 0.11.2, 2026-11-22, its files: div 522,000 (252 steps,
 # beside 700,000 of the C machine on the same cores: 0.75 times), d4 4,400,000; 4,096 paths of div
 # 1.17e7, of d4 4.6e6 (the scan 4.5e6).
 #
