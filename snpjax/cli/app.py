@@ -9,12 +9,15 @@ import typer
 
 from .check import check
 from .convert import convert
+from .draw import draw
 from .ending import INTERRUPTED
 from .explore import explore
+from .formats import formats
 from .info import info
 from .proliferation import proliferation
 from .run import run
 from .sleptsov import sleptsov
+from .view import view
 
 
 # Plain text: a message in a box is broken where the box ends, and cannot be searched for. No
@@ -32,8 +35,11 @@ app.command()(explore)
 app.command()(check)
 app.command()(info)
 app.command()(convert)
+app.command()(draw)
+app.command()(view)
 app.add_typer(proliferation, name="proliferation")
 app.add_typer(sleptsov, name="sleptsov")
+app.add_typer(formats, name="formats")
 
 
 def main() -> None:

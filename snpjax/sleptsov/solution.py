@@ -129,6 +129,11 @@ class NetSolution:
         lines.append(f"  final marking: {shown or 'empty'}{more}")
         return "\n".join(lines)
 
+    def _repr_html_(self) -> str:
+        from .picture import net_solution_html
+
+        return net_solution_html(self)
+
 
 def describe_end(solution: NetSolution) -> str:
     """How a single run ended, in words."""
@@ -213,11 +218,21 @@ def _is_failure(trajectory: Trajectory) -> Bool[np.ndarray, " paths"]:
 
 _OVERFLOW = int(RESULTS.token_overflow._value)
 _UNBOUNDED = int(RESULTS.unbounded_multiplicity._value)
+_REFUSED = int(RESULTS.choice_refused._value)
 
 
 def _failure(
     net: SleptsovNet, trajectory: Trajectory, culprits: tuple[Culprit | None, ...]
 ) -> str | None:
+    refused = np.flatnonzero(np.ravel(trajectory.result._value) == _REFUSED)
+    if len(refused):
+        step = int(np.ravel(trajectory.steps)[refused[0]]) + 1
+        of_path = f", path {refused[0]}" if trajectory.steps.ndim else ""
+        return (
+            f"step {step}{of_path}: the given transition cannot fire, or one that can beats it. "
+            "Give in every step one of the transitions that none of them beats, and none "
+            "(`NO_RULE`) where the net has halted."
+        )
     failed = np.flatnonzero(_is_failure(trajectory)).tolist()
     if not failed:
         return None

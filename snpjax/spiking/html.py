@@ -3,12 +3,14 @@
 from html import escape
 from typing import TYPE_CHECKING
 
+from .picture import system_svg
 from .rule import rule_text
 from .shown import Shown
 from .solution import Solution, describe_end
 
 
 if TYPE_CHECKING:
+    from .population import PopulationSystem
     from .system import SpikingSystem
 
 _MAX_ROWS = 60
@@ -39,13 +41,19 @@ def system_html(system: "SpikingSystem") -> str:
         texts = [rule if isinstance(rule, str) else rule_text(rule, label) for rule in rules[:20]]
         is_output = " (output)" if label in system.output else ""
         rows.append([f"label {label}{is_output}", "", "; ".join(texts), ""])
-    return table_html(
+    table = table_html(
         repr(system),
         ["neuron", "spikes", "rules", "synapses to"],
         rows,
         len(system.neurons) + len(system.rules_by_label) - len(rows),
         "neurons",
     )
+    return table + system_svg(system)
+
+
+def population_html(system: "PopulationSystem") -> str:
+    """A picture of the populations."""
+    return f"<p>{escape(repr(system))}</p>{system_svg(system)}"
 
 
 def solution_html(solution: Solution) -> str:

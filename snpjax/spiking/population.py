@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from .environment import AnyInput
     from .lower import LayoutLike
     from .machine import SpikingMachine
+    from .observer import SystemObserver
     from .searched import SearchedMachine
     from .solution import Solution
 
@@ -367,6 +368,12 @@ class PopulationSystem:
             self, columns, layout=layout, saturate=saturate, clock=clock, at_least=at_least
         )
 
+    def observed(self) -> "SystemObserver":
+        """What a search may say of this system, by name."""
+        from .observer import SystemObserver
+
+        return SystemObserver(self)
+
     def solution(self, trajectory: "Trajectory") -> "Solution":
         """What a run saved, with this system's names."""
         from .solution import solve
@@ -442,6 +449,16 @@ class PopulationSystem:
             f"PopulationSystem({name}{self.num_neurons:,} neurons: {populations}; "
             f"{self.num_synapses:,} synapses{compatible})"
         )
+
+    def _repr_html_(self) -> str:
+        from .html import population_html
+
+        return population_html(self)
+
+    def _repr_svg_(self) -> str:
+        from .picture import system_svg
+
+        return system_svg(self)
 
 
 def _refuse_transition(layout: "LayoutLike") -> None:

@@ -1,1 +1,14 @@
-"""Pictures. They need matplotlib: `pip install "snpjax[viz]"`."""
+"""Pictures: each is a function of a thing and of `ax=`, which it returns.
+
+They need matplotlib: `pip install "snpjax[viz]"`. Those of proliferation are in
+`snpjax.viz.proliferation`.
+"""
+
+from .axes import save as save
+from .graph import graph as graph
+from .layout import positions as positions
+from .net import net as net
+from .network import network as network
+from .paths import halting_times as halting_times, numbers as numbers
+from .run import heat_map as heat_map, raster as raster
+from .timings import timings as timings

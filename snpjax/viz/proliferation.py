@@ -1,6 +1,8 @@
 """Pictures of proliferation: what was measured beside what a model expects."""
 
 import os
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -8,9 +10,11 @@ from jaxtyping import Float
 
 from ..optional import pyplot
 from ..proliferation.binning import Bins, bins_of_model
-from ..proliferation.expected import binned_mean, expected
+from ..proliferation.expected import Expected, binned_mean, expected
 from ..proliferation.histogram import Histogram
 from ..proliferation.model import Model
+from ..scene import BLACK, BLUE, SKY
+from .axes import COLUMN, drawing, save, styled
 
 
 if TYPE_CHECKING:
@@ -18,6 +22,107 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure  # pyright: ignore[reportMissingImports]
 
 _BAND = 1.959963984540054  # 95 % of a normal law
+_WHOLE = (8.0, 5.2)  # inches of four pictures
+_BINS = Bins()
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A model beside what was measured, in bins: the pictures of this module, each on its axes.
+
+    Expected cells are scaled to those measured.
+    """
+
+    model: Model
+    measured: Histogram
+    bins: Bins = _BINS
+
+    @cached_property
+    def found(self) -> Expected:
+        """What the model expects."""
+        return expected(self.model)
+
+    @cached_property
+    def observed(self) -> Float[np.ndarray, " bins"]:
+        """Measured cells."""
+        return self.bins.count(self.measured.fluorescence, self.measured.counts)
+
+    @cached_property
+    def mean(self) -> Float[np.ndarray, " bins"]:
+        """Expected cells."""
+        return self._binned[0] * self.scale
+
+    @cached_property
+    def sd(self) -> Float[np.ndarray, " bins"]:
+        """Standard deviations of measured cells, see `band`."""
+        return band(*self._binned, float(self.observed.sum()))
+
+    @property
+    def scale(self) -> float:
+        """Measured cells by expected ones."""
+        return float(self.observed.sum() / self._binned[0].sum())
+
+    @cached_property
+    def _binned(self) -> tuple[np.ndarray, np.ndarray]:
+        return self.found.binned(self.bins)
+
+    def histogram(self, ax: "Axes | None" = None) -> "Axes":
+        """The measured and the expected histogram, with the band that 95 % of experiments would lie
+        in."""
+        low = np.maximum(self.mean - _BAND * self.sd, 0)
+        edges = self.bins.edges
+        with drawing(ax, COLUMN) as axes:
+            axes.fill_between(
+                edges, low, self.mean + _BAND * self.sd, step="pre", color=SKY, alpha=0.5, lw=0
+            )
+            axes.fill_between([], [], [], color=SKY, alpha=0.5, lw=0, label="95 %")
+            axes.step(edges, self.mean, where="pre", color=BLUE, linewidth=1, label="expected")
+            axes.plot(edges, self.observed, ".", color=BLACK, markersize=2.5, label="measured")
+            _label(axes, "measured and expected")
+            axes.legend(frameon=False)
+            return axes
+
+    def by_type(self, ax: "Axes | None" = None) -> "Axes":
+        """Expected cells, stacked by type."""
+        index = bins_of_model(self.model, self.bins)
+        parts = {
+            name: binned_mean(index, cells, self.bins.num) * self.scale
+            for name, cells in zip(self.model.names, self.found.by_type, strict=True)
+        }
+        return self._stacked(ax, parts, "by type")
+
+    def by_generation(self, ax: "Axes | None" = None) -> "Axes":
+        """Expected cells, stacked by how often they divided."""
+        index, mean = bins_of_model(self.model, self.bins), self.found.mean
+        parts = {
+            f"{k}": binned_mean(index[:, k : k + 1], mean[:, k : k + 1], self.bins.num) * self.scale
+            for k in range(self.model.generations)
+        }
+        return self._stacked(ax, parts, "by generation")
+
+    def residuals(self, ax: "Axes | None" = None) -> "Axes":
+        """How many standard deviations what was measured lies off, and the band of 95 %."""
+        none = np.zeros(self.bins.num)
+        off = np.divide(self.observed - self.mean, self.sd, where=self.sd > 0, out=none)
+        with drawing(ax, COLUMN) as axes:
+            axes.axhspan(-_BAND, _BAND, color="0.9")
+            axes.plot(self.bins.edges, off, ".", color=BLACK, markersize=2.5)
+            _label(axes, "residuals", "standard deviations")
+            return axes
+
+    def _stacked(
+        self, ax: "Axes | None", parts: dict[str, Float[np.ndarray, " bins"]], title: str
+    ) -> "Axes":
+        parts = {name: cells for name, cells in parts.items() if cells.sum() > 0.5}
+        with drawing(ax, COLUMN) as axes:
+            colors = pyplot().get_cmap("cividis")(np.linspace(0, 1, max(len(parts), 1)))
+            names = [name.replace("$", r"\$") for name in parts]
+            axes.stackplot(
+                self.bins.edges, *parts.values(), labels=names, colors=list(colors), step="pre"
+            )
+            _label(axes, title)
+            axes.legend(frameon=False, ncols=-(-len(parts) // 5))
+            return axes
 
 
 def draw(
@@ -25,7 +130,7 @@ def draw(
     measured: Histogram,
     path: str | os.PathLike[str] | None = None,
     *,
-    bins: Bins = Bins(),  # noqa: B008 (a frozen object)
+    bins: Bins = _BINS,
 ) -> "Figure":
     """Four pictures on one page: the measured and the expected histogram with the band that 95 % of
     experiments would lie in, the expected one by type and by generation, and the residuals in
@@ -40,32 +145,17 @@ def draw(
     **Raises:** `ImportError` without matplotlib.
     """
     plt = pyplot()
-    found = expected(model)
-    mean, covariance = found.binned(bins)
-    observed = bins.count(measured.fluorescence, measured.counts)
-    total = observed.sum()
-    scale = total / mean.sum()
-    index = bins_of_model(model, bins)
-    spread = band(mean, covariance, float(total))
-    figure, axes = plt.subplots(2, 2, figsize=(11, 7), sharex=True, layout="constrained")
-    _compared(axes[0, 0], bins, observed, mean * scale, spread)
-    parts = {
-        name: binned_mean(index, cells, bins.num) * scale
-        for name, cells in zip(model.names, found.by_type, strict=True)
-    }
-    _stacked(axes[0, 1], bins, parts, "by type")
-    generations = {
-        f"{k}": binned_mean(index[:, k : k + 1], found.mean[:, k : k + 1], bins.num) * scale
-        for k in range(model.generations)
-    }
-    _stacked(axes[1, 1], bins, generations, "by generation")
-    residuals = np.divide(observed - mean * scale, spread, where=spread > 0, out=np.zeros(bins.num))
-    axes[1, 0].axhspan(-_BAND, _BAND, color="0.9")
-    axes[1, 0].plot(bins.edges, residuals, ".", color="black")
-    axes[1, 0].set(title="residuals", ylabel="standard deviations", xlabel="fluorescence")
-    axes[1, 1].set_xlabel("fluorescence")
+    compared = Compared(model, measured, bins)
+    with styled():
+        figure, axes = plt.subplots(2, 2, figsize=_WHOLE, sharex=True, layout="constrained")
+        compared.histogram(axes[0, 0])
+        compared.by_type(axes[0, 1])
+        compared.residuals(axes[1, 0])
+        compared.by_generation(axes[1, 1])
+        for ax in axes[0]:
+            ax.set_xlabel("")
     if path is not None:
-        figure.savefig(os.fspath(path))
+        save(figure, path)
     return figure
 
 
@@ -82,18 +172,5 @@ def band(
     return np.sqrt(np.maximum(variance, 0))
 
 
-def _compared(axes: "Axes", bins: Bins, observed, expected, spread) -> None:
-    low, high = np.maximum(expected - _BAND * spread, 0), expected + _BAND * spread
-    axes.fill_between(bins.edges, low, high, step="pre", alpha=0.3, label="95 %")
-    axes.step(bins.edges, expected, where="pre", label="expected")
-    axes.plot(bins.edges, observed, ".", color="black", label="measured")
-    axes.set(xscale="log", title="measured and expected", ylabel="cells")
-    axes.legend()
-
-
-def _stacked(axes: "Axes", bins: Bins, parts: dict[str, np.ndarray], title: str) -> None:
-    parts = {name: cells for name, cells in parts.items() if cells.sum() > 0.5}
-    colors = pyplot().get_cmap("viridis")(np.linspace(0, 0.95, max(len(parts), 1)))
-    axes.stackplot(bins.edges, *parts.values(), labels=list(parts), colors=list(colors), step="pre")
-    axes.set(xscale="log", title=title, ylabel="cells")
-    axes.legend(title=title, fontsize="small")
+def _label(ax: "Axes", title: str, ylabel: str = "cells") -> None:
+    ax.set(xscale="log", title=title, ylabel=ylabel, xlabel="fluorescence")

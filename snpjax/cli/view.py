@@ -1,0 +1,134 @@
+"""`snpjax view FILE`: the interactive page."""
+
+import errno
+import os
+import sys
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .ending import BAD_INPUT, ended, orderly
+from .options import File, Strict
+
+
+if TYPE_CHECKING:
+    from ..spiking.validity import Level
+    from ..viz.page import PageServer, Session
+
+
+@orderly()
+def view(
+    file: File,
+    port: Annotated[
+        int,
+        typer.Option(metavar="N", min=0, max=65535, help="Serve on this port; 0 takes a free one."),
+    ] = 0,
+    no_browser: Annotated[
+        bool, typer.Option("--no-browser", help="Print the address, and open no browser.")
+    ] = False,
+    export: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PAGE",
+            help="Write one file that shows a run without a server, and end.",
+            show_default=False,
+        ),
+    ] = None,
+    steps: Annotated[
+        int | None,
+        typer.Option(
+            "--steps",
+            metavar="N",
+            min=0,
+            max=20_000,
+            help="With --export: stop after this many steps.  [default: 100]",
+            show_default=False,
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=0,
+            max=2**32 - 1,
+            help="With --export: choose uniformly, from this seed.  [default: 0]",
+            show_default=False,
+        ),
+    ] = None,
+    strict: Strict = False,
+) -> None:
+    """Draw a system or net in a browser, step it, follow its branches, and change it.
+
+    The page is served to this machine only, at an address that nobody can guess, until Ctrl-C.
+    Errors of a file that does not read are shown there, too, and can be mended.
+    """
+    from ..io.formats import check_suffix
+    from ..io.sleptsov.formats import net_format_of
+
+    level: Level = "strict" if strict else "extended"
+    if net_format_of(file) is None:
+        check_suffix(file)  # what is no model of any format needs no page
+    if export is not None:
+        _export(file, export, 100 if steps is None else steps, seed or 0, level)
+        return
+    for option, value in (("--steps", steps), ("--seed", seed)):
+        if value is not None:
+            message = "it says how --export runs (choose in the page, or give --export)"
+            raise typer.BadParameter(message, param_hint=option)
+
+    from ..io.source import load
+    from ..viz.page import PageServer, Session
+
+    source = load(file, may_be_empty=True)
+    session = Session(file.name, source.text, level=level)
+    try:
+        server = PageServer(session, port=port)
+    except OSError as error:
+        if error.errno not in (errno.EADDRINUSE, errno.EACCES):
+            raise
+        reason = "is in use" if error.errno == errno.EADDRINUSE else "is not allowed"
+        message = f"error: --port: port {port} {reason} (give another one, or none)"
+        raise ended(message, BAD_INPUT) from None
+    with server:
+        _serve(server, session, opens=not no_browser)
+
+
+def _serve(server: "PageServer", session: "Session", *, opens: bool) -> None:
+    """Until Ctrl-C, which is the ordinary end."""
+    try:
+        typer.echo(f"serving {server.url} (Ctrl-C ends it)")
+        sys.stdout.flush()
+        if opens:
+            import webbrowser
+
+            threading.Thread(target=webbrowser.open, args=(server.url,), daemon=True).start()
+        server.serve_forever()
+    except KeyboardInterrupt:
+        typer.echo("\nended")
+        sys.stdout.flush()
+        if session.is_busy:
+            # JAX may be computing what nobody waits for; see `main`.
+            os._exit(0)
+
+
+def _export(file: Path, target: Path, steps: int, seed: int, level: "Level") -> None:
+    from ..io.source import load
+    from ..viz.page import opened, recorded_page
+    from ..viz.page.stepping import Refused
+    from ..whole import write_whole
+    from .text import printable
+
+    source = load(file)
+    found = opened(f"{file}", source.text, format=None, level=level)
+    try:
+        text = recorded_page(found, max_steps=steps, rest=seed)
+    except Refused as error:
+        raise ended(f"error: {error}", BAD_INPUT) from None
+    try:
+        write_whole(target, text)
+    except OSError as error:
+        reason = f"{target}: {error.strerror} (check the name and the permissions)"
+        raise ended(f"error: {reason}", BAD_INPUT) from None
+    typer.echo(printable(f"{target}: written"))

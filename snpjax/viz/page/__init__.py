@@ -1,0 +1,6 @@
+"""The interactive page: `snpjax view FILE`. It needs no other library."""
+
+from .recorded import export as export, recorded_page as recorded_page
+from .server import PageServer as PageServer
+from .session import Session as Session
+from .texts import Opened as Opened, opened as opened

@@ -1,0 +1,149 @@
+"""Systems and the moments of a computation as values of JSON, for the page."""
+
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from ...choice import NO_RULE
+from ...spiking import Network, SpikingSystem, SynapseRules
+from ...spiking.shown import label_rules
+from .stepping import Moment
+
+
+Json: TypeAlias = "None | bool | int | float | str | list[Json] | dict[str, Json]"
+
+#: Integers up to here are exact in the numbers of a browser; larger ones are texts.
+_EXACT = 2**53 - 1
+
+
+def exact(count: int) -> int | str:
+    """A count that a browser does not round."""
+    return count if abs(count) <= _EXACT else str(count)
+
+
+def system_json(system: SpikingSystem) -> dict[str, Any]:
+    """A system as the page draws it: what stays as it is while it runs, or how it begins.
+
+    Neurons are numbered; `rules` are the texts of a label's rules, which are those of a neuron of
+    that name unless neurons divide or bud. Rules on synapses stand at their synapse.
+    """
+    places = {neuron.name: index for index, neuron in enumerate(system.neurons)}
+    on_synapses = _rules_on_synapses(system)
+    return {
+        "kind": "system",
+        "name": system.name,
+        "neurons": [
+            {"name": neuron.name, "label": neuron.label, "spikes": exact(neuron.spikes)}
+            for neuron in system.neurons
+        ],
+        "rules": {**_rules(system), **(label_rules(system) if system.is_growing else {})},
+        "synapses": [
+            [places[s], places[t], exact(weight), on_synapses.get((s, t), [])]
+            for s, t, weight in system.synapses
+        ],
+        "environment": [[places[s], texts] for (s, t), texts in on_synapses.items() if t is None],
+        "input": {name: [exact(x) for x in train] for name, train in system.input.items()},
+        "output": list(system.output),
+        "positions": _positions(system),
+        "remarks": _remarks(system),
+        "changes": system.changes_network,
+    }
+
+
+def moment_json(system: SpikingSystem, moment: Moment, before: Moment | None) -> dict[str, Any]:
+    """A configuration and the step that led to it; what is 0 or nothing in most neurons is listed
+    by neuron: `[neuron, value]`."""
+    solution = moment.solution
+    value: dict[str, Any] = {
+        "step": solution.steps,
+        "spikes": [exact(x) for x in solution.spikes.tolist()],
+        "timers": _listed(solution.timers),
+        "pending": _listed(solution.pending),
+        "options": [[neuron, rules] for neuron, rules in moment.options.items()],
+        "halted": moment.is_halted,
+        "fired": [],
+        "emitted": [],
+        "outputs": None,
+    }
+    if isinstance(system.variant, SynapseRules):
+        value["texts"] = [
+            [neuron, [system.rule_text(neuron, rule) for rule in rules]]
+            for neuron, rules in moment.options.items()
+        ]
+    if before is not None and solution.rules is not None:
+        fired = [(i, r) for i, r in enumerate(solution.rules[0].tolist()) if r != NO_RULE]
+        labels = None if before.network is None else before.network.labels
+        value["fired"] = [[i, r, _fired_text(system, labels, i, r)] for i, r in fired]
+        assert solution.emissions is not None and solution.spike_trains is not None
+        value["emitted"] = _listed(solution.emissions[0])
+        value["outputs"] = [exact(x) for x in solution.spike_trains[0].tolist()]
+    if moment.network is not None and (before is None or moment.network != before.network):
+        value["network"] = network_json(moment.network)
+    return value
+
+
+def network_json(network: Network) -> dict[str, Any]:
+    """The neurons and synapses of one moment."""
+    return {
+        "names": list(network.names),
+        "labels": list(network.labels),
+        "synapses": [[s, t, exact(weight), []] for s, t, weight in network.synapses],
+    }
+
+
+def _fired_text(
+    system: SpikingSystem, labels: tuple[str, ...] | None, neuron: int, rule: int
+) -> str:
+    if labels is not None and system.is_growing:
+        return label_rules(system)[labels[neuron]][rule]
+    return system.rule_text(neuron, rule)
+
+
+def _listed(values: np.ndarray) -> list[list[int | str]]:
+    return [[i, exact(x)] for i, x in enumerate(values.tolist()) if x]
+
+
+def _rules(system: SpikingSystem) -> dict[str, list[str]]:
+    if isinstance(system.variant, SynapseRules):
+        return {}
+    return {
+        neuron.label: [system.rule_text(i, r) for r in range(len(neuron.rules))]
+        for i, neuron in enumerate(system.neurons)
+    }
+
+
+def _rules_on_synapses(system: SpikingSystem) -> dict[tuple[str, str | None], list[str]]:
+    if not isinstance(system.variant, SynapseRules):
+        return {}
+    return {ends: [str(rule) for rule in rules] for ends, rules in system.variant.rules}
+
+
+def _positions(system: SpikingSystem) -> list[list[float]] | None:
+    """Where a file puts the neurons, if it says so of each."""
+    noted = system.notes.get("positions")
+    if not isinstance(noted, dict):
+        return None
+    found = [noted.get(neuron.name) for neuron in system.neurons]
+    if not found or not all(_is_place(place) for place in found):
+        return None
+    return [[float(x) for x in place] for place in found]  # pyright: ignore[reportOptionalIterable, reportGeneralTypeIssues]
+
+
+def _is_place(place: object) -> bool:
+    return (
+        isinstance(place, list | tuple)
+        and len(place) == 2
+        and all(isinstance(x, int | float) and np.isfinite(x) for x in place)
+    )
+
+
+def _remarks(system: SpikingSystem) -> list[str]:
+    """What a reader of the picture has to know besides."""
+    remarks: list[str] = []
+    if system.variant is not None:
+        remarks.append(f"variant {type(system.variant).__name__}")
+    if not system.compatibility.is_textbook:
+        remarks.append(f"{system.compatibility}")
+    if system.level == "strict":
+        remarks.append("strict")
+    return remarks

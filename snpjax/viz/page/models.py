@@ -1,0 +1,48 @@
+"""What the page does with a spiking neural P system and with a Sleptsov net alike."""
+
+from typing import Any, TypeAlias, cast
+
+from ...sleptsov import SleptsovNet
+from ...spiking import SpikingSystem
+from .described import moment_json, system_json
+from .edits import Edit, Finding, edited
+from .nets import NetMoment, NetStepper, edited_net, net_json, net_moment_json
+from .stepping import Moment, Refused, Stepper
+
+
+Model: TypeAlias = SpikingSystem | SleptsovNet
+AnyStepper: TypeAlias = Stepper | NetStepper
+AnyMoment: TypeAlias = Moment | NetMoment
+
+
+def stepper_of(model: Model) -> AnyStepper:
+    """The computation of a model, at its beginning.
+
+    **Raises:** `Refused` for one that cannot be run.
+    """
+    try:
+        return NetStepper(model) if isinstance(model, SleptsovNet) else Stepper(model)
+    except (NotImplementedError, ValueError) as error:
+        raise Refused(f"{error}") from None
+
+
+def model_json(model: Model) -> dict[str, Any]:
+    """A model as the page draws it."""
+    return net_json(model) if isinstance(model, SleptsovNet) else system_json(model)
+
+
+def row_json(model: Model, moment: AnyMoment, before: AnyMoment | None) -> dict[str, Any]:
+    """A configuration or marking, and the step that led to it."""
+    if isinstance(model, SleptsovNet):
+        return net_moment_json(model, cast(NetMoment, moment), cast(NetMoment | None, before))
+    return moment_json(model, cast(Moment, moment), cast(Moment | None, before))
+
+
+def edited_model(model: Model, edit: Edit) -> tuple[Model | None, list[Finding]]:
+    """A model with an edit, or `None`, and what is wrong with it."""
+    return edited_net(model, edit) if isinstance(model, SleptsovNet) else edited(model, edit)
+
+
+def num_counts(model: Model) -> int:
+    """How many numbers a configuration or marking has."""
+    return model.num_places if isinstance(model, SleptsovNet) else model.num_neurons

@@ -1,0 +1,318 @@
+"""What the page asks for: models that are opened, stepped, edited, explored and saved."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from ... import __version__
+from ...explore import Graph
+from ...io import ReadError, WriteError
+from ...io.errors import MAX_SHOWN
+from ...sleptsov import SleptsovNet
+from ...spiking.validity import Level
+from .described import Json
+from .edits import Edit
+from .explored import MOST_CONFIGURATIONS, explored, follow, graph_json
+from .models import AnyStepper, edited_model, model_json, num_counts, row_json, stepper_of
+from .stepping import Refused, Rest, Stepper
+from .texts import (
+    Opened,
+    diagnostics_json,
+    file_name,
+    format_of,
+    known_formats,
+    opened,
+    written,
+)
+
+
+Answer: TypeAlias = dict[str, Any]
+
+#: Models that are kept: those of the latest pages and edits.
+_MOST_MODELS = 16
+#: Steps of one computation, numbers of all its configurations, and numbers of one answer.
+MOST_STEPS = 20_000
+_NUMBERS_IN_COMPUTATION = 10_000_000
+_NUMBERS_IN_ANSWER = 300_000
+
+
+class _Kept:
+    """A model with what was made of it; stepped only when somebody asks."""
+
+    def __init__(self, found: Opened, original_format: Any):
+        self.found = found
+        self.format = original_format
+        self.is_edited = False
+        self.graph: Graph | None = None
+        self._stepper: AnyStepper | None = None
+
+    @property
+    def stepper(self) -> AnyStepper:
+        if self._stepper is None:
+            self._stepper = stepper_of(self.found.system)
+        return self._stepper
+
+
+class Session:
+    """The answers to one server's pages. Each opened or edited text is a model of its own, so that
+    pages do not disturb each other. Texts are read while steps are compiled; otherwise one question
+    is answered at a time."""
+
+    def __init__(self, name: str, text: str, *, level: Level = "extended"):
+        self.name, self.text = name, text
+        self.level: Level = level
+        self._models: OrderedDict[int, _Kept] = OrderedDict()
+        self._next = 0
+        self._is_closed = False
+        self._reading, self._stepping = threading.Lock(), threading.Lock()
+        self._readers: Mapping[str, Callable[[Answer], Answer]] = {
+            "begin": self._begin,
+            "open": self._open,
+            "check": self._check,
+            "edit": self._edit,
+            "save": self._save,
+        }
+        self._steppers: Mapping[str, Callable[[Answer, _Kept], Answer]] = {
+            "first": self._first,
+            "step": self._step,
+            "explore": self._explore,
+            "go": self._go,
+        }
+
+    def answer(self, call: str, question: Answer) -> Answer:
+        """The answer to a question.
+
+        **Raises:** `Refused` with what is wrong with it.
+        """
+        if call in self._readers:
+            with self._reading:
+                return self._readers[call](question)
+        if call not in self._steppers:
+            raise Refused(f"There is no call {call!r}.")
+        with self._reading:
+            kept = self._model(question)
+        with self._stepping:
+            if self._is_closed:
+                raise Refused("The server has ended.")
+            return self._steppers[call](question, kept)
+
+    def close(self) -> None:
+        """Answer nothing more that JAX has to compute, and wait until it does not: an interpreter
+        that ends meanwhile ends badly (jax 0.10.2, CPU)."""
+        self._is_closed = True
+        with self._stepping:
+            pass
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a question is being answered."""
+        return self._reading.locked() or self._stepping.locked()
+
+    # ---- the calls ----
+
+    def _begin(self, question: Answer) -> Answer:
+        del question
+        formats = [known._asdict() for known in known_formats().values()]
+        found = {"version": __version__, "formats": formats}
+        return {**found, **self._opened(self.name, self.text, None)}
+
+    def _open(self, question: Answer) -> Answer:
+        readable = [known.name for known in known_formats().values() if known.read]
+        format = _one_of(question, "format", [None, *readable])
+        return self._opened(_text(question, "name"), _text(question, "text"), format)
+
+    def _opened(self, name: str, text: str, format: Any) -> Answer:
+        try:
+            found = opened(name, text, format=format, level=self.level)
+        except ReadError as error:
+            some = diagnostics_json(error.diagnostics[:MAX_SHOWN])
+            more = len(error.diagnostics) - len(some)
+            own = file_name(name)
+            return {"read": False, "name": own, "text": text, "findings": some, "more": more}
+        kept = self._keep(found)
+        kept.format = format or format_of(found.name, found.text)
+        return self._described(kept)
+
+    def _described(self, kept: _Kept) -> Answer:
+        found = kept.found
+        return {
+            "read": True,
+            "model": next(reversed(self._models)),
+            "name": found.name,
+            "text": found.text,
+            "format": kept.format,
+            "edited": kept.is_edited,
+            "findings": diagnostics_json(found.warnings[:MAX_SHOWN]),
+            "more": max(len(found.warnings) - MAX_SHOWN, 0),
+            "system": model_json(found.system),
+        }
+
+    def _first(self, question: Answer, kept: _Kept) -> Answer:
+        del question
+        stepper = kept.stepper
+        # The next question will be a step: it is compiled while somebody looks at the picture.
+        threading.Thread(target=self._prepare, args=(stepper,)).start()
+        return {"rows": [row_json(kept.found.system, stepper.moments[0], None)]}
+
+    def _prepare(self, stepper: AnyStepper) -> None:
+        with self._stepping:
+            if not self._is_closed:
+                stepper.prepare()
+
+    def _step(self, question: Answer, kept: _Kept) -> Answer:
+        at, count = _number(question, "at"), _number(question, "count")
+        chosen = _pairs(question, "chosen")
+        rest = _rest(question)
+        stepper = kept.stepper
+        size = max(num_counts(kept.found.system), 1)
+        most = max(_NUMBERS_IN_ANSWER // size, 1)
+        most_steps = min(MOST_STEPS, _NUMBERS_IN_COMPUTATION // size)
+        rows: list[Json] = []
+        refused = None
+        for step in range(at, at + min(count, most)):
+            if step >= most_steps:
+                refused = f"The page keeps {most_steps:,} steps. Use `snpjax run` for longer runs."
+                break
+            if step > at and stepper.moments[step].is_halted:
+                break
+            try:
+                moment = stepper.step(step, chosen if step == at else {}, rest)
+            except Refused as error:
+                if step == at:
+                    raise
+                refused = f"{error}"
+                break
+            rows.append(row_json(kept.found.system, moment, stepper.moments[step]))
+        return {"rows": rows, "refused": refused}
+
+    def _check(self, question: Answer) -> Answer:
+        _, found = edited_model(self._model(question).found.system, _edit(question))
+        return {"findings": [finding.to_json() for finding in found]}
+
+    def _edit(self, question: Answer) -> Answer:
+        kept = self._model(question)
+        system, found = edited_model(kept.found.system, _edit(question))
+        findings = [finding.to_json() for finding in found]
+        if system is None:
+            return {"read": False, "findings": findings}
+        known = known_formats()
+        fallback = "lsn" if isinstance(system, SleptsovNet) else "native"
+        format = kept.format if kept.format and known[kept.format].written else fallback
+        try:
+            text, _ = written(system, format=format, lossy=False)
+        except WriteError:
+            format = fallback
+            text, _ = written(system, format=format, lossy=True)  # an LSN file has no names
+        name = kept.found.name
+        if format != kept.format:
+            name = f"{_stem(name)}{known[format].suffixes[0]}"
+        after = self._keep(Opened(name, text, system, system, ()))
+        after.format, after.is_edited = format, True
+        return {**self._described(after), "remarks": findings}
+
+    def _save(self, question: Answer) -> Answer:
+        kept = self._model(question)
+        kind = "net" if isinstance(kept.found.system, SleptsovNet) else "system"
+        known = known_formats()
+        writable = [x.name for x in known.values() if x.written and x.kind == kind]
+        format = _one_of(question, "format", writable)
+        try:
+            text, losses = written(
+                kept.found.original, format=format, lossy=bool(question.get("lossy"))
+            )
+        except WriteError as error:
+            return {"written": False, "losses": list(error.items)}
+        except (ImportError, ValueError) as error:
+            raise Refused(f"{error}") from None
+        name = f"{_stem(kept.found.name)}{known[format].suffixes[0]}"
+        return {"written": True, "name": name, "text": text, "losses": list(losses)}
+
+    def _explore(self, question: Answer, kept: _Kept) -> Answer:
+        most, system = _number(question, "most"), kept.found.system
+        if isinstance(system, SleptsovNet):
+            raise Refused("The graph of a net is not drawn here. Use snpjax.explore(net).")
+        kept.graph = explored(system, min(max(most, 1), MOST_CONFIGURATIONS))
+        return graph_json(kept.graph)
+
+    def _go(self, question: Answer, kept: _Kept) -> Answer:
+        stepper = kept.stepper
+        if kept.graph is None or not isinstance(stepper, Stepper):
+            raise Refused("The graph was not explored yet.")
+        configuration = _number(question, "configuration")
+        moments = follow(stepper, kept.graph, configuration)
+        system = kept.found.system
+        before = [None, *moments]
+        rows = [row_json(system, m, b) for m, b in zip(moments, before, strict=False)]
+        return {"rows": rows, "path": kept.graph.path_to(configuration)}
+
+    # ---- models ----
+
+    def _keep(self, found: Opened) -> _Kept:
+        kept = _Kept(found, None)
+        self._models[self._next] = kept
+        self._next += 1
+        while len(self._models) > _MOST_MODELS:
+            self._models.popitem(last=False)
+        return kept
+
+    def _model(self, question: Answer) -> _Kept:
+        number = _number(question, "model")
+        if number not in self._models:
+            raise Refused("This model is no longer kept. Open the text again.")
+        self._models.move_to_end(number)
+        return self._models[number]
+
+
+def _stem(name: str) -> str:
+    """A file name without the suffixes of its format."""
+    suffixes = {s for known in known_formats().values() for s in known.suffixes}
+    for suffix in sorted(suffixes, key=len, reverse=True):
+        if name.lower().endswith(suffix):
+            return name[: -len(suffix)] or "model"
+    return name
+
+
+def _text(question: Answer, name: str) -> str:
+    value = question.get(name)
+    if not isinstance(value, str):
+        raise Refused(f"`{name}` is {value!r:.60}. Give a text.")
+    return value
+
+
+def _number(question: Answer, name: str) -> int:
+    value = question.get(name)
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**31:
+        raise Refused(f"`{name}` is {value!r:.60}. Give a number, 0 or more.")
+    return value
+
+
+def _one_of(question: Answer, name: str, known: list[Any]) -> Any:
+    value = question.get(name)
+    if isinstance(value, str | None) and value in known:
+        return value
+    raise Refused(f"`{name}` is {value!r:.60}. Give one of {', '.join(map(str, known))}.")
+
+
+def _rest(question: Answer) -> Rest:
+    value = question.get("rest", "first")
+    if value == "first":
+        return "first"
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**32:
+        return value
+    raise Refused(f'`rest` is {value!r:.60}. Give "first", or a seed from 0 to 2^32 - 1.')
+
+
+def _pairs(question: Answer, name: str) -> dict[int, int]:
+    value = question.get(name, [])
+    try:
+        return {int(first): int(second) for first, second in value}
+    except (TypeError, ValueError):
+        raise Refused(f"`{name}` is {value!r:.60}. Give pairs of numbers.") from None
+
+
+def _edit(question: Answer) -> Edit:
+    rules = question.get("rules")
+    if rules is not None:
+        rules = _text(question, "rules")
+    return Edit(_number(question, "neuron"), _text(question, "spikes"), rules)

@@ -1,0 +1,235 @@
+// Buttons, keys and dialogs.
+
+import { ask, isRecorded, Refusal } from "./backend.js";
+import { element, fill, find, plural, saveAs } from "./dom.js";
+import { savePng, saveSvg } from "./pictures.js";
+
+const PAUSE = 220; // milliseconds between steps of a run
+const MOST_TO_END = 1000;
+const PATIENCE = 400; // milliseconds until it is said that something takes long
+
+const KEYS = [
+  ["→ or n", "step forward"],
+  ["← or b", "step back"],
+  ["Space", "run, pause"],
+  ["Home, End", "to the beginning; run to the end"],
+  ["Tab, arrows", "from neuron to neuron, once one is focused; Enter selects it"],
+  ["1, 2, 3", "system, graph, text"],
+  ["+, −, f", "larger, smaller, show all"],
+  ["o, s, p", "open, save, picture"],
+  ["Ctrl+Enter", "read the text, when it is edited"],
+  ["?", "these keys"],
+];
+
+export class Transport {
+  constructor(run) {
+    this.run = run;
+    this.timer = null;
+    find("to-start").addEventListener("click", () => this.act(() => run.show(0)));
+    find("back").addEventListener("click", () => this.act(() => run.show(run.position - 1)));
+    find("step").addEventListener("click", () => this.act(() => run.step()));
+    find("to-end").addEventListener("click", () => this.act(() => run.finish(MOST_TO_END)));
+    find("run").addEventListener("click", () => this.toggle());
+    find("position").addEventListener("input", (event) => {
+      this.act(() => run.show(Number(event.target.value)));
+    });
+    for (const name of ["opened", "moved", "busy", "chosen"]) {
+      run.addEventListener(name, () => this.show());
+    }
+    run.addEventListener("opened", () => this.say(""));
+    run.addEventListener("moved", () => this.say(""));
+  }
+
+  get canStep() {
+    const { run } = this;
+    if (run.model === null || run.row.isBlank) return false;
+    const isKnown = run.position < run.last && run.chosen.size === 0;
+    return isKnown || (!isRecorded && !run.row.halted);
+  }
+
+  show() {
+    const { run } = this;
+    if (!this.canStep) this.pause();
+    // The first step of a model is compiled, which takes a moment.
+    clearTimeout(this.patience);
+    if (run.busy) this.patience = setTimeout(() => this.say("Working…"), PATIENCE);
+    find("to-start").disabled = find("back").disabled = run.position === 0;
+    find("step").disabled = find("to-end").disabled = find("run").disabled = !this.canStep;
+    find("run").textContent = this.timer === null ? "Run" : "Pause";
+    find("position").max = run.last;
+    find("position").value = run.position;
+    const halts = run.row?.halted ? ", halted" : "";
+    find("where").textContent = `step ${run.position} of ${run.last}${halts}`;
+    const replaces = run.chosen.size > 0 && run.position < run.last;
+    find("step").textContent = replaces ? "Branch" : "Step";
+    find("step").title = replaces ? "This choice replaces the steps that follow" : "Step (→)";
+  }
+
+  async act(action) {
+    this.pause();
+    await this.attempt(action);
+    this.show();
+  }
+
+  async attempt(action) {
+    try {
+      const refused = await action();
+      if (refused) this.say(refused);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      this.pause();
+      this.say(error.message);
+    }
+  }
+
+  say(text) {
+    find("message").textContent = text;
+  }
+
+  toggle() {
+    if (this.timer !== null) return this.act(() => {});
+    const next = async () => {
+      await this.attempt(() => this.run.step());
+      if (this.timer === null) return;
+      if (this.canStep) this.timer = setTimeout(next, PAUSE);
+      else this.pause();
+      this.show();
+    };
+    this.timer = setTimeout(next, 0);
+    return this.show();
+  }
+
+  pause() {
+    clearTimeout(this.timer);
+    this.timer = null;
+    find("run").textContent = "Run";
+  }
+}
+
+// One of the views at a time.
+export class Tabs {
+  constructor(names) {
+    this.names = names;
+    for (const name of names) find(`tab-${name}`).addEventListener("click", () => this.show(name));
+    find(`tab-${names[0]}`).parentNode.addEventListener("keydown", (event) => {
+      const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+      if (by === undefined) return;
+      const at = names.indexOf(this.open) + by;
+      this.show(names[(at + names.length) % names.length]);
+      find(`tab-${this.open}`).focus();
+      event.stopPropagation();
+    });
+    this.show(names[0]);
+  }
+
+  show(name) {
+    this.open = name;
+    for (const other of this.names) {
+      const isOpen = other === name;
+      find(`tab-${other}`).setAttribute("aria-selected", String(isOpen));
+      find(`tab-${other}`).tabIndex = isOpen ? 0 : -1;
+      find(`view-${other}`).hidden = !isOpen;
+    }
+    document.body.dataset.view = name;
+  }
+}
+
+export function listenForKeys({ transport, tabs, run, zoom }) {
+  const press = (id) => () => find(id).disabled || find(id).click();
+  const keys = {
+    ArrowRight: press("step"),
+    n: press("step"),
+    ArrowLeft: press("back"),
+    b: press("back"),
+    Home: press("to-start"),
+    End: press("to-end"),
+    " ": () => find("run").disabled || transport.toggle(),
+    1: () => tabs.show("system"),
+    2: () => find("tab-graph").hidden || tabs.show("graph"),
+    3: () => tabs.show("text"),
+    "+": () => zoom("in"),
+    "-": () => zoom("out"),
+    f: () => zoom("fit"),
+    o: press("open"),
+    s: press("save"),
+    p: press("picture"),
+    "?": press("help"),
+  };
+  addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || run.model === undefined) return;
+    const { target, key } = event;
+    if (target.closest("input:not([type=radio]), textarea, select, dialog[open]")) return;
+    if (target.closest("input") && key.startsWith("Arrow")) return;
+    // Space presses a focused button, and scrolls a focused table.
+    if (key === " " && target.closest("button, input, .scroll")) return;
+    if (target.closest(".scroll") && /^(Arrow|Home|End)/.test(key)) return;
+    const action = Object.hasOwn(keys, key) ? keys[key] : undefined;
+    if (action === undefined) return;
+    event.preventDefault();
+    action();
+  });
+}
+
+export function helpDialog(version) {
+  const items = KEYS.flatMap(([keys, what]) => [element("dt", {}, keys), element("dd", {}, what)]);
+  fill(find("keys"), ...items);
+  find("version").textContent = `snpjax ${version}`;
+  find("help").addEventListener("click", () => find("help-dialog").showModal());
+}
+
+export function saveDialog(run, formats, current) {
+  const dialog = find("save-dialog");
+  const choice = find("save-format");
+  const clear = () => {
+    find("save-losses").hidden = find("save-lossy").hidden = true;
+    fill(find("save-losses"));
+  };
+  const save = async (lossy) => {
+    try {
+      const answer = await ask("save", { model: run.model, format: choice.value, lossy });
+      if (!answer.written) return tell("This format cannot hold:", answer.losses, true);
+      saveAs(answer.name, new Blob([answer.text], { type: "text/plain" }));
+      return dialog.close();
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      return tell(error.message, [], false);
+    }
+  };
+  const tell = (text, items, mayLose) => {
+    const list = items.slice(0, 20).map((item) => element("li", {}, item));
+    const more = items.length > 20 ? element("li", {}, `and ${plural(items.length - 20, "item")} more`) : null;
+    fill(find("save-losses"), element("p", {}, text), element("ul", {}, ...list, ...(more ? [more] : [])));
+    find("save-losses").hidden = false;
+    find("save-lossy").hidden = !mayLose;
+  };
+  find("save").addEventListener("click", () => {
+    clear();
+    const kind = run.isNet ? "net" : "system";
+    const written = formats.filter((format) => format.written && format.kind === kind);
+    const options = written.map(({ name, title, suffixes }) =>
+      element("option", { value: name }, `${title} (${suffixes[0]})`),
+    );
+    fill(choice, ...options);
+    const own = written.find((format) => format.name === current());
+    choice.value = (own ?? written[0]).name;
+    dialog.showModal();
+  });
+  choice.addEventListener("change", clear);
+  find("save-now").addEventListener("click", () => save(false));
+  find("save-lossy").addEventListener("click", () => save(true));
+  find("save-cancel").addEventListener("click", () => dialog.close());
+}
+
+export function pictureDialog(svgOfView, name) {
+  const dialog = find("picture-dialog");
+  find("picture").addEventListener("click", () => dialog.showModal());
+  find("picture-cancel").addEventListener("click", () => dialog.close());
+  find("picture-svg").addEventListener("click", () => {
+    saveSvg(svgOfView(), name());
+    dialog.close();
+  });
+  find("picture-png").addEventListener("click", async () => {
+    await savePng(svgOfView(), name());
+    dialog.close();
+  });
+}

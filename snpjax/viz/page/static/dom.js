@@ -1,0 +1,68 @@
+// Elements from values. Every text of a model is a text node: nothing of it can become markup.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+export function find(id) {
+  return document.getElementById(id);
+}
+
+export function element(name, attributes = {}, ...children) {
+  return filled(document.createElement(name), attributes, children);
+}
+
+export function drawn(name, attributes = {}, ...children) {
+  return filled(document.createElementNS(SVG, name), attributes, children);
+}
+
+function filled(node, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (typeof value === "function") node.addEventListener(name, value);
+    else if (typeof value === "boolean") node.toggleAttribute(name, value);
+    else if (value !== null && value !== undefined) node.setAttribute(name, String(value));
+  }
+  node.append(...children.filter((child) => child !== null));
+  return node;
+}
+
+export function fill(node, ...children) {
+  node.replaceChildren(...children.filter((child) => child !== null));
+}
+
+// Rules as papers write them: a^2/a -> lambda; 1 becomes a²/a → λ; 1.
+const RAISED = { 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
+
+export function typeset(rule) {
+  return rule
+    .replace(/\^\{?(\d+)\}?/g, (_, digits) => raised(digits))
+    .replace(/->/g, "→")
+    .replace(/\blambda\b/g, "λ");
+}
+
+export function raised(digits) {
+  return String(digits).replace(/\d/g, (digit) => RAISED[digit]);
+}
+
+// Counts are numbers, or texts where they are too large for that.
+export function short(count) {
+  const text = String(count);
+  const digits = text.replace("-", "").length;
+  if (digits <= 7) return text;
+  return `${text.startsWith("-") ? "-" : ""}${text.replace("-", "").slice(0, 3)}·10${raised(digits - 3)}`;
+}
+
+export function plural(count, noun) {
+  return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+export function shortened(text, length) {
+  return text.length <= length ? text : `${text.slice(0, length - 1)}…`;
+}
+
+// A text as a file, saved by the browser.
+export function saveAs(name, blob) {
+  const link = element("a", { href: URL.createObjectURL(blob), download: name });
+  document.body.append(link);
+  link.click();
+  link.remove();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}

@@ -1,0 +1,162 @@
+// The selected neuron: what it is doing, and its spikes and rules to be changed.
+
+import { ask, isRecorded, Refusal } from "./backend.js";
+import { element, fill, find, plural, typeset } from "./dom.js";
+
+const CHECK_AFTER = 180; // milliseconds without a key
+
+export class Inspector {
+  constructor(run) {
+    this.run = run;
+    this.place = find("neuron");
+    this.neuron = null;
+    run.addEventListener("opened", () => this.show(null));
+    run.addEventListener("moved", () => this.state());
+  }
+
+  show(neuron) {
+    this.neuron = neuron;
+    clearTimeout(this.timer);
+    const { run } = this;
+    if (run.system === null || neuron === null) {
+      const text = isRecorded
+        ? "Select something in the drawing to see more of it."
+        : "Select something in the drawing to see more of it, and to change it.";
+      return fill(this.place, element("p", { class: "hint" }, text));
+    }
+    const initial = run.system.neurons[neuron];
+    this.now = element("p", { class: "now" });
+    const about = [element("h3", {}, run.names()[neuron]), this.now];
+    if (isRecorded || initial?.spikes === undefined) {
+      const rules = run.rules(neuron).map((rule) => element("li", {}, typeset(rule)));
+      fill(this.place, ...about, element("ul", { class: "rules" }, ...rules));
+      return this.state();
+    }
+    this.onSynapses = run.system.remarks.includes("variant SynapseRules");
+    const spikes = { id: "edit-spikes", value: String(initial.spikes), inputmode: "numeric", autocomplete: "off", "aria-describedby": "edit-findings" };
+    this.spikes = element("input", { ...spikes, input: () => this.changed() });
+    this.rules = element("textarea", {
+      id: "edit-rules",
+      rows: Math.min(Math.max(run.rules(neuron).length + 1, 3), 9),
+      spellcheck: "false",
+      autocapitalize: "off",
+      wrap: "off",
+      "aria-describedby": "edit-findings",
+      disabled: this.onSynapses,
+      input: () => this.changed(),
+    });
+    this.rules.value = this.onSynapses
+      ? "The rules are on the synapses: edit the text."
+      : run.rules(neuron).join("\n");
+    this.before = this.rules.value;
+    this.findings = element("ol", { id: "edit-findings", class: "findings", role: "status" });
+    this.apply = element("button", { class: "primary", disabled: true }, "Apply");
+    const shared = run.system.neurons.filter((other) => other.label === initial.label).length;
+    const form = element(
+      "form",
+      { submit: (event) => this.submit(event) },
+      element("label", { for: "edit-spikes" }, `${run.words.count}s in the beginning`),
+      this.spikes,
+      ...(run.isNet ? [] : [element("label", { for: "edit-rules" }, "rules, one a line"), this.rules]),
+      shared > 1 ? element("p", { class: "hint" }, `${plural(shared, "neuron")} have the label ${initial.label}, and so these rules.`) : null,
+      this.findings,
+      element("div", { class: "row" }, this.apply, element("button", { type: "button", click: () => this.show(neuron) }, "Undo")),
+    );
+    fill(this.place, ...about, form);
+    return this.state();
+  }
+
+  state() {
+    const { run, neuron } = this;
+    if (neuron === null || run.system === null) return;
+    const { row } = run;
+    if (neuron >= run.names().length) return this.show(null);
+    const timer = row.timer.get(neuron) ?? 0;
+    const count = row.spikes[neuron];
+    const parts = count === undefined ? [] : [`${plural(count, run.words.count)} in step ${row.step}`];
+    if (count === undefined && row.can.has(neuron)) parts.push("may fire");
+    if (timer > 0) parts.push(`closed for ${plural(timer, "step")}`);
+    if (row.waiting.has(neuron)) parts.push(`${row.waiting.get(neuron)} waiting to leave`);
+    const fired = row.done.get(neuron);
+    if (fired !== undefined) parts.push(run.isNet ? fired[1] : `selected ${typeset(fired[1])}`);
+    this.now.textContent = parts.join(" · ");
+  }
+
+  get question() {
+    const rules = this.onSynapses || this.rules.value === this.before ? null : this.rules.value;
+    return { model: this.run.model, neuron: this.neuron, spikes: this.spikes.value, rules };
+  }
+
+  changed() {
+    clearTimeout(this.timer);
+    this.apply.disabled = true;
+    this.timer = setTimeout(() => this.check(), CHECK_AFTER);
+  }
+
+  // What is wrong is said while it is written.
+  async check() {
+    const { question } = this;
+    try {
+      const { findings } = await ask("check", question);
+      if (JSON.stringify(question) !== JSON.stringify(this.question)) return;
+      this.say(findings);
+      this.apply.disabled = findings.some((finding) => finding.severity === "error");
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  async submit(event) {
+    event.preventDefault();
+    clearTimeout(this.timer);
+    try {
+      if (this.isBarred?.()) {
+        throw new Refusal("The text was changed, too. Read it first, or open the file again.");
+      }
+      const answer = await ask("edit", this.question);
+      if (answer.read) this.onedit?.(answer, this.neuron);
+      else this.say(answer.findings);
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  say(findings) {
+    const isWrong = (part) => findings.some((f) => f.part === part && f.severity === "error");
+    this.spikes.setAttribute("aria-invalid", String(isWrong("spikes")));
+    this.rules.setAttribute("aria-invalid", String(isWrong("rules")));
+    fill(this.findings, ...findings.map((finding) => this.finding(finding)));
+  }
+
+  finding({ part, line, column, message, severity }) {
+    const where = line === null ? null : `line ${line}, column ${column}`;
+    const go = () => {
+      const field = part === "spikes" ? this.spikes : this.rules;
+      field.focus();
+      if (line !== null) selectPlace(field, line, column);
+    };
+    return element(
+      "li",
+      { class: severity },
+      where === null ? null : element("button", { type: "button", class: "go-to", click: go }, where),
+      element("span", {}, message),
+    );
+  }
+
+  fail(error) {
+    if (!(error instanceof Refusal)) throw error;
+    this.say([{ part: "system", line: null, column: null, message: error.message, severity: "error" }]);
+  }
+}
+
+// Put the cursor of a text field at a place, which is 1-based in characters.
+export function selectPlace(field, line, column) {
+  const lines = field.value.split("\n");
+  const before = lines.slice(0, line - 1).reduce((sum, text) => sum + text.length + 1, 0);
+  const characters = [...(lines[line - 1] ?? "")];
+  const own = characters.slice(0, column - 1).join("").length;
+  const size = characters[column - 1]?.length ?? 0;
+  field.setSelectionRange(before + own, before + own + size);
+  const height = field.scrollHeight / Math.max(lines.length, 1);
+  field.scrollTop = Math.max(0, (line - 1) * height - field.clientHeight / 2);
+}

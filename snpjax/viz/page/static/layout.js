@@ -1,0 +1,124 @@
+// Where boxes stand and how edges run: layered by dagre, as a file says, or in rows when there are
+// too many for either.
+
+import { Graph, layout as dagre } from "../vendor/dagre.esm.js";
+
+// Layers of more take seconds.
+const MOST_LAYERED = { nodes: 400, edges: 1500 };
+const GAP = 36;
+
+// Both directions are tried with so many nodes at most.
+const MOST_TRIED = 120;
+
+// Give every node x and y, its middle, and maybe every edge the points it runs through, so that
+// they can be shown large in a room of that width and height.
+export function arrange(nodes, edges, { room, positions = null }) {
+  for (const edge of edges) edge.points = null;
+  if (positions !== null && placed(nodes, positions)) return;
+  if (nodes.length > MOST_LAYERED.nodes || edges.length > MOST_LAYERED.edges) {
+    return void inRows(nodes, edges);
+  }
+  const [likely, other] = room.height > room.width ? ["TB", "LR"] : ["LR", "TB"];
+  const scale = layered(nodes, edges, likely, room);
+  if (scale >= 1 || nodes.length > MOST_TRIED) return;
+  if (layered(nodes, edges, other, room) < 1.15 * scale) layered(nodes, edges, likely, room);
+}
+
+// In layers; how large it can be shown.
+function layered(nodes, edges, direction, room) {
+  const graph = new Graph({ multigraph: true });
+  const isLarge = nodes.length > 120;
+  graph.setGraph({
+    rankdir: direction,
+    nodesep: 28,
+    edgesep: 12,
+    ranksep: 50 + Math.min(70, (9 * edges.length) / nodes.length), // crowded layers need room
+    ranker: isLarge ? "longest-path" : "network-simplex",
+  });
+  graph.setDefaultEdgeLabel(() => ({}));
+  for (const { id, width, height } of nodes) graph.setNode(String(id), { width, height });
+  edges.forEach(({ source, target, label }, index) => {
+    if (source === target) return;
+    const width = label ? 6.6 * label.length + 8 : 0;
+    const size = { width, height: label ? 14 : 0, labelpos: "c" };
+    graph.setEdge(String(source), String(target), size, String(index));
+  });
+  dagre(graph);
+  for (const node of nodes) {
+    const { x, y } = graph.node(String(node.id));
+    Object.assign(node, { x, y });
+  }
+  edges.forEach((edge, index) => {
+    if (edge.source === edge.target) return;
+    const { points } = graph.edge(String(edge.source), String(edge.target), String(index));
+    edge.points = points;
+  });
+  const { width, height } = graph.graph();
+  return Math.min(room.width / width, room.height / height);
+}
+
+// The places of a file, with as much more room as the boxes need; whether that works.
+function placed(nodes, positions) {
+  const known = nodes.filter((node) => node.neuron !== undefined);
+  if (positions.length !== known.length) return false;
+  known.forEach((node) => ([node.x, node.y] = positions[node.neuron]));
+  const sorted = [...known].sort((a, b) => a.x - b.x);
+  let scale = 1;
+  for (let i = 0; i < sorted.length; i += 1) {
+    for (let j = i + 1; j < Math.min(sorted.length, i + 200); j += 1) {
+      const [a, b] = [sorted[i], sorted[j]];
+      const across = ((a.width + b.width) / 2 + GAP) / Math.abs(a.x - b.x);
+      const down = ((a.height + b.height) / 2 + GAP) / Math.abs(a.y - b.y);
+      scale = Math.max(scale, Math.min(across, down));
+    }
+  }
+  if (!(scale <= 6)) return false; // two at one place, or nearly
+  for (const node of known) {
+    node.x *= scale;
+    node.y *= scale;
+  }
+  const at = new Map(nodes.map((node) => [node.id, node]));
+  for (const node of nodes) {
+    if (node.beside === undefined) continue;
+    const other = at.get(node.beside);
+    const away = (other.width + node.width) / 2 + 34;
+    node.x = other.x + (node.isBefore ? -away : away);
+    node.y = other.y;
+  }
+  return true;
+}
+
+// In the order in which spikes reach them, row by row.
+function inRows(nodes, edges) {
+  const next = new Map(nodes.map((node) => [node.id, []]));
+  const hasSource = new Set();
+  for (const { source, target } of edges) {
+    next.get(source).push(target);
+    if (source !== target) hasSource.add(target);
+  }
+  const order = [];
+  const seen = new Set();
+  const starts = nodes.filter((node) => !hasSource.has(node.id));
+  for (const start of [...starts, ...nodes]) {
+    if (seen.has(start.id)) continue;
+    seen.add(start.id);
+    const queue = [start.id];
+    for (let i = 0; i < queue.length; i += 1) {
+      order.push(queue[i]);
+      for (const id of next.get(queue[i])) {
+        if (seen.has(id)) continue;
+        seen.add(id);
+        queue.push(id);
+      }
+    }
+  }
+  const width = Math.max(...nodes.map((node) => node.width)) + 26;
+  const height = Math.max(...nodes.map((node) => node.height)) + 30;
+  const columns = Math.ceil(Math.sqrt((nodes.length * height * 1.6) / width));
+  const at = new Map(nodes.map((node) => [node.id, node]));
+  order.forEach((id, index) => {
+    const node = at.get(id);
+    node.x = (index % columns) * width;
+    node.y = Math.floor(index / columns) * height;
+  });
+}

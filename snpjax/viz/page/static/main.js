@@ -1,0 +1,157 @@
+// The page: what belongs to what.
+
+import { ask, isRecorded, recording } from "./backend.js";
+import { Choices } from "./choices.js";
+import { helpDialog, listenForKeys, pictureDialog, saveDialog, Tabs, Transport } from "./controls.js";
+import { element, fill, find, plural } from "./dom.js";
+import { GraphView } from "./graph.js";
+import { Inspector } from "./inspector.js";
+import { Network } from "./network.js";
+import { Run } from "./run.js";
+import { Table } from "./table.js";
+import { TextEditor } from "./text.js";
+import { Trains } from "./trains.js";
+
+const run = new Run();
+const network = new Network(run);
+const graph = new GraphView(run);
+const inspector = new Inspector(run);
+const editor = new TextEditor();
+const transport = new Transport(run);
+const tabs = new Tabs(["system", "graph", "text"]);
+const choices = new Choices(run);
+new Trains(run);
+new Table(run);
+
+let opened = null;
+
+const diagramOfView = () => (tabs.open === "graph" ? graph.diagram : network.diagram);
+
+function zoom(how) {
+  const { viewport } = diagramOfView();
+  if (how === "fit") viewport.fit(diagramOfView().bounds());
+  else viewport.zoom(how === "in" ? 1.25 : 0.8);
+}
+
+// What an answer says: a model to draw, or the errors of a text that is none.
+function show(answer, selected = null) {
+  opened = answer;
+  editor.show(answer);
+  document.title = `${answer.name} · snpjax`;
+  find("title").textContent = (answer.read && answer.system.name) || answer.name;
+  find("subtitle").textContent = subtitle(answer);
+  document.body.classList.toggle("unread", !answer.read);
+  for (const id of ["save", "picture"]) find(id).disabled = !answer.read;
+  find("network-empty").hidden = answer.read;
+  if (!answer.read) {
+    run.clear();
+    run.rows = [];
+    find("network-empty").textContent = "The text has errors. Mend them in the tab Text.";
+    tabs.show("text");
+    return;
+  }
+  run.begin(answer);
+  legend();
+  find("tab-graph").hidden = isRecorded || run.isNet;
+  select(selected);
+  if (answer.remarks?.length > 0) inspector.say(answer.remarks);
+  if (answer.findings.length > 0) transport.say(answer.findings[0].message);
+  // It is drawn; what may happen in it is said when that is compiled.
+  transport.attempt(() => run.first());
+}
+
+function subtitle({ read, name, system, edited }) {
+  if (!read) return "not read";
+  if (system.kind === "net") {
+    const places = system.neurons.filter((node) => node.spikes !== undefined).length;
+    return [
+      system.name && system.name !== name ? name : null,
+      plural(places, "place"),
+      plural(system.neurons.length - places, "transition"),
+      plural(system.synapses.length, "arc"),
+      ...system.remarks,
+      edited ? "edited" : null,
+    ]
+      .filter(Boolean)
+      .join(" · ");
+  }
+  const numRules = Object.values(system.rules).reduce((sum, rules) => sum + rules.length, 0);
+  const onSynapses = system.synapses.reduce((sum, synapse) => sum + synapse[3].length, 0);
+  return [
+    system.name && system.name !== name ? name : null,
+    plural(system.neurons.length, "neuron"),
+    plural(numRules + onSynapses, "rule"),
+    plural(system.synapses.length, "synapse"),
+    ...system.remarks,
+    edited ? "edited" : null,
+  ]
+    .filter(Boolean)
+    .join(" · ");
+}
+
+function select(neuron) {
+  const known = typeof neuron === "number" ? neuron : null;
+  network.select(known);
+  inspector.show(known);
+  choices.select(known);
+  document.body.classList.toggle("has-neuron", known !== null);
+}
+
+function legend() {
+  const ofNet = [
+    ["may", "may fire"],
+    ["fired", "fired in this step"],
+    ["sent", "tokens moved"],
+  ];
+  const ofSystem = [
+    ["can", "applicable"],
+    ["fired", "selected in this step"],
+    ["sent", "spikes sent"],
+    ["closed", "closed"],
+  ];
+  const items = run.isNet ? ofNet : ofSystem;
+  fill(find("legend"), ...items.map(([kind, text]) => element("li", { class: kind }, text)));
+}
+
+function openFile(file) {
+  if (!file) return;
+  file.text().then((text) => editor.read(file.name, text));
+}
+
+network.onselect = select;
+editor.onread = (answer) => {
+  show(answer);
+  if (answer.read) tabs.show("system");
+};
+inspector.isBarred = () => editor.isChanged;
+inspector.onedit = (answer, neuron) => show(answer, neuron);
+for (const button of document.querySelectorAll("[data-zoom]")) {
+  button.addEventListener("click", () => zoom(button.dataset.zoom));
+}
+find("open").addEventListener("click", () => find("file").click());
+find("file").addEventListener("change", (event) => {
+  openFile(event.target.files[0]);
+  event.target.value = "";
+});
+addEventListener("dragover", (event) => event.preventDefault());
+addEventListener("drop", (event) => {
+  event.preventDefault();
+  if (!isRecorded) openFile(event.dataTransfer.files[0]);
+});
+listenForKeys({ transport, tabs, run, zoom });
+
+const begun = isRecorded ? recording() : await ask("begin");
+editor.formats(begun.formats);
+helpDialog(begun.version);
+saveDialog(run, begun.formats, () => opened?.format);
+pictureDialog(
+  () => diagramOfView().svg,
+  () => opened.name.replace(/\.[^.]*$/, "") || "snpjax",
+);
+if (isRecorded) {
+  document.body.classList.add("recorded");
+  for (const id of ["open", "save"]) find(id).hidden = true;
+}
+show(begun);
+document.body.classList.add("ready");
+performance.mark("ready");

@@ -1,0 +1,281 @@
+// The network as a drawing: neurons with their spikes and rules, and what happens in a step.
+
+import { Diagram } from "./diagrams.js";
+import { drawn, find, plural, short, shortened, typeset } from "./dom.js";
+
+// With more neurons their rules are shown of the selected one only.
+const MOST_WITH_RULES = 60;
+const MOST_RULES = 8;
+const MOST_LETTERS = 34;
+const FONTS = {
+  name: "600 13px system-ui, sans-serif",
+  rule: "12px ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace",
+};
+const PAD = 12;
+const LINE = 17;
+const HEAD = 34;
+
+const pen = document.createElement("canvas").getContext("2d");
+
+const widths = { name: new Map(), rule: new Map() };
+
+function width(text, font) {
+  const known = widths[font].get(text);
+  if (known !== undefined) return known;
+  pen.font = FONTS[font];
+  const measured = pen.measureText(text).width;
+  widths[font].set(text, measured);
+  return measured;
+}
+
+export class Network {
+  constructor(run) {
+    this.run = run;
+    this.diagram = new Diagram(find("network"), { isHatched: true });
+    this.selected = null;
+    this.drawnFor = null;
+    this.diagram.addEventListener("select", ({ detail }) => this.onselect?.(detail));
+    this.diagram.addEventListener("focus", ({ detail }) => describe(detail, run.row));
+    run.addEventListener("opened", () => this.draw(false));
+    run.addEventListener("moved", () => this.show());
+  }
+
+  draw(keep) {
+    const { run } = this;
+    this.drawnFor = run.row.network;
+    const names = run.names();
+    this.isCompact = names.length > MOST_WITH_RULES;
+    const nodes = names.map((name, neuron) => this.neuron(name, neuron));
+    const outputs = new Set(run.system.output);
+    const edges = run.synapses().map(([source, target, weight, rules, shape]) => ({
+      source,
+      target,
+      shape,
+      label: [weight === 1 ? "" : `×${short(weight)}`, ...this.onSynapse(rules)]
+        .filter(Boolean)
+        .join("  "),
+    }));
+    const onEnvironment = new Map(run.system.environment);
+    this.ends = new Map();
+    names.forEach((name, neuron) => {
+      const label = run.row.network === null ? name : run.label(neuron);
+      if (run.system.input[label] !== undefined) {
+        nodes.push(endNode(`in ${neuron}`, "in", neuron, true));
+        edges.push({ source: `in ${neuron}`, target: neuron, label: "" });
+      }
+      if (outputs.has(label)) {
+        const node = endNode(`out ${neuron}`, "out", neuron, false);
+        nodes.push(node);
+        const rules = this.onSynapse(onEnvironment.get(neuron) ?? []);
+        edges.push({ source: neuron, target: `out ${neuron}`, label: rules.join("  ") });
+        this.ends.set(neuron, node);
+      }
+    });
+    this.neurons = nodes.slice(0, names.length);
+    const positions = run.row.network === null ? run.system.positions : null;
+    this.diagram.draw(nodes, edges, { positions, keep });
+    this.show();
+  }
+
+  onSynapse(rules) {
+    if (this.isCompact || rules.length === 0) return [];
+    return [shortened(rules.map(typeset).join(", "), MOST_LETTERS)];
+  }
+
+  neuron(name, neuron) {
+    const count = this.run.system.neurons[neuron]?.spikes;
+    if (this.run.isNet && count !== undefined) return placeNode(name, neuron);
+    const isTransition = this.run.isNet;
+    const all = this.isCompact ? [] : this.run.rules(neuron);
+    const rules = all.slice(0, MOST_RULES).map((rule) => shortened(typeset(rule), MOST_LETTERS));
+    if (all.length > MOST_RULES) rules.push(`… ${all.length - MOST_RULES} more`);
+    const title = shortened(name, this.isCompact ? 14 : 28);
+    const widest = Math.max(0, ...rules.map((rule) => width(rule, "rule") + 18));
+    const node = {
+      id: neuron,
+      neuron,
+      label: name,
+      called: isTransition ? "transition" : "neuron",
+      counted: "spike",
+      isTarget: true,
+      kind: isTransition ? "neuron transition" : "neuron",
+      width: Math.max(
+        width(title, "name") + (isTransition ? 0 : 48),
+        widest,
+        isTransition ? 40 : this.isCompact ? 76 : 104,
+      ) + 2 * PAD,
+      height: HEAD + (rules.length > 0 ? rules.length * LINE + 12 : 0),
+      paint: (group) => paintNeuron(group, node, title, rules, isTransition),
+      shown: {},
+    };
+    return node;
+  }
+
+  // Only what differs from what is drawn is touched: of thousands of neurons few change in a step.
+  show() {
+    const { run } = this;
+    const { row } = run;
+    if (row.network !== this.drawnFor) return this.draw(true);
+    for (const node of this.neurons) this.update(node, row);
+    for (const edge of this.diagram.edges) {
+      // A firing moves tokens along arcs to and from its transition; others are conditions only.
+      const moves = run.isNet && !edge.shape && row.sent.has(edge.to.neuron);
+      const isSent = moves || row.sent.has(edge.from.neuron);
+      this.diagram.mark(edge, isSent ? "sent" : "plain");
+    }
+    for (const [neuron, node] of this.ends) {
+      const sent = row.sent.get(neuron) ?? 0;
+      if (node.sent !== sent) node.text.textContent = sent === 0 ? "out" : `out ${short(sent)}`;
+      node.sent = sent;
+      node.group.classList.toggle("fires", sent !== 0);
+    }
+    return undefined;
+  }
+
+  update(node, row) {
+    const { neuron, shown } = node;
+    const count = row.spikes[neuron];
+    const timer = row.timer.get(neuron) ?? 0;
+    const pending = row.waiting.get(neuron) ?? 0;
+    const can = row.can.get(neuron) ?? [];
+    const fired = row.done.get(neuron)?.[0] ?? -1;
+    if (shown.count !== count && count !== undefined) node.showCount(count);
+    const state = `${timer} ${pending}`;
+    if (shown.state !== state) {
+      node.group.classList.toggle("closed", timer > 0);
+      const waits = pending === 0 ? "" : ` · ${short(pending)} waiting`;
+      node.note.textContent = timer > 0 ? `closed ${timer}${waits}` : "";
+    }
+    const rules = `${fired} ${can.join(",")}`;
+    if (shown.rules !== rules) {
+      node.group.classList.toggle("fired", fired >= 0);
+      node.group.classList.toggle("may", can.length > 0);
+      const able = new Set(can);
+      node.rules.forEach((line, rule) => {
+        line.setAttribute(
+          "class",
+          `rule${able.has(rule) ? " can" : ""}${fired === rule ? " fired" : ""}`,
+        );
+      });
+    }
+    node.shown = { count, state, rules };
+    if (shown.count === count && shown.state === state && shown.rules === rules) return;
+    // Of thousands, one is described when it is focused.
+    if (!this.isCompact) describe(node, row);
+  }
+
+  select(neuron) {
+    this.neurons?.[this.selected]?.group.classList.remove("selected");
+    this.selected = neuron;
+    this.neurons?.[neuron]?.group.classList.add("selected");
+  }
+}
+
+// What a screen reader says of a neuron.
+function describe(node, row) {
+  const { neuron } = node;
+  const can = row.can.get(neuron) ?? [];
+  const timer = row.timer.get(neuron) ?? 0;
+  const count = row.spikes[neuron];
+  const parts = count === undefined ? [] : [plural(Number(count), node.counted)];
+  if (timer > 0) parts.push(`closed for ${plural(timer, "step")}`);
+  if (can.length > 0) parts.push(plural(can.length, "applicable rule"));
+  if (row.done.has(neuron)) parts.push("fired");
+  const rest = parts.length > 0 ? `: ${parts.join(", ")}` : "";
+  node.group.setAttribute("aria-label", `${node.called} ${node.label}${rest}`);
+}
+
+function paintNeuron(group, node, title, rules, isTransition) {
+  const { width: across, height } = node;
+  const pill = drawn("rect", { class: "pill", y: 6, height: 22, rx: 11 });
+  const text = drawn("text", { class: "count", y: 21.5 }, " ");
+  node.showCount = (count) => {
+    text.firstChild.data = short(count);
+    const size = Math.max(24, width(short(count), "name") + 14);
+    if (size !== node.pillSize) {
+      node.pillSize = size;
+      pill.setAttribute("width", size);
+      pill.setAttribute("x", across - PAD - size + 3);
+      text.setAttribute("x", across - PAD - size / 2 + 3);
+    }
+    toggleZero(node, count, pill, text);
+  };
+  node.note = drawn("text", { class: "note", x: across / 2, y: height + 14 });
+  const lines = rules.map((rule, index) => {
+    const y = HEAD + 6 + index * LINE;
+    const mark = drawn("rect", { class: "mark", x: 5, y: y - 1, width: across - 10, height: LINE, rx: 4 });
+    const dot = drawn("circle", { class: "dot", cx: across - PAD - 1, cy: y + 7.5, r: 3 });
+    return drawn("g", { class: "rule" }, mark, drawn("text", { x: PAD, y: y + 12 }, rule), dot);
+  });
+  group.append(
+    drawn("title", {}, node.label),
+    drawn("rect", { class: "body", width: across, height, rx: isTransition ? 3 : 10 }),
+    drawn("text", { class: "name", x: PAD, y: 21.5 }, title),
+    ...(isTransition ? [] : [pill, text]),
+    node.note,
+  );
+  if (rules.length > 0) {
+    group.append(drawn("path", { class: "divider", d: `M0.5 ${HEAD} H${across - 0.5}` }));
+  }
+  group.append(...lines);
+  node.rules = isTransition ? [] : lines; // what a transition beats is no rule
+}
+
+function toggleZero(node, count, ...parts) {
+  if (node.isZero === (count === 0)) return;
+  node.isZero = count === 0;
+  for (const part of parts) part.classList.toggle("zero", node.isZero);
+}
+
+// A place of a net: a circle with its tokens, and its name below.
+function placeNode(name, neuron) {
+  const title = shortened(name, 16);
+  const node = {
+    id: neuron,
+    neuron,
+    label: name,
+    called: "place",
+    counted: "token",
+    isTarget: true,
+    kind: "neuron place",
+    width: Math.max(46, width(title, "name") + 4),
+    height: 64,
+    shown: {},
+    rules: [],
+    paint: (group) => {
+      const middle = node.width / 2;
+      const body = drawn("rect", { class: "body", y: 0, height: 44, rx: 22 });
+      const text = drawn("text", { class: "count", x: middle, y: 27 }, " ");
+      node.note = drawn("text", { class: "note" });
+      node.showCount = (count) => {
+        text.firstChild.data = short(count);
+        const size = Math.max(44, width(short(count), "name") + 18);
+        body.setAttribute("width", size);
+        body.setAttribute("x", middle - size / 2);
+        toggleZero(node, count, text, body);
+      };
+      const below = drawn("text", { class: "below", x: middle, y: 60 }, title);
+      group.append(drawn("title", {}, name), body, text, below, node.note);
+    },
+  };
+  return node;
+}
+
+// Where spikes come from, or go to, outside of the network.
+function endNode(id, text, beside, isBefore) {
+  const node = {
+    id,
+    label: text,
+    beside,
+    isBefore,
+    kind: "end",
+    width: 54,
+    height: 26,
+    sent: 0,
+    paint: (group) => {
+      node.text = drawn("text", { class: "count", x: 27, y: 17.5 }, text);
+      group.append(drawn("rect", { class: "body", width: 54, height: 26, rx: 13 }), node.text);
+    },
+  };
+  return node;
+}

@@ -1,0 +1,63 @@
+// The drawing of the open view as a file: SVG that any program reads, or PNG.
+
+import { saveAs } from "./dom.js";
+
+const ROOM = 24;
+const SHARPNESS = 2;
+const MOST_PIXELS = 8000; // of a side
+
+// The SVG of a drawing, whole, with its colours as they are now.
+export function svgOf(svg) {
+  const world = svg.querySelector(".world");
+  const box = world.getBBox();
+  const copy = svg.cloneNode(true);
+  for (const name of ["id", "role", "aria-label"]) copy.removeAttribute(name);
+  copy.classList.remove("far");
+  copy.querySelector(".world").removeAttribute("transform");
+  for (const node of copy.querySelectorAll("[tabindex]")) node.removeAttribute("tabindex");
+  const [x, y] = [box.x - ROOM, box.y - ROOM];
+  const [width, height] = [box.width + 2 * ROOM, box.height + 2 * ROOM].map(Math.ceil);
+  copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+  copy.setAttribute("viewBox", `${x} ${y} ${width} ${height}`);
+  copy.setAttribute("width", width);
+  copy.setAttribute("height", height);
+  const style = document.createElementNS("http://www.w3.org/2000/svg", "style");
+  style.textContent = rulesOf(".diagram");
+  const ground = document.createElementNS("http://www.w3.org/2000/svg", "rect");
+  for (const [name, value] of Object.entries({ class: "ground", x, y, width, height })) {
+    ground.setAttribute(name, value);
+  }
+  copy.prepend(style, ground);
+  return { text: new XMLSerializer().serializeToString(copy), width, height };
+}
+
+// The style rules of drawings, with the values of the variables in them: other programs have none.
+function rulesOf(prefix) {
+  const values = getComputedStyle(document.documentElement);
+  const known = (text) =>
+    text.replace(/var\((--[\w-]+)\)/g, (_, name) => values.getPropertyValue(name).trim());
+  const rules = [...document.styleSheets].flatMap((sheet) => [...sheet.cssRules]);
+  return rules
+    .filter((rule) => rule.selectorText?.startsWith(prefix))
+    .filter((rule) => !/:hover|:focus|\.far/.test(rule.selectorText))
+    .map((rule) => known(rule.cssText))
+    .join("\n");
+}
+
+export function saveSvg(svg, name) {
+  const { text } = svgOf(svg);
+  saveAs(`${name}.svg`, new Blob([text], { type: "image/svg+xml" }));
+}
+
+export async function savePng(svg, name) {
+  const { text, width, height } = svgOf(svg);
+  const image = new Image();
+  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
+  await image.decode();
+  const scale = Math.min(SHARPNESS, MOST_PIXELS / width, MOST_PIXELS / height);
+  const canvas = document.createElement("canvas");
+  [canvas.width, canvas.height] = [Math.ceil(width * scale), Math.ceil(height * scale)];
+  canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+  const blob = await new Promise((done) => canvas.toBlob(done, "image/png"));
+  saveAs(`${name}.png`, blob);
+}

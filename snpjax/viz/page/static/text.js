@@ -1,0 +1,109 @@
+// The text of the model: findings at their places, and a field to mend them.
+
+import { ask, isRecorded, Refusal } from "./backend.js";
+import { element, fill, find, plural } from "./dom.js";
+import { selectPlace } from "./inspector.js";
+
+export class TextEditor {
+  constructor() {
+    this.field = find("text");
+    this.lines = find("lines");
+    this.isChanged = false; // since it was read
+    this.findings = find("findings");
+    this.field.addEventListener("input", () => this.changed());
+    this.field.addEventListener("scroll", () => (this.lines.scrollTop = this.field.scrollTop));
+    this.field.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) this.submit(event);
+    });
+    find("text-form").addEventListener("submit", (event) => this.submit(event));
+    if (isRecorded) {
+      this.field.readOnly = true;
+      for (const id of ["read", "format"]) find(id).disabled = true;
+      find("name").readOnly = true;
+      find("format").parentNode.hidden = true;
+      find("read").hidden = true;
+    }
+  }
+
+  formats(formats) {
+    const readable = formats.filter((format) => format.read);
+    const options = readable.map(({ name, title }) => element("option", { value: name }, title));
+    fill(find("format"), element("option", { value: "" }, "as the name says"), ...options);
+  }
+
+  // What an answer to `open` says, whether the text was read or not.
+  show({ name, text, findings, more, read }) {
+    this.isChanged = false;
+    find("name").value = name;
+    this.field.value = text;
+    this.numbers();
+    this.say(findings, more);
+    const errors = findings.length + more;
+    this.status(read ? "" : `${plural(errors, "error")}: the text was not read.`);
+    this.flag(read ? "" : String(errors), "The text has errors");
+  }
+
+  say(findings, more = 0) {
+    this.findings.hidden = findings.length === 0;
+    const items = findings.map(({ line, column, message, severity }) => {
+      const where = line === null ? null : `${line}:${column}`;
+      const go = () => {
+        this.field.focus();
+        selectPlace(this.field, line, column);
+      };
+      const place = where === null ? null : element("button", { type: "button", class: "go-to", click: go }, where);
+      return element("li", { class: severity }, place, element("span", {}, message));
+    });
+    if (more > 0) items.push(element("li", { class: "hint" }, `and ${more} more`));
+    fill(this.findings, ...items);
+    const errors = findings.filter((f) => f.severity === "error" && f.line !== null);
+    this.wrong = new Set(errors.map((finding) => finding.line));
+    this.numbers();
+  }
+
+  changed() {
+    this.isChanged = true;
+    this.numbers();
+    this.status("Changed: read it to draw it.");
+    this.flag("•", "The text was changed");
+  }
+
+  numbers() {
+    const count = this.field.value.split("\n").length;
+    const wrong = this.wrong ?? new Set();
+    const parts = [""];
+    for (let line = 1; line <= count; line += 1) {
+      if (wrong.has(line)) parts.push(element("b", {}, `${line}`), "");
+      else parts[parts.length - 1] += `${line}`;
+      parts[parts.length - 1] += "\n";
+    }
+    fill(this.lines, ...parts);
+  }
+
+  status(text) {
+    find("text-status").textContent = text;
+  }
+
+  flag(text, title) {
+    const flag = find("text-flag");
+    flag.hidden = text === "";
+    flag.textContent = text;
+    flag.title = title;
+  }
+
+  async submit(event) {
+    event.preventDefault();
+    if (isRecorded) return;
+    this.status("Reading…");
+    await this.read(find("name").value, this.field.value, find("format").value || null);
+  }
+
+  async read(name, text, format = null) {
+    try {
+      this.onread?.(await ask("open", { name, text, format }));
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      this.status(error.message);
+    }
+  }
+}

@@ -1,0 +1,56 @@
+// What the output neurons sent to the environment, step by step.
+
+import { element, fill, find, plural, short } from "./dom.js";
+
+const MOST_STEPS = 120;
+const MOST_OUTPUTS = 12;
+
+export class Trains {
+  constructor(run) {
+    this.run = run;
+    this.place = find("trains");
+    run.addEventListener("opened", () => this.show());
+    run.addEventListener("moved", () => this.show());
+  }
+
+  show() {
+    const { run } = this;
+    if (run.system === null) return fill(this.place);
+    find("panel-trains").hidden = run.isNet;
+    const { output } = run.system;
+    if (output.length === 0) {
+      return fill(this.place, element("p", { class: "hint" }, "No neuron is an output."));
+    }
+    const shown = output.slice(0, MOST_OUTPUTS).map((name, index) => this.train(name, index));
+    const more = output.length - shown.length;
+    const rest = more > 0 ? element("p", { class: "hint" }, `and ${plural(more, "output")} more`) : null;
+    return fill(this.place, ...shown, rest);
+  }
+
+  train(name, index) {
+    const { run } = this;
+    const made = run.rows.slice(1, run.position + 1);
+    const times = made.filter((row) => row.outputs[index] !== 0).map((row) => row.step);
+    const from = Math.max(0, made.length - MOST_STEPS);
+    const cells = made.slice(from).map((row) => this.cell(row, row.outputs[index]));
+    const number = times.length >= 2 ? `number ${times[1] - times[0]}` : null;
+    const facts = [plural(times.length, "emission"), number].filter(Boolean).join(" · ");
+    const strip = element("div", { class: "strip-of-train" }, ...cells);
+    requestAnimationFrame(() => (strip.scrollLeft = strip.scrollWidth));
+    return element(
+      "div",
+      { class: "train" },
+      element("p", {}, element("strong", {}, name), element("span", { class: "facts" }, facts)),
+      cells.length > 0 ? strip : element("p", { class: "hint" }, "Nothing yet: make a step."),
+    );
+  }
+
+  cell(row, count) {
+    const attributes = {
+      class: count === 0 ? "tick" : "tick on",
+      title: `step ${row.step}: ${count}`,
+      click: () => this.run.show(row.step),
+    };
+    return element("span", attributes, short(count));
+  }
+}

@@ -1,0 +1,105 @@
+// Moving and zooming a drawing: wheel, drag, pinch, and buttons.
+
+const LEAST = 0.05;
+const MOST = 4;
+const LARGEST_FIT = 1.25;
+// Pixels around a drawing that is shown whole, and below it, where the legend stands.
+const ROOM = 24;
+const BELOW = 24;
+
+export class Viewport {
+  constructor(svg, world) {
+    this.svg = svg;
+    this.world = world;
+    this.scale = 1;
+    this.x = 0;
+    this.y = 0;
+    this.box = { x: 0, y: 0, width: 1, height: 1 };
+    this.isFitted = true; // until somebody moves it
+    this.pointers = new Map();
+    svg.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
+    svg.addEventListener("pointerdown", (event) => this.down(event));
+    svg.addEventListener("pointermove", (event) => this.move(event));
+    for (const name of ["pointerup", "pointercancel", "lostpointercapture"]) {
+      svg.addEventListener(name, (event) => this.pointers.delete(event.pointerId));
+    }
+    new ResizeObserver(() => this.isFitted && this.fit()).observe(svg);
+  }
+
+  // Show all of a box, not larger than life.
+  fit(box = this.box) {
+    this.box = box;
+    this.isFitted = true;
+    const { width, height } = this.svg.getBoundingClientRect();
+    if (width === 0 || height === 0) return;
+    const scale = Math.min((width - 2 * ROOM) / box.width, (height - 2 * ROOM - BELOW) / box.height);
+    this.scale = Math.min(Math.max(scale, LEAST), LARGEST_FIT);
+    this.x = width / 2 - (box.x + box.width / 2) * this.scale;
+    this.y = (height - BELOW) / 2 - (box.y + box.height / 2) * this.scale;
+    this.apply();
+  }
+
+  zoom(factor, at = null) {
+    const { width, height, left, top } = this.svg.getBoundingClientRect();
+    const [x, y] = at === null ? [width / 2, height / 2] : [at.clientX - left, at.clientY - top];
+    const scale = Math.min(Math.max(this.scale * factor, LEAST), MOST);
+    this.x = x - ((x - this.x) * scale) / this.scale;
+    this.y = y - ((y - this.y) * scale) / this.scale;
+    this.scale = scale;
+    this.isFitted = false;
+    this.apply();
+  }
+
+  wheel(event) {
+    event.preventDefault();
+    this.zoom(Math.exp(-event.deltaY * (event.deltaMode === 1 ? 0.05 : 0.0015)), event);
+  }
+
+  down(event) {
+    if (event.button !== 0) return;
+    this.pointers.set(event.pointerId, event);
+  }
+
+  move(event) {
+    const before = this.pointers.get(event.pointerId);
+    if (before === undefined) return;
+    if (event.buttons === 0) return void this.pointers.delete(event.pointerId);
+    if (this.pointers.size === 2) {
+      const [other] = [...this.pointers.values()].filter((p) => p.pointerId !== event.pointerId);
+      const was = distance(before, other);
+      if (was > 0) this.zoom(distance(event, other) / was, middle(event, other));
+    }
+    this.x += (event.clientX - before.clientX) / this.pointers.size;
+    this.y += (event.clientY - before.clientY) / this.pointers.size;
+    this.isFitted = false;
+    this.pointers.set(event.pointerId, event);
+    this.apply();
+  }
+
+  // Bring a box into sight, when a key moved to it.
+  reveal(box) {
+    const { width, height } = this.svg.getBoundingClientRect();
+    const x = this.x + (box.x + box.width / 2) * this.scale;
+    const y = this.y + (box.y + box.height / 2) * this.scale;
+    if (x > 0 && y > 0 && x < width && y < height) return;
+    this.x += width / 2 - x;
+    this.y += height / 2 - y;
+    this.isFitted = false;
+    this.apply();
+  }
+
+  apply() {
+    const { scale, x, y } = this;
+    this.world.setAttribute("transform", `translate(${x} ${y}) scale(${scale})`);
+    // Small letters are not painted where nobody could read them.
+    this.svg.classList.toggle("far", scale < 0.35);
+  }
+}
+
+function distance(a, b) {
+  return Math.hypot(a.clientX - b.clientX, a.clientY - b.clientY);
+}
+
+function middle(a, b) {
+  return { clientX: (a.clientX + b.clientX) / 2, clientY: (a.clientY + b.clientY) / 2 };
+}

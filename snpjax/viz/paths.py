@@ -1,0 +1,114 @@
+"""A batch of paths on paper: the numbers that they computed, and when they halted."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from jaxtyping import Bool, Int
+
+from ..quoting import printable
+from ..scene import BLUE, ORANGE
+from ..sleptsov.solution import NetSolution
+from ..spiking.solution import NO_NUMBER, Solution
+from .axes import COLUMN, drawing, new_figure, whole_numbers
+
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes  # pyright: ignore[reportMissingImports]
+    from matplotlib.figure import Figure  # pyright: ignore[reportMissingImports]
+
+_MAX_BARS = 60
+_MAX_OUTPUTS = 5
+
+
+def numbers(solution: Solution, *, output: str | None = None, ax: "Axes | None" = None) -> "Axes":
+    """Draw how often each number was computed: the steps between the first two spikes of an output.
+
+    Paths without a number are one bar at the right. Of many different numbers a bar stands for
+    several, and the label says for how many.
+
+    **Arguments:**
+
+    - `output`: which output neuron, where there are several.
+
+    **Raises:** `ValueError` if it was no batch, or the output is a population of several neurons;
+    `ImportError` without matplotlib.
+    """
+    _refuse_single(solution)
+    found = np.asarray(solution.interval(output))
+    if found.ndim != 1:
+        raise ValueError("The output is a population. Name one neuron of it as the output.")
+    has_one = found != NO_NUMBER
+    with drawing(ax, COLUMN) as axes:
+        _bars(axes, found[has_one], int(np.sum(~has_one)), "no number")
+        axes.set_xlabel("number computed")
+        return axes
+
+
+def halting_times(solution: Solution | NetSolution, *, ax: "Axes | None" = None) -> "Axes":
+    """Draw after how many steps the paths of a batch halted; those that did not are one bar at the
+    right.
+
+    **Raises:** `ValueError` if it was no batch; `ImportError` without matplotlib.
+    """
+    _refuse_single(solution)
+    steps, halted = np.asarray(solution.steps), np.asarray(solution.halted)
+    with drawing(ax, COLUMN) as axes:
+        _bars(axes, steps[halted], int(np.sum(~halted)), _not_halted(steps, halted))
+        axes.set_xlabel("steps until it halts")
+        return axes
+
+
+def whole_batch(solution: Solution) -> "Figure":
+    """When the paths of a batch halted, and the numbers of every output (of many, the first ones),
+    on a figure that no window shows."""
+    outputs = solution.system.output[:_MAX_OUTPUTS] if solution.spike_trains is not None else ()
+    panels = 1 + len(outputs)
+    with new_figure((COLUMN[0] * min(panels, 2), COLUMN[1] * -(-panels // 2))) as figure:
+        axes = figure.subplots(-(-panels // 2), min(panels, 2), squeeze=False).ravel()
+        for name, ax in zip(outputs, axes, strict=False):
+            numbers(solution, output=name, ax=ax)
+            if len(outputs) > 1:
+                ax.set_xlabel(f"number computed by {printable(name)}".replace("$", r"\$"))
+        halting_times(solution, ax=axes[len(outputs)])
+        for ax in axes[panels:]:
+            ax.set_axis_off()
+        return figure
+
+
+def _not_halted(steps: Int[np.ndarray, " paths"], halted: Bool[np.ndarray, " paths"]) -> str:
+    left = steps[~halted]
+    return f"not halted\nafter {left.max():,}" if len(left) else ""
+
+
+def _refuse_single(solution: Solution | NetSolution) -> None:
+    if solution.paths is None:
+        raise ValueError("This is one path, not a batch. Run with `paths=...`.")
+
+
+def _bars(ax: "Axes", values: Int[np.ndarray, " some"], num_others: int, others: str) -> None:
+    """Shares of all paths, a bar for every value or for as many as needed, and one for the rest."""
+    total = max(len(values) + num_others, 1)
+    low, high = (int(values.min()), int(values.max())) if len(values) else (0, 0)
+    width = -(-(high - low + 1) // _MAX_BARS)
+    starts = np.arange(low, high + 1, width)
+    counts = np.bincount((values - low) // width, minlength=len(starts))
+    if len(values):
+        ax.bar(starts + (width - 1) / 2, counts / total, width=0.85 * width, color=BLUE)
+        whole_numbers(ax.xaxis)
+    ax.set(ylabel=f"share of {total:,} paths", ylim=(0, None))
+    if width > 1:
+        ax.set_title(f"a bar: {width} neighbouring numbers", loc="right", fontsize="small")
+    if not num_others:
+        return
+    span = max(high - low + 1, 4)
+    place = high + max(0.12 * span, 1.5 * width)
+    ax.bar(
+        [place],
+        [num_others / total],
+        width=max(0.04 * span, 0.85 * width),
+        color="white",
+        edgecolor=ORANGE,
+        hatch="///",
+        label=others.replace("\n", " "),
+    )
+    ax.legend(frameon=False, loc="best")
