@@ -98,10 +98,10 @@ from .spiking import (
 
 
 if TYPE_CHECKING:
-    from . import learn as learn, proliferation as proliferation
+    from . import learn as learn, proliferation as proliferation, rate as rate, viz as viz
 
 # They are imported when they are used: most commands need neither.
-_LATER = ("learn", "proliferation")
+_LATER = ("learn", "proliferation", "rate", "viz")
 
 try:
     __version__ = version("snpjax")

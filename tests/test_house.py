@@ -58,6 +58,7 @@ def test_reference_never_imports_jax():
         "testing/reference",
         "testing/reference_network",
         "testing/reference_proliferation",
+        "testing/reference_rate",
         "testing/reference_sleptsov",
         "testing/reference_variants",
         "spiking/system",

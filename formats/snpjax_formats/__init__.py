@@ -31,8 +31,13 @@ from .memory import (
 from .narrow import Float32Dense as Float32Dense, Int8Dense as Int8Dense
 from .scaled import Scaled as Scaled
 from .select import (
+    AbstractChooser as AbstractChooser,
     Decision as Decision,
     Features as Features,
+    Fixed as Fixed,
+    Published as Published,
+    StartingTree as StartingTree,
+    Workload as Workload,
     choose as choose,
     choose_for as choose_for,
     is_best_joined as is_best_joined,

@@ -56,7 +56,7 @@ class Hybrid(AbstractLayout):
     @classmethod
     def bytes_needed(cls, edges: Edges, *, width: int | None = None) -> int:
         widths = _widths(edges) if width is None else np.asarray([width])
-        return int(_bytes_of_widths(edges, widths).min())
+        return int(bytes_of_widths(_in_degrees(edges), widths, value_bytes(edges)).min())
 
     def multiply(
         self, x: Num[Array, "sources *batch"], *, accumulate: DTypeLike
@@ -81,24 +81,40 @@ class Hybrid(AbstractLayout):
 
 
 def _best_width(edges: Edges) -> int:
-    widths = _widths(edges)
-    return int(widths[np.argmin(_bytes_of_widths(edges, widths))])
+    widths, sizes = _widths(edges), _in_degrees(edges)
+    return int(widths[np.argmin(bytes_of_widths(sizes, widths, value_bytes(edges)))])
+
+
+def _in_degrees(edges: Edges) -> Int[np.ndarray, " targets"]:
+    return np.bincount(edges.target, minlength=edges.num_targets)
 
 
 def _widths(edges: Edges) -> Int[np.ndarray, " widths"]:
+    return widths_up_to(edges.max_in_degree(), edges.num_targets)
+
+
+def widths_up_to(max_in_degree: int, num_targets: int) -> Int[np.ndarray, " widths"]:
     """The buckets of slots up to the largest in-degree."""
-    return buckets(edges.max_in_degree(), at_least=slot_bucket(0, edges.num_targets))
+    return buckets(max_in_degree, at_least=slot_bucket(0, num_targets))
 
 
-def _bytes_of_widths(
-    edges: Edges, widths: Int[np.ndarray, " widths"]
+def bytes_of_widths(
+    in_degree: Int[np.ndarray, " targets"], widths: Int[np.ndarray, " widths"], vb: int
 ) -> Int[np.ndarray, " widths"]:
-    """What each width of the regular part needs, from the histogram of in-degrees."""
-    num_rows, vb = edges.num_targets, value_bytes(edges)
-    in_degree = np.bincount(edges.target, minlength=num_rows)
-    degree, targets = np.unique(in_degree, return_counts=True)
-    overflow = np.maximum(degree - widths[:, None], 0) @ targets
+    """What each width of the regular part needs, where a weight has `vb` bytes."""
+    slots, entries = parts_of_widths(in_degree, widths)
+    return slots * len(in_degree) * (4 + vb) + entries * (8 + vb)
+
+
+def parts_of_widths(
+    in_degree: Int[np.ndarray, " targets"], widths: Int[np.ndarray, " widths"]
+) -> tuple[Int[np.ndarray, " widths"], Int[np.ndarray, " widths"]]:
+    """Slots of the regular part and entries of the overflow for each width, with padding."""
+    num_rows = len(in_degree)
+    targets = np.bincount(in_degree)
+    degree = np.flatnonzero(targets)
+    overflow = np.maximum(degree - widths[:, None], 0) @ targets[degree]
     slots = np.minimum(degree.max(initial=0), widths)
     slots = np.asarray([slot_bucket(int(size), num_rows) for size in slots])
     entries = np.asarray([entry_bucket(int(size), num_rows) for size in overflow])
-    return slots * num_rows * (4 + vb) + entries * (8 + vb)
+    return slots, entries

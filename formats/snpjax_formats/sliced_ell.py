@@ -55,7 +55,7 @@ class SlicedELL(AbstractLayout):
         del max_input
         edges = storable(edges)
         degree = np.bincount(edges.target, minlength=edges.num_targets)
-        slots, rows = _cut(degree, num_slices)
+        slots, rows = cut(degree, num_slices)
         slice_from_smallest = np.where(degree == 0, -1, np.searchsorted(slots[::-1], degree))
         order = np.argsort(-slice_from_smallest, kind="stable")
         position = np.empty(edges.num_targets, np.int32)
@@ -87,7 +87,7 @@ class SlicedELL(AbstractLayout):
     @classmethod
     def bytes_needed(cls, edges: Edges, *, num_slices: int = 16) -> int:
         degree = np.bincount(edges.target, minlength=edges.num_targets)
-        slots, rows = _cut(degree, num_slices)
+        slots, rows = cut(degree, num_slices)
         return 4 * edges.num_targets + int((slots * rows).sum()) * (4 + value_bytes(edges))
 
     def multiply(
@@ -153,7 +153,7 @@ class SlicedELL(AbstractLayout):
         return [rows[start:stop] for start, stop in bounds]
 
 
-def _cut(
+def cut(
     degree: Int[np.ndarray, " targets"], num_slices: int
 ) -> tuple[Int[np.ndarray, " slices"], Int[np.ndarray, " slices"]]:
     """The slots and the rows of each slice, the most slots first.

@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Array, Int
 
 from snpjax_formats import (
+    AbstractChooser,
     AbstractLayout,
     Decision,
     Edges,
@@ -38,8 +39,9 @@ from .system import SpikingSystem
 from .transition import RuleRows, Transition, has_delays, padded_rows, rule_rows
 
 
-#: How to store synapses: a class of `snpjax_formats`, a `Transition`, or what suits the graph.
-LayoutLike: TypeAlias = type[AbstractLayout] | Transition | Literal["auto"]
+#: How to store synapses: a class of `snpjax_formats`, a `Transition`, or what suits the graph, by
+#: default or in the eyes of a chooser.
+LayoutLike: TypeAlias = type[AbstractLayout] | Transition | AbstractChooser | Literal["auto"]
 
 # A table by type is read through a gather; it pays where it is so small that it stays in the cache,
 # and much smaller than one by neuron.
@@ -113,7 +115,8 @@ def lower(
     **Arguments:**
 
     - `layout`: the class that stores the synapses, or a `Transition`; `"auto"` takes what
-      `snpjax_formats.choose` says.
+      `snpjax_formats.choose` says, a chooser such as `snpjax_formats.select.Measured()` what that
+      says.
     - `count_dtype`: int32 or int64 spike counts. By default int32 where it is safe: all constants
       fit, and fewer than 2^30 spikes can arrive at one neuron in one step, so that a sign check
       after the addition finds every overflow.
@@ -166,7 +169,8 @@ def lower_columns(
     if size != padding.neurons:  # given choices have a column for each chooser
         padding = replace(padding, neurons=size)
     stored = layout.layout if isinstance(layout, Transition) else layout
-    if stored != "auto" and not (
+    is_open = stored == "auto" or isinstance(stored, AbstractChooser)
+    if not is_open and not (
         isinstance(stored, type) and issubclass(stored, AbstractLayout) and stored != AbstractLayout
     ):
         raise TypeError(f'`layout` is {stored!r}. Give a class of snpjax_formats, or "auto".')
@@ -182,7 +186,7 @@ def lower_columns(
         if columns.has_anti_spikes:
             most = None  # what is delivered may be negative
         rows = None
-        if rows_of is not None and stored != "auto":
+        if rows_of is not None and isinstance(stored, type):
             edges = _typed(padded_rows(rows_of), dtype)
             if padding.has_delays:  # refuse before either is built
                 _check_both(stored, edges, columns, size)
@@ -296,7 +300,7 @@ class Spread:
 def _synapses(
     columns: Columns,
     size: int,
-    layout: type[AbstractLayout] | str,
+    layout: type[AbstractLayout] | AbstractChooser | str,
     most: int | None,
     listed: Callable[[Edges], AbstractLayout],
 ) -> AbstractLayout:
@@ -326,11 +330,15 @@ def _synapses(
 
 
 def _listed(
-    edges: Edges, layout: type[AbstractLayout] | str, most: int | None, many_paths: bool
+    edges: Edges,
+    layout: type[AbstractLayout] | AbstractChooser | str,
+    most: int | None,
+    many_paths: bool,
 ) -> AbstractLayout:
     """Edges in the layout that was asked for, or in what suits them."""
-    if isinstance(layout, str):
-        layout = choose(edges, max_input=most, many_paths=many_paths).layout
+    if not isinstance(layout, type):
+        chooser = None if isinstance(layout, str) else layout
+        layout = choose(edges, max_input=most, many_paths=many_paths, chooser=chooser).layout
     return fitting(layout, edges, max_input=most)
 
 
@@ -348,10 +356,10 @@ def _check_both(layout: type[AbstractLayout], rows: Edges, columns: Columns, siz
     )
 
 
-def chosen_layout(system: SpikingSystem) -> Decision:
-    """What `layout="auto"` stores the synapses in, and why."""
+def chosen_layout(system: SpikingSystem, chooser: AbstractChooser | None = None) -> Decision:
+    """What `layout="auto"`, or a chooser, stores the synapses in, and why."""
     edges, most = _measured(system)
-    return choose(edges, max_input=most)
+    return choose(edges, max_input=most, chooser=chooser)
 
 
 def chosen_for_parts(system: PopulationSystem) -> list[tuple[type[AbstractLayout], int]]:
@@ -386,7 +394,11 @@ def bytes_needed(system: SpikingSystem, layout: LayoutLike = "auto") -> int:
         rows = _typed(padded_rows(system), np.dtype(np.int32), cut=True)
         needed = layout.layout.bytes_needed(rows)
         return needed + (layout.layout.bytes_needed(edges) if has_delays(system) else 0)
-    chosen = choose(edges, max_input=most).layout if isinstance(layout, str) else layout
+    if isinstance(layout, type):
+        chosen = layout
+    else:
+        chooser = None if isinstance(layout, str) else layout
+        chosen = choose(edges, max_input=most, chooser=chooser).layout
     obstacle = chosen.obstacle(edges, max_input=most)
     if obstacle is not None:
         raise ValueError(obstacle)

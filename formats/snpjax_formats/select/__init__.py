@@ -1,9 +1,33 @@
 """Which layout suits a graph."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from .choose import choose as choose
+from .decision import (
+    AbstractChooser as AbstractChooser,
+    Decision as Decision,
+    Question as Question,
+)
 from .features import Features as Features, features_of as features_of
 from .heuristic import (
-    Decision as Decision,
-    choose as choose,
+    StartingTree as StartingTree,
     choose_for as choose_for,
     is_best_joined as is_best_joined,
 )
+from .published import Fixed as Fixed, Published as Published
+from .workload import Workload as Workload
+
+
+if TYPE_CHECKING:
+    from .learned import Learned as Learned
+    from .measured import Measured as Measured
+
+# They are imported when they are used: graphs of a few neurons need neither.
+_LATER = {"Learned": "learned", "Measured": "measured"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f".{_LATER[name]}", __name__), name)

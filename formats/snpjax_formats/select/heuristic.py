@@ -10,21 +10,24 @@ from dataclasses import dataclass
 import jax
 
 from ..bits import BitDense, BitGather
+from ..coo import COO
 from ..csr import CSR
-from ..edges import Edges
+from ..dense import Dense
 from ..ell import ELL
 from ..graphs import AbstractGraph
 from ..hybrid import Hybrid
 from ..interval import Interval
 from ..layout import AbstractLayout
-from ..memory import free_bytes
+from ..memory import LayoutTooLarge
 from ..narrow import Int8Dense
-from .features import Features, features_of
+from ..sliced_ell import SlicedELL
+from .decision import AbstractChooser, Decision, Question
+from .features import Features
 
 
-# Graphs up to this size are all stored alike: they are fast in every layout, and systems of similar
-# size share their compilations.
-_SMALL = 256
+#: Graphs up to this size are all stored alike: they are fast in every layout, and systems of
+#: similar size share their compilations.
+SMALL = 256
 
 # One run costs about as much as so many edges of a gather.
 _EDGES_PER_RUN = 4
@@ -35,6 +38,11 @@ _BIT_DENSITY = 1 / 32
 _INT8_DENSITY = 0.2
 _EVEN = 1.3
 
+# Above it a matrix of floats is faster than ELL (two shared cores, jax 0.10.2; on GPUs an
+# estimate).
+_CPU_FLOAT_DENSITY = 0.18
+_GPU_FLOAT_DENSITY = 0.25
+
 # In-degrees up to so many times the mean may be padded where bits are gathered: H200, 31M edges,
 # largest 2.0 times the mean, 0.10 ms against 0.16 for ELL without padded bits.
 _PADDED_BITS = 4.0
@@ -43,11 +51,11 @@ _PADDED_BITS = 4.0
 # 2.5 (two shared cores, jax 0.10.2, 2026-11).
 _CPU_BIT_PAIRS = 2**20
 
-# Up to so many nodes a product on a GPU takes as long as its kernels take to start: one layout of
+#: Up to so many nodes a product on a GPU takes as long as its kernels take to start: one layout of
 # bits is two of them, each part of a sum one or more. Sorting 1,000 numbers takes 7.1 us a step
 # joined and 12.6 in parts, 2,700 numbers 7.8 and 9.1, but then a second more is spent on listing
 # the edges.
-_MAX_JOINED = 4096
+MAX_JOINED = 4096
 
 
 # Up to so many nodes many paths are one product of matrices on a GPU.
@@ -55,47 +63,45 @@ _MAX_PRODUCT = 1024
 
 
 @dataclass(frozen=True)
-class Decision:
-    """A layout and why it was chosen."""
+class StartingTree(AbstractChooser):
+    """The rules of thumb above: for integers, and for the graphs that no model was trained on.
 
-    layout: type[AbstractLayout]
-    reason: str
-    features: Features
-
-    def __str__(self) -> str:
-        return f"{self.layout.__name__}: {self.reason}"
-
-
-def choose(
-    edges: Edges,
-    *,
-    max_input: int | None = None,
-    device: str | None = None,
-    many_paths: bool = False,
-) -> Decision:
-    """The layout for sums of integers over this graph.
-
-    **Arguments:**
-
-    - `max_input`: the largest value that will be delivered, if it is known; 1 allows layouts of
-      bits.
-    - `device`: `"cpu"` or `"gpu"`; by default JAX's own.
-    - `many_paths`: thousands of vectors will be multiplied at once.
+    `many_paths`: thousands of vectors will be multiplied at once.
     """
-    edges = edges.canonical()
-    device = device or jax.default_backend()
-    features = features_of(edges)
-    size = max(features.num_sources, features.num_targets)
-    if many_paths and device != "cpu" and size <= _MAX_PRODUCT and features.max_weight <= 127:
-        return Decision(Int8Dense, "a small product of matrices", features)
-    layout, reason = _tree(features, max_input, "cpu" if device == "cpu" else "gpu")
-    free = free_bytes()
-    if free is not None and layout.bytes_needed(edges) > free:
-        for other in (Hybrid, CSR):
-            if other.bytes_needed(edges) <= free and other.obstacle(edges) is None:
-                reason = f"{layout.__name__} does not fit in {free:,} bytes"
-                return Decision(other, reason, features)
-    return Decision(layout, reason, features)
+
+    many_paths: bool = False
+
+    def decide(self, question: Question) -> Decision:
+        features, max_input = question.features, question.workload.max_input
+        size = max(features.num_sources, features.num_targets)
+        may_product = size <= _MAX_PRODUCT and features.max_weight <= 127
+        if self.many_paths and question.device != "cpu" and may_product:
+            return Decision(Int8Dense, "a small product of matrices", question)
+        is_float = question.workload.sums_floats or features.is_float
+        if is_float or question.workload.trained:
+            layout, reason = _tree_of_floats(features, question)
+        else:
+            layout, reason = _tree(features, max_input, question.device)
+        free, edges = question.free, question.edges
+        if free is not None and (needed := layout.bytes_needed(edges)) > free:
+            for other in (Hybrid, CSR):
+                if other.bytes_needed(edges) <= free and other.obstacle(edges) is None:
+                    reason = f"{layout.__name__} does not fit in {free:,} bytes"
+                    return Decision(other, reason, question)
+            raise too_large(question, {layout.__name__: needed})
+        return Decision(layout, reason, question)
+
+
+def too_large(question: Question, needed: dict[str, int]) -> LayoutTooLarge:
+    """What to raise where no layout fits."""
+    f = question.features
+    sizes = {**needed, **{o.__name__: o.bytes_needed(question.edges) for o in (Hybrid, CSR, COO)}}
+    each = ", ".join(f"{name} {size:,}" for name, size in sorted(sizes.items(), key=lambda x: x[1]))
+    return LayoutTooLarge(
+        f"No layout for {f.num_sources:,} x {f.num_targets:,} with {f.num_edges:,} edges fits in "
+        f"the {question.free:,} bytes that are free; they need: {each}. Use a machine with more "
+        "memory."
+    )
 
 
 def choose_for(
@@ -117,18 +123,26 @@ def choose_for(
 
 def is_best_joined(size: int, *, device: str | None = None) -> bool:
     """Whether parts of a matrix are better stored as one."""
-    return (device or jax.default_backend()) != "cpu" and size <= _MAX_JOINED
+    return (device or jax.default_backend()) != "cpu" and size <= MAX_JOINED
+
+
+def _tree_of_floats(features: Features, question: Question) -> tuple[type[AbstractLayout], str]:
+    dense = _CPU_FLOAT_DENSITY if question.device == "cpu" else _GPU_FLOAT_DENSITY
+    if features.density > dense and not question.workload.trained:
+        return Dense, f"density {features.density:.2f}"
+    skew = f"the largest in-degree is {features.in_skew:.1f} times the mean"
+    return (ELL if features.in_skew <= _EVEN else SlicedELL), skew
 
 
 def _tree(
     features: Features, max_input: int | None, device: str
 ) -> tuple[type[AbstractLayout], str]:
-    if max(features.num_sources, features.num_targets) <= _SMALL:
+    if max(features.num_sources, features.num_targets) <= SMALL:
         return ELL, "a small graph"
     is_binary = features.is_iso and max_input == 1
     rows = max(features.num_targets, 1)
     pairs = features.num_sources * features.num_targets
-    few = _CPU_BIT_PAIRS if device == "cpu" else _MAX_JOINED**2
+    few = _CPU_BIT_PAIRS if device == "cpu" else MAX_JOINED**2
     if is_binary and pairs <= few and features.density > _BIT_DENSITY:
         return BitDense, f"density {features.density:.2f}, zeros and ones"
     if features.is_iso and features.max_runs * rows * _EDGES_PER_RUN < features.num_edges:

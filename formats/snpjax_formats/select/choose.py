@@ -1,0 +1,56 @@
+"""The one function that chooses a layout where none is named."""
+
+from functools import cache
+from typing import Any
+
+from ..edges import Edges
+from ..ell import ELL
+from ..memory import free_bytes
+from .decision import AbstractChooser, Decision, Question, device_of
+from .heuristic import SMALL, StartingTree
+from .workload import Workload
+
+
+def choose(
+    edges: Edges,
+    *,
+    max_input: int | None = None,
+    device: str | None = None,
+    many_paths: bool = False,
+    workload: Workload | None = None,
+    chooser: AbstractChooser | None = None,
+) -> Decision:
+    """The layout for products with this graph: the same for the same graph, workload and device.
+
+    **Arguments:**
+
+    - `max_input`: the largest value that will be delivered, if it is known; 1 allows layouts of
+      bits. Part of the workload, if that is given.
+    - `device`: `"cpu"` or `"gpu"`; by default JAX's own.
+    - `many_paths`: thousands of vectors will be multiplied at once.
+    - `workload`: what is multiplied; by default one vector of integers.
+    - `chooser`: who decides. By default graphs of up to 256 nodes a side are ELL, decided in
+      constant time; larger ones are `Learned`, or `StartingTree` beyond what its model was trained
+      on. Nothing is measured unless `Measured` is given.
+
+    **Raises:** `LayoutTooLarge` if no layout fits, with the bytes that each would need.
+    """
+    edges = edges.canonical()
+    workload = workload or Workload(max_input=max_input)
+    of, kind = device_of(device)
+    question = Question(edges, workload, of, kind, free_bytes())
+    if chooser is not None:
+        return chooser.decide(question)
+    if max(edges.num_sources, edges.num_targets) <= SMALL and not (many_paths and of == "gpu"):
+        return Decision(ELL, "a small graph", question)
+    if many_paths:
+        return StartingTree(many_paths=True).decide(question)
+    return _learned(of).decide(question)
+
+
+@cache
+def _learned(device: str) -> Any:
+    """Imported when it is needed: systems of a few neurons should not read a model."""
+    from .learned import Learned
+
+    return Learned.of(device)

@@ -1,0 +1,200 @@
+"""A data set of timings, gathered cell by cell into a file that can be gone on with."""
+
+import dataclasses
+import gzip
+import json
+import os
+import platform
+import time
+from collections.abc import Callable, Collection, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import jax
+import jaxlib.version
+
+from .candidates import BY_NAME, LAYOUT_SET, feasible
+from .configurations import CPU_LIMITS, GPU_LIMITS, Configuration, Limits, members
+from .features import Degrees, Features, features_of
+from .timing import INPUTS, Timing, race
+
+
+# Of one layout: a data set shall not fill the device.
+_MOST_BYTES = {"cpu": 2**30, "gpu": 2**33}
+
+
+@dataclasses.dataclass(frozen=True)
+class Measured:
+    """One line of a data set: a configuration and how long each candidate took."""
+
+    configuration: Configuration
+    features: Features
+    times: dict[str, Timing]
+    device: str = "cpu"  # the name that it gives itself
+
+    def joined(self, other: "Measured") -> "Measured":
+        """The samples of both."""
+        times = dict(self.times)
+        for name, timing in other.times.items():
+            before = times.get(name, Timing((), is_hopeless=True))
+            times[name] = Timing(
+                (*before.samples, *timing.samples), before.is_hopeless and timing.is_hopeless
+            )
+        return Measured(self.configuration, self.features, times, self.device)
+
+
+def gather(
+    path: Path,
+    *,
+    seed: int = 0,
+    cells: int = 400,
+    shard: tuple[int, int] = (0, 1),
+    seconds: float | None = None,
+    limits: Limits | None = None,
+    lock: Path | None = None,
+    again: Path | None = None,
+    progress: Callable[[Measured], None] | None = None,
+) -> int:
+    """Time the configurations of `cells` cells that are not in the file yet, and append them; how
+    many there are in it now.
+
+    **Arguments:**
+
+    - `shard`: (i, n): only cells whose number is i modulo n, for n processes with a file each.
+    - `seconds`: no cell is begun after so many.
+    - `limits`: the largest graphs; by default those for the device.
+    - `lock`: a file that is locked while something runs on the device, for several processes that
+      share it.
+    - `again`: a file of which the configurations are timed once more, in place of cells, with the
+      candidates only that took at most twice the least there.
+
+    A file that ends within a line, because its writer was killed, is gone on with; a line of
+    another set of layouts is timed again.
+    """
+    began = time.monotonic()
+    device = "cpu" if jax.default_backend() == "cpu" else "gpu"
+    limits = limits or (CPU_LIMITS if device == "cpu" else GPU_LIMITS)
+    done = {measured.configuration for measured in read_timings(path)} if path.exists() else set()
+    alone = nullcontext() if lock is None else _Locked(lock)
+    _end_line(path)
+    work = _cells(cells, shard, seed, limits) if again is None else _again(again, shard)
+    with path.open("a", encoding="utf-8") as file:
+        for configuration, names in work:
+            if seconds is not None and time.monotonic() - began > seconds:
+                break
+            if configuration in done:
+                continue
+            measured = _measured(configuration, names, alone, _MOST_BYTES[device])
+            file.write(json.dumps(_record(measured)) + "\n")
+            file.flush()
+            done.add(configuration)
+            if progress is not None:
+                progress(measured)
+    return len(done)
+
+
+_Work: TypeAlias = Iterator[tuple[Configuration, Collection[str]]]
+
+
+def _cells(cells: int, shard: tuple[int, int], seed: int, limits: Limits) -> _Work:
+    for cell in range(shard[0], cells, shard[1]):
+        for configuration in members(cell, seed=seed, limits=limits):
+            yield configuration, BY_NAME
+
+
+def _again(path: Path, shard: tuple[int, int]) -> _Work:
+    for place, measured in enumerate(read_timings(path)):
+        if place % shard[1] == shard[0]:
+            least = {name: min(timing.samples) for name, timing in measured.times.items()}
+            best = min(least.values())
+            yield measured.configuration, [n for n, x in least.items() if x <= 2 * best]
+
+
+def _measured(
+    configuration: Configuration,
+    names: Collection[str],
+    alone: AbstractContextManager[object],
+    most_bytes: int,
+) -> Measured:
+    edges, workload = configuration.edges(), configuration.workload
+    features = features_of(edges)
+    candidates, _ = feasible(features, workload, free=most_bytes)
+    candidates = [c for c in candidates if c.name in names]
+    times = race(candidates, edges, workload, configuration.inputs(INPUTS), alone=alone)
+    return Measured(configuration, features, times, jax.devices()[0].device_kind)
+
+
+def read_timings(path: Path) -> Iterator[Measured]:
+    """The lines of a file that are whole and of today's layouts; one that ends with `.gz` is
+    unpacked."""
+    with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open() as file:
+        for line in file:
+            try:
+                record = json.loads(line)
+            except ValueError:
+                continue
+            if isinstance(record, dict) and record.get("layouts") == LAYOUT_SET:
+                yield _read(record)
+
+
+def _record(measured: Measured) -> dict[str, Any]:
+    return {
+        "layouts": LAYOUT_SET,
+        "device": measured.device,
+        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None,
+        "host": platform.machine(),
+        "jax": jax.__version__,
+        "jaxlib": jaxlib.version.__version__,
+        "flags": os.environ.get("XLA_FLAGS", ""),
+        "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
+        "configuration": dataclasses.asdict(measured.configuration),
+        "features": dataclasses.asdict(measured.features),
+        "times": {
+            name: {"hopeless": timing.is_hopeless, "samples": [_short(x) for x in timing.samples]}
+            for name, timing in measured.times.items()
+        },
+    }
+
+
+def _short(seconds: float) -> float:
+    return float(f"{seconds:.4g}")
+
+
+def _read(record: dict[str, Any]) -> Measured:
+    features = dict(record["features"])
+    for side in ("into", "out_of"):
+        features[side] = Degrees(**features[side])
+    times = {
+        name: Timing(tuple(timing["samples"]), is_hopeless=timing["hopeless"])
+        for name, timing in record["times"].items()
+        if name in BY_NAME
+    }
+    return Measured(
+        Configuration(**record["configuration"]), Features(**features), times, record["device"]
+    )
+
+
+def _end_line(path: Path) -> None:
+    """End the last line of a file whose writer was killed, so that the next is one of its own."""
+    if path.exists() and path.stat().st_size:
+        with path.open("rb+") as file:
+            file.seek(-1, os.SEEK_END)
+            if file.read(1) != b"\n":
+                file.write(b"\n")
+
+
+class _Locked(AbstractContextManager[None]):
+    """A lock between processes; it is released when its process ends, however that is."""
+
+    def __init__(self, path: Path):
+        self.path = path
+
+    def __enter__(self) -> None:
+        import fcntl  # not on every system, and needed by nobody else
+
+        self.file = self.path.open("w")
+        fcntl.flock(self.file, fcntl.LOCK_EX)
+
+    def __exit__(self, *_: object) -> None:
+        self.file.close()

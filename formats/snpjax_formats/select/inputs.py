@@ -1,0 +1,140 @@
+"""What a cost model is told about a graph, a workload and a candidate: a row of numbers."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from jaxtyping import Float
+
+from .candidates import BY_NAME, CANDIDATES, Candidate
+from .features import Degrees, Features
+from .workload import Workload
+
+
+_ALL_BITS = 32  # of an x of which no largest value is known
+
+
+def input_names() -> list[str]:
+    """The names of the numbers, in their order."""
+    return [*_COMMON, *_OWN]
+
+
+def input_table(
+    f: Features, w: Workload, candidates: Sequence[Candidate] = CANDIDATES
+) -> Float[np.ndarray, "candidates inputs"]:
+    """The numbers for each candidate: sizes as logarithms of base 2, shares as they are. The last
+    few differ between candidates."""
+    common = list(_common(f, w).values())
+    batch = np.log2(w.batch)
+    pulled, mixed = (_log(BY_NAME[name].stored(f)) for name in ("ELL pull", "Hybrid pull"))
+    rows = []
+    for candidate in candidates:
+        number = candidate.stored(f)
+        stored = _log(number)
+        own = (
+            stored,
+            stored + batch,
+            _log(candidate.bytes(f)),
+            _log(number / max(f.num_targets, 1)),
+            _log(number / max(f.num_sources, 1)),
+            stored - pulled,
+            stored - mixed,
+        )
+        rows.append([*common, *own])
+    return np.asarray(rows, np.float64).reshape(len(candidates), len(_COMMON) + len(_OWN))
+
+
+def _common(f: Features, w: Workload) -> dict[str, float]:
+    edges = max(f.num_edges, 1)
+    sides = {}
+    for side, d in (("in", f.into), ("out", f.out_of)):
+        sides |= {f"{side}-degree, {name}": x for name, x in _degrees(d).items()}
+    return {
+        "sources": _log(f.num_sources),
+        "targets": _log(f.num_targets),
+        "edges": _log(f.num_edges),
+        "density": float(np.log2(f.density + 1e-9)),
+        "batch": float(np.log2(w.batch)),
+        "activity": float(np.log2(w.activity + 1e-3)),
+        "iso": float(f.is_iso),
+        "floats": float(w.sums_floats),
+        "bits": float(_ALL_BITS if w.max_input is None else max(w.max_input, 1).bit_length()),
+        "gradients": float(w.gradients),
+        "weight bytes": float(f.weight_bytes),
+        **sides,
+        "ELL slots an edge": _log(f.ell_slots * f.num_targets / edges),
+        "sliced slots an edge": _log(f.sliced_slots / edges),
+        "slices": float(f.num_slices),
+        "hybrid width": _log(f.hybrid_width),
+        "hybrid share": f.hybrid_entries / edges,
+        "hybrid entries": _log(f.hybrid_entries),
+        "push slots an edge": _log(f.push_slots * f.num_sources / edges),
+        "ELL slots": _log(f.ell_slots),
+        "push slots": _log(f.push_slots),
+        "runs an edge": _log(f.num_runs / edges),
+        "most runs": _log(f.max_runs),
+        "push runs an edge": _log(f.sampled_push_runs / edges),
+        "most push runs": _log(f.sampled_max_push_runs),
+        "gap": f.sampled_gap,
+        "distance": _log(1000 * f.sampled_distance),
+        "edges a tile": _log(edges / max(f.sampled_tiles, 1)),
+        "half full": f.sampled_half_full,
+    }
+
+
+def _degrees(d: Degrees) -> dict[str, float]:
+    mean = d.mean + 1e-9
+    return {
+        "mean": _log(d.mean),
+        "most": _log(d.most),
+        "least": _log(d.least),
+        "deviation": d.deviation / mean,
+        "high": d.high / mean,
+        "skew": min(d.most / mean, 1e6),
+    }
+
+
+def _log(x: float) -> float:
+    return float(np.log2(1 + x))
+
+
+_DEGREES = ("mean", "most", "least", "deviation", "high", "skew")
+_COMMON = (
+    "sources",
+    "targets",
+    "edges",
+    "density",
+    "batch",
+    "activity",
+    "iso",
+    "floats",
+    "bits",
+    "gradients",
+    "weight bytes",
+    *(f"{side}-degree, {name}" for side in ("in", "out") for name in _DEGREES),
+    "ELL slots an edge",
+    "sliced slots an edge",
+    "slices",
+    "hybrid width",
+    "hybrid share",
+    "hybrid entries",
+    "push slots an edge",
+    "ELL slots",
+    "push slots",
+    "runs an edge",
+    "most runs",
+    "push runs an edge",
+    "most push runs",
+    "gap",
+    "distance",
+    "edges a tile",
+    "half full",
+)
+_OWN = (
+    "stored",
+    "read",
+    "bytes",
+    "stored a target",
+    "stored a source",
+    "stored over ELL",
+    "stored over hybrid",
+)

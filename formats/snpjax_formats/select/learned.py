@@ -1,0 +1,88 @@
+"""The learned chooser: the least of the predicted times."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from .candidates import feasible
+from .decision import AbstractChooser, Decision, Question
+from .heuristic import MAX_JOINED, StartingTree, too_large
+from .model import CostModel
+
+
+_MODELS = Path(__file__).with_name("models")
+
+#: Which model knows a device best, by a part of the name that it gives itself.
+_NAMED = {"H200": "h200"}
+_GENERIC = {"cpu": "cpu", "gpu": "h200"}
+
+
+@dataclass(frozen=True)
+class Learned(AbstractChooser):
+    """Predicts the time of every layout that fits and is exact, and takes the least.
+
+    **Arguments:**
+
+    - `path`: a model, as `snpjax formats train` writes them; by default the one for the device, or
+      a generic one for a device that none was trained on, which the decision says then.
+    - `otherwise`: who decides on graphs beyond those that the model was trained on.
+    """
+
+    path: Path | None = None
+    otherwise: AbstractChooser = field(default=StartingTree())
+
+    @classmethod
+    def of(cls, device: str) -> "Learned":
+        """The shipped one; where there is none, `otherwise` decides all."""
+        del device
+        return cls()
+
+    def decide(self, question: Question) -> Decision:
+        name = next((m for part, m in _NAMED.items() if part in question.kind), None)
+        is_generic = name is None and question.device == "gpu"
+        path = self.path or _MODELS / f"{name or _GENERIC[question.device]}.npz"
+        model = CostModel.read(path)
+        if model is None:
+            return self.otherwise.decide(question)
+        features, workload = question.features, question.workload
+        if _is_of_few_kernels(question) or not model.covers(features, workload):
+            return self.otherwise.decide(question)
+        candidates, refused = feasible(features, workload, free=question.free)
+        candidates = [c for c in candidates if c.name in model.names]
+        if not candidates:
+            raise too_large(question, {})
+        seconds = model.predict(features, workload, candidates)
+        order = np.argsort(seconds, kind="stable")
+        predicted = {candidates[i].name: float(1e6 * seconds[i]) for i in order}
+        best, (first, *others) = candidates[order[0]], predicted.values()
+        reason = f"predicted {_time(first)} a product"
+        if others:
+            reason += f", the next {_time(others[0])}"
+        who = f"model {model.title!r}"
+        if is_generic:
+            reason += f" (by the generic model: none was trained on {question.kind})"
+            who += ", generic"
+        return Decision(
+            best.layout,
+            reason,
+            question,
+            direction=best.direction,
+            predicted=predicted,
+            refused=refused,
+            chooser=who,
+        )
+
+
+def _is_of_few_kernels(question: Question) -> bool:
+    """Zeros and ones on a GPU between so few nodes that a product takes as long as its kernels take
+    to start. The rules of thumb for these were measured in whole runs of systems; the timings that
+    the model learned from were of processes that shared a device and its host, which is just what
+    such short kernels suffer from."""
+    f, is_binary = question.features, question.workload.max_input == 1
+    size = max(f.num_sources, f.num_targets)
+    return question.device == "gpu" and f.is_iso and is_binary and size <= MAX_JOINED
+
+
+def _time(us: float) -> str:
+    return f"{us:.3g} us" if us < 1000 else f"{us / 1000:.3g} ms"

@@ -1,0 +1,192 @@
+"""How long the products of a layout take, here and now."""
+
+import time
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import jax
+import jax.lax as lax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+
+from ..edges import Edges
+from ..layout import AbstractLayout
+from .candidates import Candidate
+from .workload import Workload
+
+
+#: Inputs that are multiplied in turn: one alone could stay where the last product left it.
+INPUTS = 4
+
+# The predicate of a loop is read back on the host of a GPU, 25 us an iteration, so that each makes
+# several products. Where a product takes long there are few.
+_INNER = 32
+_SHORT = 2**24  # numbers read, below which all of them
+
+# A candidate that takes so many times the best is timed once.
+_HOPELESS = 6.0
+
+_SECONDS = {"cpu": 8e-3, "gpu": 2e-3}  # of one sample, at least
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Seconds of one product, or of two where gradients are wanted: one sample a round, or only one
+    where the candidate was hopeless."""
+
+    samples: tuple[float, ...]
+    is_hopeless: bool = False
+
+    @property
+    def least(self) -> float:
+        """The least sample: whatever disturbs a machine only adds to a time."""
+        return min(self.samples)
+
+
+class WrongAnswer(AssertionError):
+    """A layout that gives other sums than the coordinate list. Our own bug: please report it."""
+
+
+def race(
+    candidates: Sequence[Candidate],
+    edges: Edges,
+    workload: Workload,
+    inputs: np.ndarray,
+    *,
+    rounds: int = 7,
+    budget: float | None = None,
+    alone: AbstractContextManager[object] | None = None,
+) -> dict[str, Timing]:
+    """Time candidates against each other on one graph, in turn, so that what disturbs the machine
+    disturbs all of them; answers are compared with those of the coordinate list first.
+
+    **Arguments:**
+
+    - `inputs`: `(INPUTS, sources, *batch)`.
+    - `rounds`: samples of each.
+    - `budget`: seconds after which no further candidate and no further round begins; the first
+      candidate is always timed.
+    - `alone`: held while something runs on the device, where several processes share it.
+
+    **Raises:** `WrongAnswer`.
+    """
+    began = time.perf_counter()
+    alone = alone or nullcontext()
+    device = "cpu" if jax.default_backend() == "cpu" else "gpu"
+    accumulate = np.dtype(workload.accumulate)
+    expected, scale = _expected(edges, inputs, workload)
+    inner = INPUTS
+    if device != "cpu":
+        numbers = max(len(edges), 1) * workload.batch
+        inner = int(np.clip(2 * _SHORT // numbers, 1, _INNER // INPUTS)) * INPUTS
+    host = _host()
+    programs = {}
+    for candidate in candidates:
+        with jax.default_device(host):
+            stored = candidate.build(edges, workload)
+        shapes = jax.tree.map(lambda a: jax.ShapeDtypeStruct(a.shape, a.dtype), (stored, inputs))
+        lowered = _repeated.lower(
+            *shapes, np.int32(1), inner=inner, accumulate=accumulate, gradients=workload.gradients
+        )
+        programs[candidate.name] = lowered.compile(), stored
+        if budget is not None and time.perf_counter() - began > budget / 2:
+            break
+    with alone:
+        xs = jax.device_put(inputs, jax.devices()[0])
+        calls = {
+            name: partial(program, jax.device_put(stored, jax.devices()[0]), xs)
+            for name, (program, stored) in programs.items()
+        }
+        for name, call in calls.items():
+            _check(name, np.asarray(call(np.int32(1))[0]), expected * (inner // INPUTS), scale)
+        first = {name: min(_seconds(call, 1) for _ in range(3)) for name, call in calls.items()}
+        best = min(first.values(), default=0.0)
+        kept = [name for name, once in first.items() if once <= _HOPELESS * best]
+        outer = {name: max(1, int(_SECONDS[device] / first[name])) for name in kept}
+        samples: dict[str, list[float]] = {name: [] for name in kept}
+        for turn in range(rounds):
+            for name in kept[turn % len(kept) :] + kept[: turn % len(kept)]:
+                seconds = _seconds(calls[name], outer[name])
+                samples[name].append(seconds / (outer[name] * inner))
+            if budget is not None and time.perf_counter() - began > budget:
+                break
+    return {
+        name: Timing(tuple(samples.get(name, [once / inner])), is_hopeless=name not in samples)
+        for name, once in first.items()
+    }
+
+
+def _host() -> Any:
+    """Where layouts are built, so that nothing runs on a device that others may be timing on;
+    `None`, which is the default device, where JAX was told of no other."""
+    try:
+        return jax.devices("cpu")[0]
+    except RuntimeError:
+        return None
+
+
+def _seconds(call: partial, outer: int) -> float:
+    began = time.perf_counter()
+    jax.block_until_ready(call(np.int32(outer)))
+    return time.perf_counter() - began
+
+
+@partial(jax.jit, static_argnames=("inner", "accumulate", "gradients"))
+def _repeated(
+    stored: AbstractLayout,
+    xs: Array,
+    outer: Array,
+    *,
+    inner: int,
+    accumulate: np.dtype,
+    gradients: bool,
+) -> tuple[Array, Array]:
+    """The sums of `outer * inner` products."""
+    rows = xs.shape[2:]
+    y = jnp.zeros((stored.num_targets, *rows), accumulate)
+    back = jnp.zeros((stored.num_sources, *rows), accumulate)
+    g = jnp.ones((stored.num_targets, *rows), accumulate)
+
+    def product(i: Array, sums: tuple[Array, Array]) -> tuple[Array, Array]:
+        y, back = sums
+        x = lax.dynamic_index_in_dim(xs, i % INPUTS, keepdims=False)
+        y = y + stored.deliver(x, accumulate=accumulate)
+        if gradients:
+            # Depends on y, so that it is made in every step.
+            moved = g + y * jnp.asarray(1e-30, accumulate)
+            back = back + stored.deliver_transposed(moved, accumulate=accumulate)
+        return y, back
+
+    def several(_: Array, sums: tuple[Array, Array]) -> tuple[Array, Array]:
+        return lax.fori_loop(0, inner, product, sums)
+
+    return lax.fori_loop(0, outer, several, (y, back))
+
+
+def _expected(edges: Edges, inputs: np.ndarray, workload: Workload) -> tuple[np.ndarray, float]:
+    """The sums over all inputs, by the coordinate list in 64 bits, and how large they may be."""
+    total = inputs.astype(np.float64).sum(axis=0)
+    value = np.ones(len(edges)) if edges.value is None else edges.value.astype(np.float64)
+    flat = total.reshape(len(total), -1)
+    columns = flat[:, [0, -1]]  # of a batch the first and the last
+    y = np.stack(
+        [
+            np.bincount(edges.target, value * column[edges.source], minlength=edges.num_targets)
+            for column in columns.T
+        ],
+        axis=1,
+    )
+    size = np.bincount(edges.target, np.abs(value), minlength=edges.num_targets).max(initial=0)
+    return y, float(size * np.abs(columns).max(initial=0))
+
+
+def _check(name: str, y: np.ndarray, expected: np.ndarray, scale: float) -> None:
+    of = y.reshape(len(y), -1)[:, [0, -1]].astype(np.float64) if y.size else expected
+    error = np.abs(of - expected).max(initial=0)
+    allowed = 0.0 if np.issubdtype(y.dtype, np.integer) else 1e-4 * scale
+    if error > allowed and error > 1e-4 * np.abs(expected).max(initial=0):
+        raise WrongAnswer(f"{name} is off by {error:.3g}. Please report it.")

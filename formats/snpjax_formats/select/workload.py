@@ -1,0 +1,50 @@
+"""What a graph is stored for: what will be multiplied by it, and how."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import DTypeLike
+
+
+@dataclass(frozen=True, kw_only=True)
+class Workload:
+    """The products that a layout will be asked for.
+
+    **Arguments:**
+
+    - `batch`: columns of x, 1 where x has no batch.
+    - `accumulate`: the type of the sums.
+    - `max_input`: the largest entry of x, all being integers from 0 on, if it is known; 1 allows
+      layouts of bits.
+    - `activity`: the expected share of entries of x that are not 0.
+    - `gradients`: the transposed product is wanted as often as the product.
+    - `trained`: weights are changed, by `edge_products`, so that they must be stored as they are.
+
+    **Raises:** `ValueError` for what is out of range.
+    """
+
+    batch: int = 1
+    accumulate: DTypeLike = np.int32
+    max_input: int | None = None
+    activity: float = 1.0
+    gradients: bool = False
+    trained: bool = False
+
+    def __post_init__(self) -> None:
+        problems = []
+        if self.batch < 1:
+            problems.append(f"`batch` is {self.batch}; give 1 or more")
+        if not 0 <= self.activity <= 1:
+            problems.append(f"`activity` is {self.activity}; give a share from 0 to 1")
+        if self.max_input is not None and self.max_input < 0:
+            problems.append(f"`max_input` is {self.max_input}; give 0 or more, or None")
+        if problems:
+            raise ValueError(f"{'. '.join(problems)}.")
+
+    @property
+    def sums_floats(self) -> bool:
+        return np.issubdtype(np.dtype(self.accumulate), np.inexact)
+
+    @property
+    def item_bytes(self) -> int:
+        return np.dtype(self.accumulate).itemsize

@@ -1,0 +1,194 @@
+"""`snpjax formats ...`: layouts are timed here, a model is trained, a choice is explained."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+import typer
+
+from .ending import BAD_INPUT, ended, orderly
+from .options import AsJson, File
+
+
+if TYPE_CHECKING:
+    from snpjax_formats import AbstractChooser, Decision
+
+    from ..spiking import PopulationSystem, SpikingSystem
+
+formats = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Sparse layouts: which is fastest here, and why it was chosen.",
+)
+
+Timings: TypeAlias = Annotated[
+    list[Path], typer.Argument(metavar="FILE...", help="Files that `time` wrote.")
+]
+
+
+@formats.command()
+@orderly()
+def time(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="Timings are appended to it, a line each.")
+    ],
+    cells: Annotated[
+        int, typer.Option("--cells", metavar="N", min=1, help="So many sizes, of two graphs each.")
+    ] = 400,
+    seconds: Annotated[
+        float | None,
+        typer.Option("--seconds", metavar="S", min=0, help="Begin no graph after so many."),
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Of the graphs.")] = 0,
+    again: Annotated[
+        Path | None,
+        typer.Option(
+            "--again",
+            metavar="FILE",
+            help="Time the graphs of this file once more, with the fastest layouts only.",
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Time every layout on random graphs, as a data set for `train`.
+
+    Answers are checked against the coordinate list. Stopped and started again with the same file,
+    it goes on where it was.
+    """
+    from . import data, progress
+
+    with _readable():
+        from snpjax_formats.select.gathering import gather
+
+        with progress.of_run(2 * cells, hidden=as_json) as update:
+            made = 0
+
+            def one(_: object) -> None:
+                nonlocal made
+                made += 1
+                if update is not None:
+                    update(made)
+
+            number = gather(
+                file, seed=seed, cells=cells, seconds=seconds, again=again, progress=one
+            )
+    if as_json:
+        data.print_json({"file": f"{file}", "timed": made, "configurations": number})
+    else:
+        typer.echo(f"{file}: {number:,} configurations, {made:,} of them timed now")
+
+
+@formats.command()
+@orderly()
+def train(
+    files: Timings,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE", help="Where the model is written.")
+    ],
+    report: Annotated[
+        Path | None,
+        typer.Option("--report", metavar="FILE", help="Where the report is written, as JSON."),
+    ] = None,
+    title: Annotated[str, typer.Option("--title", help="What decisions call it.")] = "own",
+    folds: Annotated[
+        int, typer.Option("--folds", min=2, max=20, help="Parts of the cross-validation.")
+    ] = 5,
+    as_json: AsJson = False,
+) -> None:
+    """Train a cost model on timings, and report how well it chooses on graphs that it has not seen.
+
+    Needs scikit-learn (`pip install 'snpjax[select]'`).
+    """
+    import json
+
+    from . import data
+
+    with _readable():
+        from snpjax_formats.select.training import train as train_on
+
+        model, found = train_on(files, title=title, folds=folds)
+        model.write(output)
+        if report is not None:
+            report.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    if as_json:
+        data.print_json(found)
+    else:
+        from snpjax_formats.select.evaluation import table_of
+
+        typer.echo(table_of(found))
+
+
+@formats.command()
+@orderly()
+def explain(
+    file: File,
+    model: Annotated[
+        Path | None,
+        typer.Option("--model", metavar="FILE", help="A model of `train`, not the shipped one."),
+    ] = None,
+    measure: Annotated[
+        float | None,
+        typer.Option("--measure", metavar="S", min=0.001, help="Time layouts for so many seconds."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say which layout the synapses of a system are stored in, why, and what others would cost."""
+    import snpjax as snp
+    from snpjax_formats.select import Learned, Measured
+
+    from . import data
+
+    if model is not None and measure is not None:
+        raise ended("error: give --model or --measure, not both", BAD_INPUT)
+    if model is not None and not model.exists():
+        raise ended(f"error: there is no file {model}", BAD_INPUT)
+    chooser = None if model is None else Learned(model)
+    if measure is not None:
+        chooser = Measured(budget=measure)
+    decisions = _decisions(snp.read(file), chooser)
+    if as_json:
+        data.print_json(
+            {
+                place: {
+                    "layout": d.layout.__name__,
+                    "direction": d.direction,
+                    "reason": d.reason,
+                    "chooser": d.chooser,
+                    "predicted_us": d.predicted,
+                    "measured_us": d.measured,
+                    "refused": dict(d.refused),
+                }
+                for place, d in decisions.items()
+            }
+        )
+        return
+    for place, decision in decisions.items():
+        typer.echo(f"{place}\n{decision.explanation()}")
+
+
+def _decisions(
+    system: "SpikingSystem | PopulationSystem", chooser: "AbstractChooser | None"
+) -> "dict[str, Decision]":
+    """The decision for all synapses, or for those of each projection."""
+    from snpjax_formats import choose
+
+    from ..spiking import PopulationSystem, chosen_layout
+
+    if not isinstance(system, PopulationSystem):
+        return {"synapses": chosen_layout(system, chooser)}
+    columns = system.columns()
+    most = int(columns.table.produce.max(initial=0))
+    return {
+        f"projection {i}": choose(part.edges.canonical(), max_input=most, chooser=chooser)
+        for i, part in enumerate(columns.parts)
+    }
+
+
+@contextmanager
+def _readable() -> Iterator[None]:
+    """What a user can cause is one line."""
+    try:
+        yield
+    except (OSError, ValueError, ImportError) as error:
+        raise ended(f"error: {error}", BAD_INPUT) from None

@@ -1,0 +1,63 @@
+"""What the neurons of a population compute: pure functions of their own variables and inputs."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import TypeAlias
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+
+#: The variables of a population by name, each of all its neurons; `r` is what they send.
+Variables: TypeAlias = Mapping[str, Float[Array, " neurons"]]
+
+#: `function(variables, inputs, parameters)`: what arrives is in `inputs` by the projections'
+#: targets; parameters have one number, or one a neuron.
+EquationFunction: TypeAlias = Callable[
+    [Variables, Mapping[str, Float[Array, " neurons"]], Mapping[str, Array]], Variables
+]
+
+
+@dataclass(frozen=True)
+class Derivative:
+    """Variables that an integrator changes: `function` gives their derivatives, a time being a
+    millisecond.
+
+    A neuron's derivative depends on its own variables and inputs only. That is assumed by
+    `ExponentialEuler`; neurons that read each other need a projection.
+    """
+
+    function: EquationFunction
+
+
+@dataclass(frozen=True)
+class Update:
+    """Variables that are computed anew in each step: `function` gives their next values."""
+
+    function: EquationFunction
+
+
+def identity(x: Array) -> Array:
+    """The gain of a linear neuron."""
+    return x
+
+
+@cache  # the same gain is the same equation, so that programs are shared
+def leaky(gain: Callable[[Array], Array] = jax.nn.relu) -> Derivative:
+    """`tau dr/dt = -r + gain(sum of all inputs + b)`, with parameters `tau` (ms) and `b`.
+
+    ??? cite "Source"
+        Dinkelbach et al. 2022, the rate-coded neuron. Differs from it in: 1. the baseline is inside
+        the gain.
+    """
+
+    def derivative(
+        variables: Variables, inputs: Mapping[str, Array], parameters: Mapping[str, Array]
+    ) -> Variables:
+        r = variables["r"]
+        total = sum(inputs.values(), jnp.broadcast_to(parameters["b"], r.shape))
+        return {"r": (gain(total) - r) / parameters["tau"]}
+
+    return Derivative(derivative)

@@ -1,0 +1,205 @@
+"""A rate-coded network: a model that `snpjax.run` runs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+
+from snpjax_formats import AbstractLayout, Edges, Scaled, Workload, choose, fitting, graphs
+
+from ..precision import precision
+from ..run import Save, Trajectory
+from .integrator import AbstractIntegrator, Euler
+from .machine import Delivery, Equations, RateMachine, row_count, steps_of
+from .model import LayoutLike, Population, Projection, Uniform, problems_of
+from .solution import RateSolution
+
+
+# Each delay is a delivery of its own in the program.
+_MAX_DELAYS = 64
+
+
+class InvalidNetwork(ValueError):
+    """A network that cannot be; `problems` are all that is wrong with it."""
+
+    def __init__(self, problems: Sequence[str]):
+        super().__init__("\n".join(problems))
+        self.problems = tuple(problems)
+
+
+@dataclass(frozen=True, eq=False)
+class RateNetwork:
+    """Populations of neurons that send numbers, not spikes, and the projections between them.
+
+    **Arguments:**
+
+    - `dt`: the milliseconds of a step.
+    - `integrator`: `Euler()`, `ExponentialEuler()` or `Diffrax(solver)`.
+    - `dtype`: float32 or float64.
+    - `record`: the variables to keep after each step, as pairs of a population and a variable; by
+      default all rates.
+
+    **Raises:** `InvalidNetwork` with everything that is wrong.
+
+    ??? cite "Source"
+        Dinkelbach et al. 2022, rate-coded networks. Differs from ANNarchy in: 1. a delay of 0 reads
+        the rates at the beginning of the same step, which there is a delay of one step.
+    """
+
+    populations: Sequence[Population]
+    projections: Sequence[Projection] = ()
+    dt: float = field(default=1.0, kw_only=True)
+    integrator: AbstractIntegrator = field(default=Euler(), kw_only=True)
+    dtype: Any = field(default=np.float32, kw_only=True)
+    record: Sequence[tuple[str, str]] | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "populations", tuple(self.populations))
+        object.__setattr__(self, "projections", tuple(self.projections))
+        problems = problems_of(self.populations, self.projections, self.dt)
+        if np.dtype(self.dtype) not in (np.float32, np.float64):
+            problems.append(f"`dtype` is {np.dtype(self.dtype)}. Give float32 or float64.")
+        variables = {(p.name, v) for p in self.populations for v in p.initial}
+        for pair in self.record or ():
+            if tuple(pair) not in variables:
+                problems.append(f"`record` names {tuple(pair)}. Use one of {sorted(variables)}.")
+        if problems:
+            raise InvalidNetwork(problems)
+
+    def lower(
+        self,
+        *,
+        layout: LayoutLike = "auto",
+        count_dtype: Any = None,
+        faithful: bool = False,
+        numbered: bool = False,
+        max_steps: int | None = None,
+    ) -> RateMachine:
+        """The network as arrays; `layout` is for the projections that leave theirs open.
+
+        **Raises:** `LayoutTooLarge` for what does not fit in memory; `ValueError` for a layout that
+        cannot store such a projection, and for options that rates do not have.
+        """
+        del faithful, max_steps
+        if count_dtype is not None or numbered:
+            raise ValueError("A rate network counts and chooses nothing. Leave such options out.")
+        dtype = np.dtype(self.dtype)
+        sizes = {p.name: p.size for p in self.populations}
+        with precision(dtype):
+            deliveries = [
+                delivery
+                for projection in self.projections
+                for delivery in _deliveries(projection, sizes, self.dt, dtype, layout)
+            ]
+            delays: dict[str, list[int]] = {}
+            for delivery in deliveries:
+                if delivery.delay:
+                    delays.setdefault(delivery.pre, []).append(delivery.delay)
+            return RateMachine(
+                populations={p.name: _equations(p, dtype) for p in self.populations},
+                deliveries=tuple(deliveries),
+                rows={name: row_count(some) for name, some in delays.items()},
+                integrator=self.integrator,
+                dt=self.dt,
+                record=self._record(),
+            )
+
+    def solution(self, trajectory: Trajectory) -> RateSolution:
+        return RateSolution.of(self, trajectory)
+
+    def default_save(self, paths: int | None) -> Save:
+        """What was asked to be recorded, but not the weights of every step."""
+        del paths
+        return Save(every=None, outputs=False)
+
+    def _record(self) -> tuple[tuple[str, str], ...]:
+        if self.record is None:
+            return tuple((p.name, "r") for p in self.populations)
+        return tuple((name, variable) for name, variable in self.record)
+
+
+def _equations(p: Population, dtype: np.dtype) -> Equations:
+    def spread(value: Any) -> Array:
+        return jnp.asarray(np.broadcast_to(np.asarray(value, dtype), (p.size,)))
+
+    return Equations(
+        initial={name: spread(value) for name, value in p.initial.items()},
+        parameters={name: jnp.asarray(value, dtype) for name, value in p.parameters.items()},
+        drive=None if p.drive is None else jnp.asarray(p.drive, dtype),
+        equation=p.equation,
+        drive_every=p.drive_every,
+    )
+
+
+def _deliveries(
+    p: Projection, sizes: dict[str, int], dt: float, dtype: np.dtype, layout: LayoutLike
+) -> list[Delivery]:
+    """A delivery for each delay."""
+    layout = layout if p.layout == "auto" else p.layout
+    size = sizes[p.pre], sizes[p.post]
+    delay = steps_of(p.delay, dt)
+
+    def delivery(stored: AbstractLayout, delay: int) -> Delivery:
+        return Delivery(stored, p.plasticity, p.pre, p.post, p.target, delay)
+
+    if layout == "auto" and delay.ndim == 0 and p.plasticity is None:
+        own = _structured(p, *size, dtype)
+        if own is not None:
+            return [delivery(own, int(delay))]
+    edges = p.edges(*size)
+    assert edges.value is not None
+    edges = Edges(edges.source, edges.target, edges.value.astype(dtype), *size)
+    each = np.unique(delay)
+    if len(each) > _MAX_DELAYS:
+        raise ValueError(
+            f"The projection from {p.pre!r} to {p.post!r} has {len(each)} different delays; each "
+            f"is delivered on its own. Round them to at most {_MAX_DELAYS}."
+        )
+    return [
+        delivery(
+            _stored(edges if delay.ndim == 0 else edges.subset(delay == some), p, layout), int(some)
+        )
+        for some in each
+    ]
+
+
+def _structured(
+    p: Projection, num_sources: int, num_targets: int, dtype: np.dtype
+) -> AbstractLayout | None:
+    """The layout of a description whose edges have one weight, without listing them."""
+    if not isinstance(p.graph, graphs.AllToAll | graphs.OneToOne):
+        return None
+    factor = p.graph.weight if p.weights is None else p.weights
+    if isinstance(factor, Uniform) or np.ndim(factor) > 0:
+        return None
+    stored = replace(p.graph, weight=1).layout(num_sources, num_targets)
+    return Scaled(stored, jnp.asarray(factor, dtype))
+
+
+def _stored(edges: Edges, p: Projection, layout: LayoutLike) -> AbstractLayout:
+    assert edges.value is not None
+    trained = p.plasticity is not None
+    workload = Workload(accumulate=edges.value.dtype, trained=trained)
+    if not isinstance(layout, type):
+        chooser = None if isinstance(layout, str) else layout
+        layout = choose(edges, workload=workload, chooser=chooser).layout
+    stored = fitting(layout, edges)
+    weights = [x for x in jax.tree.leaves(stored) if jnp.issubdtype(x.dtype, jnp.inexact)]
+    if trained and (not weights or _stores_pairs(stored, edges)):
+        raise ValueError(
+            f"The projection from {p.pre!r} to {p.post!r} is plastic, but {layout.__name__} stores "
+            "no weights of its own, or stores pairs without an edge, which would become edges. "
+            'Use ELL, or leave `layout` at "auto".'
+        )
+    return stored
+
+
+def _stores_pairs(stored: AbstractLayout, edges: Edges) -> bool:
+    from snpjax_formats import BSR, Dense, Float32Dense
+
+    is_full = len(edges) == edges.num_sources * edges.num_targets
+    return isinstance(stored, BSR | Dense | Float32Dense) and not is_full

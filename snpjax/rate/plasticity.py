@@ -1,0 +1,57 @@
+"""How the weights of a projection change with the rates at both of its ends."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import TypeAlias
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+
+#: `products(x, g)`: `x[s] * g[t]` of every edge from s to t, in the order in which weights are
+#: stored.
+Products: TypeAlias = Callable[
+    [Float[Array, " sources"], Float[Array, " targets"]], Float[Array, "..."]
+]
+
+
+@dataclass(frozen=True)
+class Plasticity:
+    """`weights' = function(weights, products, pre, post)`, after every step, from the rates that
+    it led to.
+
+    `pre` and `post` are rates; `weights` and `products(x, g)` have one shape, of which nothing but
+    the numbers' own places are to be mixed: a layout may keep them in several arrays.
+    """
+
+    function: Callable[[Array, Products, Array, Array], Array]
+
+
+@cache  # the same rule is the same object, so that programs are shared
+def hebb(rate: float, *, low: float | None = None, high: float | None = None) -> Plasticity:
+    """`w + rate * pre * post`, cut to [low, high] (Hebb 1949)."""
+
+    def change(weights: Array, products: Products, pre: Array, post: Array) -> Array:
+        return _cut(weights + rate * products(pre, post), low, high)
+
+    return Plasticity(change)
+
+
+@cache
+def oja(
+    rate: float, alpha: float = 1.0, *, low: float | None = None, high: float | None = None
+) -> Plasticity:
+    """`w + rate * (pre * post - alpha * post^2 * w)`, cut to [low, high] (Oja 1982): weights of a
+    neuron stay bounded."""
+
+    def change(weights: Array, products: Products, pre: Array, post: Array) -> Array:
+        forgotten = products(jnp.ones_like(pre), post * post) * weights
+        return _cut(weights + rate * (products(pre, post) - alpha * forgotten), low, high)
+
+    return Plasticity(change)
+
+
+def _cut(weights: Array, low: float | None, high: float | None) -> Array:
+    # A slot of padding has products of 0 and weight 0, and is read by nobody, whatever it becomes.
+    return weights if low is None and high is None else jnp.clip(weights, low, high)

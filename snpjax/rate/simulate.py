@@ -1,0 +1,37 @@
+"""A run as one differentiable function."""
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.lax as lax
+from jaxtyping import Array, Float
+
+from ..choice import FirstChoice
+from .machine import RateMachine, RateState
+
+
+def simulate(
+    machine: RateMachine,
+    state: RateState | None = None,
+    /,
+    *,
+    steps: int,
+    checkpoint: bool = False,
+) -> tuple[RateState, dict[str, dict[str, Float[Array, "steps neurons"]]]]:
+    """The state after so many steps, and what is recorded after each: a pure function of the
+    machine, with derivatives by all of its floats.
+
+    `checkpoint` computes each step twice for a gradient instead of keeping what it computed. In 64
+    bits, call it inside `jax.enable_x64(True)`.
+    """
+    return _simulate(machine, machine.init() if state is None else state, steps, checkpoint)
+
+
+@eqx.filter_jit
+def _simulate(machine: RateMachine, state: RateState, steps: int, checkpoint: bool) -> Any:
+    def step(state: RateState, _: None) -> tuple[RateState, Any]:
+        state, record = machine.step(state, FirstChoice())
+        return state, record.detail
+
+    return lax.scan(jax.checkpoint(step) if checkpoint else step, state, length=steps)

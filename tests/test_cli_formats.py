@@ -1,0 +1,114 @@
+"""`snpjax formats`: layouts are timed, a model is trained, a choice is explained."""
+
+import importlib.util
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+import snpjax as snp
+from snpjax.cli.app import app
+from snpjax_formats import graphs
+from snpjax_formats.select.configurations import Limits
+from snpjax_formats.select.features import features_of
+from snpjax_formats.select.timing import Timing
+
+from .helpers import REPOSITORY
+
+
+needs_sklearn = pytest.mark.skipif(
+    importlib.util.find_spec("sklearn") is None, reason="scikit-learn is not installed"
+)
+
+
+@pytest.fixture(autouse=True)
+def races(monkeypatch, tmp_path):
+    """Times by a formula, instead of racing: what reads least is fastest, matrices are cheap."""
+    monkeypatch.setenv("SNPJAX_CACHE", str(tmp_path / "cache"))
+
+    def pretend(candidates, edges, workload, inputs, **options):
+        features = features_of(edges)
+        return {
+            c.name: Timing(
+                tuple(
+                    (1e-6 + 1e-9 * c.stored(features) * (0.1 if c.direction == "product" else 1))
+                    * (1 + 0.01 * turn)
+                    for turn in range(4)
+                )
+            )
+            for c in candidates
+        }
+
+    monkeypatch.setattr("snpjax_formats.select.measured.race", pretend)
+    monkeypatch.setattr("snpjax_formats.select.gathering.race", pretend)
+    limits = Limits(nodes=2**10, edges=2**12, products=2**14)
+    monkeypatch.setattr("snpjax_formats.select.gathering.CPU_LIMITS", limits)
+
+
+def invoke(*arguments):
+    return CliRunner().invoke(app, ["formats", *map(str, arguments)])
+
+
+def test_time_appends_and_goes_on(tmp_path):
+    file = tmp_path / "times.jsonl"
+    done = invoke("time", file, "--cells", 2)
+    assert done.exit_code == 0, done.output
+    number = len(file.read_text().splitlines())
+    assert f"{number} configurations, {number} of them timed now" in done.output
+    again = json.loads(invoke("time", file, "--cells", 2, "--json").output)
+    assert again["timed"] == 0 and again["configurations"] == number
+    done = invoke("time", tmp_path / "no" / "folder")
+    assert done.exit_code == 2 and "error:" in done.output
+
+
+@needs_sklearn
+def test_train_writes_a_model_that_explains(tmp_path, monkeypatch):
+    few = {"n_estimators": 5, "max_leaf_nodes": 32, "random_state": 0}
+    monkeypatch.setattr("snpjax_formats.select.training._TREES", few)
+    file, model, report = (tmp_path / name for name in ("t.jsonl", "m.npz", "r.json"))
+    assert invoke("time", file, "--cells", 32).exit_code == 0
+    done = invoke("train", file, "-o", model, "--report", report, "--folds", 2, "--title", "mine")
+    assert done.exit_code == 0, done.output
+    assert "always CSR" in done.output and "by family" in done.output
+    found = json.loads(report.read_text())
+    learned = found["choosers"]["learned"]["geometric mean"]
+    assert 1 <= learned < found["choosers"]["always CSR"]["geometric mean"]
+    # The formula is simple: nearly every choice is as good as the best.
+    assert found["choosers"]["learned"]["within 10 %"] > 0.7
+    done = invoke("explain", REPOSITORY / "examples" / "sorting.pli", "--model", model)
+    assert done.exit_code == 0 and "synapses\n" in done.output
+
+
+@needs_sklearn
+def test_too_few_timings(tmp_path):
+    file = tmp_path / "t.jsonl"
+    invoke("time", file, "--cells", 2)
+    done = invoke("train", file, "-o", tmp_path / "m.npz")
+    assert done.exit_code == 2 and "too few for 5 folds" in done.output
+
+
+def test_explain_says_why(tmp_path):
+    model = REPOSITORY / "examples" / "natural_numbers.pli"
+    done = invoke("explain", model)
+    assert done.exit_code == 0 and "a small graph" in done.output
+    found = json.loads(invoke("explain", model, "--measure", 1, "--json").output)["synapses"]
+    assert found["chooser"].startswith("timing on") and len(found["measured_us"]) > 1
+    assert found["layout"] in next(iter(found["measured_us"]))
+    assert "TwoWay pull" in found["refused"]
+    done = invoke("explain", model, "--model", tmp_path / "none.npz")
+    assert done.exit_code == 2 and "there is no file" in done.output
+    done = invoke("explain", model, "--model", tmp_path / "none.npz", "--measure", 1)
+    assert done.exit_code == 2 and "not both" in done.output
+
+
+def test_explain_names_each_projection(tmp_path):
+    system = snp.PopulationSystem(
+        [snp.Population("a", 300, 1, ["a -> a"]), snp.Population("b", 300)],
+        [snp.Projection("a", "b", graphs.RandomInDegree(4, 0)), snp.Projection("b", "a")],
+    )
+    file = tmp_path / "two.snp.json"
+    snp.write(system, file)
+    done = invoke("explain", file)
+    assert done.exit_code == 0, done.output
+    assert "projection 0\n" in done.output and "projection 1\n" in done.output
+    assert "predicted, microseconds" in done.output

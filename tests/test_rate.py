@@ -1,0 +1,410 @@
+"""Rate-coded networks against one neuron and one edge at a time, on every layout."""
+
+import importlib.util
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+
+import snpjax as snp
+from snpjax import rate
+from snpjax.testing import reference_rate as reference
+from snpjax_formats import (
+    BSR,
+    COO,
+    CSC,
+    CSR,
+    ELL,
+    ELLPACKR,
+    Compressed,
+    Dense,
+    Edges,
+    Hybrid,
+    Interval,
+    LayoutTooLarge,
+    SlicedELL,
+    TwoWay,
+    graphs,
+)
+
+
+LAYOUTS = (Dense, ELL, ELLPACKR, SlicedELL, Hybrid, Compressed, CSR, CSC, COO, BSR, TwoWay)
+LEARNING = (ELL, ELLPACKR, SlicedELL, Hybrid, Compressed, CSR, CSC, COO, TwoWay)
+SIZES = (3, 4)
+STEPS = 6
+GAINS = {
+    "identity": (rate.identity, lambda x: x),
+    "relu": (jax.nn.relu, lambda x: max(x, 0.0)),
+    "tanh": (jnp.tanh, np.tanh),
+}
+NUMBERS = st.floats(-1, 1, width=32).map(lambda x: round(x, 3))
+
+
+#: Few, so that programs are shared: the gain of each population, and whether it is an update.
+KINDS = ((("relu", False), ("tanh", False)), (("identity", False), ("tanh", True)))
+DELAY = 2  # of the second projection
+
+
+@st.composite
+def networks(draw, *, plastic: bool = False):
+    """Two populations and two projections, as the reference takes them, and their kinds."""
+    kinds = draw(st.sampled_from(KINDS))
+    populations = [
+        reference.RatePopulation(
+            [draw(NUMBERS) for _ in range(size)],
+            [draw(NUMBERS) for _ in range(size)],
+            None if is_update else draw(st.sampled_from([1.5, 10.0, 40.0])),
+            GAINS[gain][1],
+            [[draw(NUMBERS) for _ in range(size)] for _ in range(draw(st.integers(0, 2)))],
+        )
+        for size, (gain, is_update) in zip(SIZES, kinds, strict=True)
+    ]
+    projections = []
+    for pre, post, delay in ((0, 1, 0), (1, 1, 0 if plastic else DELAY)):
+        pairs = st.tuples(st.integers(0, SIZES[pre] - 1), st.integers(0, SIZES[post] - 1))
+        chosen = sorted(draw(st.sets(pairs, max_size=8)), key=lambda e: (e[1], e[0]))
+        # A weight of 0 is no edge in some layouts.
+        weight = NUMBERS.map(lambda x: x or 0.5)
+        edges = [(s, t, draw(weight), delay) for s, t in chosen]
+        hebb = 0.05 if plastic else None
+        projections.append(reference.RateProjection(pre, post, edges, hebb))
+    return kinds, populations, projections
+
+
+UPDATES = {
+    name: rate.Update(lambda v, x, p, gain=gain: {"r": gain(sum(x.values()) + p["b"])})
+    for name, (gain, _) in GAINS.items()
+}
+
+
+def built(drawn, *, layout, integrator=None, dt=1.0):
+    """The same network, its arrays of one shape whatever was drawn, so that programs are shared."""
+    kinds, populations, projections = drawn
+    integrator = rate.Euler() if integrator is None else integrator
+    made = []
+    for i, ((gain, is_update), p) in enumerate(zip(kinds, populations, strict=True)):
+        drive = np.zeros((2, SIZES[i]))
+        drive[: len(p.drive)] = np.reshape(p.drive, (-1, SIZES[i]))
+        equation = UPDATES[gain] if is_update else rate.leaky(GAINS[gain][0])
+        parameters = {"b": p.b} if p.tau is None else {"tau": p.tau, "b": p.b}
+        parameters = {k: np.asarray(v) for k, v in parameters.items()}
+        initial = {"r": np.asarray(p.initial)}
+        made.append(rate.Population(f"p{i}", SIZES[i], equation, initial, parameters, drive=drive))
+    joined = []
+    for i, p in enumerate(projections):
+        columns = (np.asarray([e[column] for e in p.edges]) for column in range(3))
+        source, target, value = columns
+        edges = Edges(
+            source.astype(int), target.astype(int), value.astype(float), SIZES[p.pre], SIZES[p.post]
+        )
+        plasticity = None if p.hebb is None else rate.hebb(p.hebb)
+        delay = dt * DELAY if i == 1 and plasticity is None else 0.0
+        joined.append(
+            rate.Projection(
+                f"p{p.pre}", f"p{p.post}", edges, delay=delay, plasticity=plasticity, layout=layout
+            )
+        )
+    return rate.RateNetwork(made, joined, dt=dt, integrator=integrator)
+
+
+def assert_same(network, run):
+    machine = network.lower()
+    state, rates = rate.simulate(machine, steps=STEPS)
+    for p in range(len(SIZES)):
+        expected = np.asarray([row[p] for row in run.rates])
+        np.testing.assert_allclose(rates[f"p{p}"]["r"], expected[1:], rtol=2e-5, atol=2e-5)
+    return machine, state
+
+
+def check_layout(layout, drawn):
+    assert_same(built(drawn, layout=layout), reference.run(*drawn[1:], steps=STEPS, dt=1.0))
+
+
+def check_learning(layout, drawn):
+    run = reference.run(*drawn[1:], steps=STEPS, dt=1.0)
+    machine, state = assert_same(built(drawn, layout=layout), run)
+    for number in range(len(machine.deliveries)):
+        edges = machine.edges(number, state)
+        np.testing.assert_allclose(edges.value, run.weights[number], rtol=1e-5, atol=1e-5)
+
+
+@settings(max_examples=20)
+@given(networks())
+def test_a_network_is_the_reference(drawn):
+    check_layout("auto", drawn)
+
+
+@settings(max_examples=20)
+@given(networks())
+def test_exponential_euler_is_the_reference(drawn):
+    run = reference.run(*drawn[1:], steps=STEPS, dt=1.0, is_exponential=True)
+    assert_same(built(drawn, layout=ELL, integrator=rate.ExponentialEuler()), run)
+
+
+@settings(max_examples=20)
+@given(networks(plastic=True))
+def test_weights_learn_as_in_the_reference(drawn):
+    check_learning(COO, drawn)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("layout", LAYOUTS)
+@settings(max_examples=15)
+@given(drawn=networks())
+def test_every_layout_is_the_reference(layout, drawn):
+    check_layout(layout, drawn)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("layout", LEARNING)
+@settings(max_examples=15)
+@given(drawn=networks(plastic=True))
+def test_every_layout_learns_as_the_reference(layout, drawn):
+    check_learning(layout, drawn)
+
+
+def test_edges_of_one_projection_have_delays_of_their_own():
+    chain = Edges(np.zeros(3, int), np.arange(3), np.array([1.0, 2.0, 3.0]), 1, 3)
+    pulse = rate.Population(
+        "pulse", 1, rate.Update(lambda v, x, p: {"r": x["drive"]}), drive=np.ones((1, 1))
+    )
+    line = rate.Population("line", 3, rate.Update(lambda v, x, p: {"r": x["exc"]}))
+    projection = rate.Projection("pulse", "line", chain, delay=np.array([2.0, 0.0, 5.0]))
+    machine = rate.RateNetwork([pulse, line], [projection], dt=1.0).lower()
+    _, rates = rate.simulate(machine, steps=8)
+    expected = np.zeros((8, 3))
+    expected[[3, 1, 6], [0, 1, 2]] = [1, 2, 3]
+    np.testing.assert_array_equal(rates["line"]["r"], expected)
+
+
+def simple(**options):
+    """Neuron `out` follows `in`, which is 1 from the first step on."""
+    return rate.RateNetwork(
+        [
+            rate.Population("in", 1, rate.Update(lambda v, x, p: {"r": v["r"]}), {"r": 1.0}, {}),
+            rate.Population("out", 1, rate.leaky(rate.identity)),
+        ],
+        [rate.Projection("in", "out", weights=2.0, **options)],
+        dt=1.0,
+    )
+
+
+def test_a_delay_is_kept_and_a_step_is_a_machine():
+    rates = snp.run(simple(delay=3.0), max_steps=20).rates["out"]["r"][:, 0]
+    # Before the start the rate is the initial one.
+    np.testing.assert_allclose(rates, 2 * (1 - 0.9 ** np.arange(1, 21)), rtol=1e-5)
+    machine = simple().lower()
+    state, record = machine.step(machine.init(), snp.FirstChoice())
+    assert float(state.variables["out"]["r"][0]) == pytest.approx(0.2)
+    assert bool(record.made) and not bool(machine.halted(state))
+    solution = snp.run(simple(), max_steps=20, paths=2)
+    assert solution.rates["out"]["r"].shape == (20, 1, 2)
+    np.testing.assert_array_equal(solution.rates["out"]["r"][..., 0], rates[:, None])
+    assert solution.times[-1] == 20 and "20 steps" in repr(solution)
+    once = snp.run(simple(), max_steps=20, save=snp.SAVE_FINAL)
+    assert once.rates is None and once.variables["out"]["r"][0] == rates[-1]
+
+
+def test_paths_learn_apart():
+    edges = Edges(np.zeros(2, int), np.arange(2), np.array([0.5, 1.0]), 1, 2)
+    network = rate.RateNetwork(
+        [
+            rate.Population("x", 1, initial={"r": 1.0}),
+            rate.Population("y", 2, rate.leaky(rate.identity)),
+        ],
+        [rate.Projection("x", "y", edges, plasticity=rate.hebb(0.1, high=1.01), layout=COO)],
+    )
+    one, two = (snp.run(network, max_steps=STEPS, paths=paths) for paths in (None, 2))
+    np.testing.assert_allclose(two.variables["y"]["r"][:, 1], one.variables["y"]["r"], rtol=1e-6)
+    for path in range(2):
+        state = jax.tree.map(lambda x, path=path: x[..., path], two.state)
+        learned = network.lower().edges(0, state)
+        expected = network.lower().edges(0, one.state)
+        np.testing.assert_allclose(learned.value, expected.value, rtol=1e-6)
+    assert 0.5 < expected.value[0] < 1 and expected.value[1] == pytest.approx(1.01)
+
+
+def test_gradients_are_finite_differences():
+    machine = simple().lower()
+    with jax.enable_x64(True):
+        machine = jax.tree.map(
+            lambda x: x.astype(jnp.float64) if jnp.issubdtype(x.dtype, jnp.inexact) else x, machine
+        )
+
+        @eqx.filter_jit
+        def loss(machine, checkpoint=False):
+            _, rates = rate.simulate(machine, steps=7, checkpoint=checkpoint)
+            return jnp.sum(jnp.sin(rates["out"]["r"]))
+
+        gradient = eqx.filter_grad(loss)(machine)
+        again = eqx.filter_grad(loss)(machine, True)
+        small = 1e-6
+        for where in (
+            lambda m: m.populations["in"].initial["r"],
+            lambda m: m.populations["out"].parameters["tau"],
+            lambda m: m.populations["out"].parameters["b"],
+            lambda m: m.deliveries[0].layout.factor,
+        ):
+            high, low = (
+                loss(eqx.tree_at(where, machine, where(machine) + sign * small)) for sign in (1, -1)
+            )
+            expected = (high - low) / (2 * small)
+            assert float(jnp.sum(where(gradient))) == pytest.approx(float(expected), rel=1e-6)
+            assert float(jnp.sum(where(again))) == pytest.approx(float(expected), rel=1e-6)
+
+
+def test_float64_where_it_is_asked_for():
+    network = rate.RateNetwork(
+        [rate.Population("a", 2, rate.leaky(rate.identity), {"r": 1.0}, {"tau": 3.0, "b": 0.0})],
+        dtype=np.float64,
+    )
+    rates = snp.run(network, max_steps=30).rates["a"]["r"]
+    assert rates.dtype == np.float64
+    np.testing.assert_allclose(rates[-1], (1 - 1 / 3) ** 30, rtol=1e-13)
+
+
+def test_a_structure_is_not_listed():
+    n = 100_000
+    many = rate.RateNetwork(
+        [rate.Population("a", n, rate.leaky(rate.identity), {"r": 1.0}, {"tau": 1.0, "b": 0.0})],
+        [rate.Projection("a", "a", graphs.AllToAll(), weights=1 / n)],
+    )
+    machine = many.lower()
+    assert sum(x.nbytes for x in jax.tree.leaves(machine.deliveries)) < 100
+
+
+def test_stiff_neurons_need_the_exponential_method():
+    network = [rate.Population("a", 1, rate.leaky(rate.identity), {"r": 1.0}, {"tau": 0.1, "b": 3})]
+    with pytest.raises(snp.RunFailed, match="ExponentialEuler"):
+        snp.run(rate.RateNetwork(network), max_steps=60)
+    stiff = rate.RateNetwork(network, integrator=rate.ExponentialEuler())
+    assert snp.run(stiff, max_steps=60).variables["a"]["r"] == pytest.approx(3)
+
+
+def test_everything_wrong_is_said_at_once():
+    with pytest.raises(rate.InvalidNetwork) as caught:
+        rate.RateNetwork(
+            [
+                rate.Population("a", -1, initial={"v": 0.0}),
+                rate.Population("a", 2, parameters={"tau": [1.0, 2.0, 3.0], "b": np.nan}),
+                rate.Population("b", 2, "r", drive=np.zeros((4, 3)), drive_every=0),
+            ],
+            [
+                rate.Projection("a", "c", delay=-1.0),
+                rate.Projection("b", "b", graphs.AllToAll(), weights=np.ones(3), delay=0.5),
+                rate.Projection("b", "b", np.eye(3)),
+                rate.Projection("b", "b", 7, layout="dense"),
+                rate.Projection("b", "b", np.eye(2), weights=2.0, delay=np.zeros(7)),
+                rate.Projection("b", "b", 2 * np.eye(2), weights=2.0),
+                rate.Projection("b", "b", 7),
+            ],
+            dt=1.0,
+            dtype=np.int32,
+            record=[("b", "v")],
+        )
+    text = str(caught.value)
+    for part in (
+        "'a' is there 2 times",
+        "`size` is -1",
+        "no `r`",
+        "(3,), not () or (2,)",
+        "`parameters['b']` is not finite",
+        "Give a Derivative",
+        "`drive` has shape (4, 3), not (rows, 2)",
+        "`drive_every` is 0",
+        "no population 'c'",
+        "`delay` is negative",
+        "no multiple of dt",
+        "`graph` is from 3 to 3",
+        "`layout` is 'dense'",
+        "`delay` has shape (7,)",
+        "weights of its own",
+        "`graph` is a int",
+        "`dtype` is int32",
+        "`record` names ('b', 'v')",
+    ):
+        assert part in text, part
+    assert len(caught.value.problems) == 18
+    with pytest.raises(rate.InvalidNetwork, match="`dt` is 0"):
+        rate.RateNetwork([], dt=0)
+
+
+def test_what_cannot_be_lowered():
+    def network(**options):
+        return rate.RateNetwork(
+            [rate.Population("a", 4)], [rate.Projection("a", "a", **options)], dt=1.0
+        )
+
+    for layout in (Dense, BSR):
+        with pytest.raises(ValueError, match="pairs without an edge"):
+            plastic = rate.hebb(0.1)
+            network(graph=np.eye(4), plasticity=plastic, layout=layout).lower()
+    with pytest.raises(ValueError, match="Interval stores neither weights"):
+        network(graph=np.eye(4), layout=Interval).lower()
+    with pytest.raises(ValueError, match="counts and chooses nothing"):
+        snp.run(network(), count_dtype=np.int32)
+    wrong = rate.Update(lambda v, x, p: {"q": v["r"]})
+    with pytest.raises(ValueError, match=r"gives \['q'\]"):
+        snp.run(rate.RateNetwork([rate.Population("a", 1, wrong)]), max_steps=1)
+    many = network(weights=1.0, delay=np.arange(16.0)).lower()
+    assert len(many.deliveries) == 16 and many.rows == {"a": 16}
+
+
+def test_too_large_for_the_device(monkeypatch):
+    monkeypatch.setattr("snpjax_formats.memory.free_bytes", lambda: 100)
+    network = rate.RateNetwork(
+        [rate.Population("a", 30)],
+        [rate.Projection("a", "a", weights=rate.Uniform(0, 1), layout=ELL)],
+    )
+    with pytest.raises(LayoutTooLarge, match="ELL needs .* bytes"):
+        network.lower()
+
+
+def test_oja_learns_the_direction_of_most_variance():
+    rng = np.random.default_rng(0)
+    direction = np.array([0.6, -0.8])
+    drive = rng.standard_normal((1000, 1)) * direction + 0.1 * rng.standard_normal((1000, 2))
+    network = rate.RateNetwork(
+        [
+            # Shown for four steps each: a rate passes a projection in one.
+            rate.Population(
+                "x", 2, rate.Update(lambda v, x, p: {"r": x["drive"]}), drive=drive, drive_every=4
+            ),
+            rate.Population("y", 1, rate.Update(lambda v, x, p: {"r": x["exc"]})),
+        ],
+        [
+            rate.Projection(
+                "x", "y", weights=rate.Uniform(0.1, 0.2), plasticity=rate.oja(0.02), layout=COO
+            )
+        ],
+    )
+    solution = snp.run(network, max_steps=4000, save=snp.SAVE_FINAL)
+    found = network.lower().edges(0, solution.state).value
+    # In one step of four the picture is new and the response is not, so that it only forgets.
+    assert 0.7 < np.linalg.norm(found) < 1
+    assert abs(found @ direction) / np.linalg.norm(found) > 0.98
+
+
+@pytest.mark.skipif(importlib.util.find_spec("diffrax") is None, reason="diffrax is not installed")
+def test_a_solver_of_diffrax():
+    import diffrax  # pyright: ignore[reportMissingImports]
+
+    population = rate.Population(
+        "a", 1, rate.leaky(rate.identity), {"r": 1.0}, {"tau": 5.0, "b": 0}
+    )
+    network = rate.RateNetwork([population], integrator=rate.Diffrax(diffrax.Tsit5()))
+    assert snp.run(network, max_steps=10).variables["a"]["r"] == pytest.approx(np.exp(-2), rel=1e-5)
+    machine = network.lower()
+    terms = diffrax.ODETerm(lambda t, y, args: machine.derivative(y))
+    start = machine.init().variables
+    found = diffrax.diffeqsolve(terms, diffrax.Tsit5(), 0, 10, 0.5, start)
+    assert found.ys["a"]["r"][-1] == pytest.approx(np.exp(-2), rel=1e-5)
+
+
+def test_what_is_no_differential_equation():
+    machine = simple().lower()
+    with pytest.raises(ValueError, match="no differential equation"):
+        machine.derivative(machine.init().variables)
