@@ -29,6 +29,16 @@ Ways: TypeAlias = (
     Bool[Array, "alternatives choosers *paths"] | Integer[Array, "alternatives choosers *paths"]
 )
 
+#: What a choice is asked, and what it answers: which alternatives are `Applicable`, after how many
+#: steps, and which is selected by each chooser.
+Applicable: TypeAlias = Bool[Array, "alternatives choosers *paths"]
+Steps: TypeAlias = Int[Array, "*paths"]
+Selected: TypeAlias = Int[Array, "choosers *paths"]
+#: Which places may be taken, or are; how many; and whose they are, by the numbers of choosers.
+Places: TypeAlias = Bool[Array, "places some *paths"]
+Numbers: TypeAlias = Int[Array, "some *paths"]
+Choosers: TypeAlias = Int[Array, " some"]
+
 # Up to here a loop over alternatives is unrolled in the program.
 _MAX_UNROLLED_ALTERNATIVES = 16
 
@@ -50,19 +60,13 @@ class AbstractChoice(eqx.Module):
         """The choice of one path of a batch, or of several."""
 
     @abc.abstractmethod
-    def select(
-        self, applicable: Bool[Array, "alternatives choosers *paths"], step: Int[Array, "*paths"]
-    ) -> Int[Array, "choosers *paths"]:
+    def select(self, applicable: Applicable, step: Steps) -> Selected:
         """The alternative of every chooser in the step after `step` steps, or `NO_RULE`."""
 
     @abc.abstractmethod
     def subset(
-        self,
-        candidates: Bool[Array, "places some *paths"],
-        chosen: Int[Array, "some *paths"],
-        choosers: Int[Array, " some"],
-        step: Int[Array, "*paths"],
-    ) -> Bool[Array, "places some *paths"]:
+        self, candidates: Places, chosen: Numbers, choosers: Choosers, step: Steps
+    ) -> Places:
         """Which of their candidates some choosers take, `chosen` of them, where an alternative is
         to choose that many. Past the last chooser are those that choose nothing."""
 
@@ -76,19 +80,13 @@ class FirstChoice(AbstractChoice):
         del path
         return self
 
-    def select(
-        self, applicable: Bool[Array, "alternatives choosers *paths"], step: Int[Array, "*paths"]
-    ) -> Int[Array, "choosers *paths"]:
+    def select(self, applicable: Applicable, step: Steps) -> Selected:
         del step
         return _first(applicable)
 
     def subset(
-        self,
-        candidates: Bool[Array, "places some *paths"],
-        chosen: Int[Array, "some *paths"],
-        choosers: Int[Array, " some"],
-        step: Int[Array, "*paths"],
-    ) -> Bool[Array, "places some *paths"]:
+        self, candidates: Places, chosen: Numbers, choosers: Choosers, step: Steps
+    ) -> Places:
         del choosers, step
         return first_subset(candidates, chosen)
 
@@ -128,9 +126,7 @@ class UniformChoice(AbstractChoice):
     def for_path(self, path: Integer[Array, "*paths"] | int) -> "UniformChoice":
         return eqx.tree_at(lambda choice: choice.key, self, _fold_in(self.key, jnp.asarray(path)))
 
-    def select(
-        self, applicable: Bool[Array, "alternatives choosers *paths"], step: Int[Array, "*paths"]
-    ) -> Int[Array, "choosers *paths"]:
+    def select(self, applicable: Applicable, step: Steps) -> Selected:
         alternatives, choosers = applicable.shape[:2]
         if alternatives == 1:
             return _first(applicable)
@@ -144,12 +140,8 @@ class UniformChoice(AbstractChoice):
         return _nth(applicable, scaled(_bits(keys), count))[0]
 
     def subset(
-        self,
-        candidates: Bool[Array, "places some *paths"],
-        chosen: Int[Array, "some *paths"],
-        choosers: Int[Array, " some"],
-        step: Int[Array, "*paths"],
-    ) -> Bool[Array, "places some *paths"]:
+        self, candidates: Places, chosen: Numbers, choosers: Choosers, step: Steps
+    ) -> Places:
         return _random_subset(self.key, candidates, chosen, choosers, step)
 
 
@@ -180,9 +172,7 @@ class WeightedChoice(AbstractChoice):
     def for_path(self, path: Integer[Array, "*paths"] | int) -> "WeightedChoice":
         return eqx.tree_at(lambda choice: choice.key, self, _fold_in(self.key, jnp.asarray(path)))
 
-    def select(
-        self, applicable: Bool[Array, "alternatives choosers *paths"], step: Int[Array, "*paths"]
-    ) -> Int[Array, "choosers *paths"]:
+    def select(self, applicable: Applicable, step: Steps) -> Selected:
         wanted = jnp.where(applicable, self.perturbed(applicable, step), -jnp.inf)
         best = jnp.argmax(wanted, axis=0).astype(jnp.int32)
         # Where all that is applicable has a logit of -inf, it is the first of that.
@@ -190,12 +180,8 @@ class WeightedChoice(AbstractChoice):
         return jnp.where(is_some, best, _first(applicable))
 
     def subset(
-        self,
-        candidates: Bool[Array, "places some *paths"],
-        chosen: Int[Array, "some *paths"],
-        choosers: Int[Array, " some"],
-        step: Int[Array, "*paths"],
-    ) -> Bool[Array, "places some *paths"]:
+        self, candidates: Places, chosen: Numbers, choosers: Choosers, step: Steps
+    ) -> Places:
         return _random_subset(self.key, candidates, chosen, choosers, step)
 
     def perturbed(
@@ -262,9 +248,7 @@ class GivenChoices(AbstractChoice):
             is_leaf=lambda x: x is None,
         )
 
-    def select(
-        self, applicable: Bool[Array, "alternatives choosers *paths"], step: Int[Array, "*paths"]
-    ) -> Int[Array, "choosers *paths"]:
+    def select(self, applicable: Applicable, step: Steps) -> Selected:
         row = self._row(self.rules, step, NO_RULE)
         missing = applicable.shape[1] - row.shape[0]
         if missing < 0:
@@ -276,12 +260,8 @@ class GivenChoices(AbstractChoice):
         return jnp.pad(row, padding, constant_values=NO_RULE)
 
     def subset(
-        self,
-        candidates: Bool[Array, "places some *paths"],
-        chosen: Int[Array, "some *paths"],
-        choosers: Int[Array, " some"],
-        step: Int[Array, "*paths"],
-    ) -> Bool[Array, "places some *paths"]:
+        self, candidates: Places, chosen: Numbers, choosers: Choosers, step: Steps
+    ) -> Places:
         if self.subsets is None:
             return first_subset(candidates, chosen)
         row = self._row(self.subsets, step, 0)
@@ -363,9 +343,7 @@ class NumberedChoice(AbstractChoice):
         del path
         return self
 
-    def select(
-        self, applicable: Bool[Array, "alternatives choosers *paths"], step: Int[Array, "*paths"]
-    ) -> Int[Array, "choosers *paths"]:
+    def select(self, applicable: Applicable, step: Steps) -> Selected:
         del step
         return self.decoded(applicable)[0]
 
@@ -386,12 +364,8 @@ class NumberedChoice(AbstractChoice):
         return _nth(ways, ranks)
 
     def subset(
-        self,
-        candidates: Bool[Array, "places some *paths"],
-        chosen: Int[Array, "some *paths"],
-        choosers: Int[Array, " some"],
-        step: Int[Array, "*paths"],
-    ) -> Bool[Array, "places some *paths"]:
+        self, candidates: Places, chosen: Numbers, choosers: Choosers, step: Steps
+    ) -> Places:
         raise ValueError(
             "A number is decoded before a step that chooses subsets. Use `DecodedChoice`."
         )
@@ -409,19 +383,13 @@ class DecodedChoice(AbstractChoice):
         del path
         return self
 
-    def select(
-        self, applicable: Bool[Array, "alternatives choosers *paths"], step: Int[Array, "*paths"]
-    ) -> Int[Array, "choosers *paths"]:
+    def select(self, applicable: Applicable, step: Steps) -> Selected:
         del applicable, step
         return self.alternatives
 
     def subset(
-        self,
-        candidates: Bool[Array, "places some *paths"],
-        chosen: Int[Array, "some *paths"],
-        choosers: Int[Array, " some"],
-        step: Int[Array, "*paths"],
-    ) -> Bool[Array, "places some *paths"]:
+        self, candidates: Places, chosen: Numbers, choosers: Choosers, step: Steps
+    ) -> Places:
         del step
         number = self.subsets.at[choosers].get(mode="fill", fill_value=0)
         return nth_subset(candidates, chosen, number)

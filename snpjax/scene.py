@@ -126,9 +126,13 @@ def shortened(text: str, most: int) -> str:
     text = printable(text)
     if columns(text) <= most:
         return text
-    while columns(text) > most - 1:
-        text = text[:-1]
-    return text + "…"
+    kept, left = "", most - 1
+    for character in text:
+        left -= columns(character)
+        if left < 0:
+            break
+        kept += character
+    return kept + "…"
 
 
 def at(curve: Curve, t: float) -> Point:

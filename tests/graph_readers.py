@@ -136,6 +136,9 @@ def _prism_labels(path: Path) -> tuple[list[str], dict[int, set[str]]]:
 # ---- JSON, GraphML, DOT ----
 
 
+_LISTS = ["spikes", "timers", "pending"]
+
+
 def read_json(path: Path) -> ReadGraph:
     value = json.loads(path.read_text())
     assert value["schema"] == "snpjax-graph/1"
@@ -143,9 +146,11 @@ def read_json(path: Path) -> ReadGraph:
     unexpanded = {i for i, node in enumerate(nodes) if not node["expanded"]}
     assert unexpanded == set(range(value["num_expanded"], len(nodes)))
     assert value["complete"] == (value["stop"] == "COMPLETE")
-    edges = [(x["source"], json.dumps(x["rules"]), x["target"]) for x in value["edges"]]
+    label = "rules" if "neurons" in value else "transition"
+    edges = [(x["source"], json.dumps(x[label]), x["target"]) for x in value["edges"]]
     halting = {i for i, node in enumerate(nodes) if node["halting"]}
-    states = [(*node["spikes"], *node["timers"], *node["pending"], node["step"]) for node in nodes]
+    lists = _LISTS if "neurons" in value else ["marking"]
+    states = [(*(x for key in lists for x in node[key]), node["step"]) for node in nodes]
     return ReadGraph(len(nodes), edges, 0, halting, unexpanded, states, value)
 
 
@@ -159,14 +164,20 @@ def read_graphml(path: Path) -> ReadGraph:
 
     nodes = {x.attrib["id"]: data(x) for x in graph.findall(f"{space}node")}
     number = {name: i for i, name in enumerate(nodes)}
+    is_net = "places" in data(graph)
+    label = "transition" if is_net else "rules"
     edges = [
-        (number[x.attrib["source"]], data(x)["rules"], number[x.attrib["target"]])
+        (number[x.attrib["source"]], data(x)[label], number[x.attrib["target"]])
         for x in graph.findall(f"{space}edge")
     ]
     halting = {number[name] for name, own in nodes.items() if own["halting"] == "true"}
     unexpanded = {number[name] for name, own in nodes.items() if own["expanded"] == "false"}
     states = [
-        tuple(int(x) for key in ("spikes", "timers", "pending", "step") for x in own[key].split())
+        tuple(
+            int(x)
+            for key in (*(["marking"] if is_net else _LISTS), "step")
+            for x in own[key].split()
+        )
         for own in nodes.values()
     ]
     return ReadGraph(len(nodes), edges, number["n0"], halting, unexpanded, states, data(graph))
@@ -212,6 +223,7 @@ assignment: "init" "(" NAME ")" ":=" expression ";" -> init
 ?comparison: sum | sum COMPARE sum -> compare
 ?sum: product | sum "+" product -> add | sum "-" product -> sub
 ?product: unary | product "*" unary -> mul | product "mod" unary -> mod
+    | product "/" unary -> div
 ?unary: atom | "-" unary -> neg | "!" unary -> not_
 ?atom: "case" (expression ":" expression ";")+ "esac" -> case
     | "TRUE" -> true
@@ -231,6 +243,11 @@ _PARSER = Lark(_GRAMMAR, parser="lalr")
 def _c_mod(x: int, y: int) -> int:
     """As in C, which NuSMV follows since 2.4."""
     return abs(x) % abs(y) * (1 if x >= 0 else -1)
+
+
+def _c_div(x: int, y: int) -> int:
+    """As in C."""
+    return abs(x) // abs(y) * (1 if (x >= 0) == (y >= 0) else -1)
 
 
 class _ToPython(Transformer):
@@ -287,6 +304,9 @@ class _ToPython(Transformer):
 
     def mod(self, x):
         return f"_c_mod({x[0]}, {x[1]})"
+
+    def div(self, x):
+        return f"_c_div({x[0]}, {x[1]})"
 
     def neg(self, x):
         return f"(-{x[0]})"
@@ -346,7 +366,7 @@ class Smv:
         parts.transform(tree)
         assert set(parts.vars) == set(parts.inits) == set(parts.nexts)
         self.ranges, self.inputs = parts.vars, parts.ivars
-        environment = {"_c_mod": _c_mod, "_no_case": _no_case}
+        environment = {"_c_mod": _c_mod, "_c_div": _c_div, "_no_case": _no_case}
 
         def compiled(source):
             return eval(f"lambda v: {source}", environment)

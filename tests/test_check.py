@@ -21,6 +21,7 @@ from snpjax.check.paths import Checker
 from snpjax.check.query import parse_query
 from snpjax.check.structure import Structure
 from snpjax.check.universal import universal
+from snpjax.spiking.variants import Astrocyte, Astrocytes, Exhaustive, SynapseRules
 from snpjax.testing import reference, reference_graph
 from snpjax.testing.strategies import systems
 
@@ -297,6 +298,30 @@ def test_steps_are_told_apart(system, step, spikes, place):
     if step:
         with pytest.raises(snp.QueryError, match="explore with `clock="):
             snp.check(explored(system, max_depth=1), text)
+
+
+@pytest.mark.parametrize("variant", ["exhaustive", "astrocytes", "synapse-rules"])
+def test_sinks_of_variants_are_saturated(variant):
+    """What nothing depends on is counted as far as the query goes: they collect spikes for ever."""
+    rules = [snp.Neuron("p", 1, ["a+/a -> a"]), snp.Neuron("s"), snp.Neuron("t")]
+    bare = [snp.Neuron(neuron.name, neuron.spikes) for neuron in rules]
+    ring = [("p", "p"), ("p", "s"), ("p", "t")]
+    system = {
+        "exhaustive": lambda: snp.SpikingSystem(rules, ring, variant=Exhaustive()),
+        "astrocytes": lambda: snp.SpikingSystem(
+            rules, ring, variant=Astrocytes([Astrocyte([("p", "s")], 1)])
+        ),
+        "synapse-rules": lambda: snp.SpikingSystem(
+            bare, ring, variant=SynapseRules({pair: ["a+/a -> a"] for pair in ring})
+        ),
+    }[variant]()
+    query = parse_query("always s <= 5")
+    needs = needs_of(query, system, saturate=None, max_depth=None)
+    assert needs.saturate == {"s": 6, "t": 1}
+    verdict = snp.check(system, "always s <= 5")
+    assert verdict.is_refuted and verdict.graph.is_complete
+    assert verdict.replay().spikes[1] == 6
+    assert snp.check(system, "always p = 1").is_proved
 
 
 @pytest.mark.parametrize("case", load_cases("spiking", schema="snpjax-case/1"))

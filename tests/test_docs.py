@@ -41,9 +41,12 @@ EXPLORING = (REPOSITORY / "docs" / "exploring.md").read_text()
         pytest.param("networks", "Solution of SpikingSystem(", marks=pytest.mark.slow),
         ("variants", "[0 0 1 2 3 3 2]"),
         pytest.param("proliferation", "Model(", marks=pytest.mark.slow),
+        ("rate", "RateSolution of pre (100), post (100)"),
+        ("selecting", ""),
         ("learning", "Synapse(source='x', target='y', weight=3) 4"),
         ("sleptsov", "{'p3': 12} 2"),
         ("sleptsov_files", "[[19 22]"),
+        pytest.param("viewing", "True", marks=pytest.mark.slow),
     ],
 )
 def test_code_of_a_page_runs(page, printed, capsys):

@@ -15,7 +15,7 @@ from snpjax.check.exports import EXPORTS, write_graph
 from snpjax.check.exports.identifiers import identifiers
 from snpjax.check.exports.nusmv import to_nusmv
 from snpjax.explore import explore, text as blocks
-from snpjax.explore.text import lines, numbers, text
+from snpjax.lines import lines, numbers, text
 from snpjax.testing import reference
 from snpjax.testing.strategies import systems
 
@@ -244,7 +244,14 @@ def test_subsets_are_told_apart(tmp_path):
     assert {label for source, label, _ in actions if source} == {"_no_rule", "_i_s1"}
     assert len({(source, label) for source, label, _ in actions}) == len(actions)
     found = read_json(write_graph(graph, tmp_path / "a.json")[0]).extra["edges"]
-    assert [edge["subsets"] for edge in found] == graph.transitions().subsets.tolist()
+    wanted = graph.transitions().subsets.tolist()
+    assert [edge["subsets"] for edge in found] == wanted
+    edges = graph.to_networkx().edges(data="subsets")
+    assert sorted(own for *_, own in edges) == sorted(map(tuple, wanted))
+    (path,) = write_graph(graph, tmp_path / "a.graphml")
+    made = networkx.read_graphml(path, force_multigraph=True)
+    texts = [" ".join(map(str, row)) for row in wanted]
+    assert sorted(own for *_, own in made.edges(data="subsets")) == sorted(texts)
     assert "i:0.1" in graph.to_dot(labels="rules") and "i:0.1" in graph.to_svg(labels="rules")
 
 

@@ -286,6 +286,17 @@ def test_mistakes_in_a_variant_come_with_the_others():
     assert list(errors(text)) == ["2:72", "3:23"]
 
 
+def test_a_bad_variant_hides_only_what_another_would_allow():
+    """Anti-spikes may have been meant, but nothing consumes -1, and no delay is negative."""
+    wrong = '{"id": "y", "rules": [{"consume": -1}, {"consume": 1, "produce": 1, "delay": -2}]}'
+    neurons = f'[{{"id": "x", "spikes": -1}},\n{wrong}]'
+    rest = ', "synapses": [["x", "y", -3]], "variant": '
+    in_any_case = ["3:23", "3:40", "4:53"]
+    assert list(errors(model(neurons, rest + '{"kind": "anti-spikes"}'))) == in_any_case
+    meant = errors(model(neurons, rest + '{"kind": "exhaustive", "x": 1}'))
+    assert list(meant) == ["2:24", "3:23", "3:40", "4:16", "4:67"]
+
+
 @pytest.mark.parametrize(
     ("neurons", "rest", "place", "message"),
     [

@@ -5,6 +5,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
 
@@ -311,8 +312,8 @@ def test_arguments_that_make_no_sense():
         snp.run(Execution(net, rule=Disjoint()), layout=EventDriven())
     with pytest.raises(TypeError, match="Give FullScan"):
         snp.run(net, layout="dense")
-    with pytest.raises(ValueError, match="no list of choices"):
-        snp.run(net, choice=snp.GivenChoices([[0]]))
+    with pytest.raises(ValueError, match="not WeightedChoice"):
+        snp.run(net, choice=snp.WeightedChoice(np.zeros((2, 1)), jax.random.key(0)))
     with pytest.raises(ValueError, match=r"Give \(4, paths\)"):
         Execution(net, markings=[[1, 2]])
     with pytest.raises(ValueError, match="p2 of path 1 holds -3"):

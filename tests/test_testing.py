@@ -147,6 +147,18 @@ def test_a_machine_sends_input():
     assert len(train.split()) == 2 and sum(map(int, train.split())) >= 2, text
 
 
+def test_a_machine_sends_input_to_neurons_that_bud():
+    """And to the bud, which has the same label in the end: by the dictionary."""
+    neurons = [snp.Neuron("g", 1, ["[a]_g -> []_g / []_b"]), snp.Neuron("o")]
+    system = snp.SpikingSystem(neurons, [("g", "o")], input={"g": ()}, output="o")
+    any_input = snp.AnyInput(3, most=2)
+    assert failure_of(machine_for(system, lambda c: c["g"] <= 4, inputs=any_input)) is None
+    text = failure_of(machine_for(system, lambda c: c["g"] <= 3, inputs=any_input))
+    assert text is not None
+    (train,) = re.findall(r"input of g: (.*)", text)
+    assert sum(map(int, train.split()[1:])) == 4  # in the first step the neuron buds
+
+
 def test_a_machine_of_nothing():
     assert failure_of(machine_for(snp.SpikingSystem([]), lambda c: c.is_halting)) is None
 

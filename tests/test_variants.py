@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 import snpjax as snp
+from snpjax.check import write_graph
 from snpjax.explore import Stop
 from snpjax.spiking.columns import columns_of
 from snpjax.spiking.rule import AnyRule
@@ -26,8 +27,9 @@ from snpjax.testing import reference, reference_graph
 from snpjax.testing.strategies import guards, runs, systems, variant_systems
 from snpjax_formats import BitDense, Int8Dense
 
+from .graph_readers import read_aut
 from .helpers import assert_same_run, choices_of, many
-from .test_explore import assert_same_graph
+from .test_explore import assert_same_graph as assert_same_graph_of_neurons
 
 
 KINDS = ["anti-spikes", "exhaustive", "astrocytes", "synapse-rules"]
@@ -86,6 +88,17 @@ def given_choices(
     rules = [[*choice[:size], *[None] * len(choice[size:])] for choice in computation.choices]
     subsets = [[0] * size + [x or 0 for x in choice[size:]] for choice in computation.choices]
     return snp.GivenChoices(rules, subsets)
+
+
+def assert_same_graph(graph: snp.Graph, expected: reference_graph.ReferenceGraph) -> None:
+    """The decisions of astrocytes, and all else."""
+    size = graph.system.num_neurons
+    subsets = graph.transitions().subsets
+    decided = [[x or 0 for x in choice[size:]] for _, choice, _, _ in expected.edges]
+    if subsets is not None:
+        assert subsets[:, size:].tolist() == decided
+    edges = tuple((s, choice[:size], emitted, t) for s, choice, emitted, t in expected.edges)
+    assert_same_graph_of_neurons(graph, replace(expected, edges=edges))
 
 
 def followed(solution: snp.Solution) -> reference.Computation:
@@ -164,9 +177,6 @@ def test_given_choices_make_the_run_of_the_reference(kind, data):
     check_given(data.draw(variant_systems(kind)), data)
 
 
-EXPLORED = [kind for kind in KINDS if kind != "astrocytes"]
-
-
 def check_graph(system):
     system = with_ballast(system)
     graph = snp.explore(system, max_configurations=MAX_CONFIGURATIONS, chunks=CHUNKS)
@@ -178,7 +188,7 @@ def check_graph(system):
         assert_same_graph(graph, expected)
 
 
-@pytest.mark.parametrize("kind", EXPLORED)
+@pytest.mark.parametrize("kind", KINDS)
 @settings(max_examples=10)
 @given(st.data())
 def test_graph_equals_the_reference(kind, data):
@@ -198,8 +208,7 @@ def test_many_systems(kind, data, seed):
     if first.result != snp.RESULTS.spike_overflow:
         expected = reference.run(with_ballast(system), max_steps=MAX_STEPS)
         assert_same_run(first, of_neurons(expected))
-    if kind in EXPLORED:
-        check_graph(system)
+    check_graph(system)
 
 
 # Anti-spikes
@@ -454,9 +463,32 @@ def test_a_threshold_out_of_reach_changes_nothing(system, data, seed):
     assert other.rules.tolist() == ordinary.rules.tolist()
 
 
-def test_configurations_with_astrocytes_are_not_explored():
-    with pytest.raises(ValueError, match="Run the system on many paths"):
-        snp.explore(controlled())
+def test_every_decision_of_astrocytes_is_an_edge(tmp_path):
+    """x and y have their turn twice; only where as many spikes as the threshold are on the synapses
+    there are two edges, and a witness says which was taken."""
+    system = controlled(1)
+    graph = snp.explore(system, chunks=CHUNKS)
+    assert np.diff(graph.first_edge).tolist() == [1, 2, 2, 2, 0, 0, 0]
+    assert graph.is_complete and sorted(graph.spikes[graph.halting(), 2].tolist()) == [0, 1, 2]
+    verdict = snp.check(graph, "eventually o > 0")
+    assert verdict.is_refuted and verdict.replay().spikes.tolist() == [0, 0, 0, 3]
+    assert "  step 2: x: a+/a -> a, astrocyte 1 suppresses | x = 1, p = 2" in str(verdict)
+    labels = {label for _, label, _ in read_aut(write_graph(graph, tmp_path / "g.aut")[0]).edges}
+    assert labels == {"x:0, y:0", "x:0", "x:0, astrocyte 1:.1"}
+    most = snp.explore(system, chunks=CHUNKS, edges=False)
+    assert most.path_to(4) == graph.path_to(4) and most.num_choices == graph.num_choices
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 4, 5])
+def test_limits_in_the_middle_of_decisions(limit):
+    system = controlled(1)
+    expected = reference_graph.explore(system, max_configurations=limit)
+    graph = snp.explore(system, max_configurations=limit, chunks=CHUNKS)
+    assert_same_graph(graph, expected)
+    for number in range(graph.num_configurations):
+        steps = int(graph.depths[number])
+        solution = snp.run(system, choice=graph.witness(number), max_steps=steps)
+        assert solution.spikes.tolist() == graph.spikes[number].tolist()
 
 
 def test_what_an_astrocyte_counts_is_no_overflow():

@@ -8,8 +8,7 @@ import numpy as np
 
 from ..explore import Graph, Stop, explore
 from ..explore.conditions import condition_of
-from ..explore.search import Observed
-from ..spiking.observed import Configurations
+from ..explore.observed import SomeConfigurations
 from .formula import Query, comparisons
 from .labels import Labels
 from .names import Needs, check_clock, check_names, needs_of
@@ -23,7 +22,7 @@ from .view import View, labels_of, view_of, without_steps
 
 
 #: A query, or what is to be true of every configuration.
-Property: TypeAlias = str | Callable[[Configurations], np.ndarray]
+Property: TypeAlias = str | Callable[[SomeConfigurations], np.ndarray]
 
 #: Found of a system, if no other limit is given.
 MAX_CONFIGURATIONS = 1_000_000
@@ -92,7 +91,7 @@ def check(
     return _check_query(subject, query, form)
 
 
-def _check_function(graph: Graph, function: Callable[[Configurations], np.ndarray]) -> Verdict:
+def _check_function(graph: Graph, function: Callable[[SomeConfigurations], np.ndarray]) -> Verdict:
     holds, is_cut = condition_of(graph, function)
     name = getattr(function, "__name__", repr(function))
     surely, may = holds & ~is_cut, holds | is_cut
@@ -138,7 +137,7 @@ def _always(
             text,
             graph,
             witness=tuple(graph.path_to(first)),
-            choices=None if isinstance(graph.system, Observed) else graph.witness(first),
+            choices=graph.witness(first),
             depth=graph.whole_depth,
         )
     is_exact = np.array_equal(surely, may)
@@ -154,7 +153,7 @@ def _shown(view: View, query: Query, path: Path) -> Verdict:
         view.graph,
         witness=tuple(view.configuration[path.states].tolist()),
         loop=path.loop,
-        choices=None if isinstance(view.graph.system, Observed) else view.choices(path.states),
+        choices=view.choices(path.states),
         depth=view.graph.whole_depth,
     )
 
@@ -166,7 +165,7 @@ def _without_witness(
     status, reason = Status.PROVED if on_all_paths else Status.REFUTED, ""
     if not is_sure:
         status = Status.BOUNDED if graph.stop in _LIMITS and is_exact else Status.UNKNOWN
-        reason = graph.stop.value
+        reason = graph.reason
         if not is_exact:
             reason = "a number was cut off where it is compared, by `saturate` or `clock`"
     return Verdict(status, text, graph, depth=graph.whole_depth, reason=reason)

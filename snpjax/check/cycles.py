@@ -4,13 +4,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from jaxtyping import Bool, Int
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import breadth_first_order
 
 from ..choice import NO_RULE
-from ..explore.components import strong_parts
 from ..explore.graph import Graph
 from .invariants import Cycle, Invariants
+from .structure import Structure
 from .verdict import Status
 
 
@@ -77,24 +75,19 @@ def _only(graph: Graph, cycle: Cycle) -> Bool[np.ndarray, " edges"]:
 
 
 def _way_round(graph: Graph, some: Bool[np.ndarray, " edges"]) -> Int[np.ndarray, " loop"] | None:
-    """Edges that lead from a configuration back to it, the shortest way after the first one."""
-    edges = np.flatnonzero(some)
-    sources, targets = graph.sources[edges], graph.edge_targets[edges].astype(np.int64)
-    shape = (graph.num_configurations,) * 2
-    following = csr_array((np.ones(len(edges), bool), (sources, targets)), shape=shape)
-    _, part = strong_parts(following)
-    is_round = part[sources] == part[targets]
+    """Some edges that lead from a configuration back to it, as few as there are."""
+    edges, size = np.flatnonzero(some), graph.num_configurations
+    targets = graph.edge_targets[edges]
+    first = np.searchsorted(graph.sources[edges], np.arange(size + 1))
+    structure = Structure(first, targets, np.zeros(size, bool))
+    is_round = structure.on_cycles()
     if not is_round.any():
         return None
-    first = int(np.argmax(is_round))
-    start, after = sources[first], targets[first]
-    _, before = breadth_first_order(following, after, return_predecessors=True)
-    nodes = [int(start)]
-    while nodes[-1] != after:
-        nodes.append(int(before[nodes[-1]]))
-    way = [first]
-    for source, target in zip(nodes[:0:-1], nodes[-2::-1], strict=True):
-        way.append(int(np.flatnonzero((sources == source) & (targets == target))[0]))
+    states = structure.cycle(int(np.argmax(is_round)))
+    way = [
+        first[source] + int(np.flatnonzero(structure.successors(source) == target)[0])
+        for source, target in zip(states[:-1], states[1:], strict=True)
+    ]
     return edges[way]
 
 

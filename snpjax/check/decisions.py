@@ -12,12 +12,12 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy.sparse import csc_array, csr_array, eye_array
-from scipy.sparse.csgraph import breadth_first_order
 from scipy.sparse.linalg import bicgstab, splu
 
 from ..explore.components import strong_parts
 from ..explore.graph import Graph
 from ..spiking.observed import position_of
+from .structure import search
 
 
 # An action is better when it is by more than this part.
@@ -52,7 +52,7 @@ class Decisions:
         """
         if not graph.is_complete:
             raise ValueError(
-                f"The graph is not complete: {graph.stop.value}. Explore it with higher limits, "
+                f"The graph is not complete: {graph.reason}. Explore it with higher limits, "
                 "or use `estimate`."
             )
         size = graph.num_configurations
@@ -77,23 +77,17 @@ class Decisions:
         """From where a target can be reached by some of the actions, and by which first action on
         a shortest way; -1 at the targets and where there is none."""
         size, actions = self.num_configurations, np.flatnonzero(among)
-        picked = self.matrix[actions]
-        # Backwards: one node that leads to all targets, then the actions, then configurations.
-        goal = np.flatnonzero(target)
-        at, after = picked.nonzero()
-        rows = np.concatenate(
-            [np.full(len(goal), size + len(actions)), after, size + np.arange(len(actions))]
-        )
-        columns = np.concatenate([goal, size + at, self.owner[actions]])
-        shape = (size + len(actions) + 1,) * 2
-        back = csr_array((np.ones(len(rows), np.int8), (rows, columns)), shape=shape)
-        order, before = breadth_first_order(back, size + len(actions), return_predecessors=True)
-        reached = np.zeros(shape[0], bool)
-        reached[order] = True
-        reached, before = reached[:size], before[:size]
+        picked = self.matrix[actions].tocsc()
+        # Backwards: from configurations to the actions that lead there, and on to their owners.
+        after = np.concatenate([size + picked.indices, self.owner[actions]]).astype(np.int32)
+        ends = picked.indptr[-1] + np.arange(1, len(actions) + 1)
+        begins = np.concatenate([picked.indptr, ends]).astype(np.int64)
+        starts = np.concatenate([target, np.zeros(len(actions), bool)])
+        found, before = search(after, begins, starts)
+        reached = found[:size]
         is_way = reached & ~target
         first = np.full(size, -1)
-        first[is_way] = actions[before[is_way] - size]
+        first[is_way] = actions[before[:size][is_way] - size]
         return reached, first
 
     def may_avoid(

@@ -1,18 +1,20 @@
 """The neurons that a query names, and what exploration has to know of it."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Mapping
+from typing import NamedTuple, TypeAlias
 
-from ..explore.search import Observed as ObservedModel
+from ..explore.observed import Observed as ObservedModel
 from ..spiking import PopulationSystem, SpikingSystem
 from ..spiking.nearest import nearest
 from ..spiking.observed import rules_of
+from ..spiking.searched import column_of
 from ..spiking.system import is_growing
 from .errors import QueryError, no_neuron
 from .formula import Comparison, Observed, Query, Variable, comparisons
 
 
 System: TypeAlias = SpikingSystem | PopulationSystem
+_OF_NEURONS = (SpikingSystem, PopulationSystem)
 
 
 class Needs(NamedTuple):
@@ -23,29 +25,31 @@ class Needs(NamedTuple):
 
 
 def needs_of(
-    query: Query, system: System, *, saturate: Mapping[str, int] | None, max_depth: int | None
+    query: Query,
+    system: System | ObservedModel,
+    *,
+    saturate: Mapping[str, int] | None,
+    max_depth: int | None,
 ) -> Needs:
     """What a query needs. A given number of spikes to saturate a neuron at has precedence.
 
     **Raises:** `QueryError` for names that the system does not have.
     """
     check_names(query, system)
-    if isinstance(system, ObservedModel):
-        return Needs(saturate or {}, clock_for(query, max_depth))
-    own = saturation_for(query, system)
+    own = saturation_for(query, system) if isinstance(system, _OF_NEURONS) else {}
     return Needs({**own, **(saturate or {})}, clock_for(query, max_depth))
 
 
-def check_names(query: Query, system: System) -> None:
+def check_names(query: Query, system: System | ObservedModel) -> None:
     """**Raises:** `QueryError` for the first name or rule that the system does not have."""
     variables = [v for comparison in comparisons(query.formula) for v, _ in comparison.terms]
     for variable in sorted(variables, key=lambda variable: variable.at):
         if variable.observed in (Observed.STEP, Observed.HALTED):
             continue
-        if isinstance(system, ObservedModel):
-            _check_observed(query, variable, system)
-        else:
+        if isinstance(system, _OF_NEURONS):
             _check_name(query, variable, system)
+        else:
+            _check_observed(query, variable, system)
 
 
 def _check_observed(query: Query, variable: Variable, model: ObservedModel) -> None:
@@ -53,7 +57,7 @@ def _check_observed(query: Query, variable: Variable, model: ObservedModel) -> N
     if variable.observed is not Observed.SPIKES:
         problem = f"only neurons have `{variable.observed.value}` (compare numbers by their names)"
         raise QueryError(query.text, variable.at, problem)
-    known = model.observed_names()
+    known = model.observed().names
     if variable.neuron not in known:
         problem = f"there is no {variable.neuron!r} ({nearest(variable.neuron, known, 'names')})"
         raise QueryError(query.text, variable.at, problem)
@@ -98,8 +102,6 @@ def saturation_for(query: Query, system: System) -> dict[str, int]:
     """
     if system.signed:
         return {}
-    if isinstance(system, SpikingSystem) and system.variant is not None:
-        return {}
     caps: dict[str, int | None] = {}
     for comparison in comparisons(query.formula):
         for variable, _ in comparison.terms:
@@ -111,7 +113,7 @@ def saturation_for(query: Query, system: System) -> dict[str, int]:
                 caps[name] = needed
     saturate = dict.fromkeys(_without_rules(system, caps), 1)
     for name, cap in caps.items():
-        if cap is not None and not _rules(system, name):
+        if cap is not None and not column_of(system, name)[1]:
             saturate[name] = cap
     return saturate
 
@@ -121,17 +123,12 @@ def _without_rules(system: System, mentioned: dict[str, int | None]) -> list[str
     if is_growing(system):
         return [name for name, own in rules_of(system).items() if not own and name not in mentioned]
     if isinstance(system, SpikingSystem):
-        return [x.name for x in system.neurons if not x.rules and x.name not in mentioned]
+        others = (name for name in system.names if name not in mentioned)
+        return [name for name in others if not column_of(system, name)[1]]
     positions = [_position(system, name) for name in mentioned]
     touched = {system.population_at(position)[0] for position in positions}
     populations = system.populations.items()
     return [name for name, own in populations if not own.rules and name not in touched]
-
-
-def _rules(system: System, name: str) -> Sequence[Any]:
-    if is_growing(system):
-        return rules_of(system)[name]
-    return system.neurons[_position(system, name)].rules
 
 
 def _position(system: System, name: str) -> int:

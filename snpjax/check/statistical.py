@@ -10,12 +10,22 @@ from typing import Any, ClassVar
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int, Integer, Key
+from jaxtyping import Array, Float, Integer, Key
 from scipy.special import betainccinv, betaincinv
 
 from snpjax_formats import bucket
 
-from ..choice import AbstractChoice, UniformChoice, WeightedChoice
+from ..choice import (
+    AbstractChoice,
+    Applicable,
+    Choosers,
+    Numbers,
+    Places,
+    Selected,
+    Steps,
+    UniformChoice,
+    WeightedChoice,
+)
 from ..results import RESULTS
 from ..run import Save, run
 from ..spiking.population import PopulationSystem
@@ -174,18 +184,12 @@ class _Later(AbstractChoice):
     def for_path(self, path: Integer[Array, "*paths"] | int) -> AbstractChoice:
         return self.choice.for_path(jnp.asarray(path, jnp.uint32) + self.first)
 
-    def select(
-        self, applicable: Bool[Array, "alternatives choosers *paths"], step: Int[Array, "*paths"]
-    ) -> Int[Array, "choosers *paths"]:
+    def select(self, applicable: Applicable, step: Steps) -> Selected:
         return self.choice.select(applicable, step)
 
     def subset(
-        self,
-        candidates: Bool[Array, "places some *paths"],
-        chosen: Int[Array, "some *paths"],
-        choosers: Int[Array, " some"],
-        step: Int[Array, "*paths"],
-    ) -> Bool[Array, "places some *paths"]:
+        self, candidates: Places, chosen: Numbers, choosers: Choosers, step: Steps
+    ) -> Places:
         return self.choice.subset(candidates, chosen, choosers, step)
 
 

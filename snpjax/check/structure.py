@@ -89,7 +89,7 @@ class Structure:
             kept = through[sources]
             counts = np.concatenate([np.zeros(1, np.int64), np.cumsum(kept)])
             sources, begins = sources[kept], counts[begins]
-        found, before = _search(sources, begins, goal)
+        found, before = search(sources, begins, goal)
         return Way(found, before)
 
     def after(self, states: States) -> States:
@@ -102,7 +102,7 @@ class Structure:
         """Some states and all that can follow. After the initial one every state can."""
         if states[self.initial]:
             return np.ones(self.num_states, bool)
-        return _search(self.steps.indices, self.steps.indptr, states)[0]
+        return search(self.steps.indices, self.steps.indptr, states)[0]
 
     def on_cycles(self, inside: States | None = None) -> States:
         """The states that lie on a cycle of some states; of all, if not given."""
@@ -132,7 +132,7 @@ class Structure:
         return [state, *min((way.path(s) for s in after), key=len)]
 
 
-def _search(
+def search(
     targets: Int[np.ndarray, " steps"], begins: Int[np.ndarray, " states_and_one"], starts: States
 ) -> tuple[States, Int[np.ndarray, " states"]]:
     """One search in breadth, from a state before all of the starts: what it finds, and from where

@@ -3,22 +3,15 @@
 import enum
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Int
+from jaxtyping import Int
 
-from ..choice import NO_RULE, GivenChoices
+from ..choice import GivenChoices
 from ..explore import Graph
-from ..explore.search import Observed
-from ..run import Save, run
-from ..spiking.growing import Capacity
-from ..spiking.observed import Configurations
-from ..spiking.searched import SearchedMachine
-from ..spiking.shown import changed_synapses, label_rules
-from ..spiking.solution import Solution
-from ..spiking.system import changes_network, is_growing
+from ..explore.observed import SomeConfigurations, Witness
 
 
 _MAX_STEPS = 40  # of a witness that are shown: the first ones and the last
@@ -87,54 +80,53 @@ class Verdict:
         """The steps of the witness, with those of its loop: `max_steps` to run it."""
         return max(len(self.witness or ()) - 1, 0)
 
+    @cached_property
+    def shown(self) -> Witness:
+        """The witness, or nothing, in the words of the model."""
+        choices = GivenChoices([]) if self.choices is None else self.choices
+        return self.graph.observer.witness(self.configurations, choices, self.graph.saturate)
+
     @property
-    def rules(self) -> Int[np.ndarray, "steps neurons"]:
-        """The rule that each neuron selects in every step of the witness, or `NO_RULE`."""
+    def rules(self) -> Int[np.ndarray, "steps choosers"]:
+        """The rule that each neuron selects in every step of the witness, or `NO_RULE`; of a net
+        the transition that fires."""
         if self.choices is None:
             return np.zeros((0, self.num_neurons), np.int32)
-        return np.asarray(self.choices.rules)[: self.num_steps, : self.num_neurons]
+        return self.shown.selected
 
     @property
-    def spikes(self) -> Int[np.ndarray, "configurations neurons"]:
-        """The configurations of the witness, one by one."""
-        return self.configurations.spikes[:, : self.num_neurons]
+    def spikes(self) -> Int[np.ndarray, "configurations columns"]:
+        """The configurations of the witness, one by one: the spikes of the neurons, or the tokens
+        of the places."""
+        return self.shown.counts
 
     @cached_property
-    def configurations(self) -> Configurations:
+    def configurations(self) -> SomeConfigurations:
         """All that is known of them, as `Graph.configurations` gives it."""
         return self.graph.configurations(np.asarray(self.witness or (), np.int64))
 
     @property
     def num_neurons(self) -> int:
         """The neurons of the witness: where they divide or bud, slots, as many as in the end."""
-        labels = self.configurations.labels
-        if labels is None:
-            return self.graph.system.num_neurons
-        return int(np.sum(labels != "", axis=1).max(initial=0))
+        return self.shown.num_neurons
 
-    def replay(self) -> Solution:
-        """The witness as a run, to look at: its configurations, rules and emissions. Where it halts
-        nothing is repeated.
+    def replay(self) -> Any:
+        """The witness as a run, to look at: its configurations, rules and emissions, or its
+        markings and firings. Where it halts nothing is repeated.
 
         **Raises:** `ValueError` if there is no witness.
         """
-        if self.choices is None and self.witness is not None:
-            raise ValueError("The witness of this model is `configurations`; it has no rules.")
         if self.choices is None:
             raise ValueError(
                 f"{self.query!r} is {self.summary}: no computation shows it, so there is none to "
                 "replay."
             )
-        is_cut = self.configurations.is_cut(self.graph.saturate).any()
-        solution = run(
-            self.graph.system,
-            choice=self.choices,
-            max_steps=self.num_steps,
-            layout=_room(self.graph) or "auto",
-            count_dtype=np.int64 if is_cut else None,  # the search cuts any number
-            save=Save(budget=2**62),
-        )
-        _assert_same(self, solution)
+        solution = self.shown.replay(self.graph.machine)
+        if not self.shown.is_made_by(solution):
+            raise AssertionError(
+                f"The witness of {self.query!r} runs through other configurations than were found. "
+                "This is a bug of snpjax, please report it."
+            )
         return solution
 
     def __bool__(self) -> bool:
@@ -171,37 +163,6 @@ class Verdict:
         return f"Verdict({self.query!r}: {self.summary})"
 
 
-def _assert_same(verdict: Verdict, solution: Solution) -> None:
-    """A run goes through the configurations of the witness."""
-    graph, wanted, size = verdict.graph, verdict.configurations, verdict.num_neurons
-    step = np.minimum(np.arange(len(wanted)), solution.steps)  # where it has halted it stays
-    assert solution.configurations is not None
-    assert solution.timer_history is not None and solution.pending_history is not None
-    is_cut = wanted.is_cut(graph.saturate)[:, :size]
-    spikes = solution.configurations[step]
-    is_same = (
-        spikes.shape == verdict.spikes.shape
-        and np.array_equal(
-            np.where(is_cut, np.minimum(spikes, verdict.spikes), spikes), verdict.spikes
-        )
-        and np.array_equal(solution.timer_history[step], wanted.timers[:, :size])
-        and np.array_equal(solution.pending_history[step], wanted.pending[:, :size])
-    )
-    if is_same and changes_network(graph.system):
-        runs_through = (solution.network(row) for row in step.tolist())
-        is_same = all(own == wanted.network(i) for i, own in enumerate(runs_through))
-    if not is_same:
-        raise AssertionError(
-            f"The witness of {verdict.query!r} runs through other configurations than were found. "
-            "This is a bug of snpjax, please report it."
-        )
-
-
-def _room(graph: Graph) -> Capacity | None:
-    """The room of a search, which its witnesses fit."""
-    return graph.machine.room if isinstance(graph.machine, SearchedMachine) else None
-
-
 def _counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
@@ -226,8 +187,7 @@ def _witness_lines(verdict: Verdict) -> Iterator[str]:
     """A line for every configuration: the rules that led to it, and what they changed."""
     if verdict.witness is None:
         return
-    is_observed = isinstance(verdict.graph.system, Observed)
-    steps, shown = verdict.num_steps, (_ShownObserved if is_observed else _Shown)(verdict)
+    steps, shown = verdict.num_steps, verdict.shown
     first = _MAX_STEPS - _LAST_STEPS
     for step in range(steps + 1):
         if steps > _MAX_STEPS and first < step <= steps - _LAST_STEPS:
@@ -235,94 +195,13 @@ def _witness_lines(verdict: Verdict) -> Iterator[str]:
                 yield f"  ... {steps - _MAX_STEPS:,} steps not shown ..."
             continue
         if step == 0:
-            state, rules = shown.initial(), ""
+            state, rules = _listed(shown.initial()), ""
         else:
-            state, rules = shown.changes(step), shown.rules(step)
+            state, rules = _listed(shown.changes(step)), _listed(shown.made(step))
             if not rules and verdict.configurations.is_halting[step - 1]:
                 state = "halted"
         mark = "  <- repeated from here" if step == verdict.loop and steps > step else ""
         yield f"  step {step}: " + " | ".join(part for part in (rules, state) if part) + mark
-
-
-class _ShownObserved:
-    """The witness of a model that says itself what is to be seen."""
-
-    def __init__(self, verdict: Verdict):
-        self.graph, self.witness = verdict.graph, verdict.witness or ()
-        self.some: Any = verdict.configurations
-
-    def initial(self) -> str:
-        return _listed(self.some.texts(0)) or "nothing"
-
-    def changes(self, step: int) -> str:
-        return _listed(self.some.texts(step, step - 1)) or "no change"
-
-    def rules(self, step: int) -> str:
-        """What led to a configuration, where the edges were kept."""
-        source, target = self.witness[step - 1], self.witness[step]
-        if self.graph.targets is None or source >= self.graph.num_expanded:
-            return ""
-        first, end = self.graph.first_edge[source : source + 2]
-        found = np.flatnonzero(self.graph.targets[first:end] == target)
-        return "" if len(found) == 0 else self._text(int(first + found[0]))
-
-    def _text(self, edge: int) -> str:
-        steps: Any = self.graph.transitions(np.asarray([edge]))
-        return _listed(steps.texts())
-
-
-class _Shown:
-    """The configurations of a witness in words, neurons by the names that they have there."""
-
-    def __init__(self, verdict: Verdict):
-        self.system = verdict.graph.system
-        self.some, self.selected = verdict.configurations, verdict.rules
-        self.is_cut = self.some.is_cut(verdict.graph.saturate)
-        self.network = lru_cache(_MAX_STEPS)(self.some.network)
-        self.names = lru_cache(_MAX_STEPS)(lambda step: self.network(step).names)
-        self.of_labels = label_rules(self.system) if is_growing(self.system) else {}
-
-    def initial(self) -> str:
-        some = self.some
-        return self._state(0, (some.spikes[0] != 0) | (some.timers[0] != 0)) or "no spikes"
-
-    def changes(self, step: int) -> str:
-        some = self.some
-        changed = some.spikes[step] != some.spikes[step - 1]
-        changed |= some.timers[step] != some.timers[step - 1]
-        if some.labels is not None:
-            changed |= some.labels[step] != some.labels[step - 1]
-        return self._state(step, changed) or "no change"
-
-    def rules(self, step: int) -> str:
-        """The rules that led to a configuration, and the synapses that plasticity made of it."""
-        selected = self.selected[step - 1]
-        texts = [
-            f"{self._name(step - 1, i)}: {self._rule(step - 1, i, int(selected[i]))}"
-            for i in np.flatnonzero(selected != NO_RULE).tolist()
-        ]
-        if changes_network(self.system) and not self.of_labels:
-            texts += changed_synapses(self.network(step - 1), self.network(step))
-        return _listed(texts)
-
-    def _state(self, step: int, neurons: Bool[np.ndarray, " neurons"]) -> str:
-        return _listed([self._neuron(step, i) for i in np.flatnonzero(neurons).tolist()])
-
-    def _neuron(self, step: int, neuron: int) -> str:
-        spikes, timer = self.some.spikes[step, neuron], self.some.timers[step, neuron]
-        relation = ">=" if self.is_cut[step, neuron] else "="
-        closed = f" (closed, {timer} to go)" if timer else ""
-        return f"{self._name(step, neuron)} {relation} {spikes}{closed}"
-
-    def _name(self, step: int, neuron: int) -> str:
-        if self.of_labels:
-            return self.names(step)[neuron]
-        return self.system.name_of(neuron)
-
-    def _rule(self, step: int, neuron: int, rule: int) -> str:
-        if self.of_labels:
-            return self.of_labels[self.network(step).labels[neuron]][rule]
-        return self.system.rule_text(neuron, rule)
 
 
 def _listed(words: list[str]) -> str:

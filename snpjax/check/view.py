@@ -8,16 +8,13 @@ from jaxtyping import Int
 
 from ..choice import GivenChoices
 from ..explore import Graph
+from ..explore.following import NO_EDGE, following
 from ..spiking.observed import Configurations, Transitions
 from ..spiking.searched import caps_of
 from ..spiking.system import is_growing
 from .formula import Comparison, Observed, Variable
 from .labels import Labels, Truth, Values
 from .structure import Structure
-
-
-#: In place of an edge: a halting configuration stays as it is.
-STAYS = -1
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,9 +31,9 @@ class View:
     configuration: Int[np.ndarray, " states"]
 
     def edges(self, states: Sequence[int]) -> Int[np.ndarray, " steps"]:
-        """An edge of the graph for every step of a path, or `STAYS`."""
+        """An edge of the graph for every step of a path, or `NO_EDGE`."""
         structure, graph = self.structure, self.graph
-        edges = np.full(max(len(states) - 1, 0), STAYS)
+        edges = np.full(max(len(states) - 1, 0), NO_EDGE)
         for step, (source, target) in enumerate(zip(states[:-1], states[1:], strict=True)):
             own = self.configuration[source]
             if not graph.is_halting[own]:
@@ -47,7 +44,7 @@ class View:
     def choices(self, states: Sequence[int]) -> GivenChoices:
         """What is chosen in every step of a path."""
         edges = self.edges(states)
-        return self.graph.choices_along(edges, edges != STAYS)
+        return self.graph.choices_along(edges, edges != NO_EDGE)
 
 
 def labels_of(graph: Graph, comparisons: Sequence[Comparison]) -> Labels:
@@ -71,7 +68,9 @@ def view_of(graph: Graph, comparisons: Sequence[Comparison]) -> View:
     of_step = [comparison for comparison in dict.fromkeys(comparisons) if comparison.is_of_step]
     others = [comparison for comparison in comparisons if not comparison.is_of_step]
     every = np.arange(graph.num_configurations, dtype=np.int32)
-    view = View(graph, _with_loops(graph), labels_of(graph, others), every)
+    steps = following(graph)
+    structure = Structure(steps.first, steps.targets, graph.is_open)
+    view = View(graph, structure, labels_of(graph, others), every)
     return _with_steps(view, of_step) if of_step else view
 
 
@@ -79,20 +78,6 @@ def without_steps(graph: Graph) -> Structure:
     """The configurations, as if nothing were known of their successors."""
     size = graph.num_configurations
     return Structure(np.zeros(size + 1, np.int64), np.zeros(0, np.int32), np.ones(size, bool))
-
-
-def _with_loops(graph: Graph) -> Structure:
-    """The configurations; those that halt follow themselves."""
-    is_halting = graph.is_halting
-    counts = is_halting.astype(np.int64)
-    counts[: graph.num_expanded] += np.diff(graph.first_edge)
-    first_edge = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
-    targets = np.empty(first_edge[-1], np.int32)
-    is_loop = np.zeros(len(targets), bool)
-    is_loop[first_edge[:-1][is_halting]] = True
-    targets[is_loop] = np.flatnonzero(is_halting)
-    targets[~is_loop] = graph.edge_targets
-    return Structure(first_edge, targets, graph.is_open)
 
 
 def _with_steps(view: View, comparisons: Sequence[Comparison]) -> View:

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .ending import BAD_INPUT, FAILED, NOT_DECIDED, ended, orderly
+from .models import DropTime, NetId, NetRule, advised, headline, read_model
 from .options import (
-    NAME_INPUTS,
     AsJson,
     File,
     Inputs,
@@ -14,7 +14,6 @@ from .options import (
     MaxSynapses,
     Saturate,
     Strict,
-    advised,
     saturation,
     stored_in,
 )
@@ -25,8 +24,9 @@ if TYPE_CHECKING:
 
     from ..check import Verdict
     from ..explore import Graph
-    from ..spiking import Capacity, PopulationSystem, SpikingSystem
+    from ..spiking import Capacity
     from ..spiking.lower import LayoutLike
+    from .models import Model
 
 
 @orderly()
@@ -50,14 +50,18 @@ def check(
     saturate: Saturate = None,
     neurons: MaxNeurons = None,
     synapses: MaxSynapses = None,
+    rule: NetRule = None,
+    drop_time: DropTime = False,
+    net_id: NetId = None,
     strict: Strict = False,
     as_json: AsJson = False,
 ) -> None:
-    """Prove or refute properties of all computations of a system.
+    """Prove or refute properties of all computations of a system or a net.
 
     A query is made of comparisons of spikes (n1 + 2*n2 <= 4), timer(n), open(n), emits(n),
     fires(n, rule), halted and step with not, and, or, implies, always, never, eventually, next,
-    until, "weak until", "followed by", "preceded by", "infinitely often" and steady. It is to hold
+    until, "weak until", "followed by", "preceded by", "infinitely often" and steady; of a net, of
+    comparisons of tokens (p1 + p2 = 4), halted and step. It is to hold
     on all paths, or after "on some path" on one. The exit status is 0 if all are proved, 1 if one
     is refuted, 3 if one is not decided.
     """
@@ -65,13 +69,26 @@ def check(
 
     import snpjax as snp
 
+    from ..sleptsov import Execution
     from . import data, progress
-    from .text import headline
 
-    system = snp.read(file, level="strict" if strict else "extended")
+    system = read_model(
+        file,
+        strict=strict,
+        rule=rule,
+        drop_time=drop_time,
+        net_id=net_id,
+        of_systems={
+            "--inputs": inputs,
+            "--saturate": saturate,
+            "--neurons": neurons,
+            "--synapses": synapses,
+        },
+    )
     layout = stored_in(system, "auto", neurons, synapses)
     try:
         if inputs is not None:
+            assert not isinstance(system, Execution)
             system = system.with_input(snp.AnyInput(inputs))
         with progress.of_search(hidden=as_json) as found:
             limits = {"max_configurations": max_configurations, "max_depth": max_depth}
@@ -81,8 +98,7 @@ def check(
     except KeyError as error:  # a neuron to be saturated that there is not
         raise ended(f"error: --saturate: {error.args[0]}", BAD_INPUT) from None
     except (NotImplementedError, ValueError) as error:  # a system that cannot be explored
-        message = advised(f"{error}").replace(NAME_INPUTS, "--inputs needs one.")
-        raise ended(f"error: {message}", BAD_INPUT) from None
+        raise ended(f"error: {advised(f'{error}')}", BAD_INPUT) from None
     if as_json:
         data.print_json({"file": f"{file}", "queries": [_json(v) for v in verdicts]})
     else:
@@ -96,7 +112,7 @@ def check(
 
 
 def _verdicts(
-    system: "SpikingSystem | PopulationSystem",
+    system: "Model",
     queries: list[str],
     caps: dict[str, int],
     limits: dict[str, int | None],
@@ -135,15 +151,7 @@ def _text(verdict: "Verdict") -> str:
 
 
 def _json(verdict: "Verdict") -> dict[str, Any]:
-    from ..choice import NO_RULE
-    from ..spiking.system import changes_network
-
-    rules, changing = None, {}
-    if verdict.witness is not None:
-        rules = [[None if r == NO_RULE else r for r in row] for row in verdict.rules.tolist()]
-        if changes_network(verdict.graph.system):
-            found = map(verdict.configurations.network, range(len(verdict.witness)))
-            changing["networks"] = [{"neurons": x.names, "synapses": x.synapses} for x in found]
+    shown = verdict.shown.as_json()
     return {
         "query": verdict.query,
         "status": verdict.status.value,
@@ -151,8 +159,6 @@ def _json(verdict: "Verdict") -> dict[str, Any]:
         "depth": verdict.depth,
         "reason": advised(verdict.reason) or None,
         "vacuous": list(verdict.vacuous),
-        "witness": None if rules is None else verdict.spikes.tolist(),
-        **changing,
-        "rules": rules,
+        **(shown if verdict.witness is not None else dict.fromkeys(shown)),
         "loop": verdict.loop,
     }

@@ -1,13 +1,13 @@
 """`snpjax explore FILE`: every configuration that a system can reach."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from .ending import BAD_INPUT, FAILED, ended, orderly
+from .models import DropTime, NetId, NetRule, advised, headline, is_net, model_json, read_model
 from .options import (
-    NAME_INPUTS,
     AsJson,
     File,
     Inputs,
@@ -15,7 +15,6 @@ from .options import (
     MaxSynapses,
     Saturate,
     Strict,
-    advised,
     layout_named,
     saturation,
     stored_in,
@@ -24,7 +23,7 @@ from .options import (
 
 if TYPE_CHECKING:
     from ..explore import Graph
-    from ..explore.text import Labels
+    from ..lines import Labels
 
 # More choices than these are not looked at one by one: it would take longer than finding them.
 _MAX_EXAMINED = 20_000_000
@@ -77,10 +76,14 @@ def explore(
             metavar="WHAT", help="What stands at the edges of OUT: rules or emissions of outputs."
         ),
     ] = "rules",
+    rule: NetRule = None,
+    drop_time: DropTime = False,
+    net_id: NetId = None,
     strict: Strict = False,
     as_json: AsJson = False,
 ) -> None:
-    """Find every configuration that a system can reach, by all choices.
+    """Find every configuration that a system, or every marking that a net, can reach, by all
+    choices.
 
     The exit status is 0 also when a limit cut the search, which is said; it is 1 when spikes
     overflowed or the memory was not enough.
@@ -94,14 +97,25 @@ def explore(
     import snpjax as snp
 
     from ..check.exports.write import format_of
-    from . import data, progress
+    from . import progress
+    from .data import print_json
 
     for target in output or []:
         try:
             format_of(target)
         except ValueError as error:
             raise typer.BadParameter(f"{error}", param_hint="--output") from None
-    system = snp.read(file, level="strict" if strict else "extended")
+    of_systems = {"--inputs": inputs, "--saturate": saturate, "--numbers": numbers}
+    of_systems |= {"--neurons": neurons, "--synapses": synapses}
+    of_systems["--layout"] = None if layout == "auto" else layout
+    system = read_model(
+        file,
+        strict=strict,
+        rule=rule,
+        drop_time=drop_time,
+        net_id=net_id,
+        of_systems=of_systems,
+    )
     layout_or_room = stored_in(system, stored, neurons, synapses)
     with progress.of_search(hidden=as_json) as found:
         try:
@@ -118,18 +132,17 @@ def explore(
         except KeyError as error:  # a neuron to be saturated that there is not
             raise ended(f"error: --saturate: {error.args[0]}", BAD_INPUT) from None
         except (NotImplementedError, ValueError) as error:  # what cannot be explored
-            message = advised(f"{error}").replace(NAME_INPUTS, "--inputs needs one.")
-            raise ended(f"error: {message}", BAD_INPUT) from None
+            raise ended(f"error: {advised(f'{error}')}", BAD_INPUT) from None
     description = describe(graph, numbers)
     written = [f"{path}" for target in output or [] for path in _written(graph, target, labels)]
     if as_json:
-        model = data.model_json(graph.system, f"{file}")
-        data.print_json({**model, **description, "written": written})
+        model = model_json(graph.system, f"{file}")
+        print_json({**model, **description, "written": written})
     else:
         _print(graph, f"{file}", description, numbers, written)
     limits = (snp.Stop.COMPLETE, snp.Stop.MAX_CONFIGURATIONS, snp.Stop.MAX_DEPTH)
     if graph.stop not in limits:  # after what there is of the graph
-        raise ended(f"error: {advised(graph.stop.value)}", FAILED)
+        raise ended(f"error: {advised(graph.reason)}", FAILED)
 
 
 def describe(graph: "Graph", numbers: int | None) -> dict[str, Any]:
@@ -137,7 +150,8 @@ def describe(graph: "Graph", numbers: int | None) -> dict[str, Any]:
     from ..explore.picture import by_depth
 
     is_examined = graph.num_choices <= _MAX_EXAMINED
-    names = graph.system.output if numbers is not None else ()
+    names = graph.observer.outputs if numbers is not None else ()
+    unused = (_NET_WORDS if is_net(graph.system) else _WORDS).key
     heads = ("depth", "configurations", "choices", "halting")
     return {
         "configurations": graph.num_configurations,
@@ -153,7 +167,7 @@ def describe(graph: "Graph", numbers: int | None) -> dict[str, Any]:
         "deterministic": graph.is_deterministic,
         "confluent": graph.is_confluent,
         "bounds": {name: list(bounds) for name, bounds in graph.bounds().items()},
-        "unused_rules": graph.unused_rules() if is_examined else None,
+        unused: graph.unused_rules() if is_examined else None,
         "numbers": {name: _numbers(graph, numbers, name) for name in names if numbers is not None},
     }
 
@@ -182,7 +196,7 @@ def _print(
     numbers: int | None,
     written: list[str],
 ) -> None:
-    from .text import headline, printable, to_stdout
+    from .text import printable, to_stdout
 
     with to_stdout() as console:
         console.out(headline(graph.system, file))
@@ -207,7 +221,7 @@ def _completeness(graph: "Graph") -> str:
     }
     left = plural(int(graph.is_open.sum()), "configuration")
     return (
-        f"NOT COMPLETE: {advised(graph.stop.value)}{options.get(graph.stop, '')}\n"
+        f"NOT COMPLETE: {advised(graph.reason)}{options.get(graph.stop, '')}\n"
         f"found: {sizes}, of which {left} {'was' if left == '1 configuration' else 'were'} not "
         "followed"
     )
@@ -237,22 +251,22 @@ def _remarks(graph: "Graph", description: dict[str, Any], numbers: int | None) -
     so_far = "" if graph.is_complete else " so far"
     choices, transitions = description["choices"], description["transitions"]
     counted = "" if transitions is None else f", {plural(transitions, 'distinct transition')}"
-    stuck = description["stuck"]
+    stuck, words = description["stuck"], _NET_WORDS if is_net(graph.system) else _WORDS
     lines = [
         f"{plural(choices, 'choice')}{counted}",
         f"halting configurations: {description['halting']:,}"
-        + (f", {stuck:,} of them with spikes left in neurons that have rules" if stuck else ""),
+        + (f", {stuck:,} of them with {words.stuck}" if stuck else ""),
         f"deterministic{so_far}: {_yes(description['deterministic'])}",
         f"confluent: {_yes(description['confluent'])}",
-        f"spikes{so_far}: {printable(_bounds(description['bounds']))}",
+        f"{words.counted}{so_far}: {printable(_bounds(description['bounds'], words.name))}",
     ]
-    unused = description["unused_rules"]
+    unused = description[words.key]
     if unused is not None:
-        texts = [_rule(graph, name, rule) for name, rule in unused[:_MAX_RULES]]
+        texts = [_rule(graph, one) for one in unused[:_MAX_RULES]]
         more = len(unused) - len(texts)
         listed = ", ".join(texts) or "none"
         lines.append(
-            printable(f"rules never used{so_far}: {listed}{f' and {more:,} more' if more else ''}")
+            printable(f"{words.unused}{so_far}: {listed}{f' and {more:,} more' if more else ''}")
         )
     for name, found in list(description["numbers"].items())[:_MAX_OUTPUTS]:
         of = "" if len(description["numbers"]) == 1 else f" of {printable(name)}"
@@ -266,10 +280,40 @@ def _remarks(graph: "Graph", description: dict[str, Any], numbers: int | None) -
     return lines
 
 
-def _rule(graph: "Graph", name: str, rule: int) -> str:
+class _Words(NamedTuple):
+    """What the parts of a model are called."""
+
+    name: str
+    counted: str
+    stuck: str
+    unused: str
+    key: str
+
+
+_WORDS = _Words(
+    "neurons",
+    "spikes",
+    "spikes left in neurons that have rules",
+    "rules never used",
+    "unused_rules",
+)
+_NET_WORDS = _Words(
+    "places",
+    "tokens",
+    "tokens left in places that transitions take from",
+    "transitions that never fire",
+    "unused_transitions",
+)
+
+
+def _rule(graph: "Graph", one: Any) -> str:
+    """A rule by its neuron and number, or a transition, in words."""
     from ..spiking.shown import label_rules
     from ..spiking.system import is_growing
 
+    if is_net(graph.system):
+        return one
+    name, rule = one
     if is_growing(graph.system):
         return f"{name}: {label_rules(graph.system)[name][rule]}"
     position = graph.system.position_of(name)
@@ -277,13 +321,13 @@ def _rule(graph: "Graph", name: str, rule: int) -> str:
     return f"{name}: {graph.system.rule_text(neuron, rule)}"
 
 
-def _bounds(bounds: dict[str, list[int]]) -> str:
+def _bounds(bounds: dict[str, list[int]], noun: str) -> str:
     texts = [
         f"{name} {low}" if low == high else f"{name} {low} to {high}"
         for name, (low, high) in list(bounds.items())[:_MAX_NEURONS]
     ]
     left = len(bounds) - len(texts)
-    return (", ".join(texts) or "no neurons") + (f" and {left:,} more neurons" if left else "")
+    return (", ".join(texts) or f"no {noun}") + (f" and {left:,} more {noun}" if left else "")
 
 
 def _yes(holds: bool | None) -> str:

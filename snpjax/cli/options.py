@@ -10,7 +10,7 @@ import typer
 if TYPE_CHECKING:
     from snpjax_formats import AbstractLayout
 
-    from ..spiking import Capacity, Compatibility, PopulationSystem, SpikingSystem, Transition
+    from ..spiking import Capacity, Compatibility, Transition
     from ..spiking.lower import LayoutLike
 
 File: TypeAlias = Annotated[Path, typer.Argument(metavar="FILE", help="The model file.")]
@@ -115,7 +115,7 @@ def layout_named(name: str) -> "LayoutLike":
 
 
 def stored_in(
-    system: "SpikingSystem | PopulationSystem",
+    system: object,
     layout: "LayoutLike",
     neurons: int | None,
     synapses: int | None,

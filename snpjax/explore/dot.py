@@ -6,23 +6,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Int
 
+from ..lines import Column, EdgeStyle, Labels, lines, numbers, text
 from ..quoting import dot_escaped, dot_quoted
-from ..spiking.observed import Configurations
-from ..spiking.system import is_growing
-from .text import (
-    Column,
-    Labels,
-    configuration_blocks,
-    edge_blocks,
-    edge_labels,
-    lines,
-    names_at_edges,
-    names_of,
-    numbers,
-    one_of,
-    plastic_synapses,
-    text,
-)
+from .observed import SomeConfigurations
+from .text import configuration_blocks, edge_blocks
 
 
 if TYPE_CHECKING:
@@ -32,8 +19,6 @@ if TYPE_CHECKING:
 MAX_DRAWN = 1_000
 #: Vermillion of the palette of Okabe and Ito: told from black by the colour-blind, too.
 WITNESS_COLOUR = "#d55e00"
-
-_SUPERSCRIPT = str.maketrans("0123456789-()", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁽⁾")
 
 
 def to_dot(
@@ -49,7 +34,8 @@ def to_dot(
     first neuron is closed and opens in 1 step; `<2,1,0> @3` after 3 steps, where steps are told
     apart. Where neurons divide or bud it is `<x:2, y:0>` with the label of each, and with
     plasticity `<2,1,0> p→q` with the synapses of plastic neurons. Halting configurations have a
-    double border, those after which more may follow a dashed one. An edge is a choice.
+    double border, those after which more may follow a dashed one. An edge is a choice. Of a net it
+    is `<2,1,0>`, the tokens in the order of the places, and the transition stands at an edge.
 
     **Arguments:**
 
@@ -72,12 +58,10 @@ def dot_blocks(
     graph: "Graph", *, labels: Labels = "emissions", witness: int | None = None
 ) -> Iterator[bytes]:
     """The text of `to_dot` in blocks, of a graph of any size."""
-    names = names_of(graph)
-    title = "<label:spikes, ...>" if is_growing(graph.system) else "<" + ",".join(names) + ">"
-    if graph.system.name:
-        title = f"{graph.system.name}: {title}"
+    written = graph.observer.written
+    title = f"{written.title}: {written.legend}" if written.title else written.legend
     if not graph.is_complete:
-        title += f" (not complete: {graph.stop.value})"
+        title += f" (not complete: {graph.reason})"
     yield (
         "digraph {\n  rankdir=LR;\n  node [shape=box, style=rounded];\n"
         f"  label={dot_quoted(title)};\n"
@@ -90,7 +74,7 @@ def dot_blocks(
             b"  ",
             numbers(number),
             b' [label="',
-            *state_columns(some, with_step, dot_escaped),
+            *state_columns(graph, some, with_step, dot_escaped),
             b'"',
             text(b", peripheries=2", some.is_halting),
             text(b', style="rounded,dashed"', graph.is_open[number]),
@@ -98,7 +82,7 @@ def dot_blocks(
             b"];\n",
         )
     on_path = edges_of_path(graph, witness)
-    escaped = {name: dot_escaped(name) for name in names_at_edges(graph)}
+    escaped = {name: dot_escaped(name) for name in written.names_at_edges()}
     for number, steps in edge_blocks(graph):
         yield lines(
             b"  ",
@@ -106,9 +90,7 @@ def dot_blocks(
             b" -> ",
             numbers(steps.targets),
             b' [label="',
-            *edge_labels(
-                steps, labels, escaped, equals=_EQUALS[labels], separator=b", ", nothing=b""
-            ),
+            *written.labelled(steps, drawn_edges(labels), escaped),
             b'"',
             text(f', color="{WITNESS_COLOUR}", penwidth=2'.encode(), np.isin(number, on_path)),
             b"];\n",
@@ -116,36 +98,17 @@ def dot_blocks(
     yield b"}\n"
 
 
-_EQUALS: dict[str, bytes] = {"rules": b":", "emissions": b"="}
+def drawn_edges(labels: Labels) -> EdgeStyle:
+    """How edges are written in pictures."""
+    return EdgeStyle(labels, b":" if labels == "rules" else b"=", b", ", b"", times=b" x ")
 
 
 def state_columns(
-    some: Configurations, with_step: bool, written: Callable[[str], str]
+    graph: "Graph", some: SomeConfigurations, with_step: bool, written: Callable[[str], str]
 ) -> list[Column]:
     """`<2⁽¹⁾,1,0>` of every configuration; `written` is how names are."""
-    columns: list[Column] = [b"<"]
-    for i in range(some.spikes.shape[1]):
-        present = None
-        if some.labels is not None:
-            present = some.labels[:, i] != ""
-            colon = one_of(some.labels[:, i], lambda x: f"{written(x)}:" if x else "")
-            columns += [text(b", ", present & (i > 0)), colon]
-        elif i:
-            columns.append(b",")
-        columns.append(numbers(some.spikes[:, i], present))
-        if some.timers[:, i].any():
-            columns.append(one_of(some.timers[:, i], superscript))
-    columns.append(b">")
-    for source, target, exists in plastic_synapses(some):
-        columns.append(text(f" {written(source)}→{written(target)}".encode(), exists))
-    if with_step:
-        columns += [b" @", numbers(some.step)]
-    return columns
-
-
-def superscript(timer: int) -> str:
-    """How a timer stands at the spikes of a closed neuron."""
-    return f"({timer})".translate(_SUPERSCRIPT) if timer else ""
+    step = [b" @", numbers(some.step)] if with_step else []
+    return [*graph.observer.written.drawn(some, written), *step]
 
 
 def tells_steps_apart(graph: "Graph") -> bool:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from jaxtyping import Int, UInt8
+from jaxtyping import Bool, Int, UInt8
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -17,12 +17,14 @@ class Edges:
     - `reached`: the configuration that each edge leads to, if that was kept.
     - `is_new`: a bit for each edge, whether it was the first to reach a configuration, and how many
       edges a part has.
+    - `numbers`: those of the choices, where not every choice is an edge, see `choices`.
     """
 
     num_sources: int
     counts: list[Int[np.ndarray, " sources"]]
     reached: list[Int[np.ndarray, " edges"]] | None
     is_new: list[tuple[UInt8[np.ndarray, " bytes"], int]]
+    numbers: Int[np.ndarray, " all_edges"] | None = None
 
     @cached_property
     def first(self) -> Int[np.ndarray, " sources_and_one"]:
@@ -37,6 +39,36 @@ class Edges:
         if self.reached is None:
             return None
         return _joined(self.reached, np.int32)[: self.first[-1]]
+
+    def choices(
+        self, edges: Int[np.ndarray, " some"], sources: Int[np.ndarray, " some"]
+    ) -> Int[np.ndarray, " some"]:
+        """The numbers that the search has given to the choices of some edges, from 0 for each
+        source."""
+        return edges - self.first[sources] if self.numbers is None else self.numbers[edges]
+
+    def those(
+        self, kept: Bool[np.ndarray, " all_edges"], numbers: Int[np.ndarray, " all_edges"]
+    ) -> "Edges":
+        """Without some edges, none of which was the first to reach a configuration; `numbers` are
+        those of their choices."""
+        bits = [np.unpackbits(bits, count=num) for bits, num in self.is_new]
+        is_new = np.concatenate([np.zeros(0, np.uint8), *bits])[kept]
+        own = kept[: self.first[-1]]
+        before = np.concatenate([np.zeros(1, np.int64), np.cumsum(own)])
+        targets = self.targets
+        return Edges(
+            self.num_sources,
+            [np.diff(before[self.first]).astype(np.int32)],
+            None if targets is None else [targets[own]],
+            [(np.packbits(is_new), len(is_new))],
+            numbers[kept],
+        )
+
+    @property
+    def num_all(self) -> int:
+        """With those that go on after the last source."""
+        return sum(num for _, num in self.is_new)
 
     @cached_property
     def found_by(self) -> Int[np.ndarray, " found"]:

@@ -343,7 +343,7 @@ class _Search:
             stop=self.stop,
             saturate=self.options["saturate"],
             clock=self.options["clock"],
-        )
+        ).without_vain_choices()
 
 
 def fitting_sizes(machine: Enumerable, sizes: tuple[int, ...]) -> tuple[int, ...]:

@@ -2,7 +2,7 @@
 
 import enum
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -13,24 +13,17 @@ from jaxtyping import Array, Bool, Int, PyTree, UInt32
 from scipy.sparse import csr_array
 
 from ..choice import NO_RULE, GivenChoices, NumberedChoice
+from ..lines import Labels
 from ..spiking.networks import Network
-from ..spiking.observed import (
-    Configurations,
-    Transitions,
-    configurations_of,
-    rules_of,
-    transitions_of,
-)
-from ..spiking.system import is_growing
 from .components import strong_parts
 from .dot import MAX_DRAWN, to_dot
 from .edges import Edges
 from .language import Generated, halting_trains, intervals
 from .nodes import to_networkx
+from .observed import Observer, SomeConfigurations, SomeSteps
 from .packing import Packing
 from .picture import MAX_CONFIGURATIONS, graph_html, graph_svg, to_svg
-from .search import Enumerable, Observed, state_in
-from .text import Labels
+from .search import Enumerable, state_in
 
 
 if TYPE_CHECKING:
@@ -51,7 +44,7 @@ class Stop(enum.Enum):
     COMPLETE = "every configuration was found, and every choice followed"
     MAX_CONFIGURATIONS = "the limit of configurations was reached"
     MAX_DEPTH = "the limit of depth was reached"
-    OVERFLOW = "a number of spikes left the range of 32 bits"
+    OVERFLOW = "a number left the range of 32 bits"
     CAPACITY = (
         "more neurons or synapses are created than there is room for; explore with a larger "
         "layout=Capacity(neurons=..., synapses=...)"
@@ -105,6 +98,13 @@ class Graph:
     @property
     def is_complete(self) -> bool:
         return self.stop is Stop.COMPLETE
+
+    @property
+    def reason(self) -> str:
+        """Why the exploration ended, in the words of the model."""
+        if self.stop is Stop.OVERFLOW:
+            return f"a number of {self.machine.counted} left the range of 32 bits"
+        return self.stop.value
 
     @property
     def depth(self) -> int:
@@ -167,7 +167,12 @@ class Graph:
 
     # ---- configurations and steps ----
 
-    def configurations(self, which: Which = slice(None)) -> Configurations:
+    @cached_property
+    def observer(self) -> Observer:
+        """How the model is looked at."""
+        return self.system.observed()
+
+    def configurations(self, which: Which = slice(None)) -> SomeConfigurations:
         """Some configurations, by default all: of a large graph take some, or use `map`."""
         numbers = np.arange(self.num_configurations)[which]
         states, is_halting = _concatenated(
@@ -177,11 +182,9 @@ class Graph:
             ),
             len(numbers),
         )
-        if isinstance(self.system, Observed):
-            return self.system.observed(states, is_halting)
-        return configurations_of(self.system, states, is_halting)
+        return self.observer.configurations(states, is_halting)
 
-    def transitions(self, which: Which = slice(None)) -> Transitions:
+    def transitions(self, which: Which = slice(None)) -> SomeSteps:
         """The steps of some edges, by default of all: of a large graph take some, or use
         `map_transitions`."""
         edges = np.arange(self.num_choices)[which]
@@ -194,9 +197,9 @@ class Graph:
         self,
         edges: Int[np.ndarray, " some"],
         targets: Int[np.ndarray, " some"],
-    ) -> Transitions:
+    ) -> SomeSteps:
         sources = self._source_of(edges)
-        choices = edges - self.first_edge[sources]
+        choices = self.edges.choices(edges, sources)
         choosers = jnp.asarray(self.machine.choosers())
         blocks = zip(self._padded(sources), self._padded(choices.astype(np.uint32)), strict=True)
         (detail,) = _concatenated(
@@ -206,9 +209,27 @@ class Graph:
             ),
             len(sources),
         )
-        if isinstance(self.system, Observed):
-            return self.system.observed_steps(sources, targets, detail)
-        return transitions_of(self.system, sources, targets, detail)
+        return self.observer.steps(sources, targets, detail)
+
+    def without_vain_choices(self) -> "Graph":
+        """The graph without choices that repeat an earlier one, see `Enumerable.is_vain`."""
+        if not self.machine.has_vain_choices:
+            return self
+        choosers = jnp.asarray(self.machine.choosers())
+        kept, numbers = [], []
+        for block in _blocks(self.edges.num_all):
+            edges = np.arange(block.start, block.stop)
+            sources = self._source_of(edges)
+            choices = self.edges.choices(edges, sources)
+            parts = zip(self._padded(sources), self._padded(choices.astype(np.uint32)), strict=True)
+            (is_vain,) = _concatenated(
+                ((_vain(self.machine, self.packing, choosers, self.words, *p),) for p in parts),
+                len(edges),
+            )
+            kept.append(~is_vain)
+            numbers.append(choices)
+        edges = self.edges.those(np.concatenate(kept), np.concatenate(numbers))
+        return replace(self, edges=edges)
 
     def _padded(self, numbers: Int[np.ndarray, " some"]) -> Iterator[Array]:
         """Numbers in blocks, the last one padded with 0; at least one block."""
@@ -220,24 +241,24 @@ class Graph:
             dtype = np.uint32 if numbers.dtype == np.uint32 else np.int32
             yield jnp.asarray(np.pad(own.astype(dtype), (0, block - len(own))))
 
-    def map(self, function: Callable[[Configurations], np.ndarray]) -> np.ndarray:
+    def map(self, function: Callable[[SomeConfigurations], np.ndarray]) -> np.ndarray:
         """What `function` says of each configuration: it is given them block by block, and returns
         an array whose first axis is theirs."""
         blocks = _blocks(self.num_configurations)
         return np.concatenate([function(self.configurations(block)) for block in blocks])
 
-    def map_transitions(self, function: Callable[[Transitions], np.ndarray]) -> np.ndarray:
+    def map_transitions(self, function: Callable[[SomeSteps], np.ndarray]) -> np.ndarray:
         """What `function` says of each edge, see `map`."""
         blocks = _blocks(self.num_choices)
         return np.concatenate([function(self.transitions(block)) for block in blocks])
 
-    def where(self, holds: Callable[[Configurations], np.ndarray]) -> Int[np.ndarray, " some"]:
+    def where(self, holds: Callable[[SomeConfigurations], np.ndarray]) -> Int[np.ndarray, " some"]:
         """The numbers of the configurations of which it holds: `graph.where(lambda c: c["n3"] >
         4)`. The nearest to the initial one come first."""
         return np.flatnonzero(self.map(holds))
 
     @cached_property
-    def _all(self) -> Configurations:
+    def _all(self) -> SomeConfigurations:
         return self.configurations()
 
     @property
@@ -261,7 +282,7 @@ class Graph:
 
         **Raises:** `ValueError` for any other name.
         """
-        names = self.system.output
+        names = self.observer.outputs
         if output is None and len(names) == 1:
             output = names[0]
         if output is None or output not in names:
@@ -306,11 +327,9 @@ class Graph:
 
     def witness(self, configuration: int) -> GivenChoices:
         """The choices that lead there in the fewest steps, for `snpjax.run(choice=...)`."""
-        if isinstance(self.system, Observed):
-            raise ValueError("The choices of this model are no rules. Use `steps_to`.")
         return self.steps_to(configuration).choices
 
-    def steps_to(self, configuration: int) -> Transitions:
+    def steps_to(self, configuration: int) -> SomeSteps:
         """The steps of the path of `path_to`."""
         edges, path = self.edges_to(configuration), self.path_to(configuration)
         return self._transitions(edges, np.asarray(path[1:], np.int64))
@@ -319,15 +338,12 @@ class Graph:
         self, edges: Int[np.ndarray, " steps"], is_made: Bool[np.ndarray, " steps"]
     ) -> GivenChoices:
         """The choices of some edges, one after the other, and none where no step is made."""
-        if isinstance(self.system, Observed):
-            raise ValueError("The choices of this model are no rules. Use `transitions`.")
-        steps = self.transitions(edges[is_made])
-        rules = np.full((len(edges), steps.rules.shape[1]), NO_RULE)
-        rules[is_made] = steps.rules
-        if steps.subsets is None:
-            return GivenChoices(rules)
-        subsets = np.zeros_like(rules)
-        subsets[is_made] = steps.subsets
+        made = self.transitions(edges[is_made]).choices
+        num_made, num_choosers = int(is_made.sum()), made.rules.shape[1]
+        rules, subsets = (np.full((len(edges), num_choosers), x) for x in (NO_RULE, 0))
+        rules[is_made] = np.asarray(made.rules)[:num_made]
+        if made.subsets is not None:
+            subsets[is_made] = np.asarray(made.subsets)[:num_made]
         return GivenChoices(rules, subsets)
 
     # ---- what can be read off ----
@@ -359,60 +375,33 @@ class Graph:
         return int(is_last.sum()) == 1
 
     def bounds(self) -> dict[str, tuple[int, int]]:
-        """The least and the largest number of spikes of every neuron, of what was found; where
-        neurons divide, of all neurons with each label together."""
-        if is_growing(self.system):  # names are labels
-            names = list(rules_of(self.system))
+        """The least and the largest number of spikes of every neuron, or of tokens of every place,
+        of what was found; where neurons divide, of all neurons with each label together."""
+        observer = self.observer
+        blocks = _blocks(self.num_configurations)
+        some = [observer.counts(self.configurations(own)) for own in blocks]
+        low = np.min([counts.min(axis=0) for counts in some], axis=0).tolist()
+        high = np.max([counts.max(axis=0) for counts in some], axis=0).tolist()
+        return {name: (low[i], high[i]) for i, name in enumerate(observer.names)}
 
-            def spikes(configurations: Configurations) -> np.ndarray:
-                return np.stack([configurations[name] for name in names], axis=1)
-        else:
-            names = [self.system.name_of(index) for index in range(self.system.num_neurons)]
-
-            def spikes(configurations: Configurations) -> np.ndarray:
-                return configurations.spikes
-
-        some = [spikes(self.configurations(own)) for own in _blocks(self.num_configurations)]
-        low = np.min([spikes.min(axis=0) for spikes in some], axis=0).tolist()
-        high = np.max([spikes.max(axis=0) for spikes in some], axis=0).tolist()
-        return {name: (low[i], high[i]) for i, name in enumerate(names)}
-
-    def unused_rules(self) -> list[tuple[str, int]]:
-        """Neuron and number of the rules that no choice selects."""
-        rules = rules_of(self.system)
-        used = {name: np.zeros(len(own) + 1, bool) for name, own in rules.items()}
+    def unused_rules(self) -> list[Any]:
+        """What no choice selects: neuron, or label, and number of a rule; of a net the name of a
+        transition."""
+        used = set()
         for block in _blocks(self.num_choices):
-            steps = self.transitions(block)
-            for i, (name, own) in enumerate(used.items()):
-                if steps.labels is None:
-                    own[np.unique(steps.rules[:, i])] = True  # `NO_RULE` is the last
-                else:
-                    own[np.unique(steps.rules[steps.labels == name])] = True
-        return [
-            (name, number)
-            for name, own in used.items()
-            for number in np.flatnonzero(~own[:-1]).tolist()
-        ]
+            used |= self.observer.selected(self.transitions(block))
+        return [one for one in self.observer.alternatives() if one not in used]
 
     def halting(self) -> Int[np.ndarray, " some"]:
         """The numbers of the halting configurations."""
         return np.flatnonzero(self.is_halting)
 
     def deadlocks(self) -> Int[np.ndarray, " some"]:
-        """Halting configurations in which a neuron that has rules still holds spikes: computations
-        that got stuck, if all spikes were meant to be used."""
-        rules = rules_of(self.system)
-        has_rules = np.asarray([bool(own) for own in rules.values()])
-
-        def is_stuck(configurations: Configurations) -> np.ndarray:
-            left = configurations.spikes != 0
-            if configurations.labels is None:
-                left &= has_rules
-            else:
-                left &= np.isin(configurations.labels, np.asarray(list(rules))[has_rules])
-            return configurations.is_halting & np.any(left, axis=1)
-
-        return self.where(is_stuck)
+        """Halting configurations in which a neuron that has rules still holds spikes, or a place
+        from which a transition takes still holds tokens: computations that got stuck, if all of
+        them were meant to be used."""
+        observer = self.observer
+        return self.where(lambda some: some.is_halting & observer.is_stuck(some))
 
     def intervals(self, up_to: int, output: str | None = None) -> Generated:
         """The numbers that the system computes, see `snpjax.explore.language`."""
@@ -499,3 +488,16 @@ def _made(
     state = state_in(machine, packing, words[sources])
     _, record = machine.step(state, NumberedChoice(choices, choosers))
     return record.detail
+
+
+@jax.jit
+def _vain(
+    machine: Enumerable,
+    packing: Packing,
+    choosers: Int[Array, " choosers"],
+    words: UInt32[Array, "capacity words"],
+    sources: Int[Array, " block"],
+    choices: UInt32[Array, " block"],
+) -> Bool[Array, " block"]:
+    """Whether choices repeat earlier ones."""
+    return machine.is_vain(_made(machine, packing, choosers, words, sources, choices))

@@ -7,7 +7,6 @@ from functools import cache
 from math import gcd
 from typing import TYPE_CHECKING
 
-import jax
 import numpy as np
 from jaxtyping import Int
 
@@ -141,8 +140,10 @@ def _loop_on_path(graph: "Graph", last: int) -> Growth | None:
     saturated = [graph.system.position_of(name) for name in graph.saturate]
     spikes[:, saturated] = 0
     # A network that has changed is another configuration, whatever the spikes.
-    network = [np.reshape(x, (-1, len(seen))).T for x in jax.tree.leaves(seen.state)]
-    others = np.concatenate([seen.timers, seen.pending, seen.step[:, None], *network], axis=1)
+    others = [seen.timers, seen.pending, seen.step[:, None]]
+    if (network := graph.observer.written.changing(seen)) is not None:
+        others.append(network)
+    others = np.concatenate(others, axis=1)
     steps = graph.steps_to(last)
     rules, subsets = steps.rules, steps.subsets
     is_proof = _Proof(graph.system, spikes, seen.timers, rules[skipped:])

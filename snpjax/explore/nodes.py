@@ -1,10 +1,10 @@
 """Configuration graphs as graphs of networkx."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from ..choice import NO_RULE
+from ..lines import Table
 from ..optional import networkx
-from .text import configuration_blocks, edge_blocks, names_of
+from .text import configuration_blocks, edge_blocks, num_columns
 
 
 if TYPE_CHECKING:
@@ -19,57 +19,54 @@ def to_networkx(graph: "Graph") -> "nx.MultiDiGraph":
     Nodes are the numbers of the configurations, with `spikes`, `timers`, `pending` (tuples in the
     order of the neurons), `step`, `depth`, `halting` and `expanded`, and where neurons divide or
     bud `labels` (of the slots, which are the `neurons` there, as far as they are in use); edges
-    have `rules` (the rule that each neuron selects, or `None`) and `emissions`; the graph has
+    have `rules` (the rule that each neuron selects, or `None`), `emissions`, and with plasticity
+    `subsets` (the number of the subset of synapses that the rule of each takes); the graph has
     `name`, `neurons`, `output`, `stop` (the name of a `Stop`) and `complete`. Where a configuration
     is neither expanded nor halting, more may follow.
+
+    Of a net nodes have the `marking`, edges `transition` (by its number) and `multiplicity`, and
+    the graph has the names of `places` and `transitions`.
 
     **Raises:** `ImportError` when networkx is not installed, `ValueError` when the edges were not
     kept.
     """
+    written = graph.observer.written
     made = networkx().MultiDiGraph(
-        name=graph.system.name,
-        neurons=tuple(names_of(graph)),
-        output=tuple(graph.system.output),
-        stop=graph.stop.name,
-        complete=graph.is_complete,
+        name=written.title, stop=graph.stop.name, complete=graph.is_complete
     )
+    lists = written.lists(num_columns(graph))
+    made.graph.update({key: tuple(names) for key, names in lists.items()})
     for number, some in configuration_blocks(graph):
-        columns = (
-            number.tolist(),
-            map(tuple, some.spikes.tolist()),
-            map(tuple, some.timers.tolist()),
-            map(tuple, some.pending.tolist()),
-            some.step.tolist(),
-            graph.depths[number].tolist(),
-            some.is_halting.tolist(),
-            (number < graph.num_expanded).tolist(),
+        columns = {name: _values(table) for name, table in written.tables(some).items()} | {
+            "step": some.step.tolist(),
+            "depth": graph.depths[number].tolist(),
+            "halting": some.is_halting.tolist(),
+            "expanded": (number < graph.num_expanded).tolist(),
+        }
+        rows = zip(*columns.values(), strict=True)
+        made.add_nodes_from(
+            (node, dict(zip(columns, row, strict=True)))
+            for node, row in zip(number.tolist(), rows, strict=True)
         )
-        for node, spikes, timers, pending, step, depth, halting, expanded in zip(
-            *columns, strict=True
-        ):
-            made.add_node(
-                node,
-                spikes=spikes,
-                timers=timers,
-                pending=pending,
-                step=step,
-                depth=depth,
-                halting=halting,
-                expanded=expanded,
-            )
-        if some.labels is not None:
-            for node, labels in zip(number.tolist(), some.labels.tolist(), strict=True):
-                made.nodes[node]["labels"] = tuple(label for label in labels if label)
     for _, steps in edge_blocks(graph):
-        rules = ([None if r == NO_RULE else r for r in row] for row in steps.rules.tolist())
+        columns = {name: _values(table) for name, table in written.step_tables(steps).items()}
+        ends = zip(steps.sources.tolist(), steps.targets.tolist(), strict=True)
+        rows = zip(*columns.values(), strict=True)
         made.add_edges_from(
-            (source, target, {"rules": tuple(own), "emissions": tuple(emitted)})
-            for source, target, own, emitted in zip(
-                steps.sources.tolist(),
-                steps.targets.tolist(),
-                rules,
-                steps.emissions.tolist(),
-                strict=True,
-            )
+            (*pair, dict(zip(columns, row, strict=True)))
+            for pair, row in zip(ends, rows, strict=True)
         )
     return made
+
+
+def _values(table: Table) -> list[Any]:
+    """The value of every node or edge: a number or a tuple, `None` for none; of names those that
+    there are."""
+    values = table.values.tolist()
+    if table.values.ndim == 1:
+        return values
+    if table.values.dtype.kind == "U":
+        return [tuple(name for name in row if name) for row in values]
+    if table.empty is None:
+        return list(map(tuple, values))
+    return [tuple(None if x == table.empty else x for x in row) for row in values]

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from jaxtyping import Int
 
+from ..lines import Labels, lines
 from ..quoting import printable
 from ..spiking.html import table_html
-from .dot import WITNESS_COLOUR, edges_of_path, state_columns, tells_steps_apart
-from .text import Labels, edge_labels, lines, names_at_edges
+from .dot import WITNESS_COLOUR, drawn_edges, edges_of_path, state_columns, tells_steps_apart
 
 
 if TYPE_CHECKING:
@@ -77,8 +77,8 @@ def to_svg(
             "`max_depth`, or use `to_dot` and Graphviz."
         )
     targets = graph.edge_targets
-    texts = _texts(graph)
-    merged = _merged(graph, labels)
+    texts = texts_of(graph)
+    merged = labels_of_pairs(graph, labels)
     boxes = _boxes(graph, texts, max(map(len, merged.values()), default=0))
     path = graph.path_to(witness) if witness is not None else []
     coloured = {
@@ -99,9 +99,9 @@ def to_svg(
     low = min(box.y for box in boxes) - _HEIGHT / 2 - 44
     high = max(box.y for box in boxes) + _HEIGHT / 2 + 44
     size = f"{width:.0f} {high - low:.0f}"
-    title = _xml(
-        f"{graph!r} of {graph.system.name or 'a system'}: {', '.join(names_at_edges(graph))}"
-    )
+    written = graph.observer.written
+    names = ", ".join(written.names_at_edges())
+    title = _xml(f"{graph!r} of {written.title or 'a model'}: {names}")
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 {low:.0f} {size}" '
         f'width="{width:.0f}" height="{high - low:.0f}" role="img" aria-label="{title}" '
@@ -116,7 +116,7 @@ def to_svg(
 def graph_svg(graph: "Graph") -> str | None:
     """The picture of a small graph, `None` for any other."""
     is_small = graph.num_configurations <= MAX_CONFIGURATIONS and graph.num_choices <= MAX_CHOICES
-    if graph.targets is None or not is_small or graph.system.num_neurons > _MAX_TEXT // 2:
+    if graph.targets is None or not is_small or len(graph.observer.names) > _MAX_TEXT // 2:
         return None
     return to_svg(graph)
 
@@ -142,21 +142,21 @@ def by_depth(graph: "Graph") -> Int[np.ndarray, "depths 4"]:
     return np.stack(columns, axis=1).astype(np.int64)
 
 
-def _texts(graph: "Graph") -> list[str]:
+def texts_of(graph: "Graph") -> list[str]:
     some = graph.configurations()
-    columns = state_columns(some, tells_steps_apart(graph), printable)
+    columns = state_columns(graph, some, tells_steps_apart(graph), printable)
     texts = lines(*columns, b"\n").decode().splitlines()
     return [_shortened(x, _MAX_TEXT) for x in texts]
 
 
-def _merged(graph: "Graph", labels: Labels) -> dict[tuple[int, int], str]:
+def labels_of_pairs(graph: "Graph", labels: Labels) -> dict[tuple[int, int], str]:
     """The labels of all choices between two configurations, each once."""
     if not graph.num_choices:
         return {}
     steps = graph.transitions()
-    names = {name: printable(name) for name in names_at_edges(graph)}
-    equals = b":" if labels == "rules" else b"="
-    columns = edge_labels(steps, labels, names, equals=equals, separator=b", ", nothing=b"")
+    written = graph.observer.written
+    names = {name: printable(name) for name in written.names_at_edges()}
+    columns = written.labelled(steps, drawn_edges(labels), names)
     texts = lines(*columns, b"\n").decode().split("\n")[:-1]
     found: dict[tuple[int, int], list[str]] = {}
     for source, target, text in zip(

@@ -1,6 +1,6 @@
 """Breadth-first search over configurations, a whole frontier at a time on the device."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -37,6 +37,11 @@ class Enumerable(Protocol):
         ...
 
     @property
+    def counted(self) -> str:
+        """What is counted, in words: spikes, tokens."""
+        ...
+
+    @property
     def last_step(self) -> Int[Array, ""]:
         """Steps from here on are not told apart."""
         ...
@@ -62,6 +67,16 @@ class Enumerable(Protocol):
         """Choosers that may have several alternatives; all others have at most one."""
         ...
 
+    @property
+    def has_vain_choices(self) -> bool:
+        """Whether a choice may repeat an earlier one of the same configuration, in which something
+        is chosen that is then of no account."""
+        ...
+
+    def is_vain(self, detail: PyTree) -> Bool[Array, "*paths"]:
+        """Which choices do, by the details of their steps."""
+        ...
+
     def fields(self, state: PyTree) -> UInt[Array, "fields *paths"]:
         """The configuration: equal vectors have equal futures."""
         ...
@@ -83,24 +98,6 @@ class Searchable(Protocol):
         clock: int,
         at_least: np.dtype | None = None,
     ) -> Enumerable: ...
-
-
-@runtime_checkable
-class Observed(Protocol):
-    """A searchable model that says itself what its configurations and steps are."""
-
-    def observed(self, states: PyTree, is_halting: Bool[np.ndarray, " configurations"]) -> Any: ...
-
-    def observed_steps(
-        self,
-        sources: Int[np.ndarray, " edges"],
-        targets: Int[np.ndarray, " edges"],
-        detail: PyTree,
-    ) -> Any: ...
-
-    def observed_names(self) -> Iterable[str]:
-        """What a query may name: `observed(...)[name]` is a number of each configuration."""
-        ...
 
 
 #: More choices of one configuration, or of one block, are refused: their numbers are 32-bit.

@@ -8,7 +8,14 @@ from jaxtyping import Array, Bool, Int, UInt32
 
 from snpjax_formats.ell import expanded
 
-from ..choice import AbstractChoice, FirstChoice, NumberedChoice, UniformChoice
+from ..choice import (
+    NO_RULE,
+    AbstractChoice,
+    FirstChoice,
+    GivenChoices,
+    NumberedChoice,
+    UniformChoice,
+)
 from .lower import NetProgram
 
 
@@ -19,9 +26,10 @@ def check_choice(program: NetProgram, choice: AbstractChoice) -> None:
     """
     if isinstance(choice, FirstChoice):
         return
-    if not isinstance(choice, UniformChoice | NumberedChoice):
+    if not isinstance(choice, UniformChoice | NumberedChoice | GivenChoices):
         raise ValueError(
-            f"A net takes FirstChoice() or UniformChoice(key), not {type(choice).__name__}."
+            "A net takes FirstChoice(), UniformChoice(key) or GivenChoices of transitions, not "
+            f"{type(choice).__name__}."
         )
     if program.has_order_only:
         raise ValueError(
@@ -88,3 +96,21 @@ def chosen(
         rank = rank_of(choice, before[-1], step)
         fireable = some & (before == rank[None] + 1)
     return jnp.min(jnp.where(fireable, position, size), axis=0, initial=size)
+
+
+def given(
+    choice: GivenChoices,
+    positions: Int[Array, " transitions"],
+    candidates: Bool[Array, "transitions *paths"],
+    step: Int[Array, "*paths"],
+) -> tuple[Int[Array, "*paths"], Bool[Array, "*paths"]]:
+    """The position of the transition that the net's numbers give, or `num_transitions`; and whether
+    that is none of the candidates, or none although there are some."""
+    size = len(candidates)
+    number = choice.within(1).select(jnp.zeros((1, 1, *step.shape), bool), step)[0]
+    at = jnp.where(number >= 0, number, len(positions))  # negative ones would wrap
+    position = positions.at[at].get(mode="fill", fill_value=size)
+    places = expanded(jnp.arange(size, dtype=jnp.int32), candidates.ndim)
+    is_candidate = jnp.any(candidates & (places == position[None]), axis=0)
+    is_valid = is_candidate | ((number == NO_RULE) & ~jnp.any(candidates, axis=0))
+    return jnp.where(is_candidate, position, size), ~is_valid

@@ -18,10 +18,9 @@ from .arcs import as_int64
 from .columns import columns_of
 from .engines import AbstractEngine, EventDriven, FullScan
 from .event import EventMachine
-from .lower import Conditions, NetProgram, lower, marking_dtype, positions
-from .names import Names
+from .lower import Conditions, NetProgram, lower, marking_dtype, padded, positions
 from .net import SleptsovNet
-from .observed import Firings, Markings, firings_of, markings_of
+from .observer import NetObserver
 from .rounds import RoundsMachine, Touches
 from .rules import AbstractRule, Disjoint, Sleptsov
 from .scan import ScanningMachine
@@ -98,12 +97,13 @@ class Execution:
         not know the rule.
         """
         del faithful, max_steps
-        if numbered:
-            raise ValueError("A net takes FirstChoice() or UniformChoice(key), no list of choices.")
         net = self.net
         dtype = marking_dtype(net, count_dtype)
         conditions = Conditions(net, positions(net))
         num_paths = 1 if self.markings is None else self.markings.shape[1]
+        if numbered:
+            _check_numbered(layout, self.rule)
+            layout = FullScan()
         engine = chosen_engine(layout, self.rule, len(conditions.place), num_paths)
         _check_memory(net)
         program = lower(net, dtype)
@@ -112,7 +112,11 @@ class Execution:
             machine = RoundsMachine(program, columns_of(conditions, program), touches)
         elif isinstance(engine, FullScan):
             columns = columns_of(conditions, program)
-            machine = ScanningMachine(program, columns, self.rule, self.counts)
+            of_net = None
+            if numbered:
+                size = program.num_transitions
+                of_net = jnp.asarray(padded(positions(net), size, size), jnp.int32)
+            machine = ScanningMachine(program, columns, self.rule, self.counts, of_net)
         else:
             watch = watch_of(conditions, program)
             machine = EventMachine(program, watch, self.rule, self.counts)
@@ -165,17 +169,9 @@ class Execution:
         machine = ScanningMachine(program, columns_of(conditions, program), self.rule, False)
         return SearchedNet(machine, jnp.asarray(clock, jnp.int32))
 
-    def observed(self, states: Any, is_halting: np.ndarray) -> Markings:
-        """What a search found, by name."""
-        return markings_of(self.net, states, is_halting)
-
-    def observed_steps(self, sources: np.ndarray, targets: np.ndarray, detail: Any) -> Firings:
-        """The steps of a search, by name."""
-        return firings_of(self.net, sources, targets, detail)
-
-    def observed_names(self) -> "Names":
-        """What a query may name: the places."""
-        return self.net.place_names
+    def observed(self) -> NetObserver:
+        """What a search may say of this net, by name."""
+        return NetObserver(self.net, self.rule)
 
     def replace(self, **changes: Any) -> "Execution":
         return replace(self, **changes)
@@ -202,6 +198,14 @@ def chosen_engine(
     if isinstance(rule, Disjoint) and not isinstance(engine, FullScan):
         raise ValueError("Only FullScan() knows the rule Disjoint(). Leave `layout` out.")
     return engine
+
+
+def _check_numbered(engine: AbstractEngine | str, rule: AbstractRule) -> None:
+    """Refuse what does not know lists of transitions. **Raises:** `ValueError`."""
+    if isinstance(rule, Disjoint):
+        raise ValueError("Under Disjoint() nothing is chosen. Leave the choice out.")
+    if isinstance(engine, EventDriven):
+        raise ValueError("Only FullScan() takes given choices. Leave `layout` out.")
 
 
 def _check_memory(net: SleptsovNet) -> None:

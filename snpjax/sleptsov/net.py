@@ -27,7 +27,7 @@ from .validity import (
 if TYPE_CHECKING:
     from ..machine import AbstractMachine, Started
     from ..run import Save, Trajectory
-    from .observed import Firings, Markings
+    from .observer import NetObserver
     from .searched import SearchedNet
     from .solution import NetSolution
 
@@ -228,21 +228,11 @@ class SleptsovNet:
 
         return Execution(self).searched(**options)
 
-    def observed(self, states: Any, is_halting: np.ndarray) -> "Markings":
-        """What a search found, by name."""
-        from .observed import markings_of
+    def observed(self) -> "NetObserver":
+        """What a search may say of this net, by name."""
+        from .execution import Execution
 
-        return markings_of(self, states, is_halting)
-
-    def observed_steps(self, sources: np.ndarray, targets: np.ndarray, detail: Any) -> "Firings":
-        """The steps of a search, by name."""
-        from .observed import firings_of
-
-        return firings_of(self, sources, targets, detail)
-
-    def observed_names(self) -> "Names":
-        """What a query may name: the places."""
-        return self.place_names
+        return Execution(self).observed()
 
     def replace(self, **changes: Any) -> "SleptsovNet":
         """The same net but for some arguments of its construction; its warnings were said
@@ -280,6 +270,16 @@ class SleptsovNet:
             f"{self.num_transitions:,} transitions, {arcs:,} arcs, "
             f"{len(self.priorities):,} priorities)"
         )
+
+    def _repr_html_(self) -> str:
+        from .picture import net_html
+
+        return net_html(self)
+
+    def _repr_svg_(self) -> str | None:
+        from .picture import net_svg
+
+        return net_svg(self)
 
 
 _KINDS = ("inputs", "outputs", "inhibitors", "tests")

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Bool, Int
 
+from ..choice import GivenChoices
+
 
 if TYPE_CHECKING:
     from .net import SleptsovNet
@@ -59,6 +61,16 @@ class Firings:
 
     def __len__(self) -> int:
         return len(self.sources)
+
+    @property
+    def choices(self) -> GivenChoices:
+        """These steps, one after the other, for `snpjax.run(choice=...)`."""
+        return GivenChoices(self.transition[:, None])
+
+    @property
+    def emissions(self) -> Int[np.ndarray, "firings 0"]:
+        """Nothing leaves a net."""
+        return np.zeros((len(self), 0), np.int64)
 
     @property
     def names(self) -> list[str]:

@@ -5,25 +5,37 @@ from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
-from jaxtyping import Array, Bool
+from jaxtyping import Array, Bool, Int
 
-from ..choice import AbstractChoice, FirstChoice
+from ..choice import AbstractChoice, FirstChoice, GivenChoices
 from ..machine import AbstractMachine, Record
-from .candidates import check_choice, chosen
+from .candidates import check_choice, chosen, given, undominated
 from .columns import Columns
 from .firing import fire
 from .lower import NetProgram
 from .rules import AbstractRule
-from .state import Firing, NetState, initial_state, is_failed, with_failure
+from .state import (
+    Firing,
+    NetState,
+    initial_state,
+    is_failed,
+    with_failure,
+    with_refusal,
+)
 
 
 class ScanningMachine(AbstractMachine):
-    """A Sleptsov net of which one transition fires in a step."""
+    """A Sleptsov net of which one transition fires in a step.
+
+    - `positions`: in the order of priority, of each transition, padding having none; `None` if
+      no choices by number are given.
+    """
 
     program: NetProgram
     columns: Columns
     rule: AbstractRule
     counts: bool = eqx.field(static=True)
+    positions: Int[Array, " transitions"] | None = None
 
     def init(self) -> NetState:
         return initial_state(self.program, counts=self.counts, watched=None)
@@ -33,6 +45,11 @@ class ScanningMachine(AbstractMachine):
         size = self.program.num_transitions
         if isinstance(choice, FirstChoice):
             transition = self.columns.first(state.marking)
+        elif isinstance(choice, GivenChoices):
+            assert self.positions is not None
+            candidates = undominated(self.program, self.columns.fireable(state.marking))
+            transition, is_refused = given(choice, self.positions, candidates, state.step)
+            state = with_refusal(state, is_refused)
         else:
             fireable = self.columns.fireable(state.marking)
             transition = chosen(self.program, choice, fireable, state.step)

@@ -15,7 +15,7 @@ from ..machine import Record
 from ..results import RESULTS, select_result
 from .candidates import undominated
 from .scan import ScanningMachine
-from .state import NetState
+from .state import Firing, NetState
 
 
 class SearchedNet(eqx.Module):
@@ -25,6 +25,10 @@ class SearchedNet(eqx.Module):
 
     machine: ScanningMachine
     last_step: Int[Array, ""]
+
+    @property
+    def counted(self) -> str:
+        return "tokens"
 
     @property
     def fields_dtype(self) -> np.dtype:
@@ -56,6 +60,13 @@ class SearchedNet(eqx.Module):
     def alternatives(self, state: NetState) -> Ways:
         fireable = self.machine.columns.fireable(state.marking)
         return undominated(self.machine.program, fireable)[:, None]
+
+    @property
+    def has_vain_choices(self) -> bool:
+        return False
+
+    def is_vain(self, detail: Firing) -> Bool[Array, "*paths"]:
+        return jnp.zeros_like(detail.transition, bool)
 
     def choosers(self) -> Int[np.ndarray, " choosers"]:
         return np.zeros(1, np.int32)

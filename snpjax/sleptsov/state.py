@@ -105,3 +105,10 @@ def with_failure(state: NetState, failure: Failure) -> NetState:
         multiplicity=jnp.where(fails, failure.multiplicity, state.multiplicity),
         place=jnp.where(fails, failure.place, state.place),
     )
+
+
+def with_refusal(state: NetState, is_refused: Bool[Array, "*paths"]) -> NetState:
+    """The state where a given choice is refused, if nothing failed before."""
+    fails = is_refused & ~is_failed(state)
+    status = select_result(fails, RESULTS.choice_refused, state.status)
+    return replace(state, status=status)

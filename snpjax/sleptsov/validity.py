@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Bool, Int
 
 from .names import Numbered
 
@@ -145,12 +145,12 @@ def warnings_of(net: "SleptsovNet") -> Iterator[str]:
         )
 
 
-def is_unbounded(net: "SleptsovNet") -> Int[np.ndarray, " transitions"]:
+def is_unbounded(net: "SleptsovNet") -> Bool[np.ndarray, " transitions"]:
     """Which transitions have no regular input arc."""
     return np.bincount(net.inputs.transition, minlength=net.num_transitions) == 0
 
 
-def is_dead(net: "SleptsovNet") -> Int[np.ndarray, " transitions"]:
+def is_dead(net: "SleptsovNet") -> Bool[np.ndarray, " transitions"]:
     """Which transitions need a place to hold no less than one number and less than another that is
     no larger."""
     dead = np.zeros(net.num_transitions, bool)

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float64, Int, Integer
 
 from snpjax_formats import AbstractLayout, Edges, bucket
+from snpjax_formats.ell import expanded
 
 from ..choice import AbstractChoice
 from ..results import RESULTS
@@ -61,12 +62,49 @@ class ControlledSynapses(AbstractStatelessNetwork):
         self, network: None, change: Change, emissions: Int[Array, "neurons *paths"]
     ) -> Int[Array, "neurons *paths"]:
         del network
-        sent = emissions.at[self.source].get(mode="fill", fill_value=0)
-        counted = self.counting.deliver(sent, accumulate=emissions.dtype)
-        threshold = self.threshold.reshape(-1, *[1] * (counted.ndim - 1)).astype(counted.dtype)
+        sent, counted, threshold = self._counted(emissions)
         passes = (counted < threshold) | ((counted == threshold) & change.detail)
         passed = jnp.where(passes[self.astrocyte], sent, 0)
         return self.delivery.deliver(passed, accumulate=emissions.dtype)
+
+    def _counted(
+        self, emissions: Int[Array, "neurons *paths"]
+    ) -> tuple[
+        Int[Array, "controlled *paths"],
+        Int[Array, "astrocytes *paths"],
+        Int[Array, "astrocytes *ones"],
+    ]:
+        """What is sent along each synapse, how much each astrocyte counts, and its threshold."""
+        sent = emissions.at[self.source].get(mode="fill", fill_value=0)
+        counted = self.counting.deliver(sent, accumulate=emissions.dtype)
+        return sent, counted, expanded(self.threshold, counted.ndim).astype(counted.dtype)
+
+    # ---- searched ----
+
+    def with_decisions(
+        self,
+        ways: Int[Array, "slots choosers *paths"],
+        least: Int[Array, "neurons *paths"],
+        most: Int[Array, "neurons *paths"],
+    ) -> Int[Array, "slots choosers *paths"]:
+        """In how many ways each slot can be used, and two ways of each astrocyte that may come to
+        decide, if each neuron emits `least` to `most`."""
+        _, low, threshold = self._counted(least)
+        _, high, _ = self._counted(most)
+        may_decide = (threshold > 0) & (low <= threshold) & (threshold <= high)
+        return ways.at[0, self.choosers].set(2 * may_decide.astype(ways.dtype), mode="drop")
+
+    def is_vain(
+        self,
+        emissions: Int[Array, "neurons *paths"],
+        subsets: Int[Array, "choosers *paths"],
+    ) -> Bool[Array, "*paths"]:
+        """Whether some astrocyte suppresses that has nothing to decide: the step is that in which
+        it does not."""
+        _, counted, threshold = self._counted(emissions)
+        suppresses = subsets.at[self.choosers].get(mode="fill", fill_value=0) > 0
+        decides = (counted == threshold) & (counted > 0)
+        return jnp.any(suppresses & ~decides, axis=0)
 
 
 @dataclass(frozen=True, eq=False)

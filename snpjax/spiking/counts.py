@@ -20,11 +20,19 @@ def least_type(columns: Columns, *, at_least: np.dtype, largest: int) -> np.dtyp
     **Raises:** `ValueError` when there is none.
     """
     need = _Needs.of(columns)
-    for dtype in NARROW[NARROW.index(at_least) :]:
+    types = NARROW[NARROW.index(at_least) :]
+    found = least_fitting(types, max(need.largest, largest), need.arriving)
+    return count_type([columns], np.int32) if found is None else found
+
+
+def least_fitting(types: Sequence[np.dtype], largest: int, arriving: float) -> np.dtype | None:
+    """The first type that holds a number, and in which no overflow goes unseen when so many spikes
+    arrive at a neuron in one step: these are less than half of its range."""
+    for dtype in types:
         most = int(np.iinfo(dtype).max)
-        if max(need.largest, largest) <= most and need.arriving < (most + 1) // 2:
+        if largest <= most and arriving < (most + 1) // 2:
             return dtype
-    return count_type([columns], np.int32)
+    return None
 
 
 def count_type(systems: Sequence[Columns], requested: np.dtype | type | None = None) -> np.dtype:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .guard import Guard
-from .rule import Rule
+from .rule import BuddingRule, DivisionRule, Rule
 
 
 if TYPE_CHECKING:
@@ -41,20 +41,62 @@ def with_any_input(system: "SpikingSystem", input: AnyInput) -> "SpikingSystem":
     """The system with an environment: for every input neuron one that holds a spike for each step
     to come and uses up one of them in each, with any emission. The system does not halt before.
 
-    **Raises:** `ValueError` when there is no input neuron.
+    Where neurons divide or bud an input neuron is a label, and the environment sends to all neurons
+    with it, also to those that are new.
+
+    **Raises:** `ValueError` when there is no input neuron, or one that divides into others, which
+    would inherit what the environment sends by.
     """
     from .system import Neuron
 
     neurons = input.neurons_of(system)
-    unknown = [name for name in neurons if not system.has(name)]
+    called = {name: (name,) for name in system.names}
+    if system.is_growing:
+        called = {label: tuple(_bearing(system, label)) for label in system.label_numbers}
+    unknown = [name for name in neurons if name not in called]
     if unknown or not neurons:
         which = f"There is no neuron {unknown[0]!r}" if unknown else "No neuron has an input train"
         raise ValueError(f"{which}. Name the input neurons: AnyInput(..., neurons=[...]).")
     rules = [Rule(Guard.interval(1), 1, spikes) for spikes in range(input.most + 1)]
+    for name in neurons if system.is_growing else ():
+        _check_stays(system, name)
     added = [Neuron(environment_of(name), input.length, rules) for name in neurons]
     return system.replace(
         neurons=(*system.neurons, *added),
-        synapses=(*system.synapses, *((environment_of(name), name, 1) for name in neurons)),
+        synapses=(
+            *system.synapses,
+            *((environment_of(name), own, 1) for name in neurons for own in called[name]),
+        ),
+        dictionary=(*system.dictionary, *_pairs(system, neurons)),
         input={name: train for name, train in system.input.items() if name not in neurons},
         level="extended",
     )
+
+
+def _bearing(system: "SpikingSystem", label: str) -> list[str]:
+    """The neurons that have a label from the start."""
+    return [neuron.name for neuron in system.neurons if neuron.label == label]
+
+
+def _pairs(system: "SpikingSystem", neurons: tuple[str, ...]) -> list[tuple[str, str]]:
+    """What the dictionary needs so that new neurons get input: labels that nobody bears at first
+    have no synapse."""
+    if not system.is_growing:
+        return []
+    return [(environment_of(name), name) for name in neurons if not _bearing(system, name)]
+
+
+def _check_stays(system: "SpikingSystem", label: str) -> None:
+    """**Raises:** `ValueError` if a neuron with a label turns into one with another label."""
+    for rule in system.rules_of_labels.get(label, ()):
+        after = ()
+        if isinstance(rule, DivisionRule):
+            after = (rule.left, rule.right)
+        elif isinstance(rule, BuddingRule) and rule.parent is not None:
+            after = (rule.parent,)
+        for other in after:
+            if other != label:
+                raise ValueError(
+                    f"A neuron with the label {label!r} turns into one with {other!r}, which would "
+                    "inherit what any input is sent by. Give trains instead of AnyInput."
+                )

@@ -13,7 +13,7 @@ from snpjax_formats import bucket, check_free, free_bytes
 from ..precision import precision
 from .columns import trains_of
 from .compatibility import TEXTBOOK
-from .counts import NARROW
+from .counts import NARROW, least_fitting
 from .division import GrownState, Growth
 from .lower import LayoutLike, SpikingProgram, Spread
 from .rule import BuddingRule, DivisionRule
@@ -309,14 +309,13 @@ def _count_type(
         types = (np.dtype(requested),)
     else:
         types = types[types.index(NARROW[-1] if at_least is None else at_least) :]
-    for dtype in types:
-        most = int(np.iinfo(dtype).max)
-        if largest <= most and arriving < (most + 1) // 2:
-            return dtype
-    raise ValueError(
-        f"With so many neurons up to {arriving:,} spikes could arrive at one of them in one step, "
-        f"too many to detect every overflow of {types[-1]}. Give a smaller `Capacity`."
-    )
+    found = least_fitting(types, largest, arriving)
+    if found is None:
+        raise ValueError(
+            f"With so many neurons up to {arriving:,} spikes could arrive at one of them in one "
+            f"step, too many to detect every overflow of {types[-1]}. Give a smaller `Capacity`."
+        )
+    return found
 
 
 def _numbers(values: list[int], empty: int, size: int | None = None) -> Int[Array, "..."]:

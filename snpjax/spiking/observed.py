@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Bool, Int
 
-from ..choice import GivenChoices
+from ..choice import NO_RULE, GivenChoices
 from .networks import Network, has_synapse, names_of_labels, network_of, taken
 from .rule import AnyRule
-from .system import changes_network, is_growing
+from .system import SpikingSystem, changes_network, is_growing
+from .variants import Astrocytes
 
 
 if TYPE_CHECKING:
     from .population import PopulationSystem
     from .step import Selection, SpikingState
-    from .system import SpikingSystem
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,8 +116,9 @@ class Transitions:
     - `sources`, `targets`: the numbers of the configurations before and after.
     - `rules`: the rule that each neuron selected, counted within the neuron, or `NO_RULE`.
     - `emissions`: the spikes that left each neuron.
-    - `subsets`: the number of the subset of synapses that each plasticity rule took; `None` in a
-      system without plasticity.
+    - `subsets`: the number of the subset of synapses that each plasticity rule took, and 1 of each
+      astrocyte that decided to suppress: these stand after the neurons. `None` in a system without
+      either.
     - `labels`: where neurons divide or bud, the label of every neuron before the step. Names are
       labels then, as for `Configurations`.
     """
@@ -127,7 +128,7 @@ class Transitions:
     targets: Int[np.ndarray, " transitions"] = field(repr=False)
     rules: Int[np.ndarray, "transitions neurons"] = field(repr=False)
     emissions: Int[np.ndarray, "transitions neurons"] = field(repr=False)
-    subsets: Int[np.ndarray, "transitions neurons"] | None = field(repr=False, default=None)
+    subsets: Int[np.ndarray, "transitions choosers"] | None = field(repr=False, default=None)
     labels: np.ndarray | None = field(repr=False, default=None)
 
     def __len__(self) -> int:
@@ -136,7 +137,10 @@ class Transitions:
     @property
     def choices(self) -> GivenChoices:
         """These steps, one after the other, for `snpjax.run(choice=...)`."""
-        return GivenChoices(self.rules, self.subsets)
+        if self.subsets is None:
+            return GivenChoices(self.rules)
+        more = ((0, 0), (0, self.subsets.shape[1] - self.rules.shape[1]))  # astrocytes
+        return GivenChoices(np.pad(self.rules, more, constant_values=NO_RULE), self.subsets)
 
     def emitted(self, name: str) -> Int[np.ndarray, "transitions *neurons"]:
         """The spikes that left a neuron."""
@@ -214,10 +218,18 @@ def transitions_of(
     if not is_growing(system):
         subsets = detail.subsets
         if subsets is not None:
-            subsets = np.asarray(subsets)[: _size(system)].T.astype(np.int64)
+            choosers = system.num_neurons + len(astrocytes_of(system))
+            subsets = np.asarray(subsets)[:choosers].T.astype(np.int64)
         return Transitions(system, sources, targets, rules, emissions, subsets)
     labels = names_of_labels(system, detail.network)
     return Transitions(system, sources, targets, rules, emissions, labels=labels)
+
+
+def astrocytes_of(system: "SpikingSystem | PopulationSystem") -> list[str]:
+    """The names of the astrocytes of a system, which choose after its neurons."""
+    variant = system.variant if isinstance(system, SpikingSystem) else None
+    num = len(variant.astrocytes) if isinstance(variant, Astrocytes) else 0
+    return [f"astrocyte {number}" for number in range(1, num + 1)]
 
 
 def _size(system: "SpikingSystem | PopulationSystem") -> int | None:

@@ -18,6 +18,7 @@ from snpjax_formats.ell import expanded
 from ..choice import NO_RULE, AbstractChoice, DecodedChoice, NumberedChoice, Ways
 from ..machine import Record
 from ..results import RESULTS
+from .astrocytes import ControlledSynapses
 from .columns import Columns, trains_of
 from .counts import NARROW, least_type
 from .division import Growth
@@ -26,10 +27,10 @@ from .lower import LayoutLike, SpikingProgram, lower_columns
 from .network import AbstractNetwork
 from .observed import number_of_label, position_of, rules_of
 from .population import PopulationSystem
-from .step import SpikingState, applicable, halted, initial_state, step
+from .step import Selection, SpikingState, applicable, halted, initial_state, step
 from .system import SpikingSystem, is_growing
 from .transition import Transition
-from .variants import Astrocytes, SynapseRules
+from .variants import SynapseRules
 
 
 _NO_CAP = np.uint32(2**32 - 1)
@@ -55,6 +56,10 @@ class SearchedMachine(eqx.Module):
     last_step: Int[Array, ""]
     caps: Int[Array, " neurons_or_labels"] | None
     usual: UInt32[Array, " fields"]
+
+    @property
+    def counted(self) -> str:
+        return "spikes"
 
     @property
     def count_dtype(self) -> np.dtype:
@@ -88,10 +93,10 @@ class SearchedMachine(eqx.Module):
         if self.program.network is None:
             return step(self.program, state, choice)
         assert isinstance(choice, NumberedChoice)
-        slots, subsets = choice.decoded(self.alternatives(state))
-        pending = self.program.network.is_pending(state.network)
-        if pending is not None:
-            slots = jnp.where(pending, NO_RULE, slots)
+        can_apply = applicable(self.program, state)
+        slots, subsets = choice.decoded(self._ways(can_apply, state))
+        # Those with something else to choose select no rule.
+        slots = jnp.where(jnp.any(can_apply, axis=0), slots, NO_RULE)
         labels = self.program.network.labels(state.network)
         state, record = step(self.program, state, DecodedChoice(slots, subsets))
         detail = replace(record.detail, subsets=subsets, network=labels)
@@ -105,9 +110,26 @@ class SearchedMachine(eqx.Module):
 
     def alternatives(self, state: SpikingState) -> Ways:
         can_apply = applicable(self.program, state)
-        if self.program.network is None:
-            return can_apply
-        return self.program.network.ways(can_apply, state.network)
+        return can_apply if self.program.network is None else self._ways(can_apply, state)
+
+    def _ways(
+        self, can_apply: Bool[Array, "slots neurons *paths"], state: SpikingState
+    ) -> Int[Array, "slots choosers *paths"]:
+        network = self.program.network
+        assert network is not None
+        ways = network.ways(can_apply, state.network)
+        if isinstance(network, ControlledSynapses):
+            ways = network.with_decisions(ways, *_emitted(self.program, state, can_apply))
+        return ways
+
+    @property
+    def has_vain_choices(self) -> bool:
+        return isinstance(self.program.network, ControlledSynapses)
+
+    def is_vain(self, detail: Selection) -> Bool[Array, "*paths"]:
+        network = self.program.network
+        assert isinstance(network, ControlledSynapses) and detail.subsets is not None
+        return network.is_vain(detail.emissions, detail.subsets)
 
     def fields(self, state: SpikingState) -> UInt[Array, "fields *paths"]:
         parts = [self._cut(state)]
@@ -189,6 +211,9 @@ class SearchedMachine(eqx.Module):
             meets = meets[np.asarray(program.type_of)]
         if program.network is not None:
             meets |= np.asarray(program.network.may_choose())
+        if isinstance(program.network, ControlledSynapses):
+            astrocytes = np.asarray(program.network.choosers)
+            meets[astrocytes[astrocytes < len(meets)]] = True
         return _padded(np.flatnonzero(meets), program.num_neurons)
 
 
@@ -206,11 +231,6 @@ def searched(
     - `at_least`: no narrower type counts; by default the least one that holds the model's numbers.
     """
     _check_clock(clock)
-    if isinstance(columns.variant, Astrocytes):
-        raise ValueError(
-            "Whether an astrocyte has a choice depends on the rules that are chosen, so that the "
-            "choices of a step are not counted. Run the system on many paths instead."
-        )
     caps = caps_of(system, saturate)
     last_step = max(clock, len(columns.trains))
     # A negative number is a large one of its own type only.
@@ -288,6 +308,23 @@ def _searched(
     )
 
 
+def _emitted(
+    program: SpikingProgram, state: SpikingState, can_apply: Bool[Array, "slots neurons *paths"]
+) -> tuple[Int[Array, "neurons *paths"], Int[Array, "neurons *paths"]]:
+    """The least and the most that each neuron may emit in the next step."""
+    dims = can_apply.ndim
+    emits = expanded(program.of_neurons(program.produce), dims)
+    other = jnp.zeros_like(state.spikes)
+    if program.delay is not None:
+        emits = jnp.where(expanded(program.of_neurons(program.delay), dims) > 0, 0, emits)
+        other = jnp.where(state.timers == 1, state.pending, 0)
+    largest = jnp.iinfo(state.spikes.dtype).max
+    least = jnp.min(jnp.where(can_apply, emits, largest), axis=0)
+    most = jnp.max(jnp.where(can_apply, emits, 0), axis=0)
+    fires = jnp.any(can_apply, axis=0)
+    return jnp.where(fires, least, other), jnp.where(fires, most, other)
+
+
 def _check_clock(clock: int) -> None:
     if not 0 <= clock < 2**30:
         raise ValueError(f"`clock` is {clock}. Give a number of steps, 0 or more.")
@@ -311,7 +348,7 @@ def caps_of(
         what, size = "label", len(system.label_numbers)
     caps = np.full(size, _NO_CAP)
     for name, most in saturate.items():
-        position, has_rules = _column_of(system, name)
+        position, has_rules = column_of(system, name)
         if has_rules:
             raise ValueError(
                 f"{what.capitalize()} {name!r} has rules, which depend on its spikes: saturated, "
@@ -331,7 +368,7 @@ def caps_of(
     return caps
 
 
-def _column_of(system: SpikingSystem | PopulationSystem, name: str) -> tuple[int | slice, bool]:
+def column_of(system: SpikingSystem | PopulationSystem, name: str) -> tuple[int | slice, bool]:
     """The place of a neuron, a population or a label, and whether it has rules, or its synapses."""
     if is_growing(system):
         return number_of_label(system, name), bool(rules_of(system)[name])

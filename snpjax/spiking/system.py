@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from .growing import Capacity
     from .lower import LayoutLike
     from .machine import GrowingMachine, SpikingMachine
+    from .observer import SystemObserver
     from .plastic_columns import PlasticColumns
     from .searched import SearchedMachine
     from .slots import SlotTable
@@ -452,6 +453,12 @@ class SpikingSystem:
         _, (arguments,) = self.__reduce__()
         return _rebuild({**arguments, **changes})
 
+    def observed(self) -> "SystemObserver":
+        """What a search may say of this system, by name."""
+        from .observer import SystemObserver
+
+        return SystemObserver(self)
+
     def solution(self, trajectory: "Trajectory") -> "Solution":
         """What a run saved, with this system's names."""
         from .solution import solve
@@ -472,6 +479,11 @@ class SpikingSystem:
         from .html import system_html
 
         return system_html(self)
+
+    def _repr_svg_(self) -> str:
+        from .picture import system_svg
+
+        return system_svg(self)
 
 
 def is_growing(system: object) -> TypeGuard[SpikingSystem]:

@@ -92,5 +92,5 @@ def assert_invariant(
     if not graph.is_complete and not bounded:
         raise AssertionError(
             f"The invariant holds in {graph.num_configurations:,} configurations, but "
-            f"{graph.stop.value}. Allow it by `bounded=True`, or explore more."
+            f"{graph.reason}. Allow it by `bounded=True`, or explore more."
         )

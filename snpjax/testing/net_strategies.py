@@ -2,6 +2,7 @@
 arcs, self-loops, inhibitors and outputs on one place, chains of priorities."""
 
 import warnings
+from typing import Any
 
 from hypothesis import strategies as st
 
@@ -21,7 +22,7 @@ def _arcs(places: int, transitions: int, most: int, largest: int) -> st.SearchSt
 
 @st.composite
 def nets(
-    draw: st.DrawFn,
+    draw: Any,
     max_places: int = 4,
     max_transitions: int = 5,
     max_tokens: int = 6,

@@ -165,6 +165,22 @@ _changing_guards = _frequent_guards | _frequent_guards | guards()
 _changing_spikes = st.sampled_from([1, 2, 3, 0])
 
 
+def _before_changes(
+    level: Level, num_neurons: tuple[int, int], max_rules: int, max_delay: int, inputs: bool
+) -> st.SearchStrategy[SpikingSystem]:
+    """Systems of few spikes, to which rules are added that change the network."""
+    least, most = num_neurons
+    return systems(
+        level=level,
+        min_neurons=least,
+        max_neurons=most,
+        max_rules=max_rules,
+        max_spikes=3,
+        max_delay=max_delay,
+        inputs=inputs,
+    )
+
+
 @st.composite
 def plastic_systems(
     draw: Any,
@@ -192,16 +208,7 @@ def plastic_systems(
         assert {len(c.spikes) for c in run.configurations} == {system.num_neurons}
     ```
     """
-    drawn = systems(
-        level=level,
-        min_neurons=2,
-        max_neurons=max_neurons,
-        max_rules=max_rules,
-        max_spikes=3,
-        max_delay=max_delay,
-        inputs=inputs,
-    )
-    system = draw(drawn)
+    system = draw(_before_changes(level, (2, max_neurons), max_rules, max_delay, inputs))
     names = list(system.names)
     rules_of: dict[str, list[AnyRule | str]] = {n.name: [*n.rules] for n in system.neurons}
     plastic = set()
@@ -261,16 +268,7 @@ def dividing_systems(
         assert sizes == sorted(sizes)
     ```
     """
-    drawn = systems(
-        level=level,
-        min_neurons=1,
-        max_neurons=max_neurons,
-        max_rules=max_rules,
-        max_spikes=3,
-        max_delay=max_delay,
-        inputs=inputs,
-    )
-    system = draw(drawn)
+    system = draw(_before_changes(level, (1, max_neurons), max_rules, max_delay, inputs))
     label_of: dict[str, str] = {}
     for name in system.names:
         label_of[name] = draw(st.sampled_from([name, name, *label_of.values()]))

@@ -25,11 +25,11 @@ class Pair:
     @property
     def cut(self) -> str:
         """Why not everything is known."""
-        reasons = [graph.stop.value for graph in self.graphs if not graph.is_complete]
+        reasons = [graph.reason for graph in self.graphs if not graph.is_complete]
         if len(reasons) == 2 and reasons[0] == reasons[1]:
             return f"not all of either system is known, because {reasons[0]}"
         return "; ".join(
-            f"not all of the {name} system is known, because {graph.stop.value}"
+            f"not all of the {name} system is known, because {graph.reason}"
             for name, graph in zip(SIDES, self.graphs, strict=True)
             if not graph.is_complete
         )

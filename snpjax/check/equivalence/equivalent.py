@@ -3,7 +3,8 @@
 from typing import Any
 
 from ...explore import Graph, explore
-from ...spiking.system import is_growing
+from ...spiking.population import PopulationSystem
+from ...spiking.system import SpikingSystem
 from .comparison import AbstractComparison, Pair, matched
 from .result import Equivalence
 from .traces import SameTraces
@@ -33,8 +34,10 @@ def equivalent(
     **Returns:** an `Equivalence`: equal, different with the shortest runs that tell them apart,
     equal up to a stated bound, or unknown. What was not explored to the end is never called equal.
 
+    Where neurons divide or bud outputs are labels: all neurons with one emit together.
+
     **Raises:** `ValueError` if the systems cannot be compared: another number of outputs or inputs;
-    `NotImplementedError` for systems that divide or bud.
+    `NotImplementedError` for nets.
 
     ```python
     one = snp.SpikingSystem([snp.Neuron("n", 2, ["a^2/a -> a", "a -> a"])], output="n")
@@ -47,9 +50,10 @@ def equivalent(
     systems, graphs = [], []
     for side, model in enumerate(given):
         system = model.system if isinstance(model, Graph) else model
-        if is_growing(system):
+        if not isinstance(system, SpikingSystem | PopulationSystem):
             raise NotImplementedError(
-                f"{system!r} divides or buds: whose output is whose cannot be compared yet."
+                f"{system!r} has no outputs to compare. Systems of neurons are compared; of nets "
+                "look at their graphs."
             )
         if isinstance(model, Graph):
             systems.append(model.system)

@@ -8,12 +8,11 @@ import numpy as np
 from jaxtyping import Bool, Int
 
 from ...explore import Graph
+from ...explore.following import NO_EDGE, Following, following
 from ...spiking.environment import environment_of
 from ...spiking.observed import Transitions, position_of
+from ...spiking.system import is_growing
 
-
-#: A step that no choice makes: the silent one of a halting configuration to itself.
-NO_EDGE = -1
 
 #: One label: the spikes of the input neurons, then those of the outputs, then 1 for a halt.
 Label: TypeAlias = tuple[int, ...]
@@ -91,19 +90,20 @@ def side_by_side(
     **Raises:** `ValueError` if the systems do not have the same number of output neurons.
     """
     graphs = (first, second)
-    columns = [_columns(graph.system, names) for graph, names in zip(graphs, inputs, strict=True)]
-    sizes = [len(positions(graph.system, graph.system.output)) for graph in graphs]
+    sizes = [len(columns_of(graph.system, graph.system.output)) for graph in graphs]
     if sizes[0] != sizes[1]:
         raise ValueError(
             f"The first system has {sizes[0]} output neurons, the second {sizes[1]}. Outputs are "
             "compared in their order: give both systems the same number."
         )
-    parts = [_steps(graph, some, sees_halting) for graph, some in zip(graphs, columns, strict=True)]
+    parts = [
+        _steps(graph, [*map(environment_of, names), *graph.system.output], sees_halting)
+        for graph, names in zip(graphs, inputs, strict=True)
+    ]
     start = first.num_configurations
-    targets = np.concatenate([parts[0].targets, parts[1].targets + start])
-    first_step = np.concatenate(
-        [parts[0].first_step, parts[1].first_step[1:] + parts[0].first_step[-1]]
-    )
+    own, others = (part.steps for part in parts)
+    targets = np.concatenate([own.targets.astype(np.int64), others.targets + start])
+    first_step = np.concatenate([own.first, others.first[1:] + own.first[-1]])
     labels, rows = _numbered(np.concatenate([parts[0].rows, parts[1].rows]))
     return Labelled(
         graphs=graphs,
@@ -111,7 +111,7 @@ def side_by_side(
         first_step=first_step,
         targets=targets,
         labels=labels,
-        edges=np.concatenate([part.edges for part in parts]),
+        edges=np.concatenate([own.edges, others.edges]),
         is_open=np.concatenate([graph.is_open for graph in graphs]),
         rows=rows,
         num_inputs=len(inputs[0]),
@@ -123,44 +123,41 @@ def side_by_side(
 class _Steps:
     """The steps of one graph, with those of its halting configurations."""
 
-    first_step: Int[np.ndarray, " configurations_and_one"]
-    targets: Int[np.ndarray, " steps"]
-    edges: Int[np.ndarray, " steps"]
+    steps: Following
     rows: Int[np.ndarray, "steps columns"]
 
 
-def _steps(graph: Graph, columns: Int[np.ndarray, " columns"], sees_halting: bool) -> _Steps:
+def _steps(graph: Graph, names: Sequence[str], sees_halting: bool) -> _Steps:
+    """Labelled by what these neurons emit."""
+    columns = columns_of(graph.system, names)
     emissions = np.zeros((0, len(columns)), np.int32)
     if graph.num_choices:
-        emissions = graph.map_transitions(lambda steps: _emissions(steps, columns))
-    counts = graph.is_halting.astype(np.int64)
-    counts[: graph.num_expanded] += np.diff(graph.first_edge)
-    first_step = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
-    size = int(first_step[-1])
-    # An edge has moved by the halting configurations before it.
-    place = np.arange(graph.num_choices) + np.cumsum(graph.is_halting)[graph.sources]
-    halts = np.flatnonzero(graph.is_halting)
-    targets = np.zeros(size, np.int64)
-    targets[place] = graph.edge_targets
-    targets[first_step[halts]] = halts
-    edges = np.full(size, NO_EDGE)
-    edges[place] = np.arange(graph.num_choices)
-    rows = np.zeros((size, len(columns) + sees_halting), np.int64)
-    rows[place, : len(columns)] = emissions
+        emissions = graph.map_transitions(lambda steps: emitted(steps, names))
+    steps = following(graph)
+    is_made = steps.edges != NO_EDGE
+    rows = np.zeros((len(is_made), len(columns) + sees_halting), np.int64)
+    rows[is_made, : len(columns)] = emissions
     if sees_halting:
-        rows[first_step[halts], -1] = 1
-    return _Steps(first_step, targets, edges, rows)
+        rows[~is_made, -1] = 1
+    return _Steps(steps, rows)
 
 
-def _emissions(
-    steps: Transitions, columns: Int[np.ndarray, " columns"]
-) -> Int[np.ndarray, "transitions columns"]:
-    return steps.emissions[:, columns]
+def emitted(steps: Transitions, names: Sequence[str]) -> Int[np.ndarray, "transitions columns"]:
+    """What the neurons of these names emit, or all neurons with these labels together."""
+    if steps.labels is None:
+        return steps.emissions[:, positions(steps.system, names)]
+    table = np.zeros((len(steps), len(names)), np.int64)
+    for column, name in enumerate(names):
+        table[:, column] = steps.emitted(name)
+    return table
 
 
-def _columns(system: Any, inputs: Sequence[str]) -> Int[np.ndarray, " columns"]:
-    """The neurons whose emissions are a label."""
-    return positions(system, [*map(environment_of, inputs), *system.output])
+def columns_of(system: Any, names: Sequence[str]) -> list[str]:
+    """The columns of `emitted`: labels where neurons divide or bud, else all neurons of these
+    names."""
+    if is_growing(system):
+        return list(names)
+    return [system.name_of(int(i)) for i in positions(system, names)]
 
 
 def positions(system: Any, names: Sequence[str]) -> Int[np.ndarray, " neurons"]:

@@ -8,11 +8,10 @@ from jaxtyping import Int
 
 from ...choice import NO_RULE, GivenChoices
 from ...explore import Graph
+from ...explore.following import NO_EDGE
 from ...spiking.environment import environment_of
-from ...spiking.observed import Transitions
-from ...spiking.system import is_growing
 from .comparison import Pair
-from .labelled import NO_EDGE, Labelled, positions
+from .labelled import Labelled, columns_of, emitted
 from .result import OneRun
 
 
@@ -87,9 +86,7 @@ def run_of_edges(
       neurons `inputs` by the environment with which it was explored.
     """
     system = graph.system if system is None else system
-    names = list(system.output)  # labels where neurons divide or bud
-    if not is_growing(system):
-        names = [system.name_of(int(i)) for i in positions(system, system.output)]
+    names = columns_of(system, system.output)
     rules = np.full((len(edges), system.num_neurons), NO_RULE)
     subsets = np.zeros_like(rules)
     outputs = np.zeros((len(edges), len(names)), np.int64)
@@ -97,28 +94,20 @@ def run_of_edges(
     is_made = edges != NO_EDGE
     if is_made.any():
         steps = graph.transitions(edges[is_made])
-        # An environment stands after the neurons of the system, and before those that are created.
-        own = np.arange(steps.rules.shape[1])
+        chosen = steps.choices
+        # An environment stands after the neurons of the system, and before those that are created,
+        # and astrocytes.
+        width = steps.rules.shape[1] if steps.subsets is None else steps.subsets.shape[1]
+        own = np.arange(width)
         own = own[(own < system.num_neurons) | (own >= graph.system.num_neurons)]
-        rules = np.full((len(edges), len(own)), NO_RULE)
-        rules[is_made] = steps.rules[:, own]
-        subsets = np.zeros_like(rules)
-        if steps.subsets is not None:
-            subsets[is_made] = steps.subsets[:, own]
-        outputs[is_made] = _emitted(steps, system.output)
-        sent[is_made] = _emitted(steps, [environment_of(name) for name in inputs])
+        rules, subsets = (np.full((len(edges), len(own)), empty) for empty in (NO_RULE, 0))
+        rules[is_made] = np.asarray(chosen.rules)[: len(steps), own]
+        if chosen.subsets is not None:
+            subsets[is_made] = np.asarray(chosen.subsets)[: len(steps), own]
+        outputs[is_made] = emitted(steps, system.output)
+        sent[is_made] = emitted(steps, [environment_of(name) for name in inputs])
     trains = dict(zip(inputs, map(tuple, sent.T.tolist()), strict=True))
     if inputs:
         system = system.with_input({**system.input, **trains})
-    emitted = dict(zip(names, map(tuple, outputs.T.tolist()), strict=True))
-    return OneRun(system, GivenChoices(rules, subsets), len(edges), emitted, trains)
-
-
-def _emitted(steps: Transitions, names: Sequence[str]) -> Int[np.ndarray, "transitions columns"]:
-    """What the neurons of these names, or labels, emit."""
-    if steps.labels is None:
-        return steps.emissions[:, positions(steps.system, names)]
-    table = np.zeros((len(steps), len(names)), np.int64)
-    for column, name in enumerate(names):
-        table[:, column] = steps.emitted(name)
-    return table
+    by_name = dict(zip(names, map(tuple, outputs.T.tolist()), strict=True))
+    return OneRun(system, GivenChoices(rules, subsets), len(edges), by_name, trains)

@@ -6,15 +6,18 @@ from urllib.parse import quote
 
 import numpy as np
 
-from ...explore.text import Labels, edge_blocks, edge_labels, lines, names_at_edges, numbers
+from ...explore.text import edge_blocks
+from ...lines import EdgeStyle, Labels, lines, numbers
 from .write import Files, Options
 
 
 if TYPE_CHECKING:
     from ...explore import Graph
 
-_EQUALS = {"rules": b":", "emissions": b"="}
-_NOTHING = {"rules": b"no rule", "emissions": b"silent"}
+_STYLES: dict[Labels, EdgeStyle] = {
+    "rules": EdgeStyle("rules", b":", b", ", b"no rule", times=b" x "),
+    "emissions": EdgeStyle("emissions", b"=", b", ", b"silent", times=b" x "),
+}
 # Labels are 7-bit ASCII, and no escape of a quote is known to all readers.
 _PLAIN = "".join(map(chr, range(32, 127))).translate({ord(c): None for c in '"\\%'})
 
@@ -23,7 +26,7 @@ def aut_files(graph: "Graph", options: Options) -> Files:
     """One file. An edge is `(source, "p:0, q:1", target)` by its rules, counted within the neuron
     from 0, with the number of the subset of synapses that plasticity takes, `"p:0.2"`, if it is not
     the first one; or `(source, "q=1", target)` by what the output neurons emit, `"silent"` for
-    nothing.
+    nothing. Of a net it is a transition, `"t1"`, or `"t1 x 2"` where it fires in two copies.
 
     Characters of a name that a label cannot hold are written as in addresses, `%22`. The format has
     no place for comments: a configuration that was not expanded, though it does not halt, has a
@@ -37,18 +40,12 @@ def aut_files(graph: "Graph", options: Options) -> Files:
 
 
 def _blocks(graph: "Graph", labels: Labels) -> Iterator[bytes]:
-    names = {name: quote(name, safe=_PLAIN) for name in names_at_edges(graph)}
+    written = graph.observer.written
+    names = {name: quote(name, safe=_PLAIN) for name in written.names_at_edges()}
     open_ones = np.flatnonzero(graph.is_open)
     yield f"des (0, {graph.num_choices + len(open_ones)}, {graph.num_configurations})\n".encode()
     for _, steps in edge_blocks(graph):
-        label = edge_labels(
-            steps,
-            labels,
-            names,
-            equals=_EQUALS[labels],
-            separator=b", ",
-            nothing=_NOTHING[labels],
-        )
+        label = written.labelled(steps, _STYLES[labels], names)
         source, target = numbers(steps.sources), numbers(steps.targets)
         yield lines(b"(", source, b', "', *label, b'", ', target, b")\n")
     number = numbers(open_ones)

@@ -2,23 +2,12 @@
 
 import json
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...explore.text import (
-    Column,
-    configuration_blocks,
-    edge_blocks,
-    label_rows,
-    lines,
-    names_of,
-    numbers,
-    rows,
-    text,
-)
-from ...spiking.shown import label_rules
-from ...spiking.system import is_growing
+from ...explore.text import configuration_blocks, edge_blocks, num_columns
+from ...lines import Column, Table, label_rows, lines, numbers, rows, text
 from .write import Files, Options
 
 
@@ -43,6 +32,9 @@ def json_files(graph: "Graph", options: Options) -> Files:
       (of each neuron the rule it selects, counted from 0, or null), `emissions` (of each neuron),
       and in a system with plasticity `subsets` (the number of the subset that its rule takes).
 
+    Of a net there are the names of `places` and `transitions` instead, configurations have a
+    `marking`, and edges `transition` (by its number, from 0) and `multiplicity`.
+
     Where a configuration is neither `expanded` nor `halting`, more may follow. Every configuration
     and every edge is one line.
     """
@@ -51,14 +43,13 @@ def json_files(graph: "Graph", options: Options) -> Files:
 
 
 def _blocks(graph: "Graph") -> Iterator[bytes]:
-    system = graph.system
-    is_of_labels = is_growing(system)
+    written = graph.observer.written
+    rules = written.rules()
     head = {
         "schema": SCHEMA,
-        "name": system.name,
-        "neurons": names_of(graph),
-        "rules": _rules(system),
-        "output": list(system.output),
+        "name": written.title,
+        **written.lists(num_columns(graph)),
+        **({} if rules is None else {"rules": rules}),
         "saturate": dict(graph.saturate),
         "clock": graph.clock,
         "stop": graph.stop.name,
@@ -67,36 +58,32 @@ def _blocks(graph: "Graph") -> Iterator[bytes]:
     }
     yield json.dumps(head)[:-1].encode() + b',\n"configurations": ['
     for number, some in configuration_blocks(graph):
-        is_expanded = number < graph.num_expanded
         columns: list[Column] = [text(b",", number > 0), b"\n{"]
-        if is_of_labels:
-            columns += [b'"labels": [', *label_rows(some), b"], "]
-        columns += [b'"spikes": [', *rows(some.spikes)]
-        columns += [b'], "timers": [', *rows(some.timers)]
-        columns += [b'], "pending": [', *rows(some.pending)]
-        columns += [b'], "step": ', numbers(some.step)]
+        for name, table in written.tables(some).items():
+            columns += [f'"{name}": '.encode(), *_array(table), b", "]
+        columns += [b'"step": ', numbers(some.step)]
         columns += [b', "depth": ', numbers(graph.depths[number])]
         columns += [b', "halting": ', *_truth(some.is_halting)]
-        columns += [b', "expanded": ', *_truth(is_expanded)]
+        columns += [b', "expanded": ', *_truth(number < graph.num_expanded)]
         yield lines(*columns, b"}")
     yield b'\n],\n"edges": ['
     for number, steps in edge_blocks(graph):
         columns = [text(b",", number > 0)]
         columns += [b'\n{"source": ', numbers(steps.sources)]
         columns += [b', "target": ', numbers(steps.targets)]
-        columns += [b', "rules": [', *rows(steps.rules, null=b"null")]
-        columns += [b'], "emissions": [', *rows(steps.emissions)]
-        if steps.subsets is not None:
-            columns += [b'], "subsets": [', *rows(steps.subsets)]
-        yield lines(*columns, b"]}")
+        for name, table in written.step_tables(steps).items():
+            columns += [f', "{name}": '.encode(), *_array(table)]
+        yield lines(*columns, b"}")
     yield b"\n]}\n"
 
 
-def _rules(system: Any) -> list[list[str]] | dict[str, list[str]]:
-    if is_growing(system):
-        return label_rules(system)
-    num_rules = [len(neuron.rules) for neuron in system.neurons]
-    return [[system.rule_text(i, r) for r in range(n)] for i, n in enumerate(num_rules)]
+def _array(table: Table) -> list[Column]:
+    values = table.values
+    if values.ndim == 1:
+        return [numbers(values)]
+    if values.dtype.kind == "U":
+        return [b"[", *label_rows(values), b"]"]
+    return [b"[", *rows(values, empty=table.empty), b"]"]
 
 
 def _truth(holds: np.ndarray) -> list[Column]:

@@ -4,12 +4,15 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from ...quoting import printable
+from ...sleptsov.observer import NetObserver
 from ...spiking.columns import horizon_of
 from ...spiking.overlap import rules_overlap
 from ...spiking.population import PopulationSystem
 from ...spiking.rule import Rule
 from ...spiking.system import Neuron, SpikingSystem, dynamic_message
 from .identifiers import identifiers
+from .nusmv_net import net_to_nusmv
+from .smv_text import case, number_range
 from .write import Files, Options
 
 
@@ -18,14 +21,18 @@ if TYPE_CHECKING:
 
 
 def nusmv_files(graph: "Graph", options: Options) -> Files:
-    """One file, see `to_nusmv`. Bounds are those of the graph, unless given."""
+    """One file, see `to_nusmv`, and `net_to_nusmv` for a net. Bounds are those of the graph, unless
+    given."""
+    bounds, observer = options.bounds, graph.observer
+    if bounds is None:
+        bounds = {name: high for name, (_, high) in graph.bounds().items()}
+    if isinstance(observer, NetObserver):
+        text = net_to_nusmv(observer.net, bounds=bounds, rule=observer.rule, clock=graph.clock)
+        return {"": [text.encode()]}
     system = graph.system
     if isinstance(system, PopulationSystem):
         system = system.expand()
     _check_static(system)
-    bounds = options.bounds
-    if bounds is None:
-        bounds = {name: high for name, (_, high) in graph.bounds().items()}
     lows = {name: low for name, (low, _) in graph.bounds().items()} if system.signed else {}
     text = to_nusmv(system, bounds=bounds, lows=lows, saturate=graph.saturate, clock=graph.clock)
     return {"": [text.encode()]}
@@ -147,13 +154,13 @@ class _Model:
     def variables(self) -> Iterator[str]:
         yield "VAR"
         for name, own in self.ids.items():
-            yield f"  spikes_{own} : {_range(self.low[name], self.high[name])};"
+            yield f"  spikes_{own} : {number_range(self.low[name], self.high[name])};"
             if name in self.delayed:
                 most = max(rule.produce for _, rule in self.rules[name] if rule.delay)
-                yield f"  timer_{own} : {_range(0, self.delayed[name])};"
-                yield f"  pending_{own} : {_range(0, most)};"
+                yield f"  timer_{own} : {number_range(0, self.delayed[name])};"
+                yield f"  pending_{own} : {number_range(0, most)};"
         if self.last_step:
-            yield f"  step : {_range(0, self.last_step)};"
+            yield f"  step : {number_range(0, self.last_step)};"
         yield "  overflow : boolean;"
 
     def defines(self, neuron: Neuron) -> Iterator[str]:
@@ -168,7 +175,7 @@ class _Model:
         left, arrives = f"spikes_{own}", self.arrivals(name)
         if rules:
             consumed = [(f"fires_{own}_{number}", f"{rule.consume}") for number, rule in rules]
-            yield f"  consumes_{own} := {_case(consumed, '0')};"
+            yield f"  consumes_{own} := {case(consumed, '0')};"
             emitted = [
                 (f"fires_{own}_{number}", f"{rule.produce}")
                 for number, rule in rules
@@ -176,14 +183,14 @@ class _Model:
             ]
             if name in self.delayed:
                 emitted.append((f"!overflow & timer_{own} = 1", f"pending_{own}"))
-            yield f"  emits_{own} := {_case(emitted, '0')};"
+            yield f"  emits_{own} := {case(emitted, '0')};"
             left += f" - consumes_{own}"
         if name in self.delayed and arrives:
-            arrives = _case([(f"next_timer_{own} = 0", arrives)], "0")
+            arrives = case([(f"next_timer_{own} = 0", arrives)], "0")
         if name in self.delayed:
             cases = [(f"fires_{own}_{n}", f"{rule.delay}") for n, rule in rules if rule.delay]
             cases.append((f"timer_{own} > 0", f"timer_{own} - 1"))
-            yield f"  next_timer_{own} := {_case(cases, '0')};"
+            yield f"  next_timer_{own} := {case(cases, '0')};"
         yield f"  next_spikes_{own} := {left}{f' + {arrives}' if arrives else ''};"
 
     def arrivals(self, name: str) -> str:
@@ -196,7 +203,7 @@ class _Model:
         entries = [(f"step = {step}", f"{int(x)}") for step, x in enumerate(train) if x]
         if entries:
             entries = [(f"!overflow & {when}", x) for when, x in entries]
-            parts.append(_case(entries, "0"))
+            parts.append(case(entries, "0"))
         return " + ".join(parts)
 
     def halting(self) -> Iterator[str]:
@@ -222,13 +229,13 @@ class _Model:
             if self.system.signed:
                 leaves.append(f"next_spikes_{own} < {_number(low)}")
                 cases.append((f"next_spikes_{own} < {_number(low)}", f"{_number(low)}"))
-            yield f"  next(spikes_{own}) := {_case(cases, f'next_spikes_{own}')};"
+            yield f"  next(spikes_{own}) := {case(cases, f'next_spikes_{own}')};"
             if name in self.delayed:
                 yield from self.assigns_of_delays(name)
         if self.last_step:
             yield "  init(step) := 0;"
             stays = f"halting | overflow | step = {self.last_step}"
-            yield f"  next(step) := {_case([(stays, 'step')], 'step + 1')};"
+            yield f"  next(step) := {case([(stays, 'step')], 'step + 1')};"
         yield "  init(overflow) := FALSE;"
         yield f"  next(overflow) := {' | '.join(['overflow', *leaves])};"
 
@@ -236,13 +243,13 @@ class _Model:
         own = self.ids[name]
         stays = [("overflow", f"timer_{own}")]
         yield f"  init(timer_{own}) := 0;"
-        yield f"  next(timer_{own}) := {_case(stays, f'next_timer_{own}')};"
+        yield f"  next(timer_{own}) := {case(stays, f'next_timer_{own}')};"
         yield f"  init(pending_{own}) := 0;"
         cases = [
             (f"fires_{own}_{n}", f"{rule.produce}") for n, rule in self.rules[name] if rule.delay
         ]
         cases.append((f"overflow | timer_{own} > 1", f"pending_{own}"))
-        yield f"  next(pending_{own}) := {_case(cases, '0')};"
+        yield f"  next(pending_{own}) := {case(cases, '0')};"
 
     def constraint(self, name: str) -> Iterator[str]:
         """The choice is an applicable rule if there is one."""
@@ -292,20 +299,6 @@ def _guard(rule: Rule, spikes: str) -> str:
     if len(terms) > 1:
         return "(" + " | ".join(f"({term})" for term in terms) + ")"
     return terms[0] if terms else "FALSE"
-
-
-def _case(cases: list[tuple[str, str]], otherwise: str) -> str:
-    if not cases:
-        return otherwise
-    return (
-        "case "
-        + " ".join(f"{when} : {what};" for when, what in cases)
-        + (f" TRUE : {otherwise}; esac")
-    )
-
-
-def _range(low: int, high: int) -> str:
-    return f"{low}..{max(high, low + 1)}"  # a range has two values or more
 
 
 def _number(value: int) -> str:

@@ -4,24 +4,11 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-import jax
 import numpy as np
 from jaxtyping import Bool, Int
 
-from ...explore.text import (
-    Column,
-    configuration_blocks,
-    edge_blocks,
-    edge_labels,
-    lines,
-    names_at_edges,
-    names_of,
-    numbers,
-    one_of,
-    text,
-)
-from ...spiking.observed import Configurations
-from ...spiking.system import changes_network
+from ...explore.text import configuration_blocks, edge_blocks, num_columns
+from ...lines import Column, EdgeStyle, Table, lines, numbers, one_of, text
 from .identifiers import identifiers
 from .write import Files, Options, Predicate
 
@@ -30,6 +17,7 @@ if TYPE_CHECKING:
     from ...explore import Graph
 
 _BUILT_IN = ("init", "deadlock", "halting", "unexpanded")
+_NOTHING = {"rules": b"no_rule", "emissions": b"silent"}
 
 
 def prism_files(graph: "Graph", options: Options) -> Files:
@@ -42,7 +30,8 @@ def prism_files(graph: "Graph", options: Options) -> Files:
     has probability 1/n, and choices with one target are added up. PRISM wants successors
     everywhere: halting configurations have a loop, and so have others that were not expanded.
     `.lab` tells them: `init`, `deadlock` and `halting` (which are the same: PRISM finds out
-    `deadlock` by itself, from the transitions), `unexpanded`, and the predicates.
+    `deadlock` by itself, from the transitions), `unexpanded`, and the predicates. Of a net it is
+    `tokens_p1` of every place, and an action is a transition.
 
     No file has comments, which older versions of PRISM do not read.
 
@@ -65,44 +54,45 @@ def prism_files(graph: "Graph", options: Options) -> Files:
 
 
 def _states(graph: "Graph") -> Iterator[bytes]:
-    names = identifiers(names_of(graph))
-    closed = np.zeros(len(names), bool)
+    written = graph.observer.written
+    names = identifiers(written.columns(num_columns(graph)))
+    changes = written.changing(graph.configurations(slice(0, 1))) is not None
+    is_used = np.zeros(len(names), bool)  # in any table but the first
     for _, some in configuration_blocks(graph):
-        closed |= some.timers.any(axis=0)
-    delayed = np.flatnonzero(closed).tolist()
-    variables = [f"spikes_{name}" for name in names]
-    variables += [f"timer_{names[i]}" for i in delayed]
-    variables += [f"pending_{names[i]}" for i in delayed]
-    networks = _Networks()
-    changes = networks.are_in(graph)
+        for table in _numbers(written.tables(some))[1:]:
+            is_used |= table.values.any(axis=0)
+    every, used = np.arange(len(names)), np.flatnonzero(is_used)
+    tables = _numbers(written.tables(graph.configurations(slice(0, 1))))
+    variables = [
+        f"{table.prefix}_{names[i]}"
+        for k, table in enumerate(tables)
+        for i in (used if k else every).tolist()
+    ]
     variables += ["network"] * changes
     yield f"({','.join([*variables, 'step'])})\n".encode()
+    networks: dict[bytes, int] = {}
     for number, some in configuration_blocks(graph):
         values: list[Column] = []
-        for table in (some.spikes, some.timers[:, delayed], some.pending[:, delayed]):
-            for i in range(table.shape[1]):
-                values += [numbers(table[:, i]), b","]
-        if changes:
-            values += [numbers(networks.numbers(some)), b","]
+        for k, table in enumerate(_numbers(written.tables(some))):
+            for i in (used if k else every).tolist():
+                values += [numbers(table.values[:, i]), b","]
+        if (changing := written.changing(some)) is not None:
+            values += [numbers(_numbered(changing, networks)), b","]
         yield lines(numbers(number), b":(", *values, numbers(some.step), b")\n")
 
 
-class _Networks:
-    """Numbers the networks of configurations as they come."""
+def _numbers(tables: Mapping[str, Table]) -> list[Table]:
+    """Those that hold numbers."""
+    return [table for table in tables.values() if table.values.dtype.kind != "U"]
 
-    def __init__(self) -> None:
-        self._known: dict[bytes, int] = {}
 
-    def are_in(self, graph: "Graph") -> bool:
-        """Whether the network of a graph changes."""
-        return changes_network(graph.system)
-
-    def numbers(self, some: Configurations) -> Int[np.ndarray, " configurations"]:
-        leaves = [np.asarray(x) for x in jax.tree.leaves(some.state)]
-        table = np.concatenate([x.reshape(-1, len(some)) for x in leaves]).T
-        distinct, which = np.unique(table, axis=0, return_inverse=True)
-        own = [self._known.setdefault(x.tobytes(), len(self._known)) for x in distinct]
-        return np.asarray(own)[which.reshape(-1)]
+def _numbered(
+    changing: Int[np.ndarray, "configurations numbers"], known: dict[bytes, int]
+) -> Int[np.ndarray, " configurations"]:
+    """The number of each row, in the order in which they come; those of rows before are known."""
+    distinct, which = np.unique(changing, axis=0, return_inverse=True)
+    own = [known.setdefault(x.tobytes(), len(known)) for x in distinct]
+    return np.asarray(own)[which.reshape(-1)]
 
 
 def _choices(graph: "Graph", options: Options) -> Iterator[bytes]:
@@ -110,18 +100,12 @@ def _choices(graph: "Graph", options: Options) -> Iterator[bytes]:
     num_loops = int(np.sum(graph.is_halting | graph.is_open))
     size = graph.num_choices + num_loops
     yield f"{graph.num_configurations} {size} {size}\n".encode()
-    called = names_at_edges(graph)
+    written = graph.observer.written
+    called = written.names_at_edges()
     names = dict(zip(called, identifiers(called), strict=True))
+    style = EdgeStyle(options.labels, b"_", b"__", _NOTHING[options.labels], b"s")
     for edges, steps in edge_blocks(graph):
-        action = edge_labels(
-            steps,
-            options.labels,
-            names,
-            equals=b"_",
-            separator=b"__",
-            nothing=b"no_rule" if options.labels == "rules" else b"silent",
-            subset=b"s",
-        )
+        action = written.labelled(steps, style, names)
         if any(name[:1].isdigit() for name in names.values()):  # no action begins with a digit
             action = [b"_", *action]
         choice = numbers(edges - graph.first_edge[steps.sources])

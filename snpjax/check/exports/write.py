@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, get_args
 from jaxtyping import Bool
 from numpy import ndarray
 
-from ...explore.text import Labels
-from ...spiking.observed import Configurations
+from ...explore.observed import SomeConfigurations
+from ...lines import Labels
 from ...whole import write_all_whole
 
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 ExportName: TypeAlias = Literal["aut", "prism", "nusmv", "dot", "graphml", "json", "svg"]
 #: What holds in some configurations, see `Graph.where`.
-Predicate: TypeAlias = Callable[[Configurations], Bool[ndarray, " configurations"]]
+Predicate: TypeAlias = Callable[[SomeConfigurations], Bool[ndarray, " configurations"]]
 #: The files of a format, by suffix, in blocks of bytes. One file may have any suffix: `""`.
 Files: TypeAlias = Mapping[str, Iterable[bytes]]
 

@@ -16,7 +16,8 @@ from typing import Any, TypeGuard
 
 from ...spiking.population import PopulationSystem
 from ...spiking.system import Neuron, SpikingSystem
-from ...spiking.validity import Level, Place, possible_labels
+from ...spiking.validity import Level, Place, Problem, possible_labels
+from ...spiking.variants import AntiSpikes, Variant
 from ..building import KnownNames, built, tell_problems, try_to_build
 from ..json_checks import Findings, shown
 from ..json_text import Key, Path, decode
@@ -32,6 +33,8 @@ _KEYS = (
     "schema name level signed neurons synapses input output rules_by_label dictionary "
     "compatibility variant notes"
 ).split()
+#: What a system of anti-spikes may have, and no other.
+_SIGNED = frozenset({"anti_spikes", "bad_number", "negative_weight"})
 _ACCEPTED = f'"schema": "{SCHEMA}"'
 
 
@@ -94,27 +97,32 @@ class _Reader:
         compatibility = read_compatibility(self.findings, top)
         variant = self.variant.read(top.get("variant"))
         self.synapse_paths += self.variant.added_synapses({(s, t) for s, t, _ in synapses})
-        system, problems = try_to_build(
-            lambda: SpikingSystem(
-                self.neurons,
-                synapses,
-                input=train,
-                output=output,
-                level=level,
-                signed=signed,
-                dictionary=dictionary,
-                rules_by_label=labelled,
-                name=name,
-                compatibility=compatibility,
-                variant=variant,
-                notes=notes,
+
+        def tried(variant: Variant | None) -> tuple[SpikingSystem | None, tuple[Problem, ...]]:
+            return try_to_build(
+                lambda: SpikingSystem(
+                    self.neurons,
+                    synapses,
+                    input=train,
+                    output=output,
+                    level=level,
+                    signed=signed,
+                    dictionary=dictionary,
+                    rules_by_label=labelled,
+                    name=name,
+                    compatibility=compatibility,
+                    variant=variant,
+                    notes=notes,
+                )
             )
-        )
+
+        system, problems = tried(variant)
         is_certain = self.are_names_known and self.rules.are_labels_known
         unsure = set() if is_certain else {"unknown_neuron"}
-        if variant is None and top.get("variant") is not None:  # which may have allowed these
-            unsure |= {"anti_spikes", "bad_number", "negative_weight"}
-        told = (p for p in problems if p.code not in unsure)
+        told = [p for p in problems if p.code not in unsure]
+        if self.variant.may_be_signed:  # what that allows is told only if it is wrong in any case
+            certain = {(p.code, p.place) for p in tried(AntiSpikes())[1]}
+            told = [p for p in told if p.code not in _SIGNED or (p.code, p.place) in certain]
         tell_problems(self.findings, told, self._path, self._has_no_guard)
         return system
 

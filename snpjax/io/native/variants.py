@@ -53,6 +53,7 @@ class VariantReader:
         self.paths: list[Path] = []  # of astrocytes, or of synapses
         self.rules_of: list[list[ReadRule]] = []
         self.pairs: list[RuledSynapse] = []
+        self.may_be_signed = False  # after a mistake: anti-spikes may have been meant
 
     def read(self, value: object) -> Variant | None:
         """`None` where the definition holds, or after a mistake."""
@@ -60,8 +61,10 @@ class VariantReader:
             return None
         kind = value.get("kind") if isinstance(value, dict) else None
         keys = _KEYS.get(kind) if isinstance(kind, str) else None
+        self.may_be_signed = keys is None
         entries = self.findings.mapping(value, _PATH, '"variant"', keys)
         if entries is None or not self.findings.required(entries, "kind", _PATH, '"variant"'):
+            self.may_be_signed |= kind == "anti_spikes"
             return None
         match kind:
             case "anti_spikes":

@@ -4,8 +4,11 @@ import base64
 import json
 import re
 from functools import cache
+from html import escape
 from importlib.resources import files
 from typing import Any
+
+from ...quoting import printable
 
 
 INDEX = "index.html"
@@ -75,7 +78,7 @@ def one_file(recorded: dict[str, Any], *, title: str) -> str:
     text = _replaced(text, r'<link rel="stylesheet"[^>]*>', head)
     start = '<script type="module">import "snpjax/main";</script>'
     text = _replaced(text, r'<script type="module"[^>]*></script>', start)
-    return _replaced(text, r"<title>[^<]*</title>", f"<title>{_escaped(title)}</title>")
+    return _replaced(text, r"<title>[^<]*</title>", f"<title>{escape(printable(title))}</title>")
 
 
 def _with_bare_names(script: str) -> str:
@@ -90,10 +93,6 @@ def _inline(value: Any) -> str:
     """JSON inside a script element: no text of a model can end it."""
     text = json.dumps(value, separators=(",", ":"))  # in ASCII
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-def _escaped(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def _replaced(text: str, pattern: str, by: str) -> str:

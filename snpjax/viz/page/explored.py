@@ -46,7 +46,7 @@ def graph_json(graph: Graph) -> dict[str, Any]:
         "edges": [[s, t, _joined(labels)] for (s, t), labels in merged.items()],
         "choices": graph.num_choices,
         "complete": graph.is_complete,
-        "stop": graph.stop.value,
+        "stop": graph.reason,
     }
 
 
@@ -90,10 +90,19 @@ def follow(stepper: Stepper, graph: Graph, configuration: int) -> list[Moment]:
     """The shortest path to a configuration, step by step.
 
     **Raises:** `Refused` where there is no such configuration, and where the path has choices that
-    are no rules.
+    are no rules; the computation is then the one that it was.
     """
     if not 0 <= configuration < graph.num_configurations:
         raise Refused(f"There is no configuration {configuration} in the graph.")
+    before = list(stepper.moments)
+    try:
+        return _followed(stepper, graph, configuration)
+    except Refused:
+        stepper.moments = before  # which the page still shows
+        raise
+
+
+def _followed(stepper: Stepper, graph: Graph, configuration: int) -> list[Moment]:
     made = [stepper.moments[0]]
     if configuration:
         steps = graph.steps_to(configuration)
@@ -104,8 +113,11 @@ def follow(stepper: Stepper, graph: Graph, configuration: int) -> list[Moment]:
             if steps.subsets is not None:
                 subsets = dict(enumerate(map(int, steps.subsets[at].tolist())))
             made.append(stepper.step(at, chosen, "first", subsets))
-    reached: Any = graph.configurations(np.asarray([configuration])).spikes[0]
-    size = len(made[-1].solution.spikes)
-    if reached[:size].tolist() != made[-1].solution.spikes.tolist():
-        raise Refused("The path to this configuration has choices that are no rules.")
+    wanted = graph.configurations(np.asarray(graph.path_to(configuration)))
+    for moment, spikes, timers in zip(made, wanted.spikes, wanted.timers, strict=True):
+        found = moment.solution
+        size = len(found.spikes)
+        is_same = np.array_equal(spikes[:size], found.spikes)
+        if not (is_same and np.array_equal(timers[:size], found.timers)):
+            raise Refused("The path to this configuration has choices that are no rules.")
     return made

@@ -10,6 +10,9 @@ from .nets import NetMoment, NetStepper, edited_net, net_json, net_moment_json
 from .stepping import Moment, Refused, Stepper
 
 
+#: Steps of one computation, and numbers of all its configurations.
+_MOST_STEPS, _MOST_NUMBERS = 20_000, 10_000_000
+
 Model: TypeAlias = SpikingSystem | SleptsovNet
 AnyStepper: TypeAlias = Stepper | NetStepper
 AnyMoment: TypeAlias = Moment | NetMoment
@@ -41,6 +44,13 @@ def row_json(model: Model, moment: AnyMoment, before: AnyMoment | None) -> dict[
 def edited_model(model: Model, edit: Edit) -> tuple[Model | None, list[Finding]]:
     """A model with an edit, or `None`, and what is wrong with it."""
     return edited_net(model, edit) if isinstance(model, SleptsovNet) else edited(model, edit)
+
+
+def refuse_beyond(model: Model, step: int) -> None:
+    """**Raises:** `Refused` for a step after those that the page keeps."""
+    most = min(_MOST_STEPS, _MOST_NUMBERS // max(num_counts(model), 1))
+    if step >= most:
+        raise Refused(f"The page keeps {most:,} steps. Use `snpjax run` for longer runs.")
 
 
 def num_counts(model: Model) -> int:

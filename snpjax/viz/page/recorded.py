@@ -10,8 +10,7 @@ from ...sleptsov import SleptsovNet
 from ...spiking import PopulationSystem, SpikingSystem
 from ...whole import write_whole
 from .assets import one_file
-from .models import model_json, row_json, stepper_of
-from .session import MOST_STEPS
+from .models import model_json, refuse_beyond, row_json, stepper_of
 from .stepping import Refused, Rest
 from .texts import Opened, diagnostics_json, opened_system
 
@@ -27,7 +26,7 @@ def export(
 
     **Arguments:**
 
-    - `max_steps`: fewer are made where it halts; at most 20,000.
+    - `max_steps`: fewer are made where it halts, or the page says why; at most 20,000.
     - `seed`: of the choices, which are those of `snpjax.run` with
       `UniformChoice(jax.random.key(seed))`; `None` takes the first applicable rule.
 
@@ -46,10 +45,11 @@ def recorded_page(found: Opened, *, max_steps: int, rest: Rest) -> str:
     """
     stepper = stepper_of(found.system)
     refused = None
-    while not stepper.moments[-1].is_halted and len(stepper.moments) <= min(max_steps, MOST_STEPS):
+    while not stepper.moments[-1].is_halted and len(stepper.moments) <= max_steps:
         try:
+            refuse_beyond(found.system, len(stepper.moments) - 1)
             stepper.step(len(stepper.moments) - 1, {}, rest)
-        except Refused as error:  # what there is up to there is shown, too
+        except Refused as error:  # the page shows what there is, and says so
             refused = f"{error}"
             break
     before = [None, *stepper.moments]

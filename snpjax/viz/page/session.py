@@ -14,7 +14,15 @@ from ...spiking.validity import Level
 from .described import Json
 from .edits import Edit
 from .explored import MOST_CONFIGURATIONS, explored, follow, graph_json
-from .models import AnyStepper, edited_model, model_json, num_counts, row_json, stepper_of
+from .models import (
+    AnyStepper,
+    edited_model,
+    model_json,
+    num_counts,
+    refuse_beyond,
+    row_json,
+    stepper_of,
+)
 from .stepping import Refused, Rest, Stepper
 from .texts import (
     Opened,
@@ -31,9 +39,6 @@ Answer: TypeAlias = dict[str, Any]
 
 #: Models that are kept: those of the latest pages and edits.
 _MOST_MODELS = 16
-#: Steps of one computation, numbers of all its configurations, and numbers of one answer.
-MOST_STEPS = 20_000
-_NUMBERS_IN_COMPUTATION = 10_000_000
 _NUMBERS_IN_ANSWER = 300_000
 
 
@@ -167,16 +172,13 @@ class Session:
         stepper = kept.stepper
         size = max(num_counts(kept.found.system), 1)
         most = max(_NUMBERS_IN_ANSWER // size, 1)
-        most_steps = min(MOST_STEPS, _NUMBERS_IN_COMPUTATION // size)
         rows: list[Json] = []
         refused = None
         for step in range(at, at + min(count, most)):
-            if step >= most_steps:
-                refused = f"The page keeps {most_steps:,} steps. Use `snpjax run` for longer runs."
-                break
             if step > at and stepper.moments[step].is_halted:
                 break
             try:
+                refuse_beyond(kept.found.system, step)
                 moment = stepper.step(step, chosen if step == at else {}, rest)
             except Refused as error:
                 if step == at:

@@ -14,7 +14,7 @@ from ...io.sleptsov.formats import NET_FORMATS, net_format_of
 from ...io.sleptsov.read import read_net_source
 from ...io.source import Source, decoded
 from ...sleptsov import SleptsovNet
-from ...spiking import InvalidSystem, ModelWarning, PopulationSystem, SpikingSystem
+from ...spiking import ModelWarning, PopulationSystem, SpikingSystem
 from ...spiking.validity import Level
 from .described import Json
 
@@ -104,8 +104,6 @@ def _expanded(
         return system
     try:
         return system.expand()
-    except InvalidSystem:
-        raise
     except ValueError as error:
         raise file_error(name, f"the populations cannot be drawn: {error}") from None
 

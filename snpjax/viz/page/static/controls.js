@@ -134,7 +134,7 @@ export class Tabs {
   }
 }
 
-export function listenForKeys({ transport, tabs, run, zoom }) {
+export function listenForKeys({ transport, tabs, zoom }) {
   const press = (id) => () => find(id).disabled || find(id).click();
   const keys = {
     ArrowRight: press("step"),
@@ -156,7 +156,7 @@ export function listenForKeys({ transport, tabs, run, zoom }) {
     "?": press("help"),
   };
   addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || run.model === undefined) return;
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
     const { target, key } = event;
     if (target.closest("input:not([type=radio]), textarea, select, dialog[open]")) return;
     if (target.closest("input") && key.startsWith("Arrow")) return;

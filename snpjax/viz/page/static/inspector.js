@@ -27,7 +27,8 @@ export class Inspector {
     const initial = run.system.neurons[neuron];
     this.now = element("p", { class: "now" });
     const about = [element("h3", {}, run.names()[neuron]), this.now];
-    if (isRecorded || initial?.spikes === undefined) {
+    // What is edited is the beginning: not what a neuron became by division.
+    if (isRecorded || initial?.spikes === undefined || run.label(neuron) !== initial.label) {
       const rules = run.rules(neuron).map((rule) => element("li", {}, typeset(rule)));
       fill(this.place, ...about, element("ul", { class: "rules" }, ...rules));
       return this.state();

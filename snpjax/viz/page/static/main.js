@@ -138,7 +138,7 @@ addEventListener("drop", (event) => {
   event.preventDefault();
   if (!isRecorded) openFile(event.dataTransfer.files[0]);
 });
-listenForKeys({ transport, tabs, run, zoom });
+listenForKeys({ transport, tabs, zoom });
 
 const begun = isRecorded ? recording() : await ask("begin");
 editor.formats(begun.formats);

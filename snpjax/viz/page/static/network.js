@@ -177,7 +177,7 @@ function describe(node, row) {
   const can = row.can.get(neuron) ?? [];
   const timer = row.timer.get(neuron) ?? 0;
   const count = row.spikes[neuron];
-  const parts = count === undefined ? [] : [plural(Number(count), node.counted)];
+  const parts = count === undefined ? [] : [plural(count, node.counted)];
   if (timer > 0) parts.push(`closed for ${plural(timer, "step")}`);
   if (can.length > 0) parts.push(plural(can.length, "applicable rule"));
   if (row.done.has(neuron)) parts.push("fired");

@@ -5,6 +5,8 @@ import { saveAs } from "./dom.js";
 const ROOM = 24;
 const SHARPNESS = 2;
 const MOST_PIXELS = 8000; // of a side
+// Characters of names that no XML may hold; the serializer leaves them.
+const NOT_XML = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|\p{Surrogate}/gu;
 
 // The SVG of a drawing, whole, with its colours as they are now.
 export function svgOf(svg) {
@@ -28,7 +30,8 @@ export function svgOf(svg) {
     ground.setAttribute(name, value);
   }
   copy.prepend(style, ground);
-  return { text: new XMLSerializer().serializeToString(copy), width, height };
+  const text = new XMLSerializer().serializeToString(copy).replace(NOT_XML, "\ufffd");
+  return { text, width, height };
 }
 
 // The style rules of drawings, with the values of the variables in them: other programs have none.

@@ -1,7 +1,7 @@
 // One computation of the opened model: its configurations, the one that is shown, and the choices
 // for the step after it.
 
-import { ask, isRecorded, recording } from "./backend.js";
+import { ask, isRecorded, recording, Refusal } from "./backend.js";
 
 // Who chooses in a net: nobody in particular.
 export const CHOOSER = -1;
@@ -38,10 +38,11 @@ export class Run extends EventTarget {
 
   async first() {
     const { model } = this;
-    const { rows } = isRecorded ? recording() : await ask("first", { model });
-    if (model !== this.model) return; // another one was opened meanwhile
+    const { rows, refused } = isRecorded ? recording() : await ask("first", { model });
+    if (model !== this.model) return null; // another one was opened meanwhile
     this.take(0, rows);
     this.announce("moved");
+    return refused ?? null; // why a run that was exported ends
   }
 
   get row() {
@@ -100,6 +101,7 @@ export class Run extends EventTarget {
 
   // As far as it goes, up to so many steps.
   async finish(most) {
+    if (this.busy || this.model === null) return null;
     if (isRecorded) return this.show(this.last);
     let refused = null;
     let left = most;
@@ -138,14 +140,23 @@ export class Run extends EventTarget {
 
   // The shortest path to a configuration of the graph; its configurations by number.
   async go(configuration) {
+    // The server knows one computation, and answers in the order in which it is asked.
+    if (this.busy) throw new Refusal("A step is being made. Wait for it.");
+    this.busy = true;
+    this.announce("busy");
     const { model } = this;
-    const { rows, path } = await ask("go", { model, configuration });
-    if (model !== this.model) return null;
-    this.take(0, rows);
-    this.position = this.last;
-    this.chosen.clear();
-    this.announce("moved");
-    return path;
+    try {
+      const { rows, path } = await ask("go", { model, configuration });
+      if (model !== this.model) return null;
+      this.take(0, rows);
+      this.position = this.last;
+      this.chosen.clear();
+      this.announce("moved");
+      return path;
+    } finally {
+      this.busy = false;
+      this.announce("busy");
+    }
   }
 
   announce(name) {
