@@ -13,7 +13,7 @@ from jax.flatten_util import ravel_pytree
 
 import snpjax as snp
 from snpjax import learn
-from snpjax.learn.run import scanned
+from snpjax.learn.run import _own_trains, scanned
 from snpjax.testing.strategies import systems
 from snpjax_formats import CSR, Dense
 
@@ -27,27 +27,24 @@ SURROGATES = [
     learn.FastSigmoid(),
     learn.Arctan(2.0),
     learn.Triangular(0.5),
-    learn.StraightThrough(),
+    learn.StraightThrough(0.25),
+    learn.FastSigmoid(2.0, height=0.5),
 ]
 _scanned = eqx.filter_jit(scanned)
 
 
 def values(model, choice=None):
     """A run of the model's own input, by one compilation for all models."""
-    system, size = model.system, model.program.num_neurons
-    trains = jnp.zeros((STEPS, size))
-    for name, train in system.input.items():
-        own = jnp.asarray(train[:STEPS], jnp.float32)
-        trains = trains.at[: len(own), system.position_of(name)].add(own)
-    bare, constants = replace(model, system=None), learn.constants_of(model)
+    trains = _own_trains(model, STEPS)  # all systems have some: the ballast
+    bare, constants = replace(model, names=()), learn.constants_of(model)
     state = learn.initial_state(constants.initial)
     options = (trains, STEPS, True, True)
     final, (outputs, chances, counts) = _scanned(
         bare, constants, (choice or snp.FirstChoice()).for_path(0), state, *options
     )
-    num = system.num_neurons
+    num = len(model.names)
     return learn.RelaxedSolution(
-        outputs=outputs[:, : len(system.output)],
+        outputs=outputs[:, : model.num_outputs],
         spikes=final.spikes[:num],
         timers=final.timers[:num],
         configurations=jnp.concatenate([state.spikes[None], counts])[:, :num],
@@ -181,14 +178,12 @@ def test_the_gradient_of_one_step_is_the_documented_one(surrogate):
             return learn.run(model, steps=1).spikes[0]
 
         of_emitted, of_left = gradient(emitted, model), gradient(left, model)
-        is_live = spikes >= 3  # a system that has halted stays as it is
-        assert of_emitted.low[0, 0] == pytest.approx(-2 * slope * is_live)
-        assert of_emitted.initial[0] == pytest.approx(2 * slope * is_live)
+        assert of_emitted.low[0, 0] == pytest.approx(-2 * slope)
+        assert of_emitted.initial[0] == pytest.approx(2 * slope)
         assert of_emitted.produce[0, 0] == fired and of_emitted.consume[0, 0] == 0
-        assert of_left.initial[0] == pytest.approx(1 - 2 * slope * is_live)
-        assert of_left.consume[0, 0] == -fired and of_left.low[0, 0] == pytest.approx(
-            2 * slope * is_live
-        )
+        assert of_left.initial[0] == pytest.approx(1 - 2 * slope)
+        assert of_left.consume[0, 0] == -fired
+        assert of_left.low[0, 0] == pytest.approx(2 * slope)
 
 
 def test_checkpoints_change_no_gradient():
@@ -258,6 +253,74 @@ def test_a_single_path_is_the_first_of_a_batch():
         found = learn.run(learn.relax(system), steps=6, choice=choice)
         exact = snp.run(system, max_steps=6, choice=choice)
         assert found.spikes.tolist() == exact.spikes.tolist() and found.steps == exact.steps
+
+
+def test_a_system_waits_for_its_input():
+    """Also for one that takes the place of its own, which has none."""
+    neurons = [snp.Neuron("x", 0, ["a+/a -> a"]), snp.Neuron("y", 0, ["a{2,}/a -> a"])]
+    system = snp.SpikingSystem(neurons, [("x", "y", 2)], input={"x": []}, output=["y"])
+    train = jnp.asarray([[0, 0, 0, 1, 1, 0], [0, 0, 0, 0, 0, 0], [1, 0, 0, 2, 0, 0]], jnp.float32)
+    found = learn.run(learn.relax(system), steps=9, input={"x": train.T})
+    for path, own in enumerate(train.astype(int).tolist()):
+        exact = snp.run(system.replace(input={"x": own}), max_steps=9)
+        assert found.steps[path] == exact.steps
+        assert found.outputs[: exact.steps, 0, path].tolist() == exact.spike_train.tolist()
+        again = learn.run(learn.relax(system.replace(input={"x": own})), steps=9)
+        assert again.outputs[..., 0].tolist() == found.outputs[:, 0, path].tolist()
+
+
+def test_what_does_not_fire_is_trained():
+    """A system that has halted computes nothing more, and has derivatives all the same."""
+    model = learn.relax(counter(weight=0 + 1))
+    quiet = eqx.tree_at(lambda m: m.initial, model, jnp.zeros_like(model.initial))
+    found = gradient(total, quiet)
+    assert learn.run(quiet, steps=8).steps == 0
+    assert found.low[0, 0] < 0 < found.initial[0]
+
+
+def test_neurons_in_another_order_have_the_same_gradients():
+    rules = {"x": ["a+/a -> a"], "y": ["a{2,}/a^2 -> a", "a -> lambda"], "z": ["a{3}/a -> a^2; 1"]}
+    synapses = [("x", "y", 2), ("x", "z", 1), ("z", "y", 1)]
+
+    def slopes(order):
+        neurons = [snp.Neuron(name, 4, rules[name]) for name in order]
+        model = quietly(learn.relax, quietly(snp.SpikingSystem, neurons, synapses, output=["y"]))
+        found = eqx.filter_jit(eqx.filter_grad(total))(model)
+        places = np.asarray([order.index(name) for name in "xyz"])
+        weights = found.synapses.to_dense()[np.ix_(places, places)]
+        names = ("low", "consume", "produce", "initial")
+        return [weights, *(np.asarray(getattr(found, name))[..., places] for name in names)]
+
+    for one, other in zip(slopes("xyz"), slopes("zxy"), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-5)
+        assert np.any(one)
+
+
+def test_models_of_one_shape_share_what_is_compiled():
+    """Whatever their numbers, rules, and synapses are."""
+    traces = 0
+
+    @eqx.filter_jit
+    def slope(model):
+        nonlocal traces
+        traces += 1
+        return eqx.filter_value_and_grad(total)(model)
+
+    def system(number):
+        rules = [[f"a{{{number},}}/a -> a"], ["a{3,}/a^3 -> a", "a{2} -> lambda"]][
+            :: 2 * (number % 2) - 1
+        ]
+        neurons = [snp.Neuron(x, number + 1, r) for x, r in zip("xy", rules, strict=True)]
+        synapses = [("x", "y", number), ("y", "x", 1)][: number % 3]
+        return quietly(snp.SpikingSystem, neurons, synapses, output=["y"], name=f"no. {number}")
+
+    for number in range(1, 5):
+        value, slopes = slope(learn.relax(system(number)))
+        assert float(value) == snp.run(system(number), max_steps=8).spike_train.sum()
+        assert (
+            quietly(learn.to_system, learn.relax(system(number))).neurons == system(number).neurons
+        )
+    assert traces == 1
 
 
 # ---- what is refused ----

@@ -1,14 +1,30 @@
 """Learning: gradients through exact systems, and the exact system back."""
 
+from .cells import (
+    ConvSNP as ConvSNP,
+    GSNPCell as GSNPCell,
+    LSTMSNPCell as LSTMSNPCell,
+    NonlinearSNP as NonlinearSNP,
+)
 from .coding import (
     counted as counted,
     first_spike as first_spike,
     latency_train as latency_train,
     rate_train as rate_train,
+    sent as sent,
     total as total,
 )
+from .evolve import Evolved as Evolved, evolve as evolve
 from .export import Rounding as Rounding, rounding as rounding, to_system as to_system
-from .network import SENDER as SENDER, SpikingNetwork as SpikingNetwork
+from .fit import Fitted as Fitted, NotFinite as NotFinite, Optimiser as Optimiser, fit as fit
+from .genome import Space as Space
+from .layer import SpikingLayer as SpikingLayer, chain as chain
+from .network import (
+    SENDER as SENDER,
+    Response as Response,
+    SpikingNetwork as SpikingNetwork,
+    relay as relay,
+)
 from .reinforce import reinforce as reinforce
 from .relaxed import (
     Constants as Constants,
@@ -16,6 +32,7 @@ from .relaxed import (
     constants_of as constants_of,
     relax as relax,
 )
+from .replay import Replay as Replay, replay as replay
 from .run import RelaxedSolution as RelaxedSolution, run as run
 from .step import (
     Emitted as Emitted,

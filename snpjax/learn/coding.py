@@ -23,6 +23,17 @@ def rate_train(
     return is_one + (chances - lax.stop_gradient(chances))[None]
 
 
+def sent(counts: Float[Array, "*shape"], steps: int) -> Float[Array, "steps *shape"]:
+    """What neurons with so many spikes send if they send one in each step: 1 in the first `counts`
+    steps. The derivative is that of the step in which the last spike goes."""
+    number = jnp.arange(1, steps + 1).reshape(-1, *(1,) * counts.ndim).astype(jnp.float32)
+    is_one = (number <= counts[None]).astype(jnp.float32)
+    last = jnp.maximum(jnp.round(lax.stop_gradient(counts)), 1)[None]
+    return (
+        is_one + (last == number).astype(jnp.float32) * (counts - lax.stop_gradient(counts))[None]
+    )
+
+
 def latency_train(when: Int[Array, "*shape"], steps: int) -> Float[Array, "steps *shape"]:
     """One spike in step `when`, counted from 1; none where that is no step."""
     number = jnp.arange(1, steps + 1).reshape(-1, *(1,) * when.ndim)

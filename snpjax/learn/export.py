@@ -29,7 +29,7 @@ def rounding(model: RelaxedSystem) -> Rounding:
         change = np.where(own, np.abs(np.where(own, table, 0) - np.round(table)), 0)
         if change.size and change.max() > found[0].change:
             at = np.unravel_index(int(change.argmax()), change.shape)
-            neuron = model.system.name_of(int(at[-1]))
+            neuron = model.names[int(at[-1])]
             found = [Rounding(float(change.max()), f"{name!r} of neuron {neuron!r}")]
     for leaf in jax.tree.leaves(eqx.filter(model.synapses, eqx.is_inexact_array)):
         change = np.abs(np.asarray(leaf) - np.round(leaf))
@@ -47,8 +47,10 @@ def to_system(model: RelaxedSystem, *, round: bool = False) -> SpikingSystem:
     - `round`: round parameters that are no whole numbers, as the model itself does when it runs;
       `rounding(model)` says how far.
 
-    A synapse whose weight has become 0 is left out, and a rule that applies to no count. Of equal
-    rules of a neuron the first is left, which only random choices notice.
+    Names of neurons, input trains and outputs are those of the system that was relaxed; its own
+    name and notes are no part of a model. A synapse whose weight has become 0 is left out, and a
+    rule that applies to no count. Of equal rules of a neuron the first is left, which only random
+    choices notice.
 
     **Raises:** `ValueError` for a parameter that is no whole number unless `round` is given, for a
     model with `Smooth`, which computes something else, and for numbers that are not finite.
@@ -76,28 +78,31 @@ def to_system(model: RelaxedSystem, *, round: bool = False) -> SpikingSystem:
     numbers = numbers if number is None else np.asarray(number)
     delay = np.zeros_like(period) if program.delay is None else np.asarray(program.delay)
     neurons = []
-    for index, neuron in enumerate(model.system.neurons):
+    for index, name in enumerate(model.names):
         rules = []
-        for rule in range(len(neuron.rules)):
+        for rule in np.unique(numbers[is_slot[:, index], index]).tolist():
             own = np.flatnonzero(is_slot[:, index] & (numbers[:, index] == rule))
             guard = Guard.from_lengths(())
             for slot in own.tolist():
                 guard |= _term(low[slot, index], high[slot, index], int(period[slot, index]))
-            if guard.is_empty:  # a repetition of another rule has no slot at all
-                continue
-            first = own[0], index
-            rules.append(Rule(guard, int(consume[first]), int(produce[first]), int(delay[first])))
+            if not guard.is_empty:
+                first = own[0], index
+                numbers_of_it = consume[first], produce[first], delay[first]
+                rules.append(Rule(guard, *map(int, numbers_of_it)))
         spikes = int(np.asarray(constants.initial)[index])
-        neurons.append(Neuron(neuron.name, spikes, list(dict.fromkeys(rules))))
+        neurons.append(Neuron(name, spikes, list(dict.fromkeys(rules))))
     edges = constants.synapses.edges()
     value = np.ones(len(edges)) if edges.value is None else np.asarray(edges.value)
-    names = [neuron.name for neuron in model.system.neurons]
+    names, num = model.names, len(model.names)
     triples = zip(edges.source.tolist(), edges.target.tolist(), value.tolist(), strict=True)
-    return model.system.replace(
-        neurons=neurons,
-        synapses=[(names[s], names[t], int(w)) for s, t, w in triples if w],
+    inputs, trains = np.asarray(program.inputs), np.asarray(program.trains)[: program.horizon]
+    outputs = np.asarray(program.outputs)[: model.num_outputs]
+    return SpikingSystem(
+        neurons,
+        [(names[s], names[t], int(w)) for s, t, w in triples if w],
+        input={names[at]: trains[:, k].tolist() for k, at in enumerate(inputs) if at < num},
+        output=[names[at] for at in outputs],
         signed=model.signed,
-        level="extended",
     )
 
 

@@ -1,109 +1,204 @@
-"""Layers of neurons with trainable weights, as equinox modules."""
+"""Networks of populations with trainable weights, as equinox modules."""
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import jax.random as jr
+import numpy as np
 from jaxtyping import Array, Float, Key
 
-from snpjax_formats import AbstractLayout
+from snpjax_formats import AbstractLayout, graphs
 
 from ..choice import AbstractChoice
+from ..spiking.population import Population, PopulationSystem, Projection
 from ..spiking.rule import Rule
-from ..spiking.system import Neuron, SpikingSystem
 from .coding import total
-from .relaxed import RelaxedSystem, relax
+from .forward import Place, forward, order_of
+from .relaxed import RelaxedSystem, constants_of, nameless, relax
 from .run import RelaxedSolution, run
 from .surrogate import AbstractSurrogate
 
+
+#: The rules of a population: one or several.
+Rules: TypeAlias = str | Rule | Sequence[str | Rule]
 
 #: Sends its spikes one by one.
 SENDER = "a+/a -> a"
 
 
+def relay(most: int) -> tuple[Rule, ...]:
+    """The rules of a neuron that sends all of its spikes at once, up to `most` of them."""
+    return tuple(Rule(k, k, k) for k in range(1, most + 1))
+
+
+class Response(NamedTuple):
+    """What the output population did.
+
+    - `trains`: the spikes that left each neuron in each step.
+    - `spikes`: those that are left in it.
+    """
+
+    trains: Float[Array, "steps outputs *paths"]
+    spikes: Float[Array, "outputs *paths"]
+
+
 class SpikingNetwork(eqx.Module):
-    """Populations of neurons, each with rules of its own, and all-to-all projections between some
-    of them with trainable weights: an exact SN P system with gradients.
+    """Populations of neurons, each with rules of its own, and projections between some of them with
+    trainable weights: an exact SN P system with gradients.
 
     - `model`: the system; `to_system(network.model)` is the exact one. Neuron i of population p is
       called `p{i}`, from 0 both.
     """
 
     model: RelaxedSystem
-    sizes: tuple[int, ...] = eqx.field(static=True)
+    places: tuple[Place, ...] = eqx.field(static=True)
+    projections: tuple[tuple[int, int], ...] = eqx.field(static=True)
     steps: int = eqx.field(static=True)
 
     def __init__(
         self,
         sizes: Sequence[int],
-        rules: Sequence[str | Rule | Sequence[str | Rule]],
+        rules: Sequence[Rules],
         /,
         *,
         key: Key[Array, ""],
         steps: int,
-        projections: Sequence[tuple[int, int]] | None = None,
-        weight_range: tuple[int, int] = (-3, 3),
+        projections: Sequence[tuple[int, int] | tuple[int, int, Any]] | None = None,
+        weight_range: tuple[float, float] = (-3, 3),
+        scale: float | None = None,
         surrogate: AbstractSurrogate | None = None,
         layout: type[AbstractLayout] | Literal["auto"] = "auto",
     ):
         """**Arguments:**
 
         - `sizes`: neurons of each population; the first is the input, the last the output.
-        - `rules`: of each population: one rule or several.
-        - `key`: for the first weights, which are uniform in `weight_range`; it is consumed.
+        - `rules`: of each population: one rule or several, or none.
+        - `key`: for the first weights; it is consumed.
         - `steps`: of each run.
-        - `projections`: pairs of populations, from and to; by default each to the next one.
+        - `projections`: pairs of populations, from and to, or triples with a graph, as that of a
+          `snpjax.Projection`; by default each to the next one. Without a graph, all to all.
+        - `scale`: the first weights are normal with this standard deviation; by default they are
+          uniform in `weight_range`.
         - `surrogate`, `layout`: see `relax`.
 
         **Raises:** `ValueError` for populations or projections that do not fit together.
         """
-        if len(sizes) < 2 or min(sizes) < 1 or len(rules) != len(sizes):
-            raise ValueError(
-                f"There are {len(sizes)} sizes and {len(rules)} rules. Give two populations or "
-                "more, of 1 neuron or more, and rules for each."
-            )
         if projections is None:
             projections = [(p, p + 1) for p in range(len(sizes) - 1)]
-        wrong = [(p, q) for p, q in projections if not 0 <= min(p, q) <= max(p, q) < len(sizes)]
-        if wrong:
-            raise ValueError(f"Projection {wrong[0]} names no population of {len(sizes)}.")
-        names = [[f"{p}{{{i}}}" for i in range(size)] for p, size in enumerate(sizes)]
-        neurons = [
-            Neuron(name, 0, [own] if isinstance(own, str | Rule) else list(own))
-            for own, population in zip(rules, names, strict=True)
-            for name in population
-        ]
-        system = SpikingSystem(
-            neurons,
-            [(x, y) for p, q in projections for x in names[p] for y in names[q]],
-            output=names[-1],
+        given = [tuple(projection) for projection in projections]
+        _check(sizes, rules, given)
+        system = PopulationSystem(
+            [
+                Population(str(p), size, rules=_listed(own), indices=range(size))
+                for p, (size, own) in enumerate(zip(sizes, rules, strict=True))
+            ],
+            [Projection(str(p), str(q), *(graph or [graphs.AllToAll()])) for p, q, *graph in given],
+            output=str(len(sizes) - 1),
             signed=weight_range[0] < 0,
-            level="extended",
         )
         model = relax(system, surrogate=surrogate, layout=layout, weight_range=weight_range)
-        weights, rest = eqx.partition(model.synapses, eqx.is_inexact_array)
-        leaves, tree = jax.tree.flatten(weights)
-        drawn = [
-            jnp.where(is_one, jr.uniform(key, x.shape, minval=low, maxval=most), 0)
-            for x, is_one in zip(leaves, jax.tree.leaves(model.is_synapse), strict=True)
-            for low, most in [weight_range]
-        ]
-        synapses = eqx.combine(jax.tree.unflatten(tree, drawn), rest)
-        self.model = eqx.tree_at(lambda model: model.synapses, model, synapses)
-        self.sizes, self.steps = tuple(sizes), steps
+        self.model = eqx.tree_at(
+            lambda model: model.synapses, model, _drawn(model, weight_range, scale, key)
+        )
+        self.places = _places(model, sizes)
+        self.projections = tuple((p, q) for p, q, *_ in given)
+        self.steps = steps
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Neurons of each population."""
+        return tuple(place.size for place in self.places)
 
     def run(
         self, counts: Float[Array, "inputs *paths"], *, choice: AbstractChoice | None = None
     ) -> RelaxedSolution:
-        """The run that starts with so many spikes in the input population, and none elsewhere."""
-        if counts.shape[0] != self.sizes[0]:
-            raise ValueError(f"`counts` has {counts.shape[0]} rows. Give {self.sizes[0]}.")
-        others = ((0, sum(self.sizes[1:])), *((0, 0),) * (counts.ndim - 1))
-        return run(self.model, steps=self.steps, spikes=jnp.pad(counts, others), choice=choice)
+        """The run that starts with so many spikes in the input population, and the model's own
+        elsewhere, of all neurons together."""
+        return run(self.model, steps=self.steps, spikes=self._spikes(counts), choice=choice)
+
+    def response(self, counts: Float[Array, "inputs *paths"]) -> Response:
+        """What the output population does in that run where each neuron takes the first rule.
+
+        Where projections make no cycle the populations run one after the other, each once what it
+        receives in all steps is known: few large products take the place of many small ones, and no
+        population carries the rules of another one. The values are the same, and the gradients.
+        """
+        order = order_of(len(self.places), self.projections)
+        spikes = self._spikes(counts)
+        if order is None:
+            found = run(self.model, steps=self.steps, spikes=spikes)
+            return Response(found.outputs, found.spikes[self.places[-1].neurons])
+        return Response(
+            *forward(nameless(self.model), self.places, self.projections, order, spikes, self.steps)
+        )
 
     def __call__(self, counts: Float[Array, "inputs *paths"]) -> Float[Array, "outputs *paths"]:
         """How many spikes leave each output neuron; a second axis is a batch."""
-        return total(self.run(counts).outputs)
+        return total(self.response(counts).trains)
+
+    def _spikes(self, counts: Float[Array, "inputs *paths"]) -> Float[Array, "neurons *paths"]:
+        if counts.shape[0] != self.sizes[0]:
+            raise ValueError(f"`counts` has {counts.shape[0]} rows. Give {self.sizes[0]}.")
+        own = constants_of(self.model).initial[self.sizes[0] : len(self.model.names)]
+        own = jnp.reshape(own, (-1, *(1,) * (counts.ndim - 1)))
+        own = jnp.broadcast_to(own, (len(own), *counts.shape[1:]))
+        return jnp.concatenate([jnp.asarray(counts, jnp.float32), own])
+
+
+def _listed(rules: Rules) -> Sequence[str | Rule]:
+    return [rules] if isinstance(rules, str | Rule) else list(rules)
+
+
+def _check(sizes: Sequence[int], rules: Sequence[Rules], projections: Sequence[tuple]) -> None:
+    problems = []
+    if len(sizes) < 2 or min(sizes) < 1 or len(rules) != len(sizes):
+        problems.append(
+            f"There are {len(sizes)} sizes and {len(rules)} rules. Give two populations or more, "
+            "of 1 neuron or more, and rules for each."
+        )
+    problems += [
+        f"Projection {(p, q)} names no population of {len(sizes)}."
+        for p, q, *_ in projections
+        if not 0 <= min(p, q) <= max(p, q) < len(sizes)
+    ]
+    twice = {(p, q) for p, q, *_ in projections if [x[:2] for x in projections].count((p, q)) > 1}
+    problems += [f"Projection {pair} is given twice. Join its graphs." for pair in sorted(twice)]
+    if problems:
+        raise ValueError("\n".join(problems))
+
+
+def _places(model: RelaxedSystem, sizes: Sequence[int]) -> tuple[Place, ...]:
+    is_slot, start, places = np.asarray(model.is_slot), 0, []
+    for size in sizes:
+        used = np.flatnonzero(is_slot[:, start : start + size].any(axis=1))
+        places.append(Place(start, size, int(used[-1]) + 1 if len(used) else 0))
+        start += size
+    return tuple(places)
+
+
+def _drawn(
+    model: RelaxedSystem,
+    weight_range: tuple[float, float],
+    scale: float | None,
+    key: Key[Array, ""],
+) -> AbstractLayout:
+    """The synapses with random weights."""
+    weights, rest = eqx.partition(model.synapses, eqx.is_inexact_array)
+    leaves, tree = jax.tree.flatten(weights)
+    low, most = weight_range
+
+    def draw(key: Array, shape: tuple[int, ...]) -> Array:
+        if scale is None:
+            return jr.uniform(key, shape, minval=low, maxval=most)
+        return jnp.clip(scale * jr.normal(key, shape), low, most)
+
+    drawn = [
+        jnp.where(is_one, draw(own, x.shape), 0)
+        for x, is_one, own in zip(
+            leaves, jax.tree.leaves(model.is_synapse), jr.split(key, len(leaves)), strict=True
+        )
+    ]
+    return eqx.combine(jax.tree.unflatten(tree, drawn), rest)

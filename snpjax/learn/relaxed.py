@@ -10,10 +10,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Num, PyTree
 
-from snpjax_formats import AbstractLayout, Dense, Edges, TwoWay, fitting
+from snpjax_formats import AbstractLayout, Dense, Edges, Sum, TwoWay, fitting
 
-from ..spiking.columns import edges_of
-from ..spiking.lower import SpikingProgram, lower
+from ..spiking.columns import Columns, columns_of
+from ..spiking.lower import SpikingProgram, lower_columns
+from ..spiking.population import PopulationSystem
 from ..spiking.rule import Rule
 from ..spiking.system import SpikingSystem, is_growing
 from .surrogate import AbstractSurrogate, FastSigmoid, Smooth, rounded, within
@@ -22,8 +23,10 @@ from .surrogate import AbstractSurrogate, FastSigmoid, Smooth, rounded, within
 #: float32 counts whole numbers up to here.
 MAX_COUNT = 2**24
 
-# Up to so many neurons a matrix is multiplied faster than lists are gathered.
-_MAX_DENSE = 1024
+# Up to so many pairs of neurons a matrix is multiplied faster than lists are gathered, and where at
+# least one of so many pairs has a synapse.
+_MAX_DENSE = 1024**2
+_MAX_SPARSITY = 8
 
 
 class RelaxedSystem(eqx.Module):
@@ -44,6 +47,7 @@ class RelaxedSystem(eqx.Module):
     - `temperature`: of the derivative in the logits of a `WeightedChoice`; `None` for none.
     - `program`: the exact system as it was lowered, of which periods, delays, inputs and outputs
       are taken.
+    - `names`: of the neurons. Models of the same names and shapes share what is compiled.
     """
 
     low: Float[Array, "slots neurons"]
@@ -56,7 +60,8 @@ class RelaxedSystem(eqx.Module):
     first: Int[Array, "slots neurons"] | None  # None: every rule has one slot
     program: SpikingProgram
     surrogate: AbstractSurrogate
-    system: SpikingSystem = eqx.field(static=True)
+    names: tuple[str, ...] = eqx.field(static=True)
+    num_outputs: int = eqx.field(static=True)
     weight_range: tuple[float, float] = eqx.field(static=True)
     temperature: float | None = eqx.field(static=True)
 
@@ -89,7 +94,7 @@ class Constants(NamedTuple):
 
 
 def relax(
-    system: SpikingSystem,
+    system: SpikingSystem | PopulationSystem,
     *,
     surrogate: AbstractSurrogate | None = None,
     layout: type[AbstractLayout] | Literal["auto"] = "auto",
@@ -101,8 +106,9 @@ def relax(
     **Arguments:**
 
     - `surrogate`: the derivative of firing, `FastSigmoid()` by default.
-    - `layout`: how the weights are stored; each synapse has its own, also of weight 1. Where
-      `"auto"` stores lists, it does so by source and by target, so that no gradient scatters.
+    - `layout`: how the weights are stored, of populations those of each projection; each synapse
+      has its own, also of weight 1. Where `"auto"` stores lists, it does so by source and by
+      target, so that no gradient scatters.
     - `weight_range`: what weights may become; by default 0 and more, and anything in a system that
       is signed.
     - `temperature`: that of the Gumbel-softmax whose derivative the logits of a `WeightedChoice`
@@ -112,7 +118,10 @@ def relax(
     simulators' rules, numbers from 2^24 on.
     """
     _check(system)
-    program = lower(system, faithful=True)
+    is_listed = isinstance(system, SpikingSystem)
+    columns = columns_of(system, faithful=True) if is_listed else system.columns(faithful=True)
+    # Which layout suits the exact synapses is nothing that models should differ in.
+    program = replace(lower_columns(replace(columns, parts=())), synapses=None)
     if program.type_of is not None:
         names = ("low", "high", "period", "consume", "produce", "delay", "number")
         spread = {
@@ -137,7 +146,7 @@ def relax(
     low, most = weight_range or (-np.inf if system.signed else 0.0, np.inf)
     if not low <= most or any(np.isfinite(x) and x != round(x) for x in (low, most)):
         raise ValueError(f"`weight_range` is ({low}, {most}). Give two whole numbers, ascending.")
-    synapses = _stored(edges_of(system), program.num_neurons, layout)
+    synapses = _synapses(columns, program.num_neurons, layout, is_listed)
     return RelaxedSystem(
         low=real(program.low),
         high=jnp.where(endless, jnp.inf, real(program.high)),
@@ -149,7 +158,8 @@ def relax(
         first=None if program.number is None else _first(np.asarray(program.number)),
         program=program,
         surrogate=surrogate or FastSigmoid(),
-        system=system,
+        names=tuple(columns.name_of(index) for index in range(columns.num_neurons)),
+        num_outputs=len(columns.outputs),
         weight_range=(float(low), float(most)),
         temperature=temperature,
     )
@@ -191,6 +201,12 @@ def constants_of(model: RelaxedSystem) -> Constants:
     return Constants(low, high, consume, produce, initial, synapses, jax.lax.stop_gradient(exactly))
 
 
+def nameless(model: RelaxedSystem) -> RelaxedSystem:
+    """The model as far as its steps know it: what is compiled for one serves those of other
+    names."""
+    return replace(model, names=(), num_outputs=0)
+
+
 def step_of(model: RelaxedSystem) -> Float[Array, "slots neurons"]:
     """The distance between accepted counts: the period, or 1."""
     period = model.program.period
@@ -207,26 +223,43 @@ def _first(number: Int[np.ndarray, "slots neurons"]) -> Int[Array, "slots neuron
     return jnp.asarray(np.argmax(number[:, None] == number[None], axis=0), jnp.int32)
 
 
-def _check(system: SpikingSystem) -> None:
+def _check(system: SpikingSystem | PopulationSystem) -> None:
     problem = None
-    if is_growing(system) or not all(isinstance(rule, Rule) for rule in system.rules):
-        problem = "a network that changes"
-    elif system.variant is not None:
-        problem = f"the variant {type(system.variant).__name__}"
-    elif not system.compatibility.is_textbook:
+    if isinstance(system, SpikingSystem):
+        if is_growing(system) or not all(isinstance(rule, Rule) for rule in system.rules):
+            problem = "a network that changes"
+        elif system.variant is not None:
+            problem = f"the variant {type(system.variant).__name__}"
+    if problem is None and not system.compatibility.is_textbook:
         problem = "the rules of another simulator (`compatibility`)"
     if problem is not None:
         raise ValueError(f"A system with {problem} has no relaxation. Learn a plain system.")
 
 
-def _stored(
-    edges: Edges, size: int, layout: type[AbstractLayout] | Literal["auto"]
+def _synapses(
+    columns: Columns,
+    size: int,
+    layout: type[AbstractLayout] | Literal["auto"],
+    is_listed: bool,
 ) -> AbstractLayout:
-    edges = edges.resized(size, size)
+    """All synapses in one layout, or each projection in one of its own."""
+    if is_listed:
+        return _stored(columns.parts[0].edges.resized(size, size), layout)
+    return Sum(
+        parts=tuple(_stored(part.edges, layout) for part in columns.parts),
+        source_starts=tuple(part.source_start for part in columns.parts),
+        target_starts=tuple(part.target_start for part in columns.parts),
+        num_sources=size,
+        num_targets=size,
+    )
+
+
+def _stored(edges: Edges, layout: type[AbstractLayout] | Literal["auto"]) -> AbstractLayout:
     value = np.ones(len(edges)) if edges.value is None else edges.value
     edges = replace(edges, value=value.astype(np.float32)).canonical()
     if layout == "auto":
-        layout = Dense if size <= _MAX_DENSE else TwoWay
+        pairs = edges.num_sources * edges.num_targets
+        layout = Dense if pairs <= max(_MAX_DENSE, _MAX_SPARSITY * len(edges)) else TwoWay
     return fitting(layout, edges)
 
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import equinox as eqx
@@ -11,7 +12,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from ..choice import AbstractChoice, FirstChoice
-from .relaxed import MAX_COUNT, Constants, RelaxedSystem, constants_of
+from ..spiking.lower import SpikingProgram
+from .relaxed import MAX_COUNT, Constants, RelaxedSystem, constants_of, nameless
 from .step import Emitted, RelaxedState, initial_state, step
 from .surrogate import Smooth
 
@@ -77,8 +79,11 @@ def run(
             "random choice."
         )
     constants = constants_of(model)
-    size, num = model.program.num_neurons, model.system.num_neurons
-    trains, batch = _trains(model, steps, input)
+    size, num = model.program.num_neurons, len(model.names)
+    trains, batch = _own_trains(model, steps), ()
+    if input is not None:
+        trains, batch = _trains(model, steps, input)
+        constants = constants._replace(program=_waiting(constants.program, trains))
     given = constants.initial if spikes is None else jnp.asarray(spikes, jnp.float32)
     if spikes is not None:
         if given.shape[0] != num or given.ndim > 2:
@@ -97,12 +102,12 @@ def run(
         choice = choice.for_path(0)
     initial = initial_state(given)
     final, (outputs, chances, counts) = scanned(
-        model, constants, choice, initial, trains, steps, checkpoint, keep_configurations
+        nameless(model), constants, choice, initial, trains, steps, checkpoint, keep_configurations
     )
     if counts is not None:
         counts = jnp.concatenate([initial.spikes[None], counts])[:, :num]
     return RelaxedSolution(
-        outputs=outputs[:, : len(model.system.output)],
+        outputs=outputs[:, : model.num_outputs],
         spikes=final.spikes[:num],
         timers=final.timers[:num],
         configurations=counts,
@@ -112,6 +117,7 @@ def run(
     )
 
 
+@eqx.filter_jit
 def scanned(
     model: RelaxedSystem,
     constants: Constants,
@@ -122,7 +128,10 @@ def scanned(
     checkpoint: bool,
     keeps: bool,
 ) -> tuple[RelaxedState, Any]:
-    """All steps; with checkpoints, in blocks of about the square root of them."""
+    """All steps; with checkpoints, in blocks of about the square root of them.
+
+    Compiled by itself, so that runs outside of `jit` are compiled once.
+    """
 
     def body(state: RelaxedState, row: Any) -> tuple[RelaxedState, Any]:
         is_one, arriving = row
@@ -152,32 +161,46 @@ def _output(model: RelaxedSystem, emitted: Emitted) -> Float[Array, "outputs *pa
     return emitted.emissions.at[model.program.outputs].get(mode="fill", fill_value=0)
 
 
+def _own_trains(model: RelaxedSystem, steps: int) -> Float[Array, "steps neurons"] | None:
+    """What arrives at every neuron in every step, as the system says."""
+    program = model.program
+    if not program.trains.size:
+        return None
+    rows = program.trains[:steps].astype(jnp.float32)
+    arriving = jnp.zeros((steps, program.num_neurons))
+    return arriving.at[: len(rows), program.inputs].add(rows, mode="drop")
+
+
 def _trains(
-    model: RelaxedSystem, steps: int, input: Mapping[str, Any] | None
-) -> tuple[Float[Array, "steps neurons *paths"] | None, tuple[int, ...]]:
+    model: RelaxedSystem, steps: int, input: Mapping[str, Any]
+) -> tuple[Float[Array, "steps neurons *paths"], tuple[int, ...]]:
     """What arrives at every neuron in every step, and the batch of it."""
-    system = model.system
-    given: Mapping[str, Any] = system.input if input is None else input
-    trains = {name: jnp.asarray(train, jnp.float32) for name, train in given.items()}
-    unknown = [name for name in trains if not system.has(name)]
-    if unknown:
-        raise ValueError(f"There is no neuron {unknown[0]!r} in {system!r} to give an input.")
-    batch: tuple[int, ...] = ()
-    for name, train in trains.items():
-        if not 1 <= train.ndim <= 2 or (input is not None and train.shape[0] > steps):
-            raise ValueError(
-                f"The input of {name!r} has the shape {train.shape}. Give up to {steps} entries, "
-                "the number of steps, and `paths` as a second axis if there are several."
-            )
-        if train.ndim == 2:
-            batch = (train.shape[1],)
-    if not trains:
-        return None, ()
+    trains = {name: jnp.asarray(train, jnp.float32) for name, train in input.items()}
+    positions = {name: index for index, name in enumerate(model.names)}
+    problems = [f"There is no neuron {name!r}." for name in trains if name not in positions]
+    problems += [
+        f"The input of {name!r} has the shape {train.shape}. Give up to {steps} entries, the "
+        "number of steps, and `paths` as a second axis if there are several."
+        for name, train in trains.items()
+        if not 1 <= train.ndim <= 2 or train.shape[0] > steps
+    ]
+    if problems:
+        raise ValueError("\n".join(problems))
+    batch = next((train.shape[1:] for train in trains.values() if train.ndim == 2), ())
     arriving = jnp.zeros((steps, model.program.num_neurons, *batch))
     for name, train in trains.items():
-        own = train[:steps].reshape(-1, *(train.shape[1:] or (1,) * len(batch)))
-        arriving = arriving.at[: len(own), system.position_of(name)].add(own)
+        own = train.reshape(len(train), *(train.shape[1:] or (1,) * len(batch)))
+        arriving = arriving.at[: len(own), positions[name]].add(own)
     return arriving, batch
+
+
+def _waiting(
+    program: SpikingProgram, trains: Float[Array, "steps neurons *paths"]
+) -> SpikingProgram:
+    """The program that does not halt before the last of its input."""
+    number = jnp.arange(1, len(trains) + 1).reshape(-1, *(1,) * (trains.ndim - 2))
+    last = jnp.max(jnp.where(jnp.any(trains != 0, axis=1), number, 0), axis=0, initial=0)
+    return replace(program, horizon=lax.stop_gradient(last).astype(jnp.int32))
 
 
 def _check_smooth(model: RelaxedSystem, choice: AbstractChoice) -> None:

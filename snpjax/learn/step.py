@@ -70,7 +70,8 @@ def step(
     is the surrogate's at the margin of its guard, where the neuron is open and selected r or
     nothing; of a rule of several terms, at the term with the largest margin. Spikes that a closed
     neuron loses have none, nor has a delayed rule that did not fire in what it produces. A halting
-    state is a fixed point.
+    state is a fixed point, by what it computes: the derivatives there are those of any other one,
+    so that a system in which nothing fires can be trained.
 
     - `arriving`: spikes from the environment in this step.
     """
@@ -126,19 +127,14 @@ def step(
         received = jnp.where(timers == 0, received, 0)
     spikes = state.spikes - consumed + received
 
-    def if_live(new: Array, old: Array) -> Array:
-        return jnp.where(is_live[None], new, old)
-
     largest = jnp.maximum(state.largest, jnp.maximum(_largest(spikes), _largest(emissions)))
-    emissions = if_live(emissions, jnp.zeros_like(emissions))
     new_state = RelaxedState(
-        spikes=if_live(spikes, state.spikes),
-        timers=if_live(timers, state.timers),
-        pending=if_live(pending, state.pending),
+        spikes=spikes,
+        timers=timers,
+        pending=pending,
         step=state.step + is_live.astype(jnp.int32),
         largest=largest,
     )
-    slots = jnp.where(is_live[None], slots, NO_RULE)
     return new_state, Emitted(emissions, is_live, slots, log_probability)
 
 

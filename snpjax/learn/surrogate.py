@@ -14,6 +14,10 @@ class AbstractSurrogate(eqx.Module):
     The margin of a rule is positive iff its guard holds, at whole numbers at least 1/2 away from 0:
     k - l + 1/2 for k >= l, the least of both sides for an interval, 1/2 less the distance to the
     nearest accepted count for a periodic guard. Firing itself stays 0 or 1, but for `Smooth`.
+
+    `beta` says how fast the slope falls off, `height` what it is at 0. A rule that consumes c
+    spikes subtracts c times its slope from the derivative of what is left, in every step: with a
+    height of about 1 / c gradients neither explode nor vanish over many steps.
     """
 
     @abc.abstractmethod
@@ -22,37 +26,42 @@ class AbstractSurrogate(eqx.Module):
 
 
 class FastSigmoid(AbstractSurrogate):
-    """1 / (1 + beta |m|)^2 (Zenke and Ganguli 2018)."""
+    """height / (1 + beta |m|)^2 (Zenke and Ganguli 2018)."""
 
     beta: float = eqx.field(static=True, default=1.0)
+    height: float = eqx.field(static=True, default=1.0)
 
     def slope(self, margin: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
-        return 1 / (1 + self.beta * jnp.abs(margin)) ** 2
+        return self.height / (1 + self.beta * jnp.abs(margin)) ** 2
 
 
 class Arctan(AbstractSurrogate):
-    """1 / (1 + (beta m)^2), the slope of an arc tangent (Fang et al. 2021)."""
+    """height / (1 + (beta m)^2), the slope of an arc tangent (Fang et al. 2021)."""
 
     beta: float = eqx.field(static=True, default=1.0)
+    height: float = eqx.field(static=True, default=1.0)
 
     def slope(self, margin: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
-        return 1 / (1 + (self.beta * margin) ** 2)
+        return self.height / (1 + (self.beta * margin) ** 2)
 
 
 class Triangular(AbstractSurrogate):
-    """max(0, 1 - beta |m|) (Esser et al. 2016)."""
+    """height max(0, 1 - beta |m|) (Esser et al. 2016)."""
 
     beta: float = eqx.field(static=True, default=1.0)
+    height: float = eqx.field(static=True, default=1.0)
 
     def slope(self, margin: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
-        return jnp.maximum(0, 1 - self.beta * jnp.abs(margin))
+        return self.height * jnp.maximum(0, 1 - self.beta * jnp.abs(margin))
 
 
 class StraightThrough(AbstractSurrogate):
-    """1 everywhere, as if firing were the margin (Bengio, Leonard, Courville 2013)."""
+    """The same everywhere, as if firing were the margin (Bengio, Leonard, Courville 2013)."""
+
+    height: float = eqx.field(static=True, default=1.0)
 
     def slope(self, margin: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
-        return jnp.ones_like(margin)
+        return jnp.full_like(margin, self.height)
 
 
 class Smooth(AbstractSurrogate):

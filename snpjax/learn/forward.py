@@ -1,0 +1,148 @@
+"""Runs of populations one after the other, where projections make no cycle."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from graphlib import CycleError, TopologicalSorter
+from typing import NamedTuple
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from snpjax_formats import Sum
+
+from ..choice import FirstChoice
+from .relaxed import Constants, RelaxedSystem, constants_of, nameless
+from .run import scanned
+from .step import initial_state
+
+
+class Place(NamedTuple):
+    """Where a population stands among the neurons of a model.
+
+    - `slots`: of the rules of its neurons.
+    """
+
+    start: int
+    size: int
+    slots: int
+
+    @property
+    def neurons(self) -> slice:
+        """Its neurons."""
+        return slice(self.start, self.start + self.size)
+
+
+def order_of(count: int, projections: Sequence[tuple[int, int]]) -> tuple[int, ...] | None:
+    """The populations, each after those that project to it; `None` where there is a cycle."""
+    before = {p: [s for s, t in projections if t == p] for p in range(count)}
+    try:
+        return tuple(TopologicalSorter(before).static_order())
+    except CycleError:
+        return None
+
+
+@eqx.filter_jit
+def forward(
+    model: RelaxedSystem,
+    places: Sequence[Place],
+    projections: Sequence[tuple[int, int]],
+    order: Sequence[int],
+    spikes: Float[Array, "neurons *paths"],
+    steps: int,
+) -> tuple[Float[Array, "steps outputs *paths"], Float[Array, "outputs *paths"]]:
+    """What leaves the last population in each step, and what is left in it.
+
+    What halts is a fixed point anyway, so that no population needs to know of the others' halting.
+    Only populations that reach the last one are run.
+    """
+    constants = constants_of(model)
+    assert isinstance(constants.synapses, Sum)
+    last = len(places) - 1
+    needed = {last}
+    for p in reversed(order):
+        needed |= {s for s, t in projections if t == p and p in needed}
+    trains: dict[int, Float[Array, "steps neurons *paths"]] = {}
+    left = spikes
+    for p in (p for p in order if p in needed):
+        arriving = None
+        for (source, target), part in zip(projections, constants.synapses.parts, strict=True):
+            if target == p:
+                # Steps are a batch like any other, and go last.
+                sent = jnp.moveaxis(trains[source], 0, -1)
+                got = jnp.moveaxis(part.deliver(sent, accumulate=jnp.float32), -1, 0)
+                arriving = got if arriving is None else arriving + got
+        own = spikes[places[p].neurons]
+        trains[p], left = population_run(model, constants, places[p], own, arriving, steps)
+    return trains[last], left
+
+
+def population_run(
+    model: RelaxedSystem,
+    constants: Constants,
+    place: Place,
+    spikes: Float[Array, "neurons *paths"],
+    arriving: Float[Array, "steps neurons *paths"] | None,
+    steps: int,
+) -> tuple[Float[Array, "steps neurons *paths"], Float[Array, "neurons *paths"]]:
+    """What leaves the neurons of one population, and what is left in them."""
+    if place.slots == 0:  # neurons without rules only count
+        silent = jnp.zeros((steps, *spikes.shape))
+        return silent, spikes if arriving is None else spikes + jnp.sum(arriving, axis=0)
+    own = _cut(model, place)
+    program = own.program
+    tables = {
+        name: getattr(constants, name)[: place.slots, place.neurons]
+        for name in ("low", "high", "consume", "produce")
+    }
+    exactly = replace(
+        constants.program,
+        **{name: getattr(program, name) for name in ("period", "delay", "number")},
+        **{
+            name: getattr(constants.program, name)[: place.slots, place.neurons]
+            for name in ("low", "high", "consume", "produce")
+        },
+        **{name: getattr(program, name) for name in ("initial", "outputs", "inputs", "trains")},
+    )
+    constants = constants._replace(
+        **tables,
+        initial=constants.initial[place.neurons],
+        synapses=Sum(
+            parts=(),
+            source_starts=(),
+            target_starts=(),
+            num_sources=place.size,
+            num_targets=place.size,
+        ),
+        program=exactly,
+    )
+    final, (outputs, _, _) = scanned(
+        nameless(own),
+        constants,
+        FirstChoice(),
+        initial_state(spikes),
+        arriving,
+        steps,
+        False,
+        False,
+    )
+    return outputs, final.spikes
+
+
+def _cut(model: RelaxedSystem, place: Place) -> RelaxedSystem:
+    """The rules of one population, all of whose neurons are outputs."""
+
+    def own(table: Array | None) -> Array | None:
+        return None if table is None else table[: place.slots, place.neurons]
+
+    program = model.program
+    names = ("low", "high", "period", "consume", "produce", "delay", "number")
+    cut = replace(
+        program,
+        **{name: own(getattr(program, name)) for name in names},
+        initial=program.initial[place.neurons],
+        outputs=jnp.arange(place.size),
+        inputs=jnp.zeros(0, jnp.int32),
+        trains=jnp.zeros((0, 0), program.trains.dtype),
+    )
+    return eqx.tree_at(lambda m: (m.program, m.synapses, m.is_synapse), model, (cut, None, None))

@@ -1,0 +1,182 @@
+"""Layers from trains to trains, and chains of them as networks."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Literal
+
+import equinox as eqx
+import jax.numpy as jnp
+import jax.random as jr
+from jaxtyping import Array, Float, Key
+
+from snpjax_formats import AbstractLayout, Sum
+
+from ..spiking.guard import Guard
+from ..spiking.rule import Rule
+from .forward import Place, population_run
+from .network import SENDER, Rules, SpikingNetwork
+from .relaxed import RelaxedSystem, constants_of, nameless
+from .surrogate import AbstractSurrogate
+
+
+class SpikingLayer(eqx.Module):
+    """A population behind trainable all-to-all weights, from trains to trains.
+
+    What arrives in one step is read by the rules of the next. `chain` makes a network of layers,
+    whose `model` is exported.
+
+    - `model`: neurons `0{i}` for the inputs, without rules, and `1{i}` for the population.
+    - `rules`: of each neuron, as they were given.
+    """
+
+    model: RelaxedSystem
+    place: Place = eqx.field(static=True)
+    rules: tuple[Rule | str, ...] = eqx.field(static=True)
+    steps: int = eqx.field(static=True)
+
+    def __init__(
+        self,
+        in_size: int,
+        out_size: int,
+        *,
+        key: Key[Array, ""],
+        steps: int = 20,
+        guard: int | Rules = 8,
+        weight_range: tuple[float, float] = (-3, 3),
+        scale: float | None = None,
+        surrogate: AbstractSurrogate | None = None,
+        layout: type[AbstractLayout] | Literal["auto"] = "auto",
+    ):
+        """**Arguments:**
+
+        - `key`: for the first weights; it is consumed.
+        - `steps`: of each run, and the most that a train may have.
+        - `guard`: when a neuron fires. A number n stands for `a{n,}/a^n -> a`, and a regular
+          expression for a rule that consumes the least count it accepts and sends one spike; other
+          rules are given as such, and `()` is a layer that only counts.
+        - the others: see `SpikingNetwork`.
+
+        **Raises:** `ValueError` for sizes below 1 and guards that are none.
+        """
+        self.rules = _rules(guard)
+        network = SpikingNetwork(
+            (in_size, out_size),
+            ((), self.rules),
+            key=key,
+            steps=steps,
+            weight_range=weight_range,
+            scale=scale,
+            surrogate=surrogate,
+            layout=layout,
+        )
+        self.model, self.place, self.steps = network.model, network.places[1], steps
+
+    def __call__(
+        self, train: Float[Array, "train inputs *paths"]
+    ) -> Float[Array, "steps outputs *paths"]:
+        """What leaves the neurons in each step."""
+        return self.response(train)[0]
+
+    def response(
+        self, train: Float[Array, "train inputs *paths"]
+    ) -> tuple[Float[Array, "steps outputs *paths"], Float[Array, "outputs *paths"]]:
+        """What leaves the neurons in each step, and what is left in them.
+
+        **Raises:** `ValueError` for a train that is too long, or of other neurons.
+        """
+        inputs = self.place.start
+        if not 2 <= train.ndim <= 3 or len(train) > self.steps or train.shape[1] != inputs:
+            raise ValueError(
+                f"`train` has the shape {train.shape}. Give up to {self.steps} steps of {inputs} "
+                "neurons, and `paths` as a third axis if there are several."
+            )
+        return _response(nameless(self.model), self.place, train, self.steps)
+
+
+@eqx.filter_jit
+def _response(
+    model: RelaxedSystem, place: Place, train: Float[Array, "train inputs *paths"], steps: int
+) -> tuple[Float[Array, "steps outputs *paths"], Float[Array, "outputs *paths"]]:
+    constants = constants_of(model)
+    assert isinstance(constants.synapses, Sum)
+    (part,) = constants.synapses.parts
+    sent = jnp.moveaxis(train, 0, -1)
+    arriving = jnp.moveaxis(part.deliver(sent, accumulate=jnp.float32), -1, 0)
+    missing = (0, steps - len(train)), *((0, 0),) * (train.ndim - 1)
+    initial = constants.initial[place.neurons].reshape(-1, *(1,) * (train.ndim - 2))
+    initial = jnp.broadcast_to(initial, arriving.shape[1:])
+    return population_run(model, constants, place, initial, jnp.pad(arriving, missing), steps)
+
+
+def chain(layers: Sequence[SpikingLayer], /, *, source: Rules = SENDER) -> SpikingNetwork:
+    """One network of layers that follow each other, behind a population of inputs that holds the
+    counts and sends them by the rules of `source`.
+
+    Its parameters are those of the layers. The network's response to counts is that of the layers,
+    called one after the other, to what the inputs send (`sent`).
+
+    **Raises:** `ValueError` for layers that do not fit together.
+    """
+    sizes = [layer.place.size for layer in layers]
+    given = [layer.place.start for layer in layers]
+    problems = [
+        f"Layer {i + 1} takes {given[i + 1]} inputs, but layer {i} has {sizes[i]} neurons."
+        for i in range(len(layers) - 1)
+        if given[i + 1] != sizes[i]
+    ]
+    models = [layer.model for layer in layers]
+    alike = {
+        "`steps`": [layer.steps for layer in layers],
+        "`weight_range`": [model.weight_range for model in models],
+        "`surrogate`": [model.surrogate for model in models],
+    }
+    problems += [
+        f"The layers have several {name}. Give all the same."
+        for name, given in alike.items()
+        if any(x != given[0] for x in given)
+    ]
+    if problems or not layers:
+        raise ValueError("\n".join(problems) or "There are no layers.")
+    first = layers[0].model
+    network = SpikingNetwork(
+        (given[0], *sizes),
+        (source, *(layer.rules for layer in layers)),
+        key=jr.key(0),  # all weights are replaced
+        steps=layers[0].steps,
+        weight_range=first.weight_range,
+        scale=0,
+        surrogate=first.surrogate,
+    )
+    model = network.model
+    tables = {name: getattr(model, name) for name in ("low", "high", "consume", "produce")}
+    initial = model.initial
+    for layer, place in zip(layers, network.places[1:], strict=True):
+        own, at = layer.place, (slice(place.slots), place.neurons)
+        for name, table in tables.items():
+            own_table = getattr(layer.model, name)[: own.slots, own.neurons]
+            tables[name] = table.at[at].set(own_table)
+        initial = initial.at[place.neurons].set(layer.model.initial[own.neurons])
+    synapses, is_synapse = (
+        eqx.tree_at(
+            lambda whole: whole.parts,
+            getattr(model, name),
+            tuple(getattr(layer.model, name).parts[0] for layer in layers),
+        )
+        for name in ("synapses", "is_synapse")
+    )
+    model = replace(model, **tables, initial=initial, synapses=synapses, is_synapse=is_synapse)
+    return eqx.tree_at(lambda network: network.model, network, model)
+
+
+def _rules(guard: int | Rules) -> tuple[Rule | str, ...]:
+    if isinstance(guard, int):
+        if guard < 1:
+            raise ValueError(f"`guard` is {guard}. Give the least number of spikes that fires.")
+        return (Rule((guard, None), guard, 1),)
+    if isinstance(guard, str) and "->" not in guard:
+        expression = Guard(guard)
+        least = (expression & Guard.interval(1)).minimum
+        if least is None:
+            raise ValueError(f"`guard` {guard!r} accepts no spikes. Give one that does.")
+        return (Rule(expression, least, 1),)
+    return (guard,) if isinstance(guard, str | Rule) else tuple(guard)
