@@ -101,7 +101,7 @@ def has_synapse(
         assert plastic is not None
         for number in np.flatnonzero(plastic.neurons == system.names[source]).tolist():
             own = np.flatnonzero(plastic.targets[:, number] == system.names[target])
-            return np.asarray(state.exists)[own, number].any(axis=0)
+            return np.any(np.asarray(state.exists)[own, number], axis=0)
     return np.full(size, any((s, t) == (source, target) for s, t, _ in system.synapses))
 
 
