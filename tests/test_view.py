@@ -109,6 +109,20 @@ def test_what_is_no_object_is_no_question(server, body):
     asked(server, "begin", body, status=400)
 
 
+def test_any_length_and_any_address_are_answered(server):
+    port, token = server.server_port, server.token
+    for line, length, status in [
+        (f"POST /{token}/api/begin", "9" * 5000, b" 400 "),
+        (f"POST /{token}/api/begin", "-1", b" 400 "),
+        ("POST /wrong/", "9" * 5000, b" 403 "),
+        ("GET http://[/", "0", b" 403 "),
+    ]:
+        with socket.create_connection(("127.0.0.1", port), timeout=60) as one:
+            head = f"{line} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Length: {length}\r\n\r\n"
+            one.sendall(head.encode())
+            assert status in one.recv(100), line
+
+
 def test_it_listens_on_the_loopback_address_only(server):
     assert server.server_address[0] == "127.0.0.1"
     assert re.fullmatch(r"http://127\.0\.0\.1:\d+/[\w-]{32}/", server.url)
@@ -578,6 +592,20 @@ def test_a_file_holds_a_run_and_no_markup_of_the_model():
     assert set(json.loads(seen.scripts[0])["imports"]) >= {"snpjax/main", "snpjax/dagre.esm"}
 
 
+def test_a_file_says_why_its_run_ends(monkeypatch):
+    monkeypatch.setattr("snpjax.viz.page.models._MOST_STEPS", 2)
+    found = opened("p.pli", PAIR, format=None, level="extended")
+    value = json.loads(_Scripts(recorded_page(found, max_steps=9, rest=0)).scripts[1])
+    assert len(value["rows"]) == 3 and "keeps 2 steps" in value["refused"]
+
+
+def test_a_file_can_be_written_whatever_the_name():
+    """File names, and names in JSON, may hold what is no character."""
+    found = opened("\udcff.pli", PAIR, format=None, level="extended")
+    page = recorded_page(found, max_steps=1, rest=0).encode().decode()
+    assert r"<title>\udcff.pli · snpjax</title>" in page
+
+
 # ---- the command ----
 
 
@@ -606,6 +634,7 @@ def test_export_writes_one_file(pair_file, tmp_path):
         (["missing.pli"], "there is no such file"),
         (["{tmp}/pair.exe"], "unknown suffix '.exe'"),
         (["{pair}", "--steps", "3"], "it says how --export runs"),
+        (["{tmp}/net.lsn", "--strict"], "this is a file of a net"),
         (["{pair}", "--export", "{tmp}/no/page.html"], "check the name"),
         (["{bad}", "--export", "{tmp}/page.html"], "bad.pli:1:1"),
     ],

@@ -6,12 +6,25 @@ from functools import partial
 
 import numpy as np
 import pytest
+from hypothesis import given, strategies as st
 
 import snpjax as snp
 from snpjax import graphs
 from snpjax.explore import explore
 from snpjax.quoting import printable
-from snpjax.scene import BLUE, VERMILLION, Box, Curve, Disc, End, Scene, Words, to_svg
+from snpjax.scene import (
+    BLUE,
+    VERMILLION,
+    Box,
+    Curve,
+    Disc,
+    End,
+    Scene,
+    Words,
+    columns,
+    shortened,
+    to_svg,
+)
 from snpjax.sleptsov.picture import net_scene
 from snpjax.spiking.picture import network_scene
 from snpjax.spiking.signs import pretty
@@ -109,6 +122,17 @@ def test_a_network_shows_what_a_system_is():
     assert len(arrows(scene)) == 4 + 1 + 1
     assert sum(arrow.colour == VERMILLION for arrow in arrows(scene)) == 1
     assert sum(arrow.colour == BLUE for arrow in arrows(scene)) == 1
+
+
+@given(st.text("ab神e\u0301", max_size=12), st.integers(1, 8))
+def test_a_text_is_cut_where_its_line_ends(text, most):
+    found = shortened(text, most)
+    if columns(text) <= most:
+        assert found == text
+        return
+    kept = found.removesuffix("…")
+    assert text.startswith(kept) and columns(kept) < most
+    assert columns(text[: len(kept) + 1]) >= most
 
 
 def test_rules_in_the_signs_of_papers():
@@ -235,6 +259,7 @@ def test_a_net_has_every_kind_of_arc():
     assert sorted(text for text in texts(scene) if text in "23") == ["2", "2", "2", "3"]
     after = net_scene(adder_net(), marking=[0, 1, 20_000, 0])
     assert "2e4" in texts(after) and "6" not in texts(after)
+    assert "≈2e4" in texts(net_scene(adder_net(), marking=[0, 1, 20_001, 0]))
 
 
 def test_what_a_net_refuses():
@@ -269,6 +294,10 @@ def test_large_runs_keep_what_stands_out():
         int, re.fullmatch(r"a pixel: .* (\d+) neurons in (\d+) steps", title).groups()
     )
     assert shown.shape == (-(-1200 // rows), -(-3001 // columns))
+    # Every block stands where its steps are, also where the last one is smaller.
+    left, right, bottom, top = image.get_extent()
+    assert (right - left, bottom - top) == (columns * shown.shape[1], rows * shown.shape[0])
+    assert ax.get_xlim() == (-0.5, 3000.5) and ax.get_ylim() == (1199.5, -0.5)
     pixel = ax.get_window_extent()
     assert shown.shape[0] <= pixel.height and shown.shape[1] <= pixel.width
     marks = np.asarray(snp.viz.raster(solution).images[0].get_array())

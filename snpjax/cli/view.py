@@ -70,6 +70,8 @@ def view(
     level: Level = "strict" if strict else "extended"
     if net_format_of(file) is None:
         check_suffix(file)  # what is no model of any format needs no page
+    elif strict:
+        raise typer.BadParameter("this is a file of a net (leave it out)", param_hint="--strict")
     if export is not None:
         _export(file, export, 100 if steps is None else steps, seed or 0, level)
         return

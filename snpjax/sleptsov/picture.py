@@ -187,9 +187,8 @@ def _place(x: float, y: float, tokens: int) -> Iterable[Shape]:
         for right, down in _DOTS[tokens]:
             yield Disc(x + right, y + down, 2.6, BLACK, BLACK, 0)
     elif tokens:
-        text = (
-            f"{tokens}"
-            if tokens < 10_000
-            else f"{tokens:.0e}".replace("e+0", "e").replace("e+", "e")
-        )
+        text = f"{tokens}"
+        if tokens >= 10_000:
+            text = f"{tokens:.0e}".replace("e+0", "e").replace("e+", "e")
+            text = text if int(float(text)) == tokens else f"≈{text}"
         yield Words(x, y, text, TEXT if len(text) < 3 else SMALL)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from jaxtyping import Float
 
 from ..placing import layers, placed
 from ..routing import free_place, label_at, rectangles, routed
@@ -120,7 +121,9 @@ def arrange(
             for i, card in enumerate(cards)
         ]
     ).reshape(-1, 2)
-    given = _given_positions(system, cards)
+    given = None
+    if not isinstance(system, PopulationSystem) and len(cards) == len(system.neurons):
+        given = given_positions(system)
     if given is not None:
         middles = separated(given, sizes + extra, gap=_NOTED)
     else:
@@ -200,22 +203,17 @@ def _weight(weight: int) -> str:
     return "" if weight == 1 else f"{int(weight)}".replace("-", "−")
 
 
-def _given_positions(
-    system: "SpikingSystem | PopulationSystem", cards: list[Card]
-) -> np.ndarray | None:
-    """The positions that a file gives to all neurons."""
-    given = getattr(system, "notes", {}).get("positions")
-    if isinstance(system, PopulationSystem) or not isinstance(given, dict):
+def given_positions(system: "SpikingSystem") -> Float[np.ndarray, "neurons 2"] | None:
+    """The positions that a file gives to all neurons (`system.notes["positions"]`), if it does."""
+    given = system.notes.get("positions")
+    if not isinstance(given, dict):
         return None
-    if len(cards) != len(system.neurons):
-        return None
-    points = [given.get(neuron.name) for neuron in system.neurons]
     try:
-        found = np.asarray(points, float)
-    except (TypeError, ValueError):
+        found = np.asarray([given.get(neuron.name) for neuron in system.neurons], float)
+    except (TypeError, ValueError, OverflowError):
         return None
-    is_whole = found.shape == (len(cards), 2) and len(cards) > 0 and np.isfinite(found).all()
-    return found if is_whole else None
+    num = len(system.neurons)
+    return found if num and found.shape == (num, 2) and np.isfinite(found).all() else None
 
 
 def _size(card: Card) -> tuple[float, float]:

@@ -52,9 +52,7 @@ def raster(solution: Solution, *, ax: "Axes | None" = None, path: int | None = N
             image = np.ones((*shown.shape, 3))
             image[shown > 0] = 0.1
             image[outputs > 0] = [int(VERMILLION[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-            axes.imshow(
-                image, aspect="auto", interpolation="nearest", extent=_extent(table.shape, 1, 1)
-            )
+            axes.imshow(image, aspect="auto", interpolation="nearest", extent=_extent(blocks, 1, 1))
         axes.set(xlim=(0.5, table.shape[1] + 0.5), xlabel="step")
         _name_rows(axes, solution, len(table))
         _say_blocks(axes, blocks, "a mark: some spike of", "")
@@ -86,13 +84,14 @@ def heat_map(solution: Solution, *, ax: "Axes | None" = None, path: int | None =
             blocks.values,
             aspect="auto",
             interpolation="nearest",
-            extent=_extent(table.shape, 0, every),
+            extent=_extent(blocks, 0, every),
             **limits,
         )
         bar = axes.figure.colorbar(image, ax=axes, pad=0.02)
         whole_numbers(bar.ax.yaxis)
         bar.set_label("spikes")
-        axes.set(xlabel="step" if every == 1 else f"step (every {every} kept)")
+        axes.set_xlim(-every / 2, every * (table.shape[1] - 0.5))
+        axes.set_xlabel("step" if every == 1 else f"step (every {every} kept)")
         _name_rows(axes, solution, len(table))
         _say_blocks(axes, blocks, "a pixel: the largest of", "" if every == 1 else " kept")
         return axes
@@ -155,10 +154,11 @@ def _thick(table: np.ndarray) -> float:
     return float(np.clip(260 / max(table.shape[1], 1), 0.5, 2.0))
 
 
-def _extent(shape: tuple[int, ...], first: int, every: int) -> tuple[float, float, float, float]:
+def _extent(blocks: Blocks, first: int, every: int) -> tuple[float, float, float, float]:
     """Left, right, bottom and top of an image whose columns are steps from `first` on; a last block
-    that is smaller is drawn as wide as the others, and cut."""
-    return first - every / 2, first + every * (shape[1] - 0.5), shape[0] - 0.5, -0.5
+    that is smaller is as wide as the others, and the limits of the axes cut it."""
+    rows, columns = np.multiply(blocks.values.shape, (blocks.rows, blocks.columns)).tolist()
+    return first - every / 2, first + every * (columns - 0.5), rows - 0.5, -0.5
 
 
 def _name_rows(ax: "Axes", solution: Solution, num: int) -> None:

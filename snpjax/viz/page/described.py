@@ -6,6 +6,7 @@ import numpy as np
 
 from ...choice import NO_RULE
 from ...spiking import Network, SpikingSystem, SynapseRules
+from ...spiking.picture import given_positions
 from ...spiking.shown import label_rules
 from .stepping import Moment
 
@@ -28,7 +29,7 @@ def system_json(system: SpikingSystem) -> dict[str, Any]:
     that name unless neurons divide or bud. Rules on synapses stand at their synapse.
     """
     places = {neuron.name: index for index, neuron in enumerate(system.neurons)}
-    on_synapses = _rules_on_synapses(system)
+    on_synapses, positions = _rules_on_synapses(system), given_positions(system)
     return {
         "kind": "system",
         "name": system.name,
@@ -44,9 +45,9 @@ def system_json(system: SpikingSystem) -> dict[str, Any]:
         "environment": [[places[s], texts] for (s, t), texts in on_synapses.items() if t is None],
         "input": {name: [exact(x) for x in train] for name, train in system.input.items()},
         "output": list(system.output),
-        "positions": _positions(system),
+        "positions": None if positions is None else positions.tolist(),
         "remarks": _remarks(system),
-        "changes": system.changes_network,
+        "grows": system.is_growing,
     }
 
 
@@ -116,25 +117,6 @@ def _rules_on_synapses(system: SpikingSystem) -> dict[tuple[str, str | None], li
     if not isinstance(system.variant, SynapseRules):
         return {}
     return {ends: [str(rule) for rule in rules] for ends, rules in system.variant.rules}
-
-
-def _positions(system: SpikingSystem) -> list[list[float]] | None:
-    """Where a file puts the neurons, if it says so of each."""
-    noted = system.notes.get("positions")
-    if not isinstance(noted, dict):
-        return None
-    found = [noted.get(neuron.name) for neuron in system.neurons]
-    if not found or not all(_is_place(place) for place in found):
-        return None
-    return [[float(x) for x in place] for place in found]  # pyright: ignore[reportOptionalIterable, reportGeneralTypeIssues]
-
-
-def _is_place(place: object) -> bool:
-    return (
-        isinstance(place, list | tuple)
-        and len(place) == 2
-        and all(isinstance(x, int | float) and np.isfinite(x) for x in place)
-    )
 
 
 def _remarks(system: SpikingSystem) -> list[str]:

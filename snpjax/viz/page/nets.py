@@ -155,7 +155,7 @@ def net_json(net: SleptsovNet) -> dict[str, Any]:
         "output": [],
         "positions": None,
         "remarks": [] if net.order is None else ["an order of its own"],
-        "changes": False,
+        "grows": False,
     }
 
 

@@ -2,11 +2,11 @@
 
 import json
 import os
+import re
 import secrets
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, cast
-from urllib.parse import urlsplit
 
 from ...io.source import MAX_FILE_BYTES
 from .assets import ASSETS, INDEX, asset
@@ -110,11 +110,11 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _question(self) -> dict[str, Any] | None:
         """The object in the body, or `None` if there is none."""
-        length = self.headers.get("Content-Length", "")
-        if not length.isascii() or not length.isdigit() or int(length) > _MAX_QUESTION:
+        length = self._length()
+        if length is None or length > _MAX_QUESTION:
             self.close_connection = True
             return None
-        body = self.rfile.read(int(length))
+        body = self.rfile.read(length)
         # Forms of other pages cannot send this type without asking first.
         if self.headers.get("Content-Type") != "application/json":
             return None
@@ -128,9 +128,14 @@ class _Handler(BaseHTTPRequestHandler):
         """Read what a stranger sends, if it is short: a connection that is closed before that may
         lose the answer."""
         self.close_connection = True
-        length = self.headers.get("Content-Length", "")
-        if length.isascii() and length.isdigit() and int(length) <= _MAX_SKIPPED:
-            self.rfile.read(int(length))
+        length = self._length()
+        if length is not None and length <= _MAX_SKIPPED:
+            self.rfile.read(length)
+
+    def _length(self) -> int | None:
+        """Of the body in bytes, if it is said."""
+        text = self.headers.get("Content-Length", "")
+        return int(text) if re.fullmatch("[0-9]{1,18}", text) else None
 
     def _allowed_path(self) -> str | None:
         """What follows the token; a request that is not of our page is refused."""
@@ -142,7 +147,7 @@ class _Handler(BaseHTTPRequestHandler):
         origin = self.headers.get("Origin")
         if origin is not None and origin not in {f"http://{host}" for host in hosts}:
             return self._refuse(HTTPStatus.FORBIDDEN, "Another page asks.")
-        _, _, rest = urlsplit(self.path).path.partition("/")
+        _, _, rest = self.path.partition("?")[0].partition("/")
         token, slash, path = rest.partition("/")
         if not slash or not secrets.compare_digest(token.encode(), self._page.token.encode()):
             message = "The token is wrong. Open the address that `snpjax view` printed."

@@ -58,7 +58,7 @@ export class Network {
     const onEnvironment = new Map(run.system.environment);
     this.ends = new Map();
     names.forEach((name, neuron) => {
-      const label = run.row.network === null ? name : run.label(neuron);
+      const label = run.system.grows ? run.label(neuron) : name; // what inputs and outputs name
       if (run.system.input[label] !== undefined) {
         nodes.push(endNode(`in ${neuron}`, "in", neuron, true));
         edges.push({ source: `in ${neuron}`, target: neuron, label: "" });
@@ -72,7 +72,7 @@ export class Network {
       }
     });
     this.neurons = nodes.slice(0, names.length);
-    const positions = run.row.network === null ? run.system.positions : null;
+    const positions = run.system.grows && run.row.network !== null ? null : run.system.positions;
     this.diagram.draw(nodes, edges, { positions, keep });
     this.show();
   }

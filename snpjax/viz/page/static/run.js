@@ -180,7 +180,9 @@ export class Run extends EventTarget {
 
   label(neuron) {
     const { network } = this.row;
-    return network === null ? this.system.neurons[neuron].label : network.labels[neuron];
+    // Where none divides, a network has names for labels.
+    const isInitial = network === null || !this.system.grows;
+    return isInitial ? this.system.neurons[neuron].label : network.labels[neuron];
   }
 
   rules(neuron) {
