@@ -36,7 +36,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 # A compiled program keeps memory, mapped in up to a hundred pieces, of which Linux allows a process
 # 65,530: a worker that holds too many programs dies in XLA without a word. So they are forgotten.
 _MAPS = Path("/proc/self/maps")
-_MOST_MAPS = 25_000
+_MOST_MAPS = 45_000
 _LOOK_EVERY = 50  # programs
 _num_programs = 0
 

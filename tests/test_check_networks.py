@@ -80,6 +80,7 @@ def as_configurations(graph):
         yield state, network
 
 
+@pytest.mark.slow
 @settings(max_examples=3)
 @given(systems, st.data())
 def test_saturation_by_label_is_exact(system, data):
@@ -328,6 +329,7 @@ def test_a_witness_shows_the_synapses_that_plasticity_makes():
     assert verdict.replay().network().synapses[0] == (0, 2, 1)
 
 
+@pytest.mark.slow
 def test_a_replay_fits_whatever_room_there_is():
     """Choices name all slots that the search had; of those that a run has no room for yet, none may
     choose."""
@@ -377,6 +379,7 @@ def test_what_is_cut_is_not_trusted():
     assert snp.check(graph, "on some path eventually 2 * sink - out >= 3")
 
 
+@pytest.mark.slow
 def test_too_little_room_is_said():
     verdict = snp.check(growing(), "always sink <= 0", layout=snp.Capacity(5, 64))
     assert verdict.status is snp.Status.UNKNOWN and "Capacity(" in verdict.reason
@@ -387,6 +390,7 @@ def test_too_little_room_is_said():
 # ---- what else speaks of configurations ----
 
 
+@pytest.mark.slow
 def test_an_estimate_speaks_of_labels():
     """A neuron divides or forgets; what has a synapse to it has one to its children then."""
     cell = snp.Neuron("cell", 1, ["[a]_cell -> []_sink || []_out", "a -> lambda"])

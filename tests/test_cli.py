@@ -518,6 +518,7 @@ def test_room_for_neurons_that_divide(native, pair):
     assert "no neuron of this system divides" in fail("check", pair, "halted", "--neurons", 9)
 
 
+@pytest.mark.slow
 def test_a_witness_of_neurons_that_divide(native):
     file = native(GROWTH)
     result = invoke("check", file, "never r >= 1", "--json")
@@ -532,6 +533,7 @@ def test_a_witness_of_neurons_that_divide(native):
     assert "no label 'e'" in fail("check", file, "always e = 1")
 
 
+@pytest.mark.slow
 def test_synapses_that_plasticity_makes(native):
     file = native(WIRING)
     text = succeed("run", file, "--first")

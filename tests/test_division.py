@@ -70,6 +70,7 @@ def test_room_grows_without_a_trace(system, seed):
             assert_same_run(batch, wanted, path)
 
 
+@pytest.mark.slow
 def test_every_other_step_all_double():
     """The clock ticks in every other step; what is sent to those that divide is lost."""
     computation = reference.run(doubling(), max_steps=9)

@@ -43,7 +43,9 @@ EXPLORING = (REPOSITORY / "docs" / "exploring.md").read_text()
         pytest.param("proliferation", "Model(", marks=pytest.mark.slow),
         ("rate", "RateSolution of pre (100), post (100)"),
         ("selecting", ""),
-        ("learning", "Synapse(source='x', target='y', weight=3) 4"),
+        pytest.param(
+            "learning", "Synapse(source='x', target='y', weight=3) 4", marks=pytest.mark.slow
+        ),
         ("sleptsov", "{'p3': 12} 2"),
         ("sleptsov_files", "[[19 22]"),
         pytest.param("viewing", "True", marks=pytest.mark.slow),

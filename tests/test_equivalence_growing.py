@@ -116,6 +116,7 @@ def test_any_input_of_labels():
     assert set(run.inputs) == {"g"} and run.replay().steps <= run.steps
 
 
+@pytest.mark.slow
 def test_a_run_of_edges_has_the_input_of_the_environment():
     graph = snp.explore(sender(), inputs=snp.AnyInput(3), layout=ROOM, chunks=(16,))
     last = int(graph.where(lambda some: (some.labels == "b").any(axis=1))[-1])

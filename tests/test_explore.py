@@ -127,6 +127,7 @@ def test_no_graph_depends_on_the_chunks(limit, spikes):
     assert not overflows or graphs[0].stop is wanted
 
 
+@pytest.mark.slow
 @settings(max_examples=5)
 @given(systems(max_neurons=4))
 def test_emissions_that_are_repeated_are_part_of_the_configuration(system):

@@ -45,6 +45,7 @@ def test_what_needs_a_network_that_stays_as_it_is_says_so(system):
             build(system, layout=Transition(Dense))
 
 
+@pytest.mark.slow
 def test_an_estimate_of_plasticity_is_near_the_exact_number():
     exact = float(reach_probability(snp.explore(wiring()), lambda c: c["k"] > 0))
     assert exact == 0.5

@@ -35,6 +35,7 @@ MAX_CONFIGURATIONS = 40
 WITHIN = snp.Compatibility(delete_within_N=True)
 
 
+@pytest.mark.slow
 @settings(max_examples=8)
 @given(systems, seeds)
 def test_deletion_within_its_targets_equals_the_reference(system, seed):
@@ -87,6 +88,7 @@ def test_random_subsets_are_uniform():
     assert sum((count - size / 6) ** 2 / (size / 6) for count in counts.values()) < 26
 
 
+@pytest.mark.slow
 def test_a_random_subset_depends_on_its_path_only():
     choice = snp.UniformChoice(jr.key(3))
     few = created(snp.run(chooser(), choice=choice, paths=20))
@@ -217,6 +219,7 @@ def test_a_loop_that_grows_has_its_subsets():
         )
 
 
+@pytest.mark.slow
 def test_equivalence_replays_subsets():
     other = wanderer()
     other = other.replace(neurons=[*other.neurons[:3], snp.Neuron("m", 1, ["a -> a; 1"])])

@@ -54,6 +54,7 @@ def test_the_values_behind_the_data_are_found():
         assert np.allclose((ahead - behind) / 2e-6, gradient, rtol=1e-4)
 
 
+@pytest.mark.slow
 def test_errors_cover_what_was_drawn():
     """10 experiments: standardised errors of the estimates have the variance 1."""
     rng = np.random.default_rng(4)
