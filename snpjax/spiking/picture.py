@@ -130,7 +130,7 @@ def arrange(
         ends = [(link.source, link.target) for link in links]
         sources, targets = np.asarray(ends, np.int64).reshape(-1, 2).T
         widest = max((width_of(link.label, SMALL) for link in links), default=0)
-        middles = placed(sizes + extra, sources, targets, gap=(max(_GAP, widest + 44), 26))
+        middles = placed(sizes + extra, sources, targets, gap=(max(_GAP, widest + 44.0), 26.0))
     return Arranged(cards, links, middles + extra / 2 * [-1, 1], sizes)
 
 
