@@ -153,6 +153,7 @@ def websnapse_system(case: dict[str, Any]):
     return system, recorders
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", load_cases("websnapse/esnp", schema="snpjax-batch/1"))
 def test_serial_arithmetic_on_a_hundred_inputs(case):
     neurons = case_neurons(case)

@@ -225,6 +225,7 @@ def test_many_verdicts(system, data):
     check_against_reference(system, data)
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(SMALL, st.data())
 def test_a_part_of_the_graph_contradicts_nothing(system, data):
@@ -508,6 +509,7 @@ def test_overflow_is_unknown():
     assert snp.check(system, "never q >= 1000").is_refuted
 
 
+@pytest.mark.slow
 def test_saturation_by_itself_is_exact():
     """A neuron without rules that grows for ever: as far as a query asks, it does not."""
     system = snp.SpikingSystem(

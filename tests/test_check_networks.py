@@ -319,6 +319,7 @@ def test_a_witness_shows_neurons_as_they_are_called_then():
     assert verdict.num_neurons == len(replayed.spikes)
 
 
+@pytest.mark.slow
 def test_a_witness_shows_the_synapses_that_plasticity_makes():
     neurons = [snp.Neuron("i", 1, ["a -> +-1(i, {j, k})"]), snp.Neuron("j"), snp.Neuron("k")]
     verdict = snp.check(explore(with_ballast(snp.SpikingSystem(neurons))), "always k = 0")
@@ -400,6 +401,7 @@ def test_an_estimate_speaks_of_labels():
     assert 0.5 in found and found.undecided == 0
 
 
+@pytest.mark.slow
 @each_kind
 @settings(max_examples=5)
 @given(st.data())
@@ -427,6 +429,7 @@ def test_configurations_of_a_run_have_their_networks(kind, data):
             assert spikes[name][number] == sum(wanted)
 
 
+@pytest.mark.slow
 def test_a_broken_invariant_is_shown_by_labels():
     with pytest.raises(AssertionError) as caught:
         assert_invariant(explore(growing(), saturate={"sink": 2}), lambda c: c["sink"] <= 1)

@@ -77,6 +77,7 @@ def test_an_overflow_fails(native):
     assert result.stderr == "error: a number of spikes left the range of 32 bits\n"
 
 
+@pytest.mark.slow
 def test_saturated_clocked_and_with_any_input(native):
     sink = {
         "neurons": [{"id": "p", "spikes": 1, "rules": ["a+/a -> a"]}, {"id": "q=1"}],

@@ -113,6 +113,7 @@ def test_a_failure_for_want_of_room(layout, which, paths):
         run(doubling(), **options)
 
 
+@pytest.mark.slow
 def test_a_room_that_fits_is_enough():
     """No synapse that is counted twice, or is none, takes room."""
     pairs = [("x", "x"), ("x", "sink"), ("sink", "x"), ("x", "clock")]
@@ -202,6 +203,7 @@ def test_graphs_of_published_systems(case):
     assert [graph.network(row) for row in rows] == [solution.network(row) for row in rows]
 
 
+@pytest.mark.slow
 @settings(max_examples=5)
 @given(systems, seeds)
 def test_more_neurons_change_nothing(system, seed):

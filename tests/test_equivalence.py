@@ -232,6 +232,7 @@ def check_bisimulation(pair):
     assert difference.statement in str(found)
 
 
+@pytest.mark.slow
 @given(pairs())
 def test_bisimulation_equals_the_greatest_fixpoint(pair):
     check_bisimulation(pair)

@@ -261,6 +261,7 @@ def test_random_graphs(system):
     assert_all_formats(explored(system))
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(systems(max_neurons=4, signed=None))
 def test_random_symbolic_models(system):

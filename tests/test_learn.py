@@ -186,6 +186,7 @@ def test_the_gradient_of_one_step_is_the_documented_one(surrogate):
         assert of_left.low[0, 0] == pytest.approx(2 * slope)
 
 
+@pytest.mark.slow
 def test_checkpoints_change_no_gradient():
     neurons = [
         snp.Neuron("x", 9, ["aa(aa)*/a -> a; 1", "a{3}/a^2 -> a"]),

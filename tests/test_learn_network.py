@@ -44,6 +44,7 @@ def test_a_network_is_its_exact_system(layout):
         assert made(jnp.asarray(counts)).tolist() == [exact.spike_train.sum()]
 
 
+@pytest.mark.slow
 def test_a_network_learns_to_tell_patterns_apart():
     """Whether the first or the second input is there, but not both: no single layer can."""
     wanted = jnp.asarray((PATTERNS[0] != PATTERNS[1]).astype(np.float32))

@@ -100,6 +100,7 @@ def test_paths_of_a_batch_are_runs(kind, data, seed):
         assert_same_run(run(system, choice=Path(choice, jnp.asarray(path))), computation)
 
 
+@pytest.mark.slow
 @each_kind
 @settings(max_examples=5)
 @given(st.data(), seeds)

@@ -110,6 +110,7 @@ def test_a_subset_that_there_is_not(number):
     assert failed.failure is not None and "neuron 'i', step 1" in failed.failure
 
 
+@pytest.mark.slow
 def test_too_many_subsets_are_said():
     names = [f"n{number}" for number in range(40)]
     rule = snp.PlasticityRule("a", 1, "+", 20, names)

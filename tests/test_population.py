@@ -367,6 +367,7 @@ def test_large_consumption_is_no_overflow():
     assert solution.spikes_of("x").tolist() == [-(2**29)]
 
 
+@pytest.mark.slow
 def test_projections_between_the_same_neurons_add_up():
     system = snp.PopulationSystem(
         [snp.Population("a", 2, 1, ["a -> a"]), snp.Population("b", 2)],
@@ -551,6 +552,7 @@ def test_arrivals_that_need_64_bits_are_found_without_listing_synapses():
 # ---- batches of different systems ----
 
 
+@pytest.mark.slow
 def test_batch_of_different_systems_equals_single_runs():
     """A sweep over rules, spikes, sizes, synapses and inputs, each halting in its own step."""
     systems = [

@@ -140,6 +140,7 @@ def test_what_cannot_be_simulated():
     assert pr.simulate(deep, jax.random.key(0)).total > 0  # room for 40 divisions, none needed
 
 
+@pytest.mark.slow
 def test_division_times_without_spread():
     types = [pr.CellType("a", 0.5, pr.Fixed(40.0)), pr.CellType("b", 0.5)]
     sync = pr.Model(bump(), types, duration=120.0, phi_min=2.0, start=pr.Start.SYNC)

@@ -336,6 +336,7 @@ def test_exploration_of_a_race():
         snp.explore(Execution(net, rule=Disjoint()))
 
 
+@pytest.mark.slow
 def test_queries_about_places():
     net = SleptsovNet(
         [2, 2, 0],

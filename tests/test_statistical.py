@@ -74,6 +74,7 @@ def test_the_last_look_is_enough(paths, confidence, precision):
         assert high - low <= 2 * precision
 
 
+@pytest.mark.slow
 def test_estimates_agree_with_the_exact_numbers():
     system = coin()
     graph = explore(system, saturate={"counter": 9}, chunks=CHUNKS)
@@ -100,6 +101,7 @@ def test_estimates_agree_with_the_exact_numbers():
     assert cut.probability == 1 and f"{cut.undecided:,} not decided within 4 steps" in str(cut)
 
 
+@pytest.mark.slow
 def test_paths_are_those_of_a_batch(monkeypatch):
     """Whatever the size of the blocks."""
     system, key = coin(), jax.random.key(5)

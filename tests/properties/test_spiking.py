@@ -197,6 +197,7 @@ def test_inert_neurons_change_nothing_else(system, never):
     assert other.configurations[:, :size].tolist() == solution.configurations[:, :size].tolist()
 
 
+@pytest.mark.slow
 @given(small_systems)
 def test_padding_to_the_next_bucket_changes_nothing(system):
     system = with_ballast(system)
