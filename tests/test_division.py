@@ -133,9 +133,8 @@ def test_a_room_too_small_for_the_beginning(layout):
         run(doubling(), layout=layout)
 
 
-@pytest.mark.parametrize(
-    "layout", [pytest.param(FEW_NEURONS, marks=pytest.mark.slow), FEW_SYNAPSES]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("layout", [FEW_NEURONS, FEW_SYNAPSES])
 def test_a_search_without_room_says_so(layout):
     graph = explore(doubling(), layout=layout)
     assert graph.stop is snp.Stop.CAPACITY and not graph.is_complete

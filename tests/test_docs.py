@@ -39,7 +39,7 @@ EXPLORING = (REPOSITORY / "docs" / "exploring.md").read_text()
         ("exploring", "Graph("),
         ("numbers", "After 0 steps, every step can"),
         pytest.param("networks", "Solution of SpikingSystem(", marks=pytest.mark.slow),
-        ("variants", "[0 0 1 2 3 3 2]"),
+        pytest.param("variants", "[0 0 1 2 3 3 2]", marks=pytest.mark.slow),
         pytest.param("proliferation", "Model(", marks=pytest.mark.slow),
         ("rate", "RateSolution of pre (100), post (100)"),
         ("selecting", ""),

@@ -406,6 +406,7 @@ def test_a_bound_is_no_silent_cap():
     assert [state[:2] for state in states if not state[flag]] == within[: len(states) - 1]
 
 
+@pytest.mark.slow
 def test_what_nusmv_cannot_hold_is_refused(tmp_path):
     system = naturals()
     with pytest.raises(ValueError, match="with_compatibility"):

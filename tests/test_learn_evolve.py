@@ -53,6 +53,7 @@ def answers(trains):
     return jnp.sum(trains[0]) + jnp.sum(trains[2]) - 4 * jnp.sum(trains[1])
 
 
+@pytest.mark.slow
 def test_the_best_system_is_as_good_as_was_said():
     options = {"steps": STEPS, "input": TRAINS, "generations": 12, "population": 64}
     one, again = (learn.evolve(SPACE, answers, key=jr.key(5), **options) for _ in range(2))

@@ -87,6 +87,7 @@ def test_a_network_learns_to_tell_patterns_apart():
         ), path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "surrogate",
     [
@@ -127,6 +128,7 @@ def test_populations_one_by_one_are_all_together(surrogate):
         np.testing.assert_allclose(x, y, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_layers_are_their_network():
     """A chain of layers, the network made of them, and the exact system of that."""
     options = {"steps": 9, "surrogate": learn.FastSigmoid(height=0.5)}

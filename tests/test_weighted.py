@@ -159,6 +159,7 @@ def test_straight_through_points_uphill():
     assert (slope(None) == 0).all()
 
 
+@pytest.mark.slow
 def test_logits_are_trained_to_the_best_rule():
     relaxed(None)
 
