@@ -8,6 +8,7 @@ from jaxtyping import Int
 
 from ..lines import Column, EdgeStyle, Labels, lines, numbers, text
 from ..quoting import dot_escaped, dot_quoted
+from ..scene import VERMILLION
 from .observed import SomeConfigurations
 from .text import configuration_blocks, edge_blocks
 
@@ -17,8 +18,7 @@ if TYPE_CHECKING:
 
 #: Graphviz takes minutes for more, and nobody reads them.
 MAX_DRAWN = 1_000
-#: Vermillion of the palette of Okabe and Ito: told from black by the colour-blind, too.
-WITNESS_COLOUR = "#d55e00"
+WITNESS_COLOUR = VERMILLION
 
 
 def to_dot(

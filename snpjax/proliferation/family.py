@@ -31,8 +31,8 @@ def family_mean_slopes(
     own = (parameters.first, parameters.second)
     one, zero = jnp.ones_like(own[0]), jnp.zeros_like(own[0])
     directions = (jnp.stack([one, zero]), jnp.stack([zero, one]))
-    slopes = jax.vmap(lambda *direction: jax.jvp(means, own, direction)[1])(*directions)
-    return means(*own), slopes
+    along = jax.vmap(lambda *direction: jax.jvp(means, own, direction), out_axes=(None, 0))
+    return along(*directions)
 
 
 def family_second_moments(

@@ -201,10 +201,10 @@ def _trace(
 
 def _culprits(net: SleptsovNet, trajectory: Trajectory) -> tuple[Culprit | None, ...]:
     final, codes = trajectory.final, np.ravel(trajectory.result._value)
+    columns = [np.ravel(x) for x in (final.transition, final.multiplicity, final.place)]
     found: list[Culprit | None] = [None] * codes.size
     for path in np.flatnonzero(_is_failure(trajectory)).tolist():
-        columns = (final.transition, final.multiplicity, final.place)
-        transition, copies, place = (int(np.ravel(x)[path]) for x in columns)
+        transition, copies, place = (int(x[path]) for x in columns)
         by = int(net.priority_order[transition])
         is_unbounded = codes[path] == _UNBOUNDED
         found[path] = Culprit(by, None, None) if is_unbounded else Culprit(by, copies, place)
