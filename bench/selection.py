@@ -1,71 +1,179 @@
-"""Gathers timings of all layouts on this machine: GPU and pairs of CPU cores at the same time.
+"""Gathers timings of all layouts on this machine, for `snpjax formats train`: lines in files of a
+folder, one a configuration. Started again with the same folder it goes on.
 
-Several processes build and compile; what runs on the GPU has it alone. Each CPU process has two
-cores of its own. Files of lines, one a configuration, which `snpjax formats train` reads; started
-again with the same folder it goes on.
+On a CPU each of so many processes has two cores of its own:
 
-    PYTHONPATH=.:formats python bench/selection.py FOLDER SECONDS GPUS CPUS [AGAIN]
+    PYTHONPATH=.:formats python bench/selection.py cpu FOLDER SECONDS PROCESSES
 
-With a file AGAIN, its configurations are timed once more, their fastest layouts only.
+On a GPU many processes compile first; then one has the device to itself, while the others build
+layouts on the host and hand them over in memory:
+
+    PYTHONPATH=.:formats python bench/selection.py compile FOLDER SECONDS PROCESSES
+    PYTHONPATH=.:formats python bench/selection.py time FOLDER SECONDS PROCESSES
 """
 
+import dataclasses
 import os
+import pickle
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-
-_GATHER = """
-import sys
-from pathlib import Path
 import jax
-from snpjax_formats.select.gathering import gather
-path, shard, of, seconds, lock, cache, again = sys.argv[1:]
-jax.config.update("jax_compilation_cache_dir", cache)
-jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
-jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
-num = gather(
-    Path(path), shard=(int(shard), int(of)), seconds=float(seconds), cells=100_000,
-    lock=Path(lock) if lock else None, again=Path(again) if again else None,
-)
-print(path, num, flush=True)
-"""
+import numpy as np
+from jax.experimental import serialize_executable
+
+from snpjax_formats.select import gathering
+from snpjax_formats.select.configurations import Configuration, members
+from snpjax_formats.select.timing import Contest
+
+
+_HANDED = Path("/dev/shm/snpjax-selection")
+_END = _HANDED / "end"
+_MOST_HANDED = 24  # contests that wait to be timed
+_CELLS = 100_000
 
 
 def main() -> None:
-    folder, seconds, gpus, cpus = Path(sys.argv[1]), float(sys.argv[2]), *map(int, sys.argv[3:5])
-    again = sys.argv[5] if len(sys.argv) > 5 else ""
-    folder.mkdir(parents=True, exist_ok=True)
-    scratch = Path(os.environ.get("TMPDIR", "/tmp")) / "selection"
-    scratch.mkdir(exist_ok=True)
+    what, folder, seconds, processes = sys.argv[1], Path(sys.argv[2]), *map(int, sys.argv[3:5])
+    if len(sys.argv) > 5:
+        _PARTS[what](folder, seconds, int(sys.argv[5]), processes)
+        return
+    (folder / "programs").mkdir(parents=True, exist_ok=True)
+    _HANDED.mkdir(exist_ok=True)
     cores = sorted(os.sched_getaffinity(0))
-    processes = []
-    for kind, number in (("cpu", cpus), ("gpu", gpus)):
-        for shard in range(number):
-            environment = dict(os.environ)
-            of = set(cores[2 * cpus :]) or set(cores)
-            if kind == "cpu":
-                of = set(cores[2 * shard : 2 * shard + 2])
-                environment["JAX_PLATFORMS"] = "cpu"
-            else:
-                environment["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
-            lock = str(scratch / "lock") if kind == "gpu" else ""
-            arguments = [
-                folder / f"{kind}-{shard}.jsonl", shard, number, seconds, lock, scratch / kind,
-                again,
-            ]  # fmt: skip
-            processes.append(
-                subprocess.Popen(
-                    [sys.executable, "-c", _GATHER, *map(str, arguments)],
-                    env=environment,
-                    preexec_fn=lambda of=of: os.sched_setaffinity(0, of),
-                )
-            )
+    part = "build" if what == "time" else what
+    children = []
+    for shard in range(processes):
+        own = {"cpu": cores[2 * shard : 2 * shard + 2], "build": cores[2:]}.get(part, cores)
+        children.append(_start(part, folder, seconds, processes, shard, own or cores))
+    if what == "time":
+        for path in _HANDED.iterdir():
+            path.unlink()
+        timer = _start("time", folder, seconds, processes, 0, cores[:2])
+        while timer.poll() is None:
+            if all(child.poll() is not None for child in children):
+                _END.touch()
+            time.sleep(0.1)
+        for child in children:
+            child.kill()
+    for child in children:
+        child.wait()
+    left = list(folder.glob("*.jsonl"))
+    print(what, sum(1 for file in left for _ in file.open()), "configurations,", end=" ")
+    print(len(list((folder / "programs").iterdir())), "sets of programs", flush=True)
+
+
+def _start(
+    part: str, folder: Path, seconds: int, processes: int, shard: int, cores: list[int]
+) -> subprocess.Popen:
+    environment = dict(os.environ)
+    if part == "cpu":
+        environment["JAX_PLATFORMS"] = "cpu"
+    else:
+        environment["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
+    arguments = [part, folder, seconds, processes, shard]
+    return subprocess.Popen(
+        [sys.executable, __file__, *map(str, arguments)],
+        env=environment,
+        preexec_fn=lambda: os.sched_setaffinity(0, set(cores)),
+    )
+
+
+def _gather(folder: Path, seconds: float, shard: int, of: int) -> None:
+    jax.config.update("jax_compilation_cache_dir", str(folder / "compiled"))
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
+    jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+    path = folder / f"cpu-{shard}.jsonl"
+    gathering.gather(path, shard=(shard, of), seconds=seconds, cells=_CELLS)
+
+
+def _compile(folder: Path, seconds: float, shard: int, of: int) -> None:
+    """The programs of as many configurations as there is time for."""
     began = time.monotonic()
-    for process in processes:
-        process.wait()
-    print(f"{time.monotonic() - began:.0f} s", flush=True)
+    for configuration in _configurations(shard, of):
+        if time.monotonic() - began > seconds:
+            return
+        path = _programs(folder, configuration)
+        if not path.exists():
+            _, contest = gathering.contest_of(configuration)
+            programs = contest.programs()
+            payloads = {n: serialize_executable.serialize(p)[0] for n, p in programs.items()}
+            _write(path, payloads)
+
+
+def _build(folder: Path, seconds: float, shard: int, of: int) -> None:
+    """The layouts of configurations with programs, a few ahead of those that are being timed."""
+    del seconds
+    done = _done(folder)
+    for configuration in _configurations(shard, of):
+        if _programs(folder, configuration).exists() and configuration not in done:
+            features, contest = gathering.contest_of(configuration)
+            layouts = jax.tree.map(np.asarray, contest.layouts)
+            while len(list(_HANDED.glob("*.contest"))) >= _MOST_HANDED:
+                time.sleep(0.05)
+            handed = configuration, features, dataclasses.replace(contest, layouts=layouts)
+            _write(_HANDED / f"{_name(configuration)}.contest", handed)
+
+
+def _time(folder: Path, seconds: float, shard: int, of: int) -> None:
+    """What the others hand over, until there is none any more."""
+    del shard, of
+    began = time.monotonic()
+    with (folder / "gpu.jsonl").open("a") as file:
+        while time.monotonic() < began + seconds:
+            is_end, path = _END.exists(), next(_HANDED.glob("*.contest"), None)
+            if path is None and is_end:
+                return
+            if path is None:
+                time.sleep(0.01)
+                continue
+            configuration, features, contest = pickle.loads(path.read_bytes())
+            path.unlink()
+            payloads = pickle.loads(_programs(folder, configuration).read_bytes())
+            programs = {name: _loaded(contest, name, x) for name, x in payloads.items()}
+            measured = gathering.held(configuration, features, contest, programs)
+            file.write(gathering.line_of(measured))
+            file.flush()
+
+
+def _loaded(contest: Contest, name: str, payload: bytes) -> Any:
+    """A program that another process compiled: nothing is traced anew."""
+    layout = contest.layouts[name]
+    given = jax.tree.structure(((layout, contest.inputs, np.int32(1)), {}))
+    return serialize_executable.deserialize_and_load(payload, given, jax.tree.structure((0, 0)))
+
+
+def _configurations(shard: int, of: int) -> Iterator[Configuration]:
+    for cell in range(shard, _CELLS, of):
+        yield from members(cell, seed=0, limits=gathering.limits_here())
+
+
+def _done(folder: Path) -> set[Configuration]:
+    path = folder / "gpu.jsonl"
+    return {m.configuration for m in gathering.read_timings(path)} if path.exists() else set()
+
+
+def _programs(folder: Path, configuration: Configuration) -> Path:
+    return folder / "programs" / _name(configuration)
+
+
+def _name(configuration: Configuration) -> str:
+    """Of a file: a cell has two graphs of the paper's kind."""
+    return f"{configuration.name}-{configuration.spread}".replace(" ", "-").replace(".", "-")
+
+
+def _write(path: Path, what: object) -> None:
+    """Whole, or not at all."""
+    temporary = path.with_suffix(".part")
+    temporary.write_bytes(pickle.dumps(what, protocol=5))
+    temporary.rename(path)
+
+
+_PARTS = {"cpu": _gather, "compile": _compile, "build": _build, "time": _time}
 
 
 if __name__ == "__main__":

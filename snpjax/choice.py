@@ -352,10 +352,8 @@ class NumberedChoice(AbstractChoice):
     ) -> tuple[Int[Array, "choosers *paths"], Int[Array, "choosers *paths"]]:
         """The alternative of every chooser, and which of its ways, where each has several."""
         counts = num_alternatives(ways, self.choosers)
-        _, digits = lax.scan(_divided, self.number.astype(jnp.int32), counts, reverse=True)
-        # Few alternatives are counted in bytes: all paths of a search come by here at once.
-        is_little = ways.dtype == bool and ways.shape[0] < 128
-        rank_dtype = jnp.int8 if is_little else jnp.int32
+        digits = _digits(self.number.astype(jnp.int32), counts.astype(jnp.int32))
+        rank_dtype = jnp.int8 if _are_few(ways) else jnp.int32
         # Gathered, not scattered: scatters are slow, and this is most of a search.
         neurons, some = ways.shape[1], len(self.choosers)
         at = jnp.full(neurons, some, jnp.int32)
@@ -398,19 +396,45 @@ class DecodedChoice(AbstractChoice):
 def num_alternatives(ways: Ways, choosers: Int[Array, " some"]) -> UInt32[Array, "some *paths"]:
     """Between how many alternatives some choosers choose, each counted as often as it has ways; 1
     where there is none to choose."""
-    counts = jnp.sum(ways, axis=0, dtype=jnp.uint32)
-    return jnp.maximum(counts.at[choosers].get(mode="fill", fill_value=1), 1)
+    # Few are counted in bytes: all paths of a search come by here at once.
+    dtype = jnp.uint8 if _are_few(ways) else jnp.uint32
+    counts = jnp.sum(ways, axis=0, dtype=dtype).at[choosers].get(mode="fill", fill_value=1)
+    return jnp.maximum(counts, 1).astype(jnp.uint32)
+
+
+def _are_few(ways: Ways) -> bool:
+    """Whether a byte holds the number of alternatives, and every sum of their ways."""
+    return ways.dtype == bool and ways.shape[0] < 128
+
+
+def _digits(
+    number: Int[Array, "*paths"], radix: Int[Array, "some *paths"]
+) -> Int[Array, "some *paths"]:
+    """A number in mixed radix, the last digit varying fastest."""
+
+    def by(divided: Any) -> Any:
+        return lambda: lax.scan(divided, number, radix, reverse=True)[1]
+
+    # Where all choose between two or four alternatives, or have no choice, digits are bits, which
+    # takes a third of the time of a division.
+    return lax.cond(jnp.all(radix & (radix - 1) == 0), by(_shifted), by(_divided))
+
+
+def _shifted(
+    number: Int[Array, "*paths"], divisor: Int[Array, "*paths"]
+) -> tuple[Int[Array, "*paths"], Int[Array, "*paths"]]:
+    """Quotient and remainder for powers of two."""
+    return number >> lax.population_count(divisor - 1), number & (divisor - 1)
 
 
 def _divided(
-    number: Int[Array, "*paths"], divisor: Integer[Array, "*paths"]
+    number: Int[Array, "*paths"], divisor: Int[Array, "*paths"]
 ) -> tuple[Int[Array, "*paths"], Int[Array, "*paths"]]:
     """Quotient and remainder for 0 <= number < 2^31 and 0 < divisor < `MAX_WAYS`.
 
     By reciprocals, twice: CPUs have no division of integers for many at once, and it would take
     most of the time of a search.
     """
-    divisor = divisor.astype(jnp.int32)
     reciprocal = 1 / divisor.astype(jnp.float32)
     # The error is below number / divisor * 2^-22 + 1, so that what is left is below 2^10 divisors.
     quotient = (number.astype(jnp.float32) * reciprocal).astype(jnp.int32)

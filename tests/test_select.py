@@ -34,15 +34,16 @@ from snpjax_formats import (
     graphs,
     is_best_joined,
 )
-from snpjax_formats.select import Learned, Measured, cache, features_of
+from snpjax_formats.select import Learned, Measured, cache, features_of, gaussian
 from snpjax_formats.select.candidates import BY_NAME, CANDIDATES, feasible
 from snpjax_formats.select.configurations import CPU_LIMITS, Limits, members
 from snpjax_formats.select.decision import Question
 from snpjax_formats.select.gathering import gather, read_timings
-from snpjax_formats.select.inputs import input_names, input_table
+from snpjax_formats.select.gaussian import fitted
+from snpjax_formats.select.inputs import NUM_OWN, input_names, input_table
 from snpjax_formats.select.model import CostModel, UnusableModel
-from snpjax_formats.select.timing import INPUTS, WrongAnswer, race
-from snpjax_formats.select.trees import Trees
+from snpjax_formats.select.timing import INPUTS, Contest, Timing, WrongAnswer, race
+from snpjax_formats.select.training import fit
 
 
 def hub(n: int) -> Edges:
@@ -269,10 +270,10 @@ def test_features_and_decision_are_fast():
 
 
 def tiny_model(names: tuple[str, ...], order: list[float]) -> CostModel:
-    """Predicts the same for every graph."""
+    """Predicts the same for every graph, as far as all are near the one row that it was trained on:
+    1 is added to the logarithm of the first candidate there."""
     num = len(input_names())
     zero = np.zeros((len(names), num))
-    leaf = np.zeros(1, np.int32)
     return CostModel(
         title="tiny",
         names=names,
@@ -280,9 +281,12 @@ def tiny_model(names: tuple[str, ...], order: list[float]) -> CostModel:
         high=np.full(num, 100.0),
         center=zero,
         scale=zero + 1,
-        slope=zero,
         offset=np.asarray(order),
-        trees=Trees(leaf, np.zeros(1), leaf, leaf, np.ones(1), leaf, leaf),
+        slope=zero,
+        length=zero + 1e9,
+        weight=np.eye(len(names), 1),
+        shared=np.zeros((1, num - NUM_OWN), np.float32),
+        own=np.zeros((len(names), 1, NUM_OWN), np.float32),
     )
 
 
@@ -296,12 +300,11 @@ def test_a_model_is_a_file_of_numbers(tmp_path):
         "SlicedELL pull",
         "ELL pull",
     ]
-    # The one tree belongs to the first candidate, and adds 1 to the logarithm.
     assert decision.predicted["ELL pull"] == pytest.approx(1e6 * np.exp(-2))
     assert Learned(path).decide(question(RANDOM, Workload(max_input=1))).layout is Hybrid
 
 
-@pytest.mark.parametrize("harm", ["text", "cut", "other layouts", "shapes", "loop", "pickle"])
+@pytest.mark.parametrize("harm", ["text", "cut", "other layouts", "shapes", "rows", "pickle"])
 def test_a_file_that_is_no_model(tmp_path, harm):
     path = tmp_path / "model.npz"
     model = tiny_model(("ELL pull",), [0.0])
@@ -315,7 +318,7 @@ def test_a_file_that_is_no_model(tmp_path, harm):
         change = {
             "other layouts": {"layouts": 0},
             "shapes": {"slope": np.zeros((1, 2))},
-            "loop": {"trees_left": np.asarray([5])},
+            "rows": {"weight": np.zeros((1, 2))},
             "pickle": {"title": np.asarray([{}], object)},
         }[harm]
         np.savez(path, **{**held, **change})
@@ -327,42 +330,59 @@ def test_a_file_that_is_no_model(tmp_path, harm):
     assert decision.layout is StartingTree().decide(asked).layout
 
 
-@given(st.data())
-def test_trees_are_walked_as_one_by_one(data):
-    """Rows of several outputs at once give what each tree says alone."""
-    rng = np.random.default_rng(data.draw(st.integers(0, 10**6)))
-    arrays = {name: [] for name in ("feature", "threshold", "left", "right", "value")}
-    root, output = [], []
-    for tree in range(4):
-        start, size = len(arrays["value"]), 7
-        root.append(start)
-        output.append(tree % 2)
-        for node in range(size):
-            inner = node < 3
-            arrays["feature"].append(int(rng.integers(3)))
-            arrays["threshold"].append(float(rng.normal()))
-            arrays["left"].append(start + (2 * node + 1 if inner else node))
-            arrays["right"].append(start + (2 * node + 2 if inner else node))
-            arrays["value"].append(float(rng.normal()))
-    trees = Trees(
-        **{name: np.asarray(of) for name, of in arrays.items()},
-        root=np.asarray(root),
-        output=np.asarray(output),
-    )
-    x = rng.normal(size=(5, 3)).astype(np.float32)
-    outputs = rng.integers(0, 2, 5)
+def test_a_process_follows_what_it_was_fitted_to(monkeypatch):
+    """A smooth function of two of four inputs, from values with little noise."""
+    monkeypatch.setattr(gaussian, "_FOR_SCALES", 80)
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=(350, 4))
+    y = 3 + z[:, 0] + np.sin(2 * z[:, 1])
+    process = fitted(z[:300], y[:300] + 0.01 * rng.normal(size=300), np.ones(300))
 
-    def alone(row: int) -> float:
-        total = 0.0
-        for node, of in zip(root, output, strict=True):
-            if of == outputs[row]:
-                while arrays["left"][node] != node:
-                    goes_left = x[row, arrays["feature"][node]] <= arrays["threshold"][node]
-                    node = arrays["left" if goes_left else "right"][node]
-                total += arrays["value"][node]
+    def at(row: np.ndarray) -> float:
+        """The formula of `Process`, term by term."""
+        total = process.offset + float(process.slope @ row)
+        for weight, known in zip(process.weight, z[:300], strict=True):
+            d = np.sqrt(5 * sum(((row - known) / process.length) ** 2))
+            total += weight * (1 + d + d * d / 3) * np.exp(-d)
         return total
 
-    np.testing.assert_allclose(trees.sums(x, outputs), [alone(row) for row in range(5)])
+    error = np.asarray([at(row) for row in z[300:]]) - y[300:]
+    assert np.sqrt(np.mean(error**2)) < 0.15 < np.std(y) / 5
+    # What does not matter is measured in long lengths.
+    assert process.length[1] < process.length[2:].min()
+
+
+def test_a_model_says_what_its_processes_say(monkeypatch):
+    """Sums over all candidates at once are those of each process alone, where it was timed."""
+    monkeypatch.setattr(gaussian, "_FOR_SCALES", 30)
+    monkeypatch.setattr(gaussian, "_STEPS", 3)
+    rng = np.random.default_rng(0)
+    num = len(input_names())
+    x = np.empty((40, len(CANDIDATES), num))
+    x[:, :, : num - NUM_OWN] = rng.normal(size=(40, 1, num - NUM_OWN))
+    x[:, :, num - NUM_OWN :] = rng.normal(size=(40, len(CANDIDATES), NUM_OWN))
+    x[:, :, 3] = 7.0  # always the same: nothing is known of another value
+    seconds = x[:, :, 0] + rng.normal(size=x.shape[:2]) / 10
+    seconds[:, 5:] = np.nan
+    seconds[5:, 2] = np.nan  # too few to be predicted
+    seconds[::3, 4] = np.nan
+    model = fit(x, seconds, title="test")
+    assert model.names == tuple(CANDIDATES[c].name for c in (0, 1, 3, 4))
+    new = x[0] + 0.1
+    for place, name in enumerate(model.names):
+        c = [c.name for c in CANDIDATES].index(name)
+        of = ~np.isnan(seconds[:, c])
+        center, spread = x[:, c].mean(axis=0), x[:, c].std(axis=0)
+        spread[3] = np.inf
+        y, best = seconds[of, c], np.nanmin(seconds, axis=1)[of]
+        noise = 1 / (np.exp(2 * (best - y)) + 1 / 30)
+        process = fitted((x[of, c] - center) / spread, y, noise)
+        z = (new[c] - center) / spread
+        d = np.sqrt(5 * np.sum((((x[of, c] - center) / spread - z) / process.length) ** 2, axis=1))
+        expected = process.offset + process.slope @ z
+        expected += np.sum(process.weight * (1 + d + d * d / 3) * np.exp(-d))
+        found = model.logs(new[[c]], np.asarray([place]))
+        np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-3)
 
 
 def test_inputs_have_their_names():
@@ -401,16 +421,15 @@ def test_a_race_checks_answers_and_keeps_samples(monkeypatch):
 @pytest.fixture
 def races(monkeypatch):
     """What was raced, instead of racing it: later candidates take less time."""
-    from snpjax_formats.select.timing import Timing
-
     raced = []
 
-    def pretend(candidates, edges, workload, inputs, **options):
-        raced.append([c.name for c in candidates])
-        return {c.name: Timing((round(1e-3 - i * 6e-5, 6),)) for i, c in enumerate(candidates)}
+    def held(self, programs, **_):
+        assert not programs
+        raced.append(list(self.layouts))
+        return {name: Timing((round(1e-3 - i * 6e-5, 6),)) for i, name in enumerate(raced[-1])}
 
-    monkeypatch.setattr("snpjax_formats.select.measured.race", pretend)
-    monkeypatch.setattr("snpjax_formats.select.gathering.race", pretend)
+    monkeypatch.setattr(Contest, "programs", lambda *_, **__: {})
+    monkeypatch.setattr(Contest, "held", held)
     return raced
 
 

@@ -27,20 +27,46 @@ class Packing(eqx.Module):
 
     - `order`: the field in each place; a padding place repeats a field of its class. `None`: places
       are fields.
-    - `place_of`: the place of each field.
+    - `word_of`, `shift_of`, `mask_of`: where each field lies; its word, shifted right by that, and
+      the bits that are its own then.
     """
 
     order: Int[Array, " places"] | None
-    place_of: Int[Array, " fields"] | None
+    word_of: Int[Array, " fields"]
+    shift_of: UInt32[Array, " fields"]
+    mask_of: UInt32[Array, " fields"]
     classes: tuple[tuple[int, int], ...] = eqx.field(static=True)  # width, number of places
-    num_fields: int = eqx.field(static=True)
+
+    def __init__(
+        self,
+        order: Int[np.ndarray, " places"] | None,
+        classes: tuple[tuple[int, int], ...],
+        num_fields: int,
+    ):
+        word_of, shift_of, mask_of, start = [], [], [], 0
+        for width, places in classes:
+            size = places * width // WORD_BITS
+            part, word = np.divmod(np.arange(places), size)
+            word_of.append(start + word)
+            shift_of.append(part * width)
+            mask_of.append(np.full(places, (1 << width) - 1))
+            start += size
+        place_of = np.arange(num_fields)
+        if order is not None:
+            place_of[order[::-1]] = np.arange(len(order))[::-1]  # the first of a field's places
+        of_field = lambda parts: np.concatenate(parts)[place_of]  # noqa: E731
+        self.order = None if order is None else jnp.asarray(order, jnp.int32)
+        self.word_of = jnp.asarray(of_field(word_of), jnp.int32)
+        self.shift_of = jnp.asarray(of_field(shift_of), jnp.uint32)
+        self.mask_of = jnp.asarray(of_field(mask_of), jnp.uint32)
+        self.classes = classes
 
     @classmethod
     def uniform(cls, num_fields: int, width: int) -> "Packing":
         """Every field takes `width` bits."""
         per_word = WORD_BITS // width
-        places = -(-num_fields // per_word) * per_word
-        return cls(None, None, ((width, places),), num_fields)
+        places = max(-(-num_fields // per_word), 1) * per_word
+        return cls(None, ((width, places),), num_fields)
 
     @classmethod
     def whole(cls, num_fields: int, dtype: np.dtype) -> "Packing":
@@ -63,15 +89,11 @@ class Packing(eqx.Module):
                 classes.append((width, places))
                 padding = (0, places - len(fields))
                 order.append(np.pad(fields, padding, constant_values=fields[0]))
-        places = np.concatenate(order)
-        place_of = np.zeros(num_fields, np.int64)
-        place_of[places[::-1]] = np.arange(len(places))[::-1]  # the first of a field's places
-        return cls(
-            order=jnp.asarray(places, jnp.int32),
-            place_of=jnp.asarray(place_of, jnp.int32),
-            classes=tuple(classes),
-            num_fields=num_fields,
-        )
+        return cls(np.concatenate(order), tuple(classes), num_fields)
+
+    @property
+    def num_fields(self) -> int:
+        return len(self.word_of)
 
     @property
     def num_words(self) -> int:
@@ -115,26 +137,8 @@ class Packing(eqx.Module):
         self, words: UInt32[Array, "words batch"], dtype: DTypeLike
     ) -> UInt[Array, "fields batch"]:
         """The fields of words, of a type that holds them."""
-        placed, start = [], 0
-        for width, places in self.classes:
-            size = places * width // WORD_BITS
-            some = words[start : start + size]
-            least = max(width, 8)
-            mask, kind = np.uint32((1 << least) - 1), jnp.dtype(f"uint{least}")
-            for shift in range(0, WORD_BITS, least):
-                part = (some >> np.uint32(shift) & mask).astype(kind)
-                if width < 8:
-                    few = np.uint8((1 << width) - 1)
-                    placed += [
-                        (part >> np.uint8(i) & few).astype(dtype) for i in range(0, 8, width)
-                    ]
-                else:
-                    placed.append(part.astype(dtype))
-            start += size
-        fields = jnp.concatenate(placed)
-        if self.place_of is None:
-            return fields[: self.num_fields]
-        return fields.at[self.place_of].get(mode="promise_in_bounds")
+        of_field = words.at[self.word_of].get(mode="promise_in_bounds")
+        return (of_field >> self.shift_of[:, None] & self.mask_of[:, None]).astype(dtype)
 
 
 def width_of(value: int) -> int:

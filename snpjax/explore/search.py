@@ -244,8 +244,7 @@ def _made(
     parent = jnp.where(is_one, parent, 0)
     choice = (own - (ends - block.counts)[parent]).astype(jnp.uint32)
 
-    # Stored before and after: XLA on GPUs would unpack and step anew for many of the users.
-    state = lax.optimization_barrier(state_in(machine, block.packing, block.words[parent]))
+    state = state_in(machine, block.packing, block.words[parent])
     state, _ = machine.step(state, NumberedChoice(choice, choosers))
     state = lax.optimization_barrier(state)
     status = machine.status(state)
@@ -305,4 +304,6 @@ def put(
 
 def state_in(machine: Enumerable, packing: Packing, words: UInt32[Array, "batch words"]) -> PyTree:
     """The states of packed configurations."""
-    return machine.state_of(packing.unpack(words.T, machine.fields_dtype))
+    # Stored: XLA would unpack, and step, anew for many of their users.
+    fields = lax.optimization_barrier(packing.unpack(words.T, machine.fields_dtype))
+    return lax.optimization_barrier(machine.state_of(fields))

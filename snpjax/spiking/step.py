@@ -370,8 +370,13 @@ def _along(table: Array, state: SpikingState) -> Array:
 
 def _first(holds: Bool[Array, "neurons *paths"]) -> Int[Array, "*paths"]:
     """The first neuron for which it holds, or the number of neurons."""
-    index = expanded(jnp.arange(len(holds), dtype=jnp.int32), holds.ndim)
-    return jnp.min(jnp.where(holds, index, len(holds)), axis=0, initial=len(holds))
+    size = len(holds)
+    # Of few neurons in bytes: all paths of a search come by here at once.
+    dtype = next(t for t in (jnp.uint8, jnp.uint16, jnp.int32) if size <= jnp.iinfo(t).max)
+    index = expanded(jnp.arange(size, dtype=dtype), holds.ndim)
+    nobody = jnp.asarray(size, dtype)
+    first = jnp.min(jnp.where(holds, index, nobody), axis=0, initial=nobody)
+    return first.astype(jnp.int32)
 
 
 def _slots_of(

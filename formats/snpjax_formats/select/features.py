@@ -9,7 +9,7 @@ from jaxtyping import Int
 
 from ..buckets import slot_bucket
 from ..edges import Edges
-from ..hybrid import bytes_of_widths, parts_of_widths, widths_up_to
+from ..hybrid import best_width, parts_of
 from ..sliced_ell import cut
 from ..stored import value_bytes
 
@@ -121,9 +121,7 @@ def features_of(edges: Edges) -> Features:
     tiles, half_full = _tiles(edges)
     slots, rows = cut(in_degree, _SLICES)
     weight_bytes = value_bytes(edges)
-    widths = widths_up_to(into.most, edges.num_targets)
-    best = np.argmin(bytes_of_widths(in_degree, widths, weight_bytes))
-    hybrid_width, hybrid_entries = parts_of_widths(in_degree, widths[best : best + 1])
+    hybrid_width, hybrid_entries = parts_of(in_degree, best_width(in_degree))
     weights = edges.value
     return Features(
         num_sources=edges.num_sources,
@@ -147,8 +145,8 @@ def features_of(edges: Edges) -> Features:
         push_slots=slot_bucket(out_of.most, edges.num_sources),
         sliced_slots=int((slots * rows).sum()),
         num_slices=len(slots),
-        hybrid_width=int(hybrid_width[0]),
-        hybrid_entries=int(hybrid_entries[0]),
+        hybrid_width=hybrid_width,
+        hybrid_entries=hybrid_entries,
     )
 
 

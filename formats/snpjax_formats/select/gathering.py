@@ -6,7 +6,7 @@ import json
 import os
 import platform
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -17,11 +17,16 @@ import jaxlib.version
 from .candidates import BY_NAME, LAYOUT_SET, feasible
 from .configurations import CPU_LIMITS, GPU_LIMITS, Configuration, Limits, members
 from .features import Degrees, Features, features_of
-from .timing import INPUTS, Timing, race
+from .timing import INPUTS, Contest, Program, Timing
 
 
 # Of one layout: a data set shall not fill the device.
 _MOST_BYTES = {"cpu": 2**30, "gpu": 2**33}
+
+_ROUNDS = 7
+
+# JAX keeps every program; after some thousand a process of Linux may map no more memory.
+_FORGET_AFTER = 16
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,8 +78,7 @@ def gather(
     another set of layouts is timed again.
     """
     began = time.monotonic()
-    device = "cpu" if jax.default_backend() == "cpu" else "gpu"
-    limits = limits or (CPU_LIMITS if device == "cpu" else GPU_LIMITS)
+    limits = limits or limits_here()
     done = {measured.configuration for measured in read_timings(path)} if path.exists() else set()
     alone = nullcontext() if lock is None else _Locked(lock)
     _end_line(path)
@@ -85,10 +89,16 @@ def gather(
                 break
             if configuration in done:
                 continue
-            measured = _measured(configuration, names, alone, _MOST_BYTES[device])
-            file.write(json.dumps(_record(measured)) + "\n")
+            features, contest = contest_of(configuration, names)
+            programs = contest.programs()
+            with alone:
+                measured = held(configuration, features, contest, programs)
+            file.write(line_of(measured))
             file.flush()
             done.add(configuration)
+            del programs
+            if len(done) % _FORGET_AFTER == 0:
+                jax.clear_caches()
             if progress is not None:
                 progress(measured)
     return len(done)
@@ -111,18 +121,35 @@ def _again(path: Path, shard: tuple[int, int]) -> _Work:
             yield measured.configuration, [n for n, x in least.items() if x <= 2 * best]
 
 
-def _measured(
-    configuration: Configuration,
-    names: Collection[str],
-    alone: AbstractContextManager[object],
-    most_bytes: int,
-) -> Measured:
+def contest_of(
+    configuration: Configuration, names: Collection[str] = tuple(BY_NAME)
+) -> tuple[Features, Contest]:
+    """What is timed for a configuration: the candidates of these names that fit."""
     edges, workload = configuration.edges(), configuration.workload
     features = features_of(edges)
-    candidates, _ = feasible(features, workload, free=most_bytes)
+    candidates, _ = feasible(features, workload, free=_MOST_BYTES[_device()])
     candidates = [c for c in candidates if c.name in names]
-    times = race(candidates, edges, workload, configuration.inputs(INPUTS), alone=alone)
+    return features, Contest.of(candidates, edges, workload, configuration.inputs(INPUTS))
+
+
+def held(
+    configuration: Configuration,
+    features: Features,
+    contest: Contest,
+    programs: Mapping[str, Program],
+) -> Measured:
+    """Time it, on the default device."""
+    times = contest.held(programs, rounds=_ROUNDS)
     return Measured(configuration, features, times, jax.devices()[0].device_kind)
+
+
+def limits_here() -> Limits:
+    """The largest graphs for the default device."""
+    return CPU_LIMITS if _device() == "cpu" else GPU_LIMITS
+
+
+def _device() -> str:
+    return "cpu" if jax.default_backend() == "cpu" else "gpu"
 
 
 def read_timings(path: Path) -> Iterator[Measured]:
@@ -138,8 +165,9 @@ def read_timings(path: Path) -> Iterator[Measured]:
                 yield _read(record)
 
 
-def _record(measured: Measured) -> dict[str, Any]:
-    return {
+def line_of(measured: Measured) -> str:
+    """A line of a data set."""
+    record = {
         "layouts": LAYOUT_SET,
         "device": measured.device,
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None,
@@ -155,6 +183,7 @@ def _record(measured: Measured) -> dict[str, Any]:
             for name, timing in measured.times.items()
         },
     }
+    return json.dumps(record) + "\n"
 
 
 def _short(seconds: float) -> float:

@@ -22,7 +22,7 @@ def input_table(
     f: Features, w: Workload, candidates: Sequence[Candidate] = CANDIDATES
 ) -> Float[np.ndarray, "candidates inputs"]:
     """The numbers for each candidate: sizes as logarithms of base 2, shares as they are. The last
-    few differ between candidates."""
+    `NUM_OWN` differ between candidates."""
     common = list(_common(f, w).values())
     batch = np.log2(w.batch)
     pulled, mixed = (_log(BY_NAME[name].stored(f)) for name in ("ELL pull", "Hybrid pull"))
@@ -138,3 +138,6 @@ _OWN = (
     "stored over ELL",
     "stored over hybrid",
 )
+
+#: The last so many inputs differ between candidates.
+NUM_OWN = len(_OWN)

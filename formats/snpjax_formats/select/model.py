@@ -4,16 +4,16 @@ import functools
 import warnings
 import zipfile
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from .candidates import CANDIDATES, LAYOUT_SET, Candidate
 from .features import Features
-from .inputs import input_names, input_table
-from .trees import Trees
+from .gaussian import matern
+from .inputs import NUM_OWN, input_names, input_table
 from .workload import Workload
 
 
@@ -23,7 +23,7 @@ _MARGIN = 0.05
 #: Only these are looked at: what else is beyond the range follows from them, or matters little.
 _RANGED = ("sources", "targets", "edges", "batch", "bits", "weight bytes")
 
-# Standard deviations from the mean that the linear part follows.
+# Standard deviations from the mean; what is further is taken to be there.
 _MOST_STANDARD = 4.0
 
 
@@ -33,11 +33,14 @@ class UnusableModel(UserWarning):
 
 @dataclass(frozen=True, eq=False)
 class CostModel:
-    """For every candidate a linear function of its inputs and a sum of trees: the logarithm of the
-    seconds of a product.
+    """For every candidate a linear function of its inputs and a Gaussian process: the logarithm of
+    the seconds of a product.
 
-    Axes: `candidates`, `inputs`. `low` and `high` are the range of the inputs that it was trained
-    on; `center` and `scale` standardise those of each candidate for `slope`.
+    Axes: `candidates`; `inputs`, of which those that candidates share come first, and then their
+    `own`; `rows`, the graphs that it was trained on. `low` and `high` are the range of the inputs
+    there; `center` and `scale` standardise them for all the rest, where a scale of infinity is an
+    input that was always the same. `offset`, `slope`, `length` and `weight` are those of a
+    `Process` each; a candidate that was not timed on a graph has no weight there.
     """
 
     title: str
@@ -46,9 +49,12 @@ class CostModel:
     high: Float[np.ndarray, " inputs"]
     center: Float[np.ndarray, "candidates inputs"]
     scale: Float[np.ndarray, "candidates inputs"]
-    slope: Float[np.ndarray, "candidates inputs"]
     offset: Float[np.ndarray, " candidates"]
-    trees: Trees
+    slope: Float[np.ndarray, "candidates inputs"]
+    length: Float[np.ndarray, "candidates inputs"]
+    weight: Float[np.ndarray, "candidates rows"]
+    shared: Float[np.ndarray, "rows shared"]  # standardised
+    own: Float[np.ndarray, "candidates rows own"]  # standardised
 
     def covers(self, features: Features, workload: Workload) -> bool:
         """Whether graph and workload are like those that it was trained on."""
@@ -66,18 +72,23 @@ class CostModel:
         return np.exp(self.logs(input_table(features, workload, candidates), np.asarray(place)))
 
     def logs(
-        self, x: Float[np.ndarray, "rows inputs"], place: np.ndarray
-    ) -> Float[np.ndarray, " rows"]:
-        """The logarithm of the seconds of each row's candidate, the one at its place in `names`."""
-        standard = (x - self.center[place]) / self.scale[place]
-        standard = np.clip(standard, -_MOST_STANDARD, _MOST_STANDARD)
-        linear = self.offset[place] + np.sum(standard * self.slope[place], axis=1)
-        return linear + self.trees.sums(x, place)
+        self, x: Float[np.ndarray, "some inputs"], place: Int[np.ndarray, " some"]
+    ) -> Float[np.ndarray, " some"]:
+        """The logarithm of the seconds of some candidates on one graph, by their places in
+        `names`."""
+        z = standard(x, self.center[place], self.scale[place])
+        linear = self.offset[place] + np.sum(z * self.slope[place], axis=1)
+        num_shared = self.shared.shape[1]
+        near = (1 / self.length[place] ** 2).astype(np.float32)
+        z = z.astype(np.float32)
+        squared = near[:, :num_shared] @ np.square(self.shared - z[0, :num_shared]).T
+        apart = np.square(self.own[place] - z[:, None, num_shared:])
+        squared += (apart @ near[:, num_shared:, None])[..., 0]
+        return linear + np.sum(self.weight[place] * matern(squared), axis=1)
 
     def write(self, path: Path) -> None:
         """The model as a file of arrays."""
-        arrays = {name: getattr(self, name) for name in _ARRAYS}
-        arrays |= {f"trees_{f.name}": getattr(self.trees, f.name) for f in fields(Trees)}
+        arrays = {name: getattr(self, name) for name in _SHAPES}
         head = {"layouts": LAYOUT_SET, "title": self.title, "names": np.asarray(self.names)}
         with path.open("wb") as file:
             np.savez_compressed(file, **head, inputs=np.asarray(input_names()), **arrays)
@@ -94,15 +105,12 @@ class CostModel:
             if int(held["layouts"]) != LAYOUT_SET or held["inputs"].tolist() != input_names():
                 raise ValueError("it is of another version")
             names = tuple(held["names"].tolist())
-            shape = (len(names), len(input_names()))
-            if any(held[name].shape != shape for name in ("center", "scale", "slope")):
-                raise ValueError("its arrays do not fit together")
-            return cls(
-                title=str(held["title"]),
-                names=names,
-                trees=Trees(**{f.name: held[f"trees_{f.name}"] for f in fields(Trees)}),
-                **{name: held[name] for name in _ARRAYS},
-            )
+            sizes = {"candidates": len(names), "inputs": len(input_names()), "own": NUM_OWN}
+            sizes |= {"shared": sizes["inputs"] - NUM_OWN, "rows": len(held["shared"])}
+            for name, axes in _SHAPES.items():
+                if held[name].shape != tuple(sizes[axis] for axis in axes.split()):
+                    raise ValueError("its arrays do not fit together")
+            return cls(str(held["title"]), names, **{name: held[name] for name in _SHAPES})
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
@@ -111,4 +119,24 @@ class CostModel:
             return None
 
 
-_ARRAYS = ("low", "high", "center", "scale", "slope", "offset")
+def standard(
+    x: Float[np.ndarray, "*rows inputs"],
+    center: Float[np.ndarray, "*rows inputs"],
+    scale: Float[np.ndarray, "*rows inputs"],
+) -> Float[np.ndarray, "*rows inputs"]:
+    """In standard deviations from the mean, up to some."""
+    return np.clip((x - center) / scale, -_MOST_STANDARD, _MOST_STANDARD)
+
+
+_SHAPES = {
+    "low": "inputs",
+    "high": "inputs",
+    "center": "candidates inputs",
+    "scale": "candidates inputs",
+    "offset": "candidates",
+    "slope": "candidates inputs",
+    "length": "candidates inputs",
+    "weight": "candidates rows",
+    "shared": "rows shared",
+    "own": "candidates rows own",
+}

@@ -1,17 +1,17 @@
 """How long the products of a layout take, here and now."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import jax
 import jax.lax as lax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array
+from jaxtyping import Array, Float
 
 from ..edges import Edges
 from ..layout import AbstractLayout
@@ -51,6 +51,90 @@ class WrongAnswer(AssertionError):
     """A layout that gives other sums than the coordinate list. Our own bug: please report it."""
 
 
+#: A program that makes products of a layout with some inputs, so many times.
+Program: TypeAlias = jax.stages.Compiled
+
+
+@dataclass(frozen=True, eq=False)
+class Contest:
+    """What is to be timed against each other, on the host."""
+
+    layouts: Mapping[str, AbstractLayout]
+    workload: Workload
+    inputs: np.ndarray
+    inner: int  # products of one iteration of a program
+    expected: Float[np.ndarray, "targets 2"]  # sums of the first and the last column
+    scale: float  # how large they may be
+
+    @classmethod
+    def of(
+        cls,
+        candidates: Sequence[Candidate],
+        edges: Edges,
+        workload: Workload,
+        inputs: np.ndarray,
+    ) -> "Contest":
+        """The layouts are built; `inputs` are `(INPUTS, sources, *batch)`."""
+        inner = INPUTS
+        if jax.default_backend() != "cpu":
+            numbers = max(len(edges), 1) * workload.batch
+            inner = int(np.clip(2 * _SHORT // numbers, 1, _INNER // INPUTS)) * INPUTS
+        with jax.default_device(_host()):
+            layouts = {c.name: c.build(edges, workload) for c in candidates}
+        return cls(layouts, workload, inputs, inner, *_expected(edges, inputs, workload))
+
+    def programs(self, *, budget: float | None = None) -> dict[str, Program]:
+        """Compiled for the default device; after so many seconds no further one is begun, but there
+        is always one."""
+        began = time.perf_counter()
+        programs = {}
+        for name, stored in self.layouts.items():
+            given = jax.tree.map(
+                lambda a: jax.ShapeDtypeStruct(a.shape, a.dtype), (stored, self.inputs)
+            )
+            programs[name] = _repeated.lower(
+                *given,
+                np.int32(1),
+                inner=self.inner,
+                accumulate=np.dtype(self.workload.accumulate),
+                gradients=self.workload.gradients,
+            ).compile()
+            if budget is not None and time.perf_counter() - began > budget:
+                break
+        return programs
+
+    def held(
+        self, programs: Mapping[str, Program], *, rounds: int, budget: float | None = None
+    ) -> dict[str, Timing]:
+        """Those with a program, checked and timed on the default device; see `race`."""
+        began = time.perf_counter()
+        device, inner = jax.devices()[0], self.inner
+        xs = jax.device_put(self.inputs, device)
+        calls = {
+            name: partial(program, jax.device_put(self.layouts[name], device), xs)
+            for name, program in programs.items()
+        }
+        for name, call in calls.items():
+            y = np.asarray(call(np.int32(1))[0])
+            _check(name, y, self.expected * (inner // INPUTS), self.scale)
+        first = {name: min(_seconds(call, 1) for _ in range(3)) for name, call in calls.items()}
+        best = min(first.values(), default=0.0)
+        kept = [name for name, once in first.items() if once <= _HOPELESS * best]
+        least = _SECONDS["cpu" if device.platform == "cpu" else "gpu"]
+        outer = {name: max(1, int(least / first[name])) for name in kept}
+        samples: dict[str, list[float]] = {name: [] for name in kept}
+        for turn in range(rounds):
+            for name in kept[turn % len(kept) :] + kept[: turn % len(kept)]:
+                seconds = _seconds(calls[name], outer[name])
+                samples[name].append(seconds / (outer[name] * inner))
+            if budget is not None and time.perf_counter() - began > budget:
+                break
+        return {
+            name: Timing(tuple(samples.get(name, [once / inner])), is_hopeless=name not in samples)
+            for name, once in first.items()
+        }
+
+
 def race(
     candidates: Sequence[Candidate],
     edges: Edges,
@@ -75,49 +159,11 @@ def race(
     **Raises:** `WrongAnswer`.
     """
     began = time.perf_counter()
-    alone = alone or nullcontext()
-    device = "cpu" if jax.default_backend() == "cpu" else "gpu"
-    accumulate = np.dtype(workload.accumulate)
-    expected, scale = _expected(edges, inputs, workload)
-    inner = INPUTS
-    if device != "cpu":
-        numbers = max(len(edges), 1) * workload.batch
-        inner = int(np.clip(2 * _SHORT // numbers, 1, _INNER // INPUTS)) * INPUTS
-    host = _host()
-    programs = {}
-    for candidate in candidates:
-        with jax.default_device(host):
-            stored = candidate.build(edges, workload)
-        shapes = jax.tree.map(lambda a: jax.ShapeDtypeStruct(a.shape, a.dtype), (stored, inputs))
-        lowered = _repeated.lower(
-            *shapes, np.int32(1), inner=inner, accumulate=accumulate, gradients=workload.gradients
-        )
-        programs[candidate.name] = lowered.compile(), stored
-        if budget is not None and time.perf_counter() - began > budget / 2:
-            break
-    with alone:
-        xs = jax.device_put(inputs, jax.devices()[0])
-        calls = {
-            name: partial(program, jax.device_put(stored, jax.devices()[0]), xs)
-            for name, (program, stored) in programs.items()
-        }
-        for name, call in calls.items():
-            _check(name, np.asarray(call(np.int32(1))[0]), expected * (inner // INPUTS), scale)
-        first = {name: min(_seconds(call, 1) for _ in range(3)) for name, call in calls.items()}
-        best = min(first.values(), default=0.0)
-        kept = [name for name, once in first.items() if once <= _HOPELESS * best]
-        outer = {name: max(1, int(_SECONDS[device] / first[name])) for name in kept}
-        samples: dict[str, list[float]] = {name: [] for name in kept}
-        for turn in range(rounds):
-            for name in kept[turn % len(kept) :] + kept[: turn % len(kept)]:
-                seconds = _seconds(calls[name], outer[name])
-                samples[name].append(seconds / (outer[name] * inner))
-            if budget is not None and time.perf_counter() - began > budget:
-                break
-    return {
-        name: Timing(tuple(samples.get(name, [once / inner])), is_hopeless=name not in samples)
-        for name, once in first.items()
-    }
+    contest = Contest.of(candidates, edges, workload, inputs)
+    programs = contest.programs(budget=budget and budget / 2)
+    left = budget and budget - (time.perf_counter() - began)
+    with alone or nullcontext():
+        return contest.held(programs, rounds=rounds, budget=left)
 
 
 def _host() -> Any:

@@ -10,21 +10,19 @@ from jaxtyping import Bool, Float, Int
 from .candidates import CANDIDATES
 from .evaluation import report_of, timed
 from .gathering import Measured, read_timings
-from .inputs import input_table
-from .model import CostModel
-from .trees import Trees
+from .gaussian import fitted
+from .inputs import NUM_OWN, input_table
+from .model import CostModel, standard
 
 
 # A candidate needs so many timings to be predicted at all.
 _FEWEST = 15
 
-# Timings far from the best hardly matter: weights fall with the ratio, to this.
-_LEAST_WEIGHT = 0.03
+_SAME = 1e-6  # a standard deviation below which an input says nothing
 
-_RIDGE = 1e-2
-# Trees that are averaged follow noise less than boosted ones: on two CPU cores a geometric mean of
-# 1.044 to 1.050 against 1.059 to 1.063 (5 folds, several settings, other splits than reported).
-_TREES = {"n_estimators": 60, "max_leaf_nodes": 64, "max_features": 1.0, "random_state": 0}
+# Timings far from the best hardly matter: their variance is taken to be larger by the square of the
+# ratio, up to so much.
+_MOST_VARIANCE = 30.0
 
 
 def train(
@@ -34,9 +32,8 @@ def train(
     a part of the cells, on that part; with `families` also of models that were each trained without
     a family of graphs, on that family.
 
-    Settings of the trees are constants of this module, chosen on other splits than those reported.
-
-    **Raises:** `ValueError` if there are too few timings; `ImportError` without scikit-learn.
+    **Raises:** `ValueError` if there are too few timings; `ImportError` without scikit-learn, which
+    makes the tree of depth 3 that the report compares with.
     """
     measured = _merged([m for path in paths for m in read_timings(path)])
     if len({m.configuration.cell for m in measured}) < 2 * folds:
@@ -67,20 +64,23 @@ def fit(
     *,
     title: str,
 ) -> CostModel:
-    """One linear function and one sum of trees for each candidate that was timed often enough; NaN
-    is a candidate that was not."""
+    """One Gaussian process for each candidate that was timed often enough; NaN is a candidate that
+    was not."""
     best = np.nanmin(log_seconds, axis=1)
     kept = [c for c in range(len(CANDIDATES)) if _is_timed(log_seconds[:, c]).sum() >= _FEWEST]
-    parts, rows = [], []
-    for c in kept:
+    table = x[:, kept].swapaxes(0, 1)
+    center, spread = table.mean(axis=1), table.std(axis=1)
+    scale = np.where(spread > _SAME, spread, np.inf)
+    z = standard(table, center[:, None], scale[:, None])
+    weight = np.zeros(z.shape[:2])
+    processes = []
+    for place, c in enumerate(kept):
         of = _is_timed(log_seconds[:, c])
-        y, inputs = log_seconds[of, c], x[of, c]
-        weight = np.exp(best[of] - y) + _LEAST_WEIGHT
-        rows.append(_linear(inputs, y, weight))
-        center, scale, slope, offset = rows[-1]
-        standard = np.clip((inputs - center) / scale, -4, 4)
-        parts.append(_averaged(inputs, y - offset - standard @ slope, weight))
-    center, scale, slope, offset = (np.asarray(column) for column in zip(*rows, strict=True))
+        y = log_seconds[of, c]
+        noise = 1 / (np.exp(2 * (best[of] - y)) + 1 / _MOST_VARIANCE)
+        processes.append(fitted(z[place, of], y, noise))
+        weight[place, of] = processes[-1].weight
+    shared = z.shape[2] - NUM_OWN
     return CostModel(
         title=title,
         names=tuple(CANDIDATES[c].name for c in kept),
@@ -88,9 +88,12 @@ def fit(
         high=x.max(axis=(0, 1)),
         center=center,
         scale=scale,
-        slope=slope,
-        offset=offset,
-        trees=_joined(parts),
+        offset=np.asarray([p.offset for p in processes]),
+        slope=np.stack([p.slope for p in processes]),
+        length=np.stack([p.length for p in processes]),
+        weight=weight,
+        shared=z[0, :, :shared].astype(np.float32),
+        own=z[:, :, shared:].astype(np.float32),
     )
 
 
@@ -98,68 +101,16 @@ def _is_timed(column: Float[np.ndarray, " rows"]) -> Bool[np.ndarray, " rows"]:
     return ~np.isnan(column)
 
 
-def _linear(x: np.ndarray, y: np.ndarray, weight: np.ndarray) -> tuple[Any, Any, Any, float]:
-    """Weighted ridge regression: center, scale, slope, offset."""
-    center, scale = x.mean(axis=0), x.std(axis=0) + 1e-6
-    z = np.concatenate([np.ones((len(x), 1)), (x - center) / scale], axis=1)
-    left = z.T @ (z * weight[:, None]) + _RIDGE * weight.sum() * np.eye(z.shape[1])
-    solved = np.linalg.solve(left, z.T @ (weight * y))
-    return center, scale, solved[1:], float(solved[0])
-
-
-def _averaged(x: np.ndarray, y: np.ndarray, weight: np.ndarray) -> list[Any]:
-    """Each tree as (feature, threshold, left, right, value), from scikit-learn's arrays."""
-    try:
-        from sklearn.ensemble import ExtraTreesRegressor  # pyright: ignore[reportMissingImports]
-    except ImportError:
-        text = "scikit-learn is not installed (pip install 'snpjax[select]')"
-        raise ImportError(text) from None
-    found = ExtraTreesRegressor(**_TREES).fit(x, y, sample_weight=weight)
-    trees = []
-    for regressor in found.estimators_:
-        tree = regressor.tree_
-        itself = np.arange(tree.node_count)
-        is_leaf = tree.children_left < 0
-        trees.append(
-            (
-                np.where(is_leaf, 0, tree.feature),
-                np.where(is_leaf, 0, tree.threshold),
-                np.where(is_leaf, itself, tree.children_left),
-                np.where(is_leaf, itself, tree.children_right),
-                np.where(is_leaf, tree.value[:, 0, 0] / len(found.estimators_), 0),
-            )
-        )
-    return trees
-
-
-def _joined(parts: list[list[Any]]) -> Trees:
-    """The trees of all candidates, one after the other."""
-    trees = [tree for part in parts for tree in part]
-    sizes = [len(tree[0]) for tree in trees]
-    root = np.cumsum([0, *sizes])[:-1]
-    feature, threshold, left, right, value = (
-        np.concatenate([np.zeros(0), *(tree[i] for tree in trees)]) for i in range(5)
-    )
-    start = np.repeat(root, sizes)
-    return Trees(
-        feature=feature.astype(np.int16),
-        threshold=threshold.astype(np.float32),
-        left=(left + start).astype(np.int32),
-        right=(right + start).astype(np.int32),
-        value=value.astype(np.float32),
-        root=root.astype(np.int32),
-        output=np.repeat(np.arange(len(parts)), [len(part) for part in parts]).astype(np.int16),
-    )
-
-
 def _predicted(
-    model: CostModel, x: Float[np.ndarray, "rows candidates inputs"]
-) -> Float[np.ndarray, "rows candidates"]:
-    logs = np.full(x.shape[:2], np.inf)
-    for place, name in enumerate(model.names):
-        column = next(i for i, c in enumerate(CANDIDATES) if c.name == name)
-        logs[:, column] = model.logs(x[:, column], np.full(len(x), place))
-    return logs
+    model: CostModel, x: Float[np.ndarray, "configurations candidates inputs"]
+) -> Float[np.ndarray, "configurations candidates"]:
+    """Infinity for a candidate that the model does not know."""
+    names = [c.name for c in CANDIDATES]
+    known = np.asarray([names.index(name) for name in model.names])
+    predicted = np.full(x.shape[:2], np.inf)
+    for row, table in enumerate(x):
+        predicted[row, known] = model.logs(table[known], np.arange(len(known)))
+    return predicted
 
 
 def _folds(cell: Int[np.ndarray, " rows"], folds: int) -> Int[np.ndarray, " rows"]:
