@@ -62,7 +62,7 @@ def measure(name: str, system: Any, check: Callable[[snp.Graph], None]) -> None:
         check(graph)
         return graph, seconds
 
-    (graph, first), *others = (timed() for _ in range(3))
+    (graph, first), *others = (timed() for _ in range(5))
     new, best = graph.num_configurations, min(seconds for _, seconds in others)
     print(
         f"{name}: {new:,} configurations, {graph.num_choices:,} choices in {best:.3g} s: "

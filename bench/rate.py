@@ -159,10 +159,10 @@ if __name__ == "__main__":
 # ======= RESULTS =======
 # NVIDIA H200, jax 0.11.2, 2026-11-22, `python bench/rate.py 20000 0.1`:
 #   20,000 x 20,000, 39,995,081 edges
-#     cuSPARSE CSR      100.9 us
-#     ELL               153.8 us    0.66 x the speed  <- auto
-#     SlicedELL         123.3 us    0.82 x the speed
-#     Hybrid            112.1 us    0.90 x the speed
-#     Dense             384.5 us    0.26 x the speed
-#   two populations: 1,000 steps in 0.153 s, 153.4 us a step; lowered in 4.0 s
+#     cuSPARSE CSR      100.5 us
+#     Hybrid            114.0 us    0.88 x the speed  <- auto
+#     ELL               157.4 us    0.64 x the speed
+#     SlicedELL         118.7 us    0.85 x the speed
+#     Dense             381.2 us    0.26 x the speed
+#   two populations: 1,000 steps in 0.108 s, 107.8 us a step; lowered in 5.1 s
 # Of CPUs: docs/rate.md.

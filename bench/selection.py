@@ -44,6 +44,8 @@ def main() -> None:
         return
     (folder / "programs").mkdir(parents=True, exist_ok=True)
     _HANDED.mkdir(exist_ok=True)
+    for path in _HANDED.iterdir():
+        path.unlink()
     cores = sorted(os.sched_getaffinity(0))
     part = "build" if what == "time" else what
     children = []
@@ -51,8 +53,6 @@ def main() -> None:
         own = {"cpu": cores[2 * shard : 2 * shard + 2], "build": cores[2:]}.get(part, cores)
         children.append(_start(part, folder, seconds, processes, shard, own or cores))
     if what == "time":
-        for path in _HANDED.iterdir():
-            path.unlink()
         timer = _start("time", folder, seconds, processes, 0, cores[:2])
         while timer.poll() is None:
             if all(child.poll() is not None for child in children):
@@ -60,8 +60,10 @@ def main() -> None:
             time.sleep(0.1)
         for child in children:
             child.kill()
+        children = [timer]
     for child in children:
-        child.wait()
+        if child.wait() != 0:
+            sys.exit(f"a process ended with {child.returncode}")
     left = list(folder.glob("*.jsonl"))
     print(what, sum(1 for file in left for _ in file.open()), "configurations,", end=" ")
     print(len(list((folder / "programs").iterdir())), "sets of programs", flush=True)
@@ -135,7 +137,7 @@ def _time(folder: Path, seconds: float, shard: int, of: int) -> None:
             path.unlink()
             payloads = pickle.loads(_programs(folder, configuration).read_bytes())
             programs = {name: _loaded(contest, name, x) for name, x in payloads.items()}
-            measured = gathering.held(configuration, features, contest, programs)
+            measured = gathering.measure(configuration, features, contest, programs)
             file.write(gathering.line_of(measured))
             file.flush()
 

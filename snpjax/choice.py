@@ -411,13 +411,23 @@ def _digits(
     number: Int[Array, "*paths"], radix: Int[Array, "some *paths"]
 ) -> Int[Array, "some *paths"]:
     """A number in mixed radix, the last digit varying fastest."""
+    # Where all have one, two or four alternatives, or so on, digits are bits. On a CPU a search of
+    # 2 million configurations takes 0.93 of the time so (two cores, jax 0.11.2, 2026-11); on a GPU
+    # a branch waits for the host.
+    return lax.platform_dependent(number, radix, cpu=_digits_on_cpu, default=_digits_by_division)
 
-    def by(divided: Any) -> Any:
-        return lambda: lax.scan(divided, number, radix, reverse=True)[1]
 
-    # Where all choose between two or four alternatives, or have no choice, digits are bits, which
-    # takes a third of the time of a division.
-    return lax.cond(jnp.all(radix & (radix - 1) == 0), by(_shifted), by(_divided))
+def _digits_on_cpu(number: Array, radix: Array) -> Array:
+    are_bits = jnp.all(radix & (radix - 1) == 0)
+    return lax.cond(are_bits, _digits_by_shifts, _digits_by_division, number, radix)
+
+
+def _digits_by_division(number: Array, radix: Array) -> Array:
+    return lax.scan(_divided, number, radix, reverse=True)[1]
+
+
+def _digits_by_shifts(number: Array, radix: Array) -> Array:
+    return lax.scan(_shifted, number, radix, reverse=True)[1]
 
 
 def _shifted(

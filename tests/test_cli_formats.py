@@ -9,9 +9,10 @@ from typer.testing import CliRunner
 import snpjax as snp
 from snpjax.cli.app import app
 from snpjax_formats import graphs
+from snpjax_formats.select import features_of, gathering, gaussian
+from snpjax_formats.select.candidates import BY_NAME
 from snpjax_formats.select.configurations import Limits
-from snpjax_formats.select.features import features_of
-from snpjax_formats.select.timing import Timing
+from snpjax_formats.select.timing import Contest, Timing
 
 from .helpers import REPOSITORY
 
@@ -26,21 +27,22 @@ def races(monkeypatch, tmp_path):
     """Times by a formula, instead of racing: what reads least is fastest, matrices are cheap."""
     monkeypatch.setenv("SNPJAX_CACHE", str(tmp_path / "cache"))
 
-    def pretend(candidates, edges, workload, inputs, **options):
-        features = features_of(edges)
-        return {
-            c.name: Timing(
-                tuple(
-                    (1e-6 + 1e-9 * c.stored(features) * (0.1 if c.direction == "product" else 1))
-                    * (1 + 0.01 * turn)
-                    for turn in range(4)
-                )
-            )
-            for c in candidates
-        }
+    def timing(candidate, features):
+        seconds = 1e-9 * candidate.stored(features)
+        seconds = 1e-6 + seconds * (0.1 if candidate.direction == "product" else 1)
+        return Timing(tuple(seconds * (1 + 0.01 * turn) for turn in range(4)))
 
-    monkeypatch.setattr("snpjax_formats.select.measured.race", pretend)
-    monkeypatch.setattr("snpjax_formats.select.gathering.race", pretend)
+    def race(candidates, edges, workload, inputs, **_):
+        features = features_of(edges)
+        return {c.name: timing(c, features) for c in candidates}
+
+    def measure(configuration, features, contest, programs):
+        times = {name: timing(BY_NAME[name], features) for name in contest.layouts}
+        return gathering.Measured(configuration, features, times)
+
+    monkeypatch.setattr("snpjax_formats.select.measured.race", race)
+    monkeypatch.setattr(Contest, "programs", lambda _: {})
+    monkeypatch.setattr(gathering, "measure", measure)
     limits = Limits(nodes=2**10, edges=2**12, products=2**14)
     monkeypatch.setattr("snpjax_formats.select.gathering.CPU_LIMITS", limits)
 
@@ -63,8 +65,8 @@ def test_time_appends_and_goes_on(tmp_path):
 
 @needs_sklearn
 def test_train_writes_a_model_that_explains(tmp_path, monkeypatch):
-    few = {"n_estimators": 5, "max_leaf_nodes": 32, "random_state": 0}
-    monkeypatch.setattr("snpjax_formats.select.training._TREES", few)
+    monkeypatch.setattr(gaussian, "_STEPS", 5)
+    monkeypatch.setattr(gaussian, "_FOR_SCALES", 40)
     file, model, report = (tmp_path / name for name in ("t.jsonl", "m.npz", "r.json"))
     assert invoke("time", file, "--cells", 32).exit_code == 0
     done = invoke("train", file, "-o", model, "--report", report, "--folds", 2, "--title", "mine")

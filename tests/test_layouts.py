@@ -597,14 +597,23 @@ def test_sliced_ell_pads_little_and_sorts_by_degree():
     assert entries < 0.7 * ELL.bytes_needed(edges) / 4
 
 
-def test_hybrid_takes_the_width_of_fewest_bytes():
-    """300 rows of 4 sources and a hub: the rows are regular, the hub overflows."""
-    pairs = [(s, t) for t in range(300) for s in range(4)] + [(s, 0) for s in range(4, 100)]
-    edges = edges_of(pairs, None, 100, 300)
-    stored = Hybrid.from_edges(edges)
-    assert stored.regular.sources.shape == (4, 300) and stored.overflow.num_edges == 96
-    sizes = [Hybrid.bytes_needed(edges, width=width) for width in range(130)]
-    assert stored.nbytes == min(sizes) == sizes[4]
+def test_hybrid_takes_the_width_of_least_work():
+    """300 rows of 4 sources and a hub: the rows are regular, the hub overflows. Where two rows
+    of five have 12 sources, they are regular too, though that takes more bytes."""
+    rows = [(s, t) for t in range(300) for s in range(4)] + [(s, 0) for s in range(4, 100)]
+    more = [(s, t) for t in range(120) for s in range(4, 12)]
+    for pairs, width in ((rows, 4), (sorted({*rows, *more}), 12)):
+        edges = edges_of(pairs, None, 100, 300)
+        stored = Hybrid.from_edges(edges)
+        assert stored.regular.sources.shape == (width, 300) and stored.overflow.num_edges > 80
+
+        def work(width: int, edges=edges) -> int:
+            parts = Hybrid.from_edges(edges, width=width)
+            return parts.regular.sources.size + 3 * parts.overflow.sources.size
+
+        assert work(width) == min(work(w) for w in range(130))
+        sizes = [Hybrid.bytes_needed(edges, width=w) for w in range(130)]
+        assert stored.nbytes == sizes[width] and (width == 4) == (min(sizes) == sizes[width])
 
 
 def test_buckets():

@@ -53,3 +53,11 @@ def test_what_does_not_fit_is_said():
         fields[field, field] += 1 if field % 2 else 256
     _, fits = PACK(packing, fields)
     assert np.asarray(fits).tolist() == [False] * len(most) + [True]
+
+
+def test_no_fields_take_a_word():
+    """A configuration without fields is still a row of a store."""
+    packing = Packing.fitting(np.zeros(0, np.uint32))
+    words, fits = PACK(packing, np.zeros((0, PATHS), np.uint8))
+    assert words.shape == (1, PATHS) and not np.any(words) and np.all(fits)
+    assert UNPACK(packing, words, np.uint8).shape == (0, PATHS)

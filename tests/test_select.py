@@ -304,7 +304,9 @@ def test_a_model_is_a_file_of_numbers(tmp_path):
     assert Learned(path).decide(question(RANDOM, Workload(max_input=1))).layout is Hybrid
 
 
-@pytest.mark.parametrize("harm", ["text", "cut", "other layouts", "shapes", "rows", "pickle"])
+@pytest.mark.parametrize(
+    "harm", ["text", "cut", "other layouts", "shapes", "rows", "scale", "pickle"]
+)
 def test_a_file_that_is_no_model(tmp_path, harm):
     path = tmp_path / "model.npz"
     model = tiny_model(("ELL pull",), [0.0])
@@ -319,6 +321,7 @@ def test_a_file_that_is_no_model(tmp_path, harm):
             "other layouts": {"layouts": 0},
             "shapes": {"slope": np.zeros((1, 2))},
             "rows": {"weight": np.zeros((1, 2))},
+            "scale": {"scale": held["scale"] * 0},
             "pickle": {"title": np.asarray([{}], object)},
         }[harm]
         np.savez(path, **{**held, **change})
@@ -368,9 +371,10 @@ def test_a_model_says_what_its_processes_say(monkeypatch):
     seconds[::3, 4] = np.nan
     model = fit(x, seconds, title="test")
     assert model.names == tuple(CANDIDATES[c].name for c in (0, 1, 3, 4))
-    new = x[0] + 0.1
-    for place, name in enumerate(model.names):
-        c = [c.name for c in CANDIDATES].index(name)
+    with pytest.raises(ValueError, match="No layout was timed on 15"):
+        fit(x[:9], seconds[:9], title="test")
+    new, kept, every = x[0] + 0.1, [0, 1, 3, 4], []
+    for c in kept:
         of = ~np.isnan(seconds[:, c])
         center, spread = x[:, c].mean(axis=0), x[:, c].std(axis=0)
         spread[3] = np.inf
@@ -381,8 +385,9 @@ def test_a_model_says_what_its_processes_say(monkeypatch):
         d = np.sqrt(5 * np.sum((((x[of, c] - center) / spread - z) / process.length) ** 2, axis=1))
         expected = process.offset + process.slope @ z
         expected += np.sum(process.weight * (1 + d + d * d / 3) * np.exp(-d))
-        found = model.logs(new[[c]], np.asarray([place]))
-        np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-3)
+        every.append(expected)
+    found = model.logs(new[kept], np.arange(len(kept)))
+    np.testing.assert_allclose(found, every, rtol=1e-3, atol=1e-3)
 
 
 def test_inputs_have_their_names():
@@ -423,13 +428,13 @@ def races(monkeypatch):
     """What was raced, instead of racing it: later candidates take less time."""
     raced = []
 
-    def held(self, programs, **_):
+    def timed(self, programs, **_):
         assert not programs
         raced.append(list(self.layouts))
         return {name: Timing((round(1e-3 - i * 6e-5, 6),)) for i, name in enumerate(raced[-1])}
 
     monkeypatch.setattr(Contest, "programs", lambda *_, **__: {})
-    monkeypatch.setattr(Contest, "held", held)
+    monkeypatch.setattr(Contest, "timed", timed)
     return raced
 
 

@@ -12,10 +12,10 @@ from .layout import AbstractLayout
 from .stored import storable, value_bytes
 
 
-# What an entry of the overflow costs, a gather and a scatter, in slots of the regular part, each a
-# gather. On two CPU cores and on an H200 the best of 1 to 32 for nine random graphs but for a few
-# percent; a batch of 64 took 2.3 times as long where bytes counted (jax 0.10.2, 0.11.2; 2026-11).
-_SLOTS_AN_ENTRY = 3
+#: What an entry of the overflow costs, a gather and a scatter, in slots of the regular part, each a
+#: gather. On two CPU cores and on an H200 the best of 1 to 32 for nine random graphs but for a few
+#: percent; a batch of 64 took 2.3 times as long where bytes counted (jax 0.10.2, 0.11.2; 2026-11).
+SLOTS_AN_ENTRY = 3
 
 
 class Hybrid(AbstractLayout):
@@ -97,7 +97,7 @@ def best_width(in_degree: Int[np.ndarray, " targets"]) -> int:
     time."""
     widths = buckets(int(in_degree.max(initial=0)), at_least=slot_bucket(0, len(in_degree)))
     slots, entries = _parts_of(in_degree, widths)
-    return int(widths[np.argmin(slots * len(in_degree) + _SLOTS_AN_ENTRY * entries)])
+    return int(widths[np.argmin(slots * len(in_degree) + SLOTS_AN_ENTRY * entries)])
 
 
 def parts_of(in_degree: Int[np.ndarray, " targets"], width: int) -> tuple[int, int]:

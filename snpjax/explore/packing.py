@@ -23,7 +23,7 @@ class Packing(eqx.Module):
 
     Fields are unsigned numbers; those of one width are a class. Number j * words + w of a class of
     so many words is part j of its word w, so that neighbours lie in different words, and packing
-    and unpacking are shifts of whole rows.
+    is shifts of whole rows. Unpacking gathers the word of each field.
 
     - `order`: the field in each place; a padding place repeats a field of its class. `None`: places
       are fields.
@@ -54,18 +54,17 @@ class Packing(eqx.Module):
         place_of = np.arange(num_fields)
         if order is not None:
             place_of[order[::-1]] = np.arange(len(order))[::-1]  # the first of a field's places
-        of_field = lambda parts: np.concatenate(parts)[place_of]  # noqa: E731
         self.order = None if order is None else jnp.asarray(order, jnp.int32)
-        self.word_of = jnp.asarray(of_field(word_of), jnp.int32)
-        self.shift_of = jnp.asarray(of_field(shift_of), jnp.uint32)
-        self.mask_of = jnp.asarray(of_field(mask_of), jnp.uint32)
+        self.word_of = jnp.asarray(np.concatenate(word_of)[place_of], jnp.int32)
+        self.shift_of = jnp.asarray(np.concatenate(shift_of)[place_of], jnp.uint32)
+        self.mask_of = jnp.asarray(np.concatenate(mask_of)[place_of], jnp.uint32)
         self.classes = classes
 
     @classmethod
     def uniform(cls, num_fields: int, width: int) -> "Packing":
         """Every field takes `width` bits."""
         per_word = WORD_BITS // width
-        places = max(-(-num_fields // per_word), 1) * per_word
+        places = max(-(-num_fields // per_word), 1) * per_word  # never no word
         return cls(None, ((width, places),), num_fields)
 
     @classmethod
@@ -137,8 +136,8 @@ class Packing(eqx.Module):
         self, words: UInt32[Array, "words batch"], dtype: DTypeLike
     ) -> UInt[Array, "fields batch"]:
         """The fields of words, of a type that holds them."""
-        of_field = words.at[self.word_of].get(mode="promise_in_bounds")
-        return (of_field >> self.shift_of[:, None] & self.mask_of[:, None]).astype(dtype)
+        word = words.at[self.word_of].get(mode="promise_in_bounds")
+        return (word >> self.shift_of[:, None] & self.mask_of[:, None]).astype(dtype)
 
 
 def width_of(value: int) -> int:

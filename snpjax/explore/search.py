@@ -246,7 +246,7 @@ def _made(
 
     state = state_in(machine, block.packing, block.words[parent])
     state, _ = machine.step(state, NumberedChoice(choice, choosers))
-    state = lax.optimization_barrier(state)
+    state = lax.optimization_barrier(state)  # or XLA on GPUs would step anew for many of the users
     status = machine.status(state)
     num_good = jnp.min(jnp.where(is_one & (status != RESULTS.halted), own, chunk))
     overflows = (status == RESULTS.spike_overflow).at[num_good].get(mode="fill", fill_value=False)
@@ -304,6 +304,6 @@ def put(
 
 def state_in(machine: Enumerable, packing: Packing, words: UInt32[Array, "batch words"]) -> PyTree:
     """The states of packed configurations."""
-    # Stored: XLA would unpack, and step, anew for many of their users.
+    # Stored: XLA would unpack anew for many of the users.
     fields = lax.optimization_barrier(packing.unpack(words.T, machine.fields_dtype))
     return lax.optimization_barrier(machine.state_of(fields))

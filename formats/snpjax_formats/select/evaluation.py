@@ -94,6 +94,15 @@ def report_of(
     return report
 
 
+def check_reports() -> None:
+    """**Raises:** `ImportError` without scikit-learn."""
+    try:
+        import sklearn.tree  # pyright: ignore[reportMissingImports] # noqa: F401
+    except ImportError:
+        text = "scikit-learn is not installed (pip install 'snpjax[select]')"
+        raise ImportError(text) from None
+
+
 def _least(
     predicted: Float[np.ndarray, "rows candidates"], seconds: Float[np.ndarray, "rows candidates"]
 ) -> Int[np.ndarray, " rows"]:

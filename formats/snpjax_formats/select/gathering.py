@@ -7,7 +7,6 @@ import os
 import platform
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -57,7 +56,6 @@ def gather(
     shard: tuple[int, int] = (0, 1),
     seconds: float | None = None,
     limits: Limits | None = None,
-    lock: Path | None = None,
     again: Path | None = None,
     progress: Callable[[Measured], None] | None = None,
 ) -> int:
@@ -69,8 +67,6 @@ def gather(
     - `shard`: (i, n): only cells whose number is i modulo n, for n processes with a file each.
     - `seconds`: no cell is begun after so many.
     - `limits`: the largest graphs; by default those for the device.
-    - `lock`: a file that is locked while something runs on the device, for several processes that
-      share it.
     - `again`: a file of which the configurations are timed once more, in place of cells, with the
       candidates only that took at most twice the least there.
 
@@ -80,7 +76,6 @@ def gather(
     began = time.monotonic()
     limits = limits or limits_here()
     done = {measured.configuration for measured in read_timings(path)} if path.exists() else set()
-    alone = nullcontext() if lock is None else _Locked(lock)
     _end_line(path)
     work = _cells(cells, shard, seed, limits) if again is None else _again(again, shard)
     with path.open("a", encoding="utf-8") as file:
@@ -91,8 +86,7 @@ def gather(
                 continue
             features, contest = contest_of(configuration, names)
             programs = contest.programs()
-            with alone:
-                measured = held(configuration, features, contest, programs)
+            measured = measure(configuration, features, contest, programs)
             file.write(line_of(measured))
             file.flush()
             done.add(configuration)
@@ -132,14 +126,14 @@ def contest_of(
     return features, Contest.of(candidates, edges, workload, configuration.inputs(INPUTS))
 
 
-def held(
+def measure(
     configuration: Configuration,
     features: Features,
     contest: Contest,
     programs: Mapping[str, Program],
 ) -> Measured:
     """Time it, on the default device."""
-    times = contest.held(programs, rounds=_ROUNDS)
+    times = contest.timed(programs, rounds=_ROUNDS)
     return Measured(configuration, features, times, jax.devices()[0].device_kind)
 
 
@@ -211,19 +205,3 @@ def _end_line(path: Path) -> None:
             file.seek(-1, os.SEEK_END)
             if file.read(1) != b"\n":
                 file.write(b"\n")
-
-
-class _Locked(AbstractContextManager[None]):
-    """A lock between processes; it is released when its process ends, however that is."""
-
-    def __init__(self, path: Path):
-        self.path = path
-
-    def __enter__(self) -> None:
-        import fcntl  # not on every system, and needed by nobody else
-
-        self.file = self.path.open("w")
-        fcntl.flock(self.file, fcntl.LOCK_EX)
-
-    def __exit__(self, *_: object) -> None:
-        self.file.close()

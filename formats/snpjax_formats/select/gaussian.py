@@ -1,7 +1,8 @@
 """Gaussian processes: smooth functions of many inputs, from a few hundred noisy values."""
 
 from dataclasses import dataclass
-from typing import Any
+from types import ModuleType
+from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -9,14 +10,19 @@ import numpy as np
 from jaxtyping import Array, Float
 
 
-# Scales are found on so many rows, those that matter most, since that takes their third power.
+# Scales are found on so many rows, since that takes their third power; what matters most is most
+# likely to be among them.
 _FOR_SCALES = 320
 _STEPS, _RATE = 60, 0.06
 
-# Logarithms of what is likely before anything is seen: lengths of several standard deviations,
-# small slopes, and little noise.
-_LENGTH, _SLOPE, _VARIANCE, _OFFSET, _NOISE = map(np.log, (6.0, 0.1, 0.3, 1.0, 3e-3))
+# Logarithms of what is likely before anything is seen, within a factor of e: lengths of several
+# standard deviations, and small slopes; and of the variances that the search begins with.
+_LENGTH, _SLOPE = np.log(6.0), np.log(0.1)
+_VARIANCE, _OFFSET, _NOISE = np.log(0.3), np.log(1.0), np.log(3e-3)
 _LEAST_NOISE = 1e-6
+
+
+_Array = TypeVar("_Array", np.ndarray, Array)
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,10 +36,10 @@ class Process:
     weight: Float[np.ndarray, " rows"]
 
 
-def matern(squared: Any, of: Any = np) -> Any:
-    """The Matern kernel of order 5/2 by squared distances; `of` is NumPy or its like."""
-    distance = of.sqrt(5 * of.maximum(squared, 1e-12))
-    return (1 + distance + distance * distance / 3) * of.exp(-distance)
+def matern(squared: _Array, numpy: ModuleType = np) -> _Array:
+    """The Matern kernel of order 5/2 by squared distances; `numpy` may be `jax.numpy`."""
+    distance = numpy.sqrt(5 * numpy.maximum(squared, 1e-12))
+    return (1 + distance + distance * distance / 3) * numpy.exp(-distance)
 
 
 def fitted(
@@ -42,19 +48,25 @@ def fitted(
     noise: Float[np.ndarray, " rows"],
 ) -> Process:
     """The mean of the process with a linear and a Matern kernel, whose scales are the most likely
-    ones (Rasmussen & Williams 2006, chapters 2 and 5). `noise` are variances, up to a factor."""
+    ones (Rasmussen & Williams 2006, chapters 2 and 5). `noise` are variances, up to a factor.
+
+    **Raises:** `ValueError` where numbers are too far apart for it.
+    """
     mean = float(y.mean())
     y = y - mean
     most = min(_FOR_SCALES, len(y))
-    some = np.random.default_rng(0).choice(
-        len(y), most, replace=False, p=1 / noise / sum(1 / noise)
-    )
+    share = 1 / noise / (1 / noise).sum()
+    some = np.random.default_rng(0).choice(len(y), most, replace=False, p=share)
     is_row = np.arange(_FOR_SCALES) < most  # one size, one compilation
     at = np.resize(some, _FOR_SCALES)
     with jax.enable_x64(True):
         found = jax.tree.map(np.asarray, _scales(z[at], y[at], noise[at], is_row))
     kernel = _kernel(found, z, np) + np.diag(_noise(found, noise, np))
     weight = np.linalg.solve(kernel, y)
+    if not np.all(np.isfinite(weight)):
+        raise ValueError(
+            "The timings are no smooth function of the features: no scales were found."
+        )
     return Process(
         offset=mean + float(np.exp(found["offset"]) * weight.sum()),
         slope=np.exp(2 * found["slope"]) * (z.T @ weight),
@@ -65,7 +77,7 @@ def fitted(
 
 @jax.jit
 def _scales(z: Array, y: Array, noise: Array, is_row: Array) -> dict[str, Array]:
-    """Logarithms of scales, by so many steps of Adam on their likelihood."""
+    """Logarithms of scales, by steps of Adam on their likelihood times what was likely before."""
     begin = {
         "length": jnp.full(z.shape[1], _LENGTH),
         "slope": jnp.full(z.shape[1], _SLOPE),
@@ -95,14 +107,14 @@ def _scales(z: Array, y: Array, noise: Array, is_row: Array) -> dict[str, Array]
     return jax.lax.fori_loop(0, _STEPS, step, (begin, zeros, zeros))[0]
 
 
-def _kernel(scales: Any, z: Any, of: Any) -> Any:
+def _kernel(scales: Any, z: Any, numpy: ModuleType) -> Any:
     """The covariance of all pairs of rows, without noise."""
-    near, along = z * of.exp(-scales["length"])[None], z * of.exp(scales["slope"])[None]
-    sizes = of.sum(near * near, axis=1)
+    near, along = z * numpy.exp(-scales["length"])[None], z * numpy.exp(scales["slope"])[None]
+    sizes = numpy.sum(near * near, axis=1)
     squared = sizes[:, None] + sizes[None] - 2 * near @ near.T
-    smooth = of.exp(scales["variance"]) * matern(squared, of)
-    return smooth + along @ along.T + of.exp(scales["offset"])
+    smooth = numpy.exp(scales["variance"]) * matern(squared, numpy)
+    return smooth + along @ along.T + numpy.exp(scales["offset"])
 
 
-def _noise(scales: Any, noise: Any, of: Any) -> Any:
-    return of.exp(scales["noise"]) * noise + _LEAST_NOISE
+def _noise(scales: Any, noise: Any, numpy: ModuleType) -> Any:
+    return numpy.exp(scales["noise"]) * noise + _LEAST_NOISE

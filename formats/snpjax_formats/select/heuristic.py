@@ -1,8 +1,8 @@
 """The starting tree: a layout by rules of thumb, each with the measurement behind it.
 
 Two shared cores, jax 0.10.2, and one H200, jax 0.11.2, 2026-11; tables in bench/README.md. `Hybrid`
-was never slower than `SlicedELL` where integers are summed, on either, so that the tree has no
-place for it.
+was never slower than `SlicedELL` where integers are summed, on either, nor where floats are on the
+H200, so that the tree takes `SlicedELL` for floats on a CPU only.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from ..csr import CSR
 from ..dense import Dense
 from ..ell import ELL
 from ..graphs import AbstractGraph
-from ..hybrid import Hybrid
+from ..hybrid import SLOTS_AN_ENTRY, Hybrid
 from ..interval import Interval
 from ..layout import AbstractLayout
 from ..memory import LayoutTooLarge
@@ -32,11 +32,16 @@ SMALL = 256
 # One run costs about as much as so many edges of a gather.
 _EDGES_PER_RUN = 4
 
-# Words of 32 pairs against indices of 32 bits: from here on bits take fewer bytes.
-_BIT_DENSITY = 1 / 32
+#: Words of 32 pairs against indices of 32 bits: from here on bits take fewer bytes.
+BIT_DENSITY = 1 / 32
 
 _INT8_DENSITY = 0.2
 _EVEN = 1.3
+
+# A graph that takes so much less work as `Hybrid` is stored as one, not as `ELL`. (Floats, H200,
+# 40M, largest in-degree 1.1 times the mean: 0.112 ms against 0.154; two cores, jax 0.10.2, 200,000:
+# 0.15 against 0.24; 2026-11.)
+_PADDED = 0.9
 
 # Above it a matrix of floats is faster than ELL (two shared cores, jax 0.10.2; on GPUs an
 # estimate).
@@ -130,8 +135,17 @@ def _tree_of_floats(features: Features, question: Question) -> tuple[type[Abstra
     dense = _CPU_FLOAT_DENSITY if question.device == "cpu" else _GPU_FLOAT_DENSITY
     if features.density > dense and not question.workload.trained:
         return Dense, f"density {features.density:.2f}"
+    if features.in_skew > _EVEN and question.device == "cpu":
+        return SlicedELL, f"the largest in-degree is {features.in_skew:.1f} times the mean"
+    return _pulled(features)
+
+
+def _pulled(features: Features) -> tuple[type[AbstractLayout], str]:
+    slots = features.hybrid_width * features.num_targets
+    slots += SLOTS_AN_ENTRY * features.hybrid_entries
     skew = f"the largest in-degree is {features.in_skew:.1f} times the mean"
-    return (ELL if features.in_skew <= _EVEN else SlicedELL), skew
+    is_padded = slots < _PADDED * features.ell_slots * features.num_targets
+    return (Hybrid if is_padded or features.in_skew > _EVEN else ELL), skew
 
 
 def _tree(
@@ -143,15 +157,14 @@ def _tree(
     rows = max(features.num_targets, 1)
     pairs = features.num_sources * features.num_targets
     few = _CPU_BIT_PAIRS if device == "cpu" else MAX_JOINED**2
-    if is_binary and pairs <= few and features.density > _BIT_DENSITY:
+    if is_binary and pairs <= few and features.density > BIT_DENSITY:
         return BitDense, f"density {features.density:.2f}, zeros and ones"
     if features.is_iso and features.max_runs * rows * _EDGES_PER_RUN < features.num_edges:
         return Interval, f"targets listen to {features.num_runs:,} runs of sources"
-    if is_binary and features.density > _BIT_DENSITY:
+    if is_binary and features.density > BIT_DENSITY:
         return BitDense, f"density {features.density:.2f}, zeros and ones"
     if features.density > _INT8_DENSITY and features.max_weight <= 127:
         return Int8Dense, f"density {features.density:.2f}"
     if is_binary and features.in_skew <= (_PADDED_BITS if device == "gpu" else _EVEN):
         return BitGather, "sparse, zeros and ones"
-    skew = f"the largest in-degree is {features.in_skew:.1f} times the mean"
-    return (ELL if features.in_skew <= _EVEN else Hybrid), skew
+    return _pulled(features)

@@ -57,7 +57,7 @@ def _common(f: Features, w: Workload) -> dict[str, float]:
         "activity": float(np.log2(w.activity + 1e-3)),
         "iso": float(f.is_iso),
         "floats": float(w.sums_floats),
-        "bits": float(_ALL_BITS if w.max_input is None else max(w.max_input, 1).bit_length()),
+        "bits": float(np.log2(_bits(w))),
         "gradients": float(w.gradients),
         "weight bytes": float(f.weight_bytes),
         **sides,
@@ -79,6 +79,10 @@ def _common(f: Features, w: Workload) -> dict[str, float]:
         "edges a tile": _log(edges / max(f.sampled_tiles, 1)),
         "half full": f.sampled_half_full,
     }
+
+
+def _bits(w: Workload) -> int:
+    return _ALL_BITS if w.max_input is None else max(w.max_input, 1).bit_length()
 
 
 def _degrees(d: Degrees) -> dict[str, float]:

@@ -3,6 +3,7 @@
 import functools
 import warnings
 import zipfile
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,10 @@ _RANGED = ("sources", "targets", "edges", "batch", "bits", "weight bytes")
 
 # Standard deviations from the mean; what is further is taken to be there.
 _MOST_STANDARD = 4.0
+
+
+# What reading a damaged file may raise.
+_BROKEN = (OSError, EOFError, zipfile.BadZipFile, zlib.error)
 
 
 class UnusableModel(UserWarning):
@@ -110,10 +115,14 @@ class CostModel:
             for name, axes in _SHAPES.items():
                 if held[name].shape != tuple(sizes[axis] for axis in axes.split()):
                     raise ValueError("its arrays do not fit together")
+                finite = held[name][held[name] < np.inf] if name == "scale" else held[name]
+                least = 0.0 if name in ("scale", "length") else -np.inf
+                if not np.all(np.isfinite(finite) & (finite > least)) or np.isnan(held[name]).any():
+                    raise ValueError(f"a number in `{name}` cannot be")
             return cls(str(held["title"]), names, **{name: held[name] for name in _SHAPES})
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
+        except (*_BROKEN, ValueError, KeyError, TypeError) as error:
             text = f"The cost model {path} is ignored, since it cannot be used ({error})."
             warnings.warn(UnusableModel(text), stacklevel=2)
             return None
@@ -121,8 +130,8 @@ class CostModel:
 
 def standard(
     x: Float[np.ndarray, "*rows inputs"],
-    center: Float[np.ndarray, "*rows inputs"],
-    scale: Float[np.ndarray, "*rows inputs"],
+    center: Float[np.ndarray, "*#rows inputs"],
+    scale: Float[np.ndarray, "*#rows inputs"],
 ) -> Float[np.ndarray, "*rows inputs"]:
     """In standard deviations from the mean, up to some."""
     return np.clip((x - center) / scale, -_MOST_STANDARD, _MOST_STANDARD)

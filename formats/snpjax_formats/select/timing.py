@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeAlias
@@ -103,7 +102,7 @@ class Contest:
                 break
         return programs
 
-    def held(
+    def timed(
         self, programs: Mapping[str, Program], *, rounds: int, budget: float | None = None
     ) -> dict[str, Timing]:
         """Those with a program, checked and timed on the default device; see `race`."""
@@ -123,7 +122,7 @@ class Contest:
         least = _SECONDS["cpu" if device.platform == "cpu" else "gpu"]
         outer = {name: max(1, int(least / first[name])) for name in kept}
         samples: dict[str, list[float]] = {name: [] for name in kept}
-        for turn in range(rounds):
+        for turn in range(rounds if kept else 0):
             for name in kept[turn % len(kept) :] + kept[: turn % len(kept)]:
                 seconds = _seconds(calls[name], outer[name])
                 samples[name].append(seconds / (outer[name] * inner))
@@ -143,7 +142,6 @@ def race(
     *,
     rounds: int = 7,
     budget: float | None = None,
-    alone: AbstractContextManager[object] | None = None,
 ) -> dict[str, Timing]:
     """Time candidates against each other on one graph, in turn, so that what disturbs the machine
     disturbs all of them; answers are compared with those of the coordinate list first.
@@ -152,9 +150,8 @@ def race(
 
     - `inputs`: `(INPUTS, sources, *batch)`.
     - `rounds`: samples of each.
-    - `budget`: seconds after which no further candidate and no further round begins; the first
-      candidate is always timed.
-    - `alone`: held while something runs on the device, where several processes share it.
+    - `budget`: seconds after which no further candidate is compiled and no further round begins;
+      all are built, and the first is always timed.
 
     **Raises:** `WrongAnswer`.
     """
@@ -162,8 +159,7 @@ def race(
     contest = Contest.of(candidates, edges, workload, inputs)
     programs = contest.programs(budget=budget and budget / 2)
     left = budget and budget - (time.perf_counter() - began)
-    with alone or nullcontext():
-        return contest.held(programs, rounds=rounds, budget=left)
+    return contest.timed(programs, rounds=rounds, budget=left)
 
 
 def _host() -> Any:

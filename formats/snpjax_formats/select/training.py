@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from .candidates import CANDIDATES
-from .evaluation import report_of, timed
+from .evaluation import check_reports, report_of, timed
 from .gathering import Measured, read_timings
 from .gaussian import fitted
 from .inputs import NUM_OWN, input_table
@@ -35,11 +35,13 @@ def train(
     **Raises:** `ValueError` if there are too few timings; `ImportError` without scikit-learn, which
     makes the tree of depth 3 that the report compares with.
     """
+    check_reports()
     measured = _merged([m for path in paths for m in read_timings(path)])
     if len({m.configuration.cell for m in measured}) < 2 * folds:
         raise ValueError(
-            f"There are timings of {len(measured)} configurations, too few for {folds} folds. "
-            "Gather more with `snpjax formats time`, or ask for fewer folds."
+            f"There are timings of {len(measured)} configurations, too few for {folds} folds "
+            "(those of other versions of the layouts do not count). Gather more with `snpjax "
+            "formats time`, or ask for fewer folds."
         )
     data = timed(measured)
     x = np.stack([input_table(m.features, m.configuration.workload) for m in measured])
@@ -68,6 +70,8 @@ def fit(
     was not."""
     best = np.nanmin(log_seconds, axis=1)
     kept = [c for c in range(len(CANDIDATES)) if _is_timed(log_seconds[:, c]).sum() >= _FEWEST]
+    if not kept:
+        raise ValueError(f"No layout was timed on {_FEWEST} configurations. Gather more.")
     table = x[:, kept].swapaxes(0, 1)
     center, spread = table.mean(axis=1), table.std(axis=1)
     scale = np.where(spread > _SAME, spread, np.inf)
