@@ -598,10 +598,10 @@ def test_sliced_ell_pads_little_and_sorts_by_degree():
 
 
 def test_hybrid_takes_the_width_of_least_work():
-    """300 rows of 4 sources and a hub: the rows are regular, the hub overflows. Where two rows
-    of five have 12 sources, they are regular too, though that takes more bytes."""
+    """300 rows of 4 sources and a hub: the rows are regular, the hub overflows. Where a
+    third of the rows has 12 sources, they are regular too, though that takes more bytes."""
     rows = [(s, t) for t in range(300) for s in range(4)] + [(s, 0) for s in range(4, 100)]
-    more = [(s, t) for t in range(120) for s in range(4, 12)]
+    more = [(s, t) for t in range(110) for s in range(4, 12)]
     for pairs, width in ((rows, 4), (sorted({*rows, *more}), 12)):
         edges = edges_of(pairs, None, 100, 300)
         stored = Hybrid.from_edges(edges)
