@@ -1,5 +1,7 @@
 """ELLPACK for the regular part of a graph, a coordinate list for what does not fit."""
 
+from typing import Any
+
 import equinox as eqx
 import numpy as np
 from jaxtyping import Array, DTypeLike, Int, Num
@@ -12,10 +14,10 @@ from .layout import AbstractLayout
 from .stored import storable, value_bytes
 
 
-#: What an entry of the overflow costs, a gather and a scatter, in slots of the regular part, each a
-#: gather. On two CPU cores and on an H200 the best of 1 to 32 for nine random graphs but for a few
-#: percent; a batch of 64 took 2.3 times as long where bytes counted (jax 0.10.2, 0.11.2; 2026-11).
-SLOTS_AN_ENTRY = 3
+# What an entry of the overflow costs, a gather and a scatter, in slots of the regular part, each a
+# gather. On two CPU cores and on an H200 the best of 1 to 32 for nine random graphs but for a few
+# percent; a batch of 64 took 2.3 times as long where bytes counted (jax 0.10.2, 0.11.2; 2026-11).
+_SLOTS_AN_ENTRY = 3
 
 
 class Hybrid(AbstractLayout):
@@ -50,7 +52,7 @@ class Hybrid(AbstractLayout):
         as make the product fast."""
         del max_input
         edges = storable(edges)
-        width = best_width(_in_degrees(edges)) if width is None else width
+        width, _, _ = parts_of(_in_degrees(edges), width)
         is_regular = slots_of(edges.target, edges.num_targets) < width
         regular, overflow = edges.subset(is_regular), edges.subset(~is_regular)
         return cls(
@@ -62,8 +64,8 @@ class Hybrid(AbstractLayout):
 
     @classmethod
     def bytes_needed(cls, edges: Edges, *, width: int | None = None) -> int:
-        in_degree, item = _in_degrees(edges), value_bytes(edges)
-        slots, entries = parts_of(in_degree, best_width(in_degree) if width is None else width)
+        _, slots, entries = parts_of(_in_degrees(edges), width)
+        item = value_bytes(edges)
         return slots * edges.num_targets * (4 + item) + entries * (8 + item)
 
     def multiply(
@@ -92,29 +94,24 @@ def _in_degrees(edges: Edges) -> Int[np.ndarray, " targets"]:
     return np.bincount(edges.target, minlength=edges.num_targets)
 
 
-def best_width(in_degree: Int[np.ndarray, " targets"]) -> int:
-    """The width of the regular part, a bucket of slots, with which a product takes the least
-    time."""
-    widths = buckets(int(in_degree.max(initial=0)), at_least=slot_bucket(0, len(in_degree)))
-    slots, entries = _parts_of(in_degree, widths)
-    return int(widths[np.argmin(slots * len(in_degree) + SLOTS_AN_ENTRY * entries)])
-
-
-def parts_of(in_degree: Int[np.ndarray, " targets"], width: int) -> tuple[int, int]:
-    """Slots of the regular part and entries of the overflow, with padding."""
-    slots, entries = _parts_of(in_degree, np.asarray([width]))
-    return int(slots[0]), int(entries[0])
-
-
-def _parts_of(
-    in_degree: Int[np.ndarray, " targets"], widths: Int[np.ndarray, " widths"]
-) -> tuple[Int[np.ndarray, " widths"], Int[np.ndarray, " widths"]]:
-    """The same for several widths."""
-    num_rows = len(in_degree)
+def parts_of(
+    in_degree: Int[np.ndarray, " targets"], width: int | None = None
+) -> tuple[int, int, int]:
+    """The width of the regular part, by default the bucket of slots with which a product takes the
+    least time; its slots, and the entries of the overflow, with padding."""
+    num_rows, most = len(in_degree), int(in_degree.max(initial=0))
+    widths = np.asarray([width])
+    if width is None:
+        widths = buckets(most, at_least=slot_bucket(0, num_rows))
     targets = np.bincount(in_degree)
     degree = np.flatnonzero(targets)
     overflow = np.maximum(degree - widths[:, None], 0) @ targets[degree]
-    slots = np.minimum(degree.max(initial=0), widths)
-    slots = np.asarray([slot_bucket(int(size), num_rows) for size in slots])
+    slots = np.asarray([slot_bucket(min(most, int(size)), num_rows) for size in widths])
     entries = np.asarray([entry_bucket(int(size), num_rows) for size in overflow])
-    return slots, entries
+    best = np.argmin(work_of(slots, num_rows, entries))
+    return int(widths[best]), int(slots[best]), int(entries[best])
+
+
+def work_of(slots: Any, num_rows: int, entries: Any) -> Any:
+    """What a product costs, in slots; of numbers or of arrays."""
+    return slots * num_rows + _SLOTS_AN_ENTRY * entries

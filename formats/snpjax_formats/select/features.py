@@ -9,7 +9,7 @@ from jaxtyping import Int
 
 from ..buckets import slot_bucket
 from ..edges import Edges
-from ..hybrid import best_width, parts_of
+from ..hybrid import parts_of
 from ..sliced_ell import cut
 from ..stored import value_bytes
 
@@ -121,7 +121,7 @@ def features_of(edges: Edges) -> Features:
     tiles, half_full = _tiles(edges)
     slots, rows = cut(in_degree, _SLICES)
     weight_bytes = value_bytes(edges)
-    hybrid_width, hybrid_entries = parts_of(in_degree, best_width(in_degree))
+    _, hybrid_width, hybrid_entries = parts_of(in_degree)
     weights = edges.value
     return Features(
         num_sources=edges.num_sources,

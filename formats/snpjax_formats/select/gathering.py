@@ -15,6 +15,7 @@ import jaxlib.version
 
 from .candidates import BY_NAME, LAYOUT_SET, feasible
 from .configurations import CPU_LIMITS, GPU_LIMITS, Configuration, Limits, members
+from .decision import device_of
 from .features import Degrees, Features, features_of
 from .timing import INPUTS, Contest, Program, Timing
 
@@ -85,12 +86,10 @@ def gather(
             if configuration in done:
                 continue
             features, contest = contest_of(configuration, names)
-            programs = contest.programs()
-            measured = measure(configuration, features, contest, programs)
+            measured = measure(configuration, features, contest, contest.programs())
             file.write(line_of(measured))
             file.flush()
             done.add(configuration)
-            del programs
             if len(done) % _FORGET_AFTER == 0:
                 jax.clear_caches()
             if progress is not None:
@@ -121,7 +120,7 @@ def contest_of(
     """What is timed for a configuration: the candidates of these names that fit."""
     edges, workload = configuration.edges(), configuration.workload
     features = features_of(edges)
-    candidates, _ = feasible(features, workload, free=_MOST_BYTES[_device()])
+    candidates, _ = feasible(features, workload, free=_MOST_BYTES[device_of(None)[0]])
     candidates = [c for c in candidates if c.name in names]
     return features, Contest.of(candidates, edges, workload, configuration.inputs(INPUTS))
 
@@ -134,16 +133,14 @@ def measure(
 ) -> Measured:
     """Time it, on the default device."""
     times = contest.timed(programs, rounds=_ROUNDS)
-    return Measured(configuration, features, times, jax.devices()[0].device_kind)
+    _, kind = device_of(None)
+    return Measured(configuration, features, times, kind)
 
 
 def limits_here() -> Limits:
     """The largest graphs for the default device."""
-    return CPU_LIMITS if _device() == "cpu" else GPU_LIMITS
-
-
-def _device() -> str:
-    return "cpu" if jax.default_backend() == "cpu" else "gpu"
+    device, _ = device_of(None)
+    return CPU_LIMITS if device == "cpu" else GPU_LIMITS
 
 
 def read_timings(path: Path) -> Iterator[Measured]:

@@ -15,7 +15,7 @@ from ..csr import CSR
 from ..dense import Dense
 from ..ell import ELL
 from ..graphs import AbstractGraph
-from ..hybrid import SLOTS_AN_ENTRY, Hybrid
+from ..hybrid import Hybrid, work_of
 from ..interval import Interval
 from ..layout import AbstractLayout
 from ..memory import LayoutTooLarge
@@ -135,17 +135,18 @@ def _tree_of_floats(features: Features, question: Question) -> tuple[type[Abstra
     dense = _CPU_FLOAT_DENSITY if question.device == "cpu" else _GPU_FLOAT_DENSITY
     if features.density > dense and not question.workload.trained:
         return Dense, f"density {features.density:.2f}"
-    if features.in_skew > _EVEN and question.device == "cpu":
-        return SlicedELL, f"the largest in-degree is {features.in_skew:.1f} times the mean"
-    return _pulled(features)
+    return _pulled(features, uneven=SlicedELL if question.device == "cpu" else Hybrid)
 
 
-def _pulled(features: Features) -> tuple[type[AbstractLayout], str]:
-    slots = features.hybrid_width * features.num_targets
-    slots += SLOTS_AN_ENTRY * features.hybrid_entries
+def _pulled(
+    features: Features, *, uneven: type[AbstractLayout]
+) -> tuple[type[AbstractLayout], str]:
     skew = f"the largest in-degree is {features.in_skew:.1f} times the mean"
-    is_padded = slots < _PADDED * features.ell_slots * features.num_targets
-    return (Hybrid if is_padded or features.in_skew > _EVEN else ELL), skew
+    if features.in_skew > _EVEN:
+        return uneven, skew
+    rows = features.num_targets
+    work = work_of(features.hybrid_width, rows, features.hybrid_entries)
+    return (Hybrid if work < _PADDED * features.ell_slots * rows else ELL), skew
 
 
 def _tree(
@@ -167,4 +168,4 @@ def _tree(
         return Int8Dense, f"density {features.density:.2f}"
     if is_binary and features.in_skew <= (_PADDED_BITS if device == "gpu" else _EVEN):
         return BitGather, "sparse, zeros and ones"
-    return _pulled(features)
+    return _pulled(features, uneven=Hybrid)

@@ -115,9 +115,12 @@ class CostModel:
             for name, axes in _SHAPES.items():
                 if held[name].shape != tuple(sizes[axis] for axis in axes.split()):
                     raise ValueError("its arrays do not fit together")
-                finite = held[name][held[name] < np.inf] if name == "scale" else held[name]
-                least = 0.0 if name in ("scale", "length") else -np.inf
-                if not np.all(np.isfinite(finite) & (finite > least)) or np.isnan(held[name]).any():
+                is_good = np.isfinite(held[name])
+                if name == "scale":  # infinite for an input that was always the same
+                    is_good |= held[name] == np.inf
+                if name in ("scale", "length"):
+                    is_good &= held[name] > 0
+                if not is_good.all():
                     raise ValueError(f"a number in `{name}` cannot be")
             return cls(str(held["title"]), names, **{name: held[name] for name in _SHAPES})
         except FileNotFoundError:
