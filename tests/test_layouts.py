@@ -605,11 +605,13 @@ def test_hybrid_takes_the_width_of_least_work():
     for pairs, width in ((rows, 4), (sorted({*rows, *more}), 12)):
         edges = edges_of(pairs, None, 100, 300)
         stored = Hybrid.from_edges(edges)
-        assert stored.regular.sources.shape == (width, 300) and stored.overflow.num_edges > 80
+        assert stored.regular.sources.shape == (width, 300)
+        assert stored.overflow is not None and stored.overflow.num_edges > 80
 
         def work(width: int, edges=edges) -> int:
             parts = Hybrid.from_edges(edges, width=width)
-            return parts.regular.sources.size + 3 * parts.overflow.sources.size
+            entries = 0 if parts.overflow is None else parts.overflow.sources.size
+            return parts.regular.sources.size + 3 * entries
 
         assert work(width) == min(work(w) for w in range(130))
         sizes = [Hybrid.bytes_needed(edges, width=w) for w in range(130)]
@@ -770,3 +772,25 @@ EMPTY_PARTS = [part.from_edges(edges_of([], None, 3, 3)) for part in (ELL, COO)]
 def test_what_does_not_fit_is_refused(build, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         build()
+
+
+@pytest.mark.parametrize("num_slots", [1, 24, 32, 48, 72, 96, 100])
+@pytest.mark.parametrize("batch", [(), (3,), (2, 2)])
+def test_sums_of_slots_are_the_same_in_each_form(num_slots, batch):
+    """Gathered in one sum, in parts or slot by slot; scattered at once or slot by slot."""
+    rng = np.random.default_rng(num_slots)
+    indices = jnp.asarray(rng.integers(0, 8, (num_slots, 5)))  # 7 is past the end
+    values = jnp.asarray(rng.integers(1, 9, (num_slots, 5)))
+    x = jnp.asarray(rng.integers(0, 7, (7, *batch)))
+    g, total = x[:5], jnp.zeros((7, *batch), x.dtype)
+    for weights in (values, None):
+        summed = ell._fused(indices, weights, x, jnp.int32)
+        assert summed.tolist() == ell._slot_by_slot(indices, weights, x, jnp.int32).tolist()
+        expected = np.zeros((7, *batch), np.int64)
+        for slot, column in np.ndindex(num_slots, 5):
+            row = int(indices[slot, column])
+            if row < 7:
+                weight = 1 if weights is None else int(values[slot, column])
+                expected[row] += weight * np.asarray(g)[column]
+        for scattered in (ell._scatter_at_once, ell._scatter_by_slot):
+            assert scattered(total, indices, weights, g).tolist() == expected.tolist()

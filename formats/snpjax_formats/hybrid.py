@@ -31,12 +31,14 @@ class Hybrid(AbstractLayout):
     """
 
     regular: ELL
-    overflow: COO
+    overflow: COO | None  # None: nothing overflows
     num_sources: int = eqx.field(static=True)
     num_targets: int = eqx.field(static=True)
 
     def __check_init__(self):
         for name, part in (("regular", self.regular), ("overflow", self.overflow)):
+            if part is None:
+                continue
             sizes = part.num_sources, part.num_targets
             if sizes != (self.num_sources, self.num_targets):
                 raise ValueError(
@@ -57,7 +59,7 @@ class Hybrid(AbstractLayout):
         regular, overflow = edges.subset(is_regular), edges.subset(~is_regular)
         return cls(
             regular=ELL.from_edges(regular),
-            overflow=COO.from_edges(overflow),
+            overflow=COO.from_edges(overflow) if len(overflow) else None,
             num_sources=edges.num_sources,
             num_targets=edges.num_targets,
         )
@@ -71,22 +73,28 @@ class Hybrid(AbstractLayout):
     def multiply(
         self, x: Num[Array, "sources *batch"], *, accumulate: DTypeLike
     ) -> Num[Array, "targets *batch"]:
-        regular = self.regular.multiply(x, accumulate=accumulate)
-        return regular + self.overflow.multiply(x, accumulate=accumulate)
+        y = self.regular.multiply(x, accumulate=accumulate)
+        if self.overflow is not None:
+            y = y + self.overflow.multiply(x, accumulate=accumulate)
+        return y
 
     def multiply_transposed(
         self, g: Num[Array, "targets *batch"], *, accumulate: DTypeLike
     ) -> Num[Array, "sources *batch"]:
-        regular = self.regular.multiply_transposed(g, accumulate=accumulate)
-        return regular + self.overflow.multiply_transposed(g, accumulate=accumulate)
+        back = self.regular.multiply_transposed(g, accumulate=accumulate)
+        if self.overflow is not None:
+            back = back + self.overflow.multiply_transposed(g, accumulate=accumulate)
+        return back
 
     def edge_products(
         self, x: Num[Array, "sources *batch"], g: Num[Array, "targets *batch"]
-    ) -> tuple[Num[Array, "slots targets"], Num[Array, " entries"]]:
-        return self.regular.edge_products(x, g), self.overflow.edge_products(x, g)
+    ) -> tuple[Num[Array, "slots targets"], Num[Array, " entries"] | None]:
+        regular = self.regular.edge_products(x, g)
+        return regular, None if self.overflow is None else self.overflow.edge_products(x, g)
 
     def edges(self) -> Edges:
-        parts = [(self.regular.edges(), 0, 0), (self.overflow.edges(), 0, 0)]
+        stored = [self.regular] if self.overflow is None else [self.regular, self.overflow]
+        parts = [(part.edges(), 0, 0) for part in stored]
         return merged(parts, self.num_sources, self.num_targets).canonical()
 
 
@@ -98,7 +106,8 @@ def parts_of(
     in_degree: Int[np.ndarray, " targets"], width: int | None = None
 ) -> tuple[int, int, int]:
     """The width of the regular part, by default the bucket of slots with which a product takes the
-    least time; its slots, and the entries of the overflow, with padding."""
+    least time; its slots, and the entries of the overflow, with padding, or 0 where there are
+    none."""
     num_rows, most = len(in_degree), int(in_degree.max(initial=0))
     widths = np.asarray([width])
     if width is None:
@@ -107,7 +116,7 @@ def parts_of(
     degree = np.flatnonzero(targets)
     overflow = np.maximum(degree - widths[:, None], 0) @ targets[degree]
     slots = np.asarray([slot_bucket(min(most, int(size)), num_rows) for size in widths])
-    entries = np.asarray([entry_bucket(int(size), num_rows) for size in overflow])
+    entries = np.asarray([entry_bucket(int(n), num_rows) if n else 0 for n in overflow])
     best = np.argmin(work_of(slots, num_rows, entries))
     return int(widths[best]), int(slots[best]), int(entries[best])
 
