@@ -5,8 +5,8 @@ On a CPU each of so many processes has two cores of its own:
 
     PYTHONPATH=.:formats python bench/selection.py cpu FOLDER SECONDS PROCESSES
 
-On a GPU many processes compile first; then one has the device to itself, while the others build
-layouts on the host and hand them over in memory:
+On GPUs many processes compile first; then each device has one process to itself, while the others
+build layouts on the host and hand them over in memory:
 
     PYTHONPATH=.:formats python bench/selection.py compile FOLDER SECONDS PROCESSES
     PYTHONPATH=.:formats python bench/selection.py time FOLDER SECONDS PROCESSES
@@ -47,20 +47,25 @@ def main() -> None:
     for path in _HANDED.iterdir():
         path.unlink()
     cores = sorted(os.sched_getaffinity(0))
+    devices = 1 if what == "cpu" else _gpus()
     part = "build" if what == "time" else what
     children = []
     for shard in range(processes):
-        own = {"cpu": cores[2 * shard : 2 * shard + 2], "build": cores[2:]}.get(part, cores)
-        children.append(_start(part, folder, seconds, processes, shard, own or cores))
+        own = cores[2 * shard : 2 * shard + 2] if part == "cpu" else cores
+        own = cores[2 * devices :] if part == "build" else own
+        children.append(_start(part, folder, seconds, processes, shard, own or cores, devices))
     if what == "time":
-        timer = _start("time", folder, seconds, processes, 0, cores[:2])
-        while timer.poll() is None:
+        timers = [
+            _start("time", folder, seconds, processes, i, cores[2 * i : 2 * i + 2], devices)
+            for i in range(devices)
+        ]
+        while any(timer.poll() is None for timer in timers):
             if all(child.poll() is not None for child in children):
                 _END.touch()
             time.sleep(0.1)
         for child in children:
             child.kill()
-        children = [timer]
+        children = timers
     for child in children:
         if child.wait() != 0:
             sys.exit(f"a process ended with {child.returncode}")
@@ -69,14 +74,26 @@ def main() -> None:
     print(len(list((folder / "programs").iterdir())), "sets of programs", flush=True)
 
 
+def _gpus() -> int:
+    listed = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, check=True)
+    return len(listed.stdout.splitlines())
+
+
 def _start(
-    part: str, folder: Path, seconds: int, processes: int, shard: int, cores: list[int]
+    part: str,
+    folder: Path,
+    seconds: int,
+    processes: int,
+    shard: int,
+    cores: list[int],
+    devices: int,
 ) -> subprocess.Popen:
     environment = dict(os.environ)
     if part == "cpu":
         environment["JAX_PLATFORMS"] = "cpu"
     else:
         environment["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
+        environment["CUDA_VISIBLE_DEVICES"] = str(shard % devices)
     arguments = [part, folder, seconds, processes, shard]
     return subprocess.Popen(
         [sys.executable, __file__, *map(str, arguments)],
@@ -123,18 +140,21 @@ def _build(folder: Path, seconds: float, shard: int, of: int) -> None:
 
 def _time(folder: Path, seconds: float, shard: int, of: int) -> None:
     """What the others hand over, until there is none any more."""
-    del shard, of
+    del of
     began = time.monotonic()
-    with (folder / "gpu.jsonl").open("a") as file:
+    mine = _HANDED / f"{shard}.mine"
+    with (folder / f"gpu-{shard}.jsonl").open("a") as file:
         while time.monotonic() < began + seconds:
             is_end, path = _END.exists(), next(_HANDED.glob("*.contest"), None)
             if path is None and is_end:
                 return
-            if path is None:
+            try:
+                (path or mine).rename(mine)  # another process may have taken it
+            except FileNotFoundError:
                 time.sleep(0.01)
                 continue
-            configuration, features, contest = pickle.loads(path.read_bytes())
-            path.unlink()
+            configuration, features, contest = pickle.loads(mine.read_bytes())
+            mine.unlink()
             payloads = pickle.loads(_programs(folder, configuration).read_bytes())
             programs = {name: _loaded(contest, name, x) for name, x in payloads.items()}
             measured = gathering.measure(configuration, features, contest, programs)
@@ -155,8 +175,8 @@ def _configurations(shard: int, of: int) -> Iterator[Configuration]:
 
 
 def _done(folder: Path) -> set[Configuration]:
-    path = folder / "gpu.jsonl"
-    return {m.configuration for m in gathering.read_timings(path)} if path.exists() else set()
+    files = folder.glob("gpu-*.jsonl")
+    return {m.configuration for path in files for m in gathering.read_timings(path)}
 
 
 def _programs(folder: Path, configuration: Configuration) -> Path:

@@ -82,6 +82,35 @@ def test_train_writes_a_model_that_explains(tmp_path, monkeypatch):
 
 
 @needs_sklearn
+def test_machines_are_told_apart(tmp_path, monkeypatch):
+    """On one, products of all pairs take ten times as long: a model of both knows which is which,
+    and the report has a part for each."""
+    monkeypatch.setattr(gaussian, "_STEPS", 5)
+    monkeypatch.setattr(gaussian, "_FOR_SCALES", 40)
+    file, model, report = (tmp_path / name for name in ("t.jsonl", "m.npz", "r.json"))
+    assert invoke("time", file, "--cells", 32).exit_code == 0
+    lines = []
+    for line in file.read_text().splitlines():
+        for device, factor in (("AMD cpu", 1), ("Intel cpu", 10)):
+            record = json.loads(line)
+            record["device"] = device
+            for name, timing in record["times"].items():
+                times = factor if name.endswith("product") else 1
+                timing["samples"] = [times * x for x in timing["samples"]]
+            lines.append(json.dumps(record))
+    file.write_text("\n".join(lines))
+    done = invoke("train", file, "-o", model, "--report", report, "--folds", 2)
+    assert done.exit_code == 0 and "AMD cpu: " in done.output, done.output
+    found = json.loads(report.read_text())
+    assert found["configurations"] == len(lines)
+    for device in ("AMD cpu", "Intel cpu"):
+        part = found["devices"][device]
+        assert part["configurations"] == len(lines) / 2
+        learned, tree = (part["choosers"][who] for who in ("learned", "tree of depth 3"))
+        assert learned["within 10 %"] > 0.7 and learned["geometric mean"] < tree["geometric mean"]
+
+
+@needs_sklearn
 def test_too_few_timings(tmp_path):
     file = tmp_path / "t.jsonl"
     invoke("time", file, "--cells", 2)

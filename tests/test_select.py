@@ -37,7 +37,7 @@ from snpjax_formats import (
 from snpjax_formats.select import Learned, Measured, cache, features_of, gaussian
 from snpjax_formats.select.candidates import BY_NAME, CANDIDATES, feasible
 from snpjax_formats.select.configurations import CPU_LIMITS, Limits, members
-from snpjax_formats.select.decision import Question
+from snpjax_formats.select.decision import Question, device_of
 from snpjax_formats.select.gathering import gather, read_timings
 from snpjax_formats.select.gaussian import fitted
 from snpjax_formats.select.inputs import NUM_OWN, input_names, input_table
@@ -234,6 +234,26 @@ def test_a_device_never_seen_gets_the_generic_model():
     other = Learned().decide(question(RANDOM, RATES, device="gpu", kind="Some Chip"))
     assert other.layout is own.layout and other.predicted == own.predicted
     assert "none was trained on Some Chip" in str(other) and "generic" not in str(own)
+    for kind in ("AMD cpu", "Intel cpu"):
+        assert "generic" not in str(Learned().decide(question(RANDOM, RATES, kind=kind)))
+    unknown = Learned().decide(question(RANDOM, RATES, kind="arm64 cpu"))
+    assert "none was trained on arm64 cpu" in str(unknown)
+
+
+def test_a_processor_has_a_maker():
+    device, kind = device_of("cpu")
+    assert device == "cpu" and kind.endswith(" cpu") and kind == device_of("cpu")[1]
+
+
+def test_a_layout_that_is_ell_is_no_candidate():
+    """Where all targets have as many sources; with one more, nothing of it is ELL."""
+    assert Hybrid.from_edges(RANDOM.canonical()).overflow is None
+    for edges, is_ell in ((RANDOM, True), (hub(3_000), False)):
+        kept, refused = feasible(features_of(edges.canonical()), Workload())
+        names = [c.name for c in kept]
+        for name in ("Hybrid pull", "SlicedELL pull"):
+            assert (name in names) != is_ell
+            assert ("is ELL here" in refused.get(name, "")) == is_ell
 
 
 def test_no_layout_fits():
@@ -293,15 +313,16 @@ def tiny_model(names: tuple[str, ...], order: list[float]) -> CostModel:
 def test_a_model_is_a_file_of_numbers(tmp_path):
     names = ("ELL pull", "Hybrid pull", "SlicedELL pull")
     path = tmp_path / "model.npz"
+    uneven = graphs.RandomPairs(0.002, 0).edges(4000, 4000)
     tiny_model(names, [-3.0, -4.0, -3.5]).write(path)
-    decision = Learned(path).decide(question(WEIGHTS, RATES))
+    decision = Learned(path).decide(question(uneven, RATES))
     assert decision.layout is Hybrid and list(decision.predicted) == [
         "Hybrid pull",
         "SlicedELL pull",
         "ELL pull",
     ]
     assert decision.predicted["ELL pull"] == pytest.approx(1e6 * np.exp(-2))
-    assert Learned(path).decide(question(RANDOM, Workload(max_input=1))).layout is Hybrid
+    assert Learned(path).decide(question(uneven, Workload(max_input=1))).layout is Hybrid
 
 
 @pytest.mark.parametrize(
@@ -392,7 +413,7 @@ def test_a_model_says_what_its_processes_say(monkeypatch):
 
 def test_inputs_have_their_names():
     for edges, workload in ((RANDOM, Workload()), (hub(300), Workload(batch=8, gradients=True))):
-        table = input_table(features_of(edges.canonical()), workload)
+        table = input_table(features_of(edges.canonical()), workload, "AMD cpu")
         assert table.shape == (len(CANDIDATES), len(input_names())) and np.isfinite(table).all()
     assert len(set(input_names())) == len(input_names())
 

@@ -29,7 +29,7 @@ from .workload import Workload
 Direction: TypeAlias = Literal["pull", "push", "product"]
 
 #: Changes whenever a kernel or this table does: what was measured before is then another thing.
-LAYOUT_SET = 2
+LAYOUT_SET = 3
 
 # A layout that works on so many times the numbers that the best of all needs is not considered.
 _MAX_WASTE = 24
@@ -98,6 +98,17 @@ def feasible(
 def _nothing(features: Features, workload: Workload) -> str | None:
     del features, workload
     return None
+
+
+def _slices(features: Features, workload: Workload) -> str | None:
+    del workload
+    is_ell = features.sliced_slots == features.ell_slots * features.num_targets
+    return "is ELL here: all targets have as many slots" if is_ell else None
+
+
+def _overflow(features: Features, workload: Workload) -> str | None:
+    del workload
+    return None if features.hybrid_entries else "is ELL here: nothing overflows"
 
 
 def _integers(features: Features, workload: Workload) -> str | None:
@@ -214,7 +225,7 @@ CANDIDATES: tuple[Candidate, ...] = (
         "pull",
         lambda f: f.sliced_slots + f.num_targets,
         lambda f: 4 * f.num_targets + f.sliced_slots * (4 + f.weight_bytes),
-        _nothing,
+        _slices,
     ),
     Candidate(
         Hybrid,
@@ -224,7 +235,7 @@ CANDIDATES: tuple[Candidate, ...] = (
             f.hybrid_width * f.num_targets * (4 + f.weight_bytes)
             + f.hybrid_entries * (8 + f.weight_bytes)
         ),
-        _nothing,
+        _overflow,
     ),
     Candidate(BitGather, "pull", _pulled, lambda f: 4 * _pulled(f), _bits),
     Candidate(

@@ -1,9 +1,11 @@
 """The question that a chooser answers, and the answer, which explains itself."""
 
 import abc
+import platform
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
+from pathlib import Path
 from typing import Literal, TypeAlias
 
 import jax
@@ -24,7 +26,7 @@ class Question:
     edges: Edges
     workload: Workload
     device: Device
-    kind: str  # the name that the device gives itself
+    kind: str  # the name that a GPU gives itself; "AMD cpu", "Intel cpu", or another
     free: int | None
 
     @cached_property
@@ -92,7 +94,18 @@ class AbstractChooser(abc.ABC):
 def device_of(device: str | None) -> tuple[Device, str]:
     """`"cpu"` or `"gpu"`, and the kind: of JAX's default device unless one is named."""
     default = jax.default_backend()
-    name = device or default
-    of: Device = "cpu" if name == "cpu" else "gpu"
-    is_here = (default == "cpu") == (of == "cpu")
-    return of, jax.devices()[0].device_kind if is_here else of
+    if (device or default) == "cpu":
+        return "cpu", f"{_maker()} cpu".strip()
+    return "gpu", "gpu" if default == "cpu" else jax.devices()[0].device_kind
+
+
+@cache
+def _maker() -> str:
+    """Who made the processor, which JAX does not know; or its architecture."""
+    try:
+        with Path("/proc/cpuinfo").open(encoding="ascii", errors="replace") as file:
+            described = next((line for line in file if line.startswith("vendor_id")), "")
+    except OSError:
+        described = platform.processor()  # on Windows it names the maker
+    makers = {"AuthenticAMD": "AMD", "GenuineIntel": "Intel"}
+    return next((m for name, m in makers.items() if name in described), platform.machine())

@@ -64,7 +64,42 @@ def report_of(
     unseen: Float[np.ndarray, "rows candidates"] | None = None,
 ) -> dict[str, Any]:
     """Slowdowns against the best, of the model and of the baselines, all on the same
-    configurations; each that learns was trained on the other folds."""
+    configurations; each that learns was trained on the other folds. With several kinds of device,
+    by kind too."""
+    report = _report(data, predicted, fold, x, unseen)
+    kind = np.asarray([m.device for m in data.measured])
+    kinds = [str(name) for name in np.unique(kind)]
+    if len(kinds) > 1:
+        report["devices"] = {
+            name: _report(
+                _some(data, of),
+                predicted[of],
+                fold[of],
+                x[of],
+                None if unseen is None else unseen[of],
+            )
+            for name, of in ((name, kind == name) for name in kinds)
+        }
+    return report
+
+
+def _some(data: Timed, rows: Bool[np.ndarray, " rows"]) -> Timed:
+    return Timed(
+        tuple(m for m, is_one in zip(data.measured, rows, strict=True) if is_one),
+        data.log_seconds[rows],
+        (data.halves[0][rows], data.halves[1][rows]),
+        data.cell[rows],
+        data.family[rows],
+    )
+
+
+def _report(
+    data: Timed,
+    predicted: Float[np.ndarray, "rows candidates"],
+    fold: Int[np.ndarray, " rows"],
+    x: Float[np.ndarray, "rows candidates inputs"],
+    unseen: Float[np.ndarray, "rows candidates"] | None,
+) -> dict[str, Any]:
     choices = {
         "learned": _least(predicted, data.log_seconds),
         "best single layout": _single(data, fold),
@@ -76,7 +111,8 @@ def report_of(
     if unseen is not None:
         choices["learned, family unseen"] = _least(unseen, data.log_seconds)
     slowdowns = {name: _slowdown(data.log_seconds, chosen) for name, chosen in choices.items()}
-    slowdowns["learned, best two raced"] = _raced(data, predicted, 2)
+    for words, most in (("two", 2), ("four", 4)):
+        slowdowns[f"learned, best {words} raced"] = _raced(data, predicted, most)
     first = data.measured[0].configuration
     single = slowdowns["best single layout"]
     report: dict[str, Any] = {
@@ -188,7 +224,7 @@ def _by_rule(
 
 
 def _is_cpu(data: Timed) -> bool:
-    return data.measured[0].device == "cpu"
+    return data.measured[0].device.endswith("cpu")
 
 
 def _paper(f: Features, w: Workload, device: str) -> str:
@@ -242,6 +278,11 @@ def _three(data: Timed, predicted: Float[np.ndarray, "rows candidates"]) -> dict
 
 def table_of(report: dict[str, Any]) -> str:
     """A report as text."""
+    devices = report.get("devices", {})
+    return "\n\n".join([_table(report), *(f"{k}: {_table(r)}" for k, r in devices.items())])
+
+
+def _table(report: dict[str, Any]) -> str:
     lines = [
         f"{report['configurations']:,} configurations in {report['cells']:,} cells; slowdown "
         "against the best:",

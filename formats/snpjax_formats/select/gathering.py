@@ -23,7 +23,7 @@ from .timing import INPUTS, Contest, Program, Timing
 # Of one layout: a data set shall not fill the device.
 _MOST_BYTES = {"cpu": 2**30, "gpu": 2**33}
 
-_ROUNDS = 7
+_ROUNDS = 10
 
 # JAX keeps every program; after some thousand a process of Linux may map no more memory.
 _FORGET_AFTER = 16

@@ -16,6 +16,7 @@ _MODELS = Path(__file__).with_name("models")
 #: Which model knows a device best, by a part of the name that it gives itself.
 _NAMED = {"H200": "h200"}
 _GENERIC = {"cpu": "cpu", "gpu": "h200"}
+_KNOWN = ("AMD cpu", "Intel cpu")
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class Learned(AbstractChooser):
 
     def decide(self, question: Question) -> Decision:
         name = next((m for part, m in _NAMED.items() if part in question.kind), None)
-        is_generic = name is None and question.device == "gpu"
+        is_generic = self.path is None and name is None and question.kind not in _KNOWN
         path = self.path or _MODELS / f"{name or _GENERIC[question.device]}.npz"
         model = CostModel.read(path)
         if model is None:
@@ -52,7 +53,7 @@ class Learned(AbstractChooser):
         candidates = [c for c in candidates if c.name in model.names]
         if not candidates:
             raise too_large(question, {})
-        seconds = model.predict(features, workload, candidates)
+        seconds = model.predict(features, workload, question.kind, candidates)
         order = np.argsort(seconds, kind="stable")
         predicted = {candidates[i].name: float(1e6 * seconds[i]) for i in order}
         best, (first, *others) = candidates[order[0]], predicted.values()

@@ -64,17 +64,19 @@ class CostModel:
     def covers(self, features: Features, workload: Workload) -> bool:
         """Whether graph and workload are like those that it was trained on."""
         at = [i for i, name in enumerate(input_names()) if name in _RANGED]
-        x = input_table(features, workload, CANDIDATES[:1])[0, at]
+        x = input_table(features, workload, "", CANDIDATES[:1])[0, at]
         low, high = self.low[at], self.high[at]
         margin = _MARGIN * (high - low)
         return bool(np.all((x >= low - margin) & (x <= high + margin)))
 
     def predict(
-        self, features: Features, workload: Workload, candidates: Sequence[Candidate]
+        self, features: Features, workload: Workload, kind: str, candidates: Sequence[Candidate]
     ) -> Float[np.ndarray, " candidates"]:
-        """Seconds of one product for each of the candidates, all of which are in `names`."""
+        """Seconds of one product on a kind of device, for each of the candidates, all of which are
+        in `names`."""
         place = [self.names.index(candidate.name) for candidate in candidates]
-        return np.exp(self.logs(input_table(features, workload, candidates), np.asarray(place)))
+        x = input_table(features, workload, kind, candidates)
+        return np.exp(self.logs(x, np.asarray(place)))
 
     def logs(
         self, x: Float[np.ndarray, "some inputs"], place: Int[np.ndarray, " some"]

@@ -44,7 +44,7 @@ def train(
             "formats time`, or ask for fewer folds."
         )
     data = timed(measured)
-    x = np.stack([input_table(m.features, m.configuration.workload) for m in measured])
+    x = np.stack([input_table(m.features, m.configuration.workload, m.device) for m in measured])
     fold = _folds(data.cell, folds)
 
     def crossed(part_of: np.ndarray) -> np.ndarray:
@@ -124,9 +124,9 @@ def _folds(cell: Int[np.ndarray, " rows"], folds: int) -> Int[np.ndarray, " rows
 
 
 def _merged(measured: list[Measured]) -> list[Measured]:
-    """What was timed several times, once, with all samples."""
+    """What was timed several times on a kind of device, once, with all samples."""
     found: dict[Any, Measured] = {}
     for m in measured:
-        before = found.get(m.configuration)
-        found[m.configuration] = m if before is None else before.joined(m)
+        before = found.get((m.device, m.configuration))
+        found[m.device, m.configuration] = m if before is None else before.joined(m)
     return list(found.values())
