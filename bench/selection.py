@@ -51,12 +51,11 @@ def main() -> None:
     part = "build" if what == "time" else what
     children = []
     for shard in range(processes):
-        own = cores[2 * shard : 2 * shard + 2] if part == "cpu" else cores
-        own = cores[2 * devices :] if part == "build" else own
+        own = {"cpu": cores[2 * shard : 2 * shard + 2], "build": cores[2 * devices :]}.get(part)
         children.append(_start(part, folder, seconds, processes, shard, own or cores, devices))
     if what == "time":
         timers = [
-            _start("time", folder, seconds, processes, i, cores[2 * i : 2 * i + 2], devices)
+            _start("time", folder, seconds, processes, i, cores[2 * i :][:2] or cores, devices)
             for i in range(devices)
         ]
         while any(timer.poll() is None for timer in timers):
@@ -76,7 +75,7 @@ def main() -> None:
 
 def _gpus() -> int:
     listed = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, check=True)
-    return len(listed.stdout.splitlines())
+    return sum(line.startswith("GPU ") for line in listed.stdout.splitlines())
 
 
 def _start(
@@ -148,10 +147,12 @@ def _time(folder: Path, seconds: float, shard: int, of: int) -> None:
             is_end, path = _END.exists(), next(_HANDED.glob("*.contest"), None)
             if path is None and is_end:
                 return
-            try:
-                (path or mine).rename(mine)  # another process may have taken it
-            except FileNotFoundError:
+            if path is None:
                 time.sleep(0.01)
+                continue
+            try:
+                path.rename(mine)
+            except FileNotFoundError:  # another process took it
                 continue
             configuration, features, contest = pickle.loads(mine.read_bytes())
             mine.unlink()

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 import snpjax as snp
 from snpjax.cli.app import app
 from snpjax_formats import graphs
-from snpjax_formats.select import features_of, gathering, gaussian
+from snpjax_formats.select import Learned, Question, Workload, features_of, gathering, gaussian
 from snpjax_formats.select.candidates import BY_NAME
 from snpjax_formats.select.configurations import Limits
 from snpjax_formats.select.timing import Contest, Timing
@@ -108,6 +108,14 @@ def test_machines_are_told_apart(tmp_path, monkeypatch):
         assert part["configurations"] == len(lines) / 2
         learned, tree = (part["choosers"][who] for who in ("learned", "tree of depth 3"))
         assert learned["within 10 %"] > 0.7 and learned["geometric mean"] < tree["geometric mean"]
+    edges, workload = graphs.RandomPairs(0.005, 0).edges(700, 700).canonical(), Workload()
+    predicted = [
+        Learned(model).decide(Question(edges, workload, "cpu", kind, None)).predicted
+        for kind in ("AMD cpu", "Intel cpu")
+    ]
+    for name in ("Dense product", "Int8Dense product"):
+        assert 5 < predicted[1][name] / predicted[0][name] < 20
+    assert predicted[1]["ELL pull"] / predicted[0]["ELL pull"] == pytest.approx(1, abs=0.3)
 
 
 @needs_sklearn

@@ -573,6 +573,46 @@ def test_many_slots_loop_and_hub(layout):
         assert one.tolist() == bsr._batched(tiles, pieces, jnp.int32).tolist()
 
 
+@pytest.mark.parametrize("num_slots", [1, 24, 32, 48, 72, 96, 100])
+@pytest.mark.parametrize("batch", [(), (3,), (2, 2)])
+def test_sums_of_slots_are_the_same_in_each_form(num_slots, batch):
+    """Gathered in one sum, in parts or slot by slot; scattered at once or slot by slot."""
+    rng = np.random.default_rng(num_slots)
+    for num_rows in (5, 0):
+        indices = rng.integers(0, 8, (num_slots, num_rows))  # 7 is past the end
+        values = rng.integers(1, 9, (num_slots, num_rows))
+        x = rng.integers(0, 7, (7, *batch))
+        _check_sums(*map(jnp.asarray, (indices, values, x)))
+
+
+def _check_sums(indices, values, x):
+    g, total = x[: indices.shape[1]], jnp.zeros_like(x)
+    for weights in (values, None):
+        summed = ell._fused(indices, weights, x, jnp.int32)
+        assert summed.tolist() == ell._slot_by_slot(indices, weights, x, jnp.int32).tolist()
+        expected = np.zeros(x.shape, np.int64)
+        for slot, column in np.ndindex(*indices.shape):
+            row = int(indices[slot, column])
+            if row < 7:
+                weight = 1 if weights is None else int(values[slot, column])
+                expected[row] += weight * np.asarray(g)[column]
+        for scattered in (ell._scatter_at_once, ell._scatter_by_slot):
+            assert scattered(total, indices, weights, g).tolist() == expected.tolist()
+
+
+def test_few_products_are_scattered_at_once_on_a_gpu(monkeypatch):
+    """Of more, which take memory, and of one slot, each slot is scattered by itself everywhere."""
+
+    def is_by_device(slots: int) -> bool:
+        indices, g = jnp.zeros((slots, 5), int), jnp.ones((5, 3))
+        traced = jax.make_jaxpr(lambda g: ell.scatter_sum(indices, None, g, 4, jnp.float32))(g)
+        return "platform_index" in str(traced)
+
+    assert is_by_device(2) and not is_by_device(1)
+    monkeypatch.setattr(ell, "_MOST_SCATTERED", 29)
+    assert not is_by_device(2)
+
+
 def test_worked_example_of_sorting_three_numbers():
     """The block from s to o of the sorting system: y = T x for x = 0 1 0."""
     edges = edges_of([(0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2)], None, 3, 3)
@@ -772,25 +812,3 @@ EMPTY_PARTS = [part.from_edges(edges_of([], None, 3, 3)) for part in (ELL, COO)]
 def test_what_does_not_fit_is_refused(build, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         build()
-
-
-@pytest.mark.parametrize("num_slots", [1, 24, 32, 48, 72, 96, 100])
-@pytest.mark.parametrize("batch", [(), (3,), (2, 2)])
-def test_sums_of_slots_are_the_same_in_each_form(num_slots, batch):
-    """Gathered in one sum, in parts or slot by slot; scattered at once or slot by slot."""
-    rng = np.random.default_rng(num_slots)
-    indices = jnp.asarray(rng.integers(0, 8, (num_slots, 5)))  # 7 is past the end
-    values = jnp.asarray(rng.integers(1, 9, (num_slots, 5)))
-    x = jnp.asarray(rng.integers(0, 7, (7, *batch)))
-    g, total = x[:5], jnp.zeros((7, *batch), x.dtype)
-    for weights in (values, None):
-        summed = ell._fused(indices, weights, x, jnp.int32)
-        assert summed.tolist() == ell._slot_by_slot(indices, weights, x, jnp.int32).tolist()
-        expected = np.zeros((7, *batch), np.int64)
-        for slot, column in np.ndindex(num_slots, 5):
-            row = int(indices[slot, column])
-            if row < 7:
-                weight = 1 if weights is None else int(values[slot, column])
-                expected[row] += weight * np.asarray(g)[column]
-        for scattered in (ell._scatter_at_once, ell._scatter_by_slot):
-            assert scattered(total, indices, weights, g).tolist() == expected.tolist()

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import platform
 import sys
 import time
 import warnings
@@ -37,7 +38,8 @@ from snpjax_formats import (
 from snpjax_formats.select import Learned, Measured, cache, features_of, gaussian
 from snpjax_formats.select.candidates import BY_NAME, CANDIDATES, feasible
 from snpjax_formats.select.configurations import CPU_LIMITS, Limits, members
-from snpjax_formats.select.decision import Question, device_of
+from snpjax_formats.select.decision import Question
+from snpjax_formats.select.device import cpu_kind, device_of, is_cpu
 from snpjax_formats.select.gathering import gather, read_timings
 from snpjax_formats.select.gaussian import fitted
 from snpjax_formats.select.inputs import NUM_OWN, input_names, input_table
@@ -123,7 +125,7 @@ WEIGHTS = Edges(
 
 
 def question(edges: Edges, workload: Workload, **options) -> Question:
-    given = {"device": "cpu", "kind": "cpu", "free": None, **options}
+    given = {"device": "cpu", "kind": "AMD cpu", "free": None, **options}
     return Question(edges.canonical(), workload, **given)
 
 
@@ -234,19 +236,34 @@ def test_a_device_never_seen_gets_the_generic_model():
     other = Learned().decide(question(RANDOM, RATES, device="gpu", kind="Some Chip"))
     assert other.layout is own.layout and other.predicted == own.predicted
     assert "none was trained on Some Chip" in str(other) and "generic" not in str(own)
-    for kind in ("AMD cpu", "Intel cpu"):
-        assert "generic" not in str(Learned().decide(question(RANDOM, RATES, kind=kind)))
+    amd, intel = (
+        Learned().decide(question(RANDOM, RATES, kind=kind)) for kind in ("AMD cpu", "Intel cpu")
+    )
+    assert "generic" not in str(amd) + str(intel) and amd.predicted != intel.predicted
     unknown = Learned().decide(question(RANDOM, RATES, kind="arm64 cpu"))
     assert "none was trained on arm64 cpu" in str(unknown)
 
 
-def test_a_processor_has_a_maker():
-    device, kind = device_of("cpu")
-    assert device == "cpu" and kind.endswith(" cpu") and kind == device_of("cpu")[1]
+@pytest.mark.parametrize(
+    ("described", "kind"),
+    [
+        ("vendor_id\t: AuthenticAMD\n", "AMD cpu"),
+        ("Intel64 Family 6 Model 143 Stepping 8, GenuineIntel", "Intel cpu"),
+        ("arm", f"{platform.machine()} cpu"),
+        ("", f"{platform.machine()} cpu"),
+    ],
+)
+def test_a_processor_has_a_maker(described, kind):
+    assert cpu_kind(described) == kind and is_cpu(kind)
+
+
+def test_the_kind_of_a_device():
+    assert device_of("cpu")[0] == "cpu" and is_cpu(device_of("cpu")[1])
+    assert device_of("gpu")[0] == "gpu" and not is_cpu(device_of("gpu")[1])
 
 
 def test_a_layout_that_is_ell_is_no_candidate():
-    """Where all targets have as many sources; with one more, nothing of it is ELL."""
+    """Where all targets have as many sources; with a hub, neither is."""
     assert Hybrid.from_edges(RANDOM.canonical()).overflow is None
     for edges, is_ell in ((RANDOM, True), (hub(3_000), False)):
         kept, refused = feasible(features_of(edges.canonical()), Workload())

@@ -102,13 +102,12 @@ def _nothing(features: Features, workload: Workload) -> str | None:
 
 def _slices(features: Features, workload: Workload) -> str | None:
     del workload
-    is_ell = features.sliced_slots == features.ell_slots * features.num_targets
-    return "is ELL here: all targets have as many slots" if is_ell else None
+    return None if features.has_slices else "is ELL here: all targets have as many slots"
 
 
 def _overflow(features: Features, workload: Workload) -> str | None:
     del workload
-    return None if features.hybrid_entries else "is ELL here: nothing overflows"
+    return None if features.has_overflow else "is ELL here: nothing overflows"
 
 
 def _integers(features: Features, workload: Workload) -> str | None:

@@ -6,7 +6,8 @@ from typing import Any
 from ..edges import Edges
 from ..ell import ELL
 from ..memory import free_bytes
-from .decision import AbstractChooser, Decision, Question, device_of
+from .decision import AbstractChooser, Decision, Question
+from .device import device_of
 from .heuristic import SMALL, StartingTree
 from .workload import Workload
 

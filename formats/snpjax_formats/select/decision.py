@@ -1,22 +1,15 @@
 """The question that a chooser answers, and the answer, which explains itself."""
 
 import abc
-import platform
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache, cached_property
-from pathlib import Path
-from typing import Literal, TypeAlias
-
-import jax
+from functools import cached_property
 
 from ..edges import Edges
 from ..layout import AbstractLayout
+from .device import Device
 from .features import Features, features_of
 from .workload import Workload
-
-
-Device: TypeAlias = Literal["cpu", "gpu"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +19,7 @@ class Question:
     edges: Edges
     workload: Workload
     device: Device
-    kind: str  # the name that a GPU gives itself; "AMD cpu", "Intel cpu", or another
+    kind: str  # as `device_of` says it
     free: int | None
 
     @cached_property
@@ -89,23 +82,3 @@ class AbstractChooser(abc.ABC):
     @abc.abstractmethod
     def decide(self, question: Question) -> Decision:
         """**Raises:** `LayoutTooLarge` if no layout fits, with the bytes that each would need."""
-
-
-def device_of(device: str | None) -> tuple[Device, str]:
-    """`"cpu"` or `"gpu"`, and the kind: of JAX's default device unless one is named."""
-    default = jax.default_backend()
-    if (device or default) == "cpu":
-        return "cpu", f"{_maker()} cpu".strip()
-    return "gpu", "gpu" if default == "cpu" else jax.devices()[0].device_kind
-
-
-@cache
-def _maker() -> str:
-    """Who made the processor, which JAX does not know; or its architecture."""
-    try:
-        with Path("/proc/cpuinfo").open(encoding="ascii", errors="replace") as file:
-            described = next((line for line in file if line.startswith("vendor_id")), "")
-    except OSError:
-        described = platform.processor()  # on Windows it names the maker
-    makers = {"AuthenticAMD": "AMD", "GenuineIntel": "Intel"}
-    return next((m for name, m in makers.items() if name in described), platform.machine())

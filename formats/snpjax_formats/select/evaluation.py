@@ -9,6 +9,7 @@ from jaxtyping import Bool, Float, Int
 
 from .candidates import CANDIDATES
 from .decision import Question
+from .device import is_cpu
 from .features import Features
 from .gathering import Measured
 from .heuristic import StartingTree
@@ -25,15 +26,27 @@ _PAPERS = ("Dense product", "ELL pull", "CSR pull")
 class Timed:
     """Timings as a table.
 
-    Axes: `rows` are configurations, `candidates` as in `CANDIDATES`; NaN was not timed. `halves`
-    are from every second sample, where a candidate has several.
+    Axes: `rows` are configurations, `candidates` as in `CANDIDATES`; NaN was not timed. `by_name`
+    has ELL's time where a layout is ELL under another name, for choosers that do not look.
+    `halves` are from every second sample, where a candidate has several.
     """
 
     measured: tuple[Measured, ...]
     log_seconds: Float[np.ndarray, "rows candidates"]
+    by_name: Float[np.ndarray, "rows candidates"]
     halves: tuple[Float[np.ndarray, "rows candidates"], Float[np.ndarray, "rows candidates"]]
     cell: Int[np.ndarray, " rows"]
     family: Any  # (rows,) of names
+
+    def only(self, rows: Bool[np.ndarray, " rows"]) -> "Timed":
+        return Timed(
+            tuple(m for m, is_one in zip(self.measured, rows, strict=True) if is_one),
+            self.log_seconds[rows],
+            self.by_name[rows],
+            (self.halves[0][rows], self.halves[1][rows]),
+            self.cell[rows],
+            self.family[rows],
+        )
 
 
 def timed(measured: Sequence[Measured]) -> Timed:
@@ -47,9 +60,18 @@ def timed(measured: Sequence[Measured]) -> Timed:
             if not timing.is_hopeless and len(timing.samples) > 1:
                 for half in (0, 1):
                     tables[1 + half][row, column] = np.log(min(timing.samples[half::2]))
+    by_name = tables[0].copy()
+    for row, m in enumerate(measured):
+        for name, is_other in (
+            ("SlicedELL pull", m.features.has_slices),
+            ("Hybrid pull", m.features.has_overflow),
+        ):
+            if not is_other:
+                by_name[row, _COLUMN[name]] = by_name[row, _COLUMN["ELL pull"]]
     return Timed(
         tuple(measured),
         tables[0],
+        by_name,
         (tables[1], tables[2]),
         np.asarray([m.configuration.cell for m in measured]),
         np.asarray([m.configuration.family for m in measured]),
@@ -68,29 +90,14 @@ def report_of(
     by kind too."""
     report = _report(data, predicted, fold, x, unseen)
     kind = np.asarray([m.device for m in data.measured])
-    kinds = [str(name) for name in np.unique(kind)]
-    if len(kinds) > 1:
-        report["devices"] = {
-            name: _report(
-                _some(data, of),
-                predicted[of],
-                fold[of],
-                x[of],
-                None if unseen is None else unseen[of],
-            )
-            for name, of in ((name, kind == name) for name in kinds)
-        }
-    return report
-
-
-def _some(data: Timed, rows: Bool[np.ndarray, " rows"]) -> Timed:
-    return Timed(
-        tuple(m for m, is_one in zip(data.measured, rows, strict=True) if is_one),
-        data.log_seconds[rows],
-        (data.halves[0][rows], data.halves[1][rows]),
-        data.cell[rows],
-        data.family[rows],
-    )
+    parts = {}
+    for name in np.unique(kind):
+        of = kind == name
+        if of.all() or len(np.unique(fold[of])) < 2:
+            continue  # nothing to tell apart, or nothing that baselines could learn from
+        of_unseen = None if unseen is None else unseen[of]
+        parts[str(name)] = _report(data.only(of), predicted[of], fold[of], x[of], of_unseen)
+    return {**report, "devices": parts} if parts else report
 
 
 def _report(
@@ -110,7 +117,7 @@ def _report(
     }
     if unseen is not None:
         choices["learned, family unseen"] = _least(unseen, data.log_seconds)
-    slowdowns = {name: _slowdown(data.log_seconds, chosen) for name, chosen in choices.items()}
+    slowdowns = {name: _slowdown(data.by_name, chosen) for name, chosen in choices.items()}
     for words, most in (("two", 2), ("four", 4)):
         slowdowns[f"learned, best {words} raced"] = _raced(data, predicted, most)
     first = data.measured[0].configuration
@@ -201,9 +208,9 @@ def _noise(data: Timed) -> dict[str, Any]:
 
 def _single(data: Timed, fold: Int[np.ndarray, " rows"]) -> Int[np.ndarray, " rows"]:
     """The candidate that is best on average over the other folds, of those always timed."""
-    always = ~np.isnan(data.log_seconds).any(axis=0)
+    always = ~np.isnan(data.by_name).any(axis=0)
     chosen = np.zeros(len(fold), np.int64)
-    excess = data.log_seconds - np.nanmin(data.log_seconds, axis=1)[:, None]
+    excess = data.by_name - np.nanmin(data.by_name, axis=1)[:, None]
     for part in np.unique(fold):
         mean = np.where(always, excess[fold != part].mean(axis=0), np.inf)
         chosen[fold == part] = int(np.argmin(mean))
@@ -214,17 +221,13 @@ def _by_rule(
     data: Timed, rule: Callable[[Features, Workload, str], str]
 ) -> Int[np.ndarray, " rows"]:
     """The candidate that a rule names; CSR where that was not feasible."""
-    device = "cpu" if _is_cpu(data) else "gpu"
     chosen = []
     for row, m in enumerate(data.measured):
+        device = "cpu" if is_cpu(m.device) else "gpu"
         column = _COLUMN[rule(m.features, m.configuration.workload, device)]
-        is_timed = not np.isnan(data.log_seconds[row, column])
+        is_timed = not np.isnan(data.by_name[row, column])
         chosen.append(column if is_timed else _COLUMN["CSR pull"])
     return np.asarray(chosen)
-
-
-def _is_cpu(data: Timed) -> bool:
-    return data.measured[0].device.endswith("cpu")
 
 
 def _paper(f: Features, w: Workload, device: str) -> str:
@@ -254,7 +257,7 @@ def _small_tree(
         tree = DecisionTreeClassifier(max_depth=3, random_state=0).fit(first[of], best[of])
         chosen[~of] = tree.predict(first[~of])
     rows = np.arange(len(fold))
-    is_timed = ~np.isnan(data.log_seconds[rows, chosen])
+    is_timed = ~np.isnan(data.by_name[rows, chosen])
     return np.where(is_timed, chosen, _single(data, fold))
 
 

@@ -98,6 +98,16 @@ class Features:
         """The largest in-degree over the mean one."""
         return self.into.most / max(self.into.mean, 1e-9)
 
+    @property
+    def has_slices(self) -> bool:
+        """Whether `SlicedELL` is anything but `ELL`: some targets have fewer slots than others."""
+        return self.sliced_slots < self.ell_slots * self.num_targets
+
+    @property
+    def has_overflow(self) -> bool:
+        """Whether `Hybrid` is anything but `ELL`."""
+        return self.hybrid_entries > 0
+
     @cached_property
     def bucket(self) -> str:
         """A name that graphs share which are alike: sizes to a quarter of a power of two, shares

@@ -15,7 +15,7 @@ import jaxlib.version
 
 from .candidates import BY_NAME, LAYOUT_SET, feasible
 from .configurations import CPU_LIMITS, GPU_LIMITS, Configuration, Limits, members
-from .decision import device_of
+from .device import device_of
 from .features import Degrees, Features, features_of
 from .timing import INPUTS, Contest, Program, Timing
 
@@ -36,7 +36,7 @@ class Measured:
     configuration: Configuration
     features: Features
     times: dict[str, Timing]
-    device: str = "cpu"  # the name that it gives itself
+    device: str = "cpu"  # its kind
 
     def joined(self, other: "Measured") -> "Measured":
         """The samples of both."""

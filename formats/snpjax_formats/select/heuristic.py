@@ -142,7 +142,8 @@ def _pulled(
     features: Features, *, uneven: type[AbstractLayout]
 ) -> tuple[type[AbstractLayout], str]:
     skew = f"the largest in-degree is {features.in_skew:.1f} times the mean"
-    if features.in_skew > _EVEN:
+    is_other = features.has_overflow if uneven is Hybrid else features.has_slices
+    if features.in_skew > _EVEN and is_other:
         return uneven, skew
     rows = features.num_targets
     work = work_of(features.hybrid_width, rows, features.hybrid_entries)

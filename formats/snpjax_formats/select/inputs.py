@@ -6,16 +6,18 @@ import numpy as np
 from jaxtyping import Float
 
 from .candidates import BY_NAME, CANDIDATES, Candidate
+from .device import CPU_KINDS
 from .features import Degrees, Features
 from .workload import Workload
 
 
 _ALL_BITS = 32  # of an x of which no largest value is known
 
-# Two CPUs take their time for different things; others are taken to be between them. On timings of
-# both, five folds, 1.029 and 1.040 told and 1.042 on the former untold (2026-11).
-_MAKERS = {"Intel cpu": 0.0, "AMD cpu": 1.0}
-_NEITHER = 0.5
+# Processors take their time for different things; those that no model was trained on are taken to
+# be between the others. Slowdown of a model of both, five folds: on the Xeon 1.029 told and 1.042
+# untold, on the EPYC 1.040 told and 1.057 by a model of itself alone (jax 0.10.2, 2026-11).
+_MAKER = {kind: float(i) for i, kind in enumerate(CPU_KINDS.values())}
+_BETWEEN = 0.5
 
 
 def input_names() -> list[str]:
@@ -28,7 +30,7 @@ def input_table(
 ) -> Float[np.ndarray, "candidates inputs"]:
     """The numbers for each candidate, on a kind of device: sizes as logarithms of base 2, shares as
     they are. The last `NUM_OWN` differ between candidates."""
-    common = [_MAKERS.get(kind, _NEITHER), *_common(f, w).values()]
+    common = [_MAKER.get(kind, _BETWEEN), *_common(f, w).values()]
     batch = np.log2(w.batch)
     pulled, mixed = (_log(BY_NAME[name].stored(f)) for name in ("ELL pull", "Hybrid pull"))
     rows = []

@@ -7,6 +7,7 @@ import numpy as np
 
 from .candidates import feasible
 from .decision import AbstractChooser, Decision, Question
+from .device import CPU_KINDS
 from .heuristic import BIT_DENSITY, MAX_JOINED, StartingTree, too_large
 from .model import CostModel
 
@@ -16,7 +17,6 @@ _MODELS = Path(__file__).with_name("models")
 #: Which model knows a device best, by a part of the name that it gives itself.
 _NAMED = {"H200": "h200"}
 _GENERIC = {"cpu": "cpu", "gpu": "h200"}
-_KNOWN = ("AMD cpu", "Intel cpu")
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Learned(AbstractChooser):
 
     def decide(self, question: Question) -> Decision:
         name = next((m for part, m in _NAMED.items() if part in question.kind), None)
-        is_generic = self.path is None and name is None and question.kind not in _KNOWN
+        is_generic = self.path is None and name is None and question.kind not in CPU_KINDS.values()
         path = self.path or _MODELS / f"{name or _GENERIC[question.device]}.npz"
         model = CostModel.read(path)
         if model is None:

@@ -64,7 +64,7 @@ class CostModel:
     def covers(self, features: Features, workload: Workload) -> bool:
         """Whether graph and workload are like those that it was trained on."""
         at = [i for i, name in enumerate(input_names()) if name in _RANGED]
-        x = input_table(features, workload, "", CANDIDATES[:1])[0, at]
+        x = input_table(features, workload, "", CANDIDATES[:1])[0, at]  # of any kind of device
         low, high = self.low[at], self.high[at]
         margin = _MARGIN * (high - low)
         return bool(np.all((x >= low - margin) & (x <= high + margin)))

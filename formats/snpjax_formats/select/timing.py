@@ -205,7 +205,7 @@ def _repeated(
             back = back + stored.deliver_transposed(moved, accumulate=accumulate)
         return y, back
 
-    def chosen(i: Array, sums: tuple[Array, Array]) -> tuple[Array, Array]:
+    def one(i: Array, sums: tuple[Array, Array]) -> tuple[Array, Array]:
         return product(lax.dynamic_index_in_dim(xs, i % INPUTS, keepdims=False), sums)
 
     each = list(xs)  # sliced here, and not in the loop
@@ -217,12 +217,10 @@ def _repeated(
             sums = product(x, sums)
         return sums
 
-    def several(_: Array, sums: tuple[Array, Array]) -> tuple[Array, Array]:
-        if jax.default_backend() == "cpu":
-            return lax.fori_loop(0, inner, chosen, sums)
-        return lax.fori_loop(0, inner // INPUTS, unrolled, sums)
-
-    return lax.fori_loop(0, outer, several, (y, back))
+    body, times = unrolled, inner // INPUTS
+    if jax.default_backend() == "cpu":
+        body, times = one, inner
+    return lax.fori_loop(0, outer, lambda _, sums: lax.fori_loop(0, times, body, sums), (y, back))
 
 
 def _expected(edges: Edges, inputs: np.ndarray, workload: Workload) -> tuple[np.ndarray, float]:
