@@ -124,7 +124,7 @@ def _report(
     single = slowdowns["best single layout"]
     report: dict[str, Any] = {
         "configurations": len(data.measured),
-        "cells": len(np.unique(data.cell)),
+        "cells": len({(m.configuration.seed, m.configuration.cell) for m in data.measured}),
         "seed": first.seed,
         "noise floor": _noise(data),
         "choosers": {name: _summary(s, single) for name, s in slowdowns.items()},
