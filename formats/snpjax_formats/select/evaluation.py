@@ -120,12 +120,11 @@ def _report(
     slowdowns = {name: _slowdown(data.by_name, chosen) for name, chosen in choices.items()}
     for words, most in (("two", 2), ("four", 4)):
         slowdowns[f"learned, best {words} raced"] = _raced(data, predicted, most)
-    first = data.measured[0].configuration
     single = slowdowns["best single layout"]
     report: dict[str, Any] = {
         "configurations": len(data.measured),
         "cells": len({(m.configuration.seed, m.configuration.cell) for m in data.measured}),
-        "seed": first.seed,
+        "seeds": sorted({m.configuration.seed for m in data.measured}),
         "noise floor": _noise(data),
         "choosers": {name: _summary(s, single) for name, s in slowdowns.items()},
         "families": {
