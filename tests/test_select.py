@@ -461,6 +461,14 @@ def test_a_race_checks_answers_and_keeps_samples(monkeypatch):
         race([BY_NAME["ELL pull"]], TIMED, Workload(max_input=1), inputs, rounds=1)
 
 
+def test_one_program_is_compiled_however_little_time_there_is():
+    inputs = np.zeros((INPUTS, 300), np.int32)
+    names = ["COO push", "ELL pull"]
+    contest = Contest.of(few(*names), TIMED, Workload(max_input=1), inputs)
+    assert list(contest.programs()) == names
+    assert list(contest.programs(budget=1e-9)) == names[:1]
+
+
 @pytest.fixture
 def races(monkeypatch):
     """What was raced, instead of racing it: later candidates take less time."""

@@ -1,7 +1,9 @@
 """How long the products of a layout take, here and now."""
 
+import os
 import time
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeAlias
@@ -86,24 +88,35 @@ class Contest:
         return cls(layouts, workload, inputs, inner, *_expected(edges, inputs, workload))
 
     def programs(self, *, budget: float | None = None) -> dict[str, Program]:
-        """Compiled for the default device; after so many seconds no further one is begun, but there
-        is always one."""
+        """Compiled for the default device, by all cores; after so many seconds no further one is
+        begun, but there is always one."""
         began = time.perf_counter()
-        programs = {}
-        for name, stored in self.layouts.items():
-            given = jax.tree.map(
-                lambda a: jax.ShapeDtypeStruct(a.shape, a.dtype), (stored, self.inputs)
-            )
-            programs[name] = _repeated.lower(
-                *given,
-                np.int32(1),
-                inner=self.inner,
-                accumulate=np.dtype(self.workload.accumulate),
-                gradients=self.workload.gradients,
-            ).compile()
-            if budget is not None and time.perf_counter() - began > budget:
-                break
-        return programs
+
+        def is_late() -> bool:
+            return budget is not None and time.perf_counter() - began > budget
+
+        def compiled(lowered: jax.stages.Lowered, is_first: bool) -> Program | None:
+            return lowered.compile() if is_first or not is_late() else None
+
+        made: dict[str, Future[Program | None]] = {}
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            for name, stored in self.layouts.items():
+                if made and is_late():
+                    break
+                given = jax.tree.map(
+                    lambda a: jax.ShapeDtypeStruct(a.shape, a.dtype), (stored, self.inputs)
+                )
+                # Here, where a configuration of JAX for this thread alone holds.
+                lowered = _repeated.lower(
+                    *given,
+                    np.int32(1),
+                    inner=self.inner,
+                    accumulate=np.dtype(self.workload.accumulate),
+                    gradients=self.workload.gradients,
+                )
+                made[name] = pool.submit(compiled, lowered, not made)
+            programs = {name: future.result() for name, future in made.items()}
+        return {name: program for name, program in programs.items() if program is not None}
 
     def timed(
         self, programs: Mapping[str, Program], *, rounds: int, budget: float | None = None
