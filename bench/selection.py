@@ -51,7 +51,11 @@ def main() -> None:
     part = "build" if what == "time" else what
     children = []
     for shard in range(processes):
-        own = {"cpu": cores[2 * shard : 2 * shard + 2], "build": cores[2 * devices :]}.get(part)
+        own = {
+            "cpu": cores[2 * shard : 2 * shard + 2],
+            "compile": cores[shard::processes],
+            "build": cores[2 * devices :],
+        }[part]
         children.append(_start(part, folder, seconds, processes, shard, own or cores, devices))
     if what == "time":
         timers = [

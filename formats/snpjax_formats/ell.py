@@ -1,8 +1,7 @@
 """ELLPACK by target: each target lists its sources."""
 
-import functools
 import operator
-from functools import partial
+from functools import partial, reduce
 from typing import Any
 
 import equinox as eqx
@@ -169,7 +168,7 @@ def _fused(indices: Array, values: Array | None, x: Array, accumulate: DTypeLike
         _traced_once(indices[:, i], None if values is None else values[:, i], x, accumulate)
         for i in range(parts[0])
     )
-    return jnp.sum(functools.reduce(operator.add, terms), axis=0, dtype=accumulate)
+    return jnp.sum(reduce(operator.add, terms), axis=0, dtype=accumulate)
 
 
 def _slot_by_slot(indices: Array, values: Array | None, x: Array, accumulate: DTypeLike) -> Array:

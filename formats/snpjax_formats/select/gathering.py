@@ -15,7 +15,7 @@ import jaxlib.version
 
 from .candidates import BY_NAME, LAYOUT_SET, feasible
 from .configurations import CPU_LIMITS, GPU_LIMITS, Configuration, Limits, members
-from .device import device_of
+from .device import device_of, num_cores
 from .features import Degrees, Features, features_of
 from .timing import INPUTS, Contest, Program, Timing
 
@@ -161,7 +161,7 @@ def line_of(measured: Measured) -> str:
     record = {
         "layouts": LAYOUT_SET,
         "device": measured.device,
-        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None,
+        "cores": num_cores(),
         "host": platform.machine(),
         "jax": jax.__version__,
         "jaxlib": jaxlib.version.__version__,

@@ -1,6 +1,5 @@
 """How long the products of a layout take, here and now."""
 
-import os
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -17,6 +16,7 @@ from jaxtyping import Array, Float
 from ..edges import Edges
 from ..layout import AbstractLayout
 from .candidates import Candidate
+from .device import num_cores
 from .workload import Workload
 
 
@@ -88,8 +88,8 @@ class Contest:
         return cls(layouts, workload, inputs, inner, *_expected(edges, inputs, workload))
 
     def programs(self, *, budget: float | None = None) -> dict[str, Program]:
-        """Compiled for the default device, by all cores; after so many seconds no further one is
-        begun, but there is always one."""
+        """Compiled for the default device, by the cores of this process; after so many seconds no
+        further one is begun, but there is always one."""
         began = time.perf_counter()
 
         def is_late() -> bool:
@@ -99,7 +99,7 @@ class Contest:
             return lowered.compile() if is_first or not is_late() else None
 
         made: dict[str, Future[Program | None]] = {}
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
+        with ThreadPoolExecutor(num_cores()) as pool:
             for name, stored in self.layouts.items():
                 if made and is_late():
                     break
