@@ -8,7 +8,7 @@ import jax
 import jax.lax as lax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, DTypeLike, Int, Num, UInt32
+from jaxtyping import Array, DTypeLike, Int, Integer, Num, UInt32
 
 from .edges import Edges
 from .ell import ELL, scatter_sum
@@ -131,7 +131,7 @@ class BitGather(AbstractLayout):
     without, it is exact for all integers, but slow.
     """
 
-    sources: Int[Array, "slots targets"]
+    sources: Integer[Array, "slots targets"]
     num_planes: int | None = eqx.field(static=True)  # None: as many as x has bits
     num_sources: int = eqx.field(static=True)
     num_targets: int = eqx.field(static=True)

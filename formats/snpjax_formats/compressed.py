@@ -3,13 +3,13 @@
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, DTypeLike, Int, Num
+from jaxtyping import Array, DTypeLike, Integer, Num
 
 from .buckets import slot_bucket
 from .edges import Edges
 from .ell import gather_sum, gathered, scatter_sum, slots_of, stable_order
 from .layout import AbstractLayout, check_shape
-from .stored import device_array, storable, value_bytes
+from .stored import device_array, index_bytes, index_dtype, storable, value_bytes
 
 
 class Compressed(AbstractLayout):
@@ -29,7 +29,7 @@ class Compressed(AbstractLayout):
         in: 1. the rotation; 2. closed targets are masked by the caller, not here.
     """
 
-    targets: Int[Array, "slots sources"]
+    targets: Integer[Array, "slots sources"]
     values: Num[Array, "slots sources"] | None  # None: every edge weighs 1
     num_sources: int = eqx.field(static=True)
     num_targets: int = eqx.field(static=True)
@@ -55,7 +55,8 @@ class Compressed(AbstractLayout):
 
     @classmethod
     def bytes_needed(cls, edges: Edges) -> int:
-        return _num_slots(edges) * edges.num_sources * (4 + value_bytes(edges))
+        index = index_bytes(edges.num_targets)
+        return _num_slots(edges) * edges.num_sources * (index + value_bytes(edges))
 
     def multiply(
         self, x: Num[Array, "sources *batch"], *, accumulate: DTypeLike
@@ -94,7 +95,8 @@ def _table(edges: Edges) -> tuple[np.ndarray, np.ndarray | None]:
     slot = slots_of(source, edges.num_sources)
     slot += source % num_slots
     slot[slot >= num_slots] -= num_slots
-    targets = np.full((num_slots, edges.num_sources), edges.num_targets, np.int32)
+    index = index_dtype(edges.num_targets)
+    targets = np.full((num_slots, edges.num_sources), edges.num_targets, index)
     targets[slot, source] = target
     if edges.value is None:
         return targets, None

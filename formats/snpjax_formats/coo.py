@@ -2,13 +2,13 @@
 
 import equinox as eqx
 import numpy as np
-from jaxtyping import Array, DTypeLike, Int, Num
+from jaxtyping import Array, DTypeLike, Integer, Num
 
 from .buckets import entry_bucket
 from .edges import Edges
 from .entries import entry_products, entry_sum
 from .layout import AbstractLayout, check_shape
-from .stored import device_array, storable, value_bytes
+from .stored import device_array, index_array, pair_bytes, storable, value_bytes
 
 
 class COO(AbstractLayout):
@@ -19,8 +19,8 @@ class COO(AbstractLayout):
     nothing. Both products scatter: float sums on a GPU depend on the order of its writes.
     """
 
-    sources: Int[Array, " entries"]
-    targets: Int[Array, " entries"]
+    sources: Integer[Array, " entries"]
+    targets: Integer[Array, " entries"]
     values: Num[Array, " entries"] | None  # None: every edge weighs 1
     num_sources: int = eqx.field(static=True)
     num_targets: int = eqx.field(static=True)
@@ -33,11 +33,12 @@ class COO(AbstractLayout):
     def from_edges(cls, edges: Edges, *, max_input: int | None = None) -> "COO":
         del max_input
         edges = storable(edges)
-        padding = (0, entry_bucket(len(edges), edges.num_targets) - len(edges))
+        length = _num_entries(edges)
+        padding = (0, length - len(edges))
         values = None if edges.value is None else device_array(np.pad(edges.value, padding))
         return cls(
-            sources=device_array(np.pad(edges.source, padding, constant_values=edges.num_sources)),
-            targets=device_array(np.pad(edges.target, padding, constant_values=edges.num_targets)),
+            sources=index_array(edges.source, edges.num_sources, length),
+            targets=index_array(edges.target, edges.num_targets, length),
             values=values,
             num_sources=edges.num_sources,
             num_targets=edges.num_targets,
@@ -45,7 +46,7 @@ class COO(AbstractLayout):
 
     @classmethod
     def bytes_needed(cls, edges: Edges) -> int:
-        return entry_bucket(len(edges), edges.num_targets) * (8 + value_bytes(edges))
+        return _num_entries(edges) * (pair_bytes(edges) + value_bytes(edges))
 
     def multiply(
         self, x: Num[Array, "sources *batch"], *, accumulate: DTypeLike
@@ -67,4 +68,8 @@ class COO(AbstractLayout):
         count = np.searchsorted(target, self.num_targets)
         value = None if self.values is None else np.asarray(self.values)[:count]
         source = np.asarray(self.sources)[:count]
-        return Edges(source, target[:count], value, self.num_sources, self.num_targets)
+        return Edges(source, target[:count], value, self.num_sources, self.num_targets).canonical()
+
+
+def _num_entries(edges: Edges) -> int:
+    return entry_bucket(len(edges), edges.num_targets)

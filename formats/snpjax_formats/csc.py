@@ -2,14 +2,14 @@
 
 import equinox as eqx
 import numpy as np
-from jaxtyping import Array, DTypeLike, Int, Num
+from jaxtyping import Array, DTypeLike, Int, Integer, Num
 
 from .buckets import entry_bucket
 from .edges import Edges
 from .ell import stable_order
 from .entries import entry_products, entry_sum
 from .layout import AbstractLayout, check_shape, refuse
-from .stored import device_array, storable, too_long, value_bytes
+from .stored import device_array, index_array, pair_bytes, storable, too_long, value_bytes
 
 
 class CSC(AbstractLayout):
@@ -26,8 +26,8 @@ class CSC(AbstractLayout):
     """
 
     col_ptr: Int[Array, " columns"]
-    sources: Int[Array, " entries"]
-    targets: Int[Array, " entries"]
+    sources: Integer[Array, " entries"]
+    targets: Integer[Array, " entries"]
     values: Num[Array, " entries"] | None  # None: every edge weighs 1
     num_sources: int = eqx.field(static=True)
     num_targets: int = eqx.field(static=True)
@@ -47,13 +47,14 @@ class CSC(AbstractLayout):
         refuse(cls.obstacle(edges))
         order = stable_order(edges.source)
         source, target = edges.source[order], edges.target[order]
-        padding = (0, _num_entries(edges) - len(source))
+        length = _num_entries(edges)
+        padding = (0, length - len(source))
         values = None if edges.value is None else device_array(np.pad(edges.value[order], padding))
         col_ptr = np.searchsorted(source, np.arange(edges.num_sources + 1)).astype(np.int32)
         return cls(
             col_ptr=device_array(col_ptr),
-            sources=device_array(np.pad(source, padding, constant_values=edges.num_sources)),
-            targets=device_array(np.pad(target, padding, constant_values=edges.num_targets)),
+            sources=index_array(source, edges.num_sources, length),
+            targets=index_array(target, edges.num_targets, length),
             values=values,
             num_sources=edges.num_sources,
             num_targets=edges.num_targets,
@@ -61,7 +62,8 @@ class CSC(AbstractLayout):
 
     @classmethod
     def bytes_needed(cls, edges: Edges) -> int:
-        return 4 * (edges.num_sources + 1) + _num_entries(edges) * (8 + value_bytes(edges))
+        entry = pair_bytes(edges) + value_bytes(edges)
+        return 4 * (edges.num_sources + 1) + _num_entries(edges) * entry
 
     @classmethod
     def obstacle(cls, edges: Edges, *, max_input: int | None = None) -> str | None:

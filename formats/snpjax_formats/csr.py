@@ -4,13 +4,13 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, DTypeLike, Int, Num
+from jaxtyping import Array, DTypeLike, Int, Integer, Num
 
 from .buckets import entry_bucket
 from .edges import Edges
 from .entries import entry_products, weighted_entries
 from .layout import AbstractLayout, check_shape, refuse
-from .stored import device_array, storable, too_long, value_bytes
+from .stored import device_array, index_array, index_bytes, storable, too_long, value_bytes
 
 
 class CSR(AbstractLayout):
@@ -26,7 +26,7 @@ class CSR(AbstractLayout):
     """
 
     row_ptr: Int[Array, " rows"]
-    sources: Int[Array, " entries"]
+    sources: Integer[Array, " entries"]
     values: Num[Array, " entries"] | None  # None: every edge weighs 1
     num_sources: int = eqx.field(static=True)
     num_targets: int = eqx.field(static=True)
@@ -44,12 +44,12 @@ class CSR(AbstractLayout):
         edges = storable(edges)
         refuse(cls.obstacle(edges))
         row_ptr = np.searchsorted(edges.target, np.arange(edges.num_targets + 1))
-        padding = (0, _num_entries(edges) - len(edges))
-        sources = np.pad(edges.source, padding, constant_values=edges.num_sources)
+        length = _num_entries(edges)
+        padding = (0, length - len(edges))
         values = None if edges.value is None else device_array(np.pad(edges.value, padding))
         return cls(
             row_ptr=device_array(row_ptr.astype(np.int32)),
-            sources=device_array(sources),
+            sources=index_array(edges.source, edges.num_sources, length),
             values=values,
             num_sources=edges.num_sources,
             num_targets=edges.num_targets,
@@ -57,7 +57,8 @@ class CSR(AbstractLayout):
 
     @classmethod
     def bytes_needed(cls, edges: Edges) -> int:
-        return 4 * (edges.num_targets + 1) + _num_entries(edges) * (4 + value_bytes(edges))
+        index = index_bytes(edges.num_sources)
+        return 4 * (edges.num_targets + 1) + _num_entries(edges) * (index + value_bytes(edges))
 
     @classmethod
     def obstacle(cls, edges: Edges, *, max_input: int | None = None) -> str | None:
@@ -95,7 +96,7 @@ class CSR(AbstractLayout):
         target = np.repeat(np.arange(self.num_targets, dtype=np.int32), np.diff(row_ptr))
         value = None if self.values is None else np.asarray(self.values)[:count]
         source = np.asarray(self.sources)[:count]
-        return Edges(source, target, value, self.num_sources, self.num_targets)
+        return Edges(source, target, value, self.num_sources, self.num_targets).canonical()
 
     def _targets(self) -> Int[Array, " entries"]:
         """The target of each entry; padding has `num_targets`."""

@@ -9,24 +9,28 @@ import jax
 import jax.lax as lax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, DTypeLike, Int, Num
+from jaxtyping import Array, DTypeLike, Int, Integer, Num
 
 from .buckets import slot_bucket
 from .edges import MAX_INDEX, Edges
 from .layout import AbstractLayout, check_shape
-from .stored import device_array, storable, value_bytes
+from .stored import device_array, index_bytes, index_dtype, storable, value_bytes
 
 
 # Up to here the slots of a CPU delivery are unrolled in the program; beyond, a loop keeps
 # compilation short.
 _MAX_UNROLLED_SLOTS = 16
 
-# Of a batch on a GPU, up to here the slots are one sum; the sum over more is written as one over
-# parts of so many slots, the first of these that divides them. H200, 16,384 rows x 96, batch of 64,
-# ms: one sum 0.475, parts of 32 slots 0.095, of 24 0.126, of 16 0.229, of 8 0.195; 1,024 rows x 48:
-# 0.025, and 0.009 to 0.012; 16,384 rows x 24: 0.017, and 0.018 to 0.020 (jax 0.11.2, 2026-11).
-_MOST_SUMMED_SLOTS = 24
-_PART_SLOTS = (32, 24, 16)
+# On a GPU, up to here the slots are one sum; the sum over more is written as one over parts of so
+# many slots, the first of these that divides them. H200, us: of a batch of 64, 16,384 rows x 96,
+# one sum 475, parts of 32 slots 95, of 24 126, of 16 229, of 8 195; 20,000 rows x 24 with weights
+# 68, and 22 of 8. Of one x where indices have 16 bits, with weights and without: 8,000 rows x 2,048
+# 70 and 92, parts of 8 39 and 20, of 16 44 and 22; 20,000 x 1,024 79 and 51, 51 and 33, 149 and 30;
+# 60,000 x 128 38 and 40, 28 and 22, 33 and 23. In 32 bits parts of 16 took 0.4 to 3 times as long
+# (jax 0.11.2, 2026-11).
+_MOST_SUMMED_SLOTS = 16
+_PART_SLOTS = (32, 24, 16, 8)
+_PART_SLOTS_OF_ONE = (8,)  # and none of indices of 32 bits
 
 # Products of a batch that are scattered at once on a GPU, which may store them: 256 MB of int32. Of
 # more each slot takes as long as its products, so that slot by slot costs little: 98,304 rows x 6,
@@ -42,7 +46,7 @@ class ELL(AbstractLayout):
     best when in-degrees are even.
     """
 
-    sources: Int[Array, "slots targets"]
+    sources: Integer[Array, "slots targets"]
     values: Num[Array, "slots targets"] | None  # None: every edge weighs 1
     num_sources: int = eqx.field(static=True)
     num_targets: int = eqx.field(static=True)
@@ -68,7 +72,8 @@ class ELL(AbstractLayout):
 
     @classmethod
     def bytes_needed(cls, edges: Edges) -> int:
-        return _num_slots(edges) * edges.num_targets * (4 + value_bytes(edges))
+        index = index_bytes(edges.num_sources)
+        return slots_needed(edges) * edges.num_targets * (index + value_bytes(edges))
 
     def multiply(
         self, x: Num[Array, "sources *batch"], *, accumulate: DTypeLike
@@ -102,7 +107,8 @@ class ELL(AbstractLayout):
 def _table(edges: Edges) -> tuple[np.ndarray, np.ndarray | None]:
     """The slots of a canonical graph, on the host."""
     slot = slots_of(edges.target, edges.num_targets)
-    sources = np.full((_num_slots(edges), edges.num_targets), edges.num_sources, np.int32)
+    index = index_dtype(edges.num_sources)
+    sources = np.full((slots_needed(edges), edges.num_targets), edges.num_sources, index)
     sources[slot, edges.target] = edges.source
     if edges.value is None:
         return sources, None
@@ -131,7 +137,7 @@ def stable_order(rows: Int[np.ndarray, " edges"]) -> Int[np.ndarray, " edges"]:
     return key.astype(np.int32)  # the lower half
 
 
-def gathered(x: Num[Array, "columns *batch"], indices: Int[Array, "..."]) -> Num[Array, "..."]:
+def gathered(x: Num[Array, "columns *batch"], indices: Integer[Array, "..."]) -> Num[Array, "..."]:
     """x at the indices; one past the end reads 0, also where x is empty."""
     if x.shape[0] == 0:
         return jnp.zeros((*indices.shape, *x.shape[1:]), x.dtype)
@@ -139,7 +145,7 @@ def gathered(x: Num[Array, "columns *batch"], indices: Int[Array, "..."]) -> Num
 
 
 def gather_sum(
-    indices: Int[Array, "slots rows"],
+    indices: Integer[Array, "slots rows"],
     values: Num[Array, "slots rows"] | None,
     x: Num[Array, "columns *batch"],
     accumulate: DTypeLike,
@@ -158,8 +164,11 @@ def gather_sum(
 
 def _fused(indices: Array, values: Array | None, x: Array, accumulate: DTypeLike) -> Array:
     num_slots, num_rows = indices.shape
-    parts = [n for n in _PART_SLOTS if n < num_slots and num_slots % n == 0]
-    if x.ndim == 1 or num_slots <= _MOST_SUMMED_SLOTS or not parts:
+    sizes = _PART_SLOTS
+    if x.ndim == 1:
+        sizes = _PART_SLOTS_OF_ONE if indices.dtype == jnp.uint16 else ()
+    parts = [n for n in sizes if n < num_slots and num_slots % n == 0]
+    if num_slots <= _MOST_SUMMED_SLOTS or not parts:
         return jnp.sum(_gather(indices, values, x, accumulate), axis=0, dtype=accumulate)
     indices = indices.reshape(num_slots // parts[0], parts[0], num_rows)
     if values is not None:
@@ -195,7 +204,7 @@ _traced_once = jax.jit(_gather, static_argnums=3, inline=True)
 
 
 def scatter_sum(
-    indices: Int[Array, "slots columns"],
+    indices: Integer[Array, "slots columns"],
     values: Num[Array, "slots columns"] | None,
     x: Num[Array, "columns *batch"],
     num_rows: int,
@@ -239,5 +248,6 @@ def expanded(values: Array, ndim: int) -> Array:
     return jnp.expand_dims(values, range(values.ndim, ndim))
 
 
-def _num_slots(edges: Edges) -> int:
+def slots_needed(edges: Edges) -> int:
+    """The slots of each target."""
     return slot_bucket(edges.max_in_degree(), edges.num_targets)

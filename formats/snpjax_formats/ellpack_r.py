@@ -2,7 +2,7 @@
 
 import equinox as eqx
 import numpy as np
-from jaxtyping import Array, DTypeLike, Int, Num
+from jaxtyping import Array, DTypeLike, Int, Integer, Num
 
 from .edges import Edges
 from .ell import ELL, gather_sum
@@ -21,7 +21,7 @@ class ELLPACKR(AbstractLayout):
         Vazquez et al. 2011. Differs from it in: 1. padded slots are computed too.
     """
 
-    sources: Int[Array, "slots targets"]
+    sources: Integer[Array, "slots targets"]
     values: Num[Array, "slots targets"] | None  # None: every edge weighs 1
     degree: Int[Array, " targets"]
     num_sources: int = eqx.field(static=True)

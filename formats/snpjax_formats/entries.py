@@ -3,13 +3,13 @@ to."""
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, DTypeLike, Int, Num
+from jaxtyping import Array, DTypeLike, Integer, Num
 
 from .ell import expanded, gathered
 
 
 def weighted_entries(
-    columns: Int[Array, " entries"],
+    columns: Integer[Array, " entries"],
     values: Num[Array, " entries"] | None,
     x: Num[Array, "columns *batch"],
     accumulate: DTypeLike,
@@ -22,8 +22,8 @@ def weighted_entries(
 
 
 def entry_sum(
-    columns: Int[Array, " entries"],
-    rows: Int[Array, " entries"],
+    columns: Integer[Array, " entries"],
+    rows: Integer[Array, " entries"],
     values: Num[Array, " entries"] | None,
     x: Num[Array, "columns *batch"],
     num_rows: int,
@@ -40,8 +40,8 @@ def entry_sum(
 
 
 def entry_products(
-    sources: Int[Array, " entries"],
-    targets: Int[Array, " entries"],
+    sources: Integer[Array, " entries"],
+    targets: Integer[Array, " entries"],
     x: Num[Array, "sources *batch"],
     g: Num[Array, "targets *batch"],
 ) -> Num[Array, " entries"]:

@@ -11,7 +11,7 @@ from .coo import COO
 from .edges import Edges, merged
 from .ell import ELL, slots_of
 from .layout import AbstractLayout
-from .stored import storable, value_bytes
+from .stored import index_bytes, pair_bytes, storable, value_bytes
 
 
 # What an entry of the overflow costs, a gather and a scatter, in slots of the regular part, each a
@@ -67,8 +67,9 @@ class Hybrid(AbstractLayout):
     @classmethod
     def bytes_needed(cls, edges: Edges, *, width: int | None = None) -> int:
         _, slots, entries = parts_of(_in_degrees(edges), width)
+        index, pair = index_bytes(edges.num_sources), pair_bytes(edges)
         item = value_bytes(edges)
-        return slots * edges.num_targets * (4 + item) + entries * (8 + item)
+        return slots * edges.num_targets * (index + item) + entries * (pair + item)
 
     def multiply(
         self, x: Num[Array, "sources *batch"], *, accumulate: DTypeLike

@@ -6,13 +6,13 @@ from itertools import accumulate as running_sums, pairwise
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, DTypeLike, Int, Num
+from jaxtyping import Array, DTypeLike, Int, Integer, Num
 
 from .buckets import SMALL, buckets, slot_bucket
 from .edges import Edges
 from .ell import ELL, slots_of, stable_order
 from .layout import AbstractLayout
-from .stored import device_array, storable, value_bytes
+from .stored import device_array, index_bytes, index_dtype, storable, value_bytes
 
 
 class SlicedELL(AbstractLayout):
@@ -29,7 +29,7 @@ class SlicedELL(AbstractLayout):
         2. slices have no common height, but are cut where the number of slots changes.
     """
 
-    sources: tuple[Int[Array, "_slots _rows"], ...]
+    sources: tuple[Integer[Array, "_slots _rows"], ...]
     values: tuple[Num[Array, "_slots _rows"], ...] | None  # None: every edge weighs 1
     position: Int[Array, " targets"]
     num_sources: int = eqx.field(static=True)
@@ -67,11 +67,12 @@ class SlicedELL(AbstractLayout):
         slot = slots_of(row, edges.num_targets)
         starts = np.concatenate([[0], np.cumsum(rows)])
         cuts = np.searchsorted(row, starts)
+        index = index_dtype(edges.num_sources)
         sources, values = [], []
         for i, shape in enumerate(zip(slots, rows, strict=True)):
             of = slice(cuts[i], cuts[i + 1])
             place = slot[of], row[of] - starts[i]
-            sources.append(np.full(shape, edges.num_sources, np.int32))
+            sources.append(np.full(shape, edges.num_sources, index))
             sources[i][place] = source[of]
             if edges.value is not None:
                 values.append(np.zeros(shape, edges.value.dtype))
@@ -88,7 +89,8 @@ class SlicedELL(AbstractLayout):
     def bytes_needed(cls, edges: Edges, *, num_slices: int = 16) -> int:
         degree = np.bincount(edges.target, minlength=edges.num_targets)
         slots, rows = cut(degree, num_slices)
-        return 4 * edges.num_targets + int((slots * rows).sum()) * (4 + value_bytes(edges))
+        index = index_bytes(edges.num_sources)
+        return 4 * edges.num_targets + int((slots * rows).sum()) * (index + value_bytes(edges))
 
     def multiply(
         self, x: Num[Array, "sources *batch"], *, accumulate: DTypeLike

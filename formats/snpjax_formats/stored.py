@@ -8,12 +8,13 @@ from dataclasses import replace
 
 import jax
 import numpy as np
-from jaxtyping import Array, DTypeLike
+from jaxtyping import Array, DTypeLike, Integer
 
 from .edges import Edges
 
 
 MAX_PLACE = np.iinfo(np.int32).max
+_MAX_SHORT = np.iinfo(np.uint16).max
 
 
 def stored_dtype(dtype: DTypeLike) -> np.dtype:
@@ -53,6 +54,32 @@ def storable(edges: Edges) -> Edges:
     if edges.value is None or stored_dtype(edges.value.dtype) == edges.value.dtype:
         return edges
     return replace(edges, value=narrowed(edges.value, "A weight"))
+
+
+def index_dtype(most: int) -> np.dtype:
+    """The type in which a layout stores an index for each edge, none above `most`: 16 bits where
+    they suffice, for what is read in a product is mostly these. See `bench/README.md`."""
+    return np.dtype(np.uint16 if most <= _MAX_SHORT else np.int32)
+
+
+def index_bytes(most: int) -> int:
+    """Bytes of one such index."""
+    return index_dtype(most).itemsize
+
+
+def pair_bytes(edges: Edges) -> int:
+    """Bytes of a stored pair of a source and a target; padding has the number of each."""
+    return index_bytes(edges.num_sources) + index_bytes(edges.num_targets)
+
+
+def index_array(
+    indices: Integer[np.ndarray, " edges"], most: int, length: int
+) -> Integer[Array, " entries"]:
+    """Indices on the default device, all below `most`, and `most` itself behind them up to so many
+    entries."""
+    stored = np.full(length, most, index_dtype(most))
+    stored[: len(indices)] = indices
+    return device_array(stored)
 
 
 def device_array(array: np.ndarray) -> Array:

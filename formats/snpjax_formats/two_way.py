@@ -5,7 +5,7 @@ import numpy as np
 from jaxtyping import Array, DTypeLike, Int, Num
 
 from .edges import Edges
-from .ell import ELL, gather_sum, gathered, slots_of, stable_order
+from .ell import ELL, gather_sum, gathered, slots_needed, slots_of, stable_order
 from .layout import AbstractLayout, refuse
 from .stored import device_array, storable, too_long
 
@@ -54,17 +54,16 @@ class TwoWay(AbstractLayout):
 
     @classmethod
     def bytes_needed(cls, edges: Edges) -> int:
-        places = Edges(edges.target, edges.source, None, edges.num_targets, edges.num_sources)
-        both = ELL.bytes_needed(edges) + ELL.bytes_needed(places)
-        return both if edges.value is None else both + ELL.bytes_needed(places)
+        back = Edges(edges.target, edges.source, None, edges.num_targets, edges.num_sources)
+        both = ELL.bytes_needed(edges) + ELL.bytes_needed(back)
+        return both if edges.value is None else both + 4 * slots_needed(back) * back.num_targets
 
     @classmethod
     def obstacle(cls, edges: Edges, *, max_input: int | None = None) -> str | None:
         del max_input
         if edges.value is None:
             return None
-        places = Edges(edges.source, edges.target, None, edges.num_sources, edges.num_targets)
-        return too_long(cls, ELL.bytes_needed(places) // 4, "slots")
+        return too_long(cls, slots_needed(edges) * edges.num_targets, "slots")
 
     def multiply(
         self, x: Num[Array, "sources *batch"], *, accumulate: DTypeLike

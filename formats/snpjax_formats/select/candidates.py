@@ -21,6 +21,7 @@ from ..interval import Interval
 from ..layout import AbstractLayout
 from ..narrow import Float32Dense, Int8Dense
 from ..sliced_ell import SlicedELL
+from ..stored import index_bytes
 from ..two_way import TwoWay
 from .features import Features
 from .workload import Workload
@@ -29,7 +30,7 @@ from .workload import Workload
 Direction: TypeAlias = Literal["pull", "push", "product"]
 
 #: Changes whenever a kernel or this table does: what was measured before is then another thing.
-LAYOUT_SET = 3
+LAYOUT_SET = 4
 
 # A layout that works on so many times the numbers that the best of all needs is not considered.
 _MAX_WASTE = 24
@@ -213,17 +214,26 @@ def _push_runs(f: Features) -> int:
     return bucket(f.sampled_max_push_runs, at_least=1) * f.num_sources + f.num_targets
 
 
+def _source(f: Features) -> int:
+    """Bytes of the index of a source."""
+    return index_bytes(f.num_sources)
+
+
+def _target(f: Features) -> int:
+    return index_bytes(f.num_targets)
+
+
 def _dense_item(f: Features) -> int:
     return f.weight_bytes or 4
 
 
 CANDIDATES: tuple[Candidate, ...] = (
-    Candidate(ELL, "pull", _pulled, lambda f: _pulled(f) * (4 + f.weight_bytes), _nothing),
+    Candidate(ELL, "pull", _pulled, lambda f: _pulled(f) * (_source(f) + f.weight_bytes), _nothing),
     Candidate(
         SlicedELL,
         "pull",
         lambda f: f.sliced_slots + f.num_targets,
-        lambda f: 4 * f.num_targets + f.sliced_slots * (4 + f.weight_bytes),
+        lambda f: 4 * f.num_targets + f.sliced_slots * (_source(f) + f.weight_bytes),
         _slices,
     ),
     Candidate(
@@ -231,17 +241,17 @@ CANDIDATES: tuple[Candidate, ...] = (
         "pull",
         _hybrid,
         lambda f: (
-            f.hybrid_width * f.num_targets * (4 + f.weight_bytes)
-            + f.hybrid_entries * (8 + f.weight_bytes)
+            f.hybrid_width * f.num_targets * (_source(f) + f.weight_bytes)
+            + f.hybrid_entries * (_source(f) + _target(f) + f.weight_bytes)
         ),
         _overflow,
     ),
-    Candidate(BitGather, "pull", _pulled, lambda f: 4 * _pulled(f), _bits),
+    Candidate(BitGather, "pull", _pulled, lambda f: _source(f) * _pulled(f), _bits),
     Candidate(
         CSR,
         "pull",
         _by_target,
-        lambda f: 4 * (f.num_targets + 1) + _by_target(f) * (4 + f.weight_bytes),
+        lambda f: 4 * (f.num_targets + 1) + _by_target(f) * (_source(f) + f.weight_bytes),
         _entries_fit(lambda f: f.num_targets),
     ),
     Candidate(
@@ -252,15 +262,25 @@ CANDIDATES: tuple[Candidate, ...] = (
         _pattern,
         (("by", "target"),),
     ),
-    Candidate(COO, "push", _by_target, lambda f: _by_target(f) * (8 + f.weight_bytes), _nothing),
+    Candidate(
+        COO,
+        "push",
+        _by_target,
+        lambda f: _by_target(f) * (_source(f) + _target(f) + f.weight_bytes),
+        _nothing,
+    ),
     Candidate(
         CSC,
         "push",
         _by_source,
-        lambda f: 4 * (f.num_sources + 1) + _by_source(f) * (8 + f.weight_bytes),
+        lambda f: (
+            4 * (f.num_sources + 1) + _by_source(f) * (_source(f) + _target(f) + f.weight_bytes)
+        ),
         _entries_fit(lambda f: f.num_sources),
     ),
-    Candidate(Compressed, "push", _pushed, lambda f: _pushed(f) * (4 + f.weight_bytes), _nothing),
+    Candidate(
+        Compressed, "push", _pushed, lambda f: _pushed(f) * (_target(f) + f.weight_bytes), _nothing
+    ),
     Candidate(
         Interval,
         "push",
@@ -296,7 +316,10 @@ CANDIDATES: tuple[Candidate, ...] = (
         TwoWay,
         "pull",
         _both,
-        lambda f: _pulled(f) * (4 + f.weight_bytes) + _pushed(f) * (4 if f.is_iso else 8),
+        lambda f: (
+            _pulled(f) * (_source(f) + f.weight_bytes)
+            + _pushed(f) * (_target(f) + (0 if f.is_iso else 4))
+        ),
         _back,
     ),
 )
