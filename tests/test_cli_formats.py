@@ -3,6 +3,7 @@
 import importlib.util
 import json
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -79,6 +80,31 @@ def test_train_writes_a_model_that_explains(tmp_path, monkeypatch):
     assert found["choosers"]["learned"]["within 10 %"] > 0.7
     done = invoke("explain", REPOSITORY / "examples" / "sorting.pli", "--model", model)
     assert done.exit_code == 0 and "synapses\n" in done.output
+
+
+@needs_sklearn
+def test_timings_of_older_layouts_are_not_reported_on(tmp_path, monkeypatch):
+    """Those of the set before are learned from, if they are of a CPU; others do not count."""
+    monkeypatch.setattr(gaussian, "_STEPS", 5)
+    monkeypatch.setattr(gaussian, "_FOR_SCALES", 40)
+    file, model, report = (tmp_path / name for name in ("t.jsonl", "m.npz", "r.json"))
+    assert invoke("time", file, "--cells", 32).exit_code == 0
+    lines = file.read_text().splitlines()
+    for device, layouts in (("cpu", 3), ("NVIDIA H200", 3), ("cpu", 2)):
+        records = [json.loads(line) for line in lines[: len(lines) // 2]]
+        older = [json.dumps({**r, "device": device, "layouts": layouts}) for r in records]
+        (tmp_path / f"{device}-{layouts}.jsonl").write_text("\n".join(older))
+    files = sorted(tmp_path.glob("*.jsonl"))
+    done = invoke("train", *files, "-o", model, "--report", report, "--folds", 2)
+    assert done.exit_code == 0 and len(files) == 4, done.output
+    found = json.loads(report.read_text())
+    assert found["configurations"] == len(lines)
+    assert found["older layouts"] == len(lines) // 2
+    assert f"and {len(lines) // 2} of older layouts" in done.output
+    with np.load(model) as arrays:
+        assert len(arrays["shared"]) == len(lines) + len(lines) // 2
+    # Timed again, not gone on with.
+    assert f"{len(lines)} of them timed now" in invoke("time", files[0], "--cells", 32).output
 
 
 @needs_sklearn

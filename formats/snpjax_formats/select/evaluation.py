@@ -35,7 +35,6 @@ class Timed:
     log_seconds: Float[np.ndarray, "rows candidates"]
     by_name: Float[np.ndarray, "rows candidates"]
     halves: tuple[Float[np.ndarray, "rows candidates"], Float[np.ndarray, "rows candidates"]]
-    cell: Int[np.ndarray, " rows"]
     family: Any  # (rows,) of names
 
     def only(self, rows: Bool[np.ndarray, " rows"]) -> "Timed":
@@ -44,7 +43,6 @@ class Timed:
             self.log_seconds[rows],
             self.by_name[rows],
             (self.halves[0][rows], self.halves[1][rows]),
-            self.cell[rows],
             self.family[rows],
         )
 
@@ -73,7 +71,6 @@ def timed(measured: Sequence[Measured]) -> Timed:
         tables[0],
         by_name,
         (tables[1], tables[2]),
-        np.asarray([m.configuration.cell for m in measured]),
         np.asarray([m.configuration.family for m in measured]),
     )
 
@@ -281,7 +278,10 @@ def _three(data: Timed, predicted: Float[np.ndarray, "rows candidates"]) -> dict
 def table_of(report: dict[str, Any]) -> str:
     """A report as text."""
     devices = report.get("devices", {})
-    return "\n\n".join([_table(report), *(f"{k}: {_table(r)}" for k, r in devices.items())])
+    tables = [_table(report), *(f"{k}: {_table(r)}" for k, r in devices.items())]
+    if report["older layouts"]:
+        tables.append(f"Learned from these and {report['older layouts']:,} of older layouts.")
+    return "\n\n".join(tables)
 
 
 def _table(report: dict[str, Any]) -> str:

@@ -37,6 +37,7 @@ class Measured:
     features: Features
     times: dict[str, Timing]
     device: str = "cpu"  # its kind
+    layouts: int = LAYOUT_SET  # the set that was timed
 
     def joined(self, other: "Measured") -> "Measured":
         """The samples of both."""
@@ -46,7 +47,7 @@ class Measured:
             times[name] = Timing(
                 (*before.samples, *timing.samples), before.is_hopeless and timing.is_hopeless
             )
-        return Measured(self.configuration, self.features, times, self.device)
+        return dataclasses.replace(self, times=times)
 
 
 def gather(
@@ -143,23 +144,23 @@ def limits_here() -> Limits:
     return CPU_LIMITS if device == "cpu" else GPU_LIMITS
 
 
-def read_timings(path: Path) -> Iterator[Measured]:
-    """The lines of a file that are whole and of today's layouts; one that ends with `.gz` is
-    unpacked."""
+def read_timings(path: Path, *, sets: Collection[int] = (LAYOUT_SET,)) -> Iterator[Measured]:
+    """The lines of a file that are whole and of these sets of layouts, by default today's; one that
+    ends with `.gz` is unpacked."""
     with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open() as file:
         for line in file:
             try:
                 record = json.loads(line)
             except ValueError:
                 continue
-            if isinstance(record, dict) and record.get("layouts") == LAYOUT_SET:
+            if isinstance(record, dict) and record.get("layouts") in sets:
                 yield _read(record)
 
 
 def line_of(measured: Measured) -> str:
     """A line of a data set."""
     record = {
-        "layouts": LAYOUT_SET,
+        "layouts": measured.layouts,
         "device": measured.device,
         "cores": num_cores(),
         "host": platform.machine(),
@@ -190,9 +191,8 @@ def _read(record: dict[str, Any]) -> Measured:
         for name, timing in record["times"].items()
         if name in BY_NAME
     }
-    return Measured(
-        Configuration(**record["configuration"]), Features(**features), times, record["device"]
-    )
+    configuration = Configuration(**record["configuration"])
+    return Measured(configuration, Features(**features), times, record["device"], record["layouts"])
 
 
 def _end_line(path: Path) -> None:

@@ -58,8 +58,8 @@ class CostModel:
     slope: Float[np.ndarray, "candidates inputs"]
     length: Float[np.ndarray, "candidates inputs"]
     weight: Float[np.ndarray, "candidates rows"]
-    shared: Float[np.ndarray, "rows shared"]  # standardised
-    own: Float[np.ndarray, "candidates rows own"]  # standardised
+    shared: Float[np.ndarray, "rows shared"]  # standardised, of 16 bits
+    own: Float[np.ndarray, "candidates rows own"]  # likewise
 
     def covers(self, features: Features, workload: Workload) -> bool:
         """Whether graph and workload are like those that it was trained on."""
@@ -96,6 +96,7 @@ class CostModel:
     def write(self, path: Path) -> None:
         """The model as a file of arrays."""
         arrays = {name: getattr(self, name) for name in _SHAPES}
+        arrays |= {name: arrays[name].astype(np.float16) for name in _HALF}
         head = {"layouts": LAYOUT_SET, "title": self.title, "names": np.asarray(self.names)}
         with path.open("wb") as file:
             np.savez_compressed(file, **head, inputs=np.asarray(input_names()), **arrays)
@@ -124,6 +125,7 @@ class CostModel:
                     is_good &= held[name] > 0
                 if not is_good.all():
                     raise ValueError(f"a number in `{name}` cannot be")
+            held |= {name: held[name].astype(np.float32) for name in _HALF}
             return cls(str(held["title"]), names, **{name: held[name] for name in _SHAPES})
         except FileNotFoundError:
             return None
@@ -154,3 +156,6 @@ _SHAPES = {
     "shared": "rows shared",
     "own": "candidates rows own",
 }
+
+# Written in 16 bits, which is what training rounds them to: half the size of a file.
+_HALF = ("shared", "own")
