@@ -25,6 +25,8 @@ class AbstractLayout(eqx.Module):
 
     The leaves of floats are the weights, and what is trained; most layouts have one such leaf,
     `values`, which is `None` when every edge weighs 1. A product is linear in all of them together.
+    Indices of sources and targets, one or two for each edge, are uint16 where there are at most
+    65,535 of them, so that the padding still has a number of its own, and int32 beyond.
     """
 
     num_sources: eqx.AbstractVar[int]
