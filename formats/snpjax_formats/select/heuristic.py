@@ -32,8 +32,8 @@ SMALL = 256
 # One run costs about as much as so many edges of a gather.
 _EDGES_PER_RUN = 4
 
-#: Words of 32 pairs against indices of 32 bits: from here on bits take fewer bytes; against those of
-#: 16 bits they do from a sixteenth on.
+#: Words of 32 pairs against indices of 32 bits: from here on bits take fewer bytes, and from a
+#: sixteenth on against those of 16 bits.
 BIT_DENSITY = 1 / 32
 
 _INT8_DENSITY = 0.2
