@@ -80,7 +80,7 @@ class Compressed(AbstractLayout):
         value = None if self.values is None else np.asarray(self.values)[slot, source]
         return Edges(
             source.astype(np.int32),
-            targets[slot, source],
+            targets[slot, source].astype(np.int32),
             value,
             self.num_sources,
             self.num_targets,

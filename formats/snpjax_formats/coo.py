@@ -67,8 +67,9 @@ class COO(AbstractLayout):
         target = np.asarray(self.targets)
         count = np.searchsorted(target, self.num_targets)
         value = None if self.values is None else np.asarray(self.values)[:count]
-        source = np.asarray(self.sources)[:count]
-        return Edges(source, target[:count], value, self.num_sources, self.num_targets).canonical()
+        source = np.asarray(self.sources)[:count].astype(np.int32)
+        target = target[:count].astype(np.int32)
+        return Edges(source, target, value, self.num_sources, self.num_targets)
 
 
 def _num_entries(edges: Edges) -> int:

@@ -89,8 +89,8 @@ class CSC(AbstractLayout):
         count = np.asarray(self.col_ptr)[-1]
         value = None if self.values is None else np.asarray(self.values)[:count]
         return Edges(
-            np.asarray(self.sources)[:count],
-            np.asarray(self.targets)[:count],
+            np.asarray(self.sources)[:count].astype(np.int32),
+            np.asarray(self.targets)[:count].astype(np.int32),
             value,
             self.num_sources,
             self.num_targets,

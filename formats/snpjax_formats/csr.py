@@ -95,8 +95,8 @@ class CSR(AbstractLayout):
         count = row_ptr[-1]
         target = np.repeat(np.arange(self.num_targets, dtype=np.int32), np.diff(row_ptr))
         value = None if self.values is None else np.asarray(self.values)[:count]
-        source = np.asarray(self.sources)[:count]
-        return Edges(source, target, value, self.num_sources, self.num_targets).canonical()
+        source = np.asarray(self.sources)[:count].astype(np.int32)
+        return Edges(source, target, value, self.num_sources, self.num_targets)
 
     def _targets(self) -> Int[Array, " entries"]:
         """The target of each entry; padding has `num_targets`."""

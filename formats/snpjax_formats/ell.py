@@ -96,7 +96,7 @@ class ELL(AbstractLayout):
         target, slot = np.nonzero(sources.T != self.num_sources)
         value = None if self.values is None else np.asarray(self.values)[slot, target]
         return Edges(
-            sources[slot, target],
+            sources[slot, target].astype(np.int32),
             target.astype(np.int32),
             value,
             self.num_sources,
