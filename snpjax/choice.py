@@ -10,7 +10,7 @@ import jax.lax as lax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int, Integer, Key, UInt32
+from jaxtyping import Array, Bool, Float, Int, Integer, Key, PyTree, UInt32
 
 from snpjax_formats import bucket
 from snpjax_formats.ell import expanded
@@ -54,14 +54,20 @@ class AbstractChoice(eqx.Module):
     #: Whether `select` may name an alternative that is not applicable, so that the machine has to
     #: check it.
     may_be_invalid: ClassVar[bool]
+    #: Whether `select` tells alternatives apart by the numbers that they have in the model, so that
+    #: none may be merged.
+    tells_numbers: ClassVar[bool] = True
 
     @abc.abstractmethod
     def for_path(self, path: Integer[Array, "*paths"] | int) -> "AbstractChoice":
         """The choice of one path of a batch, or of several."""
 
     @abc.abstractmethod
-    def select(self, applicable: Applicable, step: Steps) -> Selected:
-        """The alternative of every chooser in the step after `step` steps, or `NO_RULE`."""
+    def select(self, applicable: Applicable, step: Steps, state: PyTree) -> Selected:
+        """The alternative of every chooser in the step after `step` steps, or `NO_RULE`.
+
+        `state` is that of the machine: what a policy looks at.
+        """
 
     @abc.abstractmethod
     def subset(
@@ -75,13 +81,14 @@ class FirstChoice(AbstractChoice):
     """The first applicable alternative in order of declaration. Consumes no randomness."""
 
     may_be_invalid: ClassVar[bool] = False
+    tells_numbers: ClassVar[bool] = False
 
     def for_path(self, path: Integer[Array, "*paths"] | int) -> "FirstChoice":
         del path
         return self
 
-    def select(self, applicable: Applicable, step: Steps) -> Selected:
-        del step
+    def select(self, applicable: Applicable, step: Steps, state: PyTree) -> Selected:
+        del step, state
         return _first(applicable)
 
     def subset(
@@ -109,6 +116,7 @@ class UniformChoice(AbstractChoice):
     key: Key[Array, "*paths"]
 
     may_be_invalid: ClassVar[bool] = False
+    tells_numbers: ClassVar[bool] = False
 
     def __check_init__(self):
         is_key = isinstance(self.key, jax.Array) and jnp.issubdtype(
@@ -126,7 +134,8 @@ class UniformChoice(AbstractChoice):
     def for_path(self, path: Integer[Array, "*paths"] | int) -> "UniformChoice":
         return eqx.tree_at(lambda choice: choice.key, self, _fold_in(self.key, jnp.asarray(path)))
 
-    def select(self, applicable: Applicable, step: Steps) -> Selected:
+    def select(self, applicable: Applicable, step: Steps, state: PyTree) -> Selected:
+        del state
         alternatives, choosers = applicable.shape[:2]
         if alternatives == 1:
             return _first(applicable)
@@ -169,10 +178,20 @@ class WeightedChoice(AbstractChoice):
         if self.logits.ndim != 2:
             raise ValueError(f"`logits` has {self.logits.ndim} axes. Give (rules, neurons).")
 
+    def check(self, alternatives: int, choosers: int) -> None:
+        """**Raises:** `ValueError` for logits of alternatives that a model does not have."""
+        rows, columns = self.logits.shape
+        if rows > alternatives or columns > choosers:
+            raise ValueError(
+                f"`logits` has the shape {self.logits.shape}, but no more than {alternatives} "
+                f"rules and {choosers} neurons can be chosen among. Give (rules, neurons)."
+            )
+
     def for_path(self, path: Integer[Array, "*paths"] | int) -> "WeightedChoice":
         return eqx.tree_at(lambda choice: choice.key, self, _fold_in(self.key, jnp.asarray(path)))
 
-    def select(self, applicable: Applicable, step: Steps) -> Selected:
+    def select(self, applicable: Applicable, step: Steps, state: PyTree) -> Selected:
+        del state
         wanted = jnp.where(applicable, self.perturbed(applicable, step), -jnp.inf)
         best = jnp.argmax(wanted, axis=0).astype(jnp.int32)
         # Where all that is applicable has a logit of -inf, it is the first of that.
@@ -198,7 +217,7 @@ class WeightedChoice(AbstractChoice):
         )
 
     def padded(self, alternatives: int, choosers: int) -> Float[Array, "alternatives choosers"]:
-        """The logits of so many alternatives and choosers."""
+        """The logits padded to that many alternatives and choosers."""
         rows, columns = self.logits.shape
         logits = self.logits[:alternatives, :choosers]
         missing = (0, max(alternatives - rows, 0)), (0, max(choosers - columns, 0))
@@ -248,7 +267,8 @@ class GivenChoices(AbstractChoice):
             is_leaf=lambda x: x is None,
         )
 
-    def select(self, applicable: Applicable, step: Steps) -> Selected:
+    def select(self, applicable: Applicable, step: Steps, state: PyTree) -> Selected:
+        del state
         row = self._row(self.rules, step, NO_RULE)
         missing = applicable.shape[1] - row.shape[0]
         if missing < 0:
@@ -338,13 +358,14 @@ class NumberedChoice(AbstractChoice):
     choosers: Int[Array, " choosers"]
 
     may_be_invalid: ClassVar[bool] = False
+    tells_numbers: ClassVar[bool] = False
 
     def for_path(self, path: Integer[Array, "*paths"] | int) -> "NumberedChoice":
         del path
         return self
 
-    def select(self, applicable: Applicable, step: Steps) -> Selected:
-        del step
+    def select(self, applicable: Applicable, step: Steps, state: PyTree) -> Selected:
+        del step, state
         return self.decoded(applicable)[0]
 
     def decoded(
@@ -376,13 +397,14 @@ class DecodedChoice(AbstractChoice):
     subsets: Int[Array, "choosers *paths"]
 
     may_be_invalid: ClassVar[bool] = False
+    tells_numbers: ClassVar[bool] = False
 
     def for_path(self, path: Integer[Array, "*paths"] | int) -> "DecodedChoice":
         del path
         return self
 
-    def select(self, applicable: Applicable, step: Steps) -> Selected:
-        del applicable, step
+    def select(self, applicable: Applicable, step: Steps, state: PyTree) -> Selected:
+        del applicable, step, state
         return self.alternatives
 
     def subset(
@@ -517,7 +539,7 @@ def has_weights(choice: AbstractChoice) -> bool:
 
 def knows_numbers(choice: AbstractChoice) -> bool:
     """Whether the choice tells alternatives by their numbers, so that none may be merged."""
-    return choice.may_be_invalid or has_weights(choice)
+    return choice.tells_numbers or has_weights(choice)
 
 
 def _first(

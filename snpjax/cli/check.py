@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 
     from ..check import Verdict
     from ..explore import Graph
-    from ..spiking import Capacity
-    from ..spiking.lower import LayoutLike
+    from ..lowering import LoweringOptions
     from .models import Model
 
 
@@ -85,14 +84,14 @@ def check(
             "--synapses": synapses,
         },
     )
-    layout = stored_in(system, "auto", neurons, synapses)
+    options = stored_in(system, "auto", neurons, synapses)
     try:
         if inputs is not None:
             assert not isinstance(system, Execution)
             system = system.with_input(snp.AnyInput(inputs))
         with progress.of_search(hidden=as_json) as found:
             limits = {"max_configurations": max_configurations, "max_depth": max_depth}
-            verdicts = _verdicts(system, queries, caps, limits, layout, found)
+            verdicts = _verdicts(system, queries, caps, limits, options, found)
     except snp.QueryError as error:
         raise ended(f"error: {error}", BAD_INPUT) from None
     except KeyError as error:  # a neuron to be saturated that there is not
@@ -116,7 +115,7 @@ def _verdicts(
     queries: list[str],
     caps: dict[str, int],
     limits: dict[str, int | None],
-    layout: "LayoutLike | Capacity",
+    options: "LoweringOptions",
     progress: "Callable[[int, int], None] | None",
 ) -> "list[Verdict]":
     """The verdict on each query. Queries that need the same graph share it."""
@@ -137,7 +136,8 @@ def _verdicts(
                 **limits,  # pyright: ignore[reportArgumentType]
                 saturate=plan.saturate,
                 clock=plan.clock,
-                layout=layout,
+                layout=options.get("layout", "auto"),
+                capacity=options.get("capacity"),
                 progress=progress,
             )
         verdicts.append(check(graphs[key], text))

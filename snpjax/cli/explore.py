@@ -116,7 +116,7 @@ def explore(
         net_id=net_id,
         of_systems=of_systems,
     )
-    layout_or_room = stored_in(system, stored, neurons, synapses)
+    options = stored_in(system, stored, neurons, synapses)
     with progress.of_search(hidden=as_json) as found:
         try:
             graph = snp.explore(
@@ -126,8 +126,9 @@ def explore(
                 inputs=None if inputs is None else snp.AnyInput(inputs),
                 saturate=capped,
                 clock=clock,
-                layout=layout_or_room,
                 progress=found,
+                layout=options.get("layout", "auto"),
+                capacity=options.get("capacity"),
             )
         except KeyError as error:  # a neuron to be saturated that there is not
             raise ended(f"error: --saturate: {error.args[0]}", BAD_INPUT) from None

@@ -110,7 +110,7 @@ def run(
             Execution(net, rule=rules[rule], counts=counts),
             max_steps=steps,
             choice=_choice(seed),
-            layout=engines[engine],
+            engine=engines[engine],
             count_dtype=np.int32 if int32 else np.int64,
             save=snp.Save(every=None, outputs=False, details=True) if trace else None,
             progress=made,
@@ -227,10 +227,10 @@ def _rules() -> "dict[str, AbstractRule]":
     return {"sleptsov": Sleptsov(), "petri": Petri(), "disjoint": Disjoint()}
 
 
-def _engines() -> "dict[str, AbstractEngine | str]":
+def _engines() -> "dict[str, AbstractEngine | None]":
     from ..sleptsov import EventDriven, FullScan
 
-    return {"auto": "auto", "event": EventDriven(), "scan": FullScan()}
+    return {"auto": None, "event": EventDriven(), "scan": FullScan()}
 
 
 def _choice(seed: int | None) -> "AbstractChoice":

@@ -25,11 +25,12 @@ from .validity import (
 
 
 if TYPE_CHECKING:
-    from ..machine import AbstractMachine, Started
-    from ..run import Save, Trajectory
+    from ..machine import AbstractEngine, AbstractMachine, Lowered, Stacked
+    from ..trajectory import Save, Trajectory
     from .observer import NetObserver
     from .searched import SearchedNet
     from .solution import NetSolution
+    from .state import NetState
 
 
 Json: TypeAlias = "None | bool | int | float | str | Sequence[Json] | Mapping[str, Json]"
@@ -204,11 +205,33 @@ class SleptsovNet:
     def _transitions(self) -> dict[str, int]:
         return {name: number for number, name in enumerate(self.transition_names)}
 
-    def lower(self, **options: Any) -> "AbstractMachine | Started":
+    def lower(
+        self,
+        *,
+        engine: "AbstractEngine | None" = None,
+        count_dtype: "np.dtype | type | None" = None,
+        faithful: bool = False,
+        numbered: bool = False,
+        many_paths: bool = False,
+    ) -> "Lowered[NetSolution]":
         """This net under the rule `Sleptsov` as arrays, see `Execution`."""
         from .execution import Execution  # the model itself needs no device
 
-        return Execution(self).lower(**options)
+        return Execution(self).lower(
+            engine=engine,
+            count_dtype=count_dtype,
+            faithful=faithful,
+            numbered=numbered,
+            many_paths=many_paths,
+        )
+
+    def start(
+        self, machine: "AbstractMachine | Stacked", initial: Any, inputs: Any
+    ) -> "tuple[AbstractMachine | Stacked, NetState]":
+        """Where a run begins, see `Execution`."""
+        from .execution import Execution
+
+        return Execution(self).start(machine, initial, inputs)
 
     def default_save(self, paths: int | None) -> "Save":
         """Runs of nets are long: only the final marking."""

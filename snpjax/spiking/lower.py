@@ -76,12 +76,12 @@ class SpikingProgram(eqx.Module):
     initial: Int[Array, " neurons"]
     outputs: Int[Array, " outputs"]
     inputs: Int[Array, " inputs"]
-    trains: Int[Array, "steps inputs"]  # row t arrives at the end of step t + 1
-    horizon: Int[Array, ""]  # position of the last non-zero entry of any train
+    trains: Int[Array, "steps inputs *paths"]  # row t arrives at the end of step t + 1
+    horizon: Int[Array, "*paths"]  # position of the last non-zero entry of any train
     most_together: Int[Array, " neurons"] | None  # bounds emissions that add up; None: none do
     network: AbstractNetwork | None  # what changes; None: the network stays as it is
     has_families: bool = eqx.field(static=True)  # whether a slot consumes all
-    may_overflow: bool = eqx.field(static=True)  # in so many steps as it was lowered for
+    may_overflow: bool = eqx.field(static=True)  # whether overflows are looked for
     compatibility: Compatibility = eqx.field(static=True)  # what of it is left for the steps
     # Whether a rule is used as often as it can be; it is where `most_together` bounds that.
     is_exhaustive: bool = eqx.field(static=True, default=False)
@@ -108,7 +108,6 @@ def lower(
     layout: LayoutLike = "auto",
     count_dtype: np.dtype | type | None = None,
     faithful: bool = False,
-    max_steps: int | None = None,
 ) -> SpikingProgram:
     """Lower a static system to a `SpikingProgram`.
 
@@ -122,8 +121,6 @@ def lower(
       after the addition finds every overflow.
     - `faithful`: keep every forgetting rule as one alternative; otherwise families of them become
       one consume-all rule, which changes no configuration. A `Transition` is always faithful.
-    - `max_steps`: the program will make no more steps. Where so few can overflow no count, they
-      are not watched; without it they always are.
 
     The `compatibility` of the system is kept, and rewritten into rules and synapses as far as that
     goes; where it has `stop_at_closed_target` and the system delays, no layout can be given, for
@@ -138,7 +135,6 @@ def lower(
         layout=layout,
         count_dtype=count_dtype,
         rows_of=system if has_rows else None,
-        max_steps=max_steps,
     )
 
 
@@ -149,19 +145,15 @@ def lower_columns(
     count_dtype: np.dtype | type | None = None,
     rows_of: SpikingSystem | None = None,
     padding: Padding | None = None,
-    max_steps: int | None = None,
-    may_overflow: bool | None = None,
     many_paths: bool = False,
 ) -> SpikingProgram:
     """Lower a system that is already in columns.
 
     `many_paths` says that thousands of paths will run at once, which other layouts suit; `rows_of`
-    is the system whose rules are the rows of a `Transition`; a `padding` and a `may_overflow`
-    shared with other systems give their programs one shape.
+    is the system whose rules are the rows of a `Transition`; a `padding` shared with other systems
+    gives their programs one shape.
     """
     dtype = count_type([columns], count_dtype)
-    if may_overflow is None:
-        may_overflow = columns.may_overflow(max_steps, dtype)
     table = columns.table
     is_alone = padding is None
     padding = padding or Padding.of([columns])
@@ -233,7 +225,7 @@ def lower_columns(
             if together is None
             else jnp.asarray(np.pad(together, (0, size - len(together)))),
             has_families=padding.has_families and not columns.has_anti_spikes,
-            may_overflow=may_overflow,
+            may_overflow=True,
             compatibility=compatibility,
             is_exhaustive=columns.is_exhaustive,
         )

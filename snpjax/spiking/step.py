@@ -16,8 +16,8 @@ from jaxtyping import Array, Bool, Int, PyTree
 
 from snpjax_formats.ell import expanded
 
-from ..apart import apart
-from ..choice import NO_RULE, AbstractChoice, has_weights, is_valid, of_slots
+from .._xla import materialize
+from ..choice import NO_RULE, AbstractChoice, GivenChoices, has_weights, is_valid, of_slots
 from ..machine import Record
 from ..results import RESULTS, select_result
 from .lower import SpikingProgram
@@ -124,7 +124,7 @@ def _is_live(
     if program.network is not None:
         pending = program.network.is_pending(state.network)
         is_active = is_active if pending is None else is_active | pending
-    return jnp.any(is_active, axis=0) | (state.step < program.horizon)
+    return jnp.any(is_active, axis=0) | (state.step < _horizon(program, state))
 
 
 def step(
@@ -153,6 +153,9 @@ def step(
     """
     compatibility = program.compatibility
     can_apply = applicable(program, state)
+    names_slots = not choice.tells_numbers or has_weights(choice)
+    if isinstance(choice, GivenChoices) and program.is_labelled:
+        choice = choice.within(program.num_neurons)  # more of them may come later
     if has_weights(choice):
         if program.is_labelled:
             raise ValueError(
@@ -166,13 +169,17 @@ def step(
         # What is applicable is looked at anew: it would be stored otherwise, and is larger. A
         # network is not worth looking at twice.
         some = can_apply if program.network is not None else applicable(program, state)
-        return choice.select(some, state.step)
+        if names_slots or program.number is None:
+            return choice.select(some, state.step, state)
+        return choice.select(_by_number(program, state, some), state.step, state)
 
     slots = _kept(state, selected)
+    if not names_slots:
+        slots = _slots_of(program, state, can_apply, slots)
     if choice.may_be_invalid:
         # In a halting state time stops, whatever is chosen.
         is_live = _is_live(program, state, jnp.any(can_apply, axis=0))
-        slots = jnp.where(is_live[None], _slots_of(program, state, can_apply, slots), NO_RULE)
+        slots = jnp.where(is_live[None], slots, NO_RULE)
         fires = slots != NO_RULE
     else:  # whoever can fire does
         fires = slots != NO_RULE
@@ -224,9 +231,7 @@ def step(
     if program.ordered is not None:
         arriving = program.ordered.deliver(emissions, timers > 0)
     if program.trains.shape[0] > 0:
-        # Rows past the last one are zero: index them there instead of adding a padding row.
-        row = program.trains.at[state.step].get(mode="fill", fill_value=0)
-        arriving = _with_input(program, state, arriving, jnp.moveaxis(row, -1, 0))
+        arriving = _with_input(program, state, arriving, _input_of(program, state))
     if program.delay is not None and not compatibility.closed_receives:
         arriving = jnp.where(timers == 0, arriving, 0)
     if change is not None and change.is_new is not None:
@@ -301,6 +306,22 @@ def _exhausted(
     return jnp.where(is_safe, produced * times, -1), consumed * times
 
 
+def _input_of(program: SpikingProgram, state: SpikingState) -> Int[Array, "inputs *paths"]:
+    """What the environment sends in this step; nothing after the last row."""
+    at = (state.step,)
+    if program.trains.ndim == 3:  # trains of its own for each path
+        at = (state.step, slice(None), jnp.arange(len(state.step)))
+    row = program.trains.at[at].get(mode="fill", fill_value=0)
+    return jnp.moveaxis(row, -1, 0)
+
+
+def _horizon(program: SpikingProgram, state: SpikingState) -> Int[Array, "*paths"]:
+    """The steps after which nothing is sent; paths that pad a batch have none."""
+    if program.horizon.ndim == 0:
+        return program.horizon
+    return program.horizon.at[jnp.arange(len(state.step))].get(mode="fill", fill_value=0)
+
+
 def _with_input(
     program: SpikingProgram,
     state: SpikingState,
@@ -351,7 +372,7 @@ def _kept(state: SpikingState, function: Callable[[], Array]) -> Array:
 
 
 def _stored(state: SpikingState, function: Callable[[], Array]) -> Array:
-    return apart(jnp.any(state.step >= 0), function)
+    return materialize(jnp.any(state.step >= 0), function)
 
 
 def _of_neurons(
@@ -381,6 +402,16 @@ def _first(holds: Bool[Array, "neurons *paths"]) -> Int[Array, "*paths"]:
     nobody = jnp.asarray(size, dtype)
     first = jnp.min(jnp.where(holds, index, nobody), axis=0, initial=nobody)
     return first.astype(jnp.int32)
+
+
+def _by_number(
+    program: SpikingProgram, state: SpikingState, can_apply: Bool[Array, "slots neurons *paths"]
+) -> Bool[Array, "rules neurons *paths"]:
+    """Which rules apply, where a rule has several slots."""
+    assert program.number is not None
+    number = _of_neurons(program, program.number, state)
+    rules = range(can_apply.shape[0])  # at most
+    return jnp.stack([jnp.any(can_apply & (number == rule), axis=0) for rule in rules])
 
 
 def _slots_of(
