@@ -53,7 +53,7 @@ class AbstractChoice(eqx.Module):
 
     #: Whether `select` may name an alternative that is not applicable, so that the machine has to
     #: check it.
-    may_be_invalid: ClassVar[bool]
+    may_be_invalid: ClassVar[bool] = True
     #: Whether `select` tells alternatives apart by the numbers that they have in the model, so that
     #: none may be merged.
     tells_numbers: ClassVar[bool] = True

@@ -50,11 +50,11 @@ class AbstractMachine(eqx.Module):
         """A failure of `RESULTS`, or `RESULTS.halted` while there is none."""
 
 
-class AbstractStorage(abc.ABC):
+class AbstractStorage:
     """Another way to store a model than by a layout of its edges, given as `layout=`."""
 
 
-class AbstractCapacity(abc.ABC):
+class AbstractCapacity:
     """The room of a machine that grows, given as `capacity=`."""
 
 
