@@ -12,7 +12,7 @@ from jaxtyping import Array, Bool, Int, UInt32
 from snpjax_formats.ell import expanded
 from snpjax_formats.mixing import mixed
 
-from ._xla import materialize
+from .._xla import materialize
 
 
 #: More subsets are not counted; what chooses by their numbers refuses so many.
