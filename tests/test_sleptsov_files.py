@@ -568,7 +568,7 @@ def test_mistakes_of_pnml_files(inside, message):
         ("<pnml><place id='p'/></pnml>", "outside of a <net>"),
         ("<pnml><net id='n' type='unheard-of'/></pnml>", "unknown type"),
         ("<a>" * 200, "the root element"),
-        ("<pnml>" * 200, "nested more than"),
+        ("<pnml><net>" + "<page>" * 200, "nested more than"),
         ("", "no element found"),
     ],
 )

@@ -21,6 +21,7 @@ class NetFileFormat(NamedTuple):
     reader: str
     writer: str
     options: tuple[str, ...] = ()
+    holds_final_markings: bool = False
 
 
 NET_FORMATS: dict[NetFormat, NetFileFormat] = {
@@ -38,7 +39,14 @@ NET_FORMATS: dict[NetFormat, NetFileFormat] = {
     "ndr": NetFileFormat(
         "Tina .ndr", (".ndr",), "tina_ndr:read_ndr", "tina_ndr:write_ndr", ("drop_time",)
     ),
-    "pnml": NetFileFormat("PNML", (".pnml",), "pnml:read_pnml", "pnml_write:write_pnml", ("net",)),
+    "pnml": NetFileFormat(
+        "PNML",
+        (".pnml",),
+        "pnml:read_pnml",
+        "pnml_write:write_pnml",
+        ("net", "drop_time", "ignore_unknown"),
+        holds_final_markings=True,
+    ),
 }
 
 
