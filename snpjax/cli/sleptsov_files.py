@@ -243,12 +243,16 @@ def _format_named(name: str | None, option: str) -> "NetFormat | None":
 
 
 def _written_format(target: Path, name: str | None) -> "NetFormat":
-    from ..io.sleptsov.formats import net_format_of, suffixes_are
+    from ..io.sleptsov.formats import NET_FORMATS, net_format_to_write, suffixes_are
 
-    format = _format_named(name, "--to") or net_format_of(target)
+    format = _format_named(name, "--to") or net_format_to_write(target)
+    written = suffixes_are(written=True)
     if format is None:
-        message = f"the suffix {target.suffix!r} says no format (write {suffixes_are()}, or --to)"
+        message = f"the suffix {target.suffix!r} says no format (write {written}, or --to)"
         raise typer.BadParameter(message, param_hint="OUT")
+    if NET_FORMATS[format].writer is None:
+        message = f"{NET_FORMATS[format].title} is only read (write {written})"
+        raise typer.BadParameter(message, param_hint="--to")
     return format
 
 

@@ -136,5 +136,5 @@ def _is_untimed(inscription: Label, named: str, numbers: "Numbers") -> bool:
         return True
     if not _INTERVAL.match(text):
         return False
-    numbers.time(inscription.offset, f"the interval {shortened(text)} of {named}", "[0,inf)")
+    numbers.drop(inscription.offset, f"the interval {shortened(text)} of {named}", "[0,inf)")
     return True

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..tell import MAX_FINDINGS, AtOffsets
 from .draft import Draft
+from .dropping import Dropping
 from .numbers import integer, shortened
 from .pnml_arcs import take_arc
 from .pnml_elements import Element, Label
@@ -29,11 +30,12 @@ class Numbers:
     **Arguments:**
 
     - `constants`: the named numbers of the file.
-    - `drop_time`: tell times, rates and weights as warnings, not as errors.
+    - `drop_time`: see `Dropping`.
     """
 
     def __init__(self, tell: AtOffsets, constants: Mapping[str, Label], drop_time: bool):
-        self.tell, self.constants, self.drop_time = tell, constants, drop_time
+        self.tell, self.constants = tell, constants
+        self.drop = Dropping(tell, drop_time)
         self._colours: dict[str, int] = {}  # of tokens in use, and where each is first
 
     def count(self, label: Label, what: str, *, least: int) -> int | None:
@@ -78,18 +80,6 @@ class Numbers:
             self.tell.error(offset, message, next(iter(self._colours.values())))
             return None
         return total
-
-    def time(self, offset: int, what: str, neutral: str = "") -> None:
-        """Tell something about time, or that it is dropped."""
-        if self.drop_time:
-            self.tell.warning(offset, f"{what} is dropped")
-            return
-        write = f"write {neutral}" if neutral else "remove it"
-        message = (
-            f"{what}: times, rates and weights are not read ({write}, or drop them: "
-            "drop_time=True, --drop-time)"
-        )
-        self.tell.error(offset, message)
 
 
 @dataclass
@@ -163,7 +153,7 @@ class FileNet:
         self._check_type(tell)
         numbers, draft = Numbers(tell, shared.constants, drop_time), Draft(tell)
         for offset, what in self._times:
-            numbers.time(offset, what)
+            numbers.drop(offset, what)
         ends: dict[str, tuple[str, int]] = {}
         for node in self.nodes.values():
             check_neutral(node, numbers)
@@ -361,7 +351,7 @@ def check_neutral(element: Element, numbers: Numbers) -> None:
             if neutral.reason:
                 numbers.tell.error(label.offset, f"{what}: {neutral.reason}")
             else:
-                numbers.time(label.offset, what, *neutral.values)
+                numbers.drop(label.offset, what, *neutral.values)
 
 
 def _plain(text: str) -> str:

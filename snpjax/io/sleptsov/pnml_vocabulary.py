@@ -101,7 +101,7 @@ ATTRIBUTES["constant"] = frozenset({"name", "value"})
 
 _COLOURED = "coloured content: only nets with plain tokens are read (unfold the net first)"
 _DATA = "part of a net with data (only nets with plain tokens are read)"
-_TRANSPORT = "transport arcs are of nets with time (replace it by two plain arcs)"
+_TRANSPORT = "a transport arc, which only nets with time have (replace it by plain arcs)"
 #: Elements and attributes of which it is known that they change how a net behaves.
 REFUSED: dict[str, str] = {
     **dict.fromkeys(("hlinitialMarking", "hlinscription", "structure", "declaration"), _COLOURED),

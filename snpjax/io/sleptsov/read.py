@@ -10,7 +10,14 @@ from ...whole import write_whole
 from ..errors import file_error
 from ..losses import Losses, WriteError, WriteWarning
 from ..source import Source, load
-from .formats import NET_FORMATS, NetFormat, function, net_format_of, suffixes_are
+from .formats import (
+    NET_FORMATS,
+    NetFormat,
+    function,
+    net_format_of,
+    net_format_to_write,
+    suffixes_are,
+)
 
 
 def read_net(
@@ -26,7 +33,8 @@ def read_net(
     **Arguments:**
 
     - `path`: a file in UTF-8. The suffix says the format: `.lsn`, `.hsn` (which is linked), `.mcc`,
-      `.msn`, `.net` and `.ndr` of Tina, `.pnml`.
+      `.msn`, `.net` and `.ndr` of Tina, `.pnml`, `.tapn` of TAPAAL; the text tells `.net` of
+      GreatSPN and `.xml` of PIPE.
     - `format`: the format, when the suffix does not say it.
     - `drop_time`: Tina, PNML: read a net without its times, rates and weights, which are errors
       by default. Of PNML, all that is dropped is named in a warning.
@@ -91,12 +99,12 @@ def write_net(
     """
     _check_format(format)
     target = Path(path)
-    format = format or net_format_of(target)
+    format = format or net_format_to_write(target)
     if format is None:
         suffix = target.suffix.lower()
         raise ValueError(
-            f"{os.fspath(path)}: the suffix {suffix!r} cannot be written (write {suffixes_are()}, "
-            "or give format=)"
+            f"{os.fspath(path)}: the suffix {suffix!r} cannot be written (write "
+            f"{suffixes_are(written=True)}, or give format=)"
         )
     text, losses = net_text(net, format)
     if losses.items and not lossy:
@@ -109,6 +117,8 @@ def write_net(
 def net_text(net: SleptsovNet | HighNet, format: NetFormat) -> tuple[str, Losses]:
     """The text of a file, and what it cannot hold."""
     record = NET_FORMATS[format]
+    if record.writer is None:
+        raise ValueError(f"{record.title} is only read (write {suffixes_are(written=True)}).")
     losses = Losses(record.title)
     if (format == "hsn") != isinstance(net, HighNet):
         raise ValueError(
