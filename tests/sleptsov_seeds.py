@@ -205,7 +205,8 @@ PIPE = [
 <place id="P0"><graphics><position x="1.0" y="2.0"/></graphics>
  <name><value>P0</value><graphics/></name><capacity><value>0</value></capacity>
  <initialMarking><value>Default,2,Red,0</value><graphics/></initialMarking></place>
-<place id="P1"><name><value>P1</value></name><initialMarking><value></value></initialMarking></place>
+<place id="P1"><name><value>P1</value></name>
+ <initialMarking><value></value></initialMarking></place>
 <transition id="T0"><name><value>T0</value></name><orientation><value>90</value></orientation>
  <rate><value>1.0</value></rate><timed><value>true</value></timed>
  <infiniteServer><value>false</value></infiniteServer><priority><value>1</value></priority>

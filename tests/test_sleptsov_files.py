@@ -478,7 +478,7 @@ def test_mistakes_of_msn_files(text, place, message):
         ("tr t a*9223372036854775807 a -> ", "1:28", "do not fit"),
         ("tr t (3) a -> b", "1:7", "not expected here"),
         ("tr t : -> b", "1:6", "a label is expected"),
-        ("tr t ]0,w[ a -> b", "1:6", "net with time"),
+        ("tr t ]0,w[ a -> b", "1:6", "the interval ]0,w[ of transition 't': times"),
         ("pl p (x)", "1:7", "no marking"),
         ("pl p (-1)", "1:7", "no marking"),
         ("pl p (1)\npl p (2)", "2:7", "marked twice (remove one); first at 1:7"),
@@ -498,6 +498,10 @@ def test_mistakes_of_tina_files(text, place, message):
 def test_intervals_may_be_dropped():
     text = "tr t [1,4] a -> b"
     assert parse(text, "net", drop_time=True) == parse("tr t a -> b", "net")
+    with pytest.warns(
+        snp.ReadWarning, match=r"1:6: .*interval \[1,4\] of transition 't' is dropped"
+    ):
+        read_net_source(Source("model", text), "net", drop_time=True)
     drawn = "p 0 0 a 0 n\nt 0 0 t 1 4 n\ne a t 1 n"
     assert len(parse(drawn, "ndr", drop_time=True).inputs) == 1
     with pytest.raises(ValueError, match="drop_time"):

@@ -207,8 +207,8 @@ class _Reader:
         offset = line.offset
         line.skip_reals(4)
         if line.rest() or tokens < _COLOURED:
-            message = f"place {shortened(name)!r} is coloured content: {_PLAIN}"
-            self.tell.error(line.offset, message)
+            at = offset if tokens < _COLOURED else line.offset
+            self.tell.error(at, f"place {shortened(name)!r} is coloured content: {_PLAIN}")
             return
         found = tokens if tokens >= 0 else self._parameter(-tokens - 1, offset)
         if found is not None and found < 0:
@@ -236,7 +236,7 @@ class _Reader:
             self._rate(line, word, named)
         servers = line.integer("the number of servers")
         if servers not in (0, 1):
-            self._drop(line.offset, f"the {servers} servers of {named}")
+            self._drop(line.offset, f"{servers} as the number of servers of {named}")
         group = line.integer("the group")
         if group == _OTHER_DISTRIBUTION:
             self._drop(line.offset, f"the distribution of {named}")

@@ -173,6 +173,7 @@ class _Reader:
         if name in owner.labels:
             message = f"a second <{name}> in <{self._open[-1].name}> (remove one)"
             self._error(offset, message, owner.labels[name].offset)
+            return _Frame("skipped", owner, name, offset)
         if name == "type" and "value" in attributes:
             owner.labels[name] = Label(attributes["value"].strip(), offset)
             attributes = {key: text for key, text in attributes.items() if key != "value"}

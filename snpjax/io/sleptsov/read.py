@@ -36,8 +36,8 @@ def read_net(
       `.msn`, `.net` and `.ndr` of Tina, `.pnml`, `.tapn` of TAPAAL; the text tells `.net` of
       GreatSPN and `.xml` of PIPE.
     - `format`: the format, when the suffix does not say it.
-    - `drop_time`: Tina, PNML: read a net without its times, rates and weights, which are errors
-      by default. Of PNML, all that is dropped is named in a warning.
+    - `drop_time`: read a net without its times, rates and weights, which are errors by default. All
+      that is dropped is named in a warning.
     - `net`: PNML: the id of the net, in a file of several.
     - `ignore_unknown`: PNML: read a net without the elements and attributes that are not known,
       which are errors by default. All that is ignored is named in a warning.
