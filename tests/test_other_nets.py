@@ -1,5 +1,6 @@
 """Net files of other tools: each construct is read as it is meant, or refused at its place."""
 
+import json
 import warnings
 from pathlib import Path
 from typing import Any
@@ -528,6 +529,11 @@ def test_the_commands(tmp_path):
             assert result.exit_code == 2 and f"{option})" in result.output, result.output
             result = run(*command, file, *extra, option)
             assert result.exit_code == 0 and message in result.output, (command, result.output)
+    final = tmp_path / "final.pnml"
+    final.write_text(PM4PY)
+    assert "final markings   1" in run("sleptsov", "info", final).stdout
+    assert json.loads(run("sleptsov", "info", final, "--json").stdout)["final_markings"] == 1
+    assert run("check", final, "eventually final", "--rule", "petri").exit_code == 0
     result = run("sleptsov", "convert", odd, tmp_path / "a.tapn")
     assert result.exit_code == 2 and "says no format" in result.output
     result = run("sleptsov", "convert", odd, tmp_path / "a.net", "--to", "greatspn")

@@ -166,6 +166,8 @@ def info(
         console.out(f"  {'widest':16} {plural(found['widest'], 'condition')} of one transition")
         console.out(f"  {'most watched':16} place of {plural(found['most_watched'], 'condition')}")
         console.out(f"  {'tokens':16} {found['tokens']:,} in {plural(found['marked'], 'place')}")
+        if found["final_markings"]:
+            console.out(f"  {'final markings':16} {found['final_markings']:,}")
         for key, what in (("dead", "can never fire"), ("unbounded", "consume nothing")):
             if found[key]:
                 console.out(
@@ -206,6 +208,7 @@ def describe(net: "SleptsovNet", file: str) -> dict[str, Any]:
         "most_watched": most("place", net.num_places),
         "tokens": sum(net.marking.tolist()),
         "marked": int(np.count_nonzero(net.marking)),
+        "final_markings": len(net.final_markings),
         "dead": named(is_dead(net)),
         "unbounded": named(is_unbounded(net)),
     }

@@ -204,6 +204,8 @@ class _Reader:
 
     def _check_attributes(self, kind: str, attributes: Mapping[str, str], offset: int) -> None:
         """Tell the attributes that are not known of elements of a kind."""
+        if not attributes:
+            return
         known = ATTRIBUTES.get(kind, frozenset())
         if known.issuperset(attributes):
             return

@@ -76,6 +76,8 @@ def take_arc(
 def _kind(arc: Element, named: str, numbers: "Numbers") -> Kind | None:
     """The kind of an arc, in any of the dialects; `None` if it is refused, which is told."""
     tell = numbers.tell
+    if "type" not in arc.attributes and arc.labels.keys().isdisjoint(("arctype", "type")):
+        return "inhibitor" if arc.kind == "inhibitorArc" else "input"
     told = {}
     for label in (arc.labels.get("arctype"), arc.labels.get("type"), arc.attribute("type")):
         if label is not None:

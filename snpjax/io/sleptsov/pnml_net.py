@@ -342,7 +342,10 @@ class FileNet:
 
 def check_neutral(element: Element, numbers: Numbers) -> None:
     """Tell elements and attributes of which only the values that change nothing are read."""
-    for name, neutral in NEUTRAL.get(element.kind, {}).items():
+    known = NEUTRAL.get(element.kind, {})
+    if known.keys().isdisjoint(element.attributes) and known.keys().isdisjoint(element.labels):
+        return
+    for name, neutral in known.items():
         for label in (element.labels.get(name), element.attribute(name)):
             if label is None or _plain(label.text) in neutral.values:
                 continue
