@@ -129,6 +129,11 @@ def arc(inside: str = "", attributes: str = "") -> str:
             transition("<priority>^<value>3</value></priority>") + '<transition id="u"/>',
             "a <priority> without a <timed>",
         ),
+        (transition(attributes=' ^priority="3"'), "attributes `priority` that differ"),
+        (
+            transition(attributes=' ^priority="1"') + '<transition id="u" priority="0"/>',
+            "attributes `priority` that differ",
+        ),
         (
             transition("<timed><value>true</value></timed>") + '^<transition id="u"/>',
             "transition 'u' has no <timed>, but others have",
@@ -348,6 +353,15 @@ def test_mistakes_of_final_markings(inside, message):
     assert message.replace("finalPlace", "place") in found
 
 
+def test_final_markings_are_bounded():
+    nodes = "".join(f'<place id="p{n}"/>' for n in range(2**13))
+    text = PAGE.format(nodes).replace(
+        "</net>", f"<finalmarkings>{'<marking/>' * (2**12 + 1)}</finalmarkings></net>"
+    )
+    (message,) = findings(text, "pnml").values()
+    assert "4097 final markings of 8192 places are more than" in message
+
+
 def test_invalid_final_markings():
     with pytest.raises(ValueError, match="number 1 has 1 numbers. Give one for each of the 2 plac"):
         net_of_text("t: a -> b").replace(final_markings=[[1, 2], [3]])
@@ -405,6 +419,8 @@ def test_groups_of_greatspn():
         ("R 1.0", "R 2.0", "the rate 2 of transition 'fast': times, rates and weights"),
         ("fast|x|y -1.0", "fast|x|y ^-2.0", "there is no rate parameter 2 (there are 1)"),
         ("fast|x|y -1.0", "fast|x|y ^-1.5", "there is no rate parameter 1.5"),
+        ("fast|x|y -1.0", "fast|x|y ^-inf", "there is no rate parameter inf"),
+        ("fast|x|y -1.0", "fast|x|y ^nan", "the rate nan of transition 'fast'"),
         ("fast|x|y -1.0", "fast|x|y ^-510", "the function of the marking as the rate of trans"),
         ("fast|x|y -1.0", "fast|x|y ^fast", "'fast' is no number"),
         ("slow    1.0 1 ", "slow    1.0 ^4 ", "4 as the number of servers of transition 'slow'"),

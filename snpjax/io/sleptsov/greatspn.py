@@ -288,7 +288,7 @@ class _Reader:
             return
         if rate < 0:
             number = -rate - 1
-            if number != int(number) or number >= len(self._rates):
+            if not number.is_integer() or number >= len(self._rates):
                 have = f"there are {len(self._rates)}"
                 line.fail(f"{named}: there is no rate parameter {-rate:g} ({have})")
             rate = self._rates[int(number)]

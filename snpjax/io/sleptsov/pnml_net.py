@@ -8,7 +8,7 @@ from typing import Any
 from ..tell import MAX_FINDINGS, AtOffsets
 from .draft import Draft
 from .dropping import Dropping
-from .numbers import integer, shortened
+from .numbers import MAX_NODES, integer, shortened
 from .pnml_arcs import take_arc
 from .pnml_elements import Element, Label
 from .pnml_vocabulary import ARCS, NEUTRAL, NODES
@@ -185,7 +185,7 @@ class FileNet:
         return {
             **arguments,
             **{f"{kind}_names": of_kind for kind, of_kind in names.items()},
-            "final_markings": [self._final(marking, ends, numbers) for marking in self.final],
+            "final_markings": self._final_markings(ends, numbers),
             "name": name.text if name else "",
             "notes": {"ids": ids} if is_named else {},
         }
@@ -287,6 +287,15 @@ class FileNet:
         transitions beat timed ones, and among immediate ones the larger priority wins."""
         transitions = [node for node in self.nodes.values() if node.kind == "transition"]
         tell = numbers.tell
+        # TAPAAL writes 0 or 1 at every transition, and means nothing by it.
+        attributes = [node for node in transitions if "priority" in node.attributes]
+        values = {node.attributes["priority"] for node in attributes}
+        if len(values) > 1 or not values <= {"0", "1"}:
+            message = (
+                "attributes `priority` that differ (write elements <timed> and <priority>, or "
+                "remove the attributes)"
+            )
+            tell.error(attributes[0].offset_of("priority"), message)
         if not any("timed" in node.labels for node in transitions):
             said = [node.labels["priority"] for node in transitions if "priority" in node.labels]
             if len({label.text for label in said}) > 1 or 0 < len(said) < len(transitions):
@@ -315,11 +324,28 @@ class FileNet:
                     levels[draft.transition(node.id)] = 1 + level, timed.offset
         draft.levels(levels)
 
+    def _final_markings(
+        self, ends: Mapping[str, tuple[str, int]], numbers: Numbers
+    ) -> list[list[int]]:
+        num_places = len({number for kind, number in ends.values() if kind == "place"})
+        if len(self.final) * num_places > MAX_NODES:
+            message = (
+                f"{len(self.final)} final markings of {num_places} places are more than the "
+                f"{MAX_NODES} numbers that are read (keep fewer)"
+            )
+            numbers.tell.error(self.owner.offset, message)
+            return []
+        return [self._final(marking, num_places, ends, numbers) for marking in self.final]
+
     def _final(
-        self, marking: FinalMarking, ends: Mapping[str, tuple[str, int]], numbers: Numbers
+        self,
+        marking: FinalMarking,
+        num_places: int,
+        ends: Mapping[str, tuple[str, int]],
+        numbers: Numbers,
     ) -> list[int]:
         """A final marking; the places that it does not name hold no tokens."""
-        tokens = [0] * sum(kind == "place" for kind, _ in {end: None for end in ends.values()})
+        tokens = [0] * num_places
         seen: dict[int, int] = {}
         for place in marking.places:
             id, what = place.attributes.get("idref", ""), "a final marking"
