@@ -14,7 +14,9 @@ from snpjax.io.source import Source
 from snpjax.sleptsov import SleptsovNet, net_of_text
 
 
-WRITTEN: list[NetFormat] = [name for name in NET_FORMATS if name != "hsn"]
+WRITTEN: list[NetFormat] = [
+    name for name, record in NET_FORMATS.items() if record.writer and name != "hsn"
+]
 
 
 def net(text: str, **changes: object) -> SleptsovNet:
@@ -41,6 +43,7 @@ FEATURES = {
     "a place and a transition of one name": net(
         "t: a -> b", place_names=["a", "b"], transition_names=["a"]
     ),
+    "final markings": net("t: a -> b", final_markings=[[0, 5], [1, 4]]),
     "a name of the net": net("t: a -> b", name="ours"),
     "positions (notes)": net("t: a -> b", notes={"positions": {"p1": [1.0, 2.0]}}),
 }

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .ending import BAD_INPUT, FAILED, NOT_DECIDED, ended, orderly
-from .models import DropTime, NetId, NetRule, advised, headline, read_model
+from .models import DropTime, IgnoreUnknown, NetId, NetRule, advised, headline, read_model
 from .options import (
     AsJson,
     File,
@@ -52,6 +52,7 @@ def check(
     rule: NetRule = None,
     drop_time: DropTime = False,
     net_id: NetId = None,
+    ignore_unknown: IgnoreUnknown = False,
     strict: Strict = False,
     as_json: AsJson = False,
 ) -> None:
@@ -60,7 +61,7 @@ def check(
     A query is made of comparisons of spikes (n1 + 2*n2 <= 4), timer(n), open(n), emits(n),
     fires(n, rule), halted and step with not, and, or, implies, always, never, eventually, next,
     until, "weak until", "followed by", "preceded by", "infinitely often" and steady; of a net, of
-    comparisons of tokens (p1 + p2 = 4), halted and step. It is to hold
+    comparisons of tokens (p1 + p2 = 4), halted, final and step. It is to hold
     on all paths, or after "on some path" on one. The exit status is 0 if all are proved, 1 if one
     is refuted, 3 if one is not decided.
     """
@@ -77,6 +78,7 @@ def check(
         rule=rule,
         drop_time=drop_time,
         net_id=net_id,
+        ignore_unknown=ignore_unknown,
         of_systems={
             "--inputs": inputs,
             "--saturate": saturate,

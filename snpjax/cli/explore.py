@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from .ending import BAD_INPUT, FAILED, ended, orderly
-from .models import DropTime, NetId, NetRule, advised, headline, is_net, model_json, read_model
+from .models import (
+    DropTime,
+    IgnoreUnknown,
+    NetId,
+    NetRule,
+    advised,
+    headline,
+    is_net,
+    model_json,
+    read_model,
+)
 from .options import (
     AsJson,
     File,
@@ -79,6 +89,7 @@ def explore(
     rule: NetRule = None,
     drop_time: DropTime = False,
     net_id: NetId = None,
+    ignore_unknown: IgnoreUnknown = False,
     strict: Strict = False,
     as_json: AsJson = False,
 ) -> None:
@@ -114,6 +125,7 @@ def explore(
         rule=rule,
         drop_time=drop_time,
         net_id=net_id,
+        ignore_unknown=ignore_unknown,
         of_systems=of_systems,
     )
     options = stored_in(system, stored, neurons, synapses)

@@ -32,7 +32,15 @@ Format: TypeAlias = Annotated[
     typer.Option("--from", metavar="FORMAT", help="The format, when the name does not say."),
 ]
 DropTime: TypeAlias = Annotated[
-    bool, typer.Option("--drop-time", help="Tina: take intervals of time as if there were none.")
+    bool,
+    typer.Option("--drop-time", help="Of a net with times, rates or weights: read it without."),
+]
+IgnoreUnknown: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--ignore-unknown",
+        help="PNML: list elements and attributes that are not known, and read the net without.",
+    ),
 ]
 NetId: TypeAlias = Annotated[
     str | None, typer.Option("--net", metavar="ID", help="PNML: which net of several.")
@@ -87,6 +95,7 @@ def run(
     source_format: Format = None,
     drop_time: DropTime = False,
     net_id: NetId = None,
+    ignore_unknown: IgnoreUnknown = False,
     as_json: AsJson = False,
 ) -> None:
     """Run a net and show its final marking."""
@@ -103,7 +112,7 @@ def run(
     from . import progress
     from .data import print_json
 
-    net = _read(file, source_format, drop_time, net_id)
+    net = _read(file, source_format, drop_time, net_id, ignore_unknown)
     net = _started(net, start or [])
     with progress.of_run(steps, hidden=as_json) as made, _refusals():
         found: NetSolution = snp.run(
@@ -132,13 +141,14 @@ def info(
     source_format: Format = None,
     drop_time: DropTime = False,
     net_id: NetId = None,
+    ignore_unknown: IgnoreUnknown = False,
     as_json: AsJson = False,
 ) -> None:
     """Describe a net without running it."""
     from .data import print_json
     from .text import plural, printable, to_stdout
 
-    net = _read(file, source_format, drop_time, net_id)
+    net = _read(file, source_format, drop_time, net_id, ignore_unknown)
     found = describe(net, f"{file}")
     if as_json:
         return print_json(found)
@@ -156,6 +166,8 @@ def info(
         console.out(f"  {'widest':16} {plural(found['widest'], 'condition')} of one transition")
         console.out(f"  {'most watched':16} place of {plural(found['most_watched'], 'condition')}")
         console.out(f"  {'tokens':16} {found['tokens']:,} in {plural(found['marked'], 'place')}")
+        if found["final_markings"]:
+            console.out(f"  {'final markings':16} {found['final_markings']:,}")
         for key, what in (("dead", "can never fire"), ("unbounded", "consume nothing")):
             if found[key]:
                 console.out(
@@ -196,16 +208,25 @@ def describe(net: "SleptsovNet", file: str) -> dict[str, Any]:
         "most_watched": most("place", net.num_places),
         "tokens": sum(net.marking.tolist()),
         "marked": int(np.count_nonzero(net.marking)),
+        "final_markings": len(net.final_markings),
         "dead": named(is_dead(net)),
         "unbounded": named(is_unbounded(net)),
     }
 
 
-def _read(file: Path, format: str | None, drop_time: bool, net_id: str | None) -> "SleptsovNet":
+def _read(
+    file: Path, format: str | None, drop_time: bool, net_id: str | None, ignore_unknown: bool
+) -> "SleptsovNet":
     import snpjax as snp
 
     with _refusals():
-        return snp.read_net(file, format=format, drop_time=drop_time, net=net_id)  # pyright: ignore[reportArgumentType]
+        return snp.read_net(
+            file,
+            format=format,  # pyright: ignore[reportArgumentType]
+            drop_time=drop_time,
+            net=net_id,
+            ignore_unknown=ignore_unknown,
+        )
 
 
 @contextmanager

@@ -50,25 +50,34 @@ def convert(
     lossy: Lossy = False,
     drop_time: Annotated[
         bool,
-        typer.Option("--drop-time", help="Tina: take intervals of time as if there were none."),
+        typer.Option("--drop-time", help="Of a net with times, rates or weights: read it without."),
     ] = False,
     net_id: Annotated[
         str | None, typer.Option("--net", metavar="ID", help="PNML: which net of several.")
     ] = None,
+    ignore_unknown: Annotated[
+        bool,
+        typer.Option(
+            "--ignore-unknown",
+            help="PNML: list elements and attributes that are not known, and read the net without.",
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Write a Sleptsov net in another format.
 
     Formats are lsn, mcc, msn, net, ndr and pnml; hsn, with the files of its sub-nets, is linked to
-    a flat net. If OUT cannot hold the net, all that it lacks is listed, nothing is written and the
-    exit status is 1.
+    a flat net; tapn, pipe and greatspn are only read. If OUT cannot hold the net, all that it lacks
+    is listed, nothing is written and the exit status is 1.
     """
     import snpjax as snp
 
     reads = _format_named(source_format, "--from")
     writes = _written_format(target, target_format)
-    _check_options(reads, source, drop_time, net_id)
-    net = snp.read_net(source, format=reads, drop_time=drop_time, net=net_id)
+    _check_options(reads, source, drop_time, net_id, ignore_unknown)
+    net = snp.read_net(
+        source, format=reads, drop_time=drop_time, net=net_id, ignore_unknown=ignore_unknown
+    )
     _write(net, target, writes, lossy, as_json, {"file": f"{source}"}, f"{source}")
 
 
@@ -243,26 +252,35 @@ def _format_named(name: str | None, option: str) -> "NetFormat | None":
 
 
 def _written_format(target: Path, name: str | None) -> "NetFormat":
-    from ..io.sleptsov.formats import net_format_of, suffixes_are
+    from ..io.sleptsov.formats import NET_FORMATS, net_format_to_write, suffixes_are
 
-    format = _format_named(name, "--to") or net_format_of(target)
+    format = _format_named(name, "--to") or net_format_to_write(target)
+    written = suffixes_are(written=True)
     if format is None:
-        message = f"the suffix {target.suffix!r} says no format (write {suffixes_are()}, or --to)"
+        message = f"the suffix {target.suffix!r} says no format (write {written}, or --to)"
         raise typer.BadParameter(message, param_hint="OUT")
+    if NET_FORMATS[format].writer is None:
+        message = f"{NET_FORMATS[format].title} is only read (write {written})"
+        raise typer.BadParameter(message, param_hint="--to")
     return format
 
 
 def _check_options(
-    format: "NetFormat | None", source: Path, drop_time: bool, net_id: str | None
+    format: "NetFormat | None",
+    source: Path,
+    drop_time: bool,
+    net_id: str | None,
+    ignore_unknown: bool,
 ) -> None:
     """Refuse options that the format does not have."""
     from ..io.sleptsov.formats import NET_FORMATS, net_format_of
 
     format = format or net_format_of(source)
-    has = NET_FORMATS[format].options if format else ("drop_time", "net")
+    has = NET_FORMATS[format].options if format else ("drop_time", "net", "ignore_unknown")
     for given, option, hint in (
         (drop_time, "drop_time", "--drop-time"),
         (net_id is not None, "net", "--net"),
+        (ignore_unknown, "ignore_unknown", "--ignore-unknown"),
     ):
         if given and option not in has:
             raise typer.BadParameter("the format of IN has nothing to choose", param_hint=hint)

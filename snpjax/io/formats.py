@@ -124,12 +124,12 @@ def format_to_write(target: Path) -> Format:
 def check_suffix(path: str | os.PathLike[str]) -> None:
     """Refuse a path whose suffix no format has. **Raises:** `ReadError`."""
     suffix = Path(path).suffix.lower()
-    if _of_suffix(suffix):
-        return
     if os.path.isdir(path):
         raise file_error(os.fspath(path), "this is a folder (name a file in it)")
     if net_format_of(Path(path)):
         raise file_error(os.fspath(path), "this is a Sleptsov net (snp.read_net, snpjax sleptsov)")
+    if _of_suffix(suffix):
+        return
     message = f"unknown suffix {suffix!r} ({read_are()}; or give format=)"
     raise file_error(os.fspath(path), message)
 

@@ -55,6 +55,8 @@ class SleptsovNet:
     - `order`: a total order of the transitions, the first to be asked first, for a net that comes
       with one; which transitions it leaves free to choose between is not known then. By default
       `priority_order` is the canonical one.
+    - `final_markings`: `(markings, places)` where a computation is meant to end, one or several.
+      They change no run; queries know them as `final`.
     - `notes`: what a file says besides, in values of JSON. It changes nothing, and is no part of
       what makes nets equal.
 
@@ -75,6 +77,7 @@ class SleptsovNet:
     place_names: Names
     transition_names: Names
     order: Int[np.ndarray, " transitions"] | None
+    final_markings: Int[np.ndarray, "markings places"]
     name: str = ""
     notes: Mapping[str, Json] = field(default_factory=dict)
 
@@ -91,6 +94,7 @@ class SleptsovNet:
         place_names: Sequence[str] | None = None,
         transition_names: Sequence[str] | None = None,
         order: Sequence[int] | np.ndarray | None = None,
+        final_markings: Sequence[Sequence[int]] | np.ndarray = (),
         name: str = "",
         notes: Mapping[str, Json] | None = None,
     ) -> None:
@@ -114,6 +118,13 @@ class SleptsovNet:
                 named = [pairs.max(initial=-1)]
                 named += [some.transition.max(initial=-1) for some in arcs.values()]
                 num_transitions = int(max(named)) + 1
+        final = [as_int64("final_markings", row) for row in final_markings]
+        for number, row in enumerate(final):
+            if row.shape != tokens.shape:
+                raise ValueError(
+                    f"`final_markings` number {number} has {row.size} numbers. "
+                    f"Give one for each of the {len(tokens)} places."
+                )
         given_order = None if order is None else as_int64("order", order)
         for attribute, value in {
             "marking": tokens,
@@ -123,6 +134,7 @@ class SleptsovNet:
             "place_names": names_of(place_names, "p", len(tokens)),
             "transition_names": names_of(transition_names, "t", num_transitions),
             "order": given_order,
+            "final_markings": np.reshape(final, (len(final), len(tokens))).astype(np.int64),
             "name": name,
             "notes": MappingProxyType(dict(notes or {})),
         }.items():
@@ -265,6 +277,7 @@ class SleptsovNet:
     def _arguments(self) -> dict[str, Any]:
         names = ("marking", "inputs", "outputs", "inhibitors", "tests", "priorities")
         names += ("num_transitions", "place_names", "transition_names", "order", "name")
+        names += ("final_markings",)
         return {name: getattr(self, name) for name in names} | {"notes": dict(self.notes)}
 
     def __reduce__(self):
@@ -273,7 +286,7 @@ class SleptsovNet:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, SleptsovNet):
             return NotImplemented
-        arrays = ("marking", "priorities", "priority_order")
+        arrays = ("marking", "priorities", "priority_order", "final_markings")
         return (
             self.name == other.name
             and (self.order is None) == (other.order is None)

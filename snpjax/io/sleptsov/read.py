@@ -10,7 +10,14 @@ from ...whole import write_whole
 from ..errors import file_error
 from ..losses import Losses, WriteError, WriteWarning
 from ..source import Source, load
-from .formats import NET_FORMATS, NetFormat, function, net_format_of, suffixes_are
+from .formats import (
+    NET_FORMATS,
+    NetFormat,
+    function,
+    net_format_of,
+    net_format_to_write,
+    suffixes_are,
+)
 
 
 def read_net(
@@ -19,16 +26,21 @@ def read_net(
     format: NetFormat | None = None,
     drop_time: bool = False,
     net: str | None = None,
+    ignore_unknown: bool = False,
 ) -> SleptsovNet:
     """Read a Sleptsov net from a file.
 
     **Arguments:**
 
     - `path`: a file in UTF-8. The suffix says the format: `.lsn`, `.hsn` (which is linked), `.mcc`,
-      `.msn`, `.net` and `.ndr` of Tina, `.pnml`.
+      `.msn`, `.net` and `.ndr` of Tina, `.pnml`, `.tapn` of TAPAAL; the text tells `.net` of
+      GreatSPN and `.xml` of PIPE.
     - `format`: the format, when the suffix does not say it.
-    - `drop_time`: Tina: take transitions with intervals of time as if they had none.
+    - `drop_time`: read a net without its times, rates and weights, which are errors by default. All
+      that is dropped is named in a warning.
     - `net`: PNML: the id of the net, in a file of several.
+    - `ignore_unknown`: PNML: read a net without the elements and attributes that are not known,
+      which are errors by default. All that is ignored is named in a warning.
 
     **Returns:** the net. What is accepted but probably not meant is told in one `ReadWarning`.
 
@@ -40,15 +52,26 @@ def read_net(
         suffix = Path(path).suffix.lower()
         message = f"unknown suffix {suffix!r} (read are {suffixes_are()}; or give format=)"
         raise file_error(os.fspath(path), message)
-    return read_net_source(load(path, may_be_empty=True), format, drop_time=drop_time, net=net)
+    return read_net_source(
+        load(path, may_be_empty=True),
+        format,
+        drop_time=drop_time,
+        net=net,
+        ignore_unknown=ignore_unknown,
+    )
 
 
 def read_net_source(
-    source: Source, format: NetFormat, *, drop_time: bool = False, net: str | None = None
+    source: Source,
+    format: NetFormat,
+    *,
+    drop_time: bool = False,
+    net: str | None = None,
+    ignore_unknown: bool = False,
 ) -> SleptsovNet:
     """The net that a text describes. **Raises:** `ReadError`, whatever the text."""
     record = NET_FORMATS[format]
-    options = {"drop_time": drop_time, "net": net}
+    options = {"drop_time": drop_time, "net": net, "ignore_unknown": ignore_unknown}
     for option, value in options.items():
         if value and option not in record.options:
             raise ValueError(f"{record.title} has nothing that `{option}` could choose.")
@@ -76,12 +99,12 @@ def write_net(
     """
     _check_format(format)
     target = Path(path)
-    format = format or net_format_of(target)
+    format = format or net_format_to_write(target)
     if format is None:
         suffix = target.suffix.lower()
         raise ValueError(
-            f"{os.fspath(path)}: the suffix {suffix!r} cannot be written (write {suffixes_are()}, "
-            "or give format=)"
+            f"{os.fspath(path)}: the suffix {suffix!r} cannot be written (write "
+            f"{suffixes_are(written=True)}, or give format=)"
         )
     text, losses = net_text(net, format)
     if losses.items and not lossy:
@@ -94,12 +117,17 @@ def write_net(
 def net_text(net: SleptsovNet | HighNet, format: NetFormat) -> tuple[str, Losses]:
     """The text of a file, and what it cannot hold."""
     record = NET_FORMATS[format]
+    if record.writer is None:
+        raise ValueError(f"{record.title} is only read (write {suffixes_are(written=True)}).")
     losses = Losses(record.title)
     if (format == "hsn") != isinstance(net, HighNet):
         raise ValueError(
             "HSN is written of a `HighNet`, a net with sub-nets, and nothing else is (link it for "
             "another format; write .lsn for a flat net)."
         )
+    if isinstance(net, SleptsovNet) and len(net.final_markings):
+        if not record.holds_final_markings:
+            losses.add(f"final markings, {len(net.final_markings)} of them", "left out")
     return function(record.writer)(net, losses), losses
 
 

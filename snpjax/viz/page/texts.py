@@ -45,7 +45,7 @@ def opened(name: str, text: str, *, format: Format | NetFormat | None, level: Le
     drawn.
     """
     name = file_name(name)
-    of_net = net_format_of(Path(name)) if format is None else format
+    of_net = net_format_of(Path(name), text) if format is None else format
     if format is None and of_net is None:
         check_suffix(name)
     if of_net == "hsn":
@@ -146,7 +146,7 @@ def written(
 
 def format_of(name: str, text: str) -> Format | NetFormat | None:
     """The format of a file that was read, if its name says it."""
-    of_net = net_format_of(Path(name))
+    of_net = net_format_of(Path(name), text)
     if of_net is not None:
         return of_net
     try:
@@ -174,7 +174,9 @@ def known_formats() -> dict[str, Known]:
         for name, x in FORMATS.items()
     ]
     nets = [
-        Known(name, x.title, x.suffixes, name != "hsn", name != "hsn", "net")
+        Known(
+            name, x.title, x.suffixes, name != "hsn", name != "hsn" and x.writer is not None, "net"
+        )
         for name, x in NET_FORMATS.items()
     ]
     return {known.name: known for known in (*systems, *nets)}
