@@ -11,7 +11,7 @@ from jaxtyping import Int
 
 from snpjax_formats import check_free, free_bytes
 
-from ..machine import AbstractMachine, Started
+from ..machine import AbstractMachine, Schema, Started
 from ..precision import precision
 from ..run import SAVE_FINAL, Save, Trajectory
 from .arcs import as_int64
@@ -20,10 +20,11 @@ from .engines import AbstractEngine, EventDriven, FullScan
 from .event import EventMachine
 from .lower import Conditions, NetProgram, lower, marking_dtype, padded, positions
 from .net import SleptsovNet
-from .observer import NetObserver
+from .observed import Firings, Markings
 from .rounds import RoundsMachine, Touches
 from .rules import AbstractRule, Disjoint, Sleptsov
 from .scan import ScanningMachine
+from .schema import schema_of
 from .searched import SearchedNet
 from .solution import NetSolution, solve
 from .state import NetState
@@ -133,7 +134,7 @@ class Execution:
         """What a run saved, with the names of the net."""
         return solve(self.net, self.rule, trajectory)
 
-    def searched(
+    def enumerable(
         self,
         *,
         layout: Any = "auto",
@@ -169,9 +170,9 @@ class Execution:
         machine = ScanningMachine(program, columns_of(conditions, program), self.rule, False)
         return SearchedNet(machine, jnp.asarray(clock, jnp.int32))
 
-    def observed(self) -> NetObserver:
-        """What a search may say of this net, by name."""
-        return NetObserver(self.net, self.rule)
+    def schema(self) -> Schema[Markings, Firings]:
+        """The names of this net, for graphs and queries."""
+        return schema_of(self.net)
 
     def replace(self, **changes: Any) -> "Execution":
         return replace(self, **changes)

@@ -25,9 +25,9 @@ from .validity import (
 
 
 if TYPE_CHECKING:
-    from ..machine import AbstractMachine, Started
+    from ..machine import AbstractMachine, Schema, Started
     from ..run import Save, Trajectory
-    from .observer import NetObserver
+    from .observed import Firings, Markings
     from .searched import SearchedNet
     from .solution import NetSolution
 
@@ -222,17 +222,17 @@ class SleptsovNet:
 
         return Execution(self).solution(trajectory)
 
-    def searched(self, **options: Any) -> "SearchedNet":
+    def enumerable(self, **options: Any) -> "SearchedNet":
         """This net as arrays, ready for `snpjax.explore`, see `Execution`."""
         from .execution import Execution
 
-        return Execution(self).searched(**options)
+        return Execution(self).enumerable(**options)
 
-    def observed(self) -> "NetObserver":
-        """What a search may say of this net, by name."""
-        from .execution import Execution
+    def schema(self) -> "Schema[Markings, Firings]":
+        """The names of this net, for graphs and queries."""
+        from .schema import schema_of
 
-        return Execution(self).observed()
+        return schema_of(self)
 
     def replace(self, **changes: Any) -> "SleptsovNet":
         """The same net but for some arguments of its construction; its warnings were said

@@ -32,11 +32,12 @@ from .validity import InvalidSystem, Problem
 
 
 if TYPE_CHECKING:
+    from ..machine import Schema
     from ..run import Trajectory
     from .environment import AnyInput
     from .lower import LayoutLike
     from .machine import SpikingMachine
-    from .observer import SystemObserver
+    from .observed import Configurations, Transitions
     from .searched import SearchedMachine
     from .solution import Solution
 
@@ -351,7 +352,7 @@ class PopulationSystem:
             compatibility=self.compatibility,
         )
 
-    def searched(
+    def enumerable(
         self,
         *,
         layout: "LayoutLike",
@@ -368,11 +369,11 @@ class PopulationSystem:
             self, columns, layout=layout, saturate=saturate, clock=clock, at_least=at_least
         )
 
-    def observed(self) -> "SystemObserver":
-        """What a search may say of this system, by name."""
-        from .observer import SystemObserver
+    def schema(self) -> "Schema[Configurations, Transitions]":
+        """The names of this system, for graphs and queries."""
+        from .schema import schema_of
 
-        return SystemObserver(self)
+        return schema_of(self)
 
     def solution(self, trajectory: "Trajectory") -> "Solution":
         """What a run saved, with this system's names."""

@@ -28,12 +28,13 @@ if TYPE_CHECKING:
 
     from snpjax_formats.graphs import Pairs
 
+    from ..machine import Schema
     from ..run import Trajectory
     from .environment import AnyInput
     from .growing import Capacity
     from .lower import LayoutLike
     from .machine import GrowingMachine, SpikingMachine
-    from .observer import SystemObserver
+    from .observed import Configurations, Transitions
     from .plastic_columns import PlasticColumns
     from .searched import SearchedMachine
     from .slots import SlotTable
@@ -399,7 +400,7 @@ class SpikingSystem:
             )
         )
 
-    def searched(
+    def enumerable(
         self,
         *,
         layout: "LayoutLike | Capacity",
@@ -453,11 +454,11 @@ class SpikingSystem:
         _, (arguments,) = self.__reduce__()
         return _rebuild({**arguments, **changes})
 
-    def observed(self) -> "SystemObserver":
-        """What a search may say of this system, by name."""
-        from .observer import SystemObserver
+    def schema(self) -> "Schema[Configurations, Transitions]":
+        """The names of this system, for graphs and queries."""
+        from .schema import schema_of
 
-        return SystemObserver(self)
+        return schema_of(self)
 
     def solution(self, trajectory: "Trajectory") -> "Solution":
         """What a run saved, with this system's names."""
