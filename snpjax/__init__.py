@@ -11,6 +11,7 @@ from .check import (
     Bisimilar as Bisimilar,
     Equivalence as Equivalence,
     Estimate as Estimate,
+    Growth as Growth,
     QueryError as QueryError,
     SameNumbers as SameNumbers,
     SameTraces as SameTraces,
@@ -20,6 +21,7 @@ from .check import (
     check_invariants as check_invariants,
     equivalent as equivalent,
     estimate as estimate,
+    growth as growth,
     invariants as invariants,
     write_graph as write_graph,
 )
@@ -31,13 +33,7 @@ from .choice import (
     UniformChoice as UniformChoice,
     WeightedChoice as WeightedChoice,
 )
-from .explore import (
-    Graph as Graph,
-    Growth as Growth,
-    Stop as Stop,
-    explore as explore,
-    growth as growth,
-)
+from .explore import Graph as Graph, Stop as Stop, explore as explore
 from .io import (
     ReadError as ReadError,
     ReadWarning as ReadWarning,

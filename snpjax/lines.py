@@ -4,7 +4,8 @@ A graph may have 10^8 edges, so that nothing here loops over lines in Python.
 """
 
 import json
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -22,11 +23,18 @@ class Table(NamedTuple):
 
     - `prefix`: what the number of one column is called, before the name of that.
     - `empty`: the number that stands for none, if one does.
+    - `words`: how a number other than 0 is put in words next to the count, `closed, {} to go`.
+      Pictures show these numbers as superscripts. Empty for other tables.
     """
 
     prefix: str
     values: np.ndarray
     empty: int | None = None
+    words: str = ""
+
+    def cut(self, width: int) -> "Table":
+        """The first columns."""
+        return self if self.values.ndim == 1 else self._replace(values=self.values[:, :width])
 
 
 class EdgeStyle(NamedTuple):
@@ -111,3 +119,11 @@ def label_rows(labels: np.ndarray, written: Callable[[str], str] = json.dumps) -
         own = one_of(labels[:, i], lambda x: written(x) if x else "null")
         columns += [b"," if i else b"", own]
     return columns
+
+
+def distinct_names(labels: Sequence[str]) -> tuple[str, ...]:
+    """A name for every neuron: its label, with its number where several bear it."""
+    counts = Counter(labels)
+    return tuple(
+        label if counts[label] == 1 else f"{label}#{number}" for number, label in enumerate(labels)
+    )

@@ -4,52 +4,22 @@ import difflib
 import inspect
 import weakref
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, TypedDict, TypeVar, Unpack
-
-import numpy as np
-
-from snpjax_formats import AbstractChooser, AbstractLayout
+from typing import Any, TypeVar, Unpack
 
 from .machine import (
-    AbstractCapacity,
-    AbstractEngine,
-    AbstractStorage,
     AnySolution,
     Lowered,
+    LoweringOptions,
     Model,
 )
 
-
-#: How edges are stored: a class of `snpjax_formats`, what suits them by default or in the eyes of a
-#: chooser, or something else than edges.
-LayoutLike: TypeAlias = type[AbstractLayout] | AbstractChooser | AbstractStorage | Literal["auto"]
 
 S = TypeVar("S", bound=AnySolution)
 
 # Sets of options of one model whose lowerings are kept.
 _MOST_KEPT = 4
-
-
-class LoweringOptions(TypedDict, total=False):
-    """How a model is stored, of which each kind of model takes what applies to it.
-
-    - `layout`: how synapses are stored: a layout class of `snpjax_formats`, a chooser such as
-      `snpjax_formats.select.Measured()`, or a `snpjax.spiking.Transition`; by default what suits.
-    - `count_dtype`: `numpy.int32` or `numpy.int64`; by default the least that is safe.
-    - `faithful`: keep every rule of the model as an alternative of its own, where lowering would
-      merge some.
-    - `capacity`: the room of a system that divides or buds.
-    - `engine`: how the steps of a Sleptsov net are computed: `FullScan()` or `EventDriven()`.
-
-    The numbers of a run depend on none of them.
-    """
-
-    layout: LayoutLike
-    count_dtype: np.dtype | type | None
-    faithful: bool
-    capacity: AbstractCapacity | None
-    engine: AbstractEngine | None
 
 
 def lower(model: Model[S], /, **options: Unpack[LoweringOptions]) -> Lowered[S]:
@@ -66,7 +36,7 @@ def lower(model: Model[S], /, **options: Unpack[LoweringOptions]) -> Lowered[S]:
     check_model(model)
     if isinstance(model, Lowered):
         raise TypeError("`model` is lowered already. Use it, or lower `lowered.model` again.")
-    return model.lower(**_taken(model, "lower", dict(options)))
+    return model.lower(**taken(model, model.lower, "lower", dict(options)))
 
 
 def lowering_of(
@@ -89,7 +59,11 @@ def lowering_of(
                 "the model with `faithful=True`."
             )
         return model
-    given = {**_taken(model, "run", options), "numbered": numbered, "many_paths": many_paths}
+    given = {
+        **taken(model, model.lower, "run", options),
+        "numbered": numbered,
+        "many_paths": many_paths,
+    }
     kept = _kept_of(model)
     key = tuple(sorted(given.items()))
     if kept is None or not _is_hashable(key):
@@ -111,17 +85,22 @@ def check_model(model: object) -> None:
         )
 
 
-def _taken(model: Model[Any], call: str, options: dict[str, Any]) -> dict[str, Any]:
-    """The options, if the model takes them."""
-    known = [name for name in inspect.signature(model.lower).parameters if name not in _OWN]
+def taken(
+    model: object, method: Callable[..., Any], call: str, options: dict[str, Any]
+) -> dict[str, Any]:
+    """The options of `call`, if that method of the model takes them.
+
+    **Raises:** `TypeError` with what was meant.
+    """
+    known = [name for name in inspect.signature(method).parameters if name not in _OWN]
     for name in options:
         if name not in known:
             raise TypeError(_unknown(name, call, type(model).__name__, known))
     return options
 
 
-#: What `run` itself says to `Model.lower`.
-_OWN = ("numbered", "many_paths")
+#: What `run` says to `Model.lower` by itself, and `explore` to `Explorable.enumerable`.
+_OWN = ("numbered", "many_paths", "saturate", "clock", "at_least")
 
 #: What people call an argument that has another name here.
 _MEANT = {

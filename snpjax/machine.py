@@ -2,17 +2,32 @@
 from."""
 
 import abc
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import partial
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import (
+    Any,
+    ClassVar,
+    Generic,
+    Literal,
+    NamedTuple,
+    Protocol,
+    TypeAlias,
+    TypedDict,
+    TypeVar,
+    overload,
+    runtime_checkable,
+)
 
 import equinox as eqx
 import jax
 import numpy as np
-from jaxtyping import Array, Bool, Int, PyTree
+from jaxtyping import Array, Bool, Int, PyTree, UInt, UInt32
 
-from .choice import AbstractChoice
+from snpjax_formats import AbstractChooser, AbstractLayout
+
+from .choice import AbstractChoice, GivenChoices, Ways
+from .lines import Labels, Table
 from .trajectory import Save, Trajectory
 
 
@@ -54,12 +69,38 @@ class AbstractStorage:
     """Another way to store a model than by a layout of its edges, given as `layout=`."""
 
 
+#: How edges are stored: a class of `snpjax_formats`, what suits them by default or in the eyes of a
+#: chooser, or something else than edges.
+LayoutLike: TypeAlias = type[AbstractLayout] | AbstractChooser | AbstractStorage | Literal["auto"]
+
+
 class AbstractCapacity:
     """The room of a machine that grows, given as `capacity=`."""
 
 
 class AbstractEngine(eqx.Module):
     """A way to compute the steps of a machine that has several, given as `engine=`."""
+
+
+class LoweringOptions(TypedDict, total=False):
+    """How a model is stored, of which each kind of model takes what applies to it.
+
+    - `layout`: how synapses are stored: a layout class of `snpjax_formats`, a chooser such as
+      `snpjax_formats.select.Measured()`, or a `snpjax.spiking.Transition`; by default what suits.
+    - `count_dtype`: `numpy.int32` or `numpy.int64`; by default the least that is safe.
+    - `faithful`: keep every rule of the model as an alternative of its own, where lowering would
+      merge some.
+    - `capacity`: the room of a system that divides or buds.
+    - `engine`: how the steps of a Sleptsov net are computed: `FullScan()` or `EventDriven()`.
+
+    The numbers of a run depend on none of them.
+    """
+
+    layout: LayoutLike
+    count_dtype: np.dtype | type | None
+    faithful: bool
+    capacity: AbstractCapacity | None
+    engine: AbstractEngine | None
 
 
 class Stacked(eqx.Module):
@@ -212,3 +253,288 @@ class Sparing(Protocol):
     """A model whose runs are long, so that it says what of them is kept by default."""
 
     def default_save(self, paths: int | None) -> Save: ...
+
+
+NameT = TypeVar("NameT", bound=Hashable)
+
+# ---- enumeration: what `explore` needs of a machine ----
+
+
+class Encoding(NamedTuple):
+    """How configurations are written as vectors of unsigned numbers, called fields.
+
+    - `dtype`: the unsigned type of all fields.
+    - `usual`: a value that each field is likely to reach. A good guess avoids repacking.
+    - `last_step`: steps from this one on are not distinguished.
+    - `wider`: the signed type to count in if this one overflows.
+    """
+
+    dtype: np.dtype
+    usual: "UInt32[Array, ' fields'] | UInt32[np.ndarray, ' fields'] | None" = None
+    last_step: "Int[Array, ''] | int" = 0
+    wider: np.dtype | None = None
+
+
+@runtime_checkable
+class Enumerable(Protocol):
+    """A machine whose configurations can be stored and whose choices can be numbered.
+
+    As in `AbstractMachine`, `paths` may be the last axis of all arrays. Configurations with equal
+    fields have equal futures. An overflow is `RESULTS.spike_overflow`, whatever is counted.
+    """
+
+    @property
+    def encoding(self) -> Encoding: ...
+
+    def init(self) -> PyTree: ...
+
+    def step(self, state: PyTree, choice: AbstractChoice) -> tuple[PyTree, Record]:
+        """`choice` is a `NumberedChoice`; the detail of the record is what `Schema.steps` reads."""
+        ...
+
+    def halted(self, state: PyTree) -> Bool[Array, "*paths"]: ...
+
+    def status(self, state: PyTree) -> Any: ...
+
+    def alternatives(self, state: PyTree) -> Ways:
+        """Which alternatives each chooser has, or the number of ways to take each of them."""
+        ...
+
+    def choosers(self) -> Int[np.ndarray, " choosers"]:
+        """The choosers that may have several alternatives; all others have at most one."""
+        ...
+
+    def encode(self, state: PyTree) -> UInt[Array, "fields *paths"]: ...
+
+    def decode(self, fields: UInt[Array, "fields *paths"]) -> PyTree:
+        """A state with this configuration."""
+        ...
+
+
+@runtime_checkable
+class RedundantChoices(Protocol):
+    """An enumerable machine in which two choices may lead to one step."""
+
+    @property
+    def has_redundant_choices(self) -> bool: ...
+
+    def is_redundant(self, detail: PyTree) -> Bool[Array, "*paths"]:
+        """Whether an earlier choice of the same configuration makes the step with this detail."""
+        ...
+
+
+class LazyNames(Sequence[NameT]):
+    """Names that are listed when they are needed."""
+
+    def __init__(self, make: Callable[[], Sequence[NameT]]):
+        self._make = make
+
+    @cached_property
+    def _names(self) -> Sequence[NameT]:
+        return self._make()
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    @overload
+    def __getitem__(self, index: int) -> NameT: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[NameT]: ...
+    def __getitem__(self, index: int | slice) -> NameT | Sequence[NameT]:
+        return self._names[index]
+
+
+# ---- schema: what graphs, queries, witnesses, exports and pictures need of a machine ----
+
+
+class SomeConfigurations(Protocol):
+    """Some configurations of a machine on the host, with names: a dataclass."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def step(self) -> Int[np.ndarray, " configurations"]:
+        """The steps made, up to `Encoding.last_step`."""
+        ...
+
+    @property
+    def is_halting(self) -> Bool[np.ndarray, " configurations"]: ...
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, name: str, /) -> Int[np.ndarray, "configurations *elements"]:
+        """The count of a name, see `Schema.names`."""
+        ...
+
+
+class SomeSteps(Protocol):
+    """Some steps between configurations on the host, with names.
+
+    - `sources`, `targets`: the numbers of the configurations before and after.
+    """
+
+    @property
+    def sources(self) -> Int[np.ndarray, " steps"]: ...
+
+    @property
+    def targets(self) -> Int[np.ndarray, " steps"]: ...
+
+    @property
+    def choices(self) -> GivenChoices:
+        """The choices of these steps, one after the other."""
+        ...
+
+    def __len__(self) -> int: ...
+
+
+class Action(NamedTuple):
+    """What one chooser does, or one output emits, in each of some steps: `name = number`.
+
+    - `present`: the steps in which it does anything.
+    - `name`: its name, or for each step a value of which `name_of` tells the name.
+    - `number`: a number for each step, shown where `is_numbered`.
+    - `variant`: tells actions with the same number apart; shown where it is not 0.
+    - `times`: how often the action is done at once.
+    """
+
+    present: Bool[np.ndarray, " steps"]
+    name: str | np.ndarray
+    name_of: Callable[[Any], str] = str
+    number: Int[np.ndarray, " steps"] | None = None
+    is_numbered: Bool[np.ndarray, " steps"] | None = None
+    variant: Int[np.ndarray, " steps"] | None = None
+    times: Int[np.ndarray, " steps"] | None = None
+
+
+class Link(NamedTuple):
+    """A connection of two columns that exists in some configurations only."""
+
+    source: int
+    target: int
+    exists: Bool[np.ndarray, " configurations"]
+
+
+ConfigurationsT = TypeVar("ConfigurationsT", bound=SomeConfigurations)
+StepsT = TypeVar("StepsT", bound=SomeSteps)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Schema(Generic[ConfigurationsT, StepsT]):
+    """The names of a machine: the columns of its configurations and the actions of its steps.
+
+    Configurations have columns: the neurons of a system, the places of a net. The first table of
+    numbers of `tables` holds their counts.
+
+    - `title`: the name of the model.
+    - `counted`: what the columns hold, in plural: spikes, tokens.
+    - `column_kind`: what the columns are, in plural: neurons, places.
+    - `columns`: their names in order; `None` if they are slots, of which later ones come into use.
+      One of the tables then holds the name of each slot in use, or an empty string.
+    - `configurations`, `steps`: what a search found, with names. Both get arrays whose last axis is
+      that of the configurations or steps: states, and details of `Record`.
+    - `tables`, `step_tables`: all numbers of configurations, a row each; all numbers of steps, a
+      row or a number each.
+    - `actions`: what stands at the edges of a graph, for each kind of `Labels`.
+    - `action_names`: the names in `actions`.
+    - `alternatives`: everything that may be selected; `selected`: which of these some steps select.
+    - `words`: what was selected in one of some steps, in words.
+
+    Optional:
+
+    - `names`: what `configurations[name]` and queries may name; by default the columns.
+    - `outputs`: the names for which `emitted` gives what left the machine in each step.
+    - `emissions`: what left the machine in each step: steps with the same emissions and ends are
+      one transition.
+    - `num_choosers`: the columns of `GivenChoices` that witnesses show; by default all columns.
+    - `lists`: further lists of names for files; `rules`: texts for files, as JSON has them.
+    - `is_stuck`: where something is left that could have been used.
+    - `links`: connections that change; `networks`: the network of one configuration as JSON has it;
+      `changing`: numbers that tell networks apart.
+    - `step_json`: a key, and the value of each step for witnesses as JSON.
+    - `quantities`, `step_quantities`: further functions of queries by their names, as
+      `timer(name)`; those of steps get a number, too, as `fires(name, 0)`.
+    - `problem_of`: what is wrong with a function, a name and a number of a query, or `None`.
+    - `is_cut`: where a count that was explored with `saturate` stands for all larger ones, too;
+      `plus`: configurations with larger counts.
+    - `inert`: the names on whose counts nothing depends, of which a query mentions some. They are
+      saturated for queries.
+    - `visited`: the configurations of a run, a row each.
+    """
+
+    title: str
+    counted: str
+    column_kind: str
+    columns: Sequence[str] | None
+    configurations: Callable[[PyTree, Bool[np.ndarray, " configurations"]], ConfigurationsT]
+    steps: Callable[[Int[np.ndarray, " steps"], Int[np.ndarray, " steps"], PyTree], StepsT]
+    tables: Callable[[ConfigurationsT], Mapping[str, Table]]
+    step_tables: Callable[[StepsT], Mapping[str, Table]]
+    actions: Callable[[StepsT, Labels], Sequence[Action]]
+    action_names: Sequence[str]
+    alternatives: Sequence[Hashable]
+    selected: Callable[[StepsT], set[Any]]
+    words: Callable[[StepsT, int], list[str]]
+
+    names: Sequence[str] | None = None
+    outputs: Sequence[str] = ()
+    emitted: Callable[[StepsT, str], Int[np.ndarray, "steps *elements"]] | None = None
+    emissions: Callable[[StepsT], Int[np.ndarray, "steps columns"]] | None = None
+    num_choosers: int | None = None
+    lists: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    rules: Callable[[], Any] | None = None
+    is_stuck: Callable[[ConfigurationsT], Bool[np.ndarray, " configurations"]] | None = None
+    links: Callable[[ConfigurationsT], Sequence[Link]] | None = None
+    networks: Callable[[ConfigurationsT, int], Mapping[str, Any]] | None = None
+    changing: Callable[[ConfigurationsT], Int[np.ndarray, "configurations numbers"]] | None = None
+    step_json: tuple[str, Callable[[StepsT], list[Any]]] | None = None
+    quantities: Mapping[str, Callable[[ConfigurationsT, str], np.ndarray]] = field(
+        default_factory=dict
+    )
+    step_quantities: Mapping[str, Callable[[StepsT, str, int], np.ndarray]] = field(
+        default_factory=dict
+    )
+    problem_of: Callable[[str, str, int], str | None] | None = None
+    is_cut: (
+        Callable[[ConfigurationsT, Mapping[str, int]], Bool[np.ndarray, "configurations columns"]]
+        | None
+    ) = None
+    plus: Callable[[ConfigurationsT, np.ndarray], ConfigurationsT] | None = None
+    inert: Callable[[Sequence[str]], Sequence[str]] | None = None
+    visited: Callable[[Any], ConfigurationsT] | None = None
+
+
+@runtime_checkable
+class Explorable(Protocol[ConfigurationsT, StepsT]):
+    """A model that `explore` and `check` take."""
+
+    def enumerable(
+        self,
+        *,
+        saturate: Mapping[str, int],
+        clock: int,
+        at_least: np.dtype | None = None,
+    ) -> Enumerable:
+        """The model as arrays. Besides, it takes those of `LoweringOptions` that apply to it.
+
+        **Arguments:**
+
+        - `saturate`, `clock`: as `explore` got them. A model refuses what it cannot do.
+        - `at_least`: the narrowest type to count in, see `Encoding.wider`.
+        """
+        ...
+
+    def schema(self) -> Schema[ConfigurationsT, StepsT]: ...
+
+
+class InputEnvironment(Protocol):
+    """Any input for a number of steps, as `AnyInput`."""
+
+    @property
+    def length(self) -> int: ...
+
+
+@runtime_checkable
+class TakesInput(Protocol):
+    """A model whose input may be replaced."""
+
+    def with_input(self, input: Any) -> Any: ...

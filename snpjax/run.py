@@ -17,13 +17,14 @@ from jaxtyping import Array, Bool, Int, PyTree, UInt32
 from snpjax_formats import bucket
 
 from .choice import AbstractChoice, FirstChoice, WeightedChoice, knows_numbers
-from .lowering import LoweringOptions, check_model, lowering_of
+from .lowering import check_model, lowering_of
 from .machine import (
     AbstractMachine,
     AnySolution,
     Growable,
     Leaping,
     Lowered,
+    LoweringOptions,
     Model,
     Record,
     Sparing,

@@ -98,7 +98,7 @@ def assert_all_formats(graph, **options):
             assert_same(graph, read)
             if name in ("json", "graphml"):
                 step = graph.configurations().step[:, None]
-                width = blocks.num_columns(graph)
+                width = graph.num_columns
                 parts = [x[:, :width] for x in (graph.spikes, graph.timers, graph.pending)]
                 parts.append(step)
                 assert [list(x) for x in read.configurations] == np.concatenate(parts, 1).tolist()

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import snpjax as snp
+from snpjax.check.growth import applies_always, applies_never, growth
 from snpjax.explore import Stop, explore
-from snpjax.explore.growth import applies_always, applies_never, growth
 from snpjax.testing import reference
 from snpjax.testing.strategies import guards, systems
 

@@ -67,7 +67,7 @@ def test_reference_never_imports_jax():
         "spiking/rule_syntax",
         "spiking/guard",
         "spiking/validity",
-        "spiking/nearest",
+        "nearest",
         "spiking/variants",
     ]
     for name in pure:

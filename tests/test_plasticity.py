@@ -8,7 +8,7 @@ from hypothesis import given, settings, strategies as st
 import snpjax as snp
 from snpjax.check.equivalence import equivalent
 from snpjax.check.equivalence.runs import run_of_edges
-from snpjax.explore.growth import growth
+from snpjax.check.growth import growth
 from snpjax.testing import plastic_systems, reference, reference_graph
 
 from .changing import (

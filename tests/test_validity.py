@@ -5,7 +5,7 @@ import warnings
 import pytest
 
 import snpjax as snp
-from snpjax.spiking.nearest import nearest
+from snpjax.nearest import nearest
 from snpjax.spiking.validity import SEVERITIES, Place
 from snpjax.spiking.variants import Astrocyte, Astrocytes, Exhaustive, SynapseRules
 

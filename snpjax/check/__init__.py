@@ -15,6 +15,7 @@ from .equivalence import (
 )
 from .errors import QueryError as QueryError
 from .exports import write_graph as write_graph
+from .growth import Growth as Growth, growth as growth
 from .invariants import (
     ConservedSum as ConservedSum,
     Cycle as Cycle,

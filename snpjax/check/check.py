@@ -1,14 +1,17 @@
 """`check`: a property of all computations of a system, decided from its configuration graph."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeAlias
 
 import numpy as np
+from jaxtyping import Bool, Int
 
-from ..explore import Graph, Stop, explore
+from ..choice import GivenChoices
+from ..explore import Graph, Inputs, Stop, explore
 from ..explore.conditions import condition_of
-from ..explore.observed import SomeConfigurations
+from ..explore.explore import with_inputs
+from ..explore.following import NO_EDGE
+from ..machine import AbstractCapacity, ConfigurationsT, Explorable, LayoutLike, StepsT
 from .formula import Query, comparisons
 from .labels import Labels
 from .names import Needs, check_clock, check_names, needs_of
@@ -21,9 +24,6 @@ from .verdict import Status, Verdict
 from .view import View, labels_of, view_of, without_steps
 
 
-#: A query, or what is to be true of every configuration.
-Property: TypeAlias = str | Callable[[SomeConfigurations], np.ndarray]
-
 #: Found of a system, if no other limit is given.
 MAX_CONFIGURATIONS = 1_000_000
 
@@ -31,23 +31,23 @@ _LIMITS = (Stop.MAX_CONFIGURATIONS, Stop.MAX_DEPTH)
 
 
 def check(
-    subject: Any,
-    property: Property,
+    subject: Explorable[ConfigurationsT, StepsT] | Graph[ConfigurationsT, StepsT],
+    property: str | Callable[[ConfigurationsT], Bool[np.ndarray, " configurations"]],
     /,
     *,
     max_configurations: int | None = None,
     max_depth: int | None = None,
-    inputs: Any = None,
+    inputs: Inputs | None = None,
     saturate: Mapping[str, int] | None = None,
-    layout: Any = None,
-    capacity: Any = None,
+    layout: LayoutLike | None = None,
+    capacity: AbstractCapacity | None = None,
     progress: Callable[[int, int], None] | None = None,
-) -> Verdict:
+) -> Verdict[ConfigurationsT, StepsT]:
     """Whether a property holds of all computations of a system.
 
     **Arguments:**
 
-    - `subject`: a system, or a graph of `explore`.
+    - `subject`: a system, a net, another model that `explore` takes, or a graph of `explore`.
     - `property`: a query, see `docs/checking.md`, or a function of `Configurations` that says of
       each whether it is as it always should be: `lambda c: c["n3"] <= 4`.
     - `max_configurations` (1,000,000 by default), `max_depth`, `inputs`, `saturate`, `layout`,
@@ -64,14 +64,21 @@ def check(
     if query is None and not callable(property):
         raise TypeError(f"{property!r} is no property. Give a query, or a function.")
     form = None if query is None else universal(query)
-    if not isinstance(subject, Graph):
+    if isinstance(subject, Graph):
+        graph = subject
+        given = (max_configurations, max_depth, inputs, saturate, layout, capacity, progress)
+        if any(x is not None for x in given):
+            raise ValueError("A graph is explored already. Give limits and inputs to `explore`.")
+    elif not isinstance(subject, Explorable):
+        raise TypeError(f"{subject!r} cannot be checked. Pass a system, a net or a graph.")
+    else:
         if inputs is not None:
-            subject = subject.with_input(inputs)
+            subject = with_inputs(subject, inputs)
         needs = Needs(saturate or {}, 0)
         if query is not None:
             needs = needs_of(query, subject, saturate=saturate, max_depth=max_depth)
         limit = MAX_CONFIGURATIONS if max_configurations is None else max_configurations
-        subject = explore(
+        graph = explore(
             subject,
             max_configurations=limit,
             max_depth=max_depth,
@@ -81,27 +88,26 @@ def check(
             capacity=capacity,
             progress=progress,
         )
-    elif any(
-        x is not None
-        for x in (max_configurations, max_depth, inputs, saturate, layout, capacity, progress)
-    ):
-        raise ValueError("A graph is explored already. Give limits and inputs to `explore`.")
     if query is None or form is None:
         assert not isinstance(property, str)
-        return _check_function(subject, property)
-    check_names(query, subject.system)
-    check_clock(query, subject.clock)
-    return _check_query(subject, query, form)
+        return _check_function(graph, property)
+    check_names(query, graph.schema)
+    check_clock(query, graph.clock)
+    return _check_query(graph, query, form)
 
 
-def _check_function(graph: Graph, function: Callable[[SomeConfigurations], np.ndarray]) -> Verdict:
+def _check_function(
+    graph: Graph[ConfigurationsT, StepsT], function: Callable[[ConfigurationsT], np.ndarray]
+) -> Verdict[ConfigurationsT, StepsT]:
     holds, is_cut = condition_of(graph, function)
     name = getattr(function, "__name__", repr(function))
     surely, may = holds & ~is_cut, holds | is_cut
     return _always(graph, f"always {name}", surely, may, on_all_paths=True)
 
 
-def _check_query(graph: Graph, query: Query, form: Form) -> Verdict:
+def _check_query(
+    graph: Graph[ConfigurationsT, StepsT], query: Query, form: Form
+) -> Verdict[ConfigurationsT, StepsT]:
     some = list(comparisons(query.formula))
     match form:
         case Release(condition, Now(always)) if condition == FALSE:
@@ -117,53 +123,68 @@ def _check_query(graph: Graph, query: Query, form: Form) -> Verdict:
     initial = view.structure.initial
     if not checker.holds(form, may=True)[initial]:
         path = checker.counterexample(form, initial)
-        found = _shown(view, query, path)
+        edges = view.edges(path.states)
+        choices = graph.choices_along(edges, edges != NO_EDGE)
+        states = view.configuration[path.states].tolist()
+        found = _shown(graph, query.text, query.on_all_paths, states, edges, choices, path.loop)
         return _remarked(found, query, view.structure, view.labels, path)
     is_sure = _is_exact(view) or bool(checker.holds(form, may=False)[initial])
     found = _without_witness(graph, query.text, is_sure, view.labels.are_exact, query.on_all_paths)
     return _remarked(found, query, view.structure, view.labels, None)
 
 
-def _is_exact(view: View) -> bool:
+def _is_exact(view: View[ConfigurationsT, StepsT]) -> bool:
     return view.labels.are_exact and not view.structure.is_open.any()
 
 
 def _always(
-    graph: Graph, text: str, surely: np.ndarray, may: np.ndarray, *, on_all_paths: bool
-) -> Verdict:
+    graph: Graph[ConfigurationsT, StepsT],
+    text: str,
+    surely: np.ndarray,
+    may: np.ndarray,
+    *,
+    on_all_paths: bool,
+) -> Verdict[ConfigurationsT, StepsT]:
     """Of a condition on all configurations: the numbers of these are in breadth-first order, so
     that no edges are needed."""
     if not may.all():
         first = int(np.argmin(may))
-        return Verdict(
-            Status.REFUTED if on_all_paths else Status.PROVED,
-            text,
-            graph,
-            witness=tuple(graph.path_to(first)),
-            choices=graph.witness(first),
-            depth=graph.whole_depth,
-        )
+        path, edges = graph.path_to(first), graph.edges_to(first)
+        return _shown(graph, text, on_all_paths, path, edges, graph.witness(first))
     is_exact = np.array_equal(surely, may)
     is_sure = graph.is_complete and bool(surely.all())
     return _without_witness(graph, text, is_sure, is_exact, on_all_paths)
 
 
-def _shown(view: View, query: Query, path: Path) -> Verdict:
+def _shown(
+    graph: Graph[ConfigurationsT, StepsT],
+    text: str,
+    on_all_paths: bool,
+    path: Sequence[int],
+    edges: Int[np.ndarray, " steps"],
+    choices: GivenChoices,
+    loop: int | None = None,
+) -> Verdict[ConfigurationsT, StepsT]:
     """The verdict that a path shows."""
     return Verdict(
-        Status.REFUTED if query.on_all_paths else Status.PROVED,
-        query.text,
-        view.graph,
-        witness=tuple(view.configuration[path.states].tolist()),
-        loop=path.loop,
-        choices=view.choices(path.states),
-        depth=view.graph.whole_depth,
+        Status.REFUTED if on_all_paths else Status.PROVED,
+        text,
+        graph,
+        witness=tuple(path),
+        loop=loop,
+        edges=tuple(edges.tolist()),
+        choices=choices,
+        depth=graph.whole_depth,
     )
 
 
 def _without_witness(
-    graph: Graph, text: str, is_sure: bool, is_exact: bool, on_all_paths: bool
-) -> Verdict:
+    graph: Graph[ConfigurationsT, StepsT],
+    text: str,
+    is_sure: bool,
+    is_exact: bool,
+    on_all_paths: bool,
+) -> Verdict[ConfigurationsT, StepsT]:
     """The verdict that no path shows."""
     status, reason = Status.PROVED if on_all_paths else Status.REFUTED, ""
     if not is_sure:
@@ -175,8 +196,12 @@ def _without_witness(
 
 
 def _remarked(
-    verdict: Verdict, query: Query, structure: Structure, labels: Labels, path: Path | None
-) -> Verdict:
+    verdict: Verdict[ConfigurationsT, StepsT],
+    query: Query,
+    structure: Structure,
+    labels: Labels,
+    path: Path | None,
+) -> Verdict[ConfigurationsT, StepsT]:
     """With remarks on what is vacuous: in all configurations, or on the path that is asked for."""
     if verdict.is_refuted or verdict.status is Status.UNKNOWN:
         return verdict

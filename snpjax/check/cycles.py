@@ -6,9 +6,10 @@ import numpy as np
 from jaxtyping import Bool, Int
 
 from ..choice import NO_RULE
-from ..explore.graph import Graph
+from ..spiking.system import SpikingSystem
 from .invariants import Cycle, Invariants
 from .structure import Structure
+from .systems import SpikingGraph
 from .verdict import Status
 
 
@@ -32,7 +33,7 @@ class CycleVerdict:
         return f"{self.cycle}: {self.status.value}{found}"
 
 
-def check_cycles(graph: Graph, invariants: Invariants) -> tuple[CycleVerdict, ...]:
+def check_cycles(graph: SpikingGraph, invariants: Invariants) -> tuple[CycleVerdict, ...]:
     """Which of the minimal cycles can be made.
 
     Take the edges on which no rules fire but those of a cycle. If these lead round anywhere, the
@@ -49,22 +50,21 @@ def check_cycles(graph: Graph, invariants: Invariants) -> tuple[CycleVerdict, ..
             "Give `invariants(graph.system)` with a limit that is large enough, and a graph "
             "without `saturate`."
         )
-    return tuple(_verdict(graph, cycle) for cycle in invariants.cycles)
+    return tuple(_verdict(graph, invariants.system, cycle) for cycle in invariants.cycles)
 
 
-def _verdict(graph: Graph, cycle: Cycle) -> CycleVerdict:
-    loop = _way_round(graph, _only(graph, cycle))
+def _verdict(graph: SpikingGraph, system: SpikingSystem, cycle: Cycle) -> CycleVerdict:
+    loop = _way_round(graph, _only(graph, system, cycle))
     if loop is None:
         return CycleVerdict(cycle, Status.REFUTED if graph.is_complete else Status.UNKNOWN)
-    times = _times(graph, cycle, loop)
+    times = _times(graph, system, cycle, loop)
     if times == 0:
         return CycleVerdict(cycle, Status.UNKNOWN)
     return CycleVerdict(cycle, Status.PROVED, times, tuple(loop.tolist()))
 
 
-def _only(graph: Graph, cycle: Cycle) -> Bool[np.ndarray, " edges"]:
+def _only(graph: SpikingGraph, system: SpikingSystem, cycle: Cycle) -> Bool[np.ndarray, " edges"]:
     """Edges on which no rules fire but those of the cycle."""
-    system = graph.system
     most = max(len(neuron.rules) for neuron in system.neurons)
     may = np.zeros((system.num_neurons, most + 1), bool)
     may[:, NO_RULE] = True
@@ -74,7 +74,9 @@ def _only(graph: Graph, cycle: Cycle) -> Bool[np.ndarray, " edges"]:
     return graph.map_transitions(lambda steps: np.all(may[neurons, steps.rules], axis=1))
 
 
-def _way_round(graph: Graph, some: Bool[np.ndarray, " edges"]) -> Int[np.ndarray, " loop"] | None:
+def _way_round(
+    graph: SpikingGraph, some: Bool[np.ndarray, " edges"]
+) -> Int[np.ndarray, " loop"] | None:
     """Some edges that lead from a configuration back to it, as few as there are."""
     edges, size = np.flatnonzero(some), graph.num_configurations
     targets = graph.edge_targets[edges]
@@ -91,13 +93,15 @@ def _way_round(graph: Graph, some: Bool[np.ndarray, " edges"]) -> Int[np.ndarray
     return edges[way]
 
 
-def _times(graph: Graph, cycle: Cycle, loop: Int[np.ndarray, " loop"]) -> int:
+def _times(
+    graph: SpikingGraph, system: SpikingSystem, cycle: Cycle, loop: Int[np.ndarray, " loop"]
+) -> int:
     """How often a loop makes the firings of a cycle; 0 if it makes something else."""
     rules = graph.transitions(loop).rules
     step, neuron = np.nonzero(rules != NO_RULE)
     fired: dict[tuple[str, int], int] = {}
     for i, rule in zip(neuron.tolist(), rules[step, neuron].tolist(), strict=True):
-        key = (graph.system.name_of(i), rule)
+        key = (system.name_of(i), rule)
         fired[key] = fired.get(key, 0) + 1
     first = next(iter(cycle.firings))
     times, rest = divmod(fired.get(first, 0), cycle.firings[first])

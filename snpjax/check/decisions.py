@@ -7,7 +7,7 @@ equally likely. An action is what some neurons select; the others choose uniform
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -16,8 +16,10 @@ from scipy.sparse.linalg import bicgstab, splu
 
 from ..explore.components import strong_parts
 from ..explore.graph import Graph
+from ..machine import ConfigurationsT, StepsT
 from ..spiking.observed import position_of
 from .structure import search
+from .systems import system_of
 
 
 # An action is better when it is by more than this part.
@@ -45,7 +47,7 @@ class Decisions:
     matrix: csr_array
 
     @classmethod
-    def of(cls, graph: Graph, chosen: Sequence[str] | None) -> "Decisions":
+    def of(cls, graph: Graph[ConfigurationsT, StepsT], chosen: Sequence[str] | None) -> "Decisions":
         """Actions are what the neurons `chosen` select; `None` is all of them.
 
         **Raises:** `ValueError` for a graph that is not complete.
@@ -254,12 +256,13 @@ def _factored(
     return solve
 
 
-def _agreeing(graph: Graph, chosen: Sequence[str]) -> Int[np.ndarray, " edges"]:
+def _agreeing(graph: Graph[Any, Any], chosen: Sequence[str]) -> Int[np.ndarray, " edges"]:
     """The same number for edges of a source on which some neurons select the same."""
     if not chosen:
         return np.unique(graph.sources, return_inverse=True)[1]
-    all_neurons = np.arange(graph.system.num_neurons)
-    some = [all_neurons[position_of(graph.system, name)] for name in chosen]
+    system = system_of(graph)
+    all_neurons = np.arange(system.num_neurons)
+    some = [all_neurons[position_of(system, name)] for name in chosen]
     columns = np.concatenate([np.atleast_1d(own) for own in some])
     rules = graph.map_transitions(lambda steps: steps.rules[:, columns])
     keys = np.concatenate([graph.sources[:, None], rules], axis=1)

@@ -9,12 +9,12 @@ from functools import cached_property
 import numpy as np
 from jaxtyping import Int
 
-from ..explore.graph import Graph
 from ..spiking.matrix import TransitionMatrix
 from ..spiking.observed import Configurations
 from ..spiking.rule import Rule
 from ..spiking.system import SpikingSystem
 from .null_space import minimal_solutions, null_space
+from .systems import SpikingGraph
 from .verdict import Status
 
 
@@ -185,7 +185,7 @@ class InvariantVerdict:
         return f"{self.invariant}: {self.status.value}{where}"
 
 
-def check_invariants(graph: Graph, invariants: Invariants) -> tuple[InvariantVerdict, ...]:
+def check_invariants(graph: SpikingGraph, invariants: Invariants) -> tuple[InvariantVerdict, ...]:
     """Whether conserved sums, first `conserved`, then `bounding`, have one value in the whole
     graph.
 
@@ -205,11 +205,11 @@ def check_invariants(graph: Graph, invariants: Invariants) -> tuple[InvariantVer
     return tuple(_verdict(graph, one) for one in sums)
 
 
-def _verdict(graph: Graph, one: ConservedSum) -> InvariantVerdict:
+def _verdict(graph: SpikingGraph, one: ConservedSum) -> InvariantVerdict:
     if one.is_certain:
         return InvariantVerdict(one, Status.PROVED)
-    arriving = {target for _, target, _ in graph.system.synapses}
-    if graph.saturate.keys() & one.weights.keys() & (arriving | set(graph.system.input)):
+    arriving = {target for _, target, _ in one.system.synapses}
+    if graph.saturate.keys() & one.weights.keys() & (arriving | set(one.system.input)):
         return InvariantVerdict(one, Status.UNKNOWN)
     differs = np.flatnonzero(graph.map(lambda seen: one.of(seen) != one.value))
     if len(differs):

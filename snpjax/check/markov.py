@@ -14,13 +14,13 @@ from jaxtyping import Bool, Float, Int
 
 from ..explore.conditions import certain_condition
 from ..explore.graph import Graph
-from ..spiking.observed import Configurations
+from ..machine import ConfigurationsT, StepsT
 from .decisions import Decisions
 
 
 #: Configurations by what holds of them, by number, or one truth value each.
 Target: TypeAlias = (
-    Callable[[Configurations], np.ndarray]
+    Callable[[ConfigurationsT], np.ndarray]
     | Sequence[int]
     | Int[np.ndarray, " some"]
     | Bool[np.ndarray, " configurations"]
@@ -52,7 +52,9 @@ class Quantity:
         return f"{value:.10g}" if exactly else f"{value:.10g} (error below {self.error:.1g})"
 
 
-def reach_probability(graph: Graph, target: Target) -> Quantity:
+def reach_probability(
+    graph: Graph[ConfigurationsT, StepsT], target: Target[ConfigurationsT]
+) -> Quantity:
     """How probable it is, under uniform choice, to reach some configurations.
 
     **Arguments:**
@@ -69,7 +71,10 @@ def reach_probability(graph: Graph, target: Target) -> Quantity:
 
 
 def reach_probability_range(
-    graph: Graph, target: Target, *, chosen: Sequence[str] | None = None
+    graph: Graph[ConfigurationsT, StepsT],
+    target: Target[ConfigurationsT],
+    *,
+    chosen: Sequence[str] | None = None,
 ) -> tuple[Quantity, Quantity]:
     """The least and the largest probability to reach some configurations, over all ways to choose.
 
@@ -89,7 +94,7 @@ def reach_probability_range(
     return _least_probability(decisions, goal), _largest_probability(decisions, goal)
 
 
-def halting_time(graph: Graph) -> Quantity:
+def halting_time(graph: Graph[ConfigurationsT, StepsT]) -> Quantity:
     """The expected number of steps until the halt, under uniform choice; infinite from where it is
     not reached with probability 1.
 
@@ -99,7 +104,7 @@ def halting_time(graph: Graph) -> Quantity:
 
 
 def halting_time_range(
-    graph: Graph, *, chosen: Sequence[str] | None = None
+    graph: Graph[ConfigurationsT, StepsT], *, chosen: Sequence[str] | None = None
 ) -> tuple[Quantity, Quantity]:
     """The least and the largest expected number of steps until the halt, over all ways to choose;
     see `reach_probability_range`. With `chosen=None`: of the shortest and the longest computation.
@@ -108,7 +113,9 @@ def halting_time_range(
     return _least_time(decisions, halting), _most_time(decisions, halting)
 
 
-def halting_distribution(graph: Graph, up_to: int) -> Float[np.ndarray, " steps"]:
+def halting_distribution(
+    graph: Graph[ConfigurationsT, StepsT], up_to: int
+) -> Float[np.ndarray, " steps"]:
     """The probability to halt after exactly 0, 1, ..., `up_to` steps, under uniform choice.
 
     What is missing to 1 is the probability not to halt within `up_to` steps. Every entry is a sum
@@ -131,7 +138,9 @@ def halting_distribution(graph: Graph, up_to: int) -> Float[np.ndarray, " steps"
     return found
 
 
-def _holds(graph: Graph, target: Target) -> Bool[np.ndarray, " configurations"]:
+def _holds(
+    graph: Graph[ConfigurationsT, StepsT], target: Target[ConfigurationsT]
+) -> Bool[np.ndarray, " configurations"]:
     size = graph.num_configurations
     if callable(target):
         return certain_condition(graph, target)
@@ -149,7 +158,7 @@ def _holds(graph: Graph, target: Target) -> Bool[np.ndarray, " configurations"]:
     return holds
 
 
-def _halting(graph: Graph) -> Bool[np.ndarray, " configurations"]:
+def _halting(graph: Graph[ConfigurationsT, StepsT]) -> Bool[np.ndarray, " configurations"]:
     return graph.is_halting  # all are expanded
 
 

@@ -1,21 +1,13 @@
-"""The neurons that a query names, and what exploration has to know of it."""
+"""The names in a query, and how the model is to be explored for it."""
 
 from collections.abc import Mapping
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
-from ..explore.observed import Observed as ObservedModel
-from ..sleptsov.observer import NetObserver
-from ..spiking import PopulationSystem, SpikingSystem
-from ..spiking.nearest import nearest
-from ..spiking.observed import rules_of
-from ..spiking.searched import column_of
-from ..spiking.system import is_growing
-from .errors import QueryError, no_neuron
-from .formula import Comparison, Observed, Query, Variable, comparisons
-
-
-System: TypeAlias = SpikingSystem | PopulationSystem
-_OF_NEURONS = (SpikingSystem, PopulationSystem)
+from ..explore.text import names_of
+from ..machine import Explorable, Schema
+from ..nearest import nearest
+from .errors import QueryError
+from .formula import Comparison, Observed, Query, comparisons
 
 
 class Needs(NamedTuple):
@@ -27,7 +19,7 @@ class Needs(NamedTuple):
 
 def needs_of(
     query: Query,
-    system: System | ObservedModel,
+    system: Explorable[Any, Any],
     *,
     saturate: Mapping[str, int] | None,
     max_depth: int | None,
@@ -36,77 +28,36 @@ def needs_of(
 
     **Raises:** `QueryError` for names that the system does not have.
     """
-    check_names(query, system)
-    own = saturation_for(query, system) if isinstance(system, _OF_NEURONS) else {}
+    schema = system.schema()
+    check_names(query, schema)
+    own = saturation_for(query, schema)
     return Needs({**own, **(saturate or {})}, clock_for(query, max_depth))
 
 
-def check_names(query: Query, system: System | ObservedModel) -> None:
-    """**Raises:** `QueryError` for the first name or rule that the system does not have."""
+def check_names(query: Query, schema: Schema[Any, Any]) -> None:
+    """**Raises:** `QueryError` for the first name or rule that the model does not have."""
     variables = [v for comparison in comparisons(query.formula) for v, _ in comparison.terms]
     for variable in sorted(variables, key=lambda variable: variable.at):
         if variable.observed in (Observed.STEP, Observed.HALTED):
             continue
-        if variable.observed is Observed.FINAL:
-            _check_final(query, variable, system)
-        elif isinstance(system, _OF_NEURONS):
-            _check_name(query, variable, system)
-        else:
-            _check_observed(query, variable, system)
+        problem = _problem(schema, variable.observed.value, variable.neuron, variable.rule)
+        if problem is not None:
+            raise QueryError(query.text, variable.at, problem)
 
 
-def _check_observed(query: Query, variable: Variable, model: ObservedModel) -> None:
-    """Of a model that says itself what is to be seen: numbers by name."""
-    if variable.observed is not Observed.SPIKES:
-        problem = f"only neurons have `{variable.observed.value}` (compare numbers by their names)"
-        raise QueryError(query.text, variable.at, problem)
-    known = model.observed().names
-    if variable.neuron not in known:
-        problem = f"there is no {variable.neuron!r} ({nearest(variable.neuron, known, 'names')})"
-        raise QueryError(query.text, variable.at, problem)
+def _problem(schema: Schema[Any, Any], function: str, name: str, number: int) -> str | None:
+    known = (Observed.SPIKES.value, *schema.quantities, *schema.step_quantities)
+    if function == Observed.FINAL.value and function not in known:
+        return 'only nets have final markings (for the spikes of a neuron write "final")'
+    if function not in known:
+        return f"only neurons have `{function}` (compare numbers by their names)"
+    if schema.problem_of is not None:
+        return schema.problem_of(function, name, number)
+    names = names_of(schema)
+    return None if name in names else f"there is no {name!r} ({nearest(name, names, 'names')})"
 
 
-def _check_final(query: Query, variable: Variable, model: System | ObservedModel) -> None:
-    observer = None if isinstance(model, _OF_NEURONS) else model.observed()
-    if not isinstance(observer, NetObserver):
-        problem = 'only nets have final markings (for the spikes of a neuron write "final")'
-    elif not len(observer.net.final_markings):
-        problem = "the net has no final markings (give it `final_markings`, or name the places)"
-    else:
-        return
-    raise QueryError(query.text, variable.at, problem)
-
-
-def _check_name(query: Query, variable: Variable, system: System) -> None:
-    name, at = variable.neuron, variable.at
-    if is_growing(system):
-        rules = rules_of(system)
-        if name not in rules:
-            raise no_neuron(query.text, at, name, rules, "label")
-        if variable.observed is Observed.FIRES:
-            _check_rule(query, variable, len(rules[name]), "label")
-        return
-    if not system.has(name):
-        names = system.names if isinstance(system, SpikingSystem) else system.populations
-        raise no_neuron(query.text, at, name, names)
-    position = system.position_of(name)
-    if isinstance(position, slice):
-        first = system.name_of(position.start)
-        count = position.stop - position.start
-        problem = f'{name!r} is a population of {count:,} neurons (name one of them: "{first}")'
-        raise QueryError(query.text, at, problem)
-    if variable.observed is Observed.FIRES:
-        _check_rule(query, variable, len(system.neurons[position].rules), "neuron")
-
-
-def _check_rule(query: Query, variable: Variable, num_rules: int, what: str) -> None:
-    if variable.rule >= num_rules:
-        known = f"0 to {num_rules - 1}" if num_rules else "none"
-        problem = f"{what} {variable.neuron!r} has no rule {variable.rule} (its rules: {known})"
-        raise QueryError(query.text, variable.at, problem)
-
-
-def saturation_for(query: Query, system: System) -> dict[str, int]:
+def saturation_for(query: Query, schema: Schema[Any, Any]) -> dict[str, int]:
     """Where the spikes of neurons without rules can be cut without a change to any answer; of
     labels without rules where neurons divide or bud, each neuron by itself.
 
@@ -114,7 +65,7 @@ def saturation_for(query: Query, system: System) -> dict[str, int]:
     cut at 1, one that is the only variable of each of its comparisons above the largest number that
     decides one of them, and any other not at all.
     """
-    if system.signed:
+    if schema.inert is None:
         return {}
     caps: dict[str, int | None] = {}
     for comparison in comparisons(query.formula):
@@ -125,30 +76,8 @@ def saturation_for(query: Query, system: System) -> dict[str, int]:
                 if len(comparison.terms) == 1 and known is not None:
                     needed = max(known, decided_from(comparison))
                 caps[name] = needed
-    saturate = dict.fromkeys(_without_rules(system, caps), 1)
-    for name, cap in caps.items():
-        if cap is not None and not column_of(system, name)[1]:
-            saturate[name] = cap
-    return saturate
-
-
-def _without_rules(system: System, mentioned: dict[str, int | None]) -> list[str]:
-    """Neurons, labels or whole populations that have no rules and are not mentioned."""
-    if is_growing(system):
-        return [name for name, own in rules_of(system).items() if not own and name not in mentioned]
-    if isinstance(system, SpikingSystem):
-        others = (name for name in system.names if name not in mentioned)
-        return [name for name in others if not column_of(system, name)[1]]
-    positions = [_position(system, name) for name in mentioned]
-    touched = {system.population_at(position)[0] for position in positions}
-    populations = system.populations.items()
-    return [name for name, own in populations if not own.rules and name not in touched]
-
-
-def _position(system: System, name: str) -> int:
-    position = system.position_of(name)
-    assert isinstance(position, int)
-    return position
+    found = {name: caps.get(name, 1) for name in schema.inert(list(caps))}
+    return {name: cap for name, cap in found.items() if cap is not None}
 
 
 def clock_for(query: Query, max_depth: int | None) -> int:

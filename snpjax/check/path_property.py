@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from jaxtyping import Bool
 
-from ..spiking.observed import Configurations
+from ..spiking.observed import Configurations, visited
 from ..spiking.solution import Solution
 from ..trajectory import SAVE_FINAL, SAVE_OUTPUTS, Save
 
@@ -78,26 +78,3 @@ def reaches(predicate: Callable[[Configurations], np.ndarray]) -> PathProperty:
         return Judged(reached, ~reached & ~np.asarray(solution.halted))
 
     return PathProperty(judge, Save(outputs=False, details=False), "the predicate is reached")
-
-
-def visited(solution: Solution) -> Configurations:
-    """The configurations of all paths, a row of all of them after the other."""
-    histories = solution.configurations, solution.timer_history, solution.pending_history
-    spikes, timers, pending = (
-        np.moveaxis(history, 2, 1).reshape(-1, history.shape[1])
-        for history in histories
-        if history is not None
-    )
-    steps = np.atleast_1d(solution.steps)
-    row = np.arange(len(spikes) // len(steps))[:, None]
-    step = np.minimum(row, steps)
-    is_halting = (row >= steps) & solution.halted
-    return Configurations(
-        solution.system,
-        spikes,
-        timers,
-        pending,
-        step.reshape(-1),
-        is_halting.reshape(-1),
-        solution.networks.history(spikes.shape[1]),
-    )

@@ -4,14 +4,15 @@ import enum
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Generic
 
 import numpy as np
 from jaxtyping import Int
 
 from ..choice import GivenChoices
 from ..explore import Graph
-from ..explore.observed import SomeConfigurations, Witness
+from ..machine import ConfigurationsT, StepsT
+from .witness import Witness
 
 
 _MAX_STEPS = 40  # of a witness that are shown: the first ones and the last
@@ -29,7 +30,7 @@ class Status(enum.Enum):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Verdict:
+class Verdict(Generic[ConfigurationsT, StepsT]):
     """What is known of a property, and why.
 
     As a truth value a verdict is true if proved, false if refuted, and an error otherwise.
@@ -42,6 +43,8 @@ class Verdict:
       property does not hold on all paths, or that one holds on some path. `None` for all others.
     - `loop`: a position in the witness, if that goes on for ever: its last configuration is the one
       there once more. `None` where the rest of the computation does not matter.
+    - `edges`: the edges of the graph between them; the last ones may be -1, for no step after a
+      halt.
     - `choices`: the rules of the witness, for `snpjax.run(choice=...)`; `replay()` runs it.
     - `depth`: all computations of so many steps were looked at.
     - `reason`: why it is not known.
@@ -50,9 +53,10 @@ class Verdict:
 
     status: Status
     query: str
-    graph: Graph
+    graph: Graph[ConfigurationsT, StepsT]
     witness: tuple[int, ...] | None = None
     loop: int | None = None
+    edges: tuple[int, ...] = ()
     choices: GivenChoices | None = None
     depth: int = 0
     reason: str = ""
@@ -81,10 +85,10 @@ class Verdict:
         return max(len(self.witness or ()) - 1, 0)
 
     @cached_property
-    def shown(self) -> Witness:
+    def shown(self) -> Witness[ConfigurationsT, StepsT]:
         """The witness, or nothing, in the words of the model."""
         choices = GivenChoices([]) if self.choices is None else self.choices
-        return self.graph.observer.witness(self.configurations, choices, self.graph.saturate)
+        return Witness(self.graph, self.witness or (), self.edges, choices)
 
     @property
     def rules(self) -> Int[np.ndarray, "steps choosers"]:
@@ -100,15 +104,15 @@ class Verdict:
         of the places."""
         return self.shown.counts
 
-    @cached_property
-    def configurations(self) -> SomeConfigurations:
+    @property
+    def configurations(self) -> ConfigurationsT:
         """All that is known of them, as `Graph.configurations` gives it."""
-        return self.graph.configurations(np.asarray(self.witness or (), np.int64))
+        return self.shown.configurations
 
     @property
     def num_neurons(self) -> int:
         """The neurons of the witness: where they divide or bud, slots, as many as in the end."""
-        return self.shown.num_neurons
+        return self.shown.num_choosers
 
     def replay(self) -> Any:
         """The witness as a run, to look at: its configurations, rules and emissions, or its
@@ -121,13 +125,7 @@ class Verdict:
                 f"{self.query!r} is {self.summary}: no computation shows it, so there is none to "
                 "replay."
             )
-        solution = self.shown.replay(self.graph.machine)
-        if not self.shown.is_made_by(solution):
-            raise AssertionError(
-                f"The witness of {self.query!r} runs through other configurations than were found. "
-                "This is a bug of snpjax, please report it."
-            )
-        return solution
+        return self.shown.replay()
 
     def __bool__(self) -> bool:
         if self.is_decided:
@@ -167,7 +165,7 @@ def _counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
-def _extent(verdict: Verdict) -> str:
+def _extent(verdict: Verdict[ConfigurationsT, StepsT]) -> str:
     """How long a witness is."""
     if verdict.loop is None:
         return _counted(verdict.num_steps, "step")
@@ -178,12 +176,12 @@ def _extent(verdict: Verdict) -> str:
     return f"{before}, then {_counted(around, 'step')} for ever"
 
 
-def _halts(verdict: Verdict) -> bool:
+def _halts(verdict: Verdict[ConfigurationsT, StepsT]) -> bool:
     assert verdict.witness is not None
     return bool(verdict.configurations.is_halting[-1])
 
 
-def _witness_lines(verdict: Verdict) -> Iterator[str]:
+def _witness_lines(verdict: Verdict[ConfigurationsT, StepsT]) -> Iterator[str]:
     """A line for every configuration: the rules that led to it, and what they changed."""
     if verdict.witness is None:
         return

@@ -2,30 +2,28 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Generic
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Bool, Int
 
-from ..choice import GivenChoices
 from ..explore import Graph
 from ..explore.following import NO_EDGE, following
-from ..spiking.observed import Configurations, Transitions
-from ..spiking.searched import caps_of
-from ..spiking.system import is_growing
+from ..machine import ConfigurationsT, StepsT
 from .formula import Comparison, Observed, Variable
 from .labels import Labels, Truth, Values
 from .structure import Structure
 
 
 @dataclass(frozen=True, eq=False)
-class View:
+class View(Generic[ConfigurationsT, StepsT]):
     """A structure whose states are configurations or, where a query asks for the steps that lead to
     them, pairs of a configuration and what is true of such a step.
 
     - `configuration`: that of each state.
     """
 
-    graph: Graph
+    graph: Graph[ConfigurationsT, StepsT]
     structure: Structure
     labels: Labels
     configuration: Int[np.ndarray, " states"]
@@ -41,19 +39,15 @@ class View:
                 edges[step] = graph.first_edge[own] + choice
         return edges
 
-    def choices(self, states: Sequence[int]) -> GivenChoices:
-        """What is chosen in every step of a path."""
-        edges = self.edges(states)
-        return self.graph.choices_along(edges, edges != NO_EDGE)
 
-
-def labels_of(graph: Graph, comparisons: Sequence[Comparison]) -> Labels:
+def labels_of(graph: Graph[ConfigurationsT, StepsT], comparisons: Sequence[Comparison]) -> Labels:
     """The truth of comparisons in all configurations."""
     some = list(dict.fromkeys(comparisons))
     values = _Evaluation(graph)
 
-    def columns(configurations: Configurations) -> np.ndarray:
-        truths = [values.of(comparison, configurations).compared(comparison) for comparison in some]
+    def columns(configurations: ConfigurationsT) -> np.ndarray:
+        values_of = values.of(configurations)
+        truths = [values_of(comparison).compared(comparison) for comparison in some]
         return np.asarray(truths).reshape(2 * len(some), len(configurations)).T
 
     table = np.ascontiguousarray(graph.map(columns).T) if some else np.zeros((0, 0), bool)
@@ -63,7 +57,9 @@ def labels_of(graph: Graph, comparisons: Sequence[Comparison]) -> Labels:
     return Labels(graph.num_configurations, truth)
 
 
-def view_of(graph: Graph, comparisons: Sequence[Comparison]) -> View:
+def view_of(
+    graph: Graph[ConfigurationsT, StepsT], comparisons: Sequence[Comparison]
+) -> View[ConfigurationsT, StepsT]:
     """The structure for some comparisons."""
     of_step = [comparison for comparison in dict.fromkeys(comparisons) if comparison.is_of_step]
     others = [comparison for comparison in comparisons if not comparison.is_of_step]
@@ -74,13 +70,15 @@ def view_of(graph: Graph, comparisons: Sequence[Comparison]) -> View:
     return _with_steps(view, of_step) if of_step else view
 
 
-def without_steps(graph: Graph) -> Structure:
+def without_steps(graph: Graph[ConfigurationsT, StepsT]) -> Structure:
     """The configurations, as if nothing were known of their successors."""
     size = graph.num_configurations
     return Structure(np.zeros(size + 1, np.int64), np.zeros(0, np.int32), np.ones(size, bool))
 
 
-def _with_steps(view: View, comparisons: Sequence[Comparison]) -> View:
+def _with_steps(
+    view: View[ConfigurationsT, StepsT], comparisons: Sequence[Comparison]
+) -> View[ConfigurationsT, StepsT]:
     """A state for every configuration and what is true of a step that led to it."""
     graph, structure = view.graph, view.structure
     truths = _truths_of_steps(view, comparisons)
@@ -112,7 +110,9 @@ def _with_steps(view: View, comparisons: Sequence[Comparison]) -> View:
     return View(graph, paths, Labels(len(configuration), truth), configuration)
 
 
-def _truths_of_steps(view: View, comparisons: Sequence[Comparison]) -> list[Truth]:
+def _truths_of_steps(
+    view: View[ConfigurationsT, StepsT], comparisons: Sequence[Comparison]
+) -> list[Truth]:
     """The truth of comparisons after every edge of a structure, and at last in the initial
     configuration, to which no step led."""
     graph, structure = view.graph, view.structure
@@ -122,7 +122,7 @@ def _truths_of_steps(view: View, comparisons: Sequence[Comparison]) -> list[Trut
     of_steps = np.zeros((len(targets), len(comparisons)), np.int64)
     if graph.num_choices:
         of_steps[:-1][is_step] = graph.map_transitions(
-            lambda steps: np.stack([_of_step(c, steps) for c in comparisons], axis=1)
+            lambda steps: np.stack([evaluation.of_steps(c, steps) for c in comparisons], axis=1)
         )
     truths = []
     for number, comparison in enumerate(comparisons):
@@ -132,66 +132,67 @@ def _truths_of_steps(view: View, comparisons: Sequence[Comparison]) -> list[Trut
     return truths
 
 
-def _of_step(comparison: Comparison, steps: Transitions) -> Int[np.ndarray, " transitions"]:
-    total = np.zeros(len(steps), np.int64)
-    for variable, coefficient in comparison.terms:
-        if variable.observed is Observed.EMITS:
-            total += coefficient * steps.emitted(variable.neuron).astype(np.int64)
-        elif variable.observed is Observed.FIRES:
-            total += coefficient * steps.fired(variable.neuron, variable.rule)
-    return total
+class _Evaluation(Generic[ConfigurationsT, StepsT]):
+    """What configurations and steps of a graph say, and what of it was cut off."""
 
+    def __init__(self, graph: Graph[ConfigurationsT, StepsT]) -> None:
+        self.schema, self.clock, self.saturate = graph.schema, graph.clock, graph.saturate
 
-class _Evaluation:
-    """What configurations of a graph say, and what of it was cut off."""
-
-    def __init__(self, graph: Graph) -> None:
-        self.clock = graph.clock
-        self.system = graph.system
-        self.saturate = graph.saturate
-        self.caps = caps_of(graph.system, graph.saturate)
-
-    def of(self, comparison: Comparison, configurations: Configurations) -> Values:
+    def of(self, configurations: ConfigurationsT) -> Callable[[Comparison], Values]:
         """The sum of a comparison, without the variables that belong to steps."""
+        larger, schema = None, self.schema
+        if self.saturate and schema.is_cut is not None and schema.plus is not None:
+            is_cut = schema.is_cut(configurations, self.saturate)
+            larger = schema.plus(configurations, is_cut.astype(np.int64))
         size = len(configurations)
-        total, more, less = np.zeros(size, np.int64), np.zeros(size, bool), np.zeros(size, bool)
-        for variable, coefficient in comparison.terms:
-            if not variable.observed.is_of_step:
-                values, is_cut = self._variable(variable, configurations)
-                total += coefficient * values.astype(np.int64)
-                if coefficient > 0:
-                    more |= is_cut
-                else:
-                    less |= is_cut
-        return Values(total, more, less)
 
-    def columns(self, comparison: Comparison) -> Callable[[Configurations], np.ndarray]:
+        def values_of(comparison: Comparison) -> Values:
+            total, more, less = np.zeros(size, np.int64), np.zeros(size, bool), np.zeros(size, bool)
+            for variable, coefficient in comparison.terms:
+                if not variable.observed.is_of_step:
+                    values, is_cut = self._variable(variable, configurations, larger)
+                    total += coefficient * values.astype(np.int64)
+                    if coefficient > 0:
+                        more |= is_cut
+                    else:
+                        less |= is_cut
+            return Values(total, more, less)
+
+        return values_of
+
+    def columns(self, comparison: Comparison) -> Callable[[ConfigurationsT], np.ndarray]:
         """`of` as a table, for `Graph.map`."""
 
-        def table(configurations: Configurations) -> np.ndarray:
-            found = self.of(comparison, configurations)
+        def table(configurations: ConfigurationsT) -> np.ndarray:
+            found = self.of(configurations)(comparison)
             return np.stack([found.values, found.or_more, found.or_less], axis=1)
 
         return table
 
     def _variable(
-        self, variable: Variable, configurations: Configurations
-    ) -> tuple[np.ndarray, np.ndarray | bool]:
-        """The values of a variable, and where they may be larger."""
+        self,
+        variable: Variable,
+        configurations: ConfigurationsT,
+        larger: ConfigurationsT | None,
+    ) -> tuple[np.ndarray, Bool[np.ndarray, " configurations"] | bool]:
+        """The values of a variable, and where they may be larger; `larger`: with a count more
+        wherever it was cut."""
         match variable.observed:
-            case Observed.TIMER:
-                return configurations.timer(variable.neuron), False
             case Observed.HALTED:
                 return configurations.is_halting, False
-            case Observed.FINAL:
-                return configurations.is_final, False  # pyright: ignore[reportAttributeAccessIssue]
             case Observed.STEP:
                 return configurations.step, configurations.step >= self.clock
-        name = variable.neuron
-        spikes = configurations[name]
-        if self.caps is None:
-            return spikes, False
-        if is_growing(self.system):  # a sum over neurons, some of which are cut
-            own = {name: self.saturate[name]} if name in self.saturate else {}
-            return spikes, np.any(configurations.is_cut(own), axis=1)
-        return spikes, spikes >= self.caps[self.system.position_of(name)]
+            case Observed.SPIKES:
+                counts = configurations[variable.neuron]
+                return counts, larger is not None and larger[variable.neuron] != counts
+        quantity = self.schema.quantities[variable.observed.value]
+        return quantity(configurations, variable.neuron), False
+
+    def of_steps(self, comparison: Comparison, steps: StepsT) -> Int[np.ndarray, " steps"]:
+        """The sum of the variables that belong to steps."""
+        total, known = np.zeros(len(steps), np.int64), self.schema.step_quantities
+        for variable, coefficient in comparison.terms:
+            if variable.observed.is_of_step:
+                values = known[variable.observed.value](steps, variable.neuron, variable.rule)
+                total += coefficient * values.astype(np.int64)
+        return total

@@ -1,6 +1,6 @@
 """`snpjax check FILE QUERY...`: what holds of all computations of a model."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from ..check import Verdict
     from ..explore import Graph
-    from ..lowering import LoweringOptions
+    from ..machine import Explorable, LoweringOptions
     from .models import Model
 
 
@@ -134,7 +134,7 @@ def _verdicts(
         key = plan.clock, *sorted(plan.saturate.items())
         if key not in graphs:
             graphs[key] = explore(
-                system,
+                cast("Explorable[Any, Any]", system),
                 **limits,  # pyright: ignore[reportArgumentType]
                 saturate=plan.saturate,
                 clock=plan.clock,

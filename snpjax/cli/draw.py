@@ -1,7 +1,7 @@
 """`snpjax draw FILE -o OUT`: a picture of a system or a net, of its runs, or of its graph."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -12,6 +12,7 @@ from .sleptsov import DropTime, IgnoreUnknown, NetId
 
 if TYPE_CHECKING:
     from ..choice import AbstractChoice
+    from ..machine import Explorable
     from ..sleptsov import SleptsovNet
     from ..spiking import PopulationSystem, SpikingSystem
 
@@ -219,7 +220,11 @@ def _graph(
     from ..viz.canvas import save_scene
     from ..viz.graph import graph, graph_scene, is_small
 
-    found = snp.explore(model, max_configurations=max_configurations, max_depth=max_depth)
+    found = snp.explore(
+        cast("Explorable[Any, Any]", model),
+        max_configurations=max_configurations,
+        max_depth=max_depth,
+    )
     if witness is not None and witness >= found.num_configurations:
         last = found.num_configurations - 1
         raise ValueError(f"--witness: there is no configuration {witness} (they are 0 to {last})")

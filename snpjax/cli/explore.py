@@ -1,7 +1,7 @@
 """`snpjax explore FILE`: every configuration that a system can reach."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
 
 import typer
 
@@ -34,6 +34,7 @@ from .options import (
 if TYPE_CHECKING:
     from ..explore import Graph
     from ..lines import Labels
+    from ..machine import Explorable
 
 # More choices than these are not looked at one by one: it would take longer than finding them.
 _MAX_EXAMINED = 20_000_000
@@ -132,7 +133,7 @@ def explore(
     with progress.of_search(hidden=as_json) as found:
         try:
             graph = snp.explore(
-                system,
+                cast("Explorable[Any, Any]", system),
                 max_configurations=max_configurations,
                 max_depth=max_depth,
                 inputs=None if inputs is None else snp.AnyInput(inputs),
@@ -163,7 +164,7 @@ def describe(graph: "Graph", numbers: int | None) -> dict[str, Any]:
     from ..explore.picture import by_depth
 
     is_examined = graph.num_choices <= _MAX_EXAMINED
-    names = graph.observer.outputs if numbers is not None else ()
+    names = graph.schema.outputs if numbers is not None else ()
     unused = (_NET_WORDS if is_net(graph.system) else _WORDS).key
     heads = ("depth", "configurations", "choices", "halting")
     return {

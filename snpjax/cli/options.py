@@ -10,7 +10,7 @@ import typer
 if TYPE_CHECKING:
     from snpjax_formats import AbstractLayout
 
-    from ..lowering import LoweringOptions
+    from ..machine import LoweringOptions
     from ..spiking import Compatibility, Transition
     from ..spiking.lower import LayoutLike
 

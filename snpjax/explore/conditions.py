@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Bool
 
-from ..spiking.observed import Configurations
+from ..machine import ConfigurationsT, StepsT
 
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ _LARGER = (1, 2, 5, 100, 2**30)
 
 
 def condition_of(
-    graph: "Graph", function: Callable[[Configurations], np.ndarray]
+    graph: "Graph[ConfigurationsT, StepsT]", function: Callable[[ConfigurationsT], np.ndarray]
 ) -> tuple[Bool[np.ndarray, " configurations"], Bool[np.ndarray, " configurations"]]:
     """What a function says of each configuration, and of which of them that may be wrong.
 
@@ -29,15 +29,17 @@ def condition_of(
 
     **Raises:** `ValueError` for a function that does not give one boolean for each.
     """
+    schema, last_step = graph.schema, int(graph.machine.encoding.last_step)
 
-    def seen(configurations: Configurations) -> np.ndarray:
+    def seen(configurations: ConfigurationsT) -> np.ndarray:
         holds = _said(function, configurations)
-        is_cut = configurations.is_cut(graph.saturate)
-        is_late = configurations.step >= int(graph.machine.last_step)
         may_be_wrong = np.zeros(len(configurations), bool)
-        for more in _LARGER if is_cut.any() else ():
-            larger = replace(configurations, spikes=configurations.spikes + more * is_cut)
-            may_be_wrong |= _said(function, larger) != holds
+        if schema.is_cut is not None and schema.plus is not None:
+            is_cut = schema.is_cut(configurations, graph.saturate)
+            for more in _LARGER if is_cut.any() else ():
+                larger = schema.plus(configurations, more * is_cut)
+                may_be_wrong |= _said(function, larger) != holds
+        is_late = configurations.step >= last_step
         for more in _LARGER if is_late.any() else ():
             later = replace(configurations, step=configurations.step + more * is_late)
             may_be_wrong |= _said(function, later) != holds
@@ -48,7 +50,7 @@ def condition_of(
 
 
 def certain_condition(
-    graph: "Graph", function: Callable[[Configurations], np.ndarray]
+    graph: "Graph[ConfigurationsT, StepsT]", function: Callable[[ConfigurationsT], np.ndarray]
 ) -> Bool[np.ndarray, " configurations"]:
     """What a function says of each configuration.
 
@@ -65,7 +67,7 @@ def certain_condition(
 
 
 def _said(
-    function: Callable[[Configurations], np.ndarray], configurations: Configurations
+    function: Callable[[ConfigurationsT], np.ndarray], configurations: ConfigurationsT
 ) -> Bool[np.ndarray, " configurations"]:
     holds = np.asarray(function(configurations))
     if holds.shape != (len(configurations),) or holds.dtype != bool:

@@ -7,10 +7,10 @@ import numpy as np
 from jaxtyping import Int
 
 from ..lines import Column, EdgeStyle, Labels, lines, numbers, text
+from ..machine import ConfigurationsT, StepsT
 from ..quoting import dot_escaped, dot_quoted
 from ..scene import VERMILLION
-from .observed import SomeConfigurations
-from .text import configuration_blocks, edge_blocks
+from .text import configuration_blocks, configuration_texts, edge_blocks, edge_texts, legend
 
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ WITNESS_COLOUR = VERMILLION
 
 
 def to_dot(
-    graph: "Graph",
+    graph: "Graph[ConfigurationsT, StepsT]",
     *,
     labels: Labels = "emissions",
     witness: int | None = None,
@@ -55,11 +55,14 @@ def to_dot(
 
 
 def dot_blocks(
-    graph: "Graph", *, labels: Labels = "emissions", witness: int | None = None
+    graph: "Graph[ConfigurationsT, StepsT]",
+    *,
+    labels: Labels = "emissions",
+    witness: int | None = None,
 ) -> Iterator[bytes]:
     """The text of `to_dot` in blocks, of a graph of any size."""
-    written = graph.observer.written
-    title = f"{written.title}: {written.legend}" if written.title else written.legend
+    schema = graph.schema
+    title = f"{schema.title}: {legend(schema)}" if schema.title else legend(schema)
     if not graph.is_complete:
         title += f" (not complete: {graph.reason})"
     yield (
@@ -82,7 +85,7 @@ def dot_blocks(
             b"];\n",
         )
     on_path = edges_of_path(graph, witness)
-    escaped = {name: dot_escaped(name) for name in written.names_at_edges()}
+    escaped = {name: dot_escaped(name) for name in schema.action_names}
     for number, steps in edge_blocks(graph):
         yield lines(
             b"  ",
@@ -90,7 +93,7 @@ def dot_blocks(
             b" -> ",
             numbers(steps.targets),
             b' [label="',
-            *written.labelled(steps, drawn_edges(labels), escaped),
+            *edge_texts(schema, steps, drawn_edges(labels), escaped),
             b'"',
             text(f', color="{WITNESS_COLOUR}", penwidth=2'.encode(), np.isin(number, on_path)),
             b"];\n",
@@ -104,20 +107,25 @@ def drawn_edges(labels: Labels) -> EdgeStyle:
 
 
 def state_columns(
-    graph: "Graph", some: SomeConfigurations, with_step: bool, written: Callable[[str], str]
+    graph: "Graph[ConfigurationsT, StepsT]",
+    some: ConfigurationsT,
+    with_step: bool,
+    written: Callable[[str], str],
 ) -> list[Column]:
     """`<2⁽¹⁾,1,0>` of every configuration; `written` is how names are."""
     step = [b" @", numbers(some.step)] if with_step else []
-    return [*graph.observer.written.drawn(some, written), *step]
+    return [*configuration_texts(graph, some, written), *step]
 
 
-def tells_steps_apart(graph: "Graph") -> bool:
+def tells_steps_apart(graph: "Graph[ConfigurationsT, StepsT]") -> bool:
     """Whether steps are part of what a configuration is: the first one after the initial one shows
     it."""
     return bool(graph.configurations(np.arange(graph.num_configurations)[1:2]).step.any())
 
 
-def edges_of_path(graph: "Graph", configuration: int | None) -> Int[np.ndarray, " edges"]:
+def edges_of_path(
+    graph: "Graph[ConfigurationsT, StepsT]", configuration: int | None
+) -> Int[np.ndarray, " edges"]:
     if configuration is None:
         return np.zeros(0, np.int64)
     return graph.edges_to(configuration)

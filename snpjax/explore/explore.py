@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Generic, NamedTuple, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -11,13 +11,24 @@ import numpy as np
 
 from snpjax_formats import free_bytes
 
+from ..lowering import taken
+from ..machine import (
+    AbstractCapacity,
+    ConfigurationsT,
+    Enumerable,
+    Explorable,
+    InputEnvironment,
+    LayoutLike,
+    LoweringOptions,
+    StepsT,
+    TakesInput,
+)
 from .edges import Edges
 from .graph import Graph, Stop
 from .packing import Packing
 from .search import (
     NO_ONE,
     Block,
-    Enumerable,
     Made,
     Numbers,
     Outcome,
@@ -36,6 +47,9 @@ from .space import MAX_CONFIGURATIONS, Memory
 CPU_CHUNKS = (2**8, 2**13)
 GPU_CHUNKS = (2**12, 2**21)
 
+#: Input trains by neuron, or an environment that may send any.
+Inputs: TypeAlias = Mapping[str, Sequence[int]] | InputEnvironment
+
 # Chunks that the device works on while the host looks at the ones before.
 _AHEAD = 2
 
@@ -53,24 +67,25 @@ _TIGHT_AGAIN = 32
 
 
 def explore(
-    system: Any,
+    system: Explorable[ConfigurationsT, StepsT],
     /,
     *,
     max_configurations: int = 1_000_000,
     max_depth: int | None = None,
-    inputs: Any = None,
+    inputs: Inputs | None = None,
     saturate: Mapping[str, int] | None = None,
     clock: int = 0,
     edges: bool = True,
-    layout: Any = "auto",
-    capacity: Any = None,
+    layout: LayoutLike = "auto",
+    capacity: AbstractCapacity | None = None,
     chunks: Sequence[int] | None = None,
     progress: Callable[[int, int], None] | None = None,
-) -> Graph:
+) -> Graph[ConfigurationsT, StepsT]:
     """Every configuration that a system can reach, breadth-first.
 
     **Arguments:**
 
+    - `system`: a system, a net, or any other model that is `snpjax.machine.Explorable`.
     - `max_configurations`: no more are kept, and no more than some 2^29. The graph says when there
       are more.
     - `max_depth`: configurations at this distance from the initial one are not expanded.
@@ -86,8 +101,11 @@ def explore(
 
     **Returns:** a `Graph`, whose `stop` says whether it is complete.
 
-    **Raises:** `ValueError` for inputs, neurons or limits that do not fit the system.
+    **Raises:** `ValueError` for inputs, neurons or limits that do not fit the system; `TypeError`
+    for what is no model.
     """
+    if not isinstance(system, Explorable):
+        raise TypeError(f"{system!r} cannot be explored. Pass a system or a net.")
     if max_configurations < 1 or (max_depth is not None and max_depth < 0):
         raise ValueError(
             f"`max_configurations` is {max_configurations} and `max_depth` {max_depth}. Give at "
@@ -96,15 +114,37 @@ def explore(
     if chunks is not None and (list(chunks) != sorted(chunks) or not chunks or chunks[0] < 1):
         raise ValueError(f"`chunks` is {chunks}. Give ascending sizes, 1 or more.")
     if inputs is not None:
-        system = system.with_input(inputs)
+        system = with_inputs(system, inputs)
     sizes = chunks or (CPU_CHUNKS if jax.default_backend() == "cpu" else GPU_CHUNKS)
-    stored = layout if capacity is None else capacity
-    options = {"layout": stored, "saturate": dict(saturate or {}), "clock": clock}
+    lowering: LoweringOptions = {}
+    if layout != "auto":
+        lowering["layout"] = layout
+    if capacity is not None:
+        lowering["capacity"] = capacity
+    taken(system, system.enumerable, "explore", dict(lowering))
+    options = Options(dict(saturate or {}), clock, lowering)
     most = min(max_configurations, MAX_CONFIGURATIONS - 3 * max(sizes))
     progress = progress or (lambda num, depth: None)
     search = _Search(system, options, tuple(sizes), most, edges, progress)
     search.run(max_depth)
     return search.graph()
+
+
+def with_inputs(
+    system: Explorable[ConfigurationsT, StepsT], inputs: Inputs
+) -> Explorable[ConfigurationsT, StepsT]:
+    """The same model with other inputs. **Raises:** `ValueError` for a model without inputs."""
+    if not isinstance(system, TakesInput):
+        raise ValueError(f"{system!r} has no inputs. Leave out `inputs`.")
+    return system.with_input(inputs)
+
+
+class Options(NamedTuple):
+    """How a model is lowered for a search, see `explore`."""
+
+    saturate: Mapping[str, int]
+    clock: int
+    lowering: LoweringOptions
 
 
 class _Piece(NamedTuple):
@@ -127,11 +167,11 @@ class _Chunk(NamedTuple):
     made: Made
 
 
-class _Search:
+class _Search(Generic[ConfigurationsT, StepsT]):
     def __init__(
         self,
-        system: Any,
-        options: dict[str, Any],
+        system: Explorable[ConfigurationsT, StepsT],
+        options: Options,
         sizes: tuple[int, ...],
         most: int,
         edges: bool,
@@ -155,7 +195,12 @@ class _Search:
         self.stop = Stop.COMPLETE
 
     def lower(self, at_least: np.dtype | None) -> None:
-        self.machine = self.system.searched(**self.options, at_least=at_least)
+        self.machine = self.system.enumerable(
+            saturate=self.options.saturate,
+            clock=self.options.clock,
+            at_least=at_least,
+            **self.options.lowering,  # pyright: ignore[reportCallIssue] (it refuses what it cannot)
+        )
         self.choosers = jnp.asarray(self.machine.choosers())
         self.sizes = fitting_sizes(self.machine, self.given_sizes)
 
@@ -279,7 +324,7 @@ class _Search:
             self.memory.space,
             one.made,
             np.int32(self.most),
-            np.bool_(self.machine.wider is None),
+            np.bool_(self.machine.encoding.wider is None),
         )
         for x in (outcome.is_new, *((outcome.targets,) if self.edges else ())):
             x.copy_to_host_async()
@@ -305,7 +350,9 @@ class _Search:
     def _tighten(self, chunk: int) -> None:
         """Fewer words, if that is much."""
         self.tight_from = _TIGHT_AGAIN * self.num
-        most = np.maximum(_with_room(self.memory.most()), np.asarray(self.machine.usual))
+        most = _with_room(self.memory.most())
+        if (usual := self.machine.encoding.usual) is not None:
+            most = np.maximum(most, np.asarray(usual))
         packing = Packing.fitting(most)
         if packing.num_words <= 0.75 * self.memory.packing.num_words and _are_free(
             self.memory.bytes_to_repack(packing)
@@ -321,10 +368,10 @@ class _Search:
             grown = _with_room(np.asarray(largest(*given, chunk=one.size)).astype(np.uint32))
             packing = Packing.fitting(np.maximum(grown, self.memory.most()))
         else:
-            assert self.machine.wider is not None
-            self.lower(self.machine.wider)
+            assert self.machine.encoding.wider is not None
+            self.lower(self.machine.encoding.wider)
             if self.num < _LARGE_FROM:
-                packing = Packing.whole(packing.num_fields, self.machine.fields_dtype)
+                packing = Packing.whole(packing.num_fields, self.machine.encoding.dtype)
         if packing is not self.memory.packing:
             if not _are_free(self.memory.bytes_to_repack(packing)):
                 return False
@@ -332,7 +379,7 @@ class _Search:
         self.memory.go_on()
         return True
 
-    def graph(self) -> Graph:
+    def graph(self) -> Graph[ConfigurationsT, StepsT]:
         return Graph(
             system=self.system,
             machine=self.machine,
@@ -343,9 +390,10 @@ class _Search:
                 self.num_expanded, self.counts, self.targets if self.edges else None, self.is_new
             ),
             stop=self.stop,
-            saturate=self.options["saturate"],
-            clock=self.options["clock"],
-        ).without_vain_choices()
+            saturate=self.options.saturate,
+            clock=self.options.clock,
+            lowering=self.options.lowering,
+        ).without_redundant_choices()
 
 
 def fitting_sizes(machine: Enumerable, sizes: tuple[int, ...]) -> tuple[int, ...]:

@@ -4,7 +4,7 @@ import enum
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -14,16 +14,24 @@ from scipy.sparse import csr_array
 
 from ..choice import NO_RULE, GivenChoices, NumberedChoice
 from ..lines import Labels
-from ..spiking.networks import Network
+from ..machine import (
+    ConfigurationsT,
+    Enumerable,
+    LoweringOptions,
+    RedundantChoices,
+    Schema,
+    SomeConfigurations,
+    StepsT,
+)
 from .components import strong_parts
 from .dot import MAX_DRAWN, to_dot
 from .edges import Edges
 from .language import Generated, halting_trains, intervals
 from .nodes import to_networkx
-from .observed import Observer, SomeConfigurations, SomeSteps
 from .packing import Packing
 from .picture import MAX_CONFIGURATIONS, graph_html, graph_svg, to_svg
-from .search import Enumerable, state_in
+from .search import state_in
+from .text import count_table, label_table, names_of
 
 
 if TYPE_CHECKING:
@@ -53,8 +61,42 @@ class Stop(enum.Enum):
     OUT_OF_MEMORY = "the device has no memory for more"
 
 
+class _WithSpikes(SomeConfigurations, Protocol):
+    """Configurations of a spiking system."""
+
+    @property
+    def spikes(self) -> Int[np.ndarray, "configurations neurons"]: ...
+
+    @property
+    def timers(self) -> Int[np.ndarray, "configurations neurons"]: ...
+
+    @property
+    def pending(self) -> Int[np.ndarray, "configurations neurons"]: ...
+
+
+class _Network(Protocol):
+    @property
+    def labels(self) -> tuple[str, ...]: ...
+
+    @property
+    def names(self) -> tuple[str, ...]: ...
+
+    @property
+    def synapses(self) -> tuple[tuple[int, int, int], ...]: ...
+
+
+class _WithNetwork(SomeConfigurations, Protocol):
+    """Configurations of a machine whose network may change."""
+
+    def network(self, number: int) -> _Network: ...
+
+
+SpikesT = TypeVar("SpikesT", bound=_WithSpikes)
+NetworkT = TypeVar("NetworkT", bound=_WithNetwork)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class Graph:
+class Graph(Generic[ConfigurationsT, StepsT]):
     """Configurations, numbered breadth-first from 0, the initial one, and the choices between them.
 
     The successors of a configuration stand in the order of its choices, so that numbers depend on
@@ -67,7 +109,7 @@ class Graph:
     - `depth_starts`: number of the first configuration at each depth, and the end.
     - `edges`: the choices; see `first_edge`, `targets` and `found_by`.
     - `stop`: why the exploration ended.
-    - `saturate`, `clock`: as `explore` was given them.
+    - `saturate`, `clock`: as `explore` was given them; `lowering`: its `layout` or `capacity`.
     """
 
     system: Any
@@ -79,6 +121,7 @@ class Graph:
     stop: Stop
     saturate: Mapping[str, int] = field(default_factory=dict)
     clock: int = 0
+    lowering: LoweringOptions = field(default_factory=LoweringOptions)
 
     # ---- sizes ----
 
@@ -103,7 +146,7 @@ class Graph:
     def reason(self) -> str:
         """Why the exploration ended, in the words of the model."""
         if self.stop is Stop.OVERFLOW:
-            return f"a number of {self.machine.counted} left the range of 32 bits"
+            return f"a number of {self.schema.counted} left the range of 32 bits"
         return self.stop.value
 
     @property
@@ -168,11 +211,19 @@ class Graph:
     # ---- configurations and steps ----
 
     @cached_property
-    def observer(self) -> Observer:
-        """How the model is looked at."""
-        return self.system.observed()
+    def schema(self) -> Schema[ConfigurationsT, StepsT]:
+        """The names of the model."""
+        return self.system.schema()
 
-    def configurations(self, which: Which = slice(None)) -> SomeConfigurations:
+    @cached_property
+    def num_columns(self) -> int:
+        """How many columns of configurations are ever in use."""
+        if self.schema.columns is not None:
+            return len(self.schema.columns)
+        in_use = self.map(lambda some: np.sum(label_table(self.schema, some) != "", axis=1))
+        return int(in_use.max())
+
+    def configurations(self, which: Which = slice(None)) -> ConfigurationsT:
         """Some configurations, by default all: of a large graph take some, or use `map`."""
         numbers = np.arange(self.num_configurations)[which]
         states, is_halting = _concatenated(
@@ -182,22 +233,21 @@ class Graph:
             ),
             len(numbers),
         )
-        return self.observer.configurations(states, is_halting)
+        return self.schema.configurations(states, is_halting)
 
-    def transitions(self, which: Which = slice(None)) -> SomeSteps:
+    def transitions(self, which: Which = slice(None)) -> StepsT:
         """The steps of some edges, by default of all: of a large graph take some, or use
         `map_transitions`."""
         edges = np.arange(self.num_choices)[which]
-        return self._transitions(edges, self.edge_targets[edges])
+        return self.transitions_to(edges, self.edge_targets[edges])
 
     def _source_of(self, edges: Int[np.ndarray, " some"]) -> Int[np.ndarray, " some"]:
         return np.searchsorted(self.first_edge, edges, side="right") - 1
 
-    def _transitions(
-        self,
-        edges: Int[np.ndarray, " some"],
-        targets: Int[np.ndarray, " some"],
-    ) -> SomeSteps:
+    def transitions_to(
+        self, edges: Int[np.ndarray, " some"], targets: Int[np.ndarray, " some"]
+    ) -> StepsT:
+        """The steps of some edges whose targets are known, also if the edges were not kept."""
         sources = self._source_of(edges)
         choices = self.edges.choices(edges, sources)
         choosers = jnp.asarray(self.machine.choosers())
@@ -209,11 +259,12 @@ class Graph:
             ),
             len(sources),
         )
-        return self.observer.steps(sources, targets, detail)
+        return self.schema.steps(sources, targets, detail)
 
-    def without_vain_choices(self) -> "Graph":
-        """The graph without choices that repeat an earlier one, see `Enumerable.is_vain`."""
-        if not self.machine.has_vain_choices:
+    def without_redundant_choices(self) -> "Graph[ConfigurationsT, StepsT]":
+        """The graph without choices that repeat an earlier one, see `RedundantChoices`."""
+        machine = self.machine
+        if not isinstance(machine, RedundantChoices) or not machine.has_redundant_choices:
             return self
         choosers = jnp.asarray(self.machine.choosers())
         kept, numbers = [], []
@@ -222,18 +273,18 @@ class Graph:
             sources = self._source_of(edges)
             choices = self.edges.choices(edges, sources)
             parts = zip(self._padded(sources), self._padded(choices.astype(np.uint32)), strict=True)
-            (is_vain,) = _concatenated(
-                ((_vain(self.machine, self.packing, choosers, self.words, *p),) for p in parts),
+            (is_redundant,) = _concatenated(
+                ((_redundant(machine, self.packing, choosers, self.words, *p),) for p in parts),
                 len(edges),
             )
-            kept.append(~is_vain)
+            kept.append(~is_redundant)
             numbers.append(choices)
         edges = self.edges.those(np.concatenate(kept), np.concatenate(numbers))
         return replace(self, edges=edges)
 
     def _padded(self, numbers: Int[np.ndarray, " some"]) -> Iterator[Array]:
         """Numbers in blocks, the last one padded with 0; at least one block."""
-        most = _NUMBERS_IN_BLOCK // len(self.machine.usual)
+        most = _NUMBERS_IN_BLOCK // self.packing.num_fields
         sizes = [size for size in _BLOCKS if size <= max(most, _BLOCKS[0])]
         block = next((size for size in sizes if size >= len(numbers)), sizes[-1])
         for start in range(0, max(len(numbers), 1), block):
@@ -241,39 +292,39 @@ class Graph:
             dtype = np.uint32 if numbers.dtype == np.uint32 else np.int32
             yield jnp.asarray(np.pad(own.astype(dtype), (0, block - len(own))))
 
-    def map(self, function: Callable[[SomeConfigurations], np.ndarray]) -> np.ndarray:
+    def map(self, function: Callable[[ConfigurationsT], np.ndarray]) -> np.ndarray:
         """What `function` says of each configuration: it is given them block by block, and returns
         an array whose first axis is theirs."""
         blocks = _blocks(self.num_configurations)
         return np.concatenate([function(self.configurations(block)) for block in blocks])
 
-    def map_transitions(self, function: Callable[[SomeSteps], np.ndarray]) -> np.ndarray:
+    def map_transitions(self, function: Callable[[StepsT], np.ndarray]) -> np.ndarray:
         """What `function` says of each edge, see `map`."""
         blocks = _blocks(self.num_choices)
         return np.concatenate([function(self.transitions(block)) for block in blocks])
 
-    def where(self, holds: Callable[[SomeConfigurations], np.ndarray]) -> Int[np.ndarray, " some"]:
+    def where(self, holds: Callable[[ConfigurationsT], np.ndarray]) -> Int[np.ndarray, " some"]:
         """The numbers of the configurations of which it holds: `graph.where(lambda c: c["n3"] >
         4)`. The nearest to the initial one come first."""
         return np.flatnonzero(self.map(holds))
 
     @cached_property
-    def _all(self) -> SomeConfigurations:
+    def _all(self) -> ConfigurationsT:
         return self.configurations()
 
     @property
-    def spikes(self) -> Int[np.ndarray, "configurations neurons"]:
+    def spikes(self: "Graph[SpikesT, StepsT]") -> Int[np.ndarray, "configurations neurons"]:
         return self._all.spikes
 
     @property
-    def timers(self) -> Int[np.ndarray, "configurations neurons"]:
+    def timers(self: "Graph[SpikesT, StepsT]") -> Int[np.ndarray, "configurations neurons"]:
         return self._all.timers
 
     @property
-    def pending(self) -> Int[np.ndarray, "configurations neurons"]:
+    def pending(self: "Graph[SpikesT, StepsT]") -> Int[np.ndarray, "configurations neurons"]:
         return self._all.pending
 
-    def network(self, configuration: int) -> Network:
+    def network(self: "Graph[NetworkT, StepsT]", configuration: int) -> _Network:
         """The neurons and synapses of a configuration."""
         return self.configurations(np.asarray([configuration])).network(0)
 
@@ -282,13 +333,12 @@ class Graph:
 
         **Raises:** `ValueError` for any other name.
         """
-        names = self.observer.outputs
-        if output is None and len(names) == 1:
-            output = names[0]
-        if output is None or output not in names:
+        names, emitted = self.schema.outputs, self.schema.emitted
+        name = names[0] if output is None and len(names) == 1 else output
+        if name is None or name not in names or emitted is None:
             known = ", ".join(names) or "none"
             raise ValueError(f"{output!r} is no output neuron. Name one of: {known}.")
-        return self.map_transitions(lambda steps: steps.emitted(output))
+        return self.map_transitions(lambda steps: emitted(steps, name))
 
     @cached_property
     def num_transitions(self) -> int:
@@ -296,7 +346,9 @@ class Graph:
         total = 0
         for edges in self.whole_sources():
             steps = self.transitions(edges)
-            columns = [steps.sources[:, None], steps.targets[:, None], steps.emissions]
+            columns = [steps.sources[:, None], steps.targets[:, None]]
+            if self.schema.emissions is not None:
+                columns.append(self.schema.emissions(steps))
             total += len(np.unique(np.concatenate(columns, axis=1), axis=0))
         return total
 
@@ -329,10 +381,10 @@ class Graph:
         """The choices that lead there in the fewest steps, for `snpjax.run(choice=...)`."""
         return self.steps_to(configuration).choices
 
-    def steps_to(self, configuration: int) -> SomeSteps:
+    def steps_to(self, configuration: int) -> StepsT:
         """The steps of the path of `path_to`."""
         edges, path = self.edges_to(configuration), self.path_to(configuration)
-        return self._transitions(edges, np.asarray(path[1:], np.int64))
+        return self.transitions_to(edges, np.asarray(path[1:], np.int64))
 
     def choices_along(
         self, edges: Int[np.ndarray, " steps"], is_made: Bool[np.ndarray, " steps"]
@@ -377,20 +429,25 @@ class Graph:
     def bounds(self) -> dict[str, tuple[int, int]]:
         """The least and the largest number of spikes of every neuron, or of tokens of every place,
         of what was found; where neurons divide, of all neurons with each label together."""
-        observer = self.observer
         blocks = _blocks(self.num_configurations)
-        some = [observer.counts(self.configurations(own)) for own in blocks]
+        some = [self._counts(self.configurations(own)) for own in blocks]
         low = np.min([counts.min(axis=0) for counts in some], axis=0).tolist()
         high = np.max([counts.max(axis=0) for counts in some], axis=0).tolist()
-        return {name: (low[i], high[i]) for i, name in enumerate(observer.names)}
+        return {name: (low[i], high[i]) for i, name in enumerate(names_of(self.schema))}
+
+    def _counts(self, some: ConfigurationsT) -> Int[np.ndarray, "configurations names"]:
+        """What each of the names has."""
+        if self.schema.names is None:
+            return count_table(self.schema, some).values
+        return np.stack([some[name] for name in self.schema.names], axis=1)
 
     def unused_rules(self) -> list[Any]:
         """What no choice selects: neuron, or label, and number of a rule; of a net the name of a
         transition."""
         used = set()
         for block in _blocks(self.num_choices):
-            used |= self.observer.selected(self.transitions(block))
-        return [one for one in self.observer.alternatives() if one not in used]
+            used |= self.schema.selected(self.transitions(block))
+        return [one for one in self.schema.alternatives if one not in used]
 
     def halting(self) -> Int[np.ndarray, " some"]:
         """The numbers of the halting configurations."""
@@ -400,8 +457,10 @@ class Graph:
         """Halting configurations in which a neuron that has rules still holds spikes, or a place
         from which a transition takes still holds tokens: computations that got stuck, if all of
         them were meant to be used."""
-        observer = self.observer
-        return self.where(lambda some: some.is_halting & observer.is_stuck(some))
+        is_stuck = self.schema.is_stuck
+        if is_stuck is None:
+            return np.zeros(0, np.int64)
+        return self.where(lambda some: some.is_halting & is_stuck(some))
 
     def intervals(self, up_to: int, output: str | None = None) -> Generated:
         """The numbers that the system computes, see `snpjax.explore.language`."""
@@ -491,8 +550,8 @@ def _made(
 
 
 @jax.jit
-def _vain(
-    machine: Enumerable,
+def _redundant(
+    machine: RedundantChoices,
     packing: Packing,
     choosers: Int[Array, " choosers"],
     words: UInt32[Array, "capacity words"],
@@ -500,4 +559,5 @@ def _vain(
     choices: UInt32[Array, " block"],
 ) -> Bool[Array, " block"]:
     """Whether choices repeat earlier ones."""
-    return machine.is_vain(_made(machine, packing, choosers, words, sources, choices))
+    assert isinstance(machine, Enumerable)
+    return machine.is_redundant(_made(machine, packing, choosers, words, sources, choices))

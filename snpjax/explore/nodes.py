@@ -3,8 +3,9 @@
 from typing import TYPE_CHECKING, Any
 
 from ..lines import Table
+from ..machine import ConfigurationsT, StepsT
 from ..optional import networkx
-from .text import configuration_blocks, edge_blocks, num_columns
+from .text import configuration_blocks, edge_blocks, lists, step_tables, tables
 
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from .graph import Graph
 
 
-def to_networkx(graph: "Graph") -> "nx.MultiDiGraph":
+def to_networkx(graph: "Graph[ConfigurationsT, StepsT]") -> "nx.MultiDiGraph":
     """The graph as a `networkx.MultiDiGraph`, an edge for every choice.
 
     Nodes are the numbers of the configurations, with `spikes`, `timers`, `pending` (tuples in the
@@ -30,14 +31,12 @@ def to_networkx(graph: "Graph") -> "nx.MultiDiGraph":
     **Raises:** `ImportError` when networkx is not installed, `ValueError` when the edges were not
     kept.
     """
-    written = graph.observer.written
     made = networkx().MultiDiGraph(
-        name=written.title, stop=graph.stop.name, complete=graph.is_complete
+        name=graph.schema.title, stop=graph.stop.name, complete=graph.is_complete
     )
-    lists = written.lists(num_columns(graph))
-    made.graph.update({key: tuple(names) for key, names in lists.items()})
+    made.graph.update({key: tuple(names) for key, names in lists(graph).items()})
     for number, some in configuration_blocks(graph):
-        columns = {name: _values(table) for name, table in written.tables(some).items()} | {
+        columns = {name: _values(table) for name, table in tables(graph, some).items()} | {
             "step": some.step.tolist(),
             "depth": graph.depths[number].tolist(),
             "halting": some.is_halting.tolist(),
@@ -49,7 +48,7 @@ def to_networkx(graph: "Graph") -> "nx.MultiDiGraph":
             for node, row in zip(number.tolist(), rows, strict=True)
         )
     for _, steps in edge_blocks(graph):
-        columns = {name: _values(table) for name, table in written.step_tables(steps).items()}
+        columns = {name: _values(table) for name, table in step_tables(graph, steps).items()}
         ends = zip(steps.sources.tolist(), steps.targets.tolist(), strict=True)
         rows = zip(*columns.values(), strict=True)
         made.add_edges_from(

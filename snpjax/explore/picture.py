@@ -10,9 +10,10 @@ import numpy as np
 from jaxtyping import Int
 
 from ..lines import Labels, lines
-from ..quoting import printable
-from ..spiking.html import table_html
+from ..machine import ConfigurationsT, StepsT
+from ..quoting import printable, table_html
 from .dot import WITNESS_COLOUR, drawn_edges, edges_of_path, state_columns, tells_steps_apart
+from .text import edge_texts, names_of
 
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class _Box(NamedTuple):
 
 
 def to_svg(
-    graph: "Graph",
+    graph: "Graph[ConfigurationsT, StepsT]",
     *,
     labels: Labels = "emissions",
     witness: int | None = None,
@@ -99,9 +100,8 @@ def to_svg(
     low = min(box.y for box in boxes) - _HEIGHT / 2 - 44
     high = max(box.y for box in boxes) + _HEIGHT / 2 + 44
     size = f"{width:.0f} {high - low:.0f}"
-    written = graph.observer.written
-    names = ", ".join(written.names_at_edges())
-    title = _xml(f"{graph!r} of {written.title or 'a model'}: {names}")
+    names = ", ".join(graph.schema.action_names)
+    title = _xml(f"{graph!r} of {graph.schema.title or 'a model'}: {names}")
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 {low:.0f} {size}" '
         f'width="{width:.0f}" height="{high - low:.0f}" role="img" aria-label="{title}" '
@@ -113,15 +113,15 @@ def to_svg(
     )
 
 
-def graph_svg(graph: "Graph") -> str | None:
+def graph_svg(graph: "Graph[ConfigurationsT, StepsT]") -> str | None:
     """The picture of a small graph, `None` for any other."""
     is_small = graph.num_configurations <= MAX_CONFIGURATIONS and graph.num_choices <= MAX_CHOICES
-    if graph.targets is None or not is_small or len(graph.observer.names) > _MAX_TEXT // 2:
+    if graph.targets is None or not is_small or len(names_of(graph.schema)) > _MAX_TEXT // 2:
         return None
     return to_svg(graph)
 
 
-def graph_html(graph: "Graph") -> str:
+def graph_html(graph: "Graph[ConfigurationsT, StepsT]") -> str:
     """The picture of a small graph, and the numbers of configurations by depth of any other."""
     picture = graph_svg(graph)
     if picture is not None:
@@ -132,7 +132,7 @@ def graph_html(graph: "Graph") -> str:
     return table_html(repr(graph), heads, rows[:_MAX_ROWS], left, "depths")
 
 
-def by_depth(graph: "Graph") -> Int[np.ndarray, "depths 4"]:
+def by_depth(graph: "Graph[ConfigurationsT, StepsT]") -> Int[np.ndarray, "depths 4"]:
     """Of every depth: the depth, its configurations, their choices, and those that halt."""
     starts = graph.depth_starts
     clipped = np.minimum(starts, graph.num_expanded)
@@ -142,21 +142,22 @@ def by_depth(graph: "Graph") -> Int[np.ndarray, "depths 4"]:
     return np.stack(columns, axis=1).astype(np.int64)
 
 
-def texts_of(graph: "Graph") -> list[str]:
+def texts_of(graph: "Graph[ConfigurationsT, StepsT]") -> list[str]:
     some = graph.configurations()
     columns = state_columns(graph, some, tells_steps_apart(graph), printable)
     texts = lines(*columns, b"\n").decode().splitlines()
     return [_shortened(x, _MAX_TEXT) for x in texts]
 
 
-def labels_of_pairs(graph: "Graph", labels: Labels) -> dict[tuple[int, int], str]:
+def labels_of_pairs(
+    graph: "Graph[ConfigurationsT, StepsT]", labels: Labels
+) -> dict[tuple[int, int], str]:
     """The labels of all choices between two configurations, each once."""
     if not graph.num_choices:
         return {}
     steps = graph.transitions()
-    written = graph.observer.written
-    names = {name: printable(name) for name in written.names_at_edges()}
-    columns = written.labelled(steps, drawn_edges(labels), names)
+    names = {name: printable(name) for name in graph.schema.action_names}
+    columns = edge_texts(graph.schema, steps, drawn_edges(labels), names)
     texts = lines(*columns, b"\n").decode().split("\n")[:-1]
     found: dict[tuple[int, int], list[str]] = {}
     for source, target, text in zip(
@@ -171,7 +172,9 @@ def _shortened(text: str, length: int) -> str:
     return text if len(text) <= length else f"{text[: length - 3]}..."
 
 
-def _boxes(graph: "Graph", texts: list[str], longest_label: int) -> list[_Box]:
+def _boxes(
+    graph: "Graph[ConfigurationsT, StepsT]", texts: list[str], longest_label: int
+) -> list[_Box]:
     """A place for every configuration: columns by depth, each ordered by the mean place of the
     neighbours."""
     neighbours: list[set[int]] = [set() for _ in texts]

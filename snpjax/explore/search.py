@@ -1,8 +1,7 @@
 """Breadth-first search over configurations, a whole frontier at a time on the device."""
 
-from collections.abc import Mapping
 from functools import partial
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -11,93 +10,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int, PyTree, UInt, UInt8, UInt32
 
-from ..choice import MAX_WAYS, AbstractChoice, NumberedChoice, Ways, num_alternatives
-from ..machine import Record
+from ..choice import MAX_WAYS, NumberedChoice, num_alternatives
+from ..machine import Enumerable
 from ..results import RESULTS
 from .packing import Packing
 from .table import insert
-
-
-@runtime_checkable
-class Enumerable(Protocol):
-    """A machine whose configurations are vectors of unsigned numbers, and whose choices can be
-    counted.
-
-    As in `AbstractMachine`, `paths` may be the last axis of all arrays.
-    """
-
-    @property
-    def fields_dtype(self) -> np.dtype:
-        """The unsigned type of the fields."""
-        ...
-
-    @property
-    def wider(self) -> np.dtype | None:
-        """The type to count in where this one overflows, if there is one."""
-        ...
-
-    @property
-    def counted(self) -> str:
-        """What is counted, in words: spikes, tokens."""
-        ...
-
-    @property
-    def last_step(self) -> Int[Array, ""]:
-        """Steps from here on are not told apart."""
-        ...
-
-    @property
-    def usual(self) -> UInt32[Array, " fields"]:
-        """What each field is likely to reach at least: to be right spares a repacking."""
-        ...
-
-    def init(self) -> PyTree: ...
-
-    def step(self, state: PyTree, choice: AbstractChoice) -> tuple[PyTree, Record]: ...
-
-    def halted(self, state: PyTree) -> Bool[Array, "*paths"]: ...
-
-    def status(self, state: PyTree) -> Any: ...
-
-    def alternatives(self, state: PyTree) -> Ways:
-        """Which alternatives each chooser has, or in how many ways each."""
-        ...
-
-    def choosers(self) -> Int[np.ndarray, " choosers"]:
-        """Choosers that may have several alternatives; all others have at most one."""
-        ...
-
-    @property
-    def has_vain_choices(self) -> bool:
-        """Whether a choice may repeat an earlier one of the same configuration, in which something
-        is chosen that is then of no account."""
-        ...
-
-    def is_vain(self, detail: PyTree) -> Bool[Array, "*paths"]:
-        """Which choices do, by the details of their steps."""
-        ...
-
-    def fields(self, state: PyTree) -> UInt[Array, "fields *paths"]:
-        """The configuration: equal vectors have equal futures."""
-        ...
-
-    def state_of(self, fields: UInt[Array, "fields *paths"]) -> PyTree:
-        """A state with this configuration."""
-        ...
-
-
-@runtime_checkable
-class Searchable(Protocol):
-    """A model whose configurations can be searched."""
-
-    def searched(
-        self,
-        *,
-        layout: Any,
-        saturate: Mapping[str, int],
-        clock: int,
-        at_least: np.dtype | None = None,
-    ) -> Enumerable: ...
 
 
 #: More choices of one configuration, or of one block, are refused: their numbers are 32-bit.
@@ -250,7 +167,7 @@ def _made(
     status = machine.status(state)
     num_good = jnp.min(jnp.where(is_one & (status != RESULTS.halted), own, chunk))
     overflows = (status == RESULTS.spike_overflow).at[num_good].get(mode="fill", fill_value=False)
-    return machine.fields(state), parent + part.low, is_one, num_good, overflows
+    return machine.encode(state), parent + part.low, is_one, num_good, overflows
 
 
 @partial(jax.jit, donate_argnames="space")
@@ -305,5 +222,5 @@ def put(
 def state_in(machine: Enumerable, packing: Packing, words: UInt32[Array, "batch words"]) -> PyTree:
     """The states of packed configurations."""
     # Stored: XLA would unpack anew for many of the users.
-    fields = lax.optimization_barrier(packing.unpack(words.T, machine.fields_dtype))
-    return lax.optimization_barrier(machine.state_of(fields))
+    fields = lax.optimization_barrier(packing.unpack(words.T, machine.encoding.dtype))
+    return lax.optimization_barrier(machine.decode(fields))

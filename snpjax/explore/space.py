@@ -11,8 +11,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int, UInt, UInt32
 
+from ..machine import Enumerable
 from .packing import Packing
-from .search import Enumerable, Space
+from .search import Space
 from .table import empty_table, insert
 
 
@@ -43,8 +44,8 @@ class Memory:
     @classmethod
     def first(cls, machine: Enumerable, chunk: int) -> "Memory":
         """The initial configuration."""
-        fields = machine.fields(machine.init())
-        packing = Packing.whole(len(fields), machine.fields_dtype)
+        fields = machine.encode(machine.init())
+        packing = Packing.whole(len(fields), machine.encoding.dtype)
         words = packing.pack(fields[:, None])[0].T
         capacity = max(_FIRST, 4 * chunk)
         store = jnp.zeros((capacity, packing.num_words), jnp.uint32).at[:1].set(words)

@@ -11,7 +11,7 @@ from jaxtyping import Int
 
 from snpjax_formats import check_free, free_bytes
 
-from ..machine import AbstractEngine, AbstractMachine, Lowered, Stacked
+from ..machine import AbstractEngine, AbstractMachine, Lowered, Schema, Stacked
 from ..trajectory import SAVE_FINAL, Save, Trajectory
 from .arcs import as_int64
 from .columns import columns_of
@@ -19,10 +19,11 @@ from .engines import EventDriven, FullScan
 from .event import EventMachine
 from .lower import Conditions, lower, marking_dtype, padded, positions
 from .net import SleptsovNet
-from .observer import NetObserver
+from .observed import Firings, Markings
 from .rounds import RoundsMachine, Touches
 from .rules import AbstractRule, Disjoint, Sleptsov
 from .scan import ScanningMachine
+from .schema import schema_of
 from .searched import SearchedNet
 from .solution import NetSolution, solve
 from .state import NetState
@@ -139,10 +140,9 @@ class Execution:
         """What a run saved, with the names of the net."""
         return solve(self.net, self.rule, trajectory)
 
-    def searched(
+    def enumerable(
         self,
         *,
-        layout: Any = "auto",
         saturate: Mapping[str, int],
         clock: int,
         at_least: np.dtype | None = None,
@@ -153,7 +153,7 @@ class Execution:
         **Raises:** `ValueError` for a rule without choices, an order that does not say where there
         is one, and transitions that may fire without bound.
         """
-        del at_least, layout
+        del at_least
         net = self.net
         if saturate:
             raise ValueError("A net takes no `saturate`. Explore it without.")
@@ -175,9 +175,9 @@ class Execution:
         machine = ScanningMachine(program, columns_of(conditions, program), self.rule, False)
         return SearchedNet(machine, jnp.asarray(clock, jnp.int32))
 
-    def observed(self) -> NetObserver:
-        """What a search may say of this net, by name."""
-        return NetObserver(self.net, self.rule)
+    def schema(self) -> Schema[Markings, Firings]:
+        """The names of this net, for graphs and queries."""
+        return schema_of(self.net)
 
     def replace(self, **changes: Any) -> "Execution":
         return replace(self, **changes)

@@ -25,9 +25,9 @@ from .validity import (
 
 
 if TYPE_CHECKING:
-    from ..machine import AbstractEngine, AbstractMachine, Lowered, Stacked
+    from ..machine import AbstractEngine, AbstractMachine, Lowered, Schema, Stacked
     from ..trajectory import Save, Trajectory
-    from .observer import NetObserver
+    from .observed import Firings, Markings
     from .searched import SearchedNet
     from .solution import NetSolution
     from .state import NetState
@@ -257,17 +257,23 @@ class SleptsovNet:
 
         return Execution(self).solution(trajectory)
 
-    def searched(self, **options: Any) -> "SearchedNet":
+    def enumerable(
+        self,
+        *,
+        saturate: Mapping[str, int],
+        clock: int,
+        at_least: "np.dtype | None" = None,
+    ) -> "SearchedNet":
         """This net as arrays, ready for `snpjax.explore`, see `Execution`."""
         from .execution import Execution
 
-        return Execution(self).searched(**options)
+        return Execution(self).enumerable(saturate=saturate, clock=clock, at_least=at_least)
 
-    def observed(self) -> "NetObserver":
-        """What a search may say of this net, by name."""
-        from .execution import Execution
+    def schema(self) -> "Schema[Markings, Firings]":
+        """The names of this net, for graphs and queries."""
+        from .schema import schema_of
 
-        return Execution(self).observed()
+        return schema_of(self)
 
     def replace(self, **changes: Any) -> "SleptsovNet":
         """The same net but for some arguments of its construction; its warnings were said

@@ -11,6 +11,7 @@ from ..choice import GivenChoices
 
 if TYPE_CHECKING:
     from .net import SleptsovNet
+    from .solution import NetSolution
     from .state import Firing, NetState
 
 
@@ -41,17 +42,6 @@ class Markings:
             found |= np.all(self.marking == final, axis=1)
         return found
 
-    def is_cut(self, saturate: object) -> Bool[np.ndarray, "markings places"]:
-        """No number is: nets are not saturated."""
-        del saturate
-        return np.zeros(self.marking.shape, bool)
-
-    def texts(self, marking: int, before: int | None = None) -> list[str]:
-        """The tokens of the places that hold any, or that hold others than `before`."""
-        old = 0 if before is None else self.marking[before]
-        places = np.flatnonzero(self.marking[marking] != old).tolist()
-        return [f"{self.net.place_name(p)} = {self.marking[marking, p]}" for p in places]
-
 
 @dataclass(frozen=True, eq=False)
 class Firings:
@@ -76,19 +66,19 @@ class Firings:
         return GivenChoices(self.transition[:, None])
 
     @property
-    def emissions(self) -> Int[np.ndarray, "firings 0"]:
-        """Nothing leaves a net."""
-        return np.zeros((len(self), 0), np.int64)
-
-    @property
     def names(self) -> list[str]:
         """The name of each transition."""
         return [self.net.transition_name(t) for t in self.transition.tolist()]
 
+    def text(self, number: int) -> str:
+        """One of them in words."""
+        name = self.net.transition_name(int(self.transition[number]))
+        copies = int(self.multiplicity[number])
+        return name if copies == 1 else f"{name} x {copies}"
+
     def texts(self) -> list[str]:
         """Each in words."""
-        pairs = zip(self.names, self.multiplicity.tolist(), strict=True)
-        return [name if copies == 1 else f"{name} x {copies}" for name, copies in pairs]
+        return [self.text(number) for number in range(len(self))]
 
 
 def markings_of(net: "SleptsovNet", states: "NetState", is_halting: np.ndarray) -> Markings:
@@ -103,3 +93,10 @@ def firings_of(
     """The steps that a search made."""
     transition = net.priority_order[detail.transition] if net.num_transitions else sources[:0]
     return Firings(net, sources, targets, transition, np.asarray(detail.multiplicity))
+
+
+def visited(solution: "NetSolution") -> Markings:
+    """The markings of a run, a row each."""
+    assert solution.markings is not None
+    step = np.arange(len(solution.markings))
+    return Markings(solution.net, solution.markings, step, solution.halted & (step == step[-1]))

@@ -8,14 +8,14 @@ import jax
 import jax.lax as lax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Int, UInt, UInt32
+from jaxtyping import Array, Bool, Int, UInt
 
 from ..choice import AbstractChoice, Ways
-from ..machine import Record
+from ..machine import Encoding, Record
 from ..results import RESULTS, select_result
 from .candidates import undominated
 from .scan import ScanningMachine
-from .state import Firing, NetState
+from .state import NetState
 
 
 class SearchedNet(eqx.Module):
@@ -27,21 +27,10 @@ class SearchedNet(eqx.Module):
     last_step: Int[Array, ""]
 
     @property
-    def counted(self) -> str:
-        return "tokens"
-
-    @property
-    def fields_dtype(self) -> np.dtype:
-        return np.dtype(np.uint32)
-
-    @property
-    def wider(self) -> np.dtype | None:
-        return None
-
-    @property
-    def usual(self) -> UInt32[Array, " fields"]:
+    def encoding(self) -> Encoding:
         initial = self.machine.program.initial.astype(jnp.uint32)
-        return jnp.append(initial, self.last_step.astype(jnp.uint32))
+        usual = jnp.append(initial, self.last_step.astype(jnp.uint32))
+        return Encoding(np.dtype(np.uint32), usual, self.last_step)
 
     def init(self) -> NetState:
         return self.machine.init()
@@ -61,21 +50,14 @@ class SearchedNet(eqx.Module):
         fireable = self.machine.columns.fireable(state.marking)
         return undominated(self.machine.program, fireable)[:, None]
 
-    @property
-    def has_vain_choices(self) -> bool:
-        return False
-
-    def is_vain(self, detail: Firing) -> Bool[Array, "*paths"]:
-        return jnp.zeros_like(detail.transition, bool)
-
     def choosers(self) -> Int[np.ndarray, " choosers"]:
         return np.zeros(1, np.int32)
 
-    def fields(self, state: NetState) -> UInt[Array, "fields *paths"]:
+    def encode(self, state: NetState) -> UInt[Array, "fields *paths"]:
         step = jnp.minimum(state.step, self.last_step)[None]
         return lax.bitcast_convert_type(jnp.concatenate([state.marking, step]), jnp.uint32)
 
-    def state_of(self, fields: UInt[Array, "fields *paths"]) -> NetState:
+    def decode(self, fields: UInt[Array, "fields *paths"]) -> NetState:
         values = lax.bitcast_convert_type(fields, jnp.int32)
         paths = values.shape[1:]
         blank = jax.tree.map(

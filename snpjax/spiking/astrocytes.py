@@ -94,7 +94,7 @@ class ControlledSynapses(AbstractStatelessNetwork):
         may_decide = (threshold > 0) & (low <= threshold) & (threshold <= high)
         return ways.at[0, self.choosers].set(2 * may_decide.astype(ways.dtype), mode="drop")
 
-    def is_vain(
+    def is_redundant(
         self,
         emissions: Int[Array, "neurons *paths"],
         subsets: Int[Array, "choosers *paths"],

@@ -16,7 +16,7 @@ from .columns import trains_of
 from .compatibility import TEXTBOOK
 from .counts import NARROW, least_fitting
 from .division import GrownState, Growth
-from .lower import LayoutLike, SpikingProgram, Spread
+from .lower import SpikingProgram, Spread
 from .rule import BuddingRule, DivisionRule
 from .slots import SlotTable, slots_of_neurons
 from .step import SpikingState
@@ -53,21 +53,6 @@ class Capacity(AbstractCapacity):
             if size is not None and not 0 < size <= _MOST:
                 raise ValueError(f"`{name}` is {size}. Give a number from 1 to {_MOST:,}.")
 
-    @classmethod
-    def of_layout(cls, layout: object) -> "Capacity":
-        """What the `layout` of a search says.
-
-        **Raises:** `ValueError` for anything that stores a network which stays as it is.
-        """
-        if isinstance(layout, Capacity):
-            return layout
-        if layout != "auto":
-            raise ValueError(
-                f"`layout` is {layout!r}, but the synapses of a system that divides or buds are a "
-                'list. Give a `Capacity`, or "auto".'
-            )
-        return cls()
-
     def for_system(self, system: "SpikingSystem", fewest: Mapping[str, int]) -> "Capacity":
         """With numbers, which a system's own neurons and synapses fit.
 
@@ -85,19 +70,6 @@ class Capacity(AbstractCapacity):
                 )
             sizes[name] = given
         return Capacity(**sizes)
-
-
-def refuse_capacity(layout: "LayoutLike | Capacity") -> "LayoutLike":
-    """What stores a network of as many neurons as there are.
-
-    **Raises:** `ValueError` for a `Capacity`.
-    """
-    if isinstance(layout, Capacity):
-        raise ValueError(
-            "A `Capacity` is for systems that divide or bud, and in this one neurons stay as many. "
-            'Give a layout of snpjax_formats, or "auto".'
-        )
-    return layout
 
 
 def lower_growing(

@@ -3,6 +3,7 @@
 from html import escape
 from typing import TYPE_CHECKING
 
+from ..quoting import table_html
 from .rule import rule_text
 from .shown import Shown
 from .solution import Solution, describe_end
@@ -91,16 +92,3 @@ def solution_html(solution: Solution) -> str:
         title += f"; the first {len(names)} of {len(solution.spikes)} neurons"
     heads = ["step", *names, "rules"]
     return table_html(title, heads, rows, len(solution.configurations) - len(rows), "rows")
-
-
-def table_html(title: str, heads: list[str], rows: list[list[str]], left: int, what: str) -> str:
-    """A table, and how many rows are left out."""
-    head = "".join(f"<th>{escape(cell)}</th>" for cell in heads)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
-    )
-    more = f"<p>... and {left} more {what}</p>" if left > 0 else ""
-    return (
-        f"<p>{escape(title)}</p><table><thead><tr>{head}</tr></thead>"
-        f"<tbody>{body}</tbody></table>{more}"
-    )

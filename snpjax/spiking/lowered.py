@@ -26,28 +26,12 @@ def lowered(
     faithful: bool,
     capacity: Capacity | None,
 ) -> "Lowered[Solution]":
-    """A system of single neurons.
-
-    **Raises:** `ValueError` for a layout of a system that divides or buds, and a capacity of any
-    other one.
-    """
+    """A system of single neurons."""
+    check_options(system, layout, capacity)
     if system.is_growing:
-        if layout != "auto":
-            raise ValueError(
-                f"`layout` is {layout!r}, but the synapses of a system that divides or buds are a "
-                "list. Leave `layout` out; `capacity=` says how much room there is."
-            )
-        program = lower_growing(
-            system, capacity=Capacity() if capacity is None else capacity, count_dtype=count_dtype
-        )
+        capacity = Capacity() if capacity is None else capacity
+        program = lower_growing(system, capacity=capacity, count_dtype=count_dtype)
         return Lowered(system, GrowingMachine(program))
-    if capacity is not None:
-        raise ValueError(
-            "`capacity` is for systems that divide or bud, and in this one neurons stay as many. "
-            "Leave it out."
-        )
-    if isinstance(layout, Capacity):
-        raise TypeError("`layout` is a Capacity. Pass it as `capacity=`.")
     has_rows = isinstance(layout, Transition)
     columns = columns_of(system, faithful=faithful or has_rows)
     return lowered_columns(
@@ -58,6 +42,28 @@ def lowered(
         is_numbered=faithful or has_rows or columns.table.families is None,
         rows_of=system if has_rows else None,
     )
+
+
+def check_options(system: SpikingSystem, layout: LayoutLike, capacity: Capacity | None) -> None:
+    """**Raises:** `ValueError` for a layout of a system that divides or buds, and a capacity of any
+    other one; `TypeError` for what is no capacity.
+    """
+    if isinstance(layout, Capacity):
+        raise TypeError("`layout` is a Capacity. Pass it as `capacity=`.")
+    if system.is_growing and layout != "auto":
+        raise ValueError(
+            f"`layout` is {layout!r}, but the synapses of a system that divides or buds are a "
+            "list. Leave `layout` out; `capacity=` says how much room there is."
+        )
+    if capacity is None:
+        return
+    if not isinstance(capacity, Capacity):
+        raise TypeError(f"`capacity` is {capacity!r}. Give a snpjax.Capacity(neurons, synapses).")
+    if not system.is_growing:
+        raise ValueError(
+            "`capacity` is for systems that divide or bud, and in this one the number of neurons "
+            "is fixed. Leave it out."
+        )
 
 
 def lowered_columns(

@@ -1,6 +1,5 @@
 """What a network that changes was like, by the names of its neurons."""
 
-from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -8,6 +7,7 @@ import jax
 import numpy as np
 from jaxtyping import Bool
 
+from ..lines import distinct_names
 from .division import GrownState
 from .plasticity import PlasticState
 from .system import SpikingSystem
@@ -30,11 +30,7 @@ class Network(NamedTuple):
     @property
     def names(self) -> tuple[str, ...]:
         """A name for every neuron: its label, with its number where several bear it."""
-        counts = Counter(self.labels)
-        return tuple(
-            label if counts[label] == 1 else f"{label}#{number}"
-            for number, label in enumerate(self.labels)
-        )
+        return distinct_names(self.labels)
 
 
 def name_of(system: "SpikingSystem | PopulationSystem", state: Any, neuron: int) -> str:
@@ -125,6 +121,13 @@ class Networks:
             raise ValueError(f"There is no row {row}: they are 0 to {num_rows - 1}.")
         state = taken(self.rows, row - 1, path) if row > 0 else taken(self.initial, None, path)
         return network_of(self.system, state)
+
+    def as_batch(self) -> "Networks":
+        """Those of a single run as those of a batch of one path."""
+        final, initial, rows = jax.tree.map(
+            lambda x: np.asarray(x)[..., None], (self.final, self.initial, self.rows)
+        )
+        return Networks(self.system, final, initial, rows)
 
     def history(self, num_neurons: int) -> Any:
         """All networks of the history of a batch as `Configurations.state` has them, a row of all

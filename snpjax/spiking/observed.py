@@ -18,6 +18,7 @@ from .variants import Astrocytes
 
 if TYPE_CHECKING:
     from .population import PopulationSystem
+    from .solution import Solution
     from .step import Selection, SpikingState
 
 
@@ -223,6 +224,34 @@ def transitions_of(
         return Transitions(system, sources, targets, rules, emissions, subsets)
     labels = names_of_labels(system, detail.network)
     return Transitions(system, sources, targets, rules, emissions, labels=labels)
+
+
+def visited(solution: "Solution") -> Configurations:
+    """The configurations of a run or of all paths of a batch, a row of all of them after the
+    other."""
+    histories = solution.configurations, solution.timer_history, solution.pending_history
+    networks = solution.networks
+    if solution.paths is None:
+        histories = [None if history is None else history[..., None] for history in histories]
+        networks = networks.as_batch()
+    spikes, timers, pending = (
+        np.moveaxis(history, 2, 1).reshape(-1, history.shape[1])
+        for history in histories
+        if history is not None
+    )
+    steps = np.atleast_1d(solution.steps)
+    row = np.arange(len(spikes) // len(steps))[:, None]
+    step = np.minimum(row, steps)
+    is_halting = (row >= steps) & solution.halted
+    return Configurations(
+        solution.system,
+        spikes,
+        timers,
+        pending,
+        step.reshape(-1),
+        is_halting.reshape(-1),
+        networks.history(spikes.shape[1]),
+    )
 
 
 def astrocytes_of(system: "SpikingSystem | PopulationSystem") -> list[str]:

@@ -32,11 +32,11 @@ from .validity import InvalidSystem, Problem
 
 
 if TYPE_CHECKING:
-    from ..machine import AbstractMachine, Lowered, Stacked
+    from ..machine import AbstractMachine, Lowered, Schema, Stacked
     from ..trajectory import Trajectory
     from .environment import AnyInput
     from .lower import LayoutLike
-    from .observer import SystemObserver
+    from .observed import Configurations, Transitions
     from .searched import SearchedMachine
     from .solution import Solution
     from .step import SpikingState
@@ -357,13 +357,13 @@ class PopulationSystem:
             compatibility=self.compatibility,
         )
 
-    def searched(
+    def enumerable(
         self,
         *,
-        layout: "LayoutLike",
         saturate: Mapping[str, int],
         clock: int,
         at_least: np.dtype | None = None,
+        layout: "LayoutLike" = "auto",
     ) -> "SearchedMachine":
         """This system as arrays, ready for `snpjax.explore`."""
         from .searched import searched  # the model itself needs no device
@@ -374,11 +374,11 @@ class PopulationSystem:
             self, columns, layout=layout, saturate=saturate, clock=clock, at_least=at_least
         )
 
-    def observed(self) -> "SystemObserver":
-        """What a search may say of this system, by name."""
-        from .observer import SystemObserver
+    def schema(self) -> "Schema[Configurations, Transitions]":
+        """The names of this system, for graphs and queries."""
+        from .schema import schema_of
 
-        return SystemObserver(self)
+        return schema_of(self)
 
     def solution(self, trajectory: "Trajectory") -> "Solution":
         """What a run saved, with this system's names."""

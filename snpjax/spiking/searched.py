@@ -16,12 +16,11 @@ from snpjax_formats import bucket
 from snpjax_formats.ell import expanded
 
 from ..choice import NO_RULE, AbstractChoice, DecodedChoice, NumberedChoice, Ways
-from ..machine import Record
+from ..machine import Encoding, Record
 from ..results import RESULTS
 from .astrocytes import ControlledSynapses
 from .columns import Columns, trains_of
 from .counts import NARROW, least_type
-from .division import Growth
 from .growing import Capacity, lower_growing
 from .lower import LayoutLike, SpikingProgram, lower_columns
 from .network import AbstractNetwork
@@ -58,32 +57,19 @@ class SearchedMachine(eqx.Module):
     usual: UInt32[Array, " fields"]
 
     @property
-    def counted(self) -> str:
-        return "spikes"
-
-    @property
     def count_dtype(self) -> np.dtype:
         """What all fields are counted in."""
         return np.dtype(self.program.initial.dtype)
 
     @property
-    def fields_dtype(self) -> np.dtype:
-        """Its unsigned counterpart, which holds them."""
-        return _unsigned(self.count_dtype)
-
-    @property
-    def wider(self) -> np.dtype | None:
-        """The type to count in where this one overflows."""
-        left = NARROW[NARROW.index(self.count_dtype) + 1 :]
-        return left[0] if left else None
-
-    @property
-    def room(self) -> Capacity | None:
-        """How much there may be of what divides or buds; `None` of any other system."""
-        network = self.program.network
-        if not isinstance(network, Growth):
-            return None
-        return Capacity(self.program.num_neurons, len(network.initial.source))
+    def encoding(self) -> Encoding:
+        wider = NARROW[NARROW.index(self.count_dtype) + 1 :]
+        return Encoding(
+            dtype=np.dtype(f"uint{8 * self.count_dtype.itemsize}"),
+            usual=self.usual,
+            last_step=self.last_step,
+            wider=wider[0] if wider else None,
+        )
 
     def init(self) -> SpikingState:
         state = initial_state(self.program)
@@ -123,15 +109,15 @@ class SearchedMachine(eqx.Module):
         return ways
 
     @property
-    def has_vain_choices(self) -> bool:
+    def has_redundant_choices(self) -> bool:
         return isinstance(self.program.network, ControlledSynapses)
 
-    def is_vain(self, detail: Selection) -> Bool[Array, "*paths"]:
+    def is_redundant(self, detail: Selection) -> Bool[Array, "*paths"]:
         network = self.program.network
         assert isinstance(network, ControlledSynapses) and detail.subsets is not None
-        return network.is_vain(detail.emissions, detail.subsets)
+        return network.is_redundant(detail.emissions, detail.subsets)
 
-    def fields(self, state: SpikingState) -> UInt[Array, "fields *paths"]:
+    def encode(self, state: SpikingState) -> UInt[Array, "fields *paths"]:
         parts = [self._cut(state)]
         if self.program.delay is not None:
             for closing in (state.timers, state.pending):
@@ -141,7 +127,7 @@ class SearchedMachine(eqx.Module):
             essential = jax.tree.leaves(self.program.network.essential(state.network))
             parts += [x.reshape(-1, *state.step.shape) for x in essential]
         parts = [part.astype(self.count_dtype) for part in parts]
-        return lax.bitcast_convert_type(jnp.concatenate(parts), self.fields_dtype)
+        return lax.bitcast_convert_type(jnp.concatenate(parts), self.encoding.dtype)
 
     def _cut(self, state: SpikingState) -> Int[Array, "neurons *paths"]:
         """The spikes, where they are saturated up to that."""
@@ -153,7 +139,7 @@ class SearchedMachine(eqx.Module):
             return jnp.minimum(state.spikes, self.caps[labels])
         return jnp.minimum(state.spikes, expanded(self.caps, state.spikes.ndim))
 
-    def state_of(self, fields: UInt[Array, "fields *paths"]) -> SpikingState:
+    def decode(self, fields: UInt[Array, "fields *paths"]) -> SpikingState:
         values = lax.bitcast_convert_type(fields, self.count_dtype)
         size, num_delayed = self.program.num_neurons, len(self.delayed)
         start = size + 2 * num_delayed * (self.program.delay is not None)
@@ -254,7 +240,7 @@ def searched(
 def searched_growing(
     system: SpikingSystem,
     *,
-    layout: Any,
+    capacity: Capacity | None,
     saturate: Mapping[str, int],
     clock: int,
     at_least: np.dtype | None,
@@ -267,7 +253,7 @@ def searched_growing(
     last_step = max(clock, len(trains_of(system)))
     program = lower_growing(
         system,
-        capacity=Capacity.of_layout(layout),
+        capacity=capacity or Capacity(),
         at_least=at_least or NARROW[0],
         largest=last_step,
     )
@@ -384,10 +370,6 @@ def column_of(system: SpikingSystem | PopulationSystem, name: str) -> tuple[int 
 def _essential(network: AbstractNetwork) -> PyTree:
     """The shapes of what tells the states of a network apart."""
     return jax.eval_shape(lambda: network.essential(network.init()))
-
-
-def _unsigned(dtype: np.dtype) -> np.dtype:
-    return np.dtype(f"uint{8 * dtype.itemsize}")
 
 
 def _delayed(program: SpikingProgram) -> Int[np.ndarray, " delayed"]:

@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
     from snpjax_formats.graphs import Pairs
 
-    from ..machine import AbstractMachine, Lowered, Stacked
+    from ..machine import AbstractMachine, Lowered, Schema, Stacked
     from ..trajectory import Trajectory
     from .environment import AnyInput
     from .growing import Capacity
     from .lower import LayoutLike
-    from .observer import SystemObserver
+    from .observed import Configurations, Transitions
     from .plastic_columns import PlasticColumns
     from .searched import SearchedMachine
     from .slots import SlotTable
@@ -399,27 +399,28 @@ class SpikingSystem:
 
         return started(self, machine, initial, inputs)
 
-    def searched(
+    def enumerable(
         self,
         *,
-        layout: "LayoutLike | Capacity",
         saturate: Mapping[str, int],
         clock: int,
         at_least: "np.dtype | None" = None,
+        layout: "LayoutLike" = "auto",
+        capacity: "Capacity | None" = None,
     ) -> "SearchedMachine":
         """This system as arrays, ready for `snpjax.explore`."""
         from .columns import columns_of  # the model itself needs neither jax nor a device
-        from .growing import refuse_capacity
+        from .lowered import check_options
         from .searched import searched, searched_growing
 
+        check_options(self, layout, capacity)
         if self.is_growing:
             return searched_growing(
-                self, layout=layout, saturate=saturate, clock=clock, at_least=at_least
+                self, capacity=capacity, saturate=saturate, clock=clock, at_least=at_least
             )
         columns = columns_of(self, faithful=True)
-        stored = refuse_capacity(layout)
         return searched(
-            self, columns, layout=stored, saturate=saturate, clock=clock, at_least=at_least
+            self, columns, layout=layout, saturate=saturate, clock=clock, at_least=at_least
         )
 
     def with_input(self, input: "Mapping[str, Sequence[int]] | AnyInput") -> "SpikingSystem":
@@ -453,11 +454,11 @@ class SpikingSystem:
         _, (arguments,) = self.__reduce__()
         return _rebuild({**arguments, **changes})
 
-    def observed(self) -> "SystemObserver":
-        """What a search may say of this system, by name."""
-        from .observer import SystemObserver
+    def schema(self) -> "Schema[Configurations, Transitions]":
+        """The names of this system, for graphs and queries."""
+        from .schema import schema_of
 
-        return SystemObserver(self)
+        return schema_of(self)
 
     def solution(self, trajectory: "Trajectory") -> "Solution":
         """What a run saved, with this system's names."""

@@ -13,9 +13,9 @@ from operator import or_
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 from ..model_warning import ModelWarning as ModelWarning
+from ..nearest import nearest
 from .compatibility import Compatibility
 from .guard import Guard
-from .nearest import nearest
 from .rule import (
     ALPHAS,
     AnyRule,

@@ -8,6 +8,7 @@ import numpy as np
 from ..check.equivalence import AbstractComparison, Agreement, SameTraces, equivalent
 from ..check.equivalence.comparison import matched
 from ..check.equivalence.runs import run_of_edges
+from ..check.systems import system_of
 from ..explore import Graph, explore
 from ..explore.conditions import certain_condition
 from ..spiking.environment import AnyInput
@@ -77,7 +78,7 @@ def assert_invariant(
     """
     model, names = system, ()
     if isinstance(system, Graph):
-        model, graph = system.system, system
+        model, graph = system_of(system), system
     else:
         environment = matched((system, system), inputs)
         one = None if environment is None else environment[0]

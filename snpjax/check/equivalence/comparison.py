@@ -2,10 +2,9 @@
 
 import abc
 from dataclasses import dataclass
-from typing import Any
 
-from ...explore import Graph
 from ...spiking.environment import AnyInput
+from ..systems import SpikingGraph, System
 from .result import SIDES, Equivalence
 
 
@@ -18,8 +17,8 @@ class Pair:
     - `inputs`: the neurons that get it, matched by order.
     """
 
-    systems: tuple[Any, Any]
-    graphs: tuple[Graph, Graph]
+    systems: tuple[System, System]
+    graphs: tuple[SpikingGraph, SpikingGraph]
     inputs: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
 
     @property
@@ -54,7 +53,8 @@ class AbstractComparison(abc.ABC):
 
 
 def matched(
-    systems: tuple[Any, Any], inputs: AnyInput | tuple[AnyInput, AnyInput] | None
+    systems: tuple[System, System],
+    inputs: AnyInput | tuple[AnyInput, AnyInput] | None,
 ) -> tuple[AnyInput, AnyInput] | None:
     """The environment of each system, with the names of the neurons that it feeds: the same names
     where both systems have them, otherwise by order.

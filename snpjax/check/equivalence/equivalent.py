@@ -1,10 +1,12 @@
 """`equivalent`: the one entry point."""
 
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
 
 from ...explore import Graph, explore
+from ...machine import LayoutLike
 from ...spiking.population import PopulationSystem
 from ...spiking.system import SpikingSystem
+from ..systems import SpikingGraph, System
 from .comparison import AbstractComparison, Pair, matched
 from .result import Equivalence
 from .traces import SameTraces
@@ -14,14 +16,18 @@ _SAME_TRACES = SameTraces()
 
 
 def equivalent(
-    first: Any,
-    second: Any,
+    first: System | SpikingGraph,
+    second: System | SpikingGraph,
     /,
     *,
     by: AbstractComparison = _SAME_TRACES,
     max_configurations: int = 1_000_000,
     max_depth: int | None = None,
-    **exploring: Any,
+    saturate: Mapping[str, int] | None = None,
+    clock: int = 0,
+    layout: LayoutLike = "auto",
+    chunks: Sequence[int] | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Equivalence:
     """Whether two systems are equivalent.
 
@@ -29,7 +35,8 @@ def equivalent(
 
     - `first`, `second`: systems, or graphs that `snpjax.explore` made of them.
     - `by`: in which sense: `SameTraces()`, by default; `SameNumbers(up_to)`; `Bisimilar()`.
-    - `max_configurations`, `max_depth`, and others: as for `snpjax.explore`.
+    - `max_configurations`, `max_depth`, `saturate`, `clock`, `layout`, `chunks`, `progress`: as for
+      `snpjax.explore`.
 
     **Returns:** an `Equivalence`: equal, different with the shortest runs that tell them apart,
     equal up to a stated bound, or unknown. What was not explored to the end is never called equal.
@@ -45,28 +52,32 @@ def equivalent(
     assert equivalent(one, other)
     ```
     """
-    given = (first, second)
-    environments = None if by.environment is None else matched(_listed(given), by.environment)
+    environments = (
+        None if by.environment is None else matched(_listed(first, second), by.environment)
+    )
     systems, graphs = [], []
-    for side, model in enumerate(given):
+    for side, model in enumerate((first, second)):
         system = model.system if isinstance(model, Graph) else model
         if not isinstance(system, SpikingSystem | PopulationSystem):
             raise NotImplementedError(
                 f"{system!r} has no outputs to compare. Systems of neurons are compared; of nets "
                 "look at their graphs."
             )
+        systems.append(system)
         if isinstance(model, Graph):
-            systems.append(model.system)
             graphs.append(model)
             continue
-        systems.append(model)
         graphs.append(
             explore(
-                model,
+                system,
                 max_configurations=max_configurations,
                 max_depth=by.depth if max_depth is None else max_depth,
                 inputs=None if environments is None else environments[side],
-                **exploring,
+                saturate=saturate,
+                clock=clock,
+                layout=layout,
+                chunks=chunks,
+                progress=progress,
             )
         )
     names = ((), ()) if environments is None else tuple(one.neurons for one in environments)
@@ -74,11 +85,13 @@ def equivalent(
     return by.compare(pair)
 
 
-def _listed(given: tuple[Any, Any]) -> tuple[Any, Any]:
+def _listed(*given: object) -> tuple[System, System]:
+    found = []
     for model in given:
-        if not hasattr(model, "with_input"):
+        if not isinstance(model, SpikingSystem | PopulationSystem):
             raise ValueError(
                 f"{model!r} takes no environment. Any input is compared for systems whose neurons "
                 "are listed: give a SpikingSystem."
             )
-    return given
+        found.append(model)
+    return found[0], found[1]

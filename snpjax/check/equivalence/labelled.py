@@ -2,16 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from jaxtyping import Bool, Int
 
-from ...explore import Graph
 from ...explore.following import NO_EDGE, Following, following
 from ...spiking.environment import environment_of
 from ...spiking.observed import Transitions, position_of
 from ...spiking.system import is_growing
+from ..systems import SpikingGraph, System, system_of
 
 
 #: One label: the spikes of the input neurons, then those of the outputs, then 1 for a halt.
@@ -34,7 +34,7 @@ class Labelled:
     - `rows`: the distinct labels, ascending; `num_inputs` of their entries are input.
     """
 
-    graphs: tuple[Graph, Graph]
+    graphs: tuple[SpikingGraph, SpikingGraph]
     starts: tuple[int, int]
     first_step: Int[np.ndarray, " configurations_and_one"]
     targets: Int[np.ndarray, " steps"]
@@ -79,8 +79,8 @@ class Labelled:
 
 
 def side_by_side(
-    first: Graph,
-    second: Graph,
+    first: SpikingGraph,
+    second: SpikingGraph,
     *,
     inputs: tuple[Sequence[str], Sequence[str]] = ((), ()),
     sees_halting: bool = False,
@@ -90,15 +90,16 @@ def side_by_side(
     **Raises:** `ValueError` if the systems do not have the same number of output neurons.
     """
     graphs = (first, second)
-    sizes = [len(columns_of(graph.system, graph.system.output)) for graph in graphs]
+    systems = [system_of(graph) for graph in graphs]
+    sizes = [len(columns_of(system, system.output)) for system in systems]
     if sizes[0] != sizes[1]:
         raise ValueError(
             f"The first system has {sizes[0]} output neurons, the second {sizes[1]}. Outputs are "
             "compared in their order: give both systems the same number."
         )
     parts = [
-        _steps(graph, [*map(environment_of, names), *graph.system.output], sees_halting)
-        for graph, names in zip(graphs, inputs, strict=True)
+        _steps(graph, [*map(environment_of, names), *system.output], sees_halting)
+        for graph, system, names in zip(graphs, systems, inputs, strict=True)
     ]
     start = first.num_configurations
     own, others = (part.steps for part in parts)
@@ -127,9 +128,9 @@ class _Steps:
     rows: Int[np.ndarray, "steps columns"]
 
 
-def _steps(graph: Graph, names: Sequence[str], sees_halting: bool) -> _Steps:
+def _steps(graph: SpikingGraph, names: Sequence[str], sees_halting: bool) -> _Steps:
     """Labelled by what these neurons emit."""
-    columns = columns_of(graph.system, names)
+    columns = columns_of(system_of(graph), names)
     emissions = np.zeros((0, len(columns)), np.int32)
     if graph.num_choices:
         emissions = graph.map_transitions(lambda steps: emitted(steps, names))
@@ -152,7 +153,7 @@ def emitted(steps: Transitions, names: Sequence[str]) -> Int[np.ndarray, "transi
     return table
 
 
-def columns_of(system: Any, names: Sequence[str]) -> list[str]:
+def columns_of(system: System, names: Sequence[str]) -> list[str]:
     """The columns of `emitted`: labels where neurons divide or bud, else all neurons of these
     names."""
     if is_growing(system):
@@ -160,7 +161,7 @@ def columns_of(system: Any, names: Sequence[str]) -> list[str]:
     return [system.name_of(int(i)) for i in positions(system, names)]
 
 
-def positions(system: Any, names: Sequence[str]) -> Int[np.ndarray, " neurons"]:
+def positions(system: System, names: Sequence[str]) -> Int[np.ndarray, " neurons"]:
     """Where the neurons of these names stand, all of a population's."""
     numbers = np.arange(system.num_neurons)
     some = [np.atleast_1d(numbers[position_of(system, name)]) for name in names]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Int
 
-from ...explore import Graph
+from ..systems import SpikingGraph
 from .comparison import AbstractComparison, Pair
 from .result import SIDES, Agreement, Difference, Equivalence, digits
 from .runs import run_of_edges
@@ -88,7 +88,7 @@ class SameNumbers(AbstractComparison):
         return f"numbers up to {self.up_to}"
 
 
-def _edges_computing(graph: Graph, output: str, number: int) -> Int[np.ndarray, " steps"]:
+def _edges_computing(graph: SpikingGraph, output: str, number: int) -> Int[np.ndarray, " steps"]:
     """The edges of a shortest computation of a number that is computed."""
     emits = graph.emitted(output) > 0
     sources, targets = graph.sources, graph.edge_targets

@@ -3,7 +3,7 @@
 import enum
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from ...spiking.networks import Network
 from ...spiking.shown import changed_synapses, label_rules
 from ...spiking.solution import Solution, rule_name
 from ...spiking.system import changes_network, is_growing
+from ..systems import System
 
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class OneRun:
     - `inputs`: the trains of the neurons that any input was compared for.
     """
 
-    system: Any
+    system: System
     choice: GivenChoices
     steps: int
     outputs: Mapping[str, tuple[int, ...]]
@@ -134,7 +135,7 @@ def run_text(solution: Solution) -> str:
 
 
 def table_text(
-    system: Any,
+    system: System,
     spikes: np.ndarray,
     timers: np.ndarray,
     rules: np.ndarray,

@@ -1,15 +1,14 @@
 """From steps of a labelled graph to runs of the systems as they were given."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from jaxtyping import Int
 
 from ...choice import NO_RULE, GivenChoices
-from ...explore import Graph
 from ...explore.following import NO_EDGE
 from ...spiking.environment import environment_of
+from ..systems import SpikingGraph, System, system_of
 from .comparison import Pair
 from .labelled import Labelled, columns_of, emitted
 from .result import OneRun
@@ -73,9 +72,9 @@ def run_along(labelled: Labelled, pair: Pair, side: int, path: Sequence[int]) ->
 
 
 def run_of_edges(
-    graph: Graph,
+    graph: SpikingGraph,
     edges: Int[np.ndarray, " steps"],
-    system: Any = None,
+    system: System | None = None,
     inputs: Sequence[str] = (),
 ) -> OneRun:
     """The run that takes some edges of a graph, or `NO_EDGE` where it has halted.
@@ -85,7 +84,8 @@ def run_of_edges(
     - `system`: what to run, by default what was explored. It gets the input that was sent to the
       neurons `inputs` by the environment with which it was explored.
     """
-    system = graph.system if system is None else system
+    explored = system_of(graph)
+    system = explored if system is None else system
     names = columns_of(system, system.output)
     rules = np.full((len(edges), system.num_neurons), NO_RULE)
     subsets = np.zeros_like(rules)
@@ -99,7 +99,7 @@ def run_of_edges(
         # and astrocytes.
         width = steps.rules.shape[1] if steps.subsets is None else steps.subsets.shape[1]
         own = np.arange(width)
-        own = own[(own < system.num_neurons) | (own >= graph.system.num_neurons)]
+        own = own[(own < system.num_neurons) | (own >= explored.num_neurons)]
         rules, subsets = (np.full((len(edges), len(own)), empty) for empty in (NO_RULE, 0))
         rules[is_made] = np.asarray(chosen.rules)[: len(steps), own]
         if chosen.subsets is not None:

@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 import numpy as np
 
-from ...explore.text import edge_blocks
+from ...explore.text import edge_blocks, edge_texts
 from ...lines import EdgeStyle, Labels, lines, numbers
 from .write import Files, Options
 
@@ -40,12 +40,11 @@ def aut_files(graph: "Graph", options: Options) -> Files:
 
 
 def _blocks(graph: "Graph", labels: Labels) -> Iterator[bytes]:
-    written = graph.observer.written
-    names = {name: quote(name, safe=_PLAIN) for name in written.names_at_edges()}
+    names = {name: quote(name, safe=_PLAIN) for name in graph.schema.action_names}
     open_ones = np.flatnonzero(graph.is_open)
     yield f"des (0, {graph.num_choices + len(open_ones)}, {graph.num_configurations})\n".encode()
     for _, steps in edge_blocks(graph):
-        label = written.labelled(steps, _STYLES[labels], names)
+        label = edge_texts(graph.schema, steps, _STYLES[labels], names)
         source, target = numbers(steps.sources), numbers(steps.targets)
         yield lines(b"(", source, b', "', *label, b'", ', target, b")\n")
     number = numbers(open_ones)

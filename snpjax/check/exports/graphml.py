@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape
 
-from ...explore.text import configuration_blocks, edge_blocks, num_columns
+from ...explore.text import configuration_blocks, edge_blocks, lists, step_tables, tables
 from ...lines import Column, Table, label_rows, lines, numbers, rows, text
 from ...quoting import without_controls
 from .write import Files, Options
@@ -29,20 +29,19 @@ def graphml_files(graph: "Graph", options: Options) -> Files:
 
 
 def _blocks(graph: "Graph") -> Iterator[bytes]:
-    written = graph.observer.written
-    lists = written.lists(num_columns(graph)).items()
-    values = {"name": written.title}
-    values |= {key: "\n".join(x.replace("\n", "\\n") for x in names) for key, names in lists}
+    values = {"name": graph.schema.title}
+    for key, names in lists(graph).items():
+        values[key] = "\n".join(x.replace("\n", "\\n") for x in names)
     values["stop"] = graph.stop.name
     head = ['<?xml version="1.0" encoding="utf-8"?>']
     head.append('<graphml xmlns="http://graphml.graphdrawing.org/xmlns">')
     head += [_key(key, "graph", "string") for key in values]
     # What tables there are is seen from a few rows of them.
     first = graph.configurations(slice(0, 1))
-    head += [_key(name, "node", _type(x)) for name, x in written.tables(first).items()]
+    head += [_key(name, "node", _type(x)) for name, x in tables(graph, first).items()]
     head += [_key(key, "node", type) for key, type in _OF_NODES.items()]
     steps = graph.transitions(slice(0, 1))
-    head += [_key(key, "edge", _type(x)) for key, x in written.step_tables(steps).items()]
+    head += [_key(key, "edge", _type(x)) for key, x in step_tables(graph, steps).items()]
     head.append('  <graph edgedefault="directed">')
     for key, value in values.items():
         head.append(f'    <data key="{key}">{escape(without_controls(value))}</data>')
@@ -50,7 +49,7 @@ def _blocks(graph: "Graph") -> Iterator[bytes]:
     for number, some in configuration_blocks(graph):
         is_expanded = number < graph.num_expanded
         yield lines(
-            b'    <node id="n', numbers(number), b'">', *_data(written.tables(some)),
+            b'    <node id="n', numbers(number), b'">', *_data(tables(graph, some)),
             b'<data key="step">', numbers(some.step), b"</data>",
             b'<data key="depth">', numbers(graph.depths[number]), b"</data>",
             b'<data key="halting">',
@@ -62,7 +61,7 @@ def _blocks(graph: "Graph") -> Iterator[bytes]:
         yield lines(
             b'    <edge id="e', numbers(number),
             b'" source="n', numbers(steps.sources), b'" target="n', numbers(steps.targets), b'">',
-            *_data(written.step_tables(steps)), b"</edge>\n",
+            *_data(step_tables(graph, steps)), b"</edge>\n",
         )  # fmt: skip
     yield b"  </graph>\n</graphml>\n"
 
@@ -77,7 +76,8 @@ def _type(table: Table) -> str:
 
 def _data(tables: dict[str, Table]) -> list[Column]:
     columns: list[Column] = []
-    for name, (_, values, _) in tables.items():
+    for name, table in tables.items():
+        values = table.values
         columns.append(f'<data key="{name}">'.encode())
         if values.ndim == 1:
             columns.append(numbers(values))

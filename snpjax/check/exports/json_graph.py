@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...explore.text import configuration_blocks, edge_blocks, num_columns
+from ...explore.text import configuration_blocks, edge_blocks, lists, step_tables, tables
 from ...lines import Column, Table, label_rows, lines, numbers, rows, text
 from .write import Files, Options
 
@@ -43,13 +43,12 @@ def json_files(graph: "Graph", options: Options) -> Files:
 
 
 def _blocks(graph: "Graph") -> Iterator[bytes]:
-    written = graph.observer.written
-    rules = written.rules()
+    rules = graph.schema.rules
     head = {
         "schema": SCHEMA,
-        "name": written.title,
-        **written.lists(num_columns(graph)),
-        **({} if rules is None else {"rules": rules}),
+        "name": graph.schema.title,
+        **lists(graph),
+        **({} if rules is None else {"rules": rules()}),
         "saturate": dict(graph.saturate),
         "clock": graph.clock,
         "stop": graph.stop.name,
@@ -59,7 +58,7 @@ def _blocks(graph: "Graph") -> Iterator[bytes]:
     yield json.dumps(head)[:-1].encode() + b',\n"configurations": ['
     for number, some in configuration_blocks(graph):
         columns: list[Column] = [text(b",", number > 0), b"\n{"]
-        for name, table in written.tables(some).items():
+        for name, table in tables(graph, some).items():
             columns += [f'"{name}": '.encode(), *_array(table), b", "]
         columns += [b'"step": ', numbers(some.step)]
         columns += [b', "depth": ', numbers(graph.depths[number])]
@@ -71,7 +70,7 @@ def _blocks(graph: "Graph") -> Iterator[bytes]:
         columns = [text(b",", number > 0)]
         columns += [b'\n{"source": ', numbers(steps.sources)]
         columns += [b', "target": ', numbers(steps.targets)]
-        for name, table in written.step_tables(steps).items():
+        for name, table in step_tables(graph, steps).items():
             columns += [f', "{name}": '.encode(), *_array(table)]
         yield lines(*columns, b"}")
     yield b"\n]}\n"

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from ...quoting import printable
-from ...sleptsov.observer import NetObserver
+from ...sleptsov.execution import Execution
+from ...sleptsov.net import SleptsovNet
 from ...spiking.columns import horizon_of
 from ...spiking.overlap import rules_overlap
 from ...spiking.population import PopulationSystem
@@ -23,15 +24,18 @@ if TYPE_CHECKING:
 def nusmv_files(graph: "Graph", options: Options) -> Files:
     """One file, see `to_nusmv`, and `net_to_nusmv` for a net. Bounds are those of the graph, unless
     given."""
-    bounds, observer = options.bounds, graph.observer
+    bounds, system = options.bounds, graph.system
     if bounds is None:
         bounds = {name: high for name, (_, high) in graph.bounds().items()}
-    if isinstance(observer, NetObserver):
-        text = net_to_nusmv(observer.net, bounds=bounds, rule=observer.rule, clock=graph.clock)
+    if isinstance(system, SleptsovNet):
+        system = Execution(system)
+    if isinstance(system, Execution):
+        text = net_to_nusmv(system.net, bounds=bounds, rule=system.rule, clock=graph.clock)
         return {"": [text.encode()]}
-    system = graph.system
     if isinstance(system, PopulationSystem):
         system = system.expand()
+    if not isinstance(system, SpikingSystem):
+        raise ValueError(f"there is no model of NuSMV of {system!r} (write its graph as .aut)")
     _check_static(system)
     lows = {name: low for name, (low, _) in graph.bounds().items()} if system.signed else {}
     text = to_nusmv(system, bounds=bounds, lows=lows, saturate=graph.saturate, clock=graph.clock)

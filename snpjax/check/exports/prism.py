@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Bool, Int
 
-from ...explore.text import configuration_blocks, edge_blocks, num_columns
+from ...explore.text import (
+    column_names,
+    configuration_blocks,
+    edge_blocks,
+    edge_texts,
+    tables,
+)
 from ...lines import Column, EdgeStyle, Table, lines, numbers, one_of, text
 from .identifiers import identifiers
 from .write import Files, Options, Predicate
@@ -54,36 +60,35 @@ def prism_files(graph: "Graph", options: Options) -> Files:
 
 
 def _states(graph: "Graph") -> Iterator[bytes]:
-    written = graph.observer.written
-    names = identifiers(written.columns(num_columns(graph)))
-    changes = written.changing(graph.configurations(slice(0, 1))) is not None
+    names = identifiers(column_names(graph))
+    changing = graph.schema.changing
     is_used = np.zeros(len(names), bool)  # in any table but the first
     for _, some in configuration_blocks(graph):
-        for table in _numbers(written.tables(some))[1:]:
+        for table in _numbers(tables(graph, some))[1:]:
             is_used |= table.values.any(axis=0)
     every, used = np.arange(len(names)), np.flatnonzero(is_used)
-    tables = _numbers(written.tables(graph.configurations(slice(0, 1))))
+    first = _numbers(tables(graph, graph.configurations(slice(0, 1))))
     variables = [
         f"{table.prefix}_{names[i]}"
-        for k, table in enumerate(tables)
+        for k, table in enumerate(first)
         for i in (used if k else every).tolist()
     ]
-    variables += ["network"] * changes
+    variables += [] if changing is None else ["network"]
     yield f"({','.join([*variables, 'step'])})\n".encode()
     networks: dict[bytes, int] = {}
     for number, some in configuration_blocks(graph):
         values: list[Column] = []
-        for k, table in enumerate(_numbers(written.tables(some))):
+        for k, table in enumerate(_numbers(tables(graph, some))):
             for i in (used if k else every).tolist():
                 values += [numbers(table.values[:, i]), b","]
-        if (changing := written.changing(some)) is not None:
-            values += [numbers(_numbered(changing, networks)), b","]
+        if changing is not None:
+            values += [numbers(_numbered(changing(some), networks)), b","]
         yield lines(numbers(number), b":(", *values, numbers(some.step), b")\n")
 
 
-def _numbers(tables: Mapping[str, Table]) -> list[Table]:
+def _numbers(found: Mapping[str, Table]) -> list[Table]:
     """Those that hold numbers."""
-    return [table for table in tables.values() if table.values.dtype.kind != "U"]
+    return [table for table in found.values() if table.values.dtype.kind != "U"]
 
 
 def _numbered(
@@ -100,12 +105,11 @@ def _choices(graph: "Graph", options: Options) -> Iterator[bytes]:
     num_loops = int(np.sum(graph.is_halting | graph.is_open))
     size = graph.num_choices + num_loops
     yield f"{graph.num_configurations} {size} {size}\n".encode()
-    written = graph.observer.written
-    called = written.names_at_edges()
+    called = graph.schema.action_names
     names = dict(zip(called, identifiers(called), strict=True))
     style = EdgeStyle(options.labels, b"_", b"__", _NOTHING[options.labels], b"s")
     for edges, steps in edge_blocks(graph):
-        action = written.labelled(steps, style, names)
+        action = edge_texts(graph.schema, steps, style, names)
         if any(name[:1].isdigit() for name in names.values()):  # no action begins with a digit
             action = [b"_", *action]
         choice = numbers(edges - graph.first_edge[steps.sources])

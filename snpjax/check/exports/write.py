@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, get_args
 from jaxtyping import Bool
 from numpy import ndarray
 
-from ...explore.observed import SomeConfigurations
 from ...lines import Labels
+from ...machine import SomeConfigurations
 from ...whole import write_all_whole
 
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from ...nearest import nearest
 from ...spiking.guard import Guard
-from ...spiking.nearest import nearest
 from ...spiking.rule import AnyRule, BuddingRule, DivisionRule, Rule
 from ...spiking.system import Json
 from ..building import NO_GUARD

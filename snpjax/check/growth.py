@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from math import gcd
-from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Int
@@ -13,10 +12,8 @@ from jaxtyping import Int
 from ..choice import NO_RULE, GivenChoices
 from ..spiking.rule import PlasticityRule, Rule
 from ..spiking.system import SpikingSystem
+from .systems import SpikingGraph
 
-
-if TYPE_CHECKING:
-    from .graph import Graph
 
 # Where loops are looked for, see `growth`.
 _MAX_STARTS = 64
@@ -76,7 +73,7 @@ class Growth:
         return f"{after}, {every} can be repeated for ever and change {more}"
 
 
-def growth(graph: "Graph") -> Growth | None:
+def growth(graph: SpikingGraph) -> Growth | None:
     """A proof that the system of a graph is unbounded, or `None` where none was found.
 
     A loop of choices from c to d = c + delta proves it if they stay valid when any multiple of
@@ -96,15 +93,16 @@ def growth(graph: "Graph") -> Growth | None:
     """
     if graph.is_complete:
         return None
-    _refuse_others(graph.system)
+    system = _provable(graph.system)
     for last in _starts(graph):
-        found = _loop_on_path(graph, last)
+        found = _loop_on_path(graph, system, last)
         if found is not None:
             return found
     return None
 
 
-def _refuse_others(system: object) -> None:
+def _provable(system: object) -> SpikingSystem:
+    """A system of which growth can be proved. **Raises:** `NotImplementedError` for any other."""
     if not isinstance(system, SpikingSystem):
         raise NotImplementedError(
             "Growth is proved for systems given neuron by neuron. Explore `system.expand()`."
@@ -120,42 +118,43 @@ def _refuse_others(system: object) -> None:
             f"Growth is proved by the definition, and the system has {system.compatibility}. "
             "Explore it without `compatibility`."
         )
+    return system
 
 
-def _starts(graph: "Graph") -> list[int]:
+def _starts(graph: SpikingGraph) -> list[int]:
     """Ends of the paths to look at."""
     low, high = graph.depth_starts[-2:]
     deepest = np.linspace(low, high - 1, min(_MAX_STARTS, high - low)).astype(int)
-    most = min(_MAX_STARTS, graph.system.num_neurons)
+    most = min(_MAX_STARTS, graph.num_columns)
     # Sizes, because counts may grow below 0 in a signed system.
     sizes = graph.map(lambda configurations: np.abs(configurations.spikes[:, :most]))
     return list(dict.fromkeys([*deepest.tolist(), *sizes.argmax(axis=0).tolist()]))
 
 
-def _loop_on_path(graph: "Graph", last: int) -> Growth | None:
+def _loop_on_path(graph: SpikingGraph, system: SpikingSystem, last: int) -> Growth | None:
     path = np.asarray(graph.path_to(last))
     skipped = max(len(path) - _MAX_ROWS, 0)
     seen = graph.configurations(path[skipped:])
     spikes = seen.spikes.astype(np.int64)
-    saturated = [graph.system.position_of(name) for name in graph.saturate]
+    saturated = [system.position_of(name) for name in graph.saturate]
     spikes[:, saturated] = 0
     # A network that has changed is another configuration, whatever the spikes.
     others = [seen.timers, seen.pending, seen.step[:, None]]
-    if (network := graph.observer.written.changing(seen)) is not None:
-        others.append(network)
+    if (changing := graph.schema.changing) is not None:
+        others.append(changing(seen))
     others = np.concatenate(others, axis=1)
     steps = graph.steps_to(last)
     rules, subsets = steps.rules, steps.subsets
-    is_proof = _Proof(graph.system, spikes, seen.timers, rules[skipped:])
-    for length, starts in _candidates(spikes, others, signed=graph.system.signed):
+    is_proof = _Proof(system, spikes, seen.timers, rules[skipped:])
+    for length, starts in _candidates(spikes, others, signed=system.signed):
         if any(is_proof(start, length) for start in starts[: -_MAX_PAIRS - 1 : -1]):
             # The same loop may be possible earlier.
             start = next(start for start in starts if is_proof(start, length))
             delta = spikes[start + length] - spikes[start]
-            grows = {graph.system.name_of(i): int(delta[i]) for i in np.flatnonzero(delta)}
+            grows = {system.name_of(i): int(delta[i]) for i in np.flatnonzero(delta).tolist()}
             begin = start + skipped
             return Growth(
-                system=graph.system,
+                system=system,
                 configuration=int(path[begin]),
                 prefix_rules=rules[:begin],
                 loop_rules=rules[begin : begin + length],

@@ -1,0 +1,20 @@
+"""Graphs of systems of neurons, for what has a meaning for these only."""
+
+from typing import Any, TypeAlias
+
+from ..explore import Graph
+from ..spiking.observed import Configurations, Transitions
+from ..spiking.population import PopulationSystem
+from ..spiking.system import SpikingSystem
+
+
+System: TypeAlias = SpikingSystem | PopulationSystem
+SpikingGraph: TypeAlias = Graph[Configurations, Transitions]
+
+
+def system_of(graph: Graph[Any, Any]) -> System:
+    """The system that was explored. **Raises:** `NotImplementedError` for another model."""
+    system = graph.system
+    if not isinstance(system, SpikingSystem | PopulationSystem):
+        raise NotImplementedError(f"{system!r} is no system of neurons. Explore a system.")
+    return system
