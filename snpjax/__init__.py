@@ -21,7 +21,6 @@ from .check import (
     equivalent as equivalent,
     estimate as estimate,
     invariants as invariants,
-    write_graph as write_graph,
 )
 from .choice import (
     NO_RULE as NO_RULE,
@@ -48,6 +47,7 @@ from .io import (
     to_dot as to_dot,
     to_networkx as to_networkx,
     write as write,
+    write_graph as write_graph,
     write_net as write_net,
 )
 from .machine import AbstractMachine as AbstractMachine, Record as Record

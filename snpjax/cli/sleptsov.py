@@ -1,15 +1,13 @@
 """`snpjax sleptsov ...`: Sleptsov nets are run, described, converted and generated."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from .ending import BAD_INPUT, FAILED, ended, orderly
+from .ending import FAILED, ended, orderly
 from .options import AsJson
-from .sleptsov_files import convert, generate
+from .sleptsov_files import CONVERT_HELP, convert, generate, refusals
 
 
 if TYPE_CHECKING:
@@ -21,7 +19,7 @@ sleptsov = typer.Typer(
     rich_markup_mode=None,
     help="Sleptsov nets: places and transitions as a concurrent program.",
 )
-sleptsov.command()(convert)
+sleptsov.command(help=CONVERT_HELP)(convert)
 sleptsov.command()(generate)
 
 _MAX_SHOWN = 40  # places or firings, where all are not asked for
@@ -105,7 +103,7 @@ def run(
 
     net = _read(file, source_format, drop_time, net_id)
     net = _started(net, start or [])
-    with progress.of_run(steps, hidden=as_json) as made, _refusals():
+    with progress.of_run(steps, hidden=as_json) as made, refusals():
         found: NetSolution = snp.run(
             Execution(net, rule=rules[rule], counts=counts),
             max_steps=steps,
@@ -204,21 +202,8 @@ def describe(net: "SleptsovNet", file: str) -> dict[str, Any]:
 def _read(file: Path, format: str | None, drop_time: bool, net_id: str | None) -> "SleptsovNet":
     import snpjax as snp
 
-    with _refusals():
+    with refusals():
         return snp.read_net(file, format=format, drop_time=drop_time, net=net_id)  # pyright: ignore[reportArgumentType]
-
-
-@contextmanager
-def _refusals() -> Iterator[None]:
-    """What cannot be done as it was asked for is a usage error."""
-    from ..io import ReadError
-
-    try:
-        yield
-    except ReadError:
-        raise
-    except ValueError as error:
-        raise ended(f"error: {error}", BAD_INPUT) from None
 
 
 def _rules() -> "dict[str, AbstractRule]":
@@ -250,9 +235,9 @@ def _started(net: "SleptsovNet", texts: list[str]) -> "SleptsovNet":
         name, is_given, tokens = text.rpartition("=")
         if not is_given or not tokens.isdecimal():
             raise typer.BadParameter(f"{text!r} is not PLACE=N", param_hint="--start")
-        with _refusals():
+        with refusals():
             marking[net.place(name)] = int(tokens)
-    with _refusals():
+    with refusals():
         return net.replace(marking=marking)
 
 
