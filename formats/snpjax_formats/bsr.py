@@ -73,6 +73,10 @@ class BSR(AbstractLayout):
         num_tiles = _num_tiles(len(np.unique(_keys(edges, tile))), edges)
         return num_tiles * (8 + tile**2 * _dtype(edges).itemsize)
 
+    @classmethod
+    def obstacle(cls, edges: Edges, *, max_input: int | None = None) -> None:
+        del edges, max_input
+
     def multiply(
         self, x: Num[Array, "sources *batch"], *, accumulate: DTypeLike
     ) -> Num[Array, "targets *batch"]:

@@ -58,6 +58,10 @@ class Compressed(AbstractLayout):
         index = index_bytes(edges.num_targets)
         return _num_slots(edges) * edges.num_sources * (index + value_bytes(edges))
 
+    @classmethod
+    def obstacle(cls, edges: Edges, *, max_input: int | None = None) -> None:
+        del edges, max_input
+
     def multiply(
         self, x: Num[Array, "sources *batch"], *, accumulate: DTypeLike
     ) -> Num[Array, "targets *batch"]:

@@ -48,6 +48,10 @@ class COO(AbstractLayout):
     def bytes_needed(cls, edges: Edges) -> int:
         return _num_entries(edges) * (pair_bytes(edges) + value_bytes(edges))
 
+    @classmethod
+    def obstacle(cls, edges: Edges, *, max_input: int | None = None) -> None:
+        del edges, max_input
+
     def multiply(
         self, x: Num[Array, "sources *batch"], *, accumulate: DTypeLike
     ) -> Num[Array, "targets *batch"]:

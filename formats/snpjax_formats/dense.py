@@ -42,6 +42,10 @@ class Dense(AbstractLayout):
     def bytes_needed(cls, edges: Edges) -> int:
         return edges.num_targets * edges.num_sources * _dtype(edges).itemsize
 
+    @classmethod
+    def obstacle(cls, edges: Edges, *, max_input: int | None = None) -> None:
+        del edges, max_input
+
     def multiply(
         self, x: Num[Array, "sources *batch"], *, accumulate: DTypeLike
     ) -> Num[Array, "targets *batch"]:

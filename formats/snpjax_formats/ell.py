@@ -75,6 +75,10 @@ class ELL(AbstractLayout):
         index = index_bytes(edges.num_sources)
         return slots_needed(edges) * edges.num_targets * (index + value_bytes(edges))
 
+    @classmethod
+    def obstacle(cls, edges: Edges, *, max_input: int | None = None) -> None:
+        del edges, max_input
+
     def multiply(
         self, x: Num[Array, "sources *batch"], *, accumulate: DTypeLike
     ) -> Num[Array, "targets *batch"]:

@@ -49,6 +49,10 @@ class ELLPACKR(AbstractLayout):
     def bytes_needed(cls, edges: Edges) -> int:
         return ELL.bytes_needed(edges) + 4 * edges.num_targets
 
+    @classmethod
+    def obstacle(cls, edges: Edges, *, max_input: int | None = None) -> None:
+        del edges, max_input
+
     def multiply(
         self, x: Num[Array, "sources *batch"], *, accumulate: DTypeLike
     ) -> Num[Array, "targets *batch"]:

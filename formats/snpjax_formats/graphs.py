@@ -35,10 +35,6 @@ class AbstractGraph(abc.ABC):
     def weight_range(self) -> tuple[int, int]:
         """The least and the largest weight of any edge that there may be."""
 
-    def has_zero_weights(self) -> bool:
-        """Whether an edge may have weight 0, which is no edge in a `Dense` layout."""
-        return self.weight_range() == (0, 0)
-
     @abc.abstractmethod
     def edges(self, num_sources: int, num_targets: int) -> Edges:
         """The list of all edges."""
@@ -211,9 +207,6 @@ class Pairs(AbstractGraph):
     target: Int[np.ndarray, " edges"]
     weight: int | Int[np.ndarray, " edges"] | None = None  # None: 1
     sizes: tuple[int, int] | None = None  # of sources and targets; None: any that hold the edges
-
-    def has_zero_weights(self) -> bool:
-        return self.weight is not None and bool(np.any(np.asarray(self.weight) == 0))
 
     def __post_init__(self) -> None:
         _set_arrays(self, "source", "target")
@@ -546,6 +539,13 @@ def from_networkx(graph: Any, weight: str | None = "weight") -> Pairs:
 def _integers(of: Sequence[Any]) -> np.ndarray:
     """An array of numbers, of integers if there are none."""
     return np.asarray(of) if len(of) else np.zeros(0, np.int64)
+
+
+def has_zero_weights(graph: AbstractGraph) -> bool:
+    """Whether an edge may have weight 0, which is no edge in a `Dense` layout."""
+    if isinstance(graph, Pairs) and graph.weight is not None:
+        return bool(np.any(np.asarray(graph.weight) == 0))
+    return graph.weight_range() == (0, 0)
 
 
 def _set_arrays(graph: AbstractGraph, *names: str) -> None:

@@ -71,6 +71,10 @@ class Hybrid(AbstractLayout):
         item = value_bytes(edges)
         return slots * edges.num_targets * (index + item) + entries * (pair + item)
 
+    @classmethod
+    def obstacle(cls, edges: Edges, *, max_input: int | None = None) -> None:
+        del edges, max_input
+
     def multiply(
         self, x: Num[Array, "sources *batch"], *, accumulate: DTypeLike
     ) -> Num[Array, "targets *batch"]:

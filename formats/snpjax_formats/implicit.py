@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 import equinox as eqx
 import jax.lax as lax
@@ -153,6 +153,8 @@ class Grouped(AbstractDescribed):
     An edge of weight 0 is no edge here.
     """
 
+    built_from: ClassVar[str] = "is built from weights of groups, not from edges"
+
     weights: Num[Array, "target_groups source_groups"]
     num_sources: int = eqx.field(static=True)
     num_targets: int = eqx.field(static=True)
@@ -169,11 +171,6 @@ class Grouped(AbstractDescribed):
                     f"{size} {name} do not form {num_groups} equal groups. Change `num_{name}` or "
                     f"the shape of `weights`, {self.weights.shape}."
                 )
-
-    @classmethod
-    def obstacle(cls, edges: Edges, *, max_input: int | None = None) -> str | None:
-        del edges, max_input
-        return "Grouped is built from weights of groups, not from edges. Use ELL."
 
     def multiply(
         self, x: Num[Array, "sources *batch"], *, accumulate: DTypeLike
@@ -227,6 +224,8 @@ class FixedInDegree(AbstractDescribed):
     another by at most `num_sources / 2^32`.
     """
 
+    built_from: ClassVar[str] = "draws its own edges"
+
     in_degree: int = eqx.field(static=True)
     seed: int = eqx.field(static=True)
     num_sources: int = eqx.field(static=True)
@@ -238,11 +237,6 @@ class FixedInDegree(AbstractDescribed):
             raise ValueError(f"`in_degree` is {self.in_degree}. Use at least 0.")
         if self.num_sources == 0 and self.in_degree * self.num_targets > 0:
             raise ValueError("There are no sources to draw from. Use an `in_degree` of 0.")
-
-    @classmethod
-    def obstacle(cls, edges: Edges, *, max_input: int | None = None) -> str | None:
-        del edges, max_input
-        return "FixedInDegree draws its own edges. Use ELL."
 
     def multiply(
         self, x: Num[Array, "sources *batch"], *, accumulate: DTypeLike
@@ -304,6 +298,8 @@ class FixedProbability(AbstractDescribed):
     for graphs that fit no memory, or for crowded ones.
     """
 
+    built_from: ClassVar[str] = "draws its own edges"
+
     probability: float = eqx.field(static=True)
     seed: int = eqx.field(static=True)
     num_sources: int = eqx.field(static=True)
@@ -313,11 +309,6 @@ class FixedProbability(AbstractDescribed):
         _check_seed(self.seed)
         if not 0 <= self.probability <= 1:
             raise ValueError(f"`probability` is {self.probability}. Use 0 to 1.")
-
-    @classmethod
-    def obstacle(cls, edges: Edges, *, max_input: int | None = None) -> str | None:
-        del edges, max_input
-        return "FixedProbability draws its own edges. Use ELL."
 
     def multiply(
         self, x: Num[Array, "sources *batch"], *, accumulate: DTypeLike

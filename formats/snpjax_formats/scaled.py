@@ -1,6 +1,6 @@
 """A common factor, or one of each source, in front of another layout."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -19,6 +19,8 @@ class Scaled(AbstractDescribed):
     `(sources,)`; floats in it are trained, so `layout` may hold none. A layout built for a bounded
     `max_input` is given the product.
     """
+
+    built_from: ClassVar[str] = "is built from a layout and a factor, not from edges"
 
     layout: AbstractLayout
     factor: Num[Array, " sources"] | Num[Array, ""]
@@ -39,11 +41,6 @@ class Scaled(AbstractDescribed):
             )
         if any(map(eqx.is_inexact_array, jax.tree.leaves(self.layout))):
             raise ValueError("`layout` has weights of its own. Multiply those.")
-
-    @classmethod
-    def obstacle(cls, edges: Edges, *, max_input: int | None = None) -> str | None:
-        del edges, max_input
-        return "Scaled is built from a layout and a factor, not from edges. Use ELL."
 
     def multiply(
         self, x: Num[Array, "sources *batch"], *, accumulate: DTypeLike

@@ -92,6 +92,10 @@ class SlicedELL(AbstractLayout):
         index = index_bytes(edges.num_sources)
         return 4 * edges.num_targets + int((slots * rows).sum()) * (index + value_bytes(edges))
 
+    @classmethod
+    def obstacle(cls, edges: Edges, *, max_input: int | None = None) -> None:
+        del edges, max_input
+
     def multiply(
         self, x: Num[Array, "sources *batch"], *, accumulate: DTypeLike
     ) -> Num[Array, "targets *batch"]:

@@ -66,6 +66,10 @@ class Sum(AbstractLayout):
         total = Interval.bytes_needed(in_runs, by="target") if len(in_runs) else 0
         return total + (ELL.bytes_needed(others) if len(others) or not len(in_runs) else 0)
 
+    @classmethod
+    def obstacle(cls, edges: Edges, *, max_input: int | None = None) -> None:
+        del edges, max_input
+
     def multiply(
         self, x: Num[Array, "sources *batch"], *, accumulate: DTypeLike
     ) -> Num[Array, "targets *batch"]:
