@@ -9,7 +9,7 @@ import abc
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 import jax
 import jax.numpy as jnp
@@ -510,7 +510,29 @@ class Blocks(AbstractGraph):
         return of_group.repeat(num_targets // num_target_groups if num_target_groups else 0)
 
 
-def from_scipy(matrix: Any) -> Pairs:
+@runtime_checkable
+class SparseMatrix(Protocol):
+    """Any matrix of `scipy.sparse`."""
+
+    def tocoo(self) -> Any: ...
+
+
+@runtime_checkable
+class NetworkxGraph(Protocol):
+    """Any graph of `networkx`."""
+
+    @property
+    def nodes(self) -> Any: ...
+
+    @property
+    def edges(self) -> Any: ...
+
+
+#: What a projection takes.
+AnyGraph: TypeAlias = AbstractGraph | SparseMatrix | NetworkxGraph
+
+
+def from_scipy(matrix: SparseMatrix) -> Pairs:
     """The edges of any `scipy.sparse` matrix of integers: rows are sources, columns are targets,
     and the stored entries are weights."""
     listed = matrix.tocoo()
