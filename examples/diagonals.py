@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Array, Bool, DTypeLike, Num
 
 from snpjax_formats import Edges
+from snpjax_formats.layout import BySource, ByTarget
 from snpjax_formats.select import AbstractTimedLayout, Question
 from snpjax_formats.stored import device_array, storable, value_bytes
 
@@ -71,25 +72,19 @@ class Diagonals(AbstractTimedLayout):
         read = cls.bytes_needed(edges) + workload.batch * edges.num_targets * workload.item_bytes
         return (1 + workload.gradients) * (0.5e-6 + read / 10e9)
 
-    def multiply(
-        self, x: Num[Array, "sources *batch"], *, accumulate: DTypeLike
-    ) -> Num[Array, "targets *batch"]:
+    def multiply(self, x: BySource, *, accumulate: DTypeLike) -> ByTarget:
         y = jnp.zeros((self.num_targets, *x.shape[1:]), accumulate)
         for k, offset in enumerate(self.offsets):
             y += self._weighted(k, _shifted(x, offset, self.num_targets), accumulate)
         return y
 
-    def multiply_transposed(
-        self, g: Num[Array, "targets *batch"], *, accumulate: DTypeLike
-    ) -> Num[Array, "sources *batch"]:
+    def multiply_transposed(self, g: ByTarget, *, accumulate: DTypeLike) -> BySource:
         y = jnp.zeros((self.num_sources, *g.shape[1:]), accumulate)
         for k, offset in enumerate(self.offsets):
             y += _shifted(self._weighted(k, g, accumulate), -offset, self.num_sources)
         return y
 
-    def edge_products(
-        self, x: Num[Array, "sources *batch"], g: Num[Array, "targets *batch"]
-    ) -> Num[Array, "diagonals targets"]:
+    def edge_products(self, x: BySource, g: ByTarget) -> Num[Array, "diagonals targets"]:
         shifted = [_shifted(x, offset, self.num_targets) * g for offset in self.offsets]
         products = jnp.stack(shifted) if shifted else jnp.zeros((0, *g.shape), g.dtype)
         return jnp.where(self.present, jnp.sum(products, axis=range(2, products.ndim)), 0)

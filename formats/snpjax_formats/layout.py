@@ -28,7 +28,7 @@ was written outside the package.
 """
 
 import abc
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import equinox as eqx
 import jax
@@ -39,6 +39,11 @@ from jaxtyping import Array, DTypeLike, Num, PyTree, Shaped
 from .edges import Edges
 from .linear import deliver
 from .stored import narrowed, stored_dtype
+
+
+#: Numbers of sources, or of targets, with a batch or without one.
+BySource: TypeAlias = Num[Array, "sources *batch"]
+ByTarget: TypeAlias = Num[Array, "targets *batch"]
 
 
 class AbstractLayout(eqx.Module):
@@ -80,21 +85,15 @@ class AbstractLayout(eqx.Module):
         """
 
     @abc.abstractmethod
-    def multiply(
-        self, x: Num[Array, "sources *batch"], *, accumulate: DTypeLike
-    ) -> Num[Array, "targets *batch"]:
+    def multiply(self, x: BySource, *, accumulate: DTypeLike) -> ByTarget:
         """The kernel of `deliver`."""
 
     @abc.abstractmethod
-    def multiply_transposed(
-        self, g: Num[Array, "targets *batch"], *, accumulate: DTypeLike
-    ) -> Num[Array, "sources *batch"]:
+    def multiply_transposed(self, g: ByTarget, *, accumulate: DTypeLike) -> BySource:
         """The kernel of `deliver_transposed`."""
 
     @abc.abstractmethod
-    def edge_products(
-        self, x: Num[Array, "sources *batch"], g: Num[Array, "targets *batch"]
-    ) -> PyTree[Num[Array, "..."]]:
+    def edge_products(self, x: BySource, g: ByTarget) -> PyTree[Num[Array, "..."]]:
         """`g[t] * x[s]` of every edge, summed over the batch, as the layout stores its weights:
         their cotangent."""
 
@@ -104,7 +103,7 @@ class AbstractLayout(eqx.Module):
 
     def deliver(
         self, x: Shaped[Array | np.ndarray, "sources *batch"], *, accumulate: DTypeLike
-    ) -> Num[Array, "targets *batch"]:
+    ) -> ByTarget:
         """`y[t] = sum_s W[t, s] x[s]`.
 
         Linear in x and in `values`, with derivatives of every order. Under `vmap` the batch goes
@@ -118,7 +117,7 @@ class AbstractLayout(eqx.Module):
 
     def deliver_transposed(
         self, g: Shaped[Array | np.ndarray, "targets *batch"], *, accumulate: DTypeLike
-    ) -> Num[Array, "sources *batch"]:
+    ) -> BySource:
         """`y[s] = sum_t W[t, s] g[t]`: the same arrays read the other way."""
         g = _checked("g", g, self.num_targets, "targets")
         return deliver(self, g, _accumulator(accumulate), True)

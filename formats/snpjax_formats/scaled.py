@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, DTypeLike, Num
 
 from .edges import Edges
-from .layout import AbstractDescribed, AbstractLayout
+from .layout import AbstractDescribed, AbstractLayout, BySource, ByTarget
 
 
 class Scaled(AbstractDescribed):
@@ -42,14 +42,10 @@ class Scaled(AbstractDescribed):
         if any(map(eqx.is_inexact_array, jax.tree.leaves(self.layout))):
             raise ValueError("`layout` has weights of its own. Multiply those.")
 
-    def multiply(
-        self, x: Num[Array, "sources *batch"], *, accumulate: DTypeLike
-    ) -> Num[Array, "targets *batch"]:
+    def multiply(self, x: BySource, *, accumulate: DTypeLike) -> ByTarget:
         return self.layout.multiply(self._scaled(x, accumulate), accumulate=accumulate)
 
-    def multiply_transposed(
-        self, g: Num[Array, "targets *batch"], *, accumulate: DTypeLike
-    ) -> Num[Array, "sources *batch"]:
+    def multiply_transposed(self, g: ByTarget, *, accumulate: DTypeLike) -> BySource:
         y = self.layout.multiply_transposed(g, accumulate=accumulate)
         return self._scaled(y, accumulate)
 
@@ -59,9 +55,7 @@ class Scaled(AbstractDescribed):
             factor = jnp.expand_dims(factor, range(1, x.ndim))
         return x.astype(accumulate) * factor
 
-    def edge_products(
-        self, x: Num[Array, "sources *batch"], g: Num[Array, "targets *batch"]
-    ) -> Num[Array, "..."]:
+    def edge_products(self, x: BySource, g: ByTarget) -> Num[Array, "..."]:
         products = x * self.layout.multiply_transposed(g, accumulate=x.dtype)
         axes: Any = range(self.factor.ndim, products.ndim)
         return jnp.sum(products, axis=axes)
