@@ -44,9 +44,10 @@ def main() -> None:
         return snp.run(model, choice=choice, max_steps=MAX_STEPS)
 
     paths, one = batch(), single()
-    assert paths.halted.all()
-    assert paths.steps[0] == one.steps
-    assert paths.spike_trains[: one.steps, :, 0].tolist() == one.spike_trains.tolist()
+    assert np.all(paths.halted)
+    steps = np.asarray(paths.steps)[0]
+    assert steps == one.steps
+    assert np.array_equal(paths.train()[:steps, 0], one.train())
 
     ratios = []
     for _ in range(3):

@@ -27,7 +27,8 @@ def main() -> None:
         [snp.Population("n", n, spikes, rules)],
         [snp.Projection("n", "n", snp.graphs.RandomInDegree(k, seed=0))],
     )
-    machine = jax.block_until_ready(system.lower())
+    lowered = snp.lower(system)
+    jax.block_until_ready(lowered.machine)
     elapsed = time.perf_counter() - began
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     assert system.num_synapses == n * k

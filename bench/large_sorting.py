@@ -14,7 +14,6 @@ import jax
 import numpy as np
 
 import snpjax as snp
-from snpjax.run import _drive  # the run without lowering and naming
 from snpjax_formats import ELL, BitDense, Int8Dense
 
 
@@ -45,23 +44,21 @@ def sorter(numbers: np.ndarray) -> snp.PopulationSystem:
 def measure(numbers: np.ndarray, form: str, repeats: int, **options) -> None:
     n = len(numbers)
     began = time.perf_counter()
-    machine = sorter(numbers).lower(max_steps=n + 2, **options)
+    lowered = snp.lower(sorter(numbers), **options)
     built = time.perf_counter() - began
 
     def run():
         began = time.perf_counter()
-        save, first = snp.SAVE_FINAL, snp.FirstChoice()
-        trajectory = _drive(machine, first, None, n + 2, save, False, None, None)
-        return trajectory, time.perf_counter() - began
+        solution = snp.run(lowered, max_steps=n + 2, save=snp.SAVE_FINAL)
+        return solution, time.perf_counter() - began
 
-    trajectory, first = run()
-    assert int(trajectory.steps) == n + 1
-    assert trajectory.final.spikes[2 * n : 3 * n].tolist() == list(range(1, n + 1))
+    solution, first = run()
+    assert solution.steps == n + 1
+    assert solution.spikes[2 * n :].tolist() == list(range(1, n + 1))
     best = min([run()[1] for _ in range(repeats)] or [first])
-    size = sum(leaf.nbytes for leaf in jax.tree.leaves(machine))
     print(
         f"{n:9,}  {form:18} {best * 1e3:12,.2f} ms  {best / (n + 1) * 1e6:8.2f} us/step  "
-        f"built in {built:6.2f} s, {size:15,} bytes",
+        f"built in {built:6.2f} s, {lowered.nbytes:15,} bytes",
         flush=True,
     )
 

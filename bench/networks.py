@@ -53,34 +53,23 @@ def static(n: int, z: int) -> snp.SpikingSystem:
 
 def seconds_per_step(system: snp.SpikingSystem, steps: int) -> tuple[float, snp.Solution]:
     """From two lengths of run, so that what a call costs is left out."""
-    machine = system.lower()
+    lowered = snp.lower(system)
     choice = snp.UniformChoice(jax.random.key(0))
 
     def best_of(some: int) -> tuple[float, snp.Solution]:
-        runs = [timed(_Lowered(system, machine), some, choice) for _ in range(4)]
+        runs = [timed(lowered, some, choice) for _ in range(4)]
         return min(runs[1:], key=lambda run: run[0])
 
     (short, _), (long, solution) = best_of(steps), best_of(3 * steps)
     return (long - short) / (2 * steps), solution
 
 
-def timed(model, max_steps: int, choice: snp.AbstractChoice) -> tuple[float, snp.Solution]:
+def timed(
+    lowered: snp.Lowered[snp.Solution], max_steps: int, choice: snp.AbstractChoice
+) -> tuple[float, snp.Solution]:
     began = time.perf_counter()
-    solution = snp.run(model, max_steps=max_steps, choice=choice, save=snp.SAVE_FINAL)
+    solution = snp.run(lowered, max_steps=max_steps, choice=choice, save=snp.SAVE_FINAL)
     return time.perf_counter() - began, solution
-
-
-class _Lowered:
-    """A system that was lowered before."""
-
-    def __init__(self, system, machine):
-        self.system, self.machine = system, machine
-
-    def lower(self, **options):
-        return self.machine
-
-    def solution(self, trajectory):
-        return self.system.solution(trajectory)
 
 
 def plasticity(n: int, z: int, steps: int = 100) -> None:

@@ -133,7 +133,8 @@ def main() -> None:
         record=[],
     )
     began = time.perf_counter()
-    machine = network.lower()
+    machine = snp.lower(network).machine
+    assert isinstance(machine, rate.RateMachine)
     lowered = time.perf_counter() - began
 
     def seconds() -> float:

@@ -21,7 +21,7 @@ import jax
 import numpy as np
 
 import snpjax as snp
-from snpjax.sleptsov import EventDriven, Execution, FullScan, SleptsovNet
+from snpjax.sleptsov import EventDriven, FullScan, NetSolution, SleptsovNet
 from snpjax.sleptsov.programs import (
     Program,
     double_exponent,
@@ -51,21 +51,15 @@ PUBLISHED = {
 }
 
 
-class Lowered:
+class Runner:
     """A net whose arrays are made once, so that only what runs is measured."""
 
-    def __init__(self, execution: Execution, engine: Any, dtype: type) -> None:
-        self.execution = execution
-        self.machine = execution.lower(layout=engine, count_dtype=dtype)
+    def __init__(self, net: SleptsovNet, engine: Any, dtype: type, initial: Any = None) -> None:
+        self.lowered = snp.lower(net, engine=engine, count_dtype=dtype)
+        self.initial = initial
 
-    def lower(self, **_: Any) -> Any:
-        return self.machine
-
-    def solution(self, trajectory: Any) -> Any:
-        return self.execution.solution(trajectory)
-
-    def run(self, max_steps: int) -> Any:
-        return snp.run(self, max_steps=max_steps, save=snp.SAVE_FINAL, throw=True)
+    def run(self, max_steps: int) -> NetSolution:
+        return snp.run(self.lowered, initial=self.initial, max_steps=max_steps, save=snp.SAVE_FINAL)
 
 
 def matrices(k: int) -> tuple[np.ndarray, np.ndarray]:
@@ -104,7 +98,7 @@ def best(run: Callable[[], Any], repeats: int = 3) -> tuple[Any, float]:
     return found, min(times)
 
 
-def speed(model: Lowered, most: int) -> float:
+def speed(model: Runner, most: int) -> float:
     """Steps a second, of all paths together."""
     found = model.run(256)  # compiles
     seconds = best(lambda: model.run(256), 2)[1]
@@ -115,10 +109,10 @@ def speed(model: Lowered, most: int) -> float:
 
 def single(name: str, net: SleptsovNet) -> None:
     speeds = {}
-    for engine, layout in ENGINES.items():
+    for name_of_engine, engine in ENGINES.items():
         arcs = len(net.inputs) + len(net.inhibitors) + len(net.tests)
-        if engine == "event" or arcs <= _MOST_SCANNED:
-            speeds[engine] = speed(Lowered(Execution(net), layout, np.int64), MOST_STEPS)
+        if name_of_engine == "event" or arcs <= _MOST_SCANNED:
+            speeds[name_of_engine] = speed(Runner(net, engine, np.int64), MOST_STEPS)
     text = "  ".join(f"{engine} {value:>11,.0f}" for engine, value in speeds.items())
     if "scan" in speeds:
         text += f"  ratio {speeds['event'] / speeds['scan']:8.1f}"
@@ -135,11 +129,11 @@ def single(name: str, net: SleptsovNet) -> None:
 def batch(name: str, net: SleptsovNet, paths: int, most: int) -> None:
     markings = np.repeat(net.marking[:, None], paths, axis=1)
     speeds = {}
-    for engine, layout in ENGINES.items():
-        model = Lowered(Execution(net, markings=markings), layout, np.int32)
+    for name_of_engine, engine in ENGINES.items():
+        model = Runner(net, engine, np.int32, markings)
         model.run(most)
         found, seconds = best(lambda model=model: model.run(most), 2)
-        speeds[engine] = float(np.sum(found.steps)) / seconds
+        speeds[name_of_engine] = float(np.sum(found.steps)) / seconds
         assert np.all(found.marking == found.marking[:, :1])
     text = "  ".join(f"{engine} {value:.3g}" for engine, value in speeds.items())
     print(f"{name:8} {paths:,} paths: {text} steps/s in all", flush=True)

@@ -16,7 +16,6 @@ import jax
 import numpy as np
 
 import snpjax as snp
-from snpjax.run import _drive  # the run without lowering and naming
 from snpjax.spiking import Transition, bytes_needed
 from snpjax_formats import (
     CSR,
@@ -61,13 +60,11 @@ def sorter(numbers: list[int]) -> snp.SpikingSystem:
     return snp.SpikingSystem(neurons, synapses)
 
 
-def run(machine, max_steps: int):
-    """The trajectory, and the seconds it took."""
+def run(lowered: snp.Lowered[snp.Solution], max_steps: int) -> tuple[snp.Solution, float]:
+    """The solution, and the seconds it took."""
     began = time.perf_counter()
-    trajectory = _drive(
-        machine, snp.FirstChoice(), None, max_steps, snp.SAVE_FINAL, False, None, None
-    )
-    return trajectory, time.perf_counter() - began
+    solution = snp.run(lowered, max_steps=max_steps, save=snp.SAVE_FINAL)
+    return solution, time.perf_counter() - began
 
 
 def measure(system: snp.SpikingSystem, form, *, faithful: bool) -> str:
@@ -76,17 +73,17 @@ def measure(system: snp.SpikingSystem, form, *, faithful: bool) -> str:
     if 4 * needed > (free_bytes() or np.inf):  # it is built in two copies, and a push is two more
         return f"{needed:15,}  does not fit"
     try:
-        machine = system.lower(layout=form, faithful=faithful, max_steps=n + 10)
+        lowered = snp.lower(system, layout=form, faithful=faithful)
     except LayoutTooLarge:
         return f"{needed:15,}  does not fit"
-    run(machine, 4)
-    few = run(machine, 4)[1] / 4
+    run(lowered, 4)
+    few = run(lowered, 4)[1] / 4
     if few * n > SECONDS:
         return f"{needed:15,}  {few * (n + 1) * 1e3:10,.1f}  (extrapolated from 4 steps)"
-    trajectory, _ = run(machine, n + 10)
-    assert int(trajectory.steps) == n + 1, trajectory.steps
-    assert trajectory.final.spikes[2 * n : 3 * n].tolist() == list(range(1, n + 1))
-    best = min(run(machine, n + 10)[1] for _ in range(REPEATS))
+    solution, _ = run(lowered, n + 10)
+    assert solution.steps == n + 1, solution.steps
+    assert solution.spikes[2 * n :].tolist() == list(range(1, n + 1))
+    best = min(run(lowered, n + 10)[1] for _ in range(REPEATS))
     return f"{needed:15,}  {best * 1e3:10,.1f}"
 
 

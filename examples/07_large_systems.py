@@ -4,7 +4,6 @@
 any other number: n forgetting rules, which are one consume-all rule here.
 """
 
-import jax
 import numpy as np
 
 import snpjax as snp
@@ -33,10 +32,8 @@ system = snp.PopulationSystem(
     ],
 )
 print(system)
-program = system.lower().program
-stored = sum(leaf.nbytes for leaf in jax.tree.leaves(program))
-synapses = sum(leaf.nbytes for leaf in jax.tree.leaves(program.synapses))
-print(f"{stored:,} bytes, {synapses:,} of them for the synapses")
+lowered = snp.lower(system)
+print(f"{lowered.nbytes:,} bytes for {system.num_synapses:,} synapses")
 solution = snp.run(system, save=snp.SAVE_FINAL)
 print(f"sorted after {solution.steps:,} steps:", solution.spikes_of("o"))
 assert solution.spikes_of("o").tolist() == sorted(numbers.tolist())

@@ -50,18 +50,11 @@ from .io import (
     write_graph as write_graph,
     write_net as write_net,
 )
-from .machine import AbstractMachine as AbstractMachine, Record as Record
+from .lowering import lower as lower
+from .machine import AbstractMachine as AbstractMachine, Lowered as Lowered, Record as Record
 from .results import RESULTS as RESULTS
-from .run import (
-    SAVE_ALL as SAVE_ALL,
-    SAVE_FINAL as SAVE_FINAL,
-    SAVE_OUTPUTS as SAVE_OUTPUTS,
-    HistoryDropped as HistoryDropped,
-    RunFailed as RunFailed,
-    Save as Save,
-    Trajectory as Trajectory,
-    run as run,
-)
+from .run import RunFailed as RunFailed, run as run
+from .simulate import Simulation as Simulation, simulate as simulate
 from .sleptsov import SleptsovNet as SleptsovNet
 from .spiking import (
     ALL as ALL,
@@ -94,6 +87,14 @@ from .spiking import (
     SynapseRules as SynapseRules,
     SystemBatch as SystemBatch,
     compatibility as compatibility,
+)
+from .trajectory import (
+    SAVE_ALL as SAVE_ALL,
+    SAVE_FINAL as SAVE_FINAL,
+    SAVE_OUTPUTS as SAVE_OUTPUTS,
+    HistoryDropped as HistoryDropped,
+    Save as Save,
+    Trajectory as Trajectory,
 )
 
 

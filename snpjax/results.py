@@ -11,7 +11,7 @@ from jaxtyping import Array, Bool
 class RESULTS(eqx.Enumeration):
     """The status that a run carries; the first failure wins.
 
-    `halted` and `max_steps_reached` are ordinary ends. The others are failures, which
+    `halted`, `max_steps_reached` and `stopped` are ordinary ends. The others are failures, which
     `run(throw=True)` raises.
     """
 
@@ -19,6 +19,7 @@ class RESULTS(eqx.Enumeration):
     max_steps_reached = (
         "The step limit was reached before the system halted. Try increasing `max_steps`."
     )
+    stopped = "The condition given as `stop` was reached."
     spike_overflow = (
         "A neuron holds more spikes than its count type can. Try 64-bit counts, `numpy.int64`."
     )

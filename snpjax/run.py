@@ -1,26 +1,39 @@
-"""The one driver: run a machine to its halt, one path or a batch, saving what is asked for."""
+"""`run`: lower a model, run its machine to the halt chunk by chunk, and save what is asked for."""
 
 import operator
 import time
-import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
-from typing import Any, Protocol, runtime_checkable
+from functools import cache, partial
+from typing import Any, TypeVar, Unpack
 
-import equinox as eqx
 import jax
 import jax.lax as lax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
+from jax.extend.core import get_opaque_trace_state
 from jaxtyping import Array, Bool, Int, PyTree, UInt32
 
 from snpjax_formats import bucket
 
-from .choice import AbstractChoice, FirstChoice, knows_numbers
-from .machine import AbstractMachine, Leaping, Model, Record, Sparing, Stacked, Started
+from .choice import AbstractChoice, FirstChoice, WeightedChoice, knows_numbers
+from .lowering import LoweringOptions, check_model, lowering_of
+from .machine import (
+    AbstractMachine,
+    AnySolution,
+    Growable,
+    Leaping,
+    Lowered,
+    Model,
+    Record,
+    Sparing,
+    Stacked,
+    Startable,
+    over_paths,
+)
 from .precision import precision_of
-from .results import RESULTS, select_result
+from .simulate import Progress, advancing, looped, result_of
+from .trajectory import SAVE_ALL, SAVE_OUTPUTS, History, Save, Trajectory, nbytes_of, own_paths
 
 
 # Rows of history kept on the device before they are moved to the host: at most this many, and at
@@ -42,160 +55,114 @@ _FIRST_LEAP_STEPS = 2**16  # of all paths together
 # steps take long, those after the halt would cost more. On CPUs there is nothing to hide.
 _UNROLL = ((2**22, 32), (2**25, 16), (2**28, 4))
 
-# Copies of the step in the program of an unrolled loop: the counter of the loop is a kernel, too,
-# and copies cost compilation.
-_COPIES = 8
+# From here on a batch has many paths, see `Model.lower`.
+_MANY_PATHS = 64
 
+# The least step between numbers of paths that have programs of their own.
+_LEAST_PATHS = 8
+_STEPS_PER_OCTAVE = 64
 
-@dataclass(frozen=True, kw_only=True)
-class Save:
-    """What a run keeps besides the final state.
-
-    **Arguments:**
-
-    - `every`: keep the configuration after every n-th step; `None` keeps none.
-    - `outputs`: keep what went to the environment in every step.
-    - `details`: keep how every step was made (chosen rules, emissions).
-    - `budget`: bytes of host memory for all of it. A run that outgrows it goes on, drops what is
-      largest (outputs last, the final state never), and says so by a `HistoryDropped` warning.
-    """
-
-    every: int | None = 1
-    outputs: bool = True
-    details: bool = True
-    budget: int = 2**30
-
-    def __post_init__(self) -> None:
-        if self.every is not None and self.every < 1:
-            raise ValueError(f"`every` is {self.every}. Give a number of steps, or None.")
-
-    @property
-    def keeps_history(self) -> bool:
-        """Whether anything besides the final state is kept."""
-        return self.every is not None or self.outputs or self.details
-
-
-SAVE_ALL = Save()
-SAVE_OUTPUTS = Save(every=None, details=False)
-SAVE_FINAL = Save(every=None, outputs=False, details=False)
-
-
-class HistoryDropped(UserWarning):
-    """A run's history outgrew `Save(budget=...)`, and a part of it was dropped.
-
-    `kept` says in words what was not.
-    """
-
-    def __init__(self, message: str, kept: str):
-        super().__init__(message, kept)
-        self.message, self.kept = message, kept
-
-    def __str__(self) -> str:
-        return self.message
+S = TypeVar("S", bound=AnySolution)
 
 
 class RunFailed(RuntimeError):
     """A run that ended in a failure; `solution` holds what there is of it."""
 
-    def __init__(self, message: str, solution: Any):
+    def __init__(self, message: str, solution: AnySolution):
         super().__init__(message)
         self.solution = solution
 
 
-@runtime_checkable
-class Growable(Protocol):
-    """A machine with a limited room, of which there can be more."""
-
-    def is_full(self, state: PyTree) -> Bool[Array, "*paths"]:
-        """Whether the step to this state, or from it, failed for want of room."""
-        ...
-
-    def refused(self, state: PyTree, failed: PyTree) -> PyTree:
-        """`state`, failed as what should have followed it."""
-        ...
-
-    def grown(self, state: PyTree) -> tuple[AbstractMachine, PyTree]:
-        """The machine and a refused state with more room, ready to go on."""
-        ...
-
-
-@dataclass(frozen=True)
-class Trajectory:
-    """What a run saved, as host arrays in the machine's own (padded) shapes; a model reads its
-    solution from it.
-
-    Axes: the path axis is last in every array and absent for a single path; the step axis is first
-    in histories.
-
-    - `initial`: the state before the first step, `None` where `states` is.
-    - `final`: the state after the last step.
-    - `states`: the state after every `every`-th step, or `None` if not saved.
-    - `outputs`, `details`: those parts of every step's `Record`, or `None`. Rows after a path's
-      halt are empty records.
-    - `steps`: steps made, `()` or `(paths,)`.
-    - `result`: `RESULTS`, likewise.
-    """
-
-    initial: PyTree | None
-    final: PyTree
-    states: PyTree | None
-    outputs: PyTree | None
-    details: PyTree | None
-    every: int | None
-    steps: Int[np.ndarray, "*paths"]
-    result: Any
-
-
 def run(
-    model: Model,
+    model: Model[S] | Lowered[S],
     /,
     *,
     max_steps: int = 4096,
     choice: AbstractChoice = FirstChoice(),  # noqa: B008 (a frozen object)
     paths: int | None = None,
-    layout: Any = "auto",
-    count_dtype: np.dtype | type | None = None,
-    faithful: bool = False,
+    initial: PyTree = None,
+    inputs: PyTree = None,
     save: Save | None = None,
     grow: bool = True,
     throw: bool = True,
     unroll: int | None = None,
     progress: Callable[[int], None] | None = None,
-) -> Any:
+    **options: Unpack[LoweringOptions],
+) -> S:
     """Run `model` until it halts or `max_steps` steps are made.
 
     **Arguments:**
 
-    - `model`: a `SpikingSystem`, or anything with `lower` and `solution`.
+    - `model`: a `SpikingSystem`, or anything with `lower` and `solution`; or what `snpjax.lower`
+      made of it. The last lowerings of a model are kept, so that a second run does not lower again.
     - `max_steps`: reaching it is no failure; `solution.result` tells.
     - `choice`: `FirstChoice()`, `UniformChoice(key)`, `WeightedChoice(logits, key)` or
       `GivenChoices(rules)`. A key is consumed.
     - `paths`: run that many paths as one batch; path p uses `choice.for_path(p)`. `None` is path 0
-      alone.
-    - `layout`: how the model is stored: a layout class of `snpjax_formats`, or what else the
-      model's `lower` takes (`snpjax.spiking.Transition`); by default what suits it. The integers do
-      not depend on it.
-    - `count_dtype`: `numpy.int32` or `numpy.int64`; by default the least that is safe.
-    - `faithful`: keep every rule of the model as an alternative of its own, where lowering would
-      merge some; the configurations do not depend on it.
+      alone, or as many as `initial` and `inputs` have.
+    - `initial`: where to begin. `solution.state` of an earlier run goes on from there, and both
+      runs together have the bits of one long run. Or the spikes (tokens) by name, or as an array
+      `(neurons,)` or `(neurons, paths)`.
+    - `inputs`: trains of the input neurons, `(steps, inputs)` or `(steps, inputs, paths)`, instead
+      of the model's own: row t arrives at the end of step t + 1, counted from the beginning of the
+      first run.
     - `save`: see `Save`. By default one path keeps everything, a batch its outputs and the final
       configuration.
-    - `grow`: where a system that divides outgrows its room, take twice as much, compile anew and go
-      on from the same state; otherwise that is a failure. The configurations do not depend on it.
+    - `grow`: where a system that divides outgrows its room, take twice as much, compile again and
+      go on from the same state; otherwise that is a failure. The configurations do not depend on
+      it.
     - `throw`: raise `RunFailed` for a failure (overflow, a refused choice); otherwise it is in
       `solution.result`.
     - `unroll`: steps per loop iteration, for tuning; never changes a result.
     - `progress`: called with the number of steps made, about twice a second.
+    - `layout`, `count_dtype`, `faithful`, `capacity`, `engine`: how the model is stored, see
+      `LoweringOptions`. No number depends on them.
 
-    **Returns:** what `model.solution` makes of the trajectory: a `Solution`.
+    **Returns:** what the model makes of the trajectory: a `Solution` of an SN P system, a
+    `NetSolution` of a net, the `Solutions` of a batch of systems.
 
-    **Raises:** `RunFailed`, whose `solution` holds the run up to there; `ValueError` for arguments
-    that make no sense.
+    **Raises:** `RunFailed`, whose `solution` holds the run up to there; `TypeError` and
+    `ValueError` for arguments that make no sense.
     """
-    if not isinstance(model, Model):
-        raise TypeError(
-            f"`model` is a {type(model).__name__}. Give a system; read a file with `snpjax.read`."
-        )
+    check_model(model)
+    max_steps, paths = _check_arguments(max_steps, choice, paths, initial, inputs, save, unroll)
+    is_numbered = knows_numbers(choice)
+    many = max(paths or 1, _paths_of(initial), _paths_of(inputs)) >= _MANY_PATHS
+    lowered = lowering_of(model, dict(options), numbered=is_numbered, many_paths=many)
+    if isinstance(choice, WeightedChoice) and lowered.alternatives is not None:
+        choice.check(*lowered.alternatives)
+    own = lowered.model
+    machine = lowered.machine_for(max_steps)
+    state = None
+    with precision_of(lowered.machine):
+        if initial is not None or inputs is not None:
+            if not isinstance(own, Startable):
+                raise TypeError(f"A {type(own).__name__} takes neither `initial` nor `inputs`.")
+            machine, state = own.start(lowered.machine, initial, inputs)
+        paths = _num_paths(machine, state, paths)
+        if save is None and isinstance(own, Sparing):
+            save = own.default_save(paths)
+        if save is None:
+            save = SAVE_ALL if paths is None else SAVE_OUTPUTS
+        trajectory = _drive(machine, state, choice, paths, max_steps, save, grow, unroll, progress)
+    solution = own.solution(trajectory)
+    if throw and solution.failure is not None:
+        raise RunFailed(solution.failure, solution)
+    return solution
+
+
+def _check_arguments(
+    max_steps: int,
+    choice: AbstractChoice,
+    paths: int | None,
+    initial: PyTree,
+    inputs: PyTree,
+    save: Save | None,
+    unroll: int | None,
+) -> tuple[int, int | None]:
+    """**Raises:** `TypeError` and `ValueError` with the fix."""
+    given = (max_steps, choice, paths, initial, inputs)
+    refuse_tracers("run", "simulate(lowered.machine, state, choice, max_steps=...)", given)
     max_steps = operator.index(max_steps)
     paths = None if paths is None else operator.index(paths)
     if not 0 <= max_steps <= _MAX_STEPS:
@@ -204,34 +171,79 @@ def run(
         raise ValueError(f"`paths` is {paths}. Give 1 or more paths, or None for a single run.")
     if unroll is not None and unroll < 1:
         raise ValueError(f"`unroll` is {unroll}. Give 1 or more steps.")
-    machine = model.lower(
-        layout=layout,
-        count_dtype=count_dtype,
-        faithful=faithful,
-        numbered=knows_numbers(choice),
-        max_steps=max_steps,
+    check_choice(choice)
+    if save is not None and not isinstance(save, Save):
+        raise TypeError(
+            f"`save` is {save!r}. Give snpjax.SAVE_ALL, SAVE_OUTPUTS, SAVE_FINAL or a Save(...)."
+        )
+    return max_steps, paths
+
+
+def check_choice(choice: object) -> None:
+    """**Raises:** `TypeError` for what is no choice, with what was meant."""
+    if isinstance(choice, AbstractChoice):
+        return
+    if isinstance(choice, type) and issubclass(choice, AbstractChoice):
+        arguments = "" if choice is FirstChoice else "..."
+        raise TypeError(
+            f"`choice` is the class {choice.__name__}. Give an object of it: "
+            f"`choice=snp.{choice.__name__}({arguments})`."
+        )
+    if isinstance(choice, jax.Array) and jnp.issubdtype(choice.dtype, jax.dtypes.prng_key):
+        raise TypeError("`choice` is a key. Give a choice by it: `choice=snp.UniformChoice(key)`.")
+    raise TypeError(
+        f"`choice` is {choice!r}. Give snp.FirstChoice(), snp.UniformChoice(key), "
+        "snp.WeightedChoice(logits, key) or snp.GivenChoices(rules)."
     )
-    if isinstance(machine, Stacked | Started):
+
+
+def refuse_tracers(call: str, instead: str, arguments: PyTree) -> None:
+    """**Raises:** `TypeError` where a function of the host is called by one that JAX traces."""
+    is_traced = get_opaque_trace_state() != _untraced()
+    if is_traced or any(isinstance(x, Tracer) for x in jax.tree.leaves(arguments)):
+        raise TypeError(
+            f"`snpjax.{call}` works on the host and cannot be traced by `jax.jit`, `vmap` or "
+            f"`grad`. Use `snpjax.{instead}` there."
+        )
+
+
+@cache
+def _untraced() -> object:
+    """The state of JAX where nothing is traced."""
+    with jax.ensure_compile_time_eval():
+        return get_opaque_trace_state()
+
+
+def _paths_of(tree: PyTree) -> int:
+    """How many paths the arrays that begin a run may have."""
+    return max((np.shape(x)[-1] for x in jax.tree.leaves(tree) if np.ndim(x) > 1), default=1)
+
+
+def _num_paths(machine: AbstractMachine | Stacked, state: PyTree, paths: int | None) -> int | None:
+    """The number of paths that the arguments agree on."""
+    if isinstance(machine, Stacked):
         if paths is not None:
             raise ValueError(
                 "Each system of a batch is one path. Leave `paths` out, and list a system several "
                 "times for several paths of it."
             )
-        paths = machine.num_paths
-    if save is None and isinstance(model, Sparing):
-        save = model.default_save(paths)
-    if save is None:
-        save = SAVE_ALL if paths is None else SAVE_OUTPUTS
-    with precision_of(machine):
-        trajectory = _drive(machine, choice, paths, max_steps, save, grow, unroll, progress)
-    solution = model.solution(trajectory)
-    if throw and solution.failure is not None:
-        raise RunFailed(solution.failure, solution)
-    return solution
+        return machine.num_paths
+    if state is None:
+        return paths
+    shape = jax.eval_shape(machine.halted, state).shape
+    if not shape:
+        return paths
+    if paths not in (None, shape[0]):
+        raise ValueError(
+            f"`paths` is {paths}, but `initial` and `inputs` have {shape[0]} paths. Leave `paths` "
+            "out."
+        )
+    return shape[0]
 
 
 def _drive(
-    machine: AbstractMachine | Stacked | Started,
+    machine: AbstractMachine | Stacked,
+    start: PyTree,
     choice: AbstractChoice,
     paths: int | None,
     max_steps: int,
@@ -243,12 +255,14 @@ def _drive(
     """Advance chunk by chunk, moving histories to the host after each."""
     grow = grow and isinstance(machine, Growable)
     longest = bucket(max_steps, at_least=64)
-    initial, path, step, steps, rows = _init(machine, choice, paths, longest, save)
-    machine = machine.machine if isinstance(machine, Started) else machine
+    padded = paths if paths is None or isinstance(machine, Stacked) else _padded_paths(paths)
+    is_padded = padded is not None and not isinstance(machine, Stacked)
+    own = np.int32(paths or 1) if is_padded else None
+    initial, path, step, steps, rows = _init(machine, start, choice, padded, longest, save)
     rows = int(rows) if save.keeps_history else _MAX_STEPS
     unroll = unroll or _unroll(initial)
     state, made = initial, 0
-    history = _History(save)
+    history = History(save, paths)
     steps_per_call = _FIRST_CALL_STEPS
     if isinstance(machine, Leaping):
         steps_per_call = max(steps_per_call, _FIRST_LEAP_STEPS // (paths or 1))
@@ -264,6 +278,7 @@ def _drive(
             state,
             path,
             np.int32(limit),
+            own,
             rows=rows,
             save=history.wanted,
             grow=grow,
@@ -278,14 +293,17 @@ def _drive(
         made = now
         if grow and now < max_steps and not is_live:
             assert isinstance(machine, Growable)
-            if np.any(machine.is_full(state)):
+            if np.any(own_paths(np.asarray(machine.is_full(state)), paths)):
                 machine, state = machine.grown(state)
                 continue
         if now >= max_steps or not is_live:
             break
         steps_per_call = int(min(1e9, max(1, steps_per_call * _SECONDS_PER_CALL / elapsed)))
-    state, steps, result = ended or jax.device_get((kept, steps, result))
+    ended = ended or jax.device_get((kept, steps, result))
     initial = None if history.wanted.every is None else jax.device_get(initial)
+    if paths != padded:
+        initial, ended = jax.tree.map(lambda x: own_paths(x, paths), (initial, ended))
+    state, steps, result = ended
     # The last rows may be those of a step in which every path had already halted.
     states, outputs, details = history.finish(int(np.max(steps, initial=0)))
     return Trajectory(
@@ -293,9 +311,16 @@ def _drive(
     )
 
 
+def _padded_paths(paths: int) -> int:
+    """Numbers of paths that share a program, padded by a 64th at most where they are many."""
+    step = max(_LEAST_PATHS, (1 << paths.bit_length() - 1) // _STEPS_PER_OCTAVE)
+    return paths if paths < _LEAST_PATHS else -(-paths // step) * step
+
+
 @partial(jax.jit, static_argnames=("paths", "longest", "save"))
 def _init(
-    machine: AbstractMachine | Stacked | Started,
+    machine: AbstractMachine | Stacked,
+    state: PyTree,
     choice: AbstractChoice,
     paths: int | None,
     longest: int,
@@ -304,17 +329,16 @@ def _init(
     """The initial state of every path, the paths' numbers, no steps made, and how many rows of
     history to keep on the device."""
     path = jnp.zeros((), jnp.uint32)
-    if isinstance(machine, Stacked):
-        initial = eqx.filter_vmap(lambda m: m.init(), in_axes=_LAST, out_axes=-1)
-        state = initial(machine.machine)
-    elif isinstance(machine, Started):
-        state, machine = machine.states, machine.machine
-    else:
-        state = machine.init()
-        if paths is not None:
-            state = jax.tree.map(lambda x: jnp.broadcast_to(x[..., None], (*x.shape, paths)), state)
+    if state is None:
+        state = over_paths(lambda m: m.init(), machine)()
     if paths is not None:
         path = jnp.arange(paths, dtype=jnp.uint32)
+        shape = jax.eval_shape(over_paths(lambda m, s: m.halted(s), machine), state).shape
+        if not shape:
+            state = jax.tree.map(lambda x: jnp.broadcast_to(x[..., None], (*x.shape, paths)), state)
+        elif shape[0] < paths:  # the last one stands for those that pad the batch
+            index = jnp.minimum(jnp.arange(paths), shape[0] - 1)
+            state = jax.tree.map(lambda x: x[..., index], state)
     rows = _rows_on_device(machine, choice, state, path, longest, save)
     zero = jnp.zeros((), jnp.int32)
     return state, path, zero, jnp.zeros(path.shape, jnp.int32), jnp.asarray(rows, jnp.int32)
@@ -324,7 +348,7 @@ def _unroll(state: PyTree) -> int:
     """Steps per loop iteration, unless they are given."""
     if jax.default_backend() == "cpu":
         return 1
-    size = _nbytes(state)
+    size = nbytes_of(state)
     return next((steps for limit, steps in _UNROLL if size <= limit), 1)
 
 
@@ -339,41 +363,24 @@ def _rows_on_device(
     """How many rows of history to keep on the device."""
     if not save.keeps_history:
         return 0
-    _, record = jax.eval_shape(_stepper(machine, choice), state, path)
+    record = _record_of(machine, choice, state, path)
     states, *records = _saved(save, state, record)
-    row_bytes = _nbytes(records) + _nbytes(states) / (save.every or 1)
+    row_bytes = nbytes_of(records) + nbytes_of(states) / (save.every or 1)
     return max(int(min(longest, _MAX_CHUNK_ROWS, _MAX_CHUNK_BYTES // max(row_bytes, 1))), 1)
 
 
-def _result(machine: AbstractMachine | Stacked, state: PyTree) -> Any:
-    def result(machine, state):
-        status = machine.status(state)
-        ended = select_result(machine.halted(state), RESULTS.halted, RESULTS.max_steps_reached)
-        return select_result(status == RESULTS.halted, ended, status)
-
-    return _over_paths(result, machine)(state)
-
-
-def _stepper(machine: AbstractMachine | Stacked, choice: AbstractChoice) -> Callable:
-    """(state, path) -> (new state, record)."""
+def _record_of(
+    machine: AbstractMachine | Stacked,
+    choice: AbstractChoice,
+    state: PyTree,
+    path: UInt32[Array, "*paths"],
+) -> Record:
+    """The shapes of what a step leaves."""
 
     def step(machine, state, path):
         return machine.step(state, choice.for_path(path))
 
-    return _over_paths(step, machine)
-
-
-#: The axis of the paths in the arrays of stacked machines.
-_LAST = eqx.if_array(-1)
-
-
-def _over_paths(function: Callable, machine: AbstractMachine | Stacked) -> Callable:
-    """`function(machine, state, ...)` as a function of what follows the machine. A machine takes
-    the paths of states, which are last, and of path numbers; stacked ones are mapped over them."""
-    if isinstance(machine, Stacked):
-        mapped = eqx.filter_vmap(function, in_axes=_LAST, out_axes=-1)
-        return partial(mapped, machine.machine)
-    return partial(function, machine)
+    return jax.eval_shape(over_paths(step, machine), state, path)[1]
 
 
 def _saved(save: Save, state: PyTree, record: Record) -> tuple[PyTree, PyTree, PyTree]:
@@ -393,6 +400,7 @@ def _advance(
     state: PyTree,
     path: UInt32[Array, "*paths"],
     limit: Int[Array, ""],
+    num_paths: Int[Array, ""] | None,
     *,
     rows: int,
     save: Save,
@@ -404,67 +412,53 @@ def _advance(
     All paths are in lockstep, so that one scalar row index serves the history of every path; a
     halted path writes the fixed point it stays in. So no select over a buffer is ever made, as
     there would be under `vmap(while_loop)`. With `grow`, a step for which one path has no room is
-    made by none, and the last.
+    made by none, and the last. Paths from `num_paths` on pad the batch.
     """
+    is_real = None if num_paths is None else path < num_paths.astype(path.dtype)
     if isinstance(machine, Leaping):
-        return _leap_on(machine, choice, step, steps, state, path, limit, rows=rows, save=save)
-    one_step = _stepper(machine, choice)
+        return _leap_on(
+            machine, choice, step, steps, state, path, limit, is_real, rows=rows, save=save
+        )
     every = save.every or 1
     state_rows = rows // every + 1  # at most this many of `rows` steps are kept
     start = step
 
-    copies = _COPIES if unroll % _COPIES == 0 else 1
-    pack, unpack = _packing(state, steps.shape)
-
-    def body(carry):
-        # A loop of known length: no predicate is read back in it.
-        return lax.fori_loop(0, unroll // copies, lambda _, carry: advance_some(carry), carry)
-
-    def advance_some(carry):
-        for _ in range(copies):
-            carry = advance(carry)
-        return carry
-
-    def advance(carry):
-        step, steps, live, state, buffers = unpack(carry)
-        new_state, record = one_step(state, path)
-        in_time = step < limit  # an unrolled iteration may reach past the limit
-        old_state = state
-        if grow:
-            assert isinstance(machine, Growable)
-            is_full = jnp.any(machine.is_full(new_state))
-            in_time &= ~is_full
-            old_state = jax.tree.map(
-                lambda x, y: jnp.where(is_full, x, y), machine.refused(state, new_state), state
-            )
-        if unroll > 1 or grow:
-            new_state = jax.tree.map(lambda x, y: jnp.where(in_time, x, y), new_state, old_state)
+    def fold(buffers, state, record, step, in_time):
         row = jnp.where(in_time, step - start, rows)  # past the end: dropped
         is_kept = in_time & ((step + 1) % every == 0)
         state_row = jnp.where(is_kept, (step + 1) // every - 1 - start // every, state_rows)
-
-        states, *records = _saved(save, new_state, record)
+        states, *records = _saved(save, state, record)
         states_buffer, *record_buffers = buffers
-        buffers = (
+        return (
             _write(states_buffer, state_row, states),
             *(_write(buffer, row, x) for buffer, x in zip(record_buffers, records, strict=True)),
         )
-        made = (record.made & in_time).astype(jnp.int32)
-        live = record.made & in_time if grow else record.made
-        return pack(step + in_time.astype(jnp.int32), steps + made, live, new_state, buffers)
 
-    def is_running(carry):
-        step, _, live, _, _ = unpack(carry)
-        return jnp.any(live) & (step < limit)
+    def refuse(state, new_state):
+        assert isinstance(machine, Growable)
+        is_full = machine.is_full(new_state)
+        is_full = jnp.any(is_full if is_real is None else is_full & is_real)
+        refused = machine.refused(state, new_state)
+        return is_full, jax.tree.map(lambda x, y: jnp.where(is_full, x, y), refused, state)
 
-    _, record = jax.eval_shape(one_step, state, path)
-    states, *records = _saved(save, state, record)
+    states, *records = _saved(save, state, _record_of(machine, choice, state, path))
     buffers = (_zeros(states, state_rows), *(_zeros(record, rows) for record in records))
-    carry = pack(step, steps, jnp.ones(steps.shape, bool), state, buffers)
-    step, steps, live, state, buffers = unpack(lax.while_loop(is_running, body, carry))
-    result = _result(machine, state)
-    small = _packed(step, jnp.any(live).astype(jnp.int32), state, steps, result)
-    return step, steps, state, result, small, buffers
+    advance = advancing(
+        machine,
+        choice,
+        path,
+        limit,
+        fold,
+        unroll=unroll,
+        refuse=refuse if grow else None,
+        is_real=is_real,
+    )
+    live = jnp.ones(steps.shape, bool)
+    end = looped(advance, Progress(step, steps, live, state, buffers), limit, unroll=unroll)
+    result = result_of(machine, end.state)
+    is_live = jnp.any(end.live).astype(jnp.int32)
+    small = _packed(end.step, is_live, end.state, end.steps, result)
+    return end.step, end.steps, end.state, result, small, end.carry
 
 
 def _leap_on(
@@ -475,6 +469,7 @@ def _leap_on(
     state: PyTree,
     path: UInt32[Array, "*paths"],
     limit: Int[Array, ""],
+    is_real: Bool[Array, " paths"] | None,
     *,
     rows: int,
     save: Save,
@@ -486,11 +481,14 @@ def _leap_on(
     start = step
 
     def leap(state, most, rows):
+        most = jnp.broadcast_to(most, steps.shape)
+        most = most if is_real is None else jnp.where(is_real, most, 0)
         state, made, details = machine.leap(
             state, choice, most, rows=rows if save.details else None
         )
         # A path that makes less than it may is at its end.
-        return state, made, made == most, details
+        live = made == most
+        return state, made, live if is_real is None else live & is_real, details
 
     if save.every is None:
         state, made, live, details = leap(state, limit - step, rows)
@@ -525,7 +523,7 @@ def _leap_on(
         carry = (step, steps, live, state, states, details)
         step, steps, live, state, states, details = lax.while_loop(is_running, body, carry)
     assert isinstance(machine, AbstractMachine)
-    result = _result(machine, state)
+    result = result_of(machine, state)
     ended = (machine.kept(state), steps, result)
     small = _packed(step, jnp.any(live).astype(jnp.int32), *ended)
     return step, steps, state, result, small, (states, None, details)
@@ -568,38 +566,7 @@ def _unpacked(words: Int[np.ndarray, " words"], like: PyTree) -> list[Any]:
 def _fits_one_piece(ended: PyTree) -> bool:
     leaves = jax.tree.leaves(ended)
     are_words = all(x.dtype.kind in ("biu" if x.dtype.itemsize < 4 else "iuf") for x in leaves)
-    return are_words and _nbytes(leaves) <= _MAX_ONE_PIECE
-
-
-def _packing(state: PyTree, shape: tuple[int, ...]) -> tuple[Callable, Callable]:
-    """Functions that put a step's numbers of one path into one array, and take them out again.
-
-    On a GPU each number would be a kernel of its own, which takes as long as one over thousands of
-    neurons.
-    """
-    leaves, tree = jax.tree.flatten(state)
-    is_number = [x.shape == shape and x.dtype.itemsize <= 4 for x in leaves]
-    dtypes = [x.dtype for x in leaves]
-
-    def pack(step, steps, live, state, buffers):
-        leaves = jax.tree.leaves(state)
-        numbers = [x for x, packed in zip(leaves, is_number, strict=True) if packed]
-        first = [jnp.broadcast_to(step, shape), steps, live, *numbers]
-        rest = [x for x, packed in zip(leaves, is_number, strict=True) if not packed]
-        return jnp.stack([x.astype(jnp.int32) for x in first]), rest, buffers
-
-    def unpack(carry):
-        packed, rest, buffers = carry
-        step, steps, live, *numbers = packed
-        numbers, rest = iter(numbers), iter(rest)
-        leaves = [
-            next(numbers).astype(dtype) if packed else next(rest)
-            for packed, dtype in zip(is_number, dtypes, strict=True)
-        ]
-        state = jax.tree.unflatten(tree, leaves)
-        return jnp.ravel(step)[0], steps, live != 0, state, buffers
-
-    return pack, unpack
+    return are_words and nbytes_of(leaves) <= _MAX_ONE_PIECE
 
 
 def _zeros(tree: PyTree, rows: int) -> PyTree:
@@ -608,69 +575,3 @@ def _zeros(tree: PyTree, rows: int) -> PyTree:
 
 def _write(buffer: PyTree, row: Int[Array, ""], values: PyTree) -> PyTree:
     return jax.tree.map(lambda b, x: b.at[row].set(x, mode="drop"), buffer, values)
-
-
-class _History:
-    """Chunks of history on the host, within a budget: what is largest goes first, outputs last."""
-
-    def __init__(self, save: Save):
-        self.wanted = save
-        self.budget = save.budget
-        self.chunks: list[tuple[PyTree, PyTree, PyTree]] = []
-
-    def append(self, chunk: tuple[PyTree, PyTree, PyTree], num_rows: int, num_states: int) -> None:
-        states, outputs, details = chunk
-        self.chunks.append(
-            (
-                jax.tree.map(lambda x: np.asarray(x)[:num_states].copy(), states),
-                jax.tree.map(lambda x: np.asarray(x)[:num_rows].copy(), outputs),
-                jax.tree.map(lambda x: np.asarray(x)[:num_rows].copy(), details),
-            )
-        )
-        if _nbytes(self.chunks) <= self.budget:
-            return
-        kept = "the outputs and the final configuration"
-        self._keep(outputs=self.wanted.outputs)
-        if _nbytes(self.chunks) > self.budget or not self.wanted.outputs:
-            kept = "the final configuration"
-            self._keep(outputs=False)
-        message = (
-            f"The history of this run outgrew its budget of {self.budget} bytes; kept: {kept}. "
-            "Try `Save(every=...)`, or a larger `Save(budget=...)`."
-        )
-        warnings.warn(HistoryDropped(message, kept), stacklevel=4)
-
-    def _keep(self, *, outputs: bool) -> None:
-        """Drop everything, except the outputs if asked."""
-        self.wanted = Save(every=None, outputs=outputs, details=False, budget=self.budget)
-        self.chunks = [(None, kept, None) for _, kept, _ in self.chunks] if outputs else []
-
-    def finish(self, steps: int) -> tuple[PyTree | None, PyTree | None, PyTree | None]:
-        """The chunks joined and cut to `steps` steps; `None` for what was not kept."""
-        if not self.chunks:
-            return None, None, None
-        parts = zip(*self.chunks, strict=True)
-        states, outputs, details = (jax.tree.map(_joined, *part) for part in parts)
-        num_states = steps // (self.wanted.every or 1)
-        return (
-            jax.tree.map(lambda x: x[:num_states], states),
-            jax.tree.map(lambda x: x[:steps], outputs),
-            jax.tree.map(lambda x: x[:steps], details),
-        )
-
-
-def _joined(*chunks: np.ndarray) -> np.ndarray:
-    """Chunks of a history one after the other, with zeros where a machine had less room."""
-    shape = np.max([chunk.shape[1:] for chunk in chunks], axis=0, initial=0).astype(int).tolist()
-    widths = [
-        [(0, 0), *((0, m - n) for m, n in zip(shape, x.shape[1:], strict=True))] for x in chunks
-    ]
-    padded = (
-        np.pad(x, width) if any(map(any, width)) else x
-        for x, width in zip(chunks, widths, strict=True)
-    )
-    return np.concatenate(list(padded))
-
-
-def _nbytes(tree: PyTree) -> int:
-    return sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(tree))

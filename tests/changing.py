@@ -61,7 +61,7 @@ def explore(system: snp.SpikingSystem, **options) -> snp.Graph:
 
 
 def _room(system: snp.SpikingSystem) -> dict[str, Capacity]:
-    return {"layout": ROOM} if system.is_growing else {}
+    return {"capacity": ROOM} if system.is_growing else {}
 
 
 def random_run(system: snp.SpikingSystem, seed: int) -> reference.Computation:
@@ -218,12 +218,13 @@ class Path(snp.AbstractChoice):
     path: Array  # an array: all paths share one compilation
 
     may_be_invalid = False
+    tells_numbers = False
 
     def for_path(self, path: object) -> snp.AbstractChoice:
         del path
         return self.choice.for_path(self.path)
 
-    def select(self, applicable: object, step: object) -> Array:
+    def select(self, applicable: object, step: object, state: object) -> Array:
         raise AssertionError
 
     def subset(self, candidates: object, chosen: object, choosers: object, step: object) -> Array:

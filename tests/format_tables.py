@@ -97,6 +97,7 @@ NETS = {
     "a place and a transition of one name": net(
         "t: a -> b", place_names=["a", "b"], transition_names=["a"]
     ),
+    "final markings": net("t: a -> b", final_markings=[[0, 5], [1, 4]]),
     "a name of the net": net("t: a -> b", name="ours"),
     "positions (notes)": net("t: a -> b", notes={"positions": {"p1": [1.0, 2.0]}}),
 }

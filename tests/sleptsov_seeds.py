@@ -144,6 +144,125 @@ PNML = [
 """
 ]
 
+PM4PY = """<?xml version='1.0' encoding='UTF-8'?>
+<pnml>
+  <net id="imported" type="http://www.pnml.org/version-2009/grammar/pnmlcoremodel">
+    <name><text>imported</text></name>
+    <page id="n0">
+      <place id="source"><name><text>start</text></name>
+        <initialMarking><text>1</text></initialMarking>
+        <graphics><position x="10" y="20"/><dimension x="5" y="5"/></graphics></place>
+      <place id="sink"><name><text>end</text></name></place>
+      <transition id="hidden"><name><text>hidden</text></name>
+        <toolspecific tool="ProM" version="6.4" activity="$invisible$" localNodeID="1"/>
+      </transition>
+      <arc id="-17" source="source" target="hidden"><name><text>1</text></name>
+        <arctype><text>normal</text></arctype></arc>
+      <arc id="18" source="hidden" target="sink"><inscription><text>2</text></inscription></arc>
+    </page>
+    <finalmarkings>
+      <marking><place idref="source"><text>0</text></place>
+        <place idref="sink"><text>2</text></place></marking>
+    </finalmarkings>
+  </net>
+</pnml>
+"""
+PNML.append(PM4PY)
+
+TAPN = [
+    """<?xml version="1.0" encoding="UTF-8" standalone="no"?>
+<pnml xmlns="http://www.informatik.hu-berlin.de/top/pnml/ptNetb">
+  <shared-place initialMarking="2" invariant="&lt; inf" name="stock"/>
+  <constant name="batch" value="2"/>
+  <feature isColored="false" isGame="false" isTimed="false"/>
+  <net active="false" id="off" type="P/T net"><place id="x" initialMarking="1" name="x"/></net>
+  <net active="true" id="on" type="P/T net">
+    <labels border="true" height="9" positionX="0" positionY="0" width="9">a note</labels>
+    <place displayName="true" id="stock" initialMarking="2" invariant="&lt; inf" name="stock"
+           nameOffsetX="0" nameOffsetY="0" positionX="15" positionY="15"/>
+    <place id="done" initialMarking="0" invariant="&lt; inf" name="done"/>
+    <transition angle="0" displayName="true" id="take" infiniteServer="false" name="take"
+                nameOffsetX="0" nameOffsetY="0" player="0" positionX="30" positionY="15"
+                priority="0" urgent="false"/>
+    <arc id="i" inscription="[0,inf)" nameOffsetX="0" nameOffsetY="0" source="stock"
+         target="take" type="timed" weight="1"/>
+    <arc id="o" inscription="1" source="take" target="done" type="normal" weight="batch">
+      <arcpath arcPointType="false" id="0" xCoord="45" yCoord="30"/></arc>
+    <arc id="h" inscription="[0,inf)" source="done" target="take" type="tapnInhibitor" weight="4"/>
+  </net>
+  <query active="true" name="q" query="EF done &gt; 3"/>
+  <k-bound bound="3"/>
+</pnml>
+"""
+]
+
+PIPE = [
+    """<?xml version="1.0" encoding="iso-8859-1"?>
+<!-- a net --><pnml>
+<net id="Net-One" type="P/T net">
+<token id="Default" enabled="true" red="0" green="0" blue="0"/>
+<labels x="1" y="1" width="9" height="9" border="true"><text>a note</text></labels>
+<place id="P0"><graphics><position x="1.0" y="2.0"/></graphics>
+ <name><value>P0</value><graphics/></name><capacity><value>0</value></capacity>
+ <initialMarking><value>Default,2,Red,0</value><graphics/></initialMarking></place>
+<place id="P1"><name><value>P1</value></name>
+ <initialMarking><value></value></initialMarking></place>
+<transition id="T0"><name><value>T0</value></name><orientation><value>90</value></orientation>
+ <rate><value>1.0</value></rate><timed><value>true</value></timed>
+ <infiniteServer><value>false</value></infiniteServer><priority><value>1</value></priority>
+</transition>
+<transition id="T1"><rate><value>1</value></rate><timed><value>false</value></timed>
+ <priority><value>1</value></priority></transition>
+<transition id="T2"><rate><value>1</value></rate><timed><value>false</value></timed>
+ <priority><value>2</value></priority></transition>
+<arc id="a" source="P0" target="T0"><inscription><value>Default,1</value></inscription>
+ <tagged><value>false</value></tagged><arcpath id="000" x="1" y="2" curvePoint="false"/>
+ <type value="normal"/></arc>
+<arc id="b" source="P0" target="T1"><inscription><value>1</value></inscription></arc>
+<arc id="c" source="T1" target="P1"><inscription><value>2</value></inscription></arc>
+<arc id="d" source="P1" target="T2"><inscription><value></value></inscription>
+ <type value="inhibitor"/></arc>
+<arc id="e" source="P0" target="T2"><inscription><value>2</value></inscription></arc>
+</net>
+</pnml>
+"""
+]
+
+GREATSPN = [
+    """|0|
+a comment
+|
+f   1   3   1   4   2   0   0
+K 3 0.5 0.5 0
+idle|tag  -1 1.0 1.0 1.2 1.1 0
+busy       2 2.0 1.0 2.2 1.1 1 2 0
+done       0 3.0 1.0 3.2 1.1 0
+R 1.000000e+00 0.5 0.7 0
+G1 0.0 0.0 1
+G2 0.0 0.0 5
+slow    1.0 1 0   1 0 1.5 1.0 1.5 1.1 1.5 0.9 0
+   2 1 1 0
+1.2 1.0
+   1
+  -1 3 0 0
+   0
+fast|x|y -1.0 0   0   1 0 1.5 1.0 1.5 1.1 1.5 0.9 0
+   1 2 0 0
+   0
+   1
+   20000 3 0 0
+weak    1.0 1 1   1 0 1.5 1.0 1.5 1.1 1.5 0.9 0
+   1 1 0 0
+   1
+   1 2 0 0
+   0
+strong  1   1 2   1 0 1.5 1.0 1.5 1.1 1.5 0.9 0
+   3 2 0 0
+   0
+   0
+"""
+]
+
 SEEDS = {
     "lsn": LSN,
     "hsn": HSN,
@@ -152,4 +271,7 @@ SEEDS = {
     "net": NET,
     "ndr": NDR,
     "pnml": PNML,
+    "tapn": TAPN,
+    "pipe": PIPE,
+    "greatspn": GREATSPN,
 }

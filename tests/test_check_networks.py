@@ -337,7 +337,7 @@ def test_a_replay_fits_whatever_room_there_is():
     graph = explore(growing(), max_depth=2)
     verdict = snp.check(graph, "never out >= 1")
     assert verdict.replay().steps == 2
-    options = {"choice": verdict.choices, "max_steps": 2, "layout": snp.Capacity(5, 64)}
+    options = {"choice": verdict.choices, "max_steps": 2, "capacity": snp.Capacity(5, 64)}
     assert snp.run(growing(), **options).spikes.tolist() == verdict.spikes[-1].tolist()
     rules = np.asarray(verdict.choices.rules).copy()
     rules[0, 40] = 0
@@ -382,10 +382,10 @@ def test_what_is_cut_is_not_trusted():
 
 @pytest.mark.slow
 def test_too_little_room_is_said():
-    verdict = snp.check(growing(), "always sink <= 0", layout=snp.Capacity(5, 64))
+    verdict = snp.check(growing(), "always sink <= 0", capacity=snp.Capacity(5, 64))
     assert verdict.status is snp.Status.UNKNOWN and "Capacity(" in verdict.reason
     with pytest.raises(ValueError, match="explored already"):
-        snp.check(verdict.graph, "halted", layout=snp.Capacity(9, 64))
+        snp.check(verdict.graph, "halted", capacity=snp.Capacity(9, 64))
 
 
 # ---- what else speaks of configurations ----
@@ -408,7 +408,7 @@ def test_an_estimate_speaks_of_labels():
 def test_configurations_of_a_run_have_their_networks(kind, data):
     """Also where there was less room at first, and of many paths."""
     system = data.draw(KINDS[kind].map(with_ballast))
-    room = {"layout": snp.Capacity(6, 24)} if system.is_growing else {}
+    room = {"capacity": snp.Capacity(6, 24)} if system.is_growing else {}
     choice = snp.UniformChoice(jax.random.key(data.draw(st.integers(0, 99))))
     names, paths = list(rules_of(system)), 3
     solution = run(system, choice=choice, paths=paths, save=snp.SAVE_ALL, **room)

@@ -347,9 +347,9 @@ def test_info(native):
         if name not in data["layouts"]:  # has no weights
             assert name in ("bit-dense", "bit-gather", "interval")
             with pytest.raises(ValueError, match="Use ELL"):
-                system.lower(layout=layout)
+                snp.lower(system, layout=layout)
             continue
-        program = system.lower(layout=layout).program
+        program = snp.lower(system, layout=layout).machine.program
         stored = [program.synapses, program.rows and program.rows.matrix]
         assert data["layouts"][name] == sum(form.nbytes for form in stored if form is not None)
 

@@ -56,12 +56,12 @@ def doubling(**more):
 def test_room_grows_without_a_trace(system, seed):
     """A run that had too little room at first is the run that had enough, also of many paths."""
     choice = snp.UniformChoice(jr.key(seed))
-    small = run(system, choice=choice, layout=TINY)
+    small = run(system, choice=choice, capacity=TINY)
     assert_same_run(small, followed(small))
     large = run(system, choice=choice)
     assert small.rules.tolist() == large.rules.tolist()
     batches = [
-        run(system, choice=choice, paths=PATHS, save=snp.SAVE_ALL, layout=layout)
+        run(system, choice=choice, paths=PATHS, save=snp.SAVE_ALL, capacity=layout)
         for layout in (TINY, ROOM)
     ]
     for path in range(PATHS):
@@ -74,7 +74,7 @@ def test_room_grows_without_a_trace(system, seed):
 def test_every_other_step_all_double():
     """The clock ticks in every other step; what is sent to those that divide is lost."""
     computation = reference.run(doubling(), max_steps=9)
-    solution = run(doubling(), max_steps=9, layout=TINY)
+    solution = run(doubling(), max_steps=9, capacity=TINY)
     assert_same_run(solution, computation)
     labels = [solution.network(row).labels.count("x") for row in range(10)]
     assert labels == sorted(labels) and labels[-1] > 8
@@ -89,7 +89,7 @@ def test_every_other_step_all_double():
 )
 @pytest.mark.parametrize("paths", [None, 2])
 def test_a_failure_for_want_of_room(layout, which, paths):
-    options = {"layout": layout, "grow": False, "paths": paths, "save": snp.SAVE_ALL}
+    options = {"capacity": layout, "grow": False, "paths": paths, "save": snp.SAVE_ALL}
     failed = run(doubling(), throw=False, **options)
     wanted = {
         "neurons": snp.RESULTS.neurons_exceeded,
@@ -121,22 +121,22 @@ def test_a_room_that_fits_is_enough():
     computation = reference.run(system, max_steps=5)
     last = network_of(computation.configurations[-1])
     layout = Capacity(len(last.labels), len(last.synapses))
-    assert_same_run(run(system, max_steps=5, layout=layout, grow=False), computation)
+    assert_same_run(run(system, max_steps=5, capacity=layout, grow=False), computation)
     less = Capacity(len(last.labels), len(last.synapses) - 1)
-    solution = run(system, max_steps=5, layout=less, grow=False, throw=False)
+    solution = run(system, max_steps=5, capacity=less, grow=False, throw=False)
     assert np.all(solution.result == snp.RESULTS.synapses_exceeded)
 
 
 @pytest.mark.parametrize("layout", [Capacity(3, 99), Capacity(99, 3)])
 def test_a_room_too_small_for_the_beginning(layout):
     with pytest.raises(ValueError, match=r"in the beginning.*Give a larger `Capacity"):
-        run(doubling(), layout=layout)
+        run(doubling(), capacity=layout)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("layout", [FEW_NEURONS, FEW_SYNAPSES])
 def test_a_search_without_room_says_so(layout):
-    graph = explore(doubling(), layout=layout)
+    graph = explore(doubling(), capacity=layout)
     assert graph.stop is snp.Stop.CAPACITY and not graph.is_complete
     assert "Capacity(" in graph.stop.value
     more = explore(doubling(), max_depth=graph.depth)
@@ -178,7 +178,7 @@ PUBLISHED = Capacity(neurons=64, synapses=192)
 @pytest.mark.parametrize("case", CASES)
 def test_published_systems(case):
     system, expected = case_system(case), case["expected"]
-    solution = snp.run(system, layout=PUBLISHED, grow=False)
+    solution = snp.run(system, capacity=PUBLISHED, grow=False)
     assert solution.halted and solution.steps == expected["halt_step"]
     networks = [solution.network(row) for row in range(solution.steps + 1)]
     assert [len(x.labels) for x in networks] == expected["neurons_per_step"]
@@ -192,8 +192,8 @@ def test_published_systems(case):
 @pytest.mark.parametrize("case", CASES)
 def test_graphs_of_published_systems(case):
     system = case_system(case)
-    solution = snp.run(system, layout=PUBLISHED, grow=False)
-    graph = snp.explore(system, chunks=(4,), layout=PUBLISHED)
+    solution = snp.run(system, capacity=PUBLISHED, grow=False)
+    graph = snp.explore(system, chunks=(4,), capacity=PUBLISHED)
     assert graph.is_complete and graph.is_deterministic
     assert graph.depth == solution.steps
     size = len(solution.spikes)
@@ -209,7 +209,7 @@ def test_more_neurons_change_nothing(system, seed):
     """Isolated ones, and room; a path depends on nothing else, where slots keep their numbers."""
     choice = snp.UniformChoice(jr.key(seed))
     few = run(system, choice=choice)
-    roomy = run(system, choice=choice, layout=Capacity(96, 384))
+    roomy = run(system, choice=choice, capacity=Capacity(96, 384))
     assert few.configurations.tolist() == roomy.configurations.tolist()
     wider = system.replace(neurons=[*system.neurons, snp.Neuron("idle", 3)])
     first, second = run(system), run(wider)

@@ -112,11 +112,13 @@ def test_a_shared_suffix_is_decided_by_the_text(tmp_path, monkeypatch):
     path = tmp_path / "a.chain"
     path.write_text("net")
     assert formats.is_of_net(path)
-    assert formats.format_to_read(Source("a.chain", "1"), "net") == net  # the only one
+    assert formats.format_to_read(Source("a.chain", "net"), "net") == net
+    with pytest.raises(snp.ReadError, match=r"this is a file of a net \(use snp.read_net"):
+        snp.read(path)
     path.write_text("1")
     assert not formats.is_of_net(path)
     assert formats.format_to_read(Source("a.chain", "1"), "system") == CHAIN
-    other = Format("other", "other", "net", (".chain",), read_chain, recognises=lambda s: False)
-    monkeypatch.setattr(formats, "FORMATS", (*formats.FORMATS, other))
+    with pytest.raises(snp.ReadError, match=r"this is a file of a system \(use snp.read "):
+        snp.read_net(path)
     with pytest.raises(snp.ReadError, match="a.chain: no format is recognised"):
         formats.format_to_read(Source("a.chain", "1"), "net")

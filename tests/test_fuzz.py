@@ -20,6 +20,8 @@ PIECES = [
     *("a", "b", "aa", "a*", "a{3", "(a|", "a{2,1}", "lambda", "\\to", "-->", "->", "::", "[]'"),
     *("let x = x;", "call main();", ": 1<=i<=10^9", "i{i{i}}", "//0", "^-1", "/*", "*/", "#\n"),
     *("<!DOCTYPE x>", "&amp;", "&x;", "<![CDATA[", "]]>", "<?xml?>", "<p>", "</p>", "<a b='c'/>"),
+    *("<value>", "<text>", "</text>", "<net>", "<page>", "</page>", " id='p'", " weight='2'"),
+    *("<timed><value>true</value></timed>", "<rate><value>2</value></rate>", "Red,1,", "[0,5]"),
     *("&x", "*x", "!!python/name:os.system", "---", "<<: *x", "? ", "- ", "|\n", "'", '"'),
 ]
 

@@ -130,7 +130,7 @@ def test_layouts_of_projections_are_those_of_a_run():
         [snp.Population("x", 600, 1, ["a -> a"]), snp.Population("y", 600)],
         [snp.Projection("x", "y"), snp.Projection("x", "x", graphs.OneToOne(3))],
     )
-    stored = system.lower().program.synapses.parts
+    stored = snp.lower(system).machine.program.synapses.parts
     assert chosen_for_parts(system) == [(type(part), part.nbytes) for part in stored]
     told = describe_populations(system, "f")
     assert told["layouts"] == {"all-to-all": 0, "scaled": 4}

@@ -128,8 +128,8 @@ def test_given_firings_of_a_batch():
     both = np.asarray([[[0, 1]], [[2, snp.NO_RULE]]])
     found = snp.run(race(), choice=snp.GivenChoices(both), paths=2)
     assert found.marking.tolist() == [[0, 0], [2, 0], [0, 5]] and found.steps.tolist() == [2, 1]
-    for options in ({"layout": EventDriven()}, {"choice": snp.GivenChoices([[0]])}):
-        net = race() if "layout" in options else Execution(race(), rule=Disjoint())
+    for options in ({"engine": EventDriven()}, {"choice": snp.GivenChoices([[0]])}):
+        net = race() if "engine" in options else Execution(race(), rule=Disjoint())
         with pytest.raises(ValueError, match="Only FullScan|nothing is chosen"):
             snp.run(net, **{"choice": snp.GivenChoices([[0]]), **options})
 

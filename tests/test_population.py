@@ -93,7 +93,7 @@ def test_parts_that_are_better_joined(joins):
 
 
 def lower_of(system):
-    return system.lower().program
+    return snp.lower(system).machine.program
 
 
 def test_neurons_of_one_type_share_their_rules():
@@ -540,8 +540,8 @@ def test_arrivals_that_need_64_bits_are_found_without_listing_synapses():
             [snp.Projection("a", "b")],
         )
 
-    assert system(1000).lower().program.initial.dtype == np.int32
-    machine = system(2**20).lower()
+    assert snp.lower(system(1000)).machine.program.initial.dtype == np.int32
+    machine = snp.lower(system(2**20)).machine
     assert machine.program.initial.dtype == np.int64
     with pytest.raises(ValueError, match=re.escape("can arrive at neuron 'b[0]'")):
         system(2**20).lower(count_dtype=np.int32)

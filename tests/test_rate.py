@@ -111,7 +111,7 @@ def built(drawn, *, layout, integrator=None, dt=1.0):
 
 
 def assert_same(network, run):
-    machine = network.lower()
+    machine = snp.lower(network).machine
     state, rates = rate.simulate(machine, steps=STEPS)
     for p in range(len(SIZES)):
         expected = np.asarray([row[p] for row in run.rates])
@@ -173,7 +173,7 @@ def test_edges_of_one_projection_have_delays_of_their_own():
     )
     line = rate.Population("line", 3, rate.Update(lambda v, x, p: {"r": x["exc"]}))
     projection = rate.Projection("pulse", "line", chain, delay=np.array([2.0, 0.0, 5.0]))
-    machine = rate.RateNetwork([pulse, line], [projection], dt=1.0).lower()
+    machine = snp.lower(rate.RateNetwork([pulse, line], [projection], dt=1.0)).machine
     _, rates = rate.simulate(machine, steps=8)
     expected = np.zeros((8, 3))
     expected[[3, 1, 6], [0, 1, 2]] = [1, 2, 3]
@@ -196,7 +196,7 @@ def test_a_delay_is_kept_and_a_step_is_a_machine():
     rates = snp.run(simple(delay=3.0), max_steps=20).rates["out"]["r"][:, 0]
     # Before the start the rate is the initial one.
     np.testing.assert_allclose(rates, 2 * (1 - 0.9 ** np.arange(1, 21)), rtol=1e-5)
-    machine = simple().lower()
+    machine = snp.lower(simple()).machine
     state, record = machine.step(machine.init(), snp.FirstChoice())
     assert float(state.variables["out"]["r"][0]) == pytest.approx(0.2)
     assert bool(record.made) and not bool(machine.halted(state))
@@ -221,14 +221,14 @@ def test_paths_learn_apart():
     np.testing.assert_allclose(two.variables["y"]["r"][:, 1], one.variables["y"]["r"], rtol=1e-6)
     for path in range(2):
         state = jax.tree.map(lambda x, path=path: x[..., path], two.state)
-        learned = network.lower().edges(0, state)
-        expected = network.lower().edges(0, one.state)
+        learned = snp.lower(network).machine.edges(0, state)
+        expected = snp.lower(network).machine.edges(0, one.state)
         np.testing.assert_allclose(learned.value, expected.value, rtol=1e-6)
     assert 0.5 < expected.value[0] < 1 and expected.value[1] == pytest.approx(1.01)
 
 
 def test_gradients_are_finite_differences():
-    machine = simple().lower()
+    machine = snp.lower(simple()).machine
     with jax.enable_x64(True):
         machine = jax.tree.map(
             lambda x: x.astype(jnp.float64) if jnp.issubdtype(x.dtype, jnp.inexact) else x, machine
@@ -272,7 +272,7 @@ def test_a_structure_is_not_listed():
         [rate.Population("a", n, rate.leaky(rate.identity), {"r": 1.0}, {"tau": 1.0, "b": 0.0})],
         [rate.Projection("a", "a", graphs.AllToAll(), weights=1 / n)],
     )
-    machine = many.lower()
+    machine = snp.lower(many).machine
     assert sum(x.nbytes for x in jax.tree.leaves(machine.deliveries)) < 100
 
 
@@ -341,15 +341,17 @@ def test_what_cannot_be_lowered():
     for layout in (Dense, BSR):
         with pytest.raises(ValueError, match="pairs without an edge"):
             plastic = rate.hebb(0.1)
-            network(graph=np.eye(4), plasticity=plastic, layout=layout).lower()
+            snp.lower(network(graph=np.eye(4), plasticity=plastic, layout=layout))
     with pytest.raises(ValueError, match="Interval stores neither weights"):
-        network(graph=np.eye(4), layout=Interval).lower()
-    with pytest.raises(ValueError, match="counts and chooses nothing"):
+        snp.lower(network(graph=np.eye(4), layout=Interval))
+    with pytest.raises(TypeError, match="takes no `count_dtype`. The options .* are `layout`"):
         snp.run(network(), count_dtype=np.int32)
+    with pytest.raises(ValueError, match="chooses nothing"):
+        snp.run(network(), choice=snp.GivenChoices([[0]]))
     wrong = rate.Update(lambda v, x, p: {"q": v["r"]})
     with pytest.raises(ValueError, match=r"gives \['q'\]"):
         snp.run(rate.RateNetwork([rate.Population("a", 1, wrong)]), max_steps=1)
-    many = network(weights=1.0, delay=np.arange(16.0)).lower()
+    many = snp.lower(network(weights=1.0, delay=np.arange(16.0))).machine
     assert len(many.deliveries) == 16 and many.rows == {"a": 16}
 
 
@@ -360,7 +362,7 @@ def test_too_large_for_the_device(monkeypatch):
         [rate.Projection("a", "a", weights=rate.Uniform(0, 1), layout=ELL)],
     )
     with pytest.raises(LayoutTooLarge, match="ELL needs .* bytes"):
-        network.lower()
+        snp.lower(network)
 
 
 def test_oja_learns_the_direction_of_most_variance():
@@ -382,7 +384,7 @@ def test_oja_learns_the_direction_of_most_variance():
         ],
     )
     solution = snp.run(network, max_steps=4000, save=snp.SAVE_FINAL)
-    found = network.lower().edges(0, solution.state).value
+    found = snp.lower(network).machine.edges(0, solution.state).value
     # In one step of four the picture is new and the response is not, so that it only forgets.
     assert 0.7 < np.linalg.norm(found) < 1
     assert abs(found @ direction) / np.linalg.norm(found) > 0.98
@@ -397,7 +399,7 @@ def test_a_solver_of_diffrax():
     )
     network = rate.RateNetwork([population], integrator=rate.Diffrax(diffrax.Tsit5()))
     assert snp.run(network, max_steps=10).variables["a"]["r"] == pytest.approx(np.exp(-2), rel=1e-5)
-    machine = network.lower()
+    machine = snp.lower(network).machine
     terms = diffrax.ODETerm(lambda t, y, args: machine.derivative(y))
     start = machine.init().variables
     found = diffrax.diffeqsolve(terms, diffrax.Tsit5(), 0, 10, 0.5, start)
@@ -405,6 +407,6 @@ def test_a_solver_of_diffrax():
 
 
 def test_what_is_no_differential_equation():
-    machine = simple().lower()
+    machine = snp.lower(simple()).machine
     with pytest.raises(ValueError, match="no differential equation"):
         machine.derivative(machine.init().variables)

@@ -110,7 +110,7 @@ def test_halting_step_does_not_depend_on_the_limit():
     ("unroll", "max_steps"), [(1, 5), (1, 65), (7, 5), (7, 23), (7, 65), (4, 23)]
 )
 def test_unrolling_changes_nothing(unroll, max_steps, monkeypatch):
-    module = sys.modules["snpjax.run"]  # the name is also that of its function
+    module = sys.modules["snpjax.simulate"]  # the name is also that of its function
     monkeypatch.setattr(module, "_COPIES", 2)  # of the step, side by side where they divide 4
     for system in (clock(), delayed()):
         solution = snp.run(system, max_steps=max_steps, unroll=unroll)
@@ -185,11 +185,12 @@ class _Path(snp.AbstractChoice):
     path: jax.Array  # an array: all paths share one compilation
 
     may_be_invalid = False
+    tells_numbers = False
 
     def for_path(self, path):
         return self.choice.for_path(self.path)
 
-    def select(self, applicable, step):
+    def select(self, applicable, step, state):
         raise AssertionError
 
     def subset(self, candidates, chosen, choosers, step):
@@ -370,8 +371,8 @@ def test_one_compilation_per_size():
         def __init__(self, system):
             self.system = system
 
-        def lower(self, **options):
-            return Counting(self.system.lower(**options))
+        def lower(self, *, numbered=False, many_paths=False):
+            return snp.Lowered(self, Counting(snp.lower(self.system).machine))
 
         def solution(self, trajectory):
             return self.system.solution(trajectory)

@@ -579,9 +579,9 @@ def test_a_run_takes_a_chooser(races):
     system = snp.PopulationSystem(
         [snp.Population("a", 300, 1, ["a -> a"])], [snp.Projection("a", "a", synapses)]
     )
-    machine = system.lower(layout=Measured(folder=None, most=2))
+    machine = snp.lower(system, layout=Measured(folder=None, most=2)).machine
     assert len(races) == 1 and len(races[0]) == 2
-    default = system.lower()
+    default = snp.lower(system).machine
     layouts = [type(m.program.synapses).__name__ for m in (machine, default)]
     assert layouts[0] == races[0][-1].split()[0]
     with pytest.raises(TypeError, match="Give a class"):

@@ -98,7 +98,7 @@ def check_run(case, run, engine) -> None:
     found = snp.run(
         Execution(filled(net), rule=RULES[run["rule"]], counts=True),
         max_steps=_MORE_STEPS if steps is None else steps,
-        layout=engine,
+        engine=engine,
         count_dtype=DTYPES[run["dtype"]],
         save=None if is_long else TRACE,
         throw=False,
@@ -136,7 +136,7 @@ def test_published_markings_on_the_way():
             for step, marking in sorted(listed.items())[:4]:
                 execution = Execution(net, rule=RULES[run["rule"]], counts=True)
                 layout = FullScan() if run["rule"] == "disjoint" else EventDriven()
-                found = snp.run(execution, max_steps=step, layout=layout, save=TRACE, throw=False)
+                found = snp.run(execution, max_steps=step, engine=layout, save=TRACE, throw=False)
                 assert found.marking[: case["m"]].tolist() == marking
                 num_checked += 1
     assert num_checked
@@ -152,7 +152,7 @@ def test_published_batch(engine):
     markings = np.repeat(net.marking[:, None], len(rows), axis=1)
     markings[:2] = rows[:, :2].T
     markings[2] = 0
-    found = snp.run(Execution(net, markings=markings), max_steps=500, layout=engine)
+    found = snp.run(net, initial=markings, max_steps=500, engine=engine)
     assert found.halted.all()
     assert found.steps.tolist() == rows[:, 2].tolist()
     assert found.marking[3].tolist() == rows[:, 3].tolist()
@@ -309,15 +309,17 @@ def test_failures_are_raised_with_the_run_so_far():
 def test_arguments_that_make_no_sense():
     net = small()
     with pytest.raises(ValueError, match="Only FullScan"):
-        snp.run(Execution(net, rule=Disjoint()), layout=EventDriven())
+        snp.run(Execution(net, rule=Disjoint()), engine=EventDriven())
     with pytest.raises(TypeError, match="Give FullScan"):
+        snp.run(net, engine="dense")
+    with pytest.raises(TypeError, match="takes no `layout`"):
         snp.run(net, layout="dense")
-    with pytest.raises(ValueError, match="not WeightedChoice"):
-        snp.run(net, choice=snp.WeightedChoice(np.zeros((2, 1)), jax.random.key(0)))
-    with pytest.raises(ValueError, match=r"Give \(4, paths\)"):
-        Execution(net, markings=[[1, 2]])
+    with pytest.raises(ValueError, match="no more than 2 rules and 1 neurons"):
+        snp.run(net, choice=snp.WeightedChoice(np.zeros((1, 2)), jax.random.key(0)))
+    with pytest.raises(ValueError, match=r"Give \(4,\) or \(4, paths\)"):
+        snp.run(net, initial=[[1, 2]])
     with pytest.raises(ValueError, match="p2 of path 1 holds -3"):
-        Execution(net, markings=[[1, 2], [0, -3], [0, 0], [0, 0]])
+        snp.run(net, initial=[[1, 2], [0, -3], [0, 0], [0, 0]])
     with pytest.raises(ValueError, match="count_dtype"):
         snp.run(net, count_dtype=np.int16)
     with pytest.raises(TypeError, match="Give Sleptsov"):

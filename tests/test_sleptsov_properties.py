@@ -46,9 +46,10 @@ def run(net, way, *, choice=None, dtype=np.int64, max_steps=STEPS, markings=None
         extra = filled(net).num_places - net.num_places
         markings = np.pad(markings, ((0, extra), (0, 0)))
     return snp.run(
-        Execution(filled(net), rule=RULES[rule], counts=True, markings=markings),
+        Execution(filled(net), rule=RULES[rule], counts=True),
+        initial=markings,
         max_steps=max_steps,
-        layout=ENGINES[engine],
+        engine=ENGINES[engine],
         choice=choice or snp.FirstChoice(),
         count_dtype=dtype,
         save=save,
@@ -215,7 +216,7 @@ def test_draws_are_uniform_and_do_not_depend_on_the_batch(engine):
     paths, num = 3000, 3
     key = jr.key(5)
     net = filled(race(num))
-    options = {"max_steps": STEPS, "choice": snp.UniformChoice(key), "layout": ENGINES[engine]}
+    options = {"max_steps": STEPS, "choice": snp.UniformChoice(key), "engine": ENGINES[engine]}
     many_paths = snp.run(net, paths=paths, save=TRACE, **options)
     won = np.argmax(many_paths.marking[1 : num + 2], axis=0)
     counts = np.bincount(won, minlength=num + 1)
@@ -257,12 +258,11 @@ def test_drawn_runs_end_where_they_may(net):
 @settings(max_examples=many(30))
 def test_the_kernel_of_a_gpu_walks_the_same_way(net):
     """Interpreted on the host, two paths."""
-    machine: Any = Execution(filled(net), counts=True).lower(
-        layout=EventDriven(), count_dtype=np.int32
-    )
+    execution = Execution(filled(net), counts=True)
+    machine: Any = execution.lower(engine=EventDriven(), count_dtype=np.int32).machine
     state = jax.tree.map(lambda x: jnp.stack([x, x], axis=-1), machine.init())
     # One path makes two steps before.
-    state, _, _ = machine.leap(state, snp.FirstChoice(), jnp.asarray(2, jnp.int32), rows=None)
+    state, _, _ = machine.leap(state, snp.FirstChoice(), jnp.full(2, 2, jnp.int32), rows=None)
     state = jax.tree.map(lambda x, y: x.at[..., 0].set(y), state, machine.init())
     wanted, end = _both_walks(machine, state)
     state, made, trace = wanted
@@ -281,7 +281,7 @@ def test_the_kernel_of_a_gpu_walks_the_same_way(net):
 
 @jax.jit
 def _both_walks(machine, state):
-    most = jnp.asarray(5, jnp.int32)
+    most = jnp.full(2, 5, jnp.int32)
     start = begun(machine, state, rows=5)
     wanted = machine.leap(state, snp.FirstChoice(), most, rows=5)
     return wanted, walk_on_gpu(
@@ -291,7 +291,8 @@ def _both_walks(machine, state):
 
 def test_a_step_by_hand():
     """`step` is a pure function, of one path or many."""
-    machine = Execution(filled(race(2))).lower(layout=EventDriven(), count_dtype=np.int32)
+    lowered = snp.lower(Execution(filled(race(2))), engine=EventDriven(), count_dtype=np.int32)
+    machine = lowered.machine
     state = machine.init()
     assert not bool(machine.halted(state))
     new, record = machine.step(state, snp.FirstChoice())
@@ -371,9 +372,10 @@ def test_a_batch_keeps_markings_and_nothing_else():
     markings = np.zeros((net.num_places, PATHS), np.int64)
     markings[0] = range(PATHS)
     found = snp.run(
-        Execution(net, markings=markings),
+        net,
+        initial=markings,
         max_steps=STEPS,
-        layout=EventDriven(),
+        engine=EventDriven(),
         save=snp.Save(every=1, outputs=False, details=False),
     )
     # All tokens at once go to the first transition.

@@ -93,15 +93,17 @@ def test_merged_equals_faithful(rules, spikes, seed):
 
 
 def test_counts_that_cannot_overflow_are_not_watched():
-    def program(spikes, **options):
+    def lowered(spikes):
         neurons = [snp.Neuron("x", spikes, ["a+/a -> a^3"]), snp.Neuron("y")]
-        return snp.SpikingSystem(neurons, [("x", "y", 2)]).lower(**options).program
+        return snp.lower(snp.SpikingSystem(neurons, [("x", "y", 2)]))
 
-    assert program(1).may_overflow
-    assert not program(1, max_steps=1000).may_overflow
+    def may_overflow(spikes, max_steps):
+        return lowered(spikes).machine_for(max_steps).program.may_overflow
+
+    assert lowered(1).machine.program.may_overflow and not may_overflow(1, 1000)
     limit = 2**31 - 1
-    assert program(limit - 6 * 10, max_steps=11).may_overflow
-    assert not program(limit - 6 * 10, max_steps=10).may_overflow
+    assert lowered(limit - 6 * 10).safe_steps == 10
+    assert may_overflow(limit - 6 * 10, 11) and not may_overflow(limit - 6 * 10, 10)
     solution = snp.run(
         snp.SpikingSystem(
             [snp.Neuron("x", 20, ["a+/a -> a^3"]), snp.Neuron("y", limit - 60)], [("x", "y", 2)]

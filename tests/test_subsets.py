@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from snpjax.subsets import MAX_SUBSETS, first_subset, nth_subset, num_subsets, random_subset
+from snpjax.choice.subsets import MAX_SUBSETS, first_subset, nth_subset, num_subsets, random_subset
 
 
 PLACES = 7

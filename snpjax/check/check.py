@@ -40,6 +40,7 @@ def check(
     inputs: Any = None,
     saturate: Mapping[str, int] | None = None,
     layout: Any = None,
+    capacity: Any = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Verdict:
     """Whether a property holds of all computations of a system.
@@ -50,8 +51,8 @@ def check(
     - `property`: a query, see `docs/checking.md`, or a function of `Configurations` that says of
       each whether it is as it always should be: `lambda c: c["n3"] <= 4`.
     - `max_configurations` (1,000,000 by default), `max_depth`, `inputs`, `saturate`, `layout`,
-      `progress`: how a system is explored, see `explore`. For a query, neurons without rules are
-      saturated, and steps told apart, as far as it needs; `saturate` has precedence.
+      `capacity`, `progress`: how a system is explored, see `explore`. For a query, neurons without
+      rules are saturated, and steps told apart, as far as it needs; `saturate` has precedence.
 
     **Returns:** a `Verdict`. One step is one transition, and halting configurations follow
     themselves, so that all computations are infinite.
@@ -77,10 +78,12 @@ def check(
             saturate=needs.saturate,
             clock=needs.clock,
             layout="auto" if layout is None else layout,
+            capacity=capacity,
             progress=progress,
         )
     elif any(
-        x is not None for x in (max_configurations, max_depth, inputs, saturate, layout, progress)
+        x is not None
+        for x in (max_configurations, max_depth, inputs, saturate, layout, capacity, progress)
     ):
         raise ValueError("A graph is explored already. Give limits and inputs to `explore`.")
     if query is None or form is None:

@@ -14,6 +14,7 @@ class Observed(enum.Enum):
     TIMER = "timer"
     STEP = "step"
     HALTED = "halted"
+    FINAL = "final"
     EMITS = "emits"
     FIRES = "fires"
 

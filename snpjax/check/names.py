@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import NamedTuple, TypeAlias
 
 from ..explore.observed import Observed as ObservedModel
+from ..sleptsov.observer import NetObserver
 from ..spiking import PopulationSystem, SpikingSystem
 from ..spiking.nearest import nearest
 from ..spiking.observed import rules_of
@@ -46,7 +47,9 @@ def check_names(query: Query, system: System | ObservedModel) -> None:
     for variable in sorted(variables, key=lambda variable: variable.at):
         if variable.observed in (Observed.STEP, Observed.HALTED):
             continue
-        if isinstance(system, _OF_NEURONS):
+        if variable.observed is Observed.FINAL:
+            _check_final(query, variable, system)
+        elif isinstance(system, _OF_NEURONS):
             _check_name(query, variable, system)
         else:
             _check_observed(query, variable, system)
@@ -61,6 +64,17 @@ def _check_observed(query: Query, variable: Variable, model: ObservedModel) -> N
     if variable.neuron not in known:
         problem = f"there is no {variable.neuron!r} ({nearest(variable.neuron, known, 'names')})"
         raise QueryError(query.text, variable.at, problem)
+
+
+def _check_final(query: Query, variable: Variable, model: System | ObservedModel) -> None:
+    observer = None if isinstance(model, _OF_NEURONS) else model.observed()
+    if not isinstance(observer, NetObserver):
+        problem = 'only nets have final markings (for the spikes of a neuron write "final")'
+    elif not len(observer.net.final_markings):
+        problem = "the net has no final markings (give it `final_markings`, or name the places)"
+    else:
+        return
+    raise QueryError(query.text, variable.at, problem)
 
 
 def _check_name(query: Query, variable: Variable, system: System) -> None:

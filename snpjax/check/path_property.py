@@ -7,9 +7,9 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from jaxtyping import Bool
 
-from ..run import SAVE_FINAL, SAVE_OUTPUTS, Save
 from ..spiking.observed import Configurations
 from ..spiking.solution import Solution
+from ..trajectory import SAVE_FINAL, SAVE_OUTPUTS, Save
 
 
 class Judged(NamedTuple):

@@ -172,7 +172,8 @@ class _Builder:
             return _Sum({}, self._value(token), start, end)
         if token.type == "STEP":
             return _of(Variable(Observed.STEP, at=start), start, end)
-        return Comparison(((Variable(Observed.HALTED, at=start), 1),), ">=", 1, start, end)
+        observed = Observed.FINAL if token.type == "FINAL" else Observed.HALTED
+        return Comparison(((Variable(observed, at=start), 1),), ">=", 1, start, end)
 
     def _observation(self, node: Tree, start: int, end: int) -> Formula | _Sum:
         kind, _, named, *rest = node.children

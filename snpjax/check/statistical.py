@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Integer, Key
+from jaxtyping import Array, Float, Integer, Key, PyTree
 from scipy.special import betainccinv, betaincinv
 
 from snpjax_formats import bucket
@@ -27,9 +27,10 @@ from ..choice import (
     WeightedChoice,
 )
 from ..results import RESULTS
-from ..run import Save, run
+from ..run import run
 from ..spiking.population import PopulationSystem
 from ..spiking.system import SpikingSystem
+from ..trajectory import Save
 from .path_property import Judge, Judged, PathProperty
 
 
@@ -180,12 +181,13 @@ class _Later(AbstractChoice):
     first: Integer[Array, ""]
 
     may_be_invalid: ClassVar[bool] = False
+    tells_numbers: ClassVar[bool] = False
 
     def for_path(self, path: Integer[Array, "*paths"] | int) -> AbstractChoice:
         return self.choice.for_path(jnp.asarray(path, jnp.uint32) + self.first)
 
-    def select(self, applicable: Applicable, step: Steps) -> Selected:
-        return self.choice.select(applicable, step)
+    def select(self, applicable: Applicable, step: Steps, state: PyTree) -> Selected:
+        return self.choice.select(applicable, step, state)
 
     def subset(
         self, candidates: Places, chosen: Numbers, choosers: Choosers, step: Steps

@@ -183,6 +183,8 @@ class _Evaluation:
                 return configurations.timer(variable.neuron), False
             case Observed.HALTED:
                 return configurations.is_halting, False
+            case Observed.FINAL:
+                return configurations.is_final, False  # pyright: ignore[reportAttributeAccessIssue]
             case Observed.STEP:
                 return configurations.step, configurations.step >= self.clock
         name = variable.neuron

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .ending import BAD_INPUT, FAILED, NOT_DECIDED, ended, orderly
-from .models import DropTime, NetId, NetRule, advised, headline, read_model
+from .models import DropTime, IgnoreUnknown, NetId, NetRule, advised, headline, read_model
 from .options import (
     AsJson,
     File,
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 
     from ..check import Verdict
     from ..explore import Graph
-    from ..spiking import Capacity
-    from ..spiking.lower import LayoutLike
+    from ..lowering import LoweringOptions
     from .models import Model
 
 
@@ -53,6 +52,7 @@ def check(
     rule: NetRule = None,
     drop_time: DropTime = False,
     net_id: NetId = None,
+    ignore_unknown: IgnoreUnknown = False,
     strict: Strict = False,
     as_json: AsJson = False,
 ) -> None:
@@ -61,7 +61,7 @@ def check(
     A query is made of comparisons of spikes (n1 + 2*n2 <= 4), timer(n), open(n), emits(n),
     fires(n, rule), halted and step with not, and, or, implies, always, never, eventually, next,
     until, "weak until", "followed by", "preceded by", "infinitely often" and steady; of a net, of
-    comparisons of tokens (p1 + p2 = 4), halted and step. It is to hold
+    comparisons of tokens (p1 + p2 = 4), halted, final and step. It is to hold
     on all paths, or after "on some path" on one. The exit status is 0 if all are proved, 1 if one
     is refuted, 3 if one is not decided.
     """
@@ -78,6 +78,7 @@ def check(
         rule=rule,
         drop_time=drop_time,
         net_id=net_id,
+        ignore_unknown=ignore_unknown,
         of_systems={
             "--inputs": inputs,
             "--saturate": saturate,
@@ -85,14 +86,14 @@ def check(
             "--synapses": synapses,
         },
     )
-    layout = stored_in(system, "auto", neurons, synapses)
+    options = stored_in(system, "auto", neurons, synapses)
     try:
         if inputs is not None:
             assert not isinstance(system, Execution)
             system = system.with_input(snp.AnyInput(inputs))
         with progress.of_search(hidden=as_json) as found:
             limits = {"max_configurations": max_configurations, "max_depth": max_depth}
-            verdicts = _verdicts(system, queries, caps, limits, layout, found)
+            verdicts = _verdicts(system, queries, caps, limits, options, found)
     except snp.QueryError as error:
         raise ended(f"error: {error}", BAD_INPUT) from None
     except KeyError as error:  # a neuron to be saturated that there is not
@@ -116,7 +117,7 @@ def _verdicts(
     queries: list[str],
     caps: dict[str, int],
     limits: dict[str, int | None],
-    layout: "LayoutLike | Capacity",
+    options: "LoweringOptions",
     progress: "Callable[[int, int], None] | None",
 ) -> "list[Verdict]":
     """The verdict on each query. Queries that need the same graph share it."""
@@ -137,7 +138,8 @@ def _verdicts(
                 **limits,  # pyright: ignore[reportArgumentType]
                 saturate=plan.saturate,
                 clock=plan.clock,
-                layout=layout,
+                layout=options.get("layout", "auto"),
+                capacity=options.get("capacity"),
                 progress=progress,
             )
         verdicts.append(check(graphs[key], text))

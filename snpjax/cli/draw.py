@@ -7,7 +7,7 @@ import typer
 
 from .ending import BAD_INPUT, FAILED, ended, orderly
 from .options import AsJson, File, Strict
-from .sleptsov import DropTime, NetId
+from .sleptsov import DropTime, IgnoreUnknown, NetId
 
 
 if TYPE_CHECKING:
@@ -85,6 +85,7 @@ def draw(
     ] = 60,
     drop_time: DropTime = False,
     net_id: NetId = None,
+    ignore_unknown: IgnoreUnknown = False,
     strict: Strict = False,
     as_json: AsJson = False,
 ) -> None:
@@ -111,9 +112,10 @@ def draw(
     model: Model
     is_net = is_of_net(file)
     of_nets = {"--drop-time": drop_time, "--net": net_id is not None}
+    of_nets["--ignore-unknown"] = ignore_unknown
     _refuse({"--strict": strict, "--paths": paths is not None} if is_net else of_nets, is_net)
     if is_net:
-        model = snp.read_net(file, drop_time=drop_time, net=net_id)
+        model = snp.read_net(file, drop_time=drop_time, net=net_id, ignore_unknown=ignore_unknown)
     else:
         model = snp.read(file, level="strict" if strict else "extended")
     try:

@@ -53,8 +53,8 @@ def orderly() -> Iterator[None]:
 def _warnings_as_lines() -> Iterator[None]:
     """Show the warnings that are meant for the user as lines, and leave all others as they are."""
     from ..io.errors import MAX_SHOWN, ReadWarning
-    from ..run import HistoryDropped
     from ..spiking import ModelWarning
+    from ..trajectory import HistoryDropped
 
     with warnings.catch_warnings():
         show_other = warnings.showwarning

@@ -7,7 +7,17 @@ import typer
 
 from ..io.formats import format_to_write, suffixes_text
 from .ending import BAD_INPUT, FAILED, ended, orderly
-from .models import DropTime, NetId, NetRule, advised, headline, is_net, model_json, read_model
+from .models import (
+    DropTime,
+    IgnoreUnknown,
+    NetId,
+    NetRule,
+    advised,
+    headline,
+    is_net,
+    model_json,
+    read_model,
+)
 from .options import (
     AsJson,
     File,
@@ -79,6 +89,7 @@ def explore(
     rule: NetRule = None,
     drop_time: DropTime = False,
     net_id: NetId = None,
+    ignore_unknown: IgnoreUnknown = False,
     strict: Strict = False,
     as_json: AsJson = False,
 ) -> None:
@@ -113,9 +124,10 @@ def explore(
         rule=rule,
         drop_time=drop_time,
         net_id=net_id,
+        ignore_unknown=ignore_unknown,
         of_systems=of_systems,
     )
-    layout_or_room = stored_in(system, stored, neurons, synapses)
+    options = stored_in(system, stored, neurons, synapses)
     with progress.of_search(hidden=as_json) as found:
         try:
             graph = snp.explore(
@@ -125,8 +137,9 @@ def explore(
                 inputs=None if inputs is None else snp.AnyInput(inputs),
                 saturate=capped,
                 clock=clock,
-                layout=layout_or_room,
                 progress=found,
+                layout=options.get("layout", "auto"),
+                capacity=options.get("capacity"),
             )
         except KeyError as error:  # a neuron to be saturated that there is not
             raise ended(f"error: --saturate: {error.args[0]}", BAD_INPUT) from None

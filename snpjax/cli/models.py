@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from .sleptsov import DropTime as DropTime, NetId as NetId
+from .sleptsov import DropTime as DropTime, IgnoreUnknown as IgnoreUnknown, NetId as NetId
 
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ def read_model(
     rule: str | None,
     drop_time: bool,
     net_id: str | None,
+    ignore_unknown: bool,
     of_systems: Mapping[str, Any],
 ) -> "Model":
     """The system or the net of a file. An option that the other kind has is a usage error; those
@@ -44,13 +45,14 @@ def read_model(
 
     if not is_of_net(file):
         of_nets = {"--rule": rule, "--drop-time": drop_time, "--net": net_id}
+        of_nets["--ignore-unknown"] = ignore_unknown
         _refuse(of_nets, "this is a file of a spiking system (leave it out)")
         return snp.read(file, level="strict" if strict else "extended")
     _refuse({"--strict": strict, **of_systems}, "this is a file of a net (leave it out)")
     rules = {"sleptsov": Sleptsov(), "petri": Petri()}
     if rule is not None and rule not in rules:
         raise typer.BadParameter(f"give one of {', '.join(rules)}", param_hint="--rule")
-    net = snp.read_net(file, drop_time=drop_time, net=net_id)
+    net = snp.read_net(file, drop_time=drop_time, net=net_id, ignore_unknown=ignore_unknown)
     return Execution(net, rule=rules[rule or "sleptsov"])
 
 

@@ -10,7 +10,8 @@ import typer
 if TYPE_CHECKING:
     from snpjax_formats import AbstractLayout
 
-    from ..spiking import Capacity, Compatibility, Transition
+    from ..lowering import LoweringOptions
+    from ..spiking import Compatibility, Transition
     from ..spiking.lower import LayoutLike
 
 File: TypeAlias = Annotated[Path, typer.Argument(metavar="FILE", help="The model file.")]
@@ -119,7 +120,7 @@ def stored_in(
     layout: "LayoutLike",
     neurons: int | None,
     synapses: int | None,
-) -> "LayoutLike | Capacity":
+) -> "LoweringOptions":
     """The layout, or the room of a system that divides or buds. Room for any other is a usage
     error, and so is a layout of that."""
     from ..spiking import Capacity
@@ -129,18 +130,18 @@ def stored_in(
         message = "the synapses of neurons that divide or bud are a list (leave it out)"
         raise typer.BadParameter(message, param_hint="--layout")
     if neurons is None and synapses is None:
-        return layout
+        return {"layout": layout}
     hint = "--synapses" if neurons is None else "--neurons"
     if not is_growing(system):
         message = "no neuron of this system divides or buds (leave it out)"
         raise typer.BadParameter(message, param_hint=hint)
-    return Capacity(neurons, synapses)
+    return {"capacity": Capacity(neurons, synapses)}
 
 
 def advised(message: str) -> str:
     """A message about room, with the advice of Python as that of the command."""
     options = {
-        "explore with a larger layout=Capacity(neurons=..., synapses=...)": (
+        "explore with a larger capacity=Capacity(neurons=..., synapses=...)": (
             "--neurons and --synapses make more"
         ),
         "`Capacity(neurons=...)`": "--neurons",

@@ -101,7 +101,9 @@ def run(
             raise ended(f"error: as {simulator}: {error}", BAD_INPUT) from None
     if isinstance(system, snp.PopulationSystem):
         system = system.with_single_outputs()
-    layout_or_room = stored_in(system, stored, neurons, synapses)
+    options = stored_in(system, stored, neurons, synapses)
+    if int64:
+        options["count_dtype"] = np.int64
     with progress.of_run(steps, hidden=as_json) as made:
         try:
             solution: Solution = snp.run(
@@ -109,11 +111,10 @@ def run(
                 max_steps=steps,
                 choice=_choice(seed),
                 paths=paths,
-                layout=layout_or_room,
                 grow=not no_grow,
-                count_dtype=np.int64 if int64 else None,
                 progress=made,
                 throw=False,
+                **options,
             )
         except (NotImplementedError, ValueError) as error:  # a system that cannot be run
             raise ended(f"error: {advised(f'{error}')}", BAD_INPUT) from None

@@ -7,7 +7,15 @@ import typer
 
 from .ending import FAILED, ended, orderly
 from .options import AsJson
-from .sleptsov_files import CONVERT_HELP, convert, generate, refusals
+from .sleptsov_files import (
+    CONVERT_HELP,
+    DropTime as DropTime,
+    IgnoreUnknown as IgnoreUnknown,
+    NetId as NetId,
+    convert,
+    generate,
+    refusals,
+)
 
 
 if TYPE_CHECKING:
@@ -28,12 +36,6 @@ NetFile: TypeAlias = Annotated[Path, typer.Argument(metavar="FILE", help="The fi
 Format: TypeAlias = Annotated[
     str | None,
     typer.Option("--from", metavar="FORMAT", help="The format, when the name does not say."),
-]
-DropTime: TypeAlias = Annotated[
-    bool, typer.Option("--drop-time", help="Tina: take intervals of time as if there were none.")
-]
-NetId: TypeAlias = Annotated[
-    str | None, typer.Option("--net", metavar="ID", help="PNML: which net of several.")
 ]
 
 
@@ -85,6 +87,7 @@ def run(
     source_format: Format = None,
     drop_time: DropTime = False,
     net_id: NetId = None,
+    ignore_unknown: IgnoreUnknown = False,
     as_json: AsJson = False,
 ) -> None:
     """Run a net and show its final marking."""
@@ -101,14 +104,14 @@ def run(
     from . import progress
     from .data import print_json
 
-    net = _read(file, source_format, drop_time, net_id)
+    net = _read(file, source_format, drop_time, net_id, ignore_unknown)
     net = _started(net, start or [])
     with progress.of_run(steps, hidden=as_json) as made, refusals():
         found: NetSolution = snp.run(
             Execution(net, rule=rules[rule], counts=counts),
             max_steps=steps,
             choice=_choice(seed),
-            layout=engines[engine],
+            engine=engines[engine],
             count_dtype=np.int32 if int32 else np.int64,
             save=snp.Save(every=None, outputs=False, details=True) if trace else None,
             progress=made,
@@ -130,13 +133,14 @@ def info(
     source_format: Format = None,
     drop_time: DropTime = False,
     net_id: NetId = None,
+    ignore_unknown: IgnoreUnknown = False,
     as_json: AsJson = False,
 ) -> None:
     """Describe a net without running it."""
     from .data import print_json
     from .text import plural, printable, to_stdout
 
-    net = _read(file, source_format, drop_time, net_id)
+    net = _read(file, source_format, drop_time, net_id, ignore_unknown)
     found = describe(net, f"{file}")
     if as_json:
         return print_json(found)
@@ -154,6 +158,8 @@ def info(
         console.out(f"  {'widest':16} {plural(found['widest'], 'condition')} of one transition")
         console.out(f"  {'most watched':16} place of {plural(found['most_watched'], 'condition')}")
         console.out(f"  {'tokens':16} {found['tokens']:,} in {plural(found['marked'], 'place')}")
+        if found["final_markings"]:
+            console.out(f"  {'final markings':16} {found['final_markings']:,}")
         for key, what in (("dead", "can never fire"), ("unbounded", "consume nothing")):
             if found[key]:
                 console.out(
@@ -194,16 +200,25 @@ def describe(net: "SleptsovNet", file: str) -> dict[str, Any]:
         "most_watched": most("place", net.num_places),
         "tokens": sum(net.marking.tolist()),
         "marked": int(np.count_nonzero(net.marking)),
+        "final_markings": len(net.final_markings),
         "dead": named(is_dead(net)),
         "unbounded": named(is_unbounded(net)),
     }
 
 
-def _read(file: Path, format: str | None, drop_time: bool, net_id: str | None) -> "SleptsovNet":
+def _read(
+    file: Path, format: str | None, drop_time: bool, net_id: str | None, ignore_unknown: bool
+) -> "SleptsovNet":
     import snpjax as snp
 
     with refusals():
-        return snp.read_net(file, format=format, drop_time=drop_time, net=net_id)  # pyright: ignore[reportArgumentType]
+        return snp.read_net(
+            file,
+            format=format,  # pyright: ignore[reportArgumentType]
+            drop_time=drop_time,
+            net=net_id,
+            ignore_unknown=ignore_unknown,
+        )
 
 
 def _rules() -> "dict[str, AbstractRule]":
@@ -212,10 +227,10 @@ def _rules() -> "dict[str, AbstractRule]":
     return {"sleptsov": Sleptsov(), "petri": Petri(), "disjoint": Disjoint()}
 
 
-def _engines() -> "dict[str, AbstractEngine | str]":
+def _engines() -> "dict[str, AbstractEngine | None]":
     from ..sleptsov import EventDriven, FullScan
 
-    return {"auto": "auto", "event": EventDriven(), "scan": FullScan()}
+    return {"auto": None, "event": EventDriven(), "scan": FullScan()}
 
 
 def _choice(seed: int | None) -> "AbstractChoice":

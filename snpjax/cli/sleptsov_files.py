@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
@@ -32,6 +32,20 @@ status is 1.
 """
 _MOST_RANDOM = 10  # random numbers are from 1 to this, as in the published nets
 
+DropTime: TypeAlias = Annotated[
+    bool,
+    typer.Option("--drop-time", help="Of a net with times, rates or weights: read it without."),
+]
+IgnoreUnknown: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--ignore-unknown",
+        help="PNML: list elements and attributes that are not known, and read the net without.",
+    ),
+]
+NetId: TypeAlias = Annotated[
+    str | None, typer.Option("--net", metavar="ID", help="PNML: which net of several.")
+]
 Lossy = Annotated[
     bool, typer.Option("--lossy", help="Leave out what OUT cannot hold, and say what.")
 ]
@@ -54,13 +68,9 @@ def convert(
     ] = None,
     target_format: To = None,
     lossy: Lossy = False,
-    drop_time: Annotated[
-        bool,
-        typer.Option("--drop-time", help="Tina: take intervals of time as if there were none."),
-    ] = False,
-    net_id: Annotated[
-        str | None, typer.Option("--net", metavar="ID", help="PNML: which net of several.")
-    ] = None,
+    drop_time: DropTime = False,
+    net_id: NetId = None,
+    ignore_unknown: IgnoreUnknown = False,
     as_json: AsJson = False,
 ) -> None:
     """See `CONVERT_HELP`."""
@@ -69,7 +79,9 @@ def convert(
     reads = format_from(source_format, "net")
     writes = format_to(target, target_format, "net")
     with refusals():
-        net = snp.read_net(source, format=reads, drop_time=drop_time, net=net_id)
+        net = snp.read_net(
+            source, format=reads, drop_time=drop_time, net=net_id, ignore_unknown=ignore_unknown
+        )
     _write(net, target, writes, lossy, as_json, {"file": f"{source}"}, f"{source}")
 
 

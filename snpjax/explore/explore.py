@@ -63,6 +63,7 @@ def explore(
     clock: int = 0,
     edges: bool = True,
     layout: Any = "auto",
+    capacity: Any = None,
     chunks: Sequence[int] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Graph:
@@ -79,7 +80,7 @@ def explore(
       Where neurons divide or bud these are labels without rules, and each neuron is cut by itself.
     - `clock`: up to this step configurations of different steps are told apart.
     - `edges`: keep every choice, not only one shortest path to each configuration.
-    - `layout`: how synapses are stored, see `snpjax.run`; for a system that divides a `Capacity`.
+    - `layout`, `capacity`: how the system is stored, see `snpjax.run`.
     - `chunks`: how many successors are made at once, ascending; changes the speed only.
     - `progress`: called with the number of configurations and the depth now and then.
 
@@ -97,7 +98,8 @@ def explore(
     if inputs is not None:
         system = system.with_input(inputs)
     sizes = chunks or (CPU_CHUNKS if jax.default_backend() == "cpu" else GPU_CHUNKS)
-    options = {"layout": layout, "saturate": dict(saturate or {}), "clock": clock}
+    stored = layout if capacity is None else capacity
+    options = {"layout": stored, "saturate": dict(saturate or {}), "clock": clock}
     most = min(max_configurations, MAX_CONFIGURATIONS - 3 * max(sizes))
     progress = progress or (lambda num, depth: None)
     search = _Search(system, options, tuple(sizes), most, edges, progress)

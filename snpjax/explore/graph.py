@@ -47,7 +47,7 @@ class Stop(enum.Enum):
     OVERFLOW = "a number left the range of 32 bits"
     CAPACITY = (
         "more neurons or synapses are created than there is room for; explore with a larger "
-        "layout=Capacity(neurons=..., synapses=...)"
+        "capacity=Capacity(neurons=..., synapses=...)"
     )
     TOO_MANY_CHOICES = "a configuration has more than 2^30 choices"
     OUT_OF_MEMORY = "the device has no memory for more"

@@ -20,7 +20,9 @@ from .source import Source, load
 #: What the files of a format hold: a spiking system, a net, or a graph of configurations.
 Holds: TypeAlias = Literal["system", "net", "graph"]
 #: What a format of models may hold besides the plainest ones.
-Feature: TypeAlias = Literal["populations", "compatibility", "variants", "sub-nets"]
+Feature: TypeAlias = Literal[
+    "populations", "compatibility", "variants", "sub-nets", "final markings"
+]
 
 SystemFormat: TypeAlias = Literal[
     "native",
@@ -34,7 +36,9 @@ SystemFormat: TypeAlias = Literal[
     "dot",
     "graphml",
 ]
-NetFormat: TypeAlias = Literal["lsn", "hsn", "mcc", "msn", "net", "ndr", "pnml"]
+NetFormat: TypeAlias = Literal[
+    "lsn", "hsn", "mcc", "msn", "greatspn", "net", "ndr", "pnml", "tapn", "pipe"
+]
 GraphFormat: TypeAlias = Literal["aut", "prism", "nusmv", "dot", "graphml", "json", "svg"]
 
 
@@ -59,7 +63,7 @@ class Format:
     - `options`: which keyword arguments of `read_net` the reader takes, or of `write_graph` the
       writer.
     - `keeps`: what the format can hold: `"populations"` as such, the `"compatibility"` with other
-      simulators, `"variants"`; `"sub-nets"` of a `HighNet`.
+      simulators, `"variants"`; the `"final markings"` of a net, the `"sub-nets"` of a `HighNet`.
     - `help`: what it is, in a line of the documentation.
 
     **Raises:** `ValueError` for a format that is neither read nor written, and for a suffix without
@@ -88,6 +92,9 @@ class Format:
 _JSON = re.compile(r"\s*(\{|\[\s*[\[{\"\]])")  # a rule of the ESNP dialect begins with [, too
 _MODEL = re.compile("@model", re.IGNORECASE)
 _NATIVE = re.compile(r'"schema"\s*:')
+#: The root element of PNML, after declarations and comments.
+_PNML = re.compile(r"(?:\s|<\?[^>]*>|(?><!--.*?-->))*+<(?:\w+:)?pnml\b", re.DOTALL)
+_OF_PNML = ("net", "drop_time", "ignore_unknown")
 
 
 def is_json(text: str) -> bool:
@@ -238,6 +245,16 @@ FORMATS: tuple[Format, ...] = (
         help="dense matrices, numbers from 0",
     ),
     Format(
+        "greatspn",
+        "GreatSPN .net",
+        "net",
+        (".net",),
+        _later(".sleptsov.greatspn:read_greatspn"),
+        recognises=lambda source: source.text.startswith("|"),
+        options=("drop_time",),
+        help="nets with plain tokens; a `.net` file whose first line is `\\|0\\|`",
+    ),
+    Format(
         "net",
         "Tina .net",
         "net",
@@ -264,8 +281,29 @@ FORMATS: tuple[Format, ...] = (
         (".pnml",),
         _later(".sleptsov.pnml:read_pnml"),
         _later(".sleptsov.pnml_write:write_pnml"),
-        options=("net",),
-        help="place/transition nets with the inhibitor arcs of pm4py, GreatSPN, PIPE, Tina, TAPAAL",
+        options=_OF_PNML,
+        keeps=("final markings",),
+        help="place/transition nets of the standard, also as pm4py, ProM, GreatSPN, Tina and WoPeD "
+        "write them",
+    ),
+    Format(
+        "tapn",
+        "TAPAAL",
+        "net",
+        (".tapn",),
+        _later(".sleptsov.pnml:read_pnml"),
+        options=_OF_PNML,
+        help="one net without times",
+    ),
+    Format(
+        "pipe",
+        "PIPE",
+        "net",
+        (".xml",),
+        _later(".sleptsov.pnml:read_pnml"),
+        recognises=lambda source: _PNML.match(source.text[:65_536]) is not None,
+        options=_OF_PNML,
+        help="a `.xml` file whose root element is `<pnml>`",
     ),
     Format(
         "aut",
@@ -370,8 +408,7 @@ def format_to_read(source: Source, holds: Holds) -> Format:
     **Raises:** `ReadError` when neither says it.
     """
     found = _of_suffix(source.path, holds)
-    recognised = (f for f in found if len(found) == 1 or not f.recognises or f.recognises(source))
-    format = next(recognised, None)
+    format = next((f for f in found if not f.recognises or f.recognises(source)), None)
     if format is None:
         raise file_error(source.path, f"no format is recognised ({read_are(holds)})")
     return format
@@ -389,17 +426,19 @@ def format_to_write(target: Path, holds: Holds) -> Format:
     )
 
 
-def check_suffix(path: str | os.PathLike[str], holds: Holds) -> None:
-    """Refuse a path whose suffix no format of this kind of model has. **Raises:** `ReadError`."""
-    if _of_suffix(path, holds):
-        return
+def check_suffix(path: str | os.PathLike[str], holds: Holds, source: Source | None = None) -> None:
+    """Refuse a path whose suffix, or text, no format of this kind of model has.
+
+    **Raises:** `ReadError`.
+    """
     name, suffix = os.fspath(path), Path(path).suffix.lower()
-    if os.path.isdir(path):
+    if source is None and os.path.isdir(path):
         raise file_error(name, "this is a folder (name a file in it)")
     other: Holds = "net" if holds == "system" else "system"
-    if _of_suffix(path, other):
+    if is_of_net(path, source) == (holds == "system") and _of_suffix(path, other):
         raise file_error(name, f"this is a file of a {other} (use {_FUNCTIONS[other]})")
-    raise file_error(name, f"unknown suffix {suffix!r} ({read_are(holds)}; or give format=)")
+    if not _of_suffix(path, holds):
+        raise file_error(name, f"unknown suffix {suffix!r} ({read_are(holds)}; or give format=)")
 
 
 def is_of_net(path: str | os.PathLike[str], source: Source | None = None) -> bool:

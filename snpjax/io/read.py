@@ -62,24 +62,31 @@ def read_net(
     format: NetFormat | Format | None = None,
     drop_time: bool = False,
     net: str | None = None,
+    ignore_unknown: bool = False,
 ) -> SleptsovNet:
     """Read a Sleptsov net from a file.
 
     **Arguments:**
 
     - `path`: a file in UTF-8. The suffix says the format: `.lsn`, `.hsn` (which is linked), `.mcc`,
-      `.msn`, `.net` and `.ndr` of Tina, `.pnml`.
+      `.msn`, `.net` and `.ndr` of Tina, `.pnml`, `.tapn` of TAPAAL; the text tells `.net` of
+      GreatSPN and `.xml` of PIPE.
     - `format`: the format, when the suffix does not say it; a name, or a `snpjax.io.Format` of your
       own.
-    - `drop_time`: Tina: take transitions with intervals of time as if they had none.
+    - `drop_time`: read a net without its times, rates and weights, which are errors by default. All
+      that is dropped is named in a warning.
     - `net`: PNML: the id of the net, in a file of several.
+    - `ignore_unknown`: PNML: read a net without the elements and attributes that are not known,
+      which are errors by default. All that is ignored is named in a warning.
 
     **Returns:** the net. What is accepted but probably not meant is told in one `ReadWarning`.
 
     **Raises:** `ReadError` with every error of the file, each `path:line:column: problem (fix)`.
     """
     source, known = _opened(path, format, "net")
-    return read_net_source(source, known, drop_time=drop_time, net=net)
+    return read_net_source(
+        source, known, drop_time=drop_time, net=net, ignore_unknown=ignore_unknown
+    )
 
 
 def read_source(
@@ -98,10 +105,11 @@ def read_net_source(
     *,
     drop_time: bool = False,
     net: str | None = None,
+    ignore_unknown: bool = False,
 ) -> SleptsovNet:
     """The net that a text describes. **Raises:** `ReadError`, whatever the text."""
     known = format_named(format, "net")
-    options = {"drop_time": drop_time, "net": net}
+    options = {"drop_time": drop_time, "net": net, "ignore_unknown": ignore_unknown}
     check_options(known, {option for option, value in options.items() if value})
     model = _read(source, known, **{option: options[option] for option in known.options})
     if not isinstance(model, SleptsovNet):
@@ -168,6 +176,9 @@ def model_text(
                 "HSN is written of a `HighNet`, a net with sub-nets, and nothing else is (link it "
                 "for another format; write .lsn for a flat net)."
             )
+        if isinstance(model, SleptsovNet) and len(model.final_markings):
+            if "final markings" not in known.keeps:
+                losses.add(f"final markings, {len(model.final_markings)} of them", "left out")
         return known.writer(model, losses), losses
     variant = model.variant if isinstance(model, SpikingSystem) else None
     if variant is not None and "variants" not in known.keeps:

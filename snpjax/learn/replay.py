@@ -1,20 +1,15 @@
 """Exact runs from many initial configurations at once."""
 
-from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import equinox as eqx
 import jax
-import jax.lax as lax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int, Integer
 
-from ..choice import FirstChoice
 from ..results import RESULTS
-from ..spiking.lower import SpikingProgram
-from ..spiking.step import SpikingState, halted, initial_state, step
+from ..run import run
 from ..spiking.system import SpikingSystem
+from ..trajectory import SAVE_OUTPUTS
 
 
 class Replay(NamedTuple):
@@ -51,34 +46,20 @@ def replay(
     whole = np.round(given).astype(np.int64)
     if (whole != given).any() or np.abs(whole).max(initial=0) >= 2**30:
         raise ValueError("`spikes` has a count that is no whole number below 2^30.")
-    program = system.lower(count_dtype=np.int32).program
-    padding = (0, program.num_neurons - len(whole)), (0, 0)
-    start = jnp.asarray(np.pad(whole, padding), jnp.int32)
-    if isinstance(spikes, jax.Array):
-        program, start = jax.device_put((program, start), spikes.sharding.device_set.pop())
-    state, trains, is_halted = _replayed(program, start, steps)
-    failed = np.flatnonzero(np.asarray(state.status != RESULTS.halted))
+    device = next(iter(spikes.devices())) if isinstance(spikes, jax.Array) else None
+    with jax.default_device(device):
+        solution = run(
+            system,
+            initial=whole,
+            max_steps=steps,
+            save=SAVE_OUTPUTS,
+            count_dtype=np.int32,
+            throw=False,
+        )
+    failed = np.flatnonzero(np.asarray(solution.result == RESULTS.spike_overflow))
     if len(failed):
         raise ValueError(f"A count of path {failed[0]} does not fit 32 bits.")
-    return Replay(
-        np.asarray(trains)[:, : system.num_outputs],
-        np.asarray(state.spikes)[: system.num_neurons],
-        np.asarray(is_halted),
-    )
-
-
-@eqx.filter_jit
-def _replayed(
-    program: SpikingProgram, spikes: Int[Array, "neurons paths"], steps: int
-) -> tuple[SpikingState, Int[Array, "steps outputs paths"], Array]:
-    def each(x: Array) -> Array:
-        return jnp.broadcast_to(x[..., None], (*x.shape, spikes.shape[1]))
-
-    start = replace(jax.tree.map(each, initial_state(program)), spikes=spikes)
-
-    def body(state: SpikingState, _: None) -> tuple[SpikingState, Any]:
-        state, record = step(program, state, FirstChoice())
-        return state, record.output
-
-    final, trains = lax.scan(body, start, None, length=steps)
-    return final, trains, halted(program, final)
+    assert solution.spike_trains is not None
+    missing = steps - len(solution.spike_trains)  # nothing is sent once all have halted
+    trains = np.pad(solution.spike_trains, ((0, missing), (0, 0), (0, 0)))
+    return Replay(trains, solution.spikes, np.asarray(solution.halted))

@@ -89,7 +89,7 @@ def step(
     is_live = jnp.ones(state.step.shape, bool) if model.is_smooth else ~halted(program, exact)
     if program.number is not None:
         choice = of_slots(choice, program.number)
-    slots = choice.select(can_apply, state.step)
+    slots = choice.select(can_apply, state.step, state)
     numbers = expanded(jnp.arange(len(can_apply), dtype=slots.dtype), 1 + slots.ndim)
     is_fired = slots[None] == numbers
     ndim = 1 + state.spikes.ndim

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
-from ..apart import apart
+from .._xla import materialize
 from .draws import MAX_GENERATION, OFFSET, ROOT, Timer, random_words, uniform
 from .start import Start
 
@@ -250,8 +250,8 @@ def divide(state: State, key: UInt32[Array, "2"], timer: Timer) -> State:
     is_active = lanes.node != IDLE
     # All that follows uses these: they are computed once.
     holds = state.turns >= 0
-    words = apart(holds, lambda: random_words(key, lanes.family, lanes.node))
-    times = apart(holds, lambda: [lanes.time + timer(word) for word in words])
+    words = materialize(holds, lambda: random_words(key, lanes.family, lanes.node))
+    times = materialize(holds, lambda: [lanes.time + timer(word) for word in words])
     first, second = (is_active & (time <= 1) for time in times)
     depth = lanes.depth + 1
     survivors = jnp.where(is_active, 2 - first.astype(jnp.int32) - second.astype(jnp.int32), 0)

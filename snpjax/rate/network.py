@@ -11,10 +11,11 @@ from jaxtyping import Array
 
 from snpjax_formats import AbstractLayout, Edges, Scaled, Workload, choose, fitting, graphs
 
+from ..machine import AbstractMachine, Lowered, Stacked
 from ..precision import precision
-from ..run import Save, Trajectory
+from ..trajectory import Save, Trajectory
 from .integrator import AbstractIntegrator, Euler
-from .machine import Delivery, Equations, RateMachine, row_count, steps_of
+from .machine import Delivery, Equations, RateMachine, RateState, row_count, steps_of
 from .model import LayoutLike, Population, Projection, Uniform, problems_of
 from .solution import RateSolution
 
@@ -74,19 +75,17 @@ class RateNetwork:
         self,
         *,
         layout: LayoutLike = "auto",
-        count_dtype: Any = None,
-        faithful: bool = False,
         numbered: bool = False,
-        max_steps: int | None = None,
-    ) -> RateMachine:
+        many_paths: bool = False,
+    ) -> Lowered[RateSolution]:
         """The network as arrays; `layout` is for the projections that leave theirs open.
 
         **Raises:** `LayoutTooLarge` for what does not fit in memory; `ValueError` for a layout that
-        cannot store such a projection, and for options that rates do not have.
+        cannot store such a projection.
         """
-        del faithful, max_steps
-        if count_dtype is not None or numbered:
-            raise ValueError("A rate network counts and chooses nothing. Leave such options out.")
+        del many_paths
+        if numbered:
+            raise ValueError("A rate network chooses nothing. Leave `choice` out.")
         dtype = np.dtype(self.dtype)
         sizes = {p.name: p.size for p in self.populations}
         with precision(dtype):
@@ -99,7 +98,7 @@ class RateNetwork:
             for delivery in deliveries:
                 if delivery.delay:
                     delays.setdefault(delivery.pre, []).append(delivery.delay)
-            return RateMachine(
+            machine = RateMachine(
                 populations={p.name: _equations(p, dtype) for p in self.populations},
                 deliveries=tuple(deliveries),
                 rows={name: row_count(some) for name, some in delays.items()},
@@ -107,6 +106,17 @@ class RateNetwork:
                 dt=self.dt,
                 record=self._record(),
             )
+        return Lowered(self, machine)
+
+    def start(
+        self, machine: AbstractMachine | Stacked, initial: Any, inputs: Any
+    ) -> tuple[AbstractMachine | Stacked, RateState]:
+        """Where a run begins: the `state` of an earlier solution."""
+        if inputs is not None:
+            raise ValueError("A rate network has no `inputs`. Build populations with `drive=`.")
+        if not isinstance(initial, RateState):
+            raise ValueError("`initial` is no state of the network. Give `solution.state`.")
+        return machine, initial
 
     def solution(self, trajectory: Trajectory) -> RateSolution:
         return RateSolution.of(self, trajectory)

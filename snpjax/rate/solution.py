@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Float
 
-from ..run import Trajectory
+from ..trajectory import Trajectory
 from .machine import RateState
 
 

@@ -1,10 +1,10 @@
 """Sleptsov nets: places and transitions as a concurrent program."""
 
+from ..machine import AbstractEngine as AbstractEngine
 from . import programs as programs, subnets as subnets
 from .arcs import Arcs as Arcs, Compressed as Compressed
 from .composing import Composition as Composition
 from .engines import (
-    AbstractEngine as AbstractEngine,
     EventDriven as EventDriven,
     FullScan as FullScan,
 )

@@ -17,6 +17,7 @@ from ..choice import (
     UniformChoice,
 )
 from .lower import NetProgram
+from .state import NetState
 
 
 def check_choice(program: NetProgram, choice: AbstractChoice) -> None:
@@ -26,11 +27,6 @@ def check_choice(program: NetProgram, choice: AbstractChoice) -> None:
     """
     if isinstance(choice, FirstChoice):
         return
-    if not isinstance(choice, UniformChoice | NumberedChoice | GivenChoices):
-        raise ValueError(
-            "A net takes FirstChoice(), UniformChoice(key) or GivenChoices of transitions, not "
-            f"{type(choice).__name__}."
-        )
     if program.has_order_only:
         raise ValueError(
             "The net comes with a total order of its transitions, which does not say between which "
@@ -98,16 +94,22 @@ def chosen(
     return jnp.min(jnp.where(fireable, position, size), axis=0, initial=size)
 
 
-def given(
-    choice: GivenChoices,
+def selected(
+    choice: AbstractChoice,
     positions: Int[Array, " transitions"],
     candidates: Bool[Array, "transitions *paths"],
-    step: Int[Array, "*paths"],
+    state: NetState,
 ) -> tuple[Int[Array, "*paths"], Bool[Array, "*paths"]]:
-    """The position of the transition that the net's numbers give, or `num_transitions`; and whether
-    that is none of the candidates, or none although there are some."""
+    """The position of the transition that a choice takes by the net's numbers, or
+    `num_transitions`; and whether that is none of the candidates, or none although there are some.
+
+    The net is one chooser, and its transitions are the alternatives.
+    """
     size = len(candidates)
-    number = choice.within(1).select(jnp.zeros((1, 1, *step.shape), bool), step)[0]
+    if isinstance(choice, GivenChoices):
+        choice = choice.within(1)
+    by_number = candidates.at[positions].get(mode="fill", fill_value=False)
+    number = choice.select(by_number[:, None], state.step, state)[0]
     at = jnp.where(number >= 0, number, len(positions))  # negative ones would wrap
     position = positions.at[at].get(mode="fill", fill_value=size)
     places = expanded(jnp.arange(size, dtype=jnp.int32), candidates.ndim)

@@ -1,10 +1,6 @@
 """The engines: two ways of finding the transition that fires. They give the same numbers."""
 
-import equinox as eqx
-
-
-class AbstractEngine(eqx.Module):
-    """Given to `snpjax.run` as its `layout`."""
+from ..machine import AbstractEngine
 
 
 class FullScan(AbstractEngine):

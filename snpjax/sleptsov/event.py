@@ -10,9 +10,9 @@ import jax.lax as lax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int
 
+from .._xla import one_kernel
 from ..choice import AbstractChoice, FirstChoice
 from ..machine import AbstractMachine, Record
-from ..one_kernel import one_kernel
 from ..results import RESULTS, select_result
 from .candidates import check_choice
 from .lower import NetProgram
@@ -34,7 +34,7 @@ class EventMachine(AbstractMachine):
         return initial_state(self.program, counts=self.counts, watched=self.watch.initial)
 
     def step(self, state: NetState, choice: AbstractChoice) -> tuple[NetState, Record]:
-        state, made, trace = self.leap(state, choice, jnp.asarray(1, jnp.int32), rows=1)
+        state, made, trace = self.leap(state, choice, jnp.ones_like(state.step), rows=1)
         assert trace is not None
         detail = Firing(trace.transition[0], trace.multiplicity[0])
         return state, Record(None, detail, made == 1)
@@ -43,13 +43,18 @@ class EventMachine(AbstractMachine):
         self,
         state: NetState,
         choice: AbstractChoice,
-        most: Int[Array, ""],
+        most: Int[Array, "*paths"],
         *,
         rows: int | None,
     ) -> tuple[NetState, Int[Array, "*paths"], Firing | None]:
-        """At most so many steps of every path, how many each made, and their first `rows` details
-        if they are asked for; `choice` is that of the paths."""
+        """At most `most` steps of each path, how many each made, and their first `rows` details
+        unless that is `None`; `choice` is that of the paths."""
         check_choice(self.program, choice)
+        if choice.tells_numbers:
+            raise ValueError(
+                f"EventDriven() takes FirstChoice() and UniformChoice(key), not "
+                f"{type(choice).__name__}. Lower the net with `engine=FullScan()`."
+            )
         return _leap(self, state, choice, most, rows=rows)
 
     def kept(self, state: NetState) -> NetState:
@@ -68,7 +73,7 @@ def _leap(
     machine: EventMachine,
     state: NetState,
     choice: AbstractChoice,
-    most: Int[Array, ""],
+    most: Int[Array, "*paths"],
     *,
     rows: int | None,
 ) -> tuple[NetState, Int[Array, "*paths"], Firing | None]:
@@ -133,16 +138,17 @@ def _walk_all(
     choice: AbstractChoice,
     start: Walk,
     step: Int[Array, " paths"],
-    most: Int[Array, ""],
+    most: Int[Array, " paths"],
 ) -> Walk:
     """`walk` of all paths, one after the other: each one's marking is in the cache meanwhile."""
     # A key of every path, or what all of them share.
     own, shared = eqx.partition(choice, lambda x: eqx.is_array(x) and x.ndim > 0)
 
     def one(path):
-        begin, own_step, own_choice = path
-        return walk(program, watch, rule, eqx.combine(own_choice, shared), begin, own_step, most)
+        begin, own_step, own_choice, own_most = path
+        choice = eqx.combine(own_choice, shared)
+        return walk(program, watch, rule, choice, begin, own_step, own_most)
 
     first = jax.tree.map(lambda x: jnp.moveaxis(x, -1, 0), start)
-    walked = lax.map(one, (first, step, own))
+    walked = lax.map(one, (first, step, own, most))
     return jax.tree.map(lambda x: jnp.moveaxis(x, 0, -1), walked)

@@ -1,4 +1,4 @@
-"""A net together with how it is to be run: what `snpjax.run` takes."""
+"""A net together with the rule of its steps: what `snpjax.run` takes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -11,14 +11,13 @@ from jaxtyping import Int
 
 from snpjax_formats import check_free, free_bytes
 
-from ..machine import AbstractMachine, Started
-from ..precision import precision
-from ..run import SAVE_FINAL, Save, Trajectory
+from ..machine import AbstractEngine, AbstractMachine, Lowered, Stacked
+from ..trajectory import SAVE_FINAL, Save, Trajectory
 from .arcs import as_int64
 from .columns import columns_of
-from .engines import AbstractEngine, EventDriven, FullScan
+from .engines import EventDriven, FullScan
 from .event import EventMachine
-from .lower import Conditions, NetProgram, lower, marking_dtype, padded, positions
+from .lower import Conditions, lower, marking_dtype, padded, positions
 from .net import SleptsovNet
 from .observer import NetObserver
 from .rounds import RoundsMachine, Touches
@@ -31,33 +30,31 @@ from .validity import is_unbounded
 from .watch import watch_of, watched_of
 
 
-# On CPUs batches of at least so many paths of nets of at most so many conditions are scanned.
-_MIN_SCANNED_PATHS = 64
+# On CPUs batches of many paths of nets of at most so many conditions are scanned.
 _MAX_SCANNED = 300
 
 
 @dataclass(frozen=True, eq=False)
 class Execution:
-    """A net, the rule of its steps, and where its paths begin.
+    """A net and the rule of its steps.
 
     **Arguments:**
 
     - `rule`: `Sleptsov()`, `Petri()` or `Disjoint()`.
-    - `markings`: `(places, paths)`: a path for each of these markings instead of the net's own.
     - `counts`: count how often each transition fires; `Disjoint` always does.
 
     ```python
     snp.run(Execution(net, rule=Petri()), max_steps=1000)
     ```
 
-    `snpjax.run` takes, besides: as `layout` an engine, `FullScan()` or `EventDriven()`, by default
-    what is faster; as `count_dtype` int32 or int64 markings, by default int64; as `save` by default
-    nothing but the final marking, `Save(every=None, details=True)` for the trace.
+    `snpjax.run` takes, besides: as `engine` `FullScan()` or `EventDriven()`, by default what is
+    faster; as `count_dtype` int32 or int64 markings, by default int64; as `initial` a marking,
+    `(places,)` or `(places, paths)`, or tokens by place; as `save` by default nothing but the final
+    marking, `Save(every=None, details=True)` for the trace.
     """
 
     net: SleptsovNet
     rule: AbstractRule = Sleptsov()  # noqa: RUF009 (a frozen object)
-    markings: Int[np.ndarray, "places paths"] | None = None
     counts: bool = False
 
     def __post_init__(self) -> None:
@@ -65,46 +62,28 @@ class Execution:
             raise TypeError(f"`net` is a {type(self.net).__name__}. Give a SleptsovNet.")
         if not isinstance(self.rule, AbstractRule):
             raise TypeError(f"`rule` is {self.rule!r}. Give Sleptsov(), Petri() or Disjoint().")
-        if self.markings is None:
-            return
-        markings = as_int64("markings", self.markings)
-        if markings.ndim != 2 or len(markings) != self.net.num_places:
-            raise ValueError(
-                f"`markings` has the shape {markings.shape}. Give ({self.net.num_places}, paths): "
-                "a row a place, a column a path."
-            )
-        wrong = np.argwhere(markings < 0)
-        if len(wrong):
-            place, path = wrong[0]
-            raise ValueError(
-                f"Place {self.net.place_name(place)} of path {path} holds "
-                f"{markings[place, path]} tokens. Give 0 or more ({len(wrong)} are negative)."
-            )
-        object.__setattr__(self, "markings", markings)
 
     def lower(
         self,
         *,
-        layout: AbstractEngine | str = "auto",
+        engine: AbstractEngine | None = None,
         count_dtype: np.dtype | type | None = None,
         faithful: bool = False,
         numbered: bool = False,
-        max_steps: int | None = None,
-    ) -> AbstractMachine | Started:
-        """This net as arrays, ready for `snpjax.run`.
+        many_paths: bool = False,
+    ) -> Lowered[NetSolution]:
+        """This net as arrays, see `snpjax.lower`.
 
         **Raises:** `ValueError` for numbers that do not fit `count_dtype`, or an engine that does
         not know the rule.
         """
-        del faithful, max_steps
         net = self.net
         dtype = marking_dtype(net, count_dtype)
         conditions = Conditions(net, positions(net))
-        num_paths = 1 if self.markings is None else self.markings.shape[1]
-        if numbered:
-            _check_numbered(layout, self.rule)
-            layout = FullScan()
-        engine = chosen_engine(layout, self.rule, len(conditions.place), num_paths)
+        if numbered or (faithful and engine is None and not isinstance(self.rule, Disjoint)):
+            _check_numbered(engine, self.rule)
+            engine = FullScan()
+        engine = chosen_engine(engine, self.rule, len(conditions.place), many_paths)
         _check_memory(net)
         program = lower(net, dtype)
         if isinstance(self.rule, Disjoint):
@@ -112,17 +91,44 @@ class Execution:
             machine = RoundsMachine(program, columns_of(conditions, program), touches)
         elif isinstance(engine, FullScan):
             columns = columns_of(conditions, program)
-            of_net = None
-            if numbered:
-                size = program.num_transitions
-                of_net = jnp.asarray(padded(positions(net), size, size), jnp.int32)
+            size = program.num_transitions
+            of_net = jnp.asarray(padded(positions(net), size, size), jnp.int32)
             machine = ScanningMachine(program, columns, self.rule, self.counts, of_net)
         else:
             watch = watch_of(conditions, program)
             machine = EventMachine(program, watch, self.rule, self.counts)
-        if self.markings is None:
-            return machine
-        return _started(machine, program, conditions, self.markings)
+        is_numbered = isinstance(machine, ScanningMachine)
+        return Lowered(self, machine, is_numbered, alternatives=(net.num_transitions, 1))
+
+    def start(
+        self, machine: AbstractMachine | Stacked, initial: Any, inputs: Any
+    ) -> tuple[AbstractMachine | Stacked, NetState]:
+        """Where a run begins: a marking, tokens by place, or the `state` of an earlier solution.
+
+        **Raises:** `ValueError` for what is no marking of the net.
+        """
+        if inputs is not None:
+            raise ValueError("A net has no `inputs`. Put tokens into places, with `initial=`.")
+        assert isinstance(machine, RoundsMachine | ScanningMachine | EventMachine)
+        state = jax.tree.map(np.asarray, machine.init())
+        if isinstance(initial, NetState):
+            state, marking = _continued(initial, state), np.asarray(initial.marking)
+        else:
+            marking = _marking(self.net, initial)
+            if marking.ndim == 2:
+                state = jax.tree.map(
+                    lambda x: np.broadcast_to(x[..., None], (*x.shape, marking.shape[1])), state
+                )
+            tokens = np.zeros((len(state.marking), *marking.shape[1:]), state.marking.dtype)
+            _check_fits(self.net, marking, tokens.dtype)
+            tokens[: len(marking)] = marking
+            state = replace(state, marking=tokens)
+        if isinstance(machine, EventMachine):
+            conditions = Conditions(self.net, positions(self.net))
+            own = marking[: self.net.num_places].astype(np.int64)
+            watched = watched_of(conditions, own, machine.program.num_transitions)
+            state = replace(state, watched=watched)
+        return machine, state
 
     def default_save(self, paths: int | None) -> Save:
         """Runs of nets are long: only the final marking."""
@@ -151,8 +157,8 @@ class Execution:
         net = self.net
         if saturate:
             raise ValueError("A net takes no `saturate`. Explore it without.")
-        if isinstance(self.rule, Disjoint) or self.markings is not None:
-            raise ValueError("A net is explored from one marking, under Sleptsov() or Petri().")
+        if isinstance(self.rule, Disjoint):
+            raise ValueError("A net is explored under Sleptsov() or Petri().")
         if net.order is not None:
             raise ValueError(
                 "The net comes with a total order of its transitions, which does not say between "
@@ -178,7 +184,7 @@ class Execution:
 
 
 def chosen_engine(
-    engine: AbstractEngine | str, rule: AbstractRule, num_conditions: int, num_paths: int
+    engine: AbstractEngine | None, rule: AbstractRule, num_conditions: int, many_paths: bool
 ) -> AbstractEngine:
     """The engine that was asked for, or what is faster.
 
@@ -189,23 +195,23 @@ def chosen_engine(
     2.3 against 1.0 million for 72 transitions, but 0.8 against 1.2 for 148 (CPU: 2 cores, jax
     0.10.2; GPU: jax 0.11.2; 2026-11).
     """
-    if not isinstance(engine, AbstractEngine):
-        if engine != "auto":
-            raise TypeError(f'`layout` is {engine!r}. Give FullScan(), EventDriven() or "auto".')
-        is_small = num_conditions <= _MAX_SCANNED and num_paths >= _MIN_SCANNED_PATHS
+    if engine is None:
+        is_small = num_conditions <= _MAX_SCANNED and many_paths
         scans = isinstance(rule, Disjoint) or (is_small and jax.default_backend() == "cpu")
         return FullScan() if scans else EventDriven()
+    if not isinstance(engine, AbstractEngine):
+        raise TypeError(f"`engine` is {engine!r}. Give FullScan() or EventDriven().")
     if isinstance(rule, Disjoint) and not isinstance(engine, FullScan):
-        raise ValueError("Only FullScan() knows the rule Disjoint(). Leave `layout` out.")
+        raise ValueError("Only FullScan() knows the rule Disjoint(). Leave `engine` out.")
     return engine
 
 
-def _check_numbered(engine: AbstractEngine | str, rule: AbstractRule) -> None:
+def _check_numbered(engine: AbstractEngine | None, rule: AbstractRule) -> None:
     """Refuse what does not know lists of transitions. **Raises:** `ValueError`."""
     if isinstance(rule, Disjoint):
         raise ValueError("Under Disjoint() nothing is chosen. Leave the choice out.")
     if isinstance(engine, EventDriven):
-        raise ValueError("Only FullScan() takes given choices. Leave `layout` out.")
+        raise ValueError("Only FullScan() takes given choices. Leave `engine` out.")
 
 
 def _check_memory(net: SleptsovNet) -> None:
@@ -215,29 +221,55 @@ def _check_memory(net: SleptsovNet) -> None:
     check_free(needed, free_bytes(), f"The net needs {needed:,} bytes", "Use a larger machine.")
 
 
-def _started(
-    machine: AbstractMachine,
-    program: NetProgram,
-    conditions: Conditions,
-    markings: Int[np.ndarray, "places paths"],
-) -> Started:
-    """The states of the paths of a batch."""
-    most = np.iinfo(program.dtype).max
-    if np.any(markings > most):
-        place, path = np.argwhere(markings > most)[0]
+def _marking(net: SleptsovNet, initial: Any) -> Int[np.ndarray, "places *paths"]:
+    """The tokens of all places. **Raises:** `ValueError`."""
+    if isinstance(initial, Mapping):
+        given = {name: as_int64(f"initial[{name!r}]", some) for name, some in initial.items()}
+        paths = max((some.shape for some in given.values()), key=len, default=())
+        own = net.marking.reshape(-1, *[1] * len(paths))
+        marking = np.broadcast_to(own, (net.num_places, *paths)).copy()
+        for name, some in given.items():
+            marking[net.place(name)] = some
+    else:
+        marking = as_int64("initial", initial)
+    if marking.ndim not in (1, 2) or len(marking) != net.num_places:
         raise ValueError(
-            f"Place {place} of path {path} holds {markings[place, path]} tokens, which do not fit "
-            f"in {8 * program.dtype.itemsize} bits. Use numpy.int64."
+            f"`initial` has the shape {marking.shape}. Give ({net.num_places},) or "
+            f"({net.num_places}, paths): a row a place, a column a path."
         )
-    num = markings.shape[1]
-    tokens = np.zeros((program.num_places, num), program.dtype)
-    tokens[: len(markings)] = markings
-    with precision(program.dtype):
-        state = machine.init()
-        own = jax.tree.map(lambda x: jnp.broadcast_to(x[..., None], (*x.shape, num)), state)
-        assert isinstance(own, NetState)
-        watched = own.watched
-        if watched is not None:
-            watched = watched_of(conditions, markings, program.num_transitions)
-        states = replace(own, marking=jnp.asarray(tokens), watched=watched)
-        return Started(machine, states, num)
+    wrong = np.argwhere(marking < 0)
+    if len(wrong):
+        raise ValueError(
+            f"{_place(net, wrong[0])} holds {marking[tuple(wrong[0])]} tokens. Give 0 or more "
+            f"({len(wrong)} are negative)."
+        )
+    return marking
+
+
+def _check_fits(net: SleptsovNet, marking: Int[np.ndarray, "places *paths"], dtype: np.dtype):
+    wrong = np.argwhere(marking > np.iinfo(dtype).max)
+    if len(wrong):
+        raise ValueError(
+            f"{_place(net, wrong[0])} holds {marking[tuple(wrong[0])]} tokens, which do not fit in "
+            f"{8 * dtype.itemsize} bits. Use numpy.int64."
+        )
+
+
+def _place(net: SleptsovNet, at: Int[np.ndarray, " axes"]) -> str:
+    place, *path = at.tolist()
+    return f"Place {net.place_name(place)}" + (f" of path {path[0]}" if path else "")
+
+
+def _continued(state: NetState, own: NetState) -> NetState:
+    """The state of an earlier run, in the types of this one. **Raises:** `ValueError`."""
+    given, own = replace(state, watched=None), replace(own, watched=None)
+    shapes = [x.shape for x in jax.tree.leaves(own)]
+    found = [np.shape(x)[: len(s)] for x, s in zip(jax.tree.leaves(given), shapes, strict=False)]
+    if jax.tree.structure(given) != jax.tree.structure(own) or found != shapes:
+        raise ValueError(
+            "`initial` is a state of another net, rule or option `counts`. Continue a run of the "
+            "same net."
+        )
+    if np.max(np.asarray(given.marking), initial=0) > np.iinfo(own.marking.dtype).max:
+        raise ValueError("`initial` holds more tokens than 32 bits count. Use numpy.int64.")
+    return jax.tree.map(lambda x, y: np.asarray(x, y.dtype), given, own)

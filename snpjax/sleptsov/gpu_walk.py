@@ -22,7 +22,7 @@ def walk_on_gpu(
     watch: Watch,
     rule: AbstractRule,
     start: Walk,
-    most: Int[Array, ""],
+    most: Int[Array, "*paths"],
     *,
     interpret: bool = False,
 ) -> Walk:
@@ -55,7 +55,7 @@ def walk_on_gpu(
         compiler_params=plgpu.CompilerParams(num_warps=1, num_stages=1),
         interpret=interpret,
     )
-    end = jax.tree.unflatten(tree, call(*tables, most[None], *given))
+    end = jax.tree.unflatten(tree, call(*tables, jnp.atleast_1d(most), *given))
     end = end._replace(goes_on=end.goes_on != 0)
     return jax.tree.map(lambda x: x[0] if is_alone else jnp.moveaxis(x, 0, -1), end)
 
@@ -67,7 +67,7 @@ def _kernel(*refs, tree, levels: list[int], nowhere: int, is_petri: bool) -> Non
     path = pl.program_id(0)
     dtype = own.marking.dtype
     largest = jnp.iinfo(dtype).max
-    limit = most[0]
+    limit = most[path]
 
     def first_of_words():
         at = jnp.int32(0)

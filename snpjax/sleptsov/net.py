@@ -25,11 +25,12 @@ from .validity import (
 
 
 if TYPE_CHECKING:
-    from ..machine import AbstractMachine, Started
-    from ..run import Save, Trajectory
+    from ..machine import AbstractEngine, AbstractMachine, Lowered, Stacked
+    from ..trajectory import Save, Trajectory
     from .observer import NetObserver
     from .searched import SearchedNet
     from .solution import NetSolution
+    from .state import NetState
 
 
 Json: TypeAlias = "None | bool | int | float | str | Sequence[Json] | Mapping[str, Json]"
@@ -54,6 +55,8 @@ class SleptsovNet:
     - `order`: a total order of the transitions, the first to be asked first, for a net that comes
       with one; which transitions it leaves free to choose between is not known then. By default
       `priority_order` is the canonical one.
+    - `final_markings`: `(markings, places)` where a computation is meant to end, one or several.
+      They change no run; queries know them as `final`.
     - `notes`: what a file says besides, in values of JSON. It changes nothing, and is no part of
       what makes nets equal.
 
@@ -74,6 +77,7 @@ class SleptsovNet:
     place_names: Names
     transition_names: Names
     order: Int[np.ndarray, " transitions"] | None
+    final_markings: Int[np.ndarray, "markings places"]
     name: str = ""
     notes: Mapping[str, Json] = field(default_factory=dict)
 
@@ -90,6 +94,7 @@ class SleptsovNet:
         place_names: Sequence[str] | None = None,
         transition_names: Sequence[str] | None = None,
         order: Sequence[int] | np.ndarray | None = None,
+        final_markings: Sequence[Sequence[int]] | np.ndarray = (),
         name: str = "",
         notes: Mapping[str, Json] | None = None,
     ) -> None:
@@ -113,6 +118,13 @@ class SleptsovNet:
                 named = [pairs.max(initial=-1)]
                 named += [some.transition.max(initial=-1) for some in arcs.values()]
                 num_transitions = int(max(named)) + 1
+        final = [as_int64("final_markings", row) for row in final_markings]
+        for number, row in enumerate(final):
+            if row.shape != tokens.shape:
+                raise ValueError(
+                    f"`final_markings` number {number} has {row.size} numbers. "
+                    f"Give one for each of the {len(tokens)} places."
+                )
         given_order = None if order is None else as_int64("order", order)
         for attribute, value in {
             "marking": tokens,
@@ -122,6 +134,7 @@ class SleptsovNet:
             "place_names": names_of(place_names, "p", len(tokens)),
             "transition_names": names_of(transition_names, "t", num_transitions),
             "order": given_order,
+            "final_markings": np.reshape(final, (len(final), len(tokens))).astype(np.int64),
             "name": name,
             "notes": MappingProxyType(dict(notes or {})),
         }.items():
@@ -188,11 +201,33 @@ class SleptsovNet:
     def _transitions(self) -> dict[str, int]:
         return {name: number for number, name in enumerate(self.transition_names)}
 
-    def lower(self, **options: Any) -> "AbstractMachine | Started":
+    def lower(
+        self,
+        *,
+        engine: "AbstractEngine | None" = None,
+        count_dtype: "np.dtype | type | None" = None,
+        faithful: bool = False,
+        numbered: bool = False,
+        many_paths: bool = False,
+    ) -> "Lowered[NetSolution]":
         """This net under the rule `Sleptsov` as arrays, see `Execution`."""
         from .execution import Execution  # the model itself needs no device
 
-        return Execution(self).lower(**options)
+        return Execution(self).lower(
+            engine=engine,
+            count_dtype=count_dtype,
+            faithful=faithful,
+            numbered=numbered,
+            many_paths=many_paths,
+        )
+
+    def start(
+        self, machine: "AbstractMachine | Stacked", initial: Any, inputs: Any
+    ) -> "tuple[AbstractMachine | Stacked, NetState]":
+        """Where a run begins, see `Execution`."""
+        from .execution import Execution
+
+        return Execution(self).start(machine, initial, inputs)
 
     def default_save(self, paths: int | None) -> "Save":
         """Runs of nets are long: only the final marking."""
@@ -226,6 +261,7 @@ class SleptsovNet:
     def _arguments(self) -> dict[str, Any]:
         names = ("marking", "inputs", "outputs", "inhibitors", "tests", "priorities")
         names += ("num_transitions", "place_names", "transition_names", "order", "name")
+        names += ("final_markings",)
         return {name: getattr(self, name) for name in names} | {"notes": dict(self.notes)}
 
     def __reduce__(self):
@@ -234,7 +270,7 @@ class SleptsovNet:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, SleptsovNet):
             return NotImplemented
-        arrays = ("marking", "priorities", "priority_order")
+        arrays = ("marking", "priorities", "priority_order", "final_markings")
         return (
             self.name == other.name
             and (self.order is None) == (other.order is None)

@@ -33,6 +33,14 @@ class Markings:
     def __getitem__(self, place: str) -> Int[np.ndarray, " markings"]:
         return self.marking[:, self.net.place(place)]
 
+    @property
+    def is_final(self) -> Bool[np.ndarray, " markings"]:
+        """Which are final markings of the net."""
+        found = np.zeros(len(self), bool)
+        for final in self.net.final_markings:
+            found |= np.all(self.marking == final, axis=1)
+        return found
+
     def is_cut(self, saturate: object) -> Bool[np.ndarray, "markings places"]:
         """No number is: nets are not saturated."""
         del saturate

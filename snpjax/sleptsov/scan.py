@@ -7,9 +7,9 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int
 
-from ..choice import AbstractChoice, FirstChoice, GivenChoices
+from ..choice import AbstractChoice, FirstChoice
 from ..machine import AbstractMachine, Record
-from .candidates import check_choice, chosen, given, undominated
+from .candidates import check_choice, chosen, selected, undominated
 from .columns import Columns
 from .firing import fire
 from .lower import NetProgram
@@ -27,8 +27,8 @@ from .state import (
 class ScanningMachine(AbstractMachine):
     """A Sleptsov net of which one transition fires in a step.
 
-    - `positions`: in the order of priority, of each transition, padding having none; `None` if
-      no choices by number are given.
+    - `positions`: in the order of priority, of each transition, padding having none; `None` in a
+      search, where nothing is chosen by number.
     """
 
     program: NetProgram
@@ -45,10 +45,10 @@ class ScanningMachine(AbstractMachine):
         size = self.program.num_transitions
         if isinstance(choice, FirstChoice):
             transition = self.columns.first(state.marking)
-        elif isinstance(choice, GivenChoices):
+        elif choice.tells_numbers:
             assert self.positions is not None
             candidates = undominated(self.program, self.columns.fireable(state.marking))
-            transition, is_refused = given(choice, self.positions, candidates, state.step)
+            transition, is_refused = selected(choice, self.positions, candidates, state)
             state = with_refusal(state, is_refused)
         else:
             fireable = self.columns.fireable(state.marking)

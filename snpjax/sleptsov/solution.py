@@ -8,10 +8,10 @@ import numpy as np
 from jaxtyping import Bool, Int
 
 from ..results import RESULTS
-from ..run import Trajectory
+from ..trajectory import Trajectory
 from .net import SleptsovNet
 from .rules import AbstractRule
-from .state import NO_TRANSITION, Round
+from .state import NO_TRANSITION, NetState, Round
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,7 @@ class NetSolution:
     - `widest`: the most that fired in one round, under `Disjoint`.
     - `culprits`: what failed; `None` for no failure. In a batch one per path.
     - `failure`: the first failure in words, or `None`.
+    - `state`: the final state as the machine has it, to go on from: `run(net, initial=state)`.
     """
 
     net: SleptsovNet
@@ -57,6 +58,7 @@ class NetSolution:
     widest: "int | Int[np.ndarray, ' paths'] | None"
     culprits: "Culprit | None | tuple[Culprit | None, ...]"
     failure: str | None
+    state: NetState
 
     @property
     def paths(self) -> int | None:
@@ -173,6 +175,7 @@ def solve(net: SleptsovNet, rule: AbstractRule, trajectory: Trajectory) -> NetSo
         widest=None if widest is None else _plain(widest),
         culprits=culprits if steps.ndim else culprits[0],
         failure=_failure(net, trajectory, culprits),
+        state=final,
     )
 
 

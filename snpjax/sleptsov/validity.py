@@ -44,6 +44,11 @@ def problems_of(net: "SleptsovNet") -> Iterator[str]:
             f"place {net.place_name(place)} holds {net.marking[place]} tokens initially "
             "(give 0 or more)"
         )
+    for number, place in np.argwhere(net.final_markings < 0)[:MAX_PROBLEMS].tolist():
+        yield (
+            f"place {net.place_name(place)} holds {net.final_markings[number, place]} tokens in "
+            f"final marking {number} (give 0 or more)"
+        )
     for kind in KINDS:
         yield from _arc_problems(net, kind)
     sizes = {"place": net.num_places, "transition": net.num_transitions}

@@ -58,7 +58,7 @@ def walk(
     step: Int[Array, ""],
     most: Int[Array, ""],
 ) -> Walk:
-    """At most so many steps more, the first one after `step` steps."""
+    """At most `most` steps more, the first one after `step` steps."""
 
     def stored(function: Callable[[], T]) -> T:
         shapes = jax.eval_shape(function)

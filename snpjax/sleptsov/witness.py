@@ -6,7 +6,8 @@ import numpy as np
 from jaxtyping import Int
 
 from ..choice import NO_RULE, GivenChoices
-from ..run import Save, run
+from ..run import run
+from ..trajectory import Save
 from .execution import Execution
 from .observed import Markings
 from .rules import AbstractRule, Petri

@@ -1,6 +1,6 @@
 """Different systems of one shape, run side by side."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,9 +10,10 @@ import numpy as np
 
 from snpjax_formats import ELL, AbstractLayout, check_free, free_bytes
 
-from ..machine import Stacked
+from .._xla import on_host
+from ..machine import AbstractMachine, Lowered, Stacked, over_paths
 from ..precision import precision
-from ..run import Trajectory
+from ..trajectory import Trajectory
 from .columns import Columns, columns_of
 from .counts import count_type
 from .lower import LayoutLike, SpikingProgram, check_order, lower_columns
@@ -21,6 +22,8 @@ from .ordered import of_one_shape
 from .padding import Padding
 from .population import PopulationSystem
 from .solution import Solution
+from .start import sizes_of_inputs, with_inputs
+from .step import SpikingState
 from .system import SpikingSystem, dynamic_message
 from .transition import Transition
 
@@ -49,13 +52,14 @@ class SystemBatch:
         count_dtype: np.dtype | type | None = None,
         faithful: bool = False,
         numbered: bool = False,
-        max_steps: int | None = None,
-    ) -> Stacked:
-        """All systems as one stack of arrays; `"auto"` is `ELL`.
+        many_paths: bool = False,
+    ) -> "Lowered[Solutions]":
+        """All systems as one stack of arrays, which is assembled on the host; `"auto"` is `ELL`.
 
         **Raises:** `ValueError` for a layout whose arrays differ in shape from system to system;
         `ELL` and dense ones never do. And for systems of different `compatibility`.
         """
+        del many_paths
         if isinstance(layout, Transition):
             raise ValueError("A batch of systems has no transition matrix. Give another layout.")
         for system in self.systems:
@@ -71,40 +75,82 @@ class SystemBatch:
         _check_compatibility(columns)
         check_order(columns[0].compatibility.in_steps(has_delays=padding.has_delays), layout)
         dtype = count_type(columns, count_dtype)
-        may_overflow = any(c.may_overflow(max_steps, dtype) for c in columns)
         stored = ELL if layout == "auto" else layout
-        joined = [c.joined() for c in columns]
+        free = free_bytes()
         programs = []
-        for each in joined:
-            programs.append(
-                lower_columns(
-                    each,
-                    layout=stored,
-                    count_dtype=dtype,
-                    padding=padding,
-                    may_overflow=may_overflow,
+        with on_host(), precision(dtype):
+            for each in columns:
+                programs.append(
+                    lower_columns(each.joined(), layout=stored, count_dtype=dtype, padding=padding)
                 )
-            )
-            _check_all_fit(programs[0], len(joined))
-        with precision(dtype):
+                _check_all_fit(programs[0], len(columns), free)
             synapses = _one_shape([program.synapses for program in programs])
             ordered = of_one_shape([program.ordered for program in programs])
-            return Stacked.of(
-                [
-                    SpikingMachine(replace(program, synapses=own, ordered=own_ordered))
-                    for program, own, own_ordered in zip(programs, synapses, ordered, strict=True)
-                ]
-            )
+            programs = [
+                replace(program, synapses=own, ordered=own_ordered)
+                for program, own, own_ordered in zip(programs, synapses, ordered, strict=True)
+            ]
+        with precision(dtype):
+            machine = Stacked.of([SpikingMachine(program) for program in programs])
+        assert isinstance(machine.machine, SpikingMachine)
+        program = replace(machine.machine.program, may_overflow=False)
+        return Lowered(
+            self,
+            machine,
+            faithful or numbered or all(c.table.families is None for c in columns),
+            min(c.safe_steps(dtype) for c in columns),
+            replace(machine, machine=SpikingMachine(program)),
+        )
+
+    def start(
+        self, machine: AbstractMachine | Stacked, initial: Any, inputs: Any
+    ) -> tuple[AbstractMachine | Stacked, SpikingState]:
+        """Where a run begins: `initial` is the `state` of earlier solutions, `inputs` trains
+        `(steps, inputs, systems)`."""
+        assert isinstance(machine, Stacked)
+        own = machine.machine
+        assert isinstance(own, SpikingMachine)
+        num = len(self.systems)
+        if inputs is not None:
+            most = max(sum(sizes_of_inputs(system)) for system in self.systems)
+            given = np.asarray(inputs)
+            if given.ndim != 3 or given.shape[1:] != (most, num):
+                raise ValueError(
+                    f"`inputs` has the shape {given.shape}. Give (steps, {most}, {num}): the "
+                    "trains of the inputs of each system."
+                )
+            own = with_inputs(own, given)
+            machine = replace(machine, machine=own)
+        state = over_paths(lambda m: m.init(), machine)()
+        if initial is None:
+            return machine, state
+        shapes = [x.shape for x in jax.tree.leaves(state)]
+        if not isinstance(initial, SpikingState) or shapes != [
+            np.shape(x) for x in jax.tree.leaves(initial)
+        ]:
+            raise ValueError("`initial` is no state of this batch. Give `solutions.state`.")
+        return machine, initial
 
     def solution(self, trajectory: Trajectory) -> "Solutions":
         """The solution of each system."""
-        return Solutions(
+        each = [
             system.solution(_path(trajectory, path)) for path, system in enumerate(self.systems)
-        )
+        ]
+        return Solutions(each, trajectory.final)
 
 
 class Solutions(tuple[Solution, ...]):
-    """The solutions of a batch of systems, in its order."""
+    """The solutions of a batch of systems, in its order.
+
+    - `state`: all final states, to go on from: `run(batch, initial=solutions.state)`.
+    """
+
+    state: SpikingState
+
+    def __new__(cls, solutions: Iterable[Solution], state: SpikingState) -> "Solutions":
+        self = super().__new__(cls, solutions)
+        self.state = state
+        return self
 
     @property
     def result(self) -> tuple[Any, ...]:
@@ -130,12 +176,12 @@ def _check_compatibility(systems: Sequence[Columns]) -> None:
             )
 
 
-def _check_all_fit(program: SpikingProgram, num_systems: int) -> None:
+def _check_all_fit(program: SpikingProgram, num_systems: int, free: int | None) -> None:
     """Refuse a batch after its first system rather than when memory is full."""
     needed = 2 * num_systems * sum(leaf.nbytes for leaf in jax.tree.leaves(program))
     check_free(
         needed,
-        free_bytes(),
+        free,
         f"{num_systems:,} systems of this size need {needed:,} bytes while they are stacked",
         "Run them in several batches.",
     )

@@ -106,15 +106,15 @@ class Columns:
     def has_anti_spikes(self) -> bool:
         return isinstance(self.variant, AntiSpikes)
 
-    def may_overflow(self, max_steps: int | None, dtype: np.dtype) -> bool:
-        """Whether a count could pass the range of `dtype` within so many steps."""
-        if max_steps is None or self.compatibility.may_grow or self.is_exhaustive:
-            return True
+    def safe_steps(self, dtype: np.dtype) -> int:
+        """How many steps from the initial configuration cannot take a count past the range of
+        `dtype`."""
         arriving = self.largest_arrival[0]
-        if not arriving < 2**52:  # where it is exact
-            return True
+        is_exact = arriving < 2**52
+        if self.compatibility.may_grow or self.is_exhaustive or not is_exact:
+            return 0
         start = int(np.abs(self.spikes).max(initial=0))
-        return start + max_steps * int(arriving) > np.iinfo(dtype).max
+        return (np.iinfo(dtype).max - start) // max(int(arriving), 1)
 
     @cached_property
     def arrivals(self) -> Float64[np.ndarray, " neurons"]:

@@ -10,6 +10,7 @@ from jaxtyping import Array, ArrayLike, Int
 
 from snpjax_formats import bucket, check_free, free_bytes
 
+from ..machine import AbstractCapacity
 from ..precision import precision
 from .columns import trains_of
 from .compatibility import TEXTBOOK
@@ -36,7 +37,7 @@ FEW = {"neurons": 32, "synapses": 64}
 
 
 @dataclass(frozen=True)
-class Capacity:
+class Capacity(AbstractCapacity):
     """How many neurons and synapses a system that divides or buds has room for.
 
     To create more is the result `neurons_exceeded` or `synapses_exceeded`; `run(grow=True)` takes
@@ -54,7 +55,7 @@ class Capacity:
 
     @classmethod
     def of_layout(cls, layout: object) -> "Capacity":
-        """What the `layout` of a run says.
+        """What the `layout` of a search says.
 
         **Raises:** `ValueError` for anything that stores a network which stays as it is.
         """

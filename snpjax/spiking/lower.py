@@ -1,8 +1,7 @@
 """From a model to arrays: a program with static shapes, padded so that systems of similar size
 share a compilation."""
 
-from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import equinox as eqx
@@ -76,12 +75,12 @@ class SpikingProgram(eqx.Module):
     initial: Int[Array, " neurons"]
     outputs: Int[Array, " outputs"]
     inputs: Int[Array, " inputs"]
-    trains: Int[Array, "steps inputs"]  # row t arrives at the end of step t + 1
-    horizon: Int[Array, ""]  # position of the last non-zero entry of any train
+    trains: Int[Array, "steps inputs *paths"]  # row t arrives at the end of step t + 1
+    horizon: Int[Array, "*paths"]  # position of the last non-zero entry of any train
     most_together: Int[Array, " neurons"] | None  # bounds emissions that add up; None: none do
     network: AbstractNetwork | None  # what changes; None: the network stays as it is
     has_families: bool = eqx.field(static=True)  # whether a slot consumes all
-    may_overflow: bool = eqx.field(static=True)  # in so many steps as it was lowered for
+    may_overflow: bool = eqx.field(static=True)  # whether overflows are looked for
     compatibility: Compatibility = eqx.field(static=True)  # what of it is left for the steps
     # Whether a rule is used as often as it can be; it is where `most_together` bounds that.
     is_exhaustive: bool = eqx.field(static=True, default=False)
@@ -108,7 +107,6 @@ def lower(
     layout: LayoutLike = "auto",
     count_dtype: np.dtype | type | None = None,
     faithful: bool = False,
-    max_steps: int | None = None,
 ) -> SpikingProgram:
     """Lower a static system to a `SpikingProgram`.
 
@@ -122,8 +120,6 @@ def lower(
       after the addition finds every overflow.
     - `faithful`: keep every forgetting rule as one alternative; otherwise families of them become
       one consume-all rule, which changes no configuration. A `Transition` is always faithful.
-    - `max_steps`: the program will make no more steps. Where so few can overflow no count, they
-      are not watched; without it they always are.
 
     The `compatibility` of the system is kept, and rewritten into rules and synapses as far as that
     goes; where it has `stop_at_closed_target` and the system delays, no layout can be given, for
@@ -138,7 +134,6 @@ def lower(
         layout=layout,
         count_dtype=count_dtype,
         rows_of=system if has_rows else None,
-        max_steps=max_steps,
     )
 
 
@@ -149,94 +144,135 @@ def lower_columns(
     count_dtype: np.dtype | type | None = None,
     rows_of: SpikingSystem | None = None,
     padding: Padding | None = None,
-    max_steps: int | None = None,
-    may_overflow: bool | None = None,
     many_paths: bool = False,
 ) -> SpikingProgram:
     """Lower a system that is already in columns.
 
     `many_paths` says that thousands of paths will run at once, which other layouts suit; `rows_of`
-    is the system whose rules are the rows of a `Transition`; a `padding` and a `may_overflow`
-    shared with other systems give their programs one shape.
+    is the system whose rules are the rows of a `Transition`; a `padding` shared with other systems
+    gives their programs one shape.
     """
     dtype = count_type([columns], count_dtype)
-    if may_overflow is None:
-        may_overflow = columns.may_overflow(max_steps, dtype)
-    table = columns.table
     is_alone = padding is None
     padding = padding or Padding.of([columns])
     size = max(padding.neurons, padded_neurons(columns.num_choosers))
     if size != padding.neurons:  # given choices have a column for each chooser
         padding = replace(padding, neurons=size)
-    stored = layout.layout if isinstance(layout, Transition) else layout
-    is_open = stored == "auto" or isinstance(stored, AbstractChooser)
-    if not is_open and not (
-        isinstance(stored, type) and issubclass(stored, AbstractLayout) and stored != AbstractLayout
-    ):
-        raise TypeError(f'`layout` is {stored!r}. Give a class of snpjax_formats, or "auto".')
     compatibility = columns.compatibility.in_steps(has_delays=padding.has_delays)
     if is_alone:
         check_order(compatibility, layout)
-    spread = Spread.of(table, padding, dtype, by_type=is_alone)
     together = None
     if compatibility.early_reopen is not None or columns.is_exhaustive:
         together = most_together(columns, dtype)
+    most = padding.most if together is None else int(together.max(initial=0))
+    # With anti-spikes what is delivered may be negative.
+    storage = _Storage.of(layout, dtype, None if columns.has_anti_spikes else most, many_paths)
+    spread = Spread.of(columns.table, padding, dtype, by_type=is_alone)
     with precision(dtype):
-        most = padding.most if together is None else int(together.max(initial=0))
-        if columns.has_anti_spikes:
-            most = None  # what is delivered may be negative
-        rows = None
-        if rows_of is not None and isinstance(stored, type):
-            edges = _typed(padded_rows(rows_of), dtype)
-            if padding.has_delays:  # refuse before either is built
-                _check_both(stored, edges, columns, size)
-            rows = rule_rows(rows_of, fitting(stored, edges, max_input=1))
+        rows = None if rows_of is None else _rows(rows_of, storage, padding, columns)
         synapses, ordered, network = None, None, None
-
-        def listed(edges: Edges, most: int | None) -> AbstractLayout:
-            return _listed(_typed(edges, dtype).canonical(), stored, most, many_paths)
-
-        def carried(edges: Edges, largest: int = 1) -> AbstractLayout:
-            return listed(edges, max(most or 0, largest))
-
         if columns.network is not None:
-            network = columns.network.lowered(size, padding.slots, carried)
+            network = columns.network.lowered(size, padding.slots, storage.carried)
         if compatibility.stop_at_closed_target:
             edges = columns.joined().parts[0].edges.resized(size, size)
             ordered = OrderedSynapses.of(_typed(edges, dtype))
         elif rows is None or not rows.has_production:
-            synapses = _synapses(columns, size, stored, most, lambda edges: listed(edges, most))
-        initial = np.zeros(size, dtype)
-        initial[: columns.num_neurons] = columns.spikes
-        steps, num_inputs = columns.trains.shape
-        missing = (padding.steps - steps, padding.inputs - num_inputs)
-        trains = np.pad(columns.trains, ((0, missing[0]), (0, missing[1])))
+            synapses = _synapses(columns, size, storage)
+        if together is not None:
+            together = jnp.asarray(np.pad(together, (0, size - len(together))))
         return SpikingProgram(
-            low=spread(table.low_for(dtype), 1),
-            high=spread(table.high, 0),
-            period=spread(table.period, 1) if padding.has_periods else None,
-            consume=spread(table.consume, 0),
-            produce=spread(table.produce, 0),
-            delay=spread(table.delay, 0, np.int32) if padding.has_delays else None,
-            number=spread(table.number, 0, np.int32) if padding.is_renumbered else None,
+            **_rules(columns.table, spread, padding),
+            **_environment(columns, padding, dtype),
             type_of=spread.type_of,
             rows=rows,
             synapses=synapses,
             ordered=ordered,
-            initial=jnp.asarray(initial),
-            outputs=_indices(columns.outputs, padding.outputs, size),
-            inputs=_indices(columns.inputs, padding.inputs, size),
-            trains=jnp.asarray(trains, dtype),
-            horizon=jnp.asarray(steps, jnp.int32),
+            initial=jnp.asarray(np.pad(columns.spikes, (0, size - len(columns.spikes))), dtype),
             network=network,
-            most_together=None
-            if together is None
-            else jnp.asarray(np.pad(together, (0, size - len(together)))),
+            most_together=together,
             has_families=padding.has_families and not columns.has_anti_spikes,
-            may_overflow=may_overflow,
+            may_overflow=True,
             compatibility=compatibility,
             is_exhaustive=columns.is_exhaustive,
         )
+
+
+@dataclass(frozen=True)
+class _Storage:
+    """How edges are stored.
+
+    - `layout`: what was asked for.
+    - `most`: the most that is delivered by an edge of weight 1, if it is bounded.
+    - `many_paths`: whether thousands will run at once.
+    """
+
+    layout: type[AbstractLayout] | AbstractChooser | str
+    dtype: np.dtype
+    most: int | None
+    many_paths: bool
+
+    @classmethod
+    def of(
+        cls, layout: LayoutLike, dtype: np.dtype, most: int | None, many_paths: bool
+    ) -> "_Storage":
+        """**Raises:** `TypeError` for what is no layout."""
+        stored = layout.layout if isinstance(layout, Transition) else layout
+        is_layout = isinstance(stored, type) and issubclass(stored, AbstractLayout)
+        is_open = stored == "auto" or isinstance(stored, AbstractChooser)
+        if stored is AbstractLayout or not (is_layout or is_open):
+            raise TypeError(f'`layout` is {stored!r}. Give a class of snpjax_formats, or "auto".')
+        return cls(stored, dtype, most, many_paths)
+
+    def listed(self, edges: Edges, most: int | None) -> AbstractLayout:
+        """Edges in the layout that was asked for, or in what suits them."""
+        edges, layout = _typed(edges, self.dtype).canonical(), self.layout
+        if not isinstance(layout, type):
+            chooser = None if isinstance(layout, str) else layout
+            layout = choose(
+                edges, max_input=most, many_paths=self.many_paths, chooser=chooser
+            ).layout
+        return fitting(layout, edges, max_input=most)
+
+    def carried(self, edges: Edges, largest: int = 1) -> AbstractLayout:
+        """Edges that carry up to `largest` as well."""
+        return self.listed(edges, max(self.most or 0, largest))
+
+
+def _rules(table: SlotTable, spread: "Spread", padding: Padding) -> dict[str, Array | None]:
+    """The tables of rules, without those that say nothing."""
+    return {
+        "low": spread(table.low_for(spread.dtype), 1),
+        "high": spread(table.high, 0),
+        "period": spread(table.period, 1) if padding.has_periods else None,
+        "consume": spread(table.consume, 0),
+        "produce": spread(table.produce, 0),
+        "delay": spread(table.delay, 0, np.int32) if padding.has_delays else None,
+        "number": spread(table.number, 0, np.int32) if padding.is_renumbered else None,
+    }
+
+
+def _environment(columns: Columns, padding: Padding, dtype: np.dtype) -> dict[str, Array]:
+    """Outputs, inputs and what is sent to them."""
+    steps, num_inputs = columns.trains.shape
+    missing = ((0, padding.steps - steps), (0, padding.inputs - num_inputs))
+    return {
+        "outputs": _indices(columns.outputs, padding.outputs, padding.neurons),
+        "inputs": _indices(columns.inputs, padding.inputs, padding.neurons),
+        "trains": jnp.asarray(np.pad(columns.trains, missing), dtype),
+        "horizon": jnp.asarray(steps, jnp.int32),
+    }
+
+
+def _rows(
+    system: SpikingSystem, storage: _Storage, padding: Padding, columns: Columns
+) -> RuleRows | None:
+    """The rules as rows of a matrix, if a class stores them."""
+    if not isinstance(storage.layout, type):
+        return None
+    edges = _typed(padded_rows(system), storage.dtype)
+    if padding.has_delays:  # refuse before either is built
+        _check_both(storage.layout, edges, columns, padding.neurons)
+    return rule_rows(system, fitting(storage.layout, edges, max_input=1))
 
 
 def check_order(compatibility: Compatibility, layout: LayoutLike) -> None:
@@ -297,29 +333,24 @@ class Spread:
         return jnp.asarray(spread)
 
 
-def _synapses(
-    columns: Columns,
-    size: int,
-    layout: type[AbstractLayout] | AbstractChooser | str,
-    most: int | None,
-    listed: Callable[[Edges], AbstractLayout],
-) -> AbstractLayout:
+def _synapses(columns: Columns, size: int, storage: _Storage) -> AbstractLayout:
     """One layout, or a sum of layouts where there are several parts or one has structure."""
-    if not columns.parts or (layout == "auto" and is_best_joined(size)):
+    is_auto = storage.layout == "auto"
+    if not columns.parts or (is_auto and is_best_joined(size)):
         columns = columns.joined()
     structured = [
-        choose_for(part.graph, part.num_sources, part.num_targets, max_input=most)
-        if layout == "auto"
+        choose_for(part.graph, part.num_sources, part.num_targets, max_input=storage.most)
+        if is_auto
         else None
         for part in columns.parts
     ]
     is_one_graph = len(columns.parts) == 1 and columns.parts[0].num_sources == columns.num_neurons
     if is_one_graph and structured[0] is None:
         # Padded, so that systems of similar size share compilations.
-        return listed(columns.parts[0].edges.resized(size, size))
+        return storage.listed(columns.parts[0].edges.resized(size, size), storage.most)
     return Sum(
         parts=tuple(
-            listed(part.edges) if own is None else own
+            storage.listed(part.edges, storage.most) if own is None else own
             for part, own in zip(columns.parts, structured, strict=True)
         ),
         source_starts=tuple(part.source_start for part in columns.parts),
@@ -327,19 +358,6 @@ def _synapses(
         num_sources=size,
         num_targets=size,
     )
-
-
-def _listed(
-    edges: Edges,
-    layout: type[AbstractLayout] | AbstractChooser | str,
-    most: int | None,
-    many_paths: bool,
-) -> AbstractLayout:
-    """Edges in the layout that was asked for, or in what suits them."""
-    if not isinstance(layout, type):
-        chooser = None if isinstance(layout, str) else layout
-        layout = choose(edges, max_input=most, many_paths=many_paths, chooser=chooser).layout
-    return fitting(layout, edges, max_input=most)
 
 
 def _check_both(layout: type[AbstractLayout], rows: Edges, columns: Columns, size: int) -> None:

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool
 
-from ..choice import AbstractChoice, GivenChoices
+from ..choice import AbstractChoice
 from ..machine import AbstractMachine, Record
 from ..results import RESULTS
 from .growing import with_more_room
@@ -44,11 +44,6 @@ class GrowingMachine(AbstractSpikingMachine):
     """Of a system whose neurons divide or bud; it can be given more room."""
 
     program: SpikingProgram
-
-    def step(self, state: SpikingState, choice: AbstractChoice) -> tuple[SpikingState, Record]:
-        if isinstance(choice, GivenChoices):  # which may name neurons that there will be
-            choice = choice.within(self.program.num_neurons)
-        return step(self.program, state, choice)
 
     def is_full(self, state: SpikingState) -> Bool[Array, "*paths"]:
         """Whether a step failed for want of room."""

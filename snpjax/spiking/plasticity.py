@@ -11,8 +11,8 @@ from snpjax_formats import AbstractLayout
 from snpjax_formats.ell import expanded
 
 from ..choice import MAX_WAYS, NO_RULE, AbstractChoice
+from ..choice.subsets import num_subsets
 from ..results import RESULTS
-from ..subsets import num_subsets
 from .network import AbstractNetwork, Change
 
 

@@ -32,13 +32,14 @@ from .validity import InvalidSystem, Problem
 
 
 if TYPE_CHECKING:
-    from ..run import Trajectory
+    from ..machine import AbstractMachine, Lowered, Stacked
+    from ..trajectory import Trajectory
     from .environment import AnyInput
     from .lower import LayoutLike
-    from .machine import SpikingMachine
     from .observer import SystemObserver
     from .searched import SearchedMachine
     from .solution import Solution
+    from .step import SpikingState
 
 
 @dataclass(frozen=True, eq=False)
@@ -311,23 +312,28 @@ class PopulationSystem:
         count_dtype: "np.dtype | type | None" = None,
         faithful: bool = False,
         numbered: bool = False,
-        max_steps: int | None = None,
-    ) -> "SpikingMachine":
-        """This system as arrays, ready for `snpjax.run`.
+        many_paths: bool = False,
+    ) -> "Lowered[Solution]":
+        """This system as arrays, see `snpjax.lower`.
 
         With `"auto"` each projection is stored by its own structure; a class of `snpjax_formats`
         stores the listed synapses of each. `faithful` takes consume-all rules apart; their numbers
         are those of the templates either way.
         """
-        del numbered
-        from .lower import lower_columns  # the model itself needs no device
-        from .machine import SpikingMachine
+        from .lowered import lowered_columns  # the model itself needs no device
 
+        del numbered, many_paths
         _refuse_transition(layout)
         columns = self.columns(faithful=faithful)
-        return SpikingMachine(
-            lower_columns(columns, layout=layout, count_dtype=count_dtype, max_steps=max_steps)
-        )
+        return lowered_columns(self, columns, layout, count_dtype, is_numbered=True)
+
+    def start(
+        self, machine: "AbstractMachine | Stacked", initial: Any, inputs: Any
+    ) -> "tuple[AbstractMachine | Stacked, SpikingState]":
+        """Where a run begins that does not begin where the model says, see `snpjax.run`."""
+        from .start import started
+
+        return started(self, machine, initial, inputs)
 
     def with_input(self, input: "Mapping[str, Any] | AnyInput") -> "PopulationSystem":
         """The same system with other input trains.

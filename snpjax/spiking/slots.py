@@ -84,6 +84,11 @@ class SlotTable:
     def num_types(self) -> int:
         return self.low.shape[1]
 
+    @property
+    def num_rules(self) -> int:
+        """The most rules of any type."""
+        return int(np.max(self.number[self.low <= self.high], initial=-1)) + 1
+
     def largest_production(self) -> Int[np.ndarray, " neurons"]:
         """The most spikes, or anti-spikes, that each neuron can emit by one rule."""
         return np.abs(self.produce).max(axis=0, initial=0)[self.type_of]

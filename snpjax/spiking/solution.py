@@ -8,9 +8,10 @@ from jaxtyping import Int
 
 from ..choice import NO_RULE
 from ..results import RESULTS
-from ..run import Trajectory
+from ..trajectory import Trajectory
 from .networks import Network, Networks, name_of, num_in_use, taken
 from .population import PopulationSystem
+from .step import SpikingState
 from .system import SpikingSystem, is_growing
 from .validity import possible_labels
 
@@ -47,6 +48,7 @@ class Solution:
     - `spike_trains`: the same of the output neurons.
     - `failure`: the first failure in words, or `None`.
     - `networks`: see `network`.
+    - `state`: the final state as the machine has it, to go on from: `run(system, initial=state)`.
 
     Where neurons divide or bud, `neurons` are slots, as many as there are in the end; new ones come
     last, and hold 0 before. The trains of outputs are sums over all neurons of a label.
@@ -67,6 +69,7 @@ class Solution:
     spike_trains: Int[np.ndarray, "steps outputs *paths"] | None
     failure: str | None
     networks: Networks
+    state: SpikingState
 
     def network(self, row: int | None = None, path: int | None = None) -> Network:
         """The neurons and synapses after the last step, or in a row of `configurations`: of a
@@ -273,6 +276,7 @@ def solve(system: SpikingSystem | PopulationSystem, trajectory: Trajectory) -> S
         networks=Networks(
             system, final.network, initial and initial.network, states and states.network
         ),
+        state=final,
     )
 
 

@@ -6,7 +6,7 @@ state.
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -16,11 +16,12 @@ from jaxtyping import Array, Bool, Int, PyTree
 
 from snpjax_formats.ell import expanded
 
-from ..apart import apart
-from ..choice import NO_RULE, AbstractChoice, has_weights, is_valid, of_slots
+from .._xla import materialize
+from ..choice import NO_RULE, AbstractChoice, GivenChoices, has_weights, is_valid, of_slots
 from ..machine import Record
 from ..results import RESULTS, select_result
 from .lower import SpikingProgram
+from .network import Change
 
 
 # Of many paths so many slots are looked through, which CPUs do for many paths at once, and gathers
@@ -124,7 +125,7 @@ def _is_live(
     if program.network is not None:
         pending = program.network.is_pending(state.network)
         is_active = is_active if pending is None else is_active | pending
-    return jnp.any(is_active, axis=0) | (state.step < program.horizon)
+    return jnp.any(is_active, axis=0) | (state.step < _horizon(program, state))
 
 
 def step(
@@ -151,8 +152,61 @@ def step(
         what is sent to it, and the neuron that opens in step t+d selects its next rule in step
         t+d+1.
     """
-    compatibility = program.compatibility
+    selected = _select(program, state, choice)
+    used = _consume(program, state, selected)
+    sent = _emit(program, state, selected, used)
+    change = None
+    if program.network is not None:
+        change = program.network.change(state.network, selected.slots, choice, state.step)
+    arrived = _deliver(program, state, used, sent, change)
+    failure = _failure(program, state, selected, sent, arrived, change, choice)
+    return _finish(program, state, selected, used, sent, arrived, change, failure)
+
+
+class _Selected(NamedTuple):
+    """The slot that each neuron uses, which fire, and whether time goes on."""
+
+    can_apply: Bool[Array, "slots neurons *paths"]
+    slots: Int[Array, "neurons *paths"]
+    fires: Bool[Array, "neurons *paths"]
+    is_live: Bool[Array, "*paths"]
+
+
+class _Used(NamedTuple):
+    """The rules that were used, as the model numbers them, and what they produce and consume."""
+
+    rules: Int[Array, "neurons *paths"]
+    produced: Int[Array, "neurons *paths"]
+    consumed: Int[Array, "neurons *paths"]
+
+
+class _Sent(NamedTuple):
+    """The timers afterwards, the emissions that wait for them, all that is to leave, and what does
+    in this step."""
+
+    timers: Int[Array, "neurons *paths"]
+    pending: Int[Array, "neurons *paths"]
+    leaving: Int[Array, "neurons *paths"]
+    emissions: Int[Array, "neurons *paths"]
+
+
+class _Arrived(NamedTuple):
+    """The spikes that were not consumed, and those that arrive."""
+
+    left: Int[Array, "neurons *paths"]
+    arriving: Int[Array, "neurons *paths"]
+
+    @property
+    def spikes(self) -> Int[Array, "neurons *paths"]:
+        return self.left + self.arriving
+
+
+def _select(program: SpikingProgram, state: SpikingState, choice: AbstractChoice) -> _Selected:
+    """One applicable rule of each open neuron that has any."""
     can_apply = applicable(program, state)
+    names_slots = not choice.tells_numbers or has_weights(choice)
+    if isinstance(choice, GivenChoices) and program.is_labelled:
+        choice = choice.within(program.num_neurons)  # more of them may come later
     if has_weights(choice):
         if program.is_labelled:
             raise ValueError(
@@ -163,58 +217,75 @@ def step(
             choice = of_slots(choice, program.of_neurons(program.number))
 
     def selected() -> Int[Array, "neurons *paths"]:
-        # What is applicable is looked at anew: it would be stored otherwise, and is larger. A
+        # What is applicable is computed again: it would be stored otherwise, and is larger. A
         # network is not worth looking at twice.
         some = can_apply if program.network is not None else applicable(program, state)
-        return choice.select(some, state.step)
+        if names_slots or program.number is None:
+            return choice.select(some, state.step, state)
+        return choice.select(_by_number(program, state, some), state.step, state)
 
     slots = _kept(state, selected)
-    if choice.may_be_invalid:
-        # In a halting state time stops, whatever is chosen.
-        is_live = _is_live(program, state, jnp.any(can_apply, axis=0))
-        slots = jnp.where(is_live[None], _slots_of(program, state, can_apply, slots), NO_RULE)
+    if not names_slots:
+        slots = _slots_of(program, state, can_apply, slots)
+    if not choice.may_be_invalid:  # whoever can fire does
         fires = slots != NO_RULE
-    else:  # whoever can fire does
-        fires = slots != NO_RULE
-        is_live = _is_live(program, state, fires)
+        return _Selected(can_apply, slots, fires, _is_live(program, state, fires))
+    # In a halting state time stops, whatever is chosen.
+    is_live = _is_live(program, state, jnp.any(can_apply, axis=0))
+    slots = jnp.where(is_live[None], slots, NO_RULE)
+    return _Selected(can_apply, slots, slots != NO_RULE, is_live)
+
+
+def _consume(program: SpikingProgram, state: SpikingState, selected: _Selected) -> _Used:
+    """What the selected rules use up and produce."""
+    slots = selected.slots
     produced = _of_slot(program, program.produce, state, slots)
     consumed = _of_slot(program, program.consume, state, slots)
     if program.has_families:
         consumed = jnp.where(consumed < 0, state.spikes, consumed)
     if program.is_exhaustive:
-        produced, consumed = _exhausted(program, state, fires, produced, consumed)
+        produced, consumed = _exhausted(program, state, selected.fires, produced, consumed)
     rules = slots
     if program.number is not None:
         rules = _of_slot(program, program.number, state, slots)
-    rules = jnp.where(fires, rules, NO_RULE)
+    return _Used(jnp.where(selected.fires, rules, NO_RULE), produced, consumed)
 
+
+def _emit(program: SpikingProgram, state: SpikingState, selected: _Selected, used: _Used) -> _Sent:
+    """Close the neurons with a delay, count down, and let open ones emit."""
+    produced = used.produced
     if program.delay is None:
         timers, pending, leaving, emissions = state.timers, state.pending, produced, produced
     else:
-        delay = _of_slot(program, program.delay, state, slots)
-        timers = jnp.where(fires, delay, jnp.maximum(state.timers - 1, 0))
+        delay = _of_slot(program, program.delay, state, selected.slots)
+        timers = jnp.where(selected.fires, delay, jnp.maximum(state.timers - 1, 0))
         is_open = timers == 0
-        leaving = _leaving(program, state, fires, produced, delay)
+        leaving = _leaving(program, state, selected.fires, produced, delay)
         emissions = jnp.where(is_open, leaving, 0)
         forgets = is_open
-        if compatibility.repeats_emissions:
+        if program.compatibility.repeats_emissions:
             forgets = is_open & is_open[:1]
         pending = jnp.where(forgets, 0, leaving)
-
-    change = None
-    if program.network is not None:
-        change = program.network.change(state.network, slots, choice, state.step)
-    sent = emissions
-    # Every synapse reads them, and XLA would compute them anew for each: 200 steps of 100,000
+    # Every synapse reads them, and XLA would compute them again for each: 200 steps of 100,000
     # neurons x 8, gathered, took 0.71 to 0.79 s, and take 0.46 (two cores, jax 0.10.2, 2026-11).
-    emissions = _stored(state, lambda: sent)
-    left = state.spikes
+    return _Sent(timers, pending, leaving, _stored(state, lambda: emissions))
+
+
+def _deliver(
+    program: SpikingProgram,
+    state: SpikingState,
+    used: _Used,
+    sent: _Sent,
+    change: Change | None,
+) -> _Arrived:
+    """What is left in each neuron, and what arrives: by synapses and from the environment."""
+    emissions, left = sent.emissions, state.spikes
     arriving = jnp.zeros_like(left)
     if program.rows is None:
-        left = left - consumed
+        left = left - used.consumed
     else:
         own = program.rows.matrix.deliver(
-            program.rows.spiking_vector(rules), accumulate=emissions.dtype
+            program.rows.spiking_vector(used.rules), accumulate=emissions.dtype
         )
         left, arriving = (left, own) if program.rows.has_production else (left + own, arriving)
     if program.synapses is not None:
@@ -222,26 +293,37 @@ def step(
     if program.network is not None and change is not None:
         arriving += program.network.deliver(state.network, change, emissions)
     if program.ordered is not None:
-        arriving = program.ordered.deliver(emissions, timers > 0)
+        arriving = program.ordered.deliver(emissions, sent.timers > 0)
     if program.trains.shape[0] > 0:
-        # Rows past the last one are zero: index them there instead of adding a padding row.
-        row = program.trains.at[state.step].get(mode="fill", fill_value=0)
-        arriving = _with_input(program, state, arriving, jnp.moveaxis(row, -1, 0))
-    if program.delay is not None and not compatibility.closed_receives:
-        arriving = jnp.where(timers == 0, arriving, 0)
+        arriving = _with_input(program, state, arriving, _input_of(program, state))
+    if program.delay is not None and not program.compatibility.closed_receives:
+        arriving = jnp.where(sent.timers == 0, arriving, 0)
     if change is not None and change.is_new is not None:
         arriving = jnp.where(change.is_new, 0, arriving)
-    spikes = left + arriving
+    return _Arrived(left, arriving)
 
-    nobody = jnp.full(state.step.shape, len(spikes), jnp.int32)
+
+def _failure(
+    program: SpikingProgram,
+    state: SpikingState,
+    selected: _Selected,
+    sent: _Sent,
+    arrived: _Arrived,
+    change: Change | None,
+    choice: AbstractChoice,
+) -> tuple[Any, Int[Array, "*paths"]]:
+    """How the step fails, if it does, and the first neuron for which it does."""
+    left, arriving = arrived
+    nobody = jnp.full(state.step.shape, len(left), jnp.int32)
     failure, culprit = RESULTS.halted, nobody
     if program.may_overflow:
         # Sound because no more is consumed than is there, or that is checked, and less than a
         # quarter of the type's range can arrive in one step (`lower` checks it).
-        overflows = jnp.where(arriving >= 0, spikes < left, spikes > left)
-        if compatibility.unchecked_consumption is not None:
+        overflows = jnp.where(arriving >= 0, arrived.spikes < left, arrived.spikes > left)
+        if program.compatibility.unchecked_consumption is not None:
             overflows |= left > state.spikes
         if program.most_together is not None:
+            leaving = sent.leaving
             overflows |= (leaving > _along(program.most_together, state)) | (leaving < 0)
         culprit = _first(overflows)
         failure = select_result(culprit < nobody, RESULTS.spike_overflow, failure)
@@ -250,38 +332,54 @@ def step(
         failure = select_result(refused < nobody, change.failure, failure)
         culprit = jnp.where(refused < nobody, refused, culprit)
     if choice.may_be_invalid:
-        refused = _first(~is_valid(can_apply, slots))
+        refused = _first(~is_valid(selected.can_apply, selected.slots))
         failure = select_result(refused < nobody, RESULTS.choice_refused, failure)
         culprit = jnp.where(refused < nobody, refused, culprit)
+    return failure, culprit
+
+
+def _finish(
+    program: SpikingProgram,
+    state: SpikingState,
+    selected: _Selected,
+    used: _Used,
+    sent: _Sent,
+    arrived: _Arrived,
+    change: Change | None,
+    failed: tuple[Any, Int[Array, "*paths"]],
+) -> tuple[SpikingState, Record]:
+    """The new state and the record of the step; where it fails, or has failed, nothing changes."""
+    failure, culprit = failed
     status = select_result(state.status == RESULTS.halted, failure, state.status)
     is_failed = status != RESULTS.halted
-    made = is_live & ~is_failed
+    made = selected.is_live & ~is_failed
 
     def unless_failed(new: Array, old: Array) -> Array:
         leading = new.ndim - is_failed.ndim
         return jnp.where(jnp.expand_dims(is_failed, range(leading)), old, new)
 
-    if compatibility.unchecked_consumption == "clamp":
-        spikes = jnp.where(is_live[None], jnp.maximum(spikes, 0), spikes)  # a halting state stays
+    spikes = arrived.spikes
+    if program.compatibility.unchecked_consumption == "clamp":  # a halting state stays
+        spikes = jnp.where(selected.is_live[None], jnp.maximum(spikes, 0), spikes)
+    network = None
+    if change is not None:
+        network = jax.tree.map(unless_failed, change.network, state.network)
     new_state = SpikingState(
         spikes=unless_failed(spikes, state.spikes),
-        timers=unless_failed(timers, state.timers),
-        pending=unless_failed(pending, state.pending),
+        timers=unless_failed(sent.timers, state.timers),
+        pending=unless_failed(sent.pending, state.pending),
         step=state.step + made.astype(jnp.int32),
         status=status,
         culprit=jnp.where(state.status == RESULTS.halted, culprit, state.culprit),
-        network=None
-        if change is None
-        else jax.tree.map(unless_failed, change.network, state.network),
+        network=network,
     )
-    emissions = unless_failed(emissions, jnp.zeros_like(emissions))
-    rules = unless_failed(rules, jnp.full_like(rules, NO_RULE))
-    output = _output(program, state, emissions)
+    emissions = unless_failed(sent.emissions, jnp.zeros_like(sent.emissions))
+    rules = unless_failed(used.rules, jnp.full_like(used.rules, NO_RULE))
+    consumed = None
     if program.has_families:
-        consumed = unless_failed(consumed, jnp.zeros_like(consumed))
-    else:
-        consumed = None
+        consumed = unless_failed(used.consumed, jnp.zeros_like(used.consumed))
     detail = None if change is None else change.detail
+    output = _output(program, state, emissions)
     return new_state, Record(output, Selection(rules, emissions, consumed, detail), made)
 
 
@@ -299,6 +397,22 @@ def _exhausted(
     most = _along(program.most_together, state)
     is_safe = (produced == 0) | (times <= most // jnp.maximum(produced, 1))
     return jnp.where(is_safe, produced * times, -1), consumed * times
+
+
+def _input_of(program: SpikingProgram, state: SpikingState) -> Int[Array, "inputs *paths"]:
+    """What the environment sends in this step; nothing after the last row."""
+    at = (state.step,)
+    if program.trains.ndim == 3:  # trains of its own for each path
+        at = (state.step, slice(None), jnp.arange(len(state.step)))
+    row = program.trains.at[at].get(mode="fill", fill_value=0)
+    return jnp.moveaxis(row, -1, 0)
+
+
+def _horizon(program: SpikingProgram, state: SpikingState) -> Int[Array, "*paths"]:
+    """The steps after which nothing is sent; paths that pad a batch have none."""
+    if program.horizon.ndim == 0:
+        return program.horizon
+    return program.horizon.at[jnp.arange(len(state.step))].get(mode="fill", fill_value=0)
 
 
 def _with_input(
@@ -351,7 +465,7 @@ def _kept(state: SpikingState, function: Callable[[], Array]) -> Array:
 
 
 def _stored(state: SpikingState, function: Callable[[], Array]) -> Array:
-    return apart(jnp.any(state.step >= 0), function)
+    return materialize(jnp.any(state.step >= 0), function)
 
 
 def _of_neurons(
@@ -381,6 +495,16 @@ def _first(holds: Bool[Array, "neurons *paths"]) -> Int[Array, "*paths"]:
     nobody = jnp.asarray(size, dtype)
     first = jnp.min(jnp.where(holds, index, nobody), axis=0, initial=nobody)
     return first.astype(jnp.int32)
+
+
+def _by_number(
+    program: SpikingProgram, state: SpikingState, can_apply: Bool[Array, "slots neurons *paths"]
+) -> Bool[Array, "rules neurons *paths"]:
+    """Which rules apply, where a rule has several slots."""
+    assert program.number is not None
+    number = _of_neurons(program, program.number, state)
+    rules = range(can_apply.shape[0])  # at most
+    return jnp.stack([jnp.any(can_apply & (number == rule), axis=0) for rule in rules])
 
 
 def _slots_of(

@@ -28,16 +28,17 @@ if TYPE_CHECKING:
 
     from snpjax_formats.graphs import Pairs
 
-    from ..run import Trajectory
+    from ..machine import AbstractMachine, Lowered, Stacked
+    from ..trajectory import Trajectory
     from .environment import AnyInput
     from .growing import Capacity
     from .lower import LayoutLike
-    from .machine import GrowingMachine, SpikingMachine
     from .observer import SystemObserver
     from .plastic_columns import PlasticColumns
     from .searched import SearchedMachine
     from .slots import SlotTable
     from .solution import Solution
+    from .step import SpikingState
 
 
 Json: TypeAlias = "None | bool | int | float | str | Sequence[Json] | Mapping[str, Json]"
@@ -373,31 +374,30 @@ class SpikingSystem:
     def lower(
         self,
         *,
-        layout: "LayoutLike | Capacity" = "auto",
+        layout: "LayoutLike" = "auto",
         count_dtype: "np.dtype | type | None" = None,
         faithful: bool = False,
+        capacity: "Capacity | None" = None,
         numbered: bool = False,
-        max_steps: int | None = None,
-    ) -> "SpikingMachine | GrowingMachine":
-        """This system as arrays, ready for `snpjax.run`. See `snpjax.spiking.lower`; a system that
-        divides or buds takes a `Capacity` as its layout."""
-        from .growing import Capacity, lower_growing, refuse_capacity  # which need a device
-        from .lower import lower
-        from .machine import GrowingMachine, SpikingMachine
+        many_paths: bool = False,
+    ) -> "Lowered[Solution]":
+        """This system as arrays, see `snpjax.lower`.
 
-        if self.is_growing:
-            capacity = Capacity.of_layout(layout)
-            program = lower_growing(self, capacity=capacity, count_dtype=count_dtype)
-            return GrowingMachine(program)
-        return SpikingMachine(
-            lower(
-                self,
-                layout=refuse_capacity(layout),
-                count_dtype=count_dtype,
-                faithful=faithful or numbered,  # a family has the number of its first member
-                max_steps=max_steps,
-            )
-        )
+        A system that divides or buds takes a `capacity`, and no `layout`.
+        """
+        from .lowered import lowered  # the model itself needs no device
+
+        del many_paths
+        # A family has the number of its first member.
+        return lowered(self, layout, count_dtype, faithful or numbered, capacity)
+
+    def start(
+        self, machine: "AbstractMachine | Stacked", initial: Any, inputs: Any
+    ) -> "tuple[AbstractMachine | Stacked, SpikingState]":
+        """Where a run begins that does not begin where the model says, see `snpjax.run`."""
+        from .start import started
+
+        return started(self, machine, initial, inputs)
 
     def searched(
         self,

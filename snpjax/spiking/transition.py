@@ -11,6 +11,7 @@ from snpjax_formats import AbstractLayout, Edges, bucket
 from snpjax_formats.ell import expanded
 
 from ..choice import NO_RULE
+from ..machine import AbstractStorage
 from .columns import edges_of
 from .padding import SMALL, padded_neurons
 from .rule import Rule
@@ -18,7 +19,7 @@ from .system import SpikingSystem, dynamic_message
 
 
 @dataclass(frozen=True)
-class Transition:
+class Transition(AbstractStorage):
     """Store the rules as the rows of the transition matrix M of the papers, in `layout`.
 
     `Transition(Dense)` is the papers' *Sparse* form, `Transition(Compressed)` their *ELL*. Every

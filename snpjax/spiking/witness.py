@@ -7,7 +7,9 @@ import numpy as np
 from jaxtyping import Bool, Int
 
 from ..choice import NO_RULE, GivenChoices
-from ..run import Save, run
+from ..lowering import LoweringOptions
+from ..run import run
+from ..trajectory import Save
 from .networks import Network
 from .observed import Configurations, astrocytes_of
 from .searched import SearchedMachine
@@ -124,14 +126,17 @@ class SystemWitness:
     # ---- as a run ----
 
     def replay(self, machine: Any) -> Solution:
-        room = machine.room if isinstance(machine, SearchedMachine) else None
+        options: LoweringOptions = {}
+        if isinstance(machine, SearchedMachine) and machine.room is not None:
+            options["capacity"] = machine.room  # which the witness fits
+        if self.is_cut.any():
+            options["count_dtype"] = np.int64  # the search cuts any number
         return run(
             self.system,
             choice=self.choices,
             max_steps=max(len(self.some) - 1, 0),
-            layout=room or "auto",  # which the witness fits
-            count_dtype=np.int64 if self.is_cut.any() else None,  # the search cuts any number
             save=Save(budget=2**62),
+            **options,
         )
 
     def is_made_by(self, solution: Solution) -> bool:

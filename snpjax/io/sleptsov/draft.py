@@ -4,6 +4,7 @@ There may be millions of arcs, so that they are kept as plain numbers until all 
 """
 
 from array import array
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
@@ -63,6 +64,26 @@ class Draft:
 
     def priority(self, beats: int, beaten: int, offset: int) -> None:
         self._pairs.extend((beats, beaten, offset))
+
+    def levels(self, levels: Mapping[int, tuple[int, int]]) -> None:
+        """Priorities of each transition over those of lower levels.
+
+        - `levels`: of each transition the level, the larger the stronger, and where it stands.
+        """
+        members: dict[int, list[int]] = {}
+        for transition, (level, _) in levels.items():
+            members.setdefault(level, []).append(transition)
+        # The relation is transitive: of each level over the next one is enough.
+        ordered = [members[level] for level in sorted(members, reverse=True)]
+        for above, below in zip(ordered, ordered[1:], strict=False):
+            offset = levels[above[0]][1]
+            if self.num_pairs + len(above) * len(below) > MAX_PAIRS:
+                message = f"there are more than {MAX_PAIRS} priorities between transitions"
+                self.tell.error(offset, f"{message} (use fewer levels of priority)")
+                return
+            for beats in above:
+                for beaten in below:
+                    self.priority(beats, beaten, levels[beats][1])
 
     @property
     def num_pairs(self) -> int:

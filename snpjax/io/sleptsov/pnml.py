@@ -1,37 +1,46 @@
-"""PNML, place/transition nets of ISO/IEC 15909-2, with the inhibitor arcs of several tools.
+"""PNML, place/transition nets of ISO/IEC 15909-2, in the dialects of several tools.
 
 The standard type of nets has neither inhibitor arcs nor priorities. Inhibitor and test arcs are
-read in many dialects, priorities in that of snpjax.
+read in many dialects, priorities in those of snpjax and of PIPE. Whatever else stands in a net, and
+is not known to be decoration, is an error: it could change how the net behaves.
 """
 
-import re
 from collections.abc import Mapping
-from typing import Any
+from typing import NamedTuple
 
 from ...sleptsov import SleptsovNet
 from ..source import Report, Source
 from ..tell import AtOffsets
 from .built import build_net
-from .draft import Draft
-from .numbers import integer, shortened
-from .pnml_arcs import DEFAULT_COLOUR, Element, Label, take_arc
+from .numbers import shortened
+from .pnml_elements import Element, Label
+from .pnml_net import FileNet, Shared
+from .pnml_vocabulary import (
+    ATTRIBUTES,
+    CHILDREN,
+    DECORATION,
+    DECORATION_OF,
+    LABELS,
+    NEUTRAL,
+    REFUSED,
+    TIMES,
+)
 from .xml_elements import read_elements
 
 
-TYPE = "http://www.pnml.org/version-2009/grammar/ptnet"
 TOOL = "snpjax"
 
-#: Types of nets whose tokens are plain: those of the standard, of its drafts and of older tools.
-_PLAIN_TYPES = re.compile(r"(pt-?net|p/t|place/?transition|basicpnml|epnml|stnet)", re.IGNORECASE)
-_HIGH_LEVEL = re.compile(r"(hlpn|highlevel|symmetric|coloured|colored)", re.IGNORECASE)
-_NODES = ("place", "transition", "referencePlace", "referenceTransition")
-_ARCS = ("arc", "inhibitorArc")
-_OWNERS = (*_NODES, *_ARCS, "net", "page")
-#: Elements whose `<text>` or `<value>` says something about the element around them.
-_LABELS = ("name", "initialMarking", "inscription", "arctype", "type")
+_TEXTS = ("text", "value")
+_ANY = ("xml:", "xmlns:", "xsi:")  # prefixes of attributes about XML itself
 
 
-def read_pnml(source: Source, *, net: str | None = None) -> SleptsovNet:
+def read_pnml(
+    source: Source,
+    *,
+    net: str | None = None,
+    drop_time: bool = False,
+    ignore_unknown: bool = False,
+) -> SleptsovNet:
     """The net of a PNML file, all pages as one.
 
     Names are those in the file, ids where there are none or one is there twice; the notes keep the
@@ -40,222 +49,227 @@ def read_pnml(source: Source, *, net: str | None = None) -> SleptsovNet:
     **Arguments:**
 
     - `net`: the id of the net, in a file that has several.
+    - `drop_time`: warn of times, rates and weights and read the net as if they were not there. By
+      default they are errors.
+    - `ignore_unknown`: warn of elements and attributes that are not known and read the net as if
+      they were not there. By default they are errors.
 
     **Raises:** `ReadError` with every error of the file.
     """
     report = Report(source)
     tell = AtOffsets(report)
-    reader = _Reader(tell)
+    reader = _Reader(tell, ignore_unknown)
     read_elements(tell, reader.start, reader.end)
     chosen = reader.chosen(net)
     if chosen is None:
         report.finish()
         raise AssertionError("a file without a net is told; please report this as a bug of snpjax")
-    return build_net(report, **chosen.arguments(tell))
+    return build_net(report, **chosen.arguments(tell, reader.shared, drop_time=drop_time))
 
 
-class _Net:
-    """A net of the file: its nodes and arcs in order."""
+class _Frame(NamedTuple):
+    """An element that is open.
 
-    def __init__(self, owner: Element):
-        self.owner = owner
-        self.nodes: dict[str, Element] = {}
-        self.arcs: list[Element] = []
-        self.ids: dict[str, Element] = {owner.id: owner}
+    - `role`: "owner" of other elements, "label", "text" of a label, or "skipped".
+    - `owner`: the element that it is, or belongs to.
+    - `name`: as it stands in the file.
+    """
 
-    def add(self, owner: Element, tell: AtOffsets) -> None:
-        """Take a node, an arc or a page."""
-        if not owner.id and owner.kind in _NODES:
-            tell.error(owner.offset, f"a <{owner.kind}> has no id (give it one)")
-            return
-        first = self.ids.setdefault(owner.id, owner) if owner.id else owner
-        if first is not owner:
-            message = f"the id {shortened(owner.id)!r} is there twice (give each its own)"
-            tell.error(owner.offset, message, first.offset)
-            return
-        if owner.kind in _NODES:
-            self.nodes[owner.id] = owner
-        elif owner.kind in _ARCS:
-            self.arcs.append(owner)
-
-    def arguments(self, tell: AtOffsets) -> dict[str, Any]:
-        """The arguments of the net; whatever is wrong is told."""
-        self._check_type(tell)
-        draft = Draft(tell)
-        ends: dict[str, tuple[str, int]] = {}
-        for node in self.nodes.values():
-            if node.kind == "place":
-                ends[node.id] = "place", draft.place(node.id)
-                self._mark(node, draft, tell)
-            elif node.kind == "transition":
-                ends[node.id] = "transition", draft.transition(node.id)
-        for node in self.nodes.values():
-            if node.kind.startswith("reference"):
-                self._resolve(node, ends, tell)
-        for arc in self.arcs:
-            take_arc(arc, ends, draft, tell)
-        for node in self.nodes.values():
-            for beats in node.beats:
-                self._take_priority(node, beats, ends, draft, tell)
-        arguments = draft.arguments()
-        name = self.owner.labels.get("name")
-        names = {
-            kind: self._names(arguments[f"{kind}_names"], tell) for kind in ("place", "transition")
-        }
-        ids = {f"{kind}s": list(arguments[f"{kind}_names"]) for kind in names}
-        is_named = any(tuple(ids[f"{kind}s"]) != names[kind] for kind in names)
-        return {
-            **arguments,
-            **{f"{kind}_names": of_kind for kind, of_kind in names.items()},
-            "name": name.text if name else "",
-            "notes": {"ids": ids} if is_named else {},
-        }
-
-    def _check_type(self, tell: AtOffsets) -> None:
-        type = self.owner.attributes.get("type", "")
-        if _HIGH_LEVEL.search(type):
-            message = f"a net of the type {type} is a high-level net (only plain ones are read)"
-        elif type and not _PLAIN_TYPES.search(type):
-            message = f"unknown type of nets {shortened(type)!r} (read are those like {TYPE})"
-        else:
-            return
-        tell.error(self.owner.offset, message)
-
-    def _names(self, ids: tuple[str, ...], tell: AtOffsets) -> tuple[str, ...]:
-        """The names of nodes; of those that are there twice, the ids from the second on."""
-        labels = [self.nodes[id].label("name") for id in ids]
-        given = [
-            label.text if label and label.text else id
-            for id, label in zip(ids, labels, strict=True)
-        ]
-        known, names = set(given), []
-        first: set[str] = set()
-        for id, name in zip(ids, given, strict=True):
-            if name in first:
-                message = (
-                    f"the name {shortened(name)!r} is there twice (the id {shortened(id)!r} is "
-                    "taken instead)"
-                )
-                tell.warning(self.nodes[id].offset, message)
-                name = id
-                while name in known:
-                    name += "'"
-                known.add(name)
-            first.add(name)
-            names.append(name)
-        return tuple(names)
-
-    def _mark(self, node: Element, draft: Draft, tell: AtOffsets) -> None:
-        label = node.label("initialMarking")
-        if label is None:
-            return
-        tokens = integer(label.text.removeprefix(DEFAULT_COLOUR))
-        if isinstance(tokens, str) or tokens < 0:
-            problem = tokens if isinstance(tokens, str) else f"{tokens} tokens (write 0 or more)"
-            tell.error(label.offset, f"the marking of {shortened(node.id)!r}: {problem}")
-        else:
-            draft.mark(draft.place(node.id), tokens, label.offset)
-
-    def _resolve(self, node: Element, ends: dict[str, tuple[str, int]], tell: AtOffsets) -> None:
-        """Let a reference node stand for the node that it, or the one it refers to, refers to."""
-        wanted = node.kind.removeprefix("reference").lower()
-        seen, at = {node.id}, node
-        while True:
-            id = at.attributes.get("ref", "")
-            found = self.nodes.get(id)
-            if found is None or id in seen:
-                what = f"refers to {shortened(id)!r}, which there is not"
-                what = what if found is None else "refers to itself"
-                tell.error(node.offset, f"the {node.kind} {shortened(node.id)!r} {what}")
-                return
-            seen.add(id)
-            if not found.kind.startswith("reference"):
-                break
-            at = found
-        if found.kind != wanted:
-            message = f"the {node.kind} {shortened(node.id)!r} refers to a {found.kind}"
-            tell.error(node.offset, message)
-        elif found.id in ends:
-            ends[node.id] = ends[found.id]
-
-    def _take_priority(
-        self,
-        node: Element,
-        beats: Label,
-        ends: Mapping[str, tuple[str, int]],
-        draft: Draft,
-        tell: AtOffsets,
-    ) -> None:
-        (kind, number), end = ends.get(node.id, ("", -1)), ends.get(beats.text, ("", -1))
-        if kind != "transition" or end[0] != "transition":
-            message = (
-                f"a priority of {shortened(node.id)!r} over {shortened(beats.text)!r} (both must "
-                "be transitions)"
-            )
-            tell.error(beats.offset, message)
-        else:
-            draft.priority(number, end[1], beats.offset)
+    role: str
+    owner: Element | None
+    name: str
+    offset: int
 
 
 class _Reader:
     """Takes the elements of the file, one by one."""
 
-    def __init__(self, tell: AtOffsets):
-        self.tell = tell
-        self.nets: list[_Net] = []
-        self._open: list[Element | None] = []  # by depth: what an element belongs to
-        self._names: list[str] = []
-        self._offsets: list[int] = []
+    def __init__(self, tell: AtOffsets, ignore_unknown: bool):
+        self.tell, self.ignore_unknown = tell, ignore_unknown
+        self.nets: list[FileNet] = []
+        self.shared = Shared()
+        self._open: list[_Frame] = []
+        self._own_tool = 0  # the depth of an open <toolspecific> of snpjax
+        self._net: FileNet | None = None  # the one that is open
+        self._namespace = ""
 
     def start(self, name: str, attributes: Mapping[str, str], offset: int) -> None:
-        owner = self._open[-1] if self._open else None
-        if not self._names and name != "pnml":
-            self.tell.error(offset, f"the root element is <{shortened(name)}> (<pnml> is expected)")
-        is_inside_tool = "toolspecific" in self._names or "graphics" in self._names
-        if is_inside_tool:
-            if name == "beats" and owner is not None and self._is_own_tool:
-                owner.beats.append(Label(attributes.get("ref", ""), offset))
-        elif name in _OWNERS:
-            owner = self._new(Element(name, attributes, offset))
-        elif name == "type" and "value" in attributes and owner is not None:
-            owner.labels["type"] = Label(attributes["value"], offset)
-        elif name == "toolspecific":
-            self._is_own_tool = attributes.get("tool") == TOOL
-        self._open.append(owner)
-        self._names.append(name)
-        self._offsets.append(offset)
+        self._open.append(self._taken(name, attributes, offset))
 
-    def _new(self, owner: Element) -> Element:
-        if owner.kind == "net":
-            self.nets.append(_Net(owner))
-        elif self.nets:
-            self.nets[-1].add(owner, self.tell)
+    def _taken(self, name: str, attributes: Mapping[str, str], offset: int) -> _Frame:
+        """The frame of an element that begins; what cannot stand here is told."""
+        if not self._open:
+            return self._root(name, attributes, offset)
+        above = self._open[-1]
+        owner = above.owner
+        skipped = _Frame("skipped", owner, name, offset)
+        if above.role == "skipped" or owner is None:
+            if name == "beats" and self._own_tool and owner is not None:
+                owner.beats.append(Label(attributes.get("ref", ""), offset))
+            return skipped
+        if name in DECORATION and above.role != "text":
+            if name == "toolspecific" and attributes.get("tool") == TOOL:
+                self._own_tool = len(self._open)
+            return skipped
+        if above.role == "owner":
+            if name in DECORATION_OF.get(owner.kind, ()):
+                return skipped
+            if owner.kind == "pnml" and name in CHILDREN["net"]:
+                self.tell.error(offset, f"a <{name}> outside of a <net> (move it into one)")
+                return skipped
+            if name in CHILDREN.get(owner.kind, ()):
+                return _Frame("owner", self._owner(owner, name, attributes, offset), name, offset)
+            elif name in LABELS.get(owner.kind, ()):
+                return self._label(owner, name, attributes, offset)
+            elif owner.kind == "finalPlace" and name == "text":
+                self._check_attributes("text", attributes, offset)
+                return _Frame("text", owner, name, offset)
+        elif above.role == "label" and name in _TEXTS:
+            self._check_attributes(name, attributes, offset)
+            return _Frame("text", owner, name, offset)
+        self._refuse(f"<{shortened(name)}>", name, above.name, offset)
+        return skipped
+
+    def _root(self, name: str, attributes: Mapping[str, str], offset: int) -> _Frame:
+        if name != "pnml":
+            self.tell.error(offset, f"the root element is <{shortened(name)}> (<pnml> is expected)")
+            return _Frame("skipped", None, name, offset)
+        self._namespace = attributes.get("xmlns", "")
+        return _Frame("owner", Element("pnml", attributes, offset, self._text), name, offset)
+
+    @property
+    def _text(self) -> str:
+        return self.tell.report.source.text
+
+    def _owner(
+        self, above: Element, name: str, attributes: Mapping[str, str], offset: int
+    ) -> Element:
+        """An element that has others."""
+        kind = "finalPlace" if above.kind == "marking" else name
+        element = Element(kind, attributes, offset, self._text)
+        if name == "net":
+            self._net = FileNet(element)
+            self.nets.append(self._net)
+        elif self._net is not None:
+            self._net.add(element)
         else:
-            self.tell.error(owner.offset, f"a <{owner.kind}> outside of a <net>")
-        return owner
+            self._share(element)
+        self._check_attributes(kind, attributes, offset)
+        return element
+
+    def _share(self, element: Element) -> None:
+        name = element.attributes.get("name", "")
+        shared = self.shared
+        if element.kind == "constant":
+            value = element.attribute("value") or Label("", element.offset)
+            shared.constants[name] = value
+        else:
+            nodes = shared.places if element.kind == "shared-place" else shared.transitions
+            nodes[name] = element
+
+    def _label(
+        self, owner: Element, name: str, attributes: Mapping[str, str], offset: int
+    ) -> _Frame:
+        if name in owner.labels:
+            message = f"a second <{name}> in <{self._open[-1].name}> (remove one)"
+            self._error(offset, message, owner.labels[name].offset)
+            return _Frame("skipped", owner, name, offset)
+        if name == "type" and "value" in attributes:
+            owner.labels[name] = Label(attributes["value"].strip(), offset)
+            attributes = {key: text for key, text in attributes.items() if key != "value"}
+        self._check_attributes(name, attributes, offset)
+        return _Frame("label", owner, name, offset)
 
     def end(self, name: str, text: str) -> None:
-        self._names.pop()
-        owner, offset = self._open.pop(), self._offsets.pop()
-        if owner is None or name not in ("text", "value") or not self._names:
+        frame = self._open.pop()
+        if len(self._open) == self._own_tool:
+            self._own_tool = 0
+        owner = frame.owner
+        if frame.role == "skipped" or owner is None:
             return
-        label = self._names[-1]
-        if label in _LABELS and len(self._names) > 1 and self._names[-2] == owner.kind:
-            owner.labels[label] = Label(text.strip(), offset)
+        if frame.role == "text":
+            label = self._open[-1].name if self._open[-1].role == "label" else "text"
+            if label in owner.labels:
+                self._error(frame.offset, f"a second <{name}> in <{label}> (remove one)")
+            owner.labels[label] = Label(text.strip(), frame.offset, name == "value")
+            return
+        if text.strip():
+            where = "(write <text> around it)" if frame.role == "label" else "(remove it)"
+            message = f"the text {shortened(text.strip())!r} stands in <{frame.name}> {where}"
+            self._error(frame.offset, message)
+        elif frame.role == "label" and name not in owner.labels and name != "name":
+            self._error(frame.offset, f"<{name}> has no <text> (write one, or remove it)")
+        if frame.role == "owner" and owner.kind == "net":
+            self._net = None
 
-    def chosen(self, id: str | None) -> _Net | None:
+    def _check_attributes(self, kind: str, attributes: Mapping[str, str], offset: int) -> None:
+        """Tell the attributes that are not known of elements of a kind."""
+        if not attributes:
+            return
+        known = ATTRIBUTES.get(kind, frozenset())
+        if known.issuperset(attributes):
+            return
+        for name, text in attributes.items():
+            if name in known or name in NEUTRAL.get(kind, ()) or name.startswith(_ANY):
+                continue
+            if name == "xmlns" and (kind == "net" or text == self._namespace):
+                continue
+            at = Element(kind, attributes, offset, self._text).offset_of(name)
+            shown = "place" if kind == "finalPlace" else kind
+            self._refuse(f"the attribute {shortened(name)!r}", name, shown, at)
+
+    def _refuse(self, what: str, name: str, above: str, offset: int) -> None:
+        """Tell an element or attribute that cannot be read; `ignore_unknown` is about those of
+        which nothing is known."""
+        where = f"{what} of <{above}>" if what.startswith("the") else f"{what} in <{above}>"
+        net = self._net
+        if name in REFUSED:
+            self._error(offset, f"{where} is {REFUSED[name]}")
+        elif name in TIMES and net is not None:
+            net.add_time(offset, where)
+        elif self.ignore_unknown:
+            self._warn(offset, f"{where} is not known, and ignored")
+        else:
+            message = (
+                f"{where} is not known, and could change how the net behaves (remove it, or read "
+                "the net without it: ignore_unknown=True, --ignore-unknown)"
+            )
+            self._error(offset, message)
+
+    def _error(self, offset: int, message: str, first: int | None = None) -> None:
+        if self._net is None:
+            self.tell.error(offset, message, first)
+        else:
+            self._net.find(True, offset, message, first)
+
+    def _warn(self, offset: int, message: str) -> None:
+        if self._net is None:
+            self.tell.warning(offset, message)
+        else:
+            self._net.find(False, offset, message)
+
+    def chosen(self, id: str | None) -> FileNet | None:
         """The net that is meant; if there is none, that is told."""
-        ids = ", ".join(net.owner.id for net in self.nets)
-        if id is not None:
-            for net in self.nets:
+        nets = self.nets if id is not None else [net for net in self.nets if net.is_active]
+        ids = ", ".join(shortened(net.owner.id) for net in self.nets)
+        shares = self.shared.places or self.shared.transitions
+        if shares and sum(net.is_active for net in self.nets) > 1:
+            at = next(iter(shares.values())).offset
+            message = (
+                f"the {len(self.nets)} nets of this file are components that share nodes (compose "
+                "them in TAPAAL, and save one net)"
+            )
+            self.tell.error(at, message)
+        elif id is not None:
+            for net in nets:
                 if net.owner.id == id:
                     return net
             self.tell.error(0, f"there is no net {id!r} in this file (it has {ids or 'none'})")
-        elif len(self.nets) > 1:
-            message = f"the file has {len(self.nets)} nets (choose one by net=, --net: {ids})"
-            self.tell.error(self.nets[1].owner.offset, message)
-        elif self.nets:
-            return self.nets[0]
+        elif len(nets) > 1:
+            message = f"the file has {len(nets)} nets (choose one by net=, --net: {ids})"
+            self.tell.error(nets[1].owner.offset, message)
+        elif nets:
+            return nets[0]
         elif not self.tell.report.has_errors:
             self.tell.error(0, "the file has no <net>")
         return None

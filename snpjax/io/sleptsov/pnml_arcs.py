@@ -1,15 +1,18 @@
-"""Elements of PNML files, and arcs in the dialects of pm4py, GreatSPN, PIPE, Tina and TAPAAL."""
+"""Arcs of PNML files, in the dialects of pm4py, GreatSPN, PIPE, Tina and TAPAAL."""
 
 import re
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
-from ..tell import AtOffsets
 from .draft import Draft, Kind
-from .numbers import integer, shortened
+from .numbers import shortened
+from .pnml_elements import Element, Label
 
 
-DEFAULT_COLOUR = "Default,"  # PIPE writes the colour before the number
+if TYPE_CHECKING:
+    from .pnml_net import Numbers
+
+
 _KINDS: dict[str, Kind] = {
     "": "input",
     "normal": "input",
@@ -26,38 +29,17 @@ _REFUSED = {
     "stopwatch": "stopwatch arcs are of nets with time",
     "stopwatch-inhibitor": "stopwatch arcs are of nets with time",
 }
+_INTERVAL = re.compile(r"[\[(].*,.*[\])]")
 _NO_TIME = re.compile(r"\[\s*0\s*,\s*inf\s*\)")
-
-
-class Label(NamedTuple):
-    """What the text of a label says, and where it stands."""
-
-    text: str
-    offset: int
-
-
-class Element:
-    """A node, an arc, a page or a net, with its attributes and labels."""
-
-    __slots__ = ("kind", "attributes", "offset", "id", "labels", "beats")
-
-    def __init__(self, kind: str, attributes: Mapping[str, str], offset: int):
-        self.kind, self.attributes, self.offset = kind, attributes, offset
-        self.id = attributes.get("id", "")
-        self.labels: dict[str, Label] = {}
-        self.beats: list[Label] = []
-
-    def label(self, name: str) -> Label | None:
-        """A label, or the attribute of that name."""
-        if name in self.labels:
-            return self.labels[name]
-        text = self.attributes.get(name)
-        return None if text is None else Label(text, self.offset)
+#: The end that an arc must leave, where the element says it.
+_SOURCES = {"inputArc": "place", "outputArc": "transition", "inhibitorArc": "place"}
 
 
 def take_arc(
-    arc: Element, ends: Mapping[str, tuple[str, int]], draft: Draft, tell: AtOffsets
+    arc: Element, ends: Mapping[str, tuple[str, int]], draft: Draft, numbers: "Numbers"
 ) -> None:
+    """Add an arc to the draft; whatever is wrong with it is told."""
+    tell = numbers.tell
     named = f"arc {shortened(arc.id)!r}" if arc.id else "an arc"
     found = []
     for end in ("source", "target"):
@@ -66,7 +48,8 @@ def take_arc(
             tell.error(arc.offset, f"{named}: there is no {end} {shortened(id)!r} (add the node)")
         else:
             found.append(ends[id])
-    kind, weight = _kind(arc, named, tell), _weight(arc, named, tell)
+    kind = _kind(arc, named, numbers)
+    weight = None if kind is None else _weight(arc, named, kind, numbers)
     if len(found) < 2:
         return
     (from_kind, from_node), (to_kind, to_node) = found
@@ -75,6 +58,12 @@ def take_arc(
         tell.error(arc.offset, message)
     elif kind is None or weight is None:
         pass
+    elif from_kind != _SOURCES.get(arc.kind, from_kind):
+        expected = _SOURCES[arc.kind]
+        message = (
+            f"{named} is an <{arc.kind}>, but leads to a {to_kind} (it must leave a {expected})"
+        )
+        tell.error(arc.offset, message)
     elif from_kind == "place":
         draft.arc(kind, from_node, to_node, weight, arc.offset)
     elif kind != "input":
@@ -84,37 +73,70 @@ def take_arc(
         draft.arc("output", to_node, from_node, weight, arc.offset)
 
 
-def _kind(arc: Element, named: str, tell: AtOffsets) -> Kind | None:
+def _kind(arc: Element, named: str, numbers: "Numbers") -> Kind | None:
     """The kind of an arc, in any of the dialects; `None` if it is refused, which is told."""
-    if arc.kind == "inhibitorArc":
-        return "inhibitor"
-    label = arc.labels.get("arctype") or arc.label("type") or Label("", arc.offset)
-    kind = label.text.strip().lower()
-    if kind in _KINDS:
+    tell = numbers.tell
+    if "type" not in arc.attributes and arc.labels.keys().isdisjoint(("arctype", "type")):
+        return "inhibitor" if arc.kind == "inhibitorArc" else "input"
+    told = {}
+    for label in (arc.labels.get("arctype"), arc.labels.get("type"), arc.attribute("type")):
+        if label is not None:
+            told[label.text.lower()] = label
+    if len({_KINDS.get(kind, kind) for kind in told}) > 1:
+        first, *_, last = told.values()
+        message = f"{named} is of two kinds, {shortened(first.text)!r} and {shortened(last.text)!r}"
+        tell.error(last.offset, f"{message} (remove one)")
+        return None
+    kind, label = next(iter(told.items()), ("", Label("", arc.offset)))
+    if kind not in _KINDS:
+        reason = _REFUSED.get(kind)
+        message = f"{named} is of the unknown kind {shortened(label.text)!r}"
+        if reason is not None:
+            tell.error(label.offset, f"{named} is a {kind} arc: {reason} (remove it)")
+        else:
+            tell.error(label.offset, f"{message} (known: normal, inhibitor, read)")
+        return None
+    if arc.kind != "inhibitorArc":
         return _KINDS[kind]
-    reason = _REFUSED.get(kind)
-    if reason is not None:
-        tell.error(label.offset, f"{named} is a {kind} arc: {reason} (remove it)")
-    else:
-        known = "normal, inhibitor, read"
-        message = f"{named} is of the unknown kind {shortened(label.text)!r} (known: {known})"
-        tell.error(label.offset, message)
-    return None
+    if _KINDS[kind] == "test":
+        tell.error(label.offset, f"{named} is an <inhibitorArc> of the kind {kind} (remove one)")
+        return None
+    return "inhibitor"
 
 
-def _weight(arc: Element, named: str, tell: AtOffsets) -> int | None:
-    """The weight or threshold of an arc; `None` if it is none, which is told."""
-    label = arc.labels.get("inscription") or arc.label("weight") or arc.label("inscription")
-    if label is None or _NO_TIME.fullmatch(label.text):
-        weight = arc.label("weight")
-        if weight is None or weight is label:
-            return 1
-        label = weight
-    number = integer(label.text.strip().removeprefix(DEFAULT_COLOUR))
-    if isinstance(number, str):
-        tell.error(label.offset, f"the inscription of {named}: {number}")
+def _weight(arc: Element, named: str, kind: Kind, numbers: "Numbers") -> int | None:
+    """The weight or threshold of an arc; `None` if it is none, which is told.
+
+    TAPAAL writes the weight as an attribute, and as the attribute `inscription` an interval of
+    time, or 1 where an arc has none.
+    """
+    tell = numbers.tell
+    weight, inscription = arc.attribute("weight"), arc.attribute("inscription")
+    if inscription is not None and _is_untimed(inscription, named, numbers):
+        inscription = None
+    if weight is not None and inscription is not None and inscription.text == "1":
+        inscription = None
+    found = [label for label in (arc.labels.get("inscription"), weight, inscription) if label]
+    if kind == "inhibitor":  # PIPE writes none
+        found = [label for label in found if label.text]
+    if not found:
+        return 1
+    counted = [numbers.count(label, f"the inscription of {named}", least=1) for label in found]
+    if None in counted:
         return None
-    if number < 1:
-        tell.error(label.offset, f"the inscription of {named} is {number} (write 1 or more)")
+    if len(set(counted)) > 1:
+        message = f"{named} has two weights, {counted[0]} and {counted[-1]} (remove one)"
+        tell.error(found[-1].offset, message, found[0].offset)
         return None
-    return number
+    return counted[0]
+
+
+def _is_untimed(inscription: Label, named: str, numbers: "Numbers") -> bool:
+    """Whether an attribute `inscription` is no weight; intervals of time are told."""
+    text = inscription.text
+    if not text or _NO_TIME.fullmatch(text):
+        return True
+    if not _INTERVAL.match(text):
+        return False
+    numbers.drop(inscription.offset, f"the interval {shortened(text)} of {named}", "[0,inf)")
+    return True

@@ -8,7 +8,8 @@ from ...quoting import without_controls
 from ...sleptsov import SleptsovNet
 from ..losses import Losses
 from .flattening import with_pairs_for_order
-from .pnml import TOOL, TYPE
+from .pnml import TOOL
+from .pnml_net import TYPE
 
 
 _NAMESPACE = "http://www.pnml.org/version-2009/grammar/pnml"
@@ -50,7 +51,18 @@ def write_pnml(net: SleptsovNet, losses: Losses) -> str:
         inside = f"<inscription>{_text(weight)}</inscription>" if weight != 1 else ""
         inside += f"<arctype>{_text(kind)}</arctype>" if kind else ""
         lines.append(f'<arc id="a{number}" source="{start}" target="{end}">{inside}</arc>')
-    return "".join([f"{line}\n" for line in [*lines, "</page></net>", "</pnml>"]])
+    lines.append("</page>")
+    if len(net.final_markings):
+        lines.append("<finalmarkings>")
+        for marking in net.final_markings.tolist():
+            places = [
+                f'<place idref="p{number}">{_text(tokens)}</place>'
+                for number, tokens in enumerate(marking, start=1)
+                if tokens
+            ]
+            lines.append(f"<marking>{''.join(places)}</marking>")
+        lines.append("</finalmarkings>")
+    return "".join([f"{line}\n" for line in [*lines, "</net>", "</pnml>"]])
 
 
 def _text(value: object) -> str:

@@ -16,6 +16,7 @@ from ..source import Report, Source
 from ..tell import AtOffsets
 from .built import build_net
 from .draft import Draft
+from .dropping import Dropping
 from .flattening import with_pairs_for_order
 from .numbers import shortened
 from .substituting import Block, Mapped, Nesting, Role, build_high_net
@@ -57,7 +58,8 @@ def read_ndr(source: Source, *, drop_time: bool = False) -> SleptsovNet:
 
     **Arguments:**
 
-    - `drop_time`: take transitions with intervals as if they had none. By default they are errors.
+    - `drop_time`: warn of intervals and read transitions as if they had none. By default they are
+      errors.
 
     **Raises:** `ReadError` with every error of the file.
     """
@@ -117,7 +119,7 @@ def _apart(names: Sequence[str], taken: set[str]) -> list[str]:
 
 class _Reader:
     def __init__(self, tell: AtOffsets, drop_time: bool):
-        self.tell, self.drop_time = tell, drop_time
+        self.tell, self.drop = tell, Dropping(tell, drop_time)
         self.draft = Draft(tell)
         self.blocks: list[Block] = []
         self.positions: dict[str, list[float]] = {}
@@ -192,12 +194,10 @@ class _Reader:
             return
         transition = self.draft.transition(name)
         eft = 4 if len(words) == 7 else 5
-        if not self.drop_time and words[eft : eft + 2] != ["0", "w"]:
-            message = (
-                f"transition {name!r} has an interval of time, {words[eft]} to {words[eft + 1]} "
-                "(write 0 and w, or read it with drop_time=True, --drop-time)"
-            )
-            self.tell.error(line.offset(eft), message)
+        interval = words[eft : eft + 2]
+        if interval != ["0", "w"]:
+            what = f"the interval {shortened(' '.join(interval))} of transition {shortened(name)!r}"
+            self.drop(line.offset(eft), what, "0 w")
         if len(words) == 10 and name_of(words[_LABEL]).startswith(_SUBSTITUTION):
             self._labels.append((transition, line))
 

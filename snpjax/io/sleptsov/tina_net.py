@@ -10,6 +10,7 @@ from ..source import Report, Source
 from ..tell import AtOffsets
 from .built import build_net
 from .draft import MAX_PAIRS, Draft
+from .dropping import Dropping
 from .flattening import with_pairs_for_order
 from .numbers import shortened
 from .tina import NAME, PLAIN_ARC, Mark, mark_of, name_of, number_of, written_names
@@ -50,7 +51,8 @@ def read_net_format(source: Source, *, drop_time: bool = False) -> SleptsovNet:
 
     **Arguments:**
 
-    - `drop_time`: take transitions with intervals as if they had none. By default they are errors.
+    - `drop_time`: warn of intervals and read transitions as if they had none. By default they are
+      errors.
 
     **Raises:** `ReadError` with every error of the file.
     """
@@ -91,7 +93,7 @@ def write_net_format(net: SleptsovNet, losses: Losses) -> str:
 
 class _Reader:
     def __init__(self, tell: AtOffsets, drop_time: bool):
-        self.tell, self.drop_time = tell, drop_time
+        self.tell, self.drop = tell, Dropping(tell, drop_time)
         self.draft = Draft(tell)
         self.name = ""
         self._priorities: list[tuple[list[_Word], list[_Word]]] = []
@@ -151,16 +153,14 @@ class _Reader:
         self._refuse_more(words)
 
     def _transition(self, keyword: _Word, words: list[_Word]) -> None:
-        transition = self.draft.transition(self._node(keyword, words))
+        name = self._node(keyword, words)
+        transition = self.draft.transition(name)
         self._skip_label(words)
         if words and words[0].kind == "interval":
             interval = words.pop(0)
-            if not self.drop_time and not _UNTIMED.fullmatch(interval.text):
-                message = (
-                    f"the interval {interval.text} is of a net with time (write [0,w[ or none, or "
-                    "read it with drop_time=True, --drop-time)"
-                )
-                self.tell.error(interval.offset, message)
+            if not _UNTIMED.fullmatch(interval.text):
+                what = f"the interval {shortened(interval.text)} of transition {shortened(name)!r}"
+                self.drop(interval.offset, what, "[0,w[")
         inputs, outputs = self._sides(words)
         for word in inputs:
             place, mark = self.draft.place(name_of(word.text)), self._mark(word)

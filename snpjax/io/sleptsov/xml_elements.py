@@ -24,7 +24,8 @@ class _Stop(Exception):
 
 def read_elements(tell: AtOffsets, start: Start, end: End) -> None:
     """Call `start(name, attributes, offset)` and `end(name, text)` for every element, names
-    without their name spaces and the text without that of other elements inside.
+    without the prefix that the root element has, and the text without that of other elements
+    inside.
 
     What is wrong with the XML is told, and nothing after it is read.
     """
@@ -48,12 +49,22 @@ class _Reader:
         self.text = XmlText(tell.report.source.text)
         self.open: list[str] = []
         self._texts: list[list[str]] = []
+        self._prefix = ""  # of the name space of the root element
         self.parser = expat.ParserCreate("utf-8")  # the text is decoded already
         self.parser.buffer_text = True
+        self.parser.XmlDeclHandler = self.declaration
         self.parser.StartDoctypeDeclHandler = self.document_type
         self.parser.StartElementHandler = self.start
         self.parser.EndElementHandler = self.end
         self.parser.CharacterDataHandler = self.characters
+
+    def declaration(self, version: str, encoding: str | None, standalone: int) -> None:
+        del version, standalone
+        if encoding is None or self.text.is_ascii or encoding.lower() in ("utf-8", "utf8"):
+            return
+        at = max(self.tell.report.source.text.find(encoding), 0)
+        message = f"the file says that it is in {encoding}, and is read as UTF-8 (save it as UTF-8)"
+        self.tell.error(at, message)
 
     def document_type(self, name: str, *identifiers: object) -> None:
         del name, identifiers
@@ -68,15 +79,17 @@ class _Reader:
         if len(self.open) >= MAX_DEPTH:
             self.tell.error(at, f"this is nested more than {MAX_DEPTH} deep (no net needs that)")
             raise _Stop
+        if not self.open and ":" in name:
+            self._prefix = name[: name.index(":") + 1]
         self.open.append(name)
         self._texts.append([])
-        self._start(name.rpartition(":")[2], attributes, at)
+        self._start(name.removeprefix(self._prefix), attributes, at)
         if self.tell.is_full:
             raise _Stop
 
     def end(self, name: str) -> None:
         self.open.pop()
-        self._end(name.rpartition(":")[2], "".join(self._texts.pop()))
+        self._end(name.removeprefix(self._prefix), "".join(self._texts.pop()))
 
     def characters(self, text: str) -> None:
         if self._texts:

@@ -14,11 +14,11 @@ from ...machine import Record
 from ...model_warning import ModelWarning
 from ...precision import precision_of
 from ...results import RESULTS, select_result
-from ...run import Trajectory
 from ...sleptsov import SleptsovNet
 from ...sleptsov.candidates import undominated
 from ...sleptsov.scan import ScanningMachine
 from ...sleptsov.solution import NetSolution
+from ...trajectory import Trajectory
 from .described import exact
 from .edits import Edit, Finding, number_of
 from .stepping import Refused, Rest, choice_of_rest
@@ -44,7 +44,7 @@ class NetStepper:
 
     def __init__(self, net: SleptsovNet):
         self.net = net
-        self._machine: Any = net.lower(numbered=True, count_dtype=np.int64)
+        self._machine: Any = net.lower(numbered=True, count_dtype=np.int64).machine
         with precision_of(self._machine):
             state, *seen = _start(self._machine)
         self.moments = [self._moment(state, None, *seen)]

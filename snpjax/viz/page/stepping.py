@@ -9,12 +9,12 @@ import numpy as np
 from jaxtyping import Array, Bool, Int, Integer, PyTree
 
 from ...choice import NO_RULE, AbstractChoice, FirstChoice, UniformChoice
-from ...machine import AbstractMachine, Record
+from ...choice.subsets import nth_subset
+from ...machine import AbstractMachine, Growable, Record
 from ...precision import precision_of
 from ...results import RESULTS
-from ...run import Growable, Trajectory
 from ...spiking import Network, Solution, SpikingSystem, applicable
-from ...subsets import nth_subset
+from ...trajectory import Trajectory
 
 
 #: Who chooses where nobody did: the first applicable rule, or a draw from a seed.
@@ -30,14 +30,16 @@ class GuidedChoice(AbstractChoice):
     rest: AbstractChoice
 
     may_be_invalid: ClassVar[bool] = False
+    tells_numbers: ClassVar[bool] = False  # `wanted` are slots
 
     def for_path(self, path: Integer[Array, "*paths"] | int) -> "GuidedChoice":
         return GuidedChoice(self.wanted, self.subsets, self.rest.for_path(path))
 
     def select(
-        self, applicable: Bool[Array, "alternatives choosers"], step: Int[Array, ""]
+        self, applicable: Bool[Array, "alternatives choosers"], step: Int[Array, ""], state: PyTree
     ) -> Int[Array, " choosers"]:
-        return jnp.where(self.wanted == NO_RULE, self.rest.select(applicable, step), self.wanted)
+        rest = self.rest.select(applicable, step, state)
+        return jnp.where(self.wanted == NO_RULE, rest, self.wanted)
 
     def subset(
         self,
@@ -86,7 +88,7 @@ class Stepper:
 
     def __init__(self, system: SpikingSystem):
         self.system = system
-        machine = system.lower(numbered=True, count_dtype=np.int64)
+        machine = system.lower(numbered=True, count_dtype=np.int64).machine
         with precision_of(machine):
             state, *seen = _start(machine)
         self.moments = [self._moment(machine, state, None, *seen)]

@@ -50,7 +50,7 @@ def opened(name: str, text: str, *, format: str | None, level: Level) -> Opened:
         known.holds if known else "net" if is_of_net(name, Source(name, text)) else "system"
     )
     if known is None:
-        check_suffix(name, holds)
+        check_suffix(name, holds, Source(name, text))
     data = text.encode("utf-8", "surrogatepass")
     source = decoded(name, data, may_be_empty=holds == "net")
     known = known or format_to_read(source, holds)

@@ -12,7 +12,7 @@ from jaxtyping import Array, Bool, Int, UInt32
 from snpjax_formats.ell import expanded
 from snpjax_formats.mixing import mixed
 
-from .apart import apart
+from .._xla import materialize
 
 
 #: More subsets are not counted; what chooses by their numbers refuses so many.
@@ -104,7 +104,7 @@ def random_subset(
     left = jnp.sum(candidates, axis=0, dtype=jnp.int32)
     carry = (left, chosen.astype(jnp.int32), jnp.uint32(0))
     if words == 1:
-        one = apart(jnp.any(left >= 0), lambda: one_word(carry, padded[0])[1])
+        one = materialize(jnp.any(left >= 0), lambda: one_word(carry, padded[0])[1])
         taken = lax.optimization_barrier(one)[None]
     else:
         _, taken = lax.scan(one_word, carry, padded)

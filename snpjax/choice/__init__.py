@@ -1,0 +1,34 @@
+"""How nondeterminism is resolved: one alternative for every chooser in every step."""
+
+from .base import (
+    NO_RULE as NO_RULE,
+    AbstractChoice as AbstractChoice,
+    Applicable as Applicable,
+    Choosers as Choosers,
+    Numbers as Numbers,
+    Places as Places,
+    Selected as Selected,
+    Steps as Steps,
+    Ways as Ways,
+    is_valid as is_valid,
+)
+from .first import FirstChoice as FirstChoice
+from .given import GivenChoices as GivenChoices
+from .numbered import (
+    MAX_WAYS as MAX_WAYS,
+    DecodedChoice as DecodedChoice,
+    NumberedChoice as NumberedChoice,
+    num_alternatives as num_alternatives,
+)
+from .random import (
+    UniformChoice as UniformChoice,
+    WeightedChoice as WeightedChoice,
+    has_weights as has_weights,
+    knows_numbers as knows_numbers,
+    of_slots as of_slots,
+)
+from .subsets import (
+    first_subset as first_subset,
+    nth_subset as nth_subset,
+    random_subset as random_subset,
+)

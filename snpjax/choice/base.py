@@ -1,0 +1,115 @@
+"""What resolves nondeterminism: one alternative for every chooser in every step."""
+
+import abc
+from typing import ClassVar, TypeAlias
+
+import equinox as eqx
+import jax.lax as lax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Int, Integer, PyTree
+
+from snpjax_formats.ell import expanded
+
+
+#: No alternative is applicable, or none was chosen.
+NO_RULE = -1
+#: Which alternatives each chooser has, or in how many ways each.
+Ways: TypeAlias = (
+    Bool[Array, "alternatives choosers *paths"] | Integer[Array, "alternatives choosers *paths"]
+)
+#: What a choice is asked, and what it answers: which alternatives are `Applicable`, after how many
+#: steps, and which is selected by each chooser.
+Applicable: TypeAlias = Bool[Array, "alternatives choosers *paths"]
+Steps: TypeAlias = Int[Array, "*paths"]
+Selected: TypeAlias = Int[Array, "choosers *paths"]
+#: Which places may be taken, or are; how many; and whose they are, by the numbers of choosers.
+Places: TypeAlias = Bool[Array, "places some *paths"]
+Numbers: TypeAlias = Int[Array, "some *paths"]
+Choosers: TypeAlias = Int[Array, " some"]
+# Up to here a loop over alternatives is unrolled in the program.
+_MAX_UNROLLED_ALTERNATIVES = 16
+
+
+class AbstractChoice(eqx.Module):
+    """Chooses one of the applicable alternatives of each chooser, independently.
+
+    For an SN P system a chooser is a neuron and an alternative one of its rules, in order of
+    declaration. The choice of a batch chooses for all its paths at once; `paths` is the last axis
+    of everything it takes and gives then.
+    """
+
+    #: Whether `select` may name an alternative that is not applicable, so that the machine has to
+    #: check it.
+    may_be_invalid: ClassVar[bool] = True
+    #: Whether `select` tells alternatives apart by the numbers that they have in the model, so that
+    #: none may be merged.
+    tells_numbers: ClassVar[bool] = True
+
+    @abc.abstractmethod
+    def for_path(self, path: Integer[Array, "*paths"] | int) -> "AbstractChoice":
+        """The choice of one path of a batch, or of several."""
+
+    @abc.abstractmethod
+    def select(self, applicable: Applicable, step: Steps, state: PyTree) -> Selected:
+        """The alternative of every chooser in the step after `step` steps, or `NO_RULE`.
+
+        `state` is that of the machine: what a policy looks at.
+        """
+
+    @abc.abstractmethod
+    def subset(
+        self, candidates: Places, chosen: Numbers, choosers: Choosers, step: Steps
+    ) -> Places:
+        """Which of their candidates some choosers take, `chosen` of them, where an alternative is
+        to choose that many. Past the last chooser are those that choose nothing."""
+
+
+def is_valid(
+    applicable: Bool[Array, "alternatives choosers *paths"], chosen: Int[Array, "choosers *paths"]
+) -> Bool[Array, "choosers *paths"]:
+    """Whether each chooser's alternative is applicable, or there is none and none was chosen."""
+    in_range = (chosen >= 0) & (chosen < applicable.shape[0])
+    at = jnp.take_along_axis(applicable, jnp.where(in_range, chosen, 0)[None], axis=0)[0]
+    return jnp.where(jnp.any(applicable, axis=0), in_range & at, chosen == NO_RULE)
+
+
+def first_of(
+    applicable: Bool[Array, "alternatives choosers *paths"],
+) -> Int[Array, "choosers *paths"]:
+    """The first applicable alternative of each chooser, or `NO_RULE`."""
+    alternatives = applicable.shape[0]
+    if alternatives <= _MAX_UNROLLED_ALTERNATIVES:
+        # A chain of selects fuses with what comes before and after; a reduction does not.
+        first = jnp.full(applicable.shape[1:], NO_RULE, jnp.int32)
+        for index in reversed(range(alternatives)):
+            first = jnp.where(applicable[index], index, first)
+        return first
+    # A minimum over indices: `argmax` of booleans is a slow two-operand reduction on CPUs.
+    index = expanded(jnp.arange(alternatives, dtype=jnp.int32), applicable.ndim)
+    first = jnp.min(jnp.where(applicable, index, alternatives), axis=0, initial=alternatives)
+    return jnp.where(first == alternatives, NO_RULE, first)
+
+
+def nth_of(
+    ways: Ways, rank: Int[Array, "choosers *paths"]
+) -> tuple[Int[Array, "choosers *paths"], Int[Array, "choosers *paths"]]:
+    """The alternative whose ways, one after the other, include number `rank`, or `NO_RULE`; and how
+    many of its own ways stand before that."""
+
+    def visit(index, carry):
+        before, chosen, own = carry
+        after = before + ways[index].astype(rank.dtype)
+        is_here = (before <= rank) & (rank < after)
+        if ways.dtype == bool:
+            is_here = ways[index] & (before == rank)
+        chosen = jnp.where(is_here, jnp.asarray(index, rank.dtype), chosen)
+        return after, chosen, jnp.where(is_here, rank - before, own)
+
+    carry = (jnp.zeros_like(rank), jnp.full_like(rank, NO_RULE), jnp.zeros_like(rank))
+    alternatives = ways.shape[0]
+    if alternatives <= _MAX_UNROLLED_ALTERNATIVES:
+        for index in range(alternatives):
+            carry = visit(index, carry)
+    else:
+        carry = lax.fori_loop(0, alternatives, visit, carry)
+    return carry[1:]

@@ -1,0 +1,212 @@
+"""Random alternatives: uniform, or by logits."""
+
+from typing import Any, ClassVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int, Integer, Key, PyTree, UInt32
+
+from snpjax_formats.ell import expanded
+
+from .base import (
+    AbstractChoice,
+    Applicable,
+    Choosers,
+    Numbers,
+    Places,
+    Selected,
+    Steps,
+    first_of,
+    nth_of,
+)
+from .subsets import random_subset, scaled
+
+
+class UniformChoice(AbstractChoice):
+    """Each chooser uniform over its applicable alternatives, hence uniform over the valid spiking
+    vectors; and then over the subsets that its alternative may take.
+
+    **Arguments:**
+
+    - `key`: a typed PRNG key; it is consumed. Path p uses `fold_in(key, p)`; step and chooser are
+      folded in after it, so a path depends on nothing else: not on padding, layout, batch size or
+      device.
+
+    32 random bits decide between n alternatives, so their probabilities differ from 1/n by less
+    than 2^-32, and 32 bits about each candidate of a subset, which are mixed from the hash of the
+    chooser and the number of the candidate.
+    """
+
+    key: Key[Array, "*paths"]
+
+    may_be_invalid: ClassVar[bool] = False
+    tells_numbers: ClassVar[bool] = False
+
+    def __check_init__(self):
+        is_key = isinstance(self.key, jax.Array) and jnp.issubdtype(
+            self.key.dtype, jax.dtypes.prng_key
+        )
+        if not is_key or self.key.shape != ():
+            raise ValueError("`key` is not one typed PRNG key. Make it with `jax.random.key(0)`.")
+        if str(jr.key_impl(self.key)) not in ("threefry2x32", "rbg"):
+            # `select` reads the words of a folded key, which others do not hash.
+            raise ValueError(
+                f"`key` is a key of {jr.key_impl(self.key)}, whose `fold_in` does not hash. Make "
+                "it with `jax.random.key(0)`."
+            )
+
+    def for_path(self, path: Integer[Array, "*paths"] | int) -> "UniformChoice":
+        return eqx.tree_at(lambda choice: choice.key, self, _fold_in(self.key, jnp.asarray(path)))
+
+    def select(self, applicable: Applicable, step: Steps, state: PyTree) -> Selected:
+        del state
+        alternatives, choosers = applicable.shape[:2]
+        if alternatives == 1:
+            return first_of(applicable)
+        if alternatives >= 1 << 16:
+            raise ValueError(
+                f"{alternatives} rules in one neuron are too many for `UniformChoice`, which "
+                "draws among fewer than 65,536. Merge rules of one effect into one guard."
+            )
+        keys = _keys(self.key, jnp.arange(choosers), step)
+        count = jnp.sum(applicable, axis=0, dtype=jnp.int32)
+        return nth_of(applicable, scaled(_bits(keys), count))[0]
+
+    def subset(
+        self, candidates: Places, chosen: Numbers, choosers: Choosers, step: Steps
+    ) -> Places:
+        return _drawn_subset(self.key, candidates, chosen, choosers, step)
+
+
+class WeightedChoice(AbstractChoice):
+    """Each chooser draws among its applicable alternatives with probabilities proportional to
+    exp(logit): stochastic SN P systems. Among subsets it draws uniformly.
+
+    **Arguments:**
+
+    - `logits`: `logits[r, i]` is that of rule r of neuron i, counted from 0; what has none has 0.
+      -inf is a rule that is never chosen while another one is applicable.
+    - `key`: as for `UniformChoice`, and consumed.
+
+    The alternative with the largest logit plus Gumbel noise is taken (Gumbel 1954; Maddison et al.
+    2014), whose noise has 24 random bits an alternative.
+    """
+
+    logits: Float[Array, "alternatives choosers"]
+    key: Key[Array, "*paths"]
+
+    may_be_invalid: ClassVar[bool] = False
+
+    def __init__(self, logits: Float[np.ndarray | Array, "alternatives choosers"], key: Array):
+        self.logits, self.key = jnp.asarray(logits, jnp.float32), UniformChoice(key).key
+        if self.logits.ndim != 2:
+            raise ValueError(f"`logits` has {self.logits.ndim} axes. Give (rules, neurons).")
+
+    def check(self, alternatives: int, choosers: int) -> None:
+        """**Raises:** `ValueError` for logits of alternatives that a model does not have."""
+        rows, columns = self.logits.shape
+        if rows > alternatives or columns > choosers:
+            raise ValueError(
+                f"`logits` has the shape {self.logits.shape}, but no more than {alternatives} "
+                f"rules and {choosers} neurons can be chosen among. Give (rules, neurons)."
+            )
+
+    def for_path(self, path: Integer[Array, "*paths"] | int) -> "WeightedChoice":
+        return eqx.tree_at(lambda choice: choice.key, self, _fold_in(self.key, jnp.asarray(path)))
+
+    def select(self, applicable: Applicable, step: Steps, state: PyTree) -> Selected:
+        del state
+        wanted = jnp.where(applicable, self.perturbed(applicable, step), -jnp.inf)
+        best = jnp.argmax(wanted, axis=0).astype(jnp.int32)
+        # Where all that is applicable has a logit of -inf, it is the first of that.
+        is_some = jnp.take_along_axis(applicable, best[None], axis=0)[0]
+        return jnp.where(is_some, best, first_of(applicable))
+
+    def subset(
+        self, candidates: Places, chosen: Numbers, choosers: Choosers, step: Steps
+    ) -> Places:
+        return _drawn_subset(self.key, candidates, chosen, choosers, step)
+
+    def perturbed(
+        self, applicable: Bool[Array, "alternatives choosers *paths"], step: Int[Array, "*paths"]
+    ) -> Float[Array, "alternatives choosers *paths"]:
+        """The logit of every alternative plus noise."""
+        alternatives, choosers = applicable.shape[:2]
+        keys = _keys(self.key, jnp.arange(choosers), step)
+        number = expanded(jnp.arange(alternatives, dtype=jnp.uint32), applicable.ndim)
+        bits = _bits(_fold_in(keys[None], number))
+        uniform = ((bits >> 8).astype(jnp.float32) + 0.5) * 2.0**-24
+        return expanded(self.padded(alternatives, choosers), applicable.ndim) - jnp.log(
+            -jnp.log(uniform)
+        )
+
+    def padded(self, alternatives: int, choosers: int) -> Float[Array, "alternatives choosers"]:
+        """The logits padded to that many alternatives and choosers."""
+        rows, columns = self.logits.shape
+        logits = self.logits[:alternatives, :choosers]
+        missing = (0, max(alternatives - rows, 0)), (0, max(choosers - columns, 0))
+        return jnp.pad(logits, missing)
+
+
+def has_weights(choice: AbstractChoice) -> bool:
+    """Whether it is a `WeightedChoice`, or made of one."""
+    parts = jax.tree.leaves(choice, is_leaf=lambda x: isinstance(x, WeightedChoice))
+    return any(isinstance(x, WeightedChoice) for x in parts)
+
+
+def knows_numbers(choice: AbstractChoice) -> bool:
+    """Whether the choice tells alternatives by their numbers, so that none may be merged."""
+    return choice.tells_numbers or has_weights(choice)
+
+
+def of_slots(choice: AbstractChoice, number: Int[Array, "slots choosers"]) -> AbstractChoice:
+    """The choice where alternative `number[s, i]` stands at place s; given choices stay lists of
+    numbers, which the machine looks up."""
+
+    def moved(choice: Any) -> Any:
+        if not isinstance(choice, WeightedChoice):
+            return choice  # any other leaf
+        padded = choice.padded(int(max(len(choice.logits), 1)), number.shape[1])
+        at = jnp.clip(number, 0, len(padded) - 1)
+        logits = jnp.where(number < len(padded), jnp.take_along_axis(padded, at, axis=0), 0)
+        return eqx.tree_at(lambda choice: choice.logits, choice, logits)
+
+    return jax.tree.map(moved, choice, is_leaf=lambda x: isinstance(x, WeightedChoice))
+
+
+def _fold_in(key: Key[Array, "..."], data: Integer[Array, "..."]) -> Key[Array, "..."]:
+    """`fold_in` of every key and number, shapes broadcast."""
+    shape = jnp.broadcast_shapes(key.shape, data.shape)
+    fold = jr.fold_in
+    for _ in shape:
+        fold = jax.vmap(fold)
+    return fold(jnp.broadcast_to(key, shape), jnp.broadcast_to(data, shape))
+
+
+def _keys(
+    key: Key[Array, "*paths"], choosers: Int[Array, " some"], step: Int[Array, "*paths"]
+) -> Key[Array, "some *paths"]:
+    """A key for each chooser in a step."""
+    chooser = expanded(choosers.astype(jnp.uint32), 1 + jnp.ndim(step))
+    return _fold_in(_fold_in(key, step)[None], chooser)
+
+
+def _drawn_subset(
+    key: Key[Array, "*paths"],
+    candidates: Bool[Array, "places some *paths"],
+    chosen: Int[Array, "some *paths"],
+    choosers: Int[Array, " some"],
+    step: Int[Array, "*paths"],
+) -> Bool[Array, "places some *paths"]:
+    words = jr.key_data(_keys(key, choosers, step))
+    return random_subset(candidates, chosen, words[..., 0], words[..., 1])
+
+
+def _bits(keys: Key[Array, "*n"]) -> UInt32[Array, "*n"]:
+    """The words of a folded key are the hash of what was folded and so random themselves; drawing
+    bits from it would hash once more, which doubles the time of a batch on CPUs."""
+    words = jr.key_data(keys)
+    return words[..., 0] ^ words[..., 1]

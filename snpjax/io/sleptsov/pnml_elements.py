@@ -1,0 +1,40 @@
+"""Elements of PNML files with what stands in them."""
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+
+class Label(NamedTuple):
+    """What the text of a label says, and where it stands."""
+
+    text: str
+    offset: int
+    is_value: bool = False  # in a `<value>` of PIPE, which may be empty
+
+
+class Element:
+    """A node, an arc, a page or a net, with its attributes and labels."""
+
+    __slots__ = ("kind", "attributes", "offset", "source", "id", "labels", "beats")
+
+    def __init__(self, kind: str, attributes: Mapping[str, str], offset: int, source: str):
+        self.kind, self.attributes, self.offset = kind, attributes, offset
+        self.source = source  # the text of the file
+        self.id = attributes.get("id", "")
+        self.labels: dict[str, Label] = {}
+        self.beats: list[Label] = []
+
+    def attribute(self, name: str) -> Label | None:
+        """An attribute as a label."""
+        text = self.attributes.get(name)
+        return None if text is None else Label(text.strip(), self.offset_of(name))
+
+    def offset_of(self, attribute: str) -> int:
+        """Where an attribute stands."""
+        match = re.compile(rf"\s({re.escape(attribute)})\s*=").search(self.source, self.offset)
+        return match.start(1) if match else self.offset
+
+    def label(self, name: str) -> Label | None:
+        """A label, or the attribute of that name."""
+        return self.labels.get(name) or self.attribute(name)

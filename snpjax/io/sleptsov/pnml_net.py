@@ -1,0 +1,390 @@
+"""A net of a PNML file: its nodes, arcs and final markings, and the arguments they make."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..tell import MAX_FINDINGS, AtOffsets
+from .draft import Draft
+from .dropping import Dropping
+from .numbers import MAX_NODES, integer, shortened
+from .pnml_arcs import take_arc
+from .pnml_elements import Element, Label
+from .pnml_vocabulary import ARCS, NEUTRAL, NODES
+
+
+TYPE = "http://www.pnml.org/version-2009/grammar/ptnet"
+
+#: Types of nets whose tokens are plain: those of the standard, of its drafts and of older tools.
+#: The core model has no types; what stands in such a net is what counts.
+_PLAIN_TYPES = re.compile(
+    r"(pt-?net|p/t|place/?transition|basicpnml|epnml|stnet|pnmlcoremodel)", re.IGNORECASE
+)
+_HIGH_LEVEL = re.compile(r"(hlpn|highlevel|symmetric|coloured|colored)", re.IGNORECASE)
+
+
+class Numbers:
+    """The numbers of a net, as its labels write them; what is wrong with them is told.
+
+    **Arguments:**
+
+    - `constants`: the named numbers of the file.
+    - `drop_time`: see `Dropping`.
+    """
+
+    def __init__(self, tell: AtOffsets, constants: Mapping[str, Label], drop_time: bool):
+        self.tell, self.constants = tell, constants
+        self.drop = Dropping(tell, drop_time)
+        self._colours: dict[str, int] = {}  # of tokens in use, and where each is first
+
+    def count(self, label: Label, what: str, *, least: int) -> int | None:
+        """The number that a label says, at least `least`; `None` if it is none, which is told."""
+        text = label.text
+        if text in self.constants:
+            text = self.constants[text].text
+        if not text and label.is_value and least == 0:
+            return 0
+        if "," in text:  # PIPE: the tokens of each colour
+            number = self._coloured(text, label.offset, what)
+        else:
+            number = integer(text)
+        if number is None:
+            return None
+        if isinstance(number, str):
+            self.tell.error(label.offset, f"{what}: {number}")
+            return None
+        if number < least:
+            self.tell.error(label.offset, f"{what} is {number} (write {least} or more)")
+            return None
+        return number
+
+    def _coloured(self, text: str, offset: int, what: str) -> int | str | None:
+        words = [word.strip() for word in text.split(",")]
+        if len(words) % 2:
+            return f"{shortened(text)!r} is no number, nor colours with the number of each"
+        total = 0
+        for colour, word in zip(words[::2], words[1::2], strict=True):
+            number = integer(word)
+            if isinstance(number, str):
+                return number
+            if number:
+                self._colours.setdefault(colour, offset)
+            total += number
+        if len(self._colours) > 1:
+            colours = ", ".join(map(shortened, list(self._colours)[:2]))
+            message = (
+                f"{what} has tokens of another colour: coloured content ({colours}); only nets "
+                "with plain tokens are read (unfold the net first)"
+            )
+            self.tell.error(offset, message, next(iter(self._colours.values())))
+            return None
+        return total
+
+
+@dataclass
+class FinalMarking:
+    """One of `<finalmarkings>`: its places by their ids, each with its tokens."""
+
+    places: list[Element] = field(default_factory=list)
+
+
+@dataclass
+class Shared:
+    """What stands beside the nets of a file: constants, and the nodes that nets of TAPAAL share."""
+
+    constants: dict[str, Label] = field(default_factory=dict)
+    places: dict[str, Element] = field(default_factory=dict)
+    transitions: dict[str, Element] = field(default_factory=dict)
+
+
+class FileNet:
+    """A net of the file: its nodes and arcs in order.
+
+    Findings are kept until the net is chosen: those of other nets do not matter.
+    """
+
+    def __init__(self, owner: Element):
+        self.owner = owner
+        self.nodes: dict[str, Element] = {}
+        self.arcs: list[Element] = []
+        self.ids: dict[str, Element] = {owner.id: owner}
+        self.final: list[FinalMarking] = []
+        self._times: list[tuple[int, str]] = []
+        self._findings: list[tuple[bool, int, str, int | None]] = []
+
+    @property
+    def is_active(self) -> bool:
+        """Whether TAPAAL takes part of the net in verification."""
+        return self.owner.attributes.get("active", "true").lower() != "false"
+
+    def find(self, is_error: bool, offset: int, message: str, first: int | None = None) -> None:
+        """Note an error or a warning."""
+        if len(self._findings) <= MAX_FINDINGS:
+            self._findings.append((is_error, offset, message, first))
+
+    def add_time(self, offset: int, what: str) -> None:
+        """Note an element about time."""
+        if len(self._times) <= MAX_FINDINGS:
+            self._times.append((offset, what))
+
+    def add(self, owner: Element) -> None:
+        """Take a node, an arc, a page or a final marking."""
+        if owner.kind == "marking":
+            self.final.append(FinalMarking())
+        elif owner.kind == "finalPlace":
+            self.final[-1].places.append(owner)
+        elif not owner.id and owner.kind in NODES:
+            self.find(True, owner.offset, f"a <{owner.kind}> has no id (give it one)")
+        else:
+            first = self.ids.setdefault(owner.id, owner) if owner.id else owner
+            if first is not owner:
+                message = f"the id {shortened(owner.id)!r} is there twice (give each its own)"
+                self.find(True, owner.offset, message, first.offset)
+            elif owner.kind in NODES:
+                self.nodes[owner.id] = owner
+            elif owner.kind in ARCS:
+                self.arcs.append(owner)
+
+    def arguments(self, tell: AtOffsets, shared: Shared, *, drop_time: bool) -> dict[str, Any]:
+        """The arguments of the net; whatever is wrong is told."""
+        for is_error, offset, message, first in self._findings:
+            (tell.error if is_error else tell.warning)(offset, message, first)
+        self._check_type(tell)
+        numbers, draft = Numbers(tell, shared.constants, drop_time), Draft(tell)
+        for offset, what in self._times:
+            numbers.drop(offset, what)
+        ends: dict[str, tuple[str, int]] = {}
+        for node in self.nodes.values():
+            check_neutral(node, numbers)
+            if node.kind == "place":
+                ends[node.id] = "place", draft.place(node.id)
+                self._mark(node, draft, numbers, shared)
+            elif node.kind == "transition":
+                ends[node.id] = "transition", draft.transition(node.id)
+                other = shared.transitions.get(node.attributes.get("name", ""))
+                if other is not None:
+                    check_neutral(other, numbers)
+        for node in self.nodes.values():
+            if node.kind.startswith("reference"):
+                self._resolve(node, ends, tell)
+        for arc in self.arcs:
+            check_neutral(arc, numbers)
+            take_arc(arc, ends, draft, numbers)
+        for node in self.nodes.values():
+            for beats in node.beats:
+                self._take_priority(node, beats, ends, draft, tell)
+        self._take_levels(draft, numbers)
+        arguments = draft.arguments()
+        name = self.owner.labels.get("name")
+        names = {
+            kind: self._names(arguments[f"{kind}_names"], tell) for kind in ("place", "transition")
+        }
+        ids = {f"{kind}s": list(arguments[f"{kind}_names"]) for kind in names}
+        is_named = any(tuple(ids[f"{kind}s"]) != names[kind] for kind in names)
+        return {
+            **arguments,
+            **{f"{kind}_names": of_kind for kind, of_kind in names.items()},
+            "final_markings": self._final_markings(ends, numbers),
+            "name": name.text if name else "",
+            "notes": {"ids": ids} if is_named else {},
+        }
+
+    def _check_type(self, tell: AtOffsets) -> None:
+        type = self.owner.attributes.get("type", "")
+        if _HIGH_LEVEL.search(type):
+            message = f"a net of the type {type} is a high-level net (only plain ones are read)"
+        elif type and not _PLAIN_TYPES.search(type):
+            message = f"unknown type of nets {shortened(type)!r} (read are those like {TYPE})"
+        else:
+            return
+        tell.error(self.owner.offset_of("type"), message)
+
+    def _names(self, ids: tuple[str, ...], tell: AtOffsets) -> tuple[str, ...]:
+        """The names of nodes; of those that are there twice, the ids from the second on."""
+        labels = [self.nodes[id].label("name") for id in ids]
+        given = [
+            label.text if label and label.text else id
+            for id, label in zip(ids, labels, strict=True)
+        ]
+        known, names = set(given), []
+        first: set[str] = set()
+        for id, name in zip(ids, given, strict=True):
+            if name in first:
+                message = (
+                    f"the name {shortened(name)!r} is there twice (the id {shortened(id)!r} is "
+                    "taken instead)"
+                )
+                tell.warning(self.nodes[id].offset, message)
+                name = id
+                while name in known:
+                    name += "'"
+                known.add(name)
+            first.add(name)
+            names.append(name)
+        return tuple(names)
+
+    def _mark(self, node: Element, draft: Draft, numbers: Numbers, shared: Shared) -> None:
+        """The tokens of a place, which an element, an attribute or a shared place says."""
+        what = f"the marking of {shortened(node.id)!r}"
+        found = [node.labels.get("initialMarking"), node.attribute("initialMarking")]
+        other = shared.places.get(node.attributes.get("name", ""))
+        if other is not None:
+            check_neutral(other, numbers)
+            found.append(other.attribute("initialMarking"))
+        labels = [label for label in found if label is not None]
+        counts = [numbers.count(label, what, least=0) for label in labels]
+        if None in counts or not counts:
+            return
+        if len(set(counts)) > 1:
+            message = f"{what} is said twice, {counts[0]} and {counts[-1]} tokens (remove one)"
+            numbers.tell.error(labels[0].offset, message, labels[-1].offset)
+        else:
+            draft.mark(draft.place(node.id), counts[0] or 0, labels[0].offset)
+
+    def _resolve(self, node: Element, ends: dict[str, tuple[str, int]], tell: AtOffsets) -> None:
+        """Let a reference node stand for the node that it, or the one it refers to, refers to."""
+        wanted = node.kind.removeprefix("reference").lower()
+        seen, at = {node.id}, node
+        while True:
+            id = at.attributes.get("ref", "")
+            found = self.nodes.get(id)
+            if found is None or id in seen:
+                what = f"refers to {shortened(id)!r}, which there is not"
+                what = what if found is None else "refers to itself"
+                tell.error(node.offset, f"the {node.kind} {shortened(node.id)!r} {what}")
+                return
+            seen.add(id)
+            if not found.kind.startswith("reference"):
+                break
+            at = found
+        if found.kind != wanted:
+            message = f"the {node.kind} {shortened(node.id)!r} refers to a {found.kind}"
+            tell.error(node.offset, message)
+        elif found.id in ends:
+            ends[node.id] = ends[found.id]
+
+    def _take_priority(
+        self,
+        node: Element,
+        beats: Label,
+        ends: Mapping[str, tuple[str, int]],
+        draft: Draft,
+        tell: AtOffsets,
+    ) -> None:
+        (kind, number), end = ends.get(node.id, ("", -1)), ends.get(beats.text, ("", -1))
+        if kind != "transition" or end[0] != "transition":
+            message = (
+                f"a priority of {shortened(node.id)!r} over {shortened(beats.text)!r} (both must "
+                "be transitions)"
+            )
+            tell.error(beats.offset, message)
+        else:
+            draft.priority(number, end[1], beats.offset)
+
+    def _take_levels(self, draft: Draft, numbers: Numbers) -> None:
+        """The priorities that follow from `<timed>` and `<priority>`, as PIPE has them: immediate
+        transitions beat timed ones, and among immediate ones the larger priority wins."""
+        transitions = [node for node in self.nodes.values() if node.kind == "transition"]
+        tell = numbers.tell
+        # TAPAAL writes 0 or 1 at every transition, and means nothing by it.
+        attributes = [node for node in transitions if "priority" in node.attributes]
+        values = {node.attributes["priority"] for node in attributes}
+        if len(values) > 1 or not values <= {"0", "1"}:
+            message = (
+                "attributes `priority` that differ (write elements <timed> and <priority>, or "
+                "remove the attributes)"
+            )
+            tell.error(attributes[0].offset_of("priority"), message)
+        if not any("timed" in node.labels for node in transitions):
+            said = [node.labels["priority"] for node in transitions if "priority" in node.labels]
+            if len({label.text for label in said}) > 1 or 0 < len(said) < len(transitions):
+                message = (
+                    "a <priority> without a <timed> (write <timed> for every transition: the "
+                    "larger priority wins among those that are not timed)"
+                )
+                tell.error(said[0].offset, message)
+            return
+        levels: dict[int, tuple[int, int]] = {}
+        for node in transitions:
+            named = f"transition {shortened(node.id)!r}"
+            timed, priority = node.labels.get("timed"), node.labels.get("priority")
+            if timed is None:
+                tell.error(node.offset, f"{named} has no <timed>, but others have (write it)")
+            elif timed.text.lower() not in ("true", "false"):
+                message = f"the <timed> of {named} is {shortened(timed.text)!r}"
+                tell.error(timed.offset, f"{message} (write true or false)")
+            elif timed.text.lower() == "true":
+                levels[draft.transition(node.id)] = 0, timed.offset
+            else:
+                level = 1
+                if priority is not None:
+                    level = numbers.count(priority, f"the priority of {named}", least=0)
+                if level is not None:
+                    levels[draft.transition(node.id)] = 1 + level, timed.offset
+        draft.levels(levels)
+
+    def _final_markings(
+        self, ends: Mapping[str, tuple[str, int]], numbers: Numbers
+    ) -> list[list[int]]:
+        num_places = len({number for kind, number in ends.values() if kind == "place"})
+        if len(self.final) * num_places > MAX_NODES:
+            message = (
+                f"{len(self.final)} final markings of {num_places} places are more than the "
+                f"{MAX_NODES} numbers that are read (keep fewer)"
+            )
+            numbers.tell.error(self.owner.offset, message)
+            return []
+        return [self._final(marking, num_places, ends, numbers) for marking in self.final]
+
+    def _final(
+        self,
+        marking: FinalMarking,
+        num_places: int,
+        ends: Mapping[str, tuple[str, int]],
+        numbers: Numbers,
+    ) -> list[int]:
+        """A final marking; the places that it does not name hold no tokens."""
+        tokens = [0] * num_places
+        seen: dict[int, int] = {}
+        for place in marking.places:
+            id, what = place.attributes.get("idref", ""), "a final marking"
+            kind, number = ends.get(id, ("", -1))
+            label = place.labels.get("text")
+            if kind != "place":
+                message = f"{what} names {shortened(id)!r}, which is no place (add the place)"
+                numbers.tell.error(place.offset, message)
+            elif seen.setdefault(number, place.offset) != place.offset:
+                message = f"{what} names {shortened(id)!r} twice (remove one)"
+                numbers.tell.error(place.offset, message, seen[number])
+            elif label is None:
+                message = f"{what} does not say the tokens of {shortened(id)!r} (write <text>)"
+                numbers.tell.error(place.offset, message)
+            else:
+                count = numbers.count(label, f"{what} of {shortened(id)!r}", least=0)
+                tokens[number] = count or 0
+        return tokens
+
+
+def check_neutral(element: Element, numbers: Numbers) -> None:
+    """Tell elements and attributes of which only the values that change nothing are read."""
+    known = NEUTRAL.get(element.kind, {})
+    if known.keys().isdisjoint(element.attributes) and known.keys().isdisjoint(element.labels):
+        return
+    for name, neutral in known.items():
+        for label in (element.labels.get(name), element.attribute(name)):
+            if label is None or _plain(label.text) in neutral.values:
+                continue
+            id = element.id or element.attributes.get("name", "")
+            what = f"the {name} {shortened(label.text)!r} of {element.kind} {shortened(id)!r}"
+            if neutral.reason:
+                numbers.tell.error(label.offset, f"{what}: {neutral.reason}")
+            else:
+                numbers.drop(label.offset, what, *neutral.values)
+
+
+def _plain(text: str) -> str:
+    try:
+        return f"{float(text):g}"
+    except ValueError:
+        return "".join(text.lower().split())

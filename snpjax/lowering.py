@@ -1,0 +1,181 @@
+"""Lowering a model once: `lower`, and what `run` keeps of it."""
+
+import difflib
+import inspect
+import weakref
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, TypedDict, TypeVar, Unpack
+
+import numpy as np
+
+from snpjax_formats import AbstractChooser, AbstractLayout
+
+from .machine import (
+    AbstractCapacity,
+    AbstractEngine,
+    AbstractStorage,
+    AnySolution,
+    Lowered,
+    Model,
+)
+
+
+#: How edges are stored: a class of `snpjax_formats`, what suits them by default or in the eyes of a
+#: chooser, or something else than edges.
+LayoutLike: TypeAlias = type[AbstractLayout] | AbstractChooser | AbstractStorage | Literal["auto"]
+
+S = TypeVar("S", bound=AnySolution)
+
+# Sets of options of one model whose lowerings are kept.
+_MOST_KEPT = 4
+
+
+class LoweringOptions(TypedDict, total=False):
+    """How a model is stored, of which each kind of model takes what applies to it.
+
+    - `layout`: how synapses are stored: a layout class of `snpjax_formats`, a chooser such as
+      `snpjax_formats.select.Measured()`, or a `snpjax.spiking.Transition`; by default what suits.
+    - `count_dtype`: `numpy.int32` or `numpy.int64`; by default the least that is safe.
+    - `faithful`: keep every rule of the model as an alternative of its own, where lowering would
+      merge some.
+    - `capacity`: the room of a system that divides or buds.
+    - `engine`: how the steps of a Sleptsov net are computed: `FullScan()` or `EventDriven()`.
+
+    The numbers of a run depend on none of them.
+    """
+
+    layout: LayoutLike
+    count_dtype: np.dtype | type | None
+    faithful: bool
+    capacity: AbstractCapacity | None
+    engine: AbstractEngine | None
+
+
+def lower(model: Model[S], /, **options: Unpack[LoweringOptions]) -> Lowered[S]:
+    """A model as arrays, to be passed to `run` any number of times.
+
+    `run` keeps the lowerings of a model by itself; this is for inspection (`lowered.machine`,
+    `lowered.nbytes`), for `snpjax.simulate`, and for holding one explicitly.
+
+    **Arguments:** those of `LoweringOptions`.
+
+    **Raises:** `TypeError` for an option that this kind of model does not take; `LayoutTooLarge`
+    for what does not fit in memory; `ValueError` for options that make no sense together.
+    """
+    check_model(model)
+    if isinstance(model, Lowered):
+        raise TypeError("`model` is lowered already. Use it, or lower `lowered.model` again.")
+    return model.lower(**_taken(model, "lower", dict(options)))
+
+
+def lowering_of(
+    model: Model[S] | Lowered[S],
+    options: dict[str, Any],
+    *,
+    numbered: bool,
+    many_paths: bool,
+) -> Lowered[S]:
+    """The lowering for a run, which is kept for the next one with the same options."""
+    if isinstance(model, Lowered):
+        if options:
+            raise TypeError(
+                f"The model is lowered already, so that `{next(iter(options))}` comes too late. "
+                f"Pass it to `snpjax.lower`."
+            )
+        if numbered and not model.is_numbered:
+            raise ValueError(
+                "These choices tell rules by their numbers, and this lowering merged some. Lower "
+                "the model with `faithful=True`."
+            )
+        return model
+    given = {**_taken(model, "run", options), "numbered": numbered, "many_paths": many_paths}
+    kept = _kept_of(model)
+    key = tuple(sorted(given.items()))
+    if kept is None or not _is_hashable(key):
+        return model.lower(**given)
+    if key not in kept:
+        fresh = model.lower(**given)
+        kept[key] = {name: x for name, x in vars(fresh).items() if name != "model"}
+        if len(kept) > _MOST_KEPT:
+            kept.popitem(last=False)
+    kept.move_to_end(key)
+    return Lowered(model, **kept[key])
+
+
+def check_model(model: object) -> None:
+    """**Raises:** `TypeError` for what cannot be run."""
+    if not isinstance(model, Model | Lowered):
+        raise TypeError(
+            f"`model` is a {type(model).__name__}. Give a system; read a file with `snpjax.read`."
+        )
+
+
+def _taken(model: Model[Any], call: str, options: dict[str, Any]) -> dict[str, Any]:
+    """The options, if the model takes them."""
+    known = [name for name in inspect.signature(model.lower).parameters if name not in _OWN]
+    for name in options:
+        if name not in known:
+            raise TypeError(_unknown(name, call, type(model).__name__, known))
+    return options
+
+
+#: What `run` itself says to `Model.lower`.
+_OWN = ("numbered", "many_paths")
+
+#: What people call an argument that has another name here.
+_MEANT = {
+    "seed": "Give a key: `choice=snp.UniformChoice(jax.random.key(seed))`.",
+    "key": "Give it to a choice: `choice=snp.UniformChoice(key)`.",
+    "steps": "The most steps of a run are `max_steps`.",
+    "batch": "The number of runs side by side is `paths`.",
+    "batch_size": "The number of runs side by side is `paths`.",
+    "dtype": "The type of counts is `count_dtype`.",
+}
+
+
+def _unknown(name: str, call: str, kind: str, known: list[str]) -> str:
+    elsewhere = name in LoweringOptions.__annotations__
+    found = f"`{call}` of a {kind} takes no `{name}`."
+    if name in _MEANT:
+        return f"{found} {_MEANT[name]}"
+    arguments = [*known, *_ARGUMENTS] if call == "run" else known
+    near = difflib.get_close_matches(name, arguments, 1)
+    if near and not elsewhere:
+        return f"{found} Did you mean `{near[0]}`?"
+    return f"{found} The options of its lowering are {', '.join(f'`{x}`' for x in known)}."
+
+
+_ARGUMENTS = ("max_steps", "choice", "paths", "initial", "inputs", "save", "progress", "throw")
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """The parts of the lowerings of a model: not the model, which would keep itself alive so."""
+
+    model: weakref.ref[Any]
+    lowerings: OrderedDict[Any, dict[str, Any]]
+
+
+_kept: dict[int, _Kept] = {}
+
+
+def _kept_of(model: object) -> "OrderedDict[Any, dict[str, Any]] | None":
+    """The lowerings of a model; `None` for one that cannot be watched."""
+    number = id(model)
+    held = _kept.get(number)
+    if held is None or held.model() is not model:
+        try:
+            watched = weakref.ref(model, lambda _: _kept.pop(number, None))
+        except TypeError:
+            return None
+        held = _kept[number] = _Kept(watched, OrderedDict())
+    return held.lowerings
+
+
+def _is_hashable(key: object) -> bool:
+    try:
+        hash(key)
+    except TypeError:
+        return False
+    return True

@@ -1,0 +1,156 @@
+"""What a run keeps, and the history it saved."""
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import numpy as np
+from jaxtyping import Int, PyTree
+
+
+@dataclass(frozen=True, kw_only=True)
+class Save:
+    """What a run keeps besides the final state.
+
+    **Arguments:**
+
+    - `every`: keep the configuration after every n-th step; `None` keeps none.
+    - `outputs`: keep what went to the environment in every step.
+    - `details`: keep how every step was made (chosen rules, emissions).
+    - `budget`: bytes of host memory for all of it. A run that outgrows it goes on, drops what is
+      largest (outputs last, the final state never), and warns with `HistoryDropped`.
+    """
+
+    every: int | None = 1
+    outputs: bool = True
+    details: bool = True
+    budget: int = 2**30
+
+    def __post_init__(self) -> None:
+        if self.every is not None and self.every < 1:
+            raise ValueError(f"`every` is {self.every}. Give a number of steps, or None.")
+
+    @property
+    def keeps_history(self) -> bool:
+        """Whether anything besides the final state is kept."""
+        return self.every is not None or self.outputs or self.details
+
+
+SAVE_ALL = Save()
+SAVE_OUTPUTS = Save(every=None, details=False)
+SAVE_FINAL = Save(every=None, outputs=False, details=False)
+
+
+class HistoryDropped(UserWarning):
+    """A run's history outgrew `Save(budget=...)`, and a part of it was dropped.
+
+    `kept` says in words what was not.
+    """
+
+    def __init__(self, message: str, kept: str):
+        super().__init__(message, kept)
+        self.message, self.kept = message, kept
+
+    def __str__(self) -> str:
+        return self.message
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """What a run saved, as host arrays in the machine's own (padded) shapes; a model reads its
+    solution from it.
+
+    Axes: the path axis is last in every array and absent for a single path; the step axis is first
+    in histories.
+
+    - `initial`: the state before the first step, `None` where `states` is.
+    - `final`: the state after the last step.
+    - `states`: the state after every `every`-th step, or `None` if not saved.
+    - `outputs`, `details`: those parts of every step's `Record`, or `None`. Rows after a path's
+      halt are empty records.
+    - `steps`: steps made, `()` or `(paths,)`.
+    - `result`: `RESULTS`, likewise.
+    """
+
+    initial: PyTree | None
+    final: PyTree
+    states: PyTree | None
+    outputs: PyTree | None
+    details: PyTree | None
+    every: int | None
+    steps: Int[np.ndarray, "*paths"]
+    result: Any
+
+
+class History:
+    """Chunks of history on the host, within a budget: what is largest goes first, outputs last."""
+
+    def __init__(self, save: Save, paths: int | None):
+        self.wanted = save
+        self.budget = save.budget
+        self.chunks: list[tuple[PyTree, PyTree, PyTree]] = []
+        self._paths = paths
+
+    def append(self, chunk: tuple[PyTree, PyTree, PyTree], num_rows: int, num_states: int) -> None:
+        """Move a chunk from the device: of its rows, so many are those of states and of steps."""
+        states, outputs, details = chunk
+
+        def moved(tree: PyTree, rows: int) -> PyTree:
+            return jax.tree.map(lambda x: own_paths(np.asarray(x)[:rows], self._paths).copy(), tree)
+
+        moved_chunk = moved(states, num_states), moved(outputs, num_rows), moved(details, num_rows)
+        self.chunks.append(moved_chunk)
+        if nbytes_of(self.chunks) <= self.budget:
+            return
+        kept = "the outputs and the final configuration"
+        self._keep(outputs=self.wanted.outputs)
+        if nbytes_of(self.chunks) > self.budget or not self.wanted.outputs:
+            kept = "the final configuration"
+            self._keep(outputs=False)
+        message = (
+            f"The history of this run outgrew its budget of {self.budget} bytes; kept: {kept}. "
+            "Try `Save(every=...)`, or a larger `Save(budget=...)`."
+        )
+        warnings.warn(HistoryDropped(message, kept), stacklevel=4)
+
+    def _keep(self, *, outputs: bool) -> None:
+        """Drop everything, except the outputs if asked."""
+        self.wanted = Save(every=None, outputs=outputs, details=False, budget=self.budget)
+        self.chunks = [(None, kept, None) for _, kept, _ in self.chunks] if outputs else []
+
+    def finish(self, steps: int) -> tuple[PyTree | None, PyTree | None, PyTree | None]:
+        """The chunks joined and cut to `steps` steps; `None` for what was not kept."""
+        if not self.chunks:
+            return None, None, None
+        parts = zip(*self.chunks, strict=True)
+        states, outputs, details = (jax.tree.map(_joined, *part) for part in parts)
+        num_states = steps // (self.wanted.every or 1)
+        return (
+            jax.tree.map(lambda x: x[:num_states], states),
+            jax.tree.map(lambda x: x[:steps], outputs),
+            jax.tree.map(lambda x: x[:steps], details),
+        )
+
+
+def own_paths(x: np.ndarray, paths: int | None) -> np.ndarray:
+    """An array without the paths that pad a batch, which are last."""
+    return x if paths is None else x[..., :paths]
+
+
+def nbytes_of(tree: PyTree) -> int:
+    """The bytes of all arrays of a tree."""
+    return sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(tree))
+
+
+def _joined(*chunks: np.ndarray) -> np.ndarray:
+    """Chunks of a history one after the other, with zeros where a machine had less room."""
+    shape = np.max([chunk.shape[1:] for chunk in chunks], axis=0, initial=0).astype(int).tolist()
+    widths = [
+        [(0, 0), *((0, m - n) for m, n in zip(shape, x.shape[1:], strict=True))] for x in chunks
+    ]
+    padded = (
+        np.pad(x, width) if any(map(any, width)) else x
+        for x, width in zip(chunks, widths, strict=True)
+    )
+    return np.concatenate(list(padded))
