@@ -17,10 +17,10 @@ import jax
 import numpy as np
 
 import snpjax as snp
-from snpjax.io import Formula
 
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
+from dimacs import Formula  # noqa: E402
 from sat_families import by_division, by_division_and_budding  # pyright: ignore
 
 

@@ -119,7 +119,8 @@ def main() -> None:
         del stored
     print(decision)
     # Imported here, so that products are timed where what the command needs is missing.
-    from snpjax import rate
+    import snpjax as snp
+from snpjax import rate
 
     # Not constant: a product that is the same in each step would be made once.
     fades = rate.Update(lambda v, x, p: {"r": 0.999 * v["r"]})

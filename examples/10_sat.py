@@ -9,10 +9,10 @@ import sys
 from itertools import product
 from pathlib import Path
 
+from dimacs import Formula, read_dimacs
 from sat_families import by_division, by_division_and_budding
 
 import snpjax as snp
-from snpjax.io import Formula, read_dimacs
 
 
 def holds(formula: Formula, values: tuple[bool, ...]) -> bool:

@@ -5,8 +5,9 @@ variables. The clauses arrive literal by literal, one spike for v and two for -v
 counts the clauses that hold in it. So the space is exponential in n, and the time is about n m.
 """
 
+from dimacs import Formula
+
 import snpjax as snp
-from snpjax.io import Formula
 
 
 def by_division_and_budding(formula: Formula) -> snp.SpikingSystem:

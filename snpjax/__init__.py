@@ -23,7 +23,6 @@ from .check import (
     estimate as estimate,
     growth as growth,
     invariants as invariants,
-    write_graph as write_graph,
 )
 from .choice import (
     NO_RULE as NO_RULE,
@@ -44,6 +43,7 @@ from .io import (
     to_dot as to_dot,
     to_networkx as to_networkx,
     write as write,
+    write_graph as write_graph,
     write_net as write_net,
 )
 from .lowering import lower as lower

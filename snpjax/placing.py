@@ -195,10 +195,3 @@ def _stacked(
     steps = (heights[1:] + heights[:-1]) / 2 + gap
     least = np.concatenate([[0.0], np.cumsum(steps)])
     return isotonic_regression(wanted - least).x + least
-
-
-def are_apart(points: Points, sizes: Sizes) -> bool:
-    """Whether no two boxes overlap."""
-    reach = (sizes[:, None] + sizes[None]) / 2
-    near = np.all(reach - np.abs(points[:, None] - points[None]) > 1e-6, axis=2)
-    return not np.any(near & ~np.eye(len(points), dtype=bool))

@@ -9,7 +9,7 @@ import networkx
 import pytest
 
 import snpjax as snp
-from snpjax.io.formats import FORMATS
+from snpjax.io.formats import formats_of
 from tests.helpers import PAIR
 from tests.test_cli import invoke, succeed
 
@@ -200,9 +200,15 @@ def test_the_help_names_every_format():
     match = re.search(r"read and written: (.*?); only read: (.*?); only written: (.*?)\.", text)
     assert match is not None
     both, read, written = (set(names.split(", ")) for names in match.groups())
-    assert both == {name for name, record in FORMATS.items() if record.reader and record.writer}
-    assert read == {name for name, record in FORMATS.items() if not record.writer}
-    assert written == {name for name, record in FORMATS.items() if not record.reader}
+    formats = formats_of("system")
+    assert both == {name for name, x in formats.items() if x.reader and x.writer}
+    assert read == {name for name, x in formats.items() if not x.writer}
+    assert written == {name for name, x in formats.items() if not x.reader}
+    text = " ".join(succeed("sleptsov", "convert", "--help").split())
+    assert "Formats: read and written: lsn, hsn, " in text
+    assert "; only read: greatspn, tapn, pipe. " in text
+    text = " ".join(succeed("explore", "--help").split())
+    assert ".tra .sta .lab (PRISM explicit)" in text
 
 
 def test_the_command_itself(chain, tmp_path):

@@ -3,10 +3,10 @@
 import random
 
 import pytest
+from dimacs import Formula, read_dimacs
 from hypothesis import given, strategies as st
 
 import snpjax as snp
-from snpjax.io import Formula, read_dimacs
 
 
 TWO = Formula(3, [(1, -2), (2, 3, -1)])

@@ -11,10 +11,11 @@ import pytest
 from hypothesis import assume, given, settings, strategies as st
 
 import snpjax as snp
-from snpjax.check.exports import EXPORTS, write_graph
+from snpjax import write_graph
 from snpjax.check.exports.identifiers import identifiers
 from snpjax.check.exports.nusmv import to_nusmv
 from snpjax.explore import explore, text as blocks
+from snpjax.io.formats import formats_of
 from snpjax.lines import lines, numbers, text
 from snpjax.testing import reference
 from snpjax.testing.strategies import systems
@@ -91,7 +92,7 @@ def assert_same(graph, read):
 def assert_all_formats(graph, **options):
     with tempfile.TemporaryDirectory() as folder:
         for name, reader in READERS.items():
-            suffix = EXPORTS[name].suffixes[0]
+            suffix = formats_of("graph")[name].suffixes[0]
             paths = write_graph(graph, Path(folder) / f"graph{suffix}")
             assert all(path.exists() for path in paths)
             read = reader(paths[0])
@@ -428,9 +429,9 @@ def test_bad_input(tmp_path):
     graph = explored(naturals())
     with pytest.raises(ValueError, match=r"suffix '.txt' cannot be written .*\.aut"):
         write_graph(graph, tmp_path / "g.txt")
-    with pytest.raises(ValueError, match="no place for `predicates`"):
+    with pytest.raises(ValueError, match="no option `predicates`"):
         write_graph(graph, tmp_path / "g.aut", predicates={"x": lambda c: c["a"] > 0})
-    with pytest.raises(ValueError, match="no place for `chain`"):
+    with pytest.raises(ValueError, match="no option `chain`"):
         write_graph(graph, tmp_path / "g.json", chain=True)
     with pytest.raises(ValueError, match="can be no label of PRISM"):
         write_graph(graph, tmp_path / "g.tra", predicates={"halting": lambda c: c["a"] > 0})

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import snpjax as snp
-from snpjax.check import write_graph
+from snpjax import write_graph
 from snpjax.check.exports.nusmv_net import net_to_nusmv
 from snpjax.sleptsov import Arcs, Disjoint, EventDriven, Execution, Petri, Sleptsov, SleptsovNet
 from snpjax.testing import nets

@@ -2,7 +2,6 @@
 
 import json
 import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,8 +10,8 @@ from typer.testing import CliRunner
 
 import snpjax as snp
 from snpjax.cli.app import app
-from snpjax.io.sleptsov.formats import net_format_of
-from snpjax.io.sleptsov.read import read_net_source
+from snpjax.io.formats import format_to_read, is_of_net
+from snpjax.io.read import read_net_source
 from snpjax.io.source import Source
 from snpjax.sleptsov import SleptsovNet, net_of_text
 from tests.sleptsov_seeds import GREATSPN, NET, PIPE, PM4PY, SEEDS, TAPN
@@ -490,25 +489,28 @@ def test_levels_of_many_transitions_are_bounded():
 def test_formats_that_the_text_tells(name, text, format, tmp_path):
     path = tmp_path / name
     path.write_text(text)
-    assert net_format_of(path) == format == net_format_of(Path(name), text)
+    assert is_of_net(path) == is_of_net(name, Source(name, text)) == (format is not None)
+    if format:
+        assert format_to_read(Source(name, text), "net").name == format
     if format and "u'" not in text:
         assert quietly(snp.read_net, path) == parse(text, format)
     if name == "a.xml" and format:
-        with pytest.raises(snp.ReadError, match="this is a Sleptsov net"):
+        with pytest.raises(snp.ReadError, match="this is a file of a net"):
             snp.read(path)
 
 
 def test_formats_that_are_only_read(tmp_path):
     net = parse(GREATSPN[0], "greatspn")
     for name in ("a.tapn", "a.xml"):
-        with pytest.raises(ValueError, match="cannot be written"):
+        with pytest.raises(ValueError, match="is read, not written"):
             snp.write_net(net, tmp_path / name)
-    with pytest.raises(ValueError, match="GreatSPN .net is only read"):
+    with pytest.raises(ValueError, match="GreatSPN .net is read, not written"):
         snp.write_net(net, tmp_path / "a.net", format="greatspn")
     path = tmp_path / "a.net"
     path.write_text(GREATSPN[0])
     snp.write_net(net, path)  # as Tina's
-    assert net_format_of(path) == "net" and by_numbers(snp.read_net(path)) == by_numbers(net)
+    assert format_to_read(Source("a.net", path.read_text()), "net").name == "net"
+    assert by_numbers(snp.read_net(path)) == by_numbers(net)
 
 
 def by_numbers(net: SleptsovNet) -> list[Any]:
@@ -551,13 +553,13 @@ def test_the_commands(tmp_path):
     assert json.loads(run("sleptsov", "info", final, "--json").stdout)["final_markings"] == 1
     assert run("check", final, "eventually final", "--rule", "petri").exit_code == 0
     result = run("sleptsov", "convert", odd, tmp_path / "a.tapn")
-    assert result.exit_code == 2 and "says no format" in result.output
+    assert result.exit_code == 2 and "TAPAAL is read, not written" in result.output
     result = run("sleptsov", "convert", odd, tmp_path / "a.net", "--to", "greatspn")
-    assert result.exit_code == 2 and "GreatSPN .net is only read" in result.output
+    assert result.exit_code == 2 and "no format 'greatspn' that is written" in result.output
     lsn = tmp_path / "a.lsn"
     lsn.write_text("1 0 0 0 0\n")
     result = run("sleptsov", "convert", lsn, tmp_path / "b.net", "--ignore-unknown")
-    assert result.exit_code == 2 and "nothing to choose" in result.output
+    assert result.exit_code == 2 and "no option `ignore_unknown`" in result.output
 
 
 def test_every_seed_of_another_tool_is_written_as_pnml():

@@ -102,12 +102,8 @@ def test_numbers_on_a_bound_are_named():
 
 
 @pytest.mark.slow
-def test_a_swarm_and_the_exact_covariance_find_it_too():
+def test_the_exact_covariance_finds_it_too():
     observed = on_axis(pr.expected(population()).table(), 10**6)
-    fit = pr.calibrate(
-        population(GUESS), observed, bins=BINS, bounds=BOUNDS, swarm=pr.Swarm(20, 60)
-    )
-    assert fit.values == pytest.approx({"x1": 0.25, "go mean": 38.0, "go sd": 12.0}, rel=0.02)
     fit = pr.calibrate(
         population(),
         observed,

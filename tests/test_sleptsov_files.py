@@ -16,25 +16,24 @@ from typer.testing import CliRunner
 
 import snpjax as snp
 from snpjax.cli.app import app
+from snpjax.io.formats import formats_of
+from snpjax.io.read import model_text, read_net_source
 from snpjax.io.sleptsov import numbers
-from snpjax.io.sleptsov.formats import NET_FORMATS
 from snpjax.io.sleptsov.hsn import read_nested
-from snpjax.io.sleptsov.read import net_text, read_net_source
 from snpjax.io.sleptsov.substituting import Nesting
 from snpjax.io.source import Source, decoded, load
 from snpjax.sleptsov import Arcs, Numbered, SleptsovNet, net_of_text
 from snpjax.sleptsov.programs import matrix_product
 from snpjax.sleptsov.subnets import mul
 from snpjax.testing.reference_sleptsov import Reference
-from tests.helpers import REPOSITORY, SHARED, needs_shared
-from tests.sleptsov_format_table import table
+from tests.helpers import SHARED, needs_shared
 from tests.sleptsov_seeds import SEEDS
 from tests.test_fuzz import NUM_MUTATIONS, mutated
 
 
 CASES = SHARED / "cases" / "sleptsov"
 KINDS = ("inputs", "outputs", "inhibitors", "tests")
-FLAT = [format for format in NET_FORMATS if format != "hsn"]
+FLAT = [format for format in formats_of("net") if format != "hsn"]
 
 
 def quietly(function: Any, *arguments: Any, **options: Any) -> Any:
@@ -60,7 +59,7 @@ def findings(text: str, format: Any, path: str = "model", **options: Any) -> dic
 
 
 def written(net: SleptsovNet, format: Any) -> str:
-    text, losses = quietly(net_text, net, format)
+    text, losses = quietly(model_text, net, format)
     assert losses.items == []
     return text
 
@@ -190,7 +189,7 @@ def test_high_level_files_are_written_back():
     for path in sorted((CASES / "hsn").glob("*.hsn")):
         source = load(path)
         high = quietly(read_nested, source, Nesting.of(source))
-        again = Source(source.path, net_text(high, "hsn")[0])
+        again = Source(source.path, model_text(high, "hsn")[0])
         same = quietly(read_nested, again, Nesting.of(again))
         assert same.net == high.net
         for one, other in zip(high.substitutions, same.substitutions, strict=True):
@@ -286,7 +285,7 @@ def test_given_orders(net, data):
     assert parse(text, "mcc").order is not None
     assert parse(text, "mcc") == net
     assert written(parse(text, "mcc"), "mcc") == text
-    text, losses = net_text(net, "lsn")
+    text, losses = model_text(net, "lsn")
     assert len(losses.items) == 1
     assert parse(text, "lsn").priority_order.tolist() == order
     forward = [(a, b) for a, b in zip(order, order[1:], strict=False)][:2]
@@ -312,21 +311,21 @@ def test_losses_are_named(tmp_path):
         kept = quietly(snp.read_net, path)
         assert len(kept.inhibitors) == 1 and len(kept.tests) == 0
     twins = quietly(net_of_text, "t: a !a -> ", {"a": 1})
-    assert "beside a regular one" in quietly(net_text, twins, "msn")[1].items[0]
+    assert "beside a regular one" in quietly(model_text, twins, "msn")[1].items[0]
     shared = net_of_text("a: a -> b\na': a -> b", {"a": 1})
-    text, losses = net_text(shared, "ndr")
+    text, losses = model_text(shared, "ndr")
     assert "'a'" in losses.items[0] and "one name" in losses.items[0]
     assert parse(text, "ndr").transition_names == ("a''", "a'")
     lines = shared.replace(place_names=["two\nlines", "b"])
-    assert "line end" in net_text(lines, "net")[1].items[0]
-    assert parse(net_text(lines, "net")[0], "net").place_names == ("two lines", "b")
-    assert "'\\x00'" in net_text(shared.replace(name="\x00"), "pnml")[1].items[0]
+    assert "line end" in model_text(lines, "net")[1].items[0]
+    assert parse(model_text(lines, "net")[0], "net").place_names == ("two lines", "b")
+    assert "'\\x00'" in model_text(shared.replace(name="\x00"), "pnml")[1].items[0]
 
 
 def test_export_of_priorities_to_pnml_says_who_sees_them():
     net = net_of_text(LONG)
     with pytest.warns(snp.ModelWarning, match="2 are written .* other tools do not see"):
-        net_text(net, "pnml")
+        model_text(net, "pnml")
 
 
 def test_matrices_that_are_too_large_are_refused(tmp_path):
@@ -717,15 +716,15 @@ def test_mutations_raise_nothing_but_read_errors(format):
             assert all(found.line is None or found.column for found in error.diagnostics), data
             continue
         if format != "hsn":  # what was read can be written, and read again
-            written_as = format if NET_FORMATS[format].writer else "pnml"
-            text, losses = quietly(net_text, net, written_as)
+            written_as = format if formats_of("net")[format].writer else "pnml"
+            text, losses = quietly(model_text, net, written_as)
             assert losses.items or quietly(parse, text, written_as) == net, data
     assert 0 < num_read < NUM_MUTATIONS
 
 
 @pytest.mark.parametrize("format", FLAT)
 def test_line_ends(format, tmp_path):
-    path = tmp_path / f"a{NET_FORMATS[format].suffixes[0]}"
+    path = tmp_path / f"a{formats_of('net')[format].suffixes[0]}"
     path.write_bytes(b"\xef\xbb\xbf" + SEEDS[format][0].replace("\n", "\r\n").encode())
     assert quietly(snp.read_net, path) == parse(SEEDS[format][0], format)
 
@@ -747,21 +746,6 @@ def test_formats_by_suffix(tmp_path):
         snp.write_net(net, tmp_path / "b.hsn")
     with pytest.raises(snp.ReadError, match="there is no such file"):
         snp.read_net(tmp_path / "missing.lsn")
-
-
-PAGE_OF_FORMATS = (REPOSITORY / "docs" / "sleptsov_files.md").read_text()
-
-
-def test_what_each_format_holds():
-    """After a change: `python -m tests.sleptsov_format_table`."""
-    assert table() in PAGE_OF_FORMATS
-
-
-def test_every_format_has_its_row():
-    page = PAGE_OF_FORMATS
-    for name, record in NET_FORMATS.items():
-        (row,) = (line for line in page.splitlines() if line.startswith(f"| `{name}`"))
-        assert all(f"`{suffix}`" in row for suffix in record.suffixes)
 
 
 # The commands
@@ -799,12 +783,12 @@ def test_generate_and_convert(tmp_path):
         (["generate", "mmul", "a.lsn", 1, 2, 3], 2, "two square matrices"),
         (["generate", "d", "a.lsn", 1, 2], 2, "number of levels"),
         (["generate", "d", "a.hsn", 1], 2, "no sub-nets"),
-        (["generate", "add", "a.txt", 1, 2], 2, "says no format"),
+        (["generate", "add", "a.txt", 1, 2], 2, "cannot be written"),
         (["generate", "add", "no/a.lsn", 1, 2], 2, "check the name"),
         (["generate", "mmul", "a.mcc", "--size", 13], 1, "Write LSN"),
         (["convert", "bad.lsn", "a.lsn"], 2, "bad.lsn:1:1"),
         (["convert", "good.net", "a.lsn"], 1, "test arc from x to b"),
-        (["convert", "good.net", "a.lsn", "--net", "n"], 2, "nothing to choose"),
+        (["convert", "good.net", "a.lsn", "--net", "n"], 2, "no option `net`"),
         (["convert", "good.net", "a.lsn", "--from", "nte"], 2, "there is no format 'nte'"),
         (["convert", "timed.net", "a.lsn"], 2, "--drop-time"),
         (["convert", "timed.net", "a.lsn", "--drop-time"], 0, ""),

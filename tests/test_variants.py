@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 import snpjax as snp
-from snpjax.check import write_graph
+from snpjax import write_graph
 from snpjax.explore import Stop
 from snpjax.spiking.columns import columns_of
 from snpjax.spiking.rule import AnyRule

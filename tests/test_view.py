@@ -21,8 +21,8 @@ from typer.testing import CliRunner
 
 import snpjax as snp
 from snpjax.cli.app import app
-from snpjax.io.formats import FORMATS
-from snpjax.io.sleptsov.read import net_text
+from snpjax.io.formats import formats_of
+from snpjax.io.read import model_text
 from snpjax.sleptsov.notation import net_of_text
 from snpjax.testing import reference, reference_sleptsov
 from snpjax.testing.strategies import systems
@@ -32,7 +32,7 @@ from snpjax.viz.page.described import exact, moment_json
 from snpjax.viz.page.edits import Edit, edited
 from snpjax.viz.page.nets import CHOOSER, NetStepper, net_moment_json
 from snpjax.viz.page.stepping import Refused, Stepper
-from snpjax.viz.page.texts import MAX_NEURONS, known_formats
+from snpjax.viz.page.texts import MAX_NEURONS
 from tests.helpers import PAIR, quietly, with_ballast
 
 
@@ -275,7 +275,9 @@ def test_a_system_that_is_too_large_says_so():
         opened("pair.pli", text, format=None, level="extended")
 
 
-@pytest.mark.parametrize("format", [name for name, x in FORMATS.items() if x.reader and x.writer])
+@pytest.mark.parametrize(
+    "format", [name for name, x in formats_of("system").items() if x.reader and x.writer]
+)
 def test_what_is_saved_can_be_opened(server, format):
     model = asked(server, "begin", {})["model"]
     saved = asked(server, "save", {"model": model, "format": format})
@@ -468,7 +470,7 @@ def test_every_firing_is_one_of_the_reference(name, data):
 
 @pytest.mark.slow
 def test_a_net_is_opened_edited_and_saved():
-    session = Session("net.lsn", net_text(net_of_text(*NETS["priorities"]), "lsn")[0])
+    session = Session("net.lsn", model_text(net_of_text(*NETS["priorities"]), "lsn")[0])
     begun = session.answer("begin", {})
     assert begun["read"] and begun["system"]["kind"] == "net" and begun["format"] == "lsn"
     wrong = session.answer("edit", {"model": begun["model"], "neuron": 0, "spikes": "-1"})
@@ -477,12 +479,12 @@ def test_a_net_is_opened_edited_and_saved():
     rows = session.answer("step", {"model": after["model"], "at": 0, "count": 9, "rest": 0})["rows"]
     run = snp.run(net_of_text(NETS["priorities"][0], {"x": 5}))
     assert rows[-1]["spikes"] == run.marking.tolist() and rows[-1]["halted"]
-    for name, known in known_formats().items():
-        if known.kind == "net" and known.written:
-            ask = {"model": after["model"], "format": name, "lossy": True}
+    for known in begun["formats"]:
+        if known["kind"] == "net" and known["written"]:
+            ask = {"model": after["model"], "format": known["name"], "lossy": True}
             saved = session.answer("save", ask)
             again = session.answer("open", {"name": saved["name"], "text": saved["text"]})
-            assert again["read"] and again["system"]["neurons"][0]["spikes"] == 5, name
+            assert again["read"] and again["system"]["neurons"][0]["spikes"] == 5, known
     with pytest.raises(Refused, match="not drawn here"):
         session.answer("explore", {"model": after["model"], "most": 9})
 

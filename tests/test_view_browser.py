@@ -13,7 +13,7 @@ import jax.random as jr
 import pytest
 
 import snpjax as snp
-from snpjax.io.sleptsov.read import net_text
+from snpjax.io.read import model_text
 from snpjax.sleptsov.notation import net_of_text
 from snpjax.testing import reference
 from snpjax.viz.page import PageServer, Session, opened, recorded_page
@@ -206,7 +206,7 @@ def test_rules_of_a_label_are_shown_while_synapses_change(visit):
 
 def test_a_sleptsov_net_is_stepped(visit):
     net = net_of_text("halve: 2x -> half\ndrop: x ->\nhalve > drop", {"x": 9})
-    page = visit("net.lsn", net_text(net, "lsn")[0])
+    page = visit("net.lsn", model_text(net, "lsn")[0])
     assert "2 places · 2 transitions" in page.inner_text("#subtitle")
     tokens = page.locator("#network .place .count")
     assert tokens.all_text_contents() == ["9", "0"]

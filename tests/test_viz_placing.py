@@ -10,7 +10,6 @@ from hypothesis import given, settings
 import snpjax as snp
 from snpjax.placing import (
     MAX_SPRINGS,
-    are_apart,
     in_layers,
     layers,
     placed,
@@ -26,6 +25,13 @@ from snpjax.viz.blocks import largest
 
 
 GAP = (20.0, 10.0)
+
+
+def are_apart(points: np.ndarray, sizes: np.ndarray) -> bool:
+    """Whether no two boxes overlap."""
+    reach = (sizes[:, None] + sizes[None]) / 2
+    near = np.all(reach - np.abs(points[:, None] - points[None]) > 1e-6, axis=2)
+    return not np.any(near & ~np.eye(len(points), dtype=bool))
 
 
 @st.composite

@@ -32,6 +32,7 @@ from .narrow import Float32Dense as Float32Dense, Int8Dense as Int8Dense
 from .scaled import Scaled as Scaled
 from .select import (
     AbstractChooser as AbstractChooser,
+    AbstractTimedLayout as AbstractTimedLayout,
     Decision as Decision,
     Features as Features,
     Fixed as Fixed,

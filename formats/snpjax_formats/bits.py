@@ -12,7 +12,7 @@ from jaxtyping import Array, DTypeLike, Int, Integer, Num, UInt32
 
 from .edges import Edges
 from .ell import ELL, scatter_sum
-from .layout import AbstractLayout, check_integers, refuse, weights_obstacle
+from .layout import AbstractLayout, BySource, ByTarget, check_integers, refuse, weights_obstacle
 from .prefix import slot_sum
 
 
@@ -82,9 +82,7 @@ class BitDense(AbstractLayout):
         del max_input
         return weights_obstacle(cls, edges)
 
-    def multiply(
-        self, x: Num[Array, "sources *batch"], *, accumulate: DTypeLike
-    ) -> Num[Array, "targets *batch"]:
+    def multiply(self, x: BySource, *, accumulate: DTypeLike) -> ByTarget:
         check_integers(self, x, accumulate)
 
         def product(bits: Array) -> Array:
@@ -92,9 +90,7 @@ class BitDense(AbstractLayout):
 
         return _sum_of_planes(x, self.num_planes, product, accumulate)
 
-    def multiply_transposed(
-        self, g: Num[Array, "targets *batch"], *, accumulate: DTypeLike
-    ) -> Num[Array, "sources *batch"]:
+    def multiply_transposed(self, g: ByTarget, *, accumulate: DTypeLike) -> BySource:
         check_integers(self, g, accumulate)
         if self.words.size == 0:
             return jnp.zeros((self.num_sources, *g.shape[1:]), accumulate)
@@ -103,9 +99,7 @@ class BitDense(AbstractLayout):
         )
         return sums.reshape(-1, *g.shape[1:])[: self.num_sources]
 
-    def edge_products(
-        self, x: Num[Array, "sources *batch"], g: Num[Array, "targets *batch"]
-    ) -> Num[Array, "..."]:
+    def edge_products(self, x: BySource, g: ByTarget) -> Num[Array, "..."]:
         raise ValueError("The edges of BitDense are not trained. Use ELL.")
 
     def edges(self) -> Edges:
@@ -168,9 +162,7 @@ class BitGather(AbstractLayout):
         del max_input
         return weights_obstacle(cls, edges)
 
-    def multiply(
-        self, x: Num[Array, "sources *batch"], *, accumulate: DTypeLike
-    ) -> Num[Array, "targets *batch"]:
+    def multiply(self, x: BySource, *, accumulate: DTypeLike) -> ByTarget:
         check_integers(self, x, accumulate)
 
         def product(bits: Array) -> Array:
@@ -189,15 +181,11 @@ class BitGather(AbstractLayout):
 
         return _sum_of_planes(x, self.num_planes, product, accumulate)
 
-    def multiply_transposed(
-        self, g: Num[Array, "targets *batch"], *, accumulate: DTypeLike
-    ) -> Num[Array, "sources *batch"]:
+    def multiply_transposed(self, g: ByTarget, *, accumulate: DTypeLike) -> BySource:
         check_integers(self, g, accumulate)
         return scatter_sum(self.sources, None, g, self.num_sources, accumulate)
 
-    def edge_products(
-        self, x: Num[Array, "sources *batch"], g: Num[Array, "targets *batch"]
-    ) -> Num[Array, "..."]:
+    def edge_products(self, x: BySource, g: ByTarget) -> Num[Array, "..."]:
         raise ValueError("The edges of BitGather are not trained. Use ELL.")
 
     def edges(self) -> Edges:
@@ -242,7 +230,7 @@ def _word_by_word(words: Array, fired: Array) -> Array:
 
 
 def _bit_by_bit(
-    words: UInt32[Array, "words targets"], g: Num[Array, "targets *batch"]
+    words: UInt32[Array, "words targets"], g: ByTarget
 ) -> Num[Array, "words bits *batch"]:
     """The sum of g over the targets of each bit."""
 

@@ -12,7 +12,7 @@ from jaxtyping import Array, DTypeLike, Int, Num
 from .buckets import slot_bucket
 from .edges import Edges
 from .ell import expanded, gathered
-from .layout import AbstractLayout, check_shape
+from .layout import AbstractLayout, BySource, ByTarget, check_shape
 from .stored import device_array, storable, stored_dtype
 
 
@@ -73,23 +73,21 @@ class BSR(AbstractLayout):
         num_tiles = _num_tiles(len(np.unique(_keys(edges, tile))), edges)
         return num_tiles * (8 + tile**2 * _dtype(edges).itemsize)
 
-    def multiply(
-        self, x: Num[Array, "sources *batch"], *, accumulate: DTypeLike
-    ) -> Num[Array, "targets *batch"]:
+    @classmethod
+    def obstacle(cls, edges: Edges, *, max_input: int | None = None) -> None:
+        del edges, max_input
+
+    def multiply(self, x: BySource, *, accumulate: DTypeLike) -> ByTarget:
         x = gathered(_tiled(x, self._tile), self.tile_columns)
         sums = _tile_sums(self.values, x, accumulate)
         return _added(sums, self.tile_rows, self.num_targets)
 
-    def multiply_transposed(
-        self, g: Num[Array, "targets *batch"], *, accumulate: DTypeLike
-    ) -> Num[Array, "sources *batch"]:
+    def multiply_transposed(self, g: ByTarget, *, accumulate: DTypeLike) -> BySource:
         g = gathered(_tiled(g, self._tile), self.tile_rows)
         sums = _tile_sums(jnp.swapaxes(self.values, 1, 2), g, accumulate)
         return _added(sums, self.tile_columns, self.num_sources)
 
-    def edge_products(
-        self, x: Num[Array, "sources *batch"], g: Num[Array, "targets *batch"]
-    ) -> Num[Array, "tiles columns rows"]:
+    def edge_products(self, x: BySource, g: ByTarget) -> Num[Array, "tiles columns rows"]:
         x = gathered(_tiled(x, self._tile), self.tile_columns)
         g = gathered(_tiled(g, self._tile), self.tile_rows)
         return jnp.einsum("tc...,tr...->tcr", x, g, precision="highest")

@@ -8,7 +8,7 @@ from jaxtyping import Array, DTypeLike, Integer, Num
 from .buckets import slot_bucket
 from .edges import Edges
 from .ell import gather_sum, gathered, scatter_sum, slots_of, stable_order
-from .layout import AbstractLayout, check_shape
+from .layout import AbstractLayout, BySource, ByTarget, check_shape
 from .stored import device_array, index_bytes, index_dtype, storable, value_bytes
 
 
@@ -58,19 +58,17 @@ class Compressed(AbstractLayout):
         index = index_bytes(edges.num_targets)
         return _num_slots(edges) * edges.num_sources * (index + value_bytes(edges))
 
-    def multiply(
-        self, x: Num[Array, "sources *batch"], *, accumulate: DTypeLike
-    ) -> Num[Array, "targets *batch"]:
+    @classmethod
+    def obstacle(cls, edges: Edges, *, max_input: int | None = None) -> None:
+        del edges, max_input
+
+    def multiply(self, x: BySource, *, accumulate: DTypeLike) -> ByTarget:
         return scatter_sum(self.targets, self.values, x, self.num_targets, accumulate)
 
-    def multiply_transposed(
-        self, g: Num[Array, "targets *batch"], *, accumulate: DTypeLike
-    ) -> Num[Array, "sources *batch"]:
+    def multiply_transposed(self, g: ByTarget, *, accumulate: DTypeLike) -> BySource:
         return gather_sum(self.targets, self.values, g, accumulate)
 
-    def edge_products(
-        self, x: Num[Array, "sources *batch"], g: Num[Array, "targets *batch"]
-    ) -> Num[Array, "slots sources"]:
+    def edge_products(self, x: BySource, g: ByTarget) -> Num[Array, "slots sources"]:
         products = gathered(g, self.targets) * x[None]
         return jnp.sum(products, axis=range(2, products.ndim))
 

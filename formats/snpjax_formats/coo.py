@@ -7,7 +7,7 @@ from jaxtyping import Array, DTypeLike, Integer, Num
 from .buckets import entry_bucket
 from .edges import Edges
 from .entries import entry_products, entry_sum
-from .layout import AbstractLayout, check_shape
+from .layout import AbstractLayout, BySource, ByTarget, check_shape
 from .stored import device_array, index_array, pair_bytes, storable, value_bytes
 
 
@@ -48,19 +48,17 @@ class COO(AbstractLayout):
     def bytes_needed(cls, edges: Edges) -> int:
         return _num_entries(edges) * (pair_bytes(edges) + value_bytes(edges))
 
-    def multiply(
-        self, x: Num[Array, "sources *batch"], *, accumulate: DTypeLike
-    ) -> Num[Array, "targets *batch"]:
+    @classmethod
+    def obstacle(cls, edges: Edges, *, max_input: int | None = None) -> None:
+        del edges, max_input
+
+    def multiply(self, x: BySource, *, accumulate: DTypeLike) -> ByTarget:
         return entry_sum(self.sources, self.targets, self.values, x, self.num_targets, accumulate)
 
-    def multiply_transposed(
-        self, g: Num[Array, "targets *batch"], *, accumulate: DTypeLike
-    ) -> Num[Array, "sources *batch"]:
+    def multiply_transposed(self, g: ByTarget, *, accumulate: DTypeLike) -> BySource:
         return entry_sum(self.targets, self.sources, self.values, g, self.num_sources, accumulate)
 
-    def edge_products(
-        self, x: Num[Array, "sources *batch"], g: Num[Array, "targets *batch"]
-    ) -> Num[Array, " entries"]:
+    def edge_products(self, x: BySource, g: ByTarget) -> Num[Array, " entries"]:
         return entry_products(self.sources, self.targets, x, g)
 
     def edges(self) -> Edges:

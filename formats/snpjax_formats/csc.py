@@ -8,7 +8,7 @@ from .buckets import entry_bucket
 from .edges import Edges
 from .ell import stable_order
 from .entries import entry_products, entry_sum
-from .layout import AbstractLayout, check_shape, refuse
+from .layout import AbstractLayout, BySource, ByTarget, check_shape, refuse
 from .stored import device_array, index_array, pair_bytes, storable, too_long, value_bytes
 
 
@@ -70,19 +70,13 @@ class CSC(AbstractLayout):
         del max_input
         return too_long(cls, _num_entries(edges), "entries")
 
-    def multiply(
-        self, x: Num[Array, "sources *batch"], *, accumulate: DTypeLike
-    ) -> Num[Array, "targets *batch"]:
+    def multiply(self, x: BySource, *, accumulate: DTypeLike) -> ByTarget:
         return entry_sum(self.sources, self.targets, self.values, x, self.num_targets, accumulate)
 
-    def multiply_transposed(
-        self, g: Num[Array, "targets *batch"], *, accumulate: DTypeLike
-    ) -> Num[Array, "sources *batch"]:
+    def multiply_transposed(self, g: ByTarget, *, accumulate: DTypeLike) -> BySource:
         return entry_sum(self.targets, self.sources, self.values, g, self.num_sources, accumulate)
 
-    def edge_products(
-        self, x: Num[Array, "sources *batch"], g: Num[Array, "targets *batch"]
-    ) -> Num[Array, " entries"]:
+    def edge_products(self, x: BySource, g: ByTarget) -> Num[Array, " entries"]:
         return entry_products(self.sources, self.targets, x, g)
 
     def edges(self) -> Edges:

@@ -9,7 +9,7 @@ from jaxtyping import Array, DTypeLike, Int, Integer, Num
 from .buckets import entry_bucket
 from .edges import Edges
 from .entries import entry_products, weighted_entries
-from .layout import AbstractLayout, check_shape, refuse
+from .layout import AbstractLayout, BySource, ByTarget, check_shape, refuse
 from .stored import device_array, index_array, index_bytes, storable, too_long, value_bytes
 
 
@@ -65,9 +65,7 @@ class CSR(AbstractLayout):
         del max_input
         return too_long(cls, _num_entries(edges), "entries")
 
-    def multiply(
-        self, x: Num[Array, "sources *batch"], *, accumulate: DTypeLike
-    ) -> Num[Array, "targets *batch"]:
+    def multiply(self, x: BySource, *, accumulate: DTypeLike) -> ByTarget:
         products = weighted_entries(self.sources, self.values, x, accumulate)
         if jnp.issubdtype(accumulate, jnp.integer):
             sums = jnp.cumsum(products, axis=0, dtype=accumulate)
@@ -78,16 +76,12 @@ class CSR(AbstractLayout):
             products, self._targets(), self.num_targets, indices_are_sorted=True
         )
 
-    def multiply_transposed(
-        self, g: Num[Array, "targets *batch"], *, accumulate: DTypeLike
-    ) -> Num[Array, "sources *batch"]:
+    def multiply_transposed(self, g: ByTarget, *, accumulate: DTypeLike) -> BySource:
         products = weighted_entries(self._targets(), self.values, g, accumulate)
         zeros = jnp.zeros((self.num_sources, *g.shape[1:]), accumulate)
         return zeros.at[self.sources].add(products, mode="drop")
 
-    def edge_products(
-        self, x: Num[Array, "sources *batch"], g: Num[Array, "targets *batch"]
-    ) -> Num[Array, " entries"]:
+    def edge_products(self, x: BySource, g: ByTarget) -> Num[Array, " entries"]:
         return entry_products(self.sources, self._targets(), x, g)
 
     def edges(self) -> Edges:

@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Array, DTypeLike, Num
 
 from .edges import Edges
-from .layout import AbstractLayout
+from .layout import AbstractLayout, BySource, ByTarget
 from .stored import device_array, storable, stored_dtype
 
 
@@ -42,19 +42,17 @@ class Dense(AbstractLayout):
     def bytes_needed(cls, edges: Edges) -> int:
         return edges.num_targets * edges.num_sources * _dtype(edges).itemsize
 
-    def multiply(
-        self, x: Num[Array, "sources *batch"], *, accumulate: DTypeLike
-    ) -> Num[Array, "targets *batch"]:
+    @classmethod
+    def obstacle(cls, edges: Edges, *, max_input: int | None = None) -> None:
+        del edges, max_input
+
+    def multiply(self, x: BySource, *, accumulate: DTypeLike) -> ByTarget:
         return _product(self.values, x, accumulate)
 
-    def multiply_transposed(
-        self, g: Num[Array, "targets *batch"], *, accumulate: DTypeLike
-    ) -> Num[Array, "sources *batch"]:
+    def multiply_transposed(self, g: ByTarget, *, accumulate: DTypeLike) -> BySource:
         return _product(self.values.T, g, accumulate)
 
-    def edge_products(
-        self, x: Num[Array, "sources *batch"], g: Num[Array, "targets *batch"]
-    ) -> Num[Array, "targets sources"]:
+    def edge_products(self, x: BySource, g: ByTarget) -> Num[Array, "targets sources"]:
         return outer_products(x, g)
 
     def edges(self) -> Edges:

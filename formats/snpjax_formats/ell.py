@@ -13,7 +13,7 @@ from jaxtyping import Array, DTypeLike, Int, Integer, Num
 
 from .buckets import slot_bucket
 from .edges import MAX_INDEX, Edges
-from .layout import AbstractLayout, check_shape
+from .layout import AbstractLayout, BySource, ByTarget, check_shape
 from .stored import device_array, index_bytes, index_dtype, storable, value_bytes
 
 
@@ -75,19 +75,17 @@ class ELL(AbstractLayout):
         index = index_bytes(edges.num_sources)
         return slots_needed(edges) * edges.num_targets * (index + value_bytes(edges))
 
-    def multiply(
-        self, x: Num[Array, "sources *batch"], *, accumulate: DTypeLike
-    ) -> Num[Array, "targets *batch"]:
+    @classmethod
+    def obstacle(cls, edges: Edges, *, max_input: int | None = None) -> None:
+        del edges, max_input
+
+    def multiply(self, x: BySource, *, accumulate: DTypeLike) -> ByTarget:
         return gather_sum(self.sources, self.values, x, accumulate)
 
-    def multiply_transposed(
-        self, g: Num[Array, "targets *batch"], *, accumulate: DTypeLike
-    ) -> Num[Array, "sources *batch"]:
+    def multiply_transposed(self, g: ByTarget, *, accumulate: DTypeLike) -> BySource:
         return scatter_sum(self.sources, self.values, g, self.num_sources, accumulate)
 
-    def edge_products(
-        self, x: Num[Array, "sources *batch"], g: Num[Array, "targets *batch"]
-    ) -> Num[Array, "slots targets"]:
+    def edge_products(self, x: BySource, g: ByTarget) -> Num[Array, "slots targets"]:
         products = gathered(x, self.sources) * g[None]
         return jnp.sum(products, axis=range(2, products.ndim))
 

@@ -6,7 +6,7 @@ from jaxtyping import Array, DTypeLike, Int, Integer, Num
 
 from .edges import Edges
 from .ell import ELL, gather_sum
-from .layout import AbstractLayout, check_shape
+from .layout import AbstractLayout, BySource, ByTarget, check_shape
 from .stored import device_array, storable
 
 
@@ -49,19 +49,17 @@ class ELLPACKR(AbstractLayout):
     def bytes_needed(cls, edges: Edges) -> int:
         return ELL.bytes_needed(edges) + 4 * edges.num_targets
 
-    def multiply(
-        self, x: Num[Array, "sources *batch"], *, accumulate: DTypeLike
-    ) -> Num[Array, "targets *batch"]:
+    @classmethod
+    def obstacle(cls, edges: Edges, *, max_input: int | None = None) -> None:
+        del edges, max_input
+
+    def multiply(self, x: BySource, *, accumulate: DTypeLike) -> ByTarget:
         return gather_sum(self.sources, self.values, x, accumulate)
 
-    def multiply_transposed(
-        self, g: Num[Array, "targets *batch"], *, accumulate: DTypeLike
-    ) -> Num[Array, "sources *batch"]:
+    def multiply_transposed(self, g: ByTarget, *, accumulate: DTypeLike) -> BySource:
         return self._ell().multiply_transposed(g, accumulate=accumulate)
 
-    def edge_products(
-        self, x: Num[Array, "sources *batch"], g: Num[Array, "targets *batch"]
-    ) -> Num[Array, "slots targets"]:
+    def edge_products(self, x: BySource, g: ByTarget) -> Num[Array, "slots targets"]:
         return self._ell().edge_products(x, g)
 
     def edges(self) -> Edges:

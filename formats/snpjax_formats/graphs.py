@@ -9,7 +9,7 @@ import abc
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 import jax
 import jax.numpy as jnp
@@ -34,10 +34,6 @@ class AbstractGraph(abc.ABC):
     @abc.abstractmethod
     def weight_range(self) -> tuple[int, int]:
         """The least and the largest weight of any edge that there may be."""
-
-    def has_zero_weights(self) -> bool:
-        """Whether an edge may have weight 0, which is no edge in a `Dense` layout."""
-        return self.weight_range() == (0, 0)
 
     @abc.abstractmethod
     def edges(self, num_sources: int, num_targets: int) -> Edges:
@@ -211,9 +207,6 @@ class Pairs(AbstractGraph):
     target: Int[np.ndarray, " edges"]
     weight: int | Int[np.ndarray, " edges"] | None = None  # None: 1
     sizes: tuple[int, int] | None = None  # of sources and targets; None: any that hold the edges
-
-    def has_zero_weights(self) -> bool:
-        return self.weight is not None and bool(np.any(np.asarray(self.weight) == 0))
 
     def __post_init__(self) -> None:
         _set_arrays(self, "source", "target")
@@ -517,7 +510,29 @@ class Blocks(AbstractGraph):
         return of_group.repeat(num_targets // num_target_groups if num_target_groups else 0)
 
 
-def from_scipy(matrix: Any) -> Pairs:
+@runtime_checkable
+class SparseMatrix(Protocol):
+    """Any matrix of `scipy.sparse`."""
+
+    def tocoo(self) -> Any: ...
+
+
+@runtime_checkable
+class NetworkxGraph(Protocol):
+    """Any graph of `networkx`."""
+
+    @property
+    def nodes(self) -> Any: ...
+
+    @property
+    def edges(self) -> Any: ...
+
+
+#: What a projection takes.
+AnyGraph: TypeAlias = AbstractGraph | SparseMatrix | NetworkxGraph
+
+
+def from_scipy(matrix: SparseMatrix) -> Pairs:
     """The edges of any `scipy.sparse` matrix of integers: rows are sources, columns are targets,
     and the stored entries are weights."""
     listed = matrix.tocoo()
@@ -546,6 +561,13 @@ def from_networkx(graph: Any, weight: str | None = "weight") -> Pairs:
 def _integers(of: Sequence[Any]) -> np.ndarray:
     """An array of numbers, of integers if there are none."""
     return np.asarray(of) if len(of) else np.zeros(0, np.int64)
+
+
+def has_zero_weights(graph: AbstractGraph) -> bool:
+    """Whether an edge may have weight 0, which is no edge in a `Dense` layout."""
+    if isinstance(graph, Pairs) and graph.weight is not None:
+        return bool(np.any(np.asarray(graph.weight) == 0))
+    return graph.weight_range() == (0, 0)
 
 
 def _set_arrays(graph: AbstractGraph, *names: str) -> None:

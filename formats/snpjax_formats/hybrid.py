@@ -10,7 +10,7 @@ from .buckets import buckets, entry_bucket, slot_bucket
 from .coo import COO
 from .edges import Edges, merged
 from .ell import ELL, slots_of
-from .layout import AbstractLayout
+from .layout import AbstractLayout, BySource, ByTarget
 from .stored import index_bytes, pair_bytes, storable, value_bytes
 
 
@@ -71,24 +71,24 @@ class Hybrid(AbstractLayout):
         item = value_bytes(edges)
         return slots * edges.num_targets * (index + item) + entries * (pair + item)
 
-    def multiply(
-        self, x: Num[Array, "sources *batch"], *, accumulate: DTypeLike
-    ) -> Num[Array, "targets *batch"]:
+    @classmethod
+    def obstacle(cls, edges: Edges, *, max_input: int | None = None) -> None:
+        del edges, max_input
+
+    def multiply(self, x: BySource, *, accumulate: DTypeLike) -> ByTarget:
         y = self.regular.multiply(x, accumulate=accumulate)
         if self.overflow is not None:
             y = y + self.overflow.multiply(x, accumulate=accumulate)
         return y
 
-    def multiply_transposed(
-        self, g: Num[Array, "targets *batch"], *, accumulate: DTypeLike
-    ) -> Num[Array, "sources *batch"]:
+    def multiply_transposed(self, g: ByTarget, *, accumulate: DTypeLike) -> BySource:
         back = self.regular.multiply_transposed(g, accumulate=accumulate)
         if self.overflow is not None:
             back = back + self.overflow.multiply_transposed(g, accumulate=accumulate)
         return back
 
     def edge_products(
-        self, x: Num[Array, "sources *batch"], g: Num[Array, "targets *batch"]
+        self, x: BySource, g: ByTarget
     ) -> tuple[Num[Array, "slots targets"], Num[Array, " entries"] | None]:
         regular = self.regular.edge_products(x, g)
         return regular, None if self.overflow is None else self.overflow.edge_products(x, g)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 import equinox as eqx
 import jax.lax as lax
@@ -12,7 +12,7 @@ from jaxtyping import Array, Bool, DTypeLike, Num, UInt32
 
 from .dense import outer_products
 from .edges import Edges
-from .layout import AbstractDescribed, AbstractLayout, refuse
+from .layout import AbstractDescribed, AbstractLayout, BySource, ByTarget, refuse
 from .mixing import mixed
 from .prefix import slot_sum
 
@@ -56,14 +56,10 @@ class AllToAll(AbstractLayout):
         del edges
         return 0
 
-    def multiply(
-        self, x: Num[Array, "sources *batch"], *, accumulate: DTypeLike
-    ) -> Num[Array, "targets *batch"]:
+    def multiply(self, x: BySource, *, accumulate: DTypeLike) -> ByTarget:
         return self._sums(x, self.num_targets, accumulate)
 
-    def multiply_transposed(
-        self, g: Num[Array, "targets *batch"], *, accumulate: DTypeLike
-    ) -> Num[Array, "sources *batch"]:
+    def multiply_transposed(self, g: ByTarget, *, accumulate: DTypeLike) -> BySource:
         return self._sums(g, self.num_sources, accumulate)
 
     @classmethod
@@ -84,9 +80,7 @@ class AllToAll(AbstractLayout):
         total = jnp.broadcast_to(total, (num_rows, *x.shape[1:]))
         return total if self.has_self else total - x.astype(accumulate)
 
-    def edge_products(
-        self, x: Num[Array, "sources *batch"], g: Num[Array, "targets *batch"]
-    ) -> Num[Array, "..."]:
+    def edge_products(self, x: BySource, g: ByTarget) -> Num[Array, "..."]:
         raise ValueError("The edges of AllToAll are not trained. Use Dense.")
 
     def edges(self) -> Edges:
@@ -126,19 +120,13 @@ class OneToOne(AbstractLayout):
         del edges
         return 0
 
-    def multiply(
-        self, x: Num[Array, "sources *batch"], *, accumulate: DTypeLike
-    ) -> Num[Array, "targets *batch"]:
+    def multiply(self, x: BySource, *, accumulate: DTypeLike) -> ByTarget:
         return x.astype(accumulate)
 
-    def multiply_transposed(
-        self, g: Num[Array, "targets *batch"], *, accumulate: DTypeLike
-    ) -> Num[Array, "sources *batch"]:
+    def multiply_transposed(self, g: ByTarget, *, accumulate: DTypeLike) -> BySource:
         return g.astype(accumulate)
 
-    def edge_products(
-        self, x: Num[Array, "sources *batch"], g: Num[Array, "targets *batch"]
-    ) -> Num[Array, "..."]:
+    def edge_products(self, x: BySource, g: ByTarget) -> Num[Array, "..."]:
         raise ValueError("The edges of OneToOne are not trained. Use ELL.")
 
     def edges(self) -> Edges:
@@ -152,6 +140,8 @@ class Grouped(AbstractDescribed):
 
     An edge of weight 0 is no edge here.
     """
+
+    built_from: ClassVar[str] = "is built from weights of groups, not from edges"
 
     weights: Num[Array, "target_groups source_groups"]
     num_sources: int = eqx.field(static=True)
@@ -170,24 +160,13 @@ class Grouped(AbstractDescribed):
                     f"the shape of `weights`, {self.weights.shape}."
                 )
 
-    @classmethod
-    def obstacle(cls, edges: Edges, *, max_input: int | None = None) -> str | None:
-        del edges, max_input
-        return "Grouped is built from weights of groups, not from edges. Use ELL."
-
-    def multiply(
-        self, x: Num[Array, "sources *batch"], *, accumulate: DTypeLike
-    ) -> Num[Array, "targets *batch"]:
+    def multiply(self, x: BySource, *, accumulate: DTypeLike) -> ByTarget:
         return _between_groups(self.weights, x, self.num_targets, accumulate)
 
-    def multiply_transposed(
-        self, g: Num[Array, "targets *batch"], *, accumulate: DTypeLike
-    ) -> Num[Array, "sources *batch"]:
+    def multiply_transposed(self, g: ByTarget, *, accumulate: DTypeLike) -> BySource:
         return _between_groups(self.weights.T, g, self.num_sources, accumulate)
 
-    def edge_products(
-        self, x: Num[Array, "sources *batch"], g: Num[Array, "targets *batch"]
-    ) -> Num[Array, "target_groups source_groups"]:
+    def edge_products(self, x: BySource, g: ByTarget) -> Num[Array, "target_groups source_groups"]:
         num_target_groups, num_source_groups = self.weights.shape
         return outer_products(
             _group_sums(x, num_source_groups, x.dtype), _group_sums(g, num_target_groups, g.dtype)
@@ -227,6 +206,8 @@ class FixedInDegree(AbstractDescribed):
     another by at most `num_sources / 2^32`.
     """
 
+    built_from: ClassVar[str] = "draws its own edges"
+
     in_degree: int = eqx.field(static=True)
     seed: int = eqx.field(static=True)
     num_sources: int = eqx.field(static=True)
@@ -239,14 +220,7 @@ class FixedInDegree(AbstractDescribed):
         if self.num_sources == 0 and self.in_degree * self.num_targets > 0:
             raise ValueError("There are no sources to draw from. Use an `in_degree` of 0.")
 
-    @classmethod
-    def obstacle(cls, edges: Edges, *, max_input: int | None = None) -> str | None:
-        del edges, max_input
-        return "FixedInDegree draws its own edges. Use ELL."
-
-    def multiply(
-        self, x: Num[Array, "sources *batch"], *, accumulate: DTypeLike
-    ) -> Num[Array, "targets *batch"]:
+    def multiply(self, x: BySource, *, accumulate: DTypeLike) -> ByTarget:
         total = jnp.zeros((self.num_targets, *x.shape[1:]), accumulate)
         if total.size == 0:
             return total
@@ -257,9 +231,7 @@ class FixedInDegree(AbstractDescribed):
 
         return slot_sum(self.in_degree, term, total)
 
-    def multiply_transposed(
-        self, g: Num[Array, "targets *batch"], *, accumulate: DTypeLike
-    ) -> Num[Array, "sources *batch"]:
+    def multiply_transposed(self, g: ByTarget, *, accumulate: DTypeLike) -> BySource:
         g = g.astype(accumulate)
         total = jnp.zeros((self.num_sources, *g.shape[1:]), accumulate)
         if self.num_sources == 0 or self.num_targets == 0:
@@ -277,9 +249,7 @@ class FixedInDegree(AbstractDescribed):
         hashed = hashed_pair(self.seed, target, slots)
         return (hashed % np.uint32(self.num_sources)).astype(jnp.int32)
 
-    def edge_products(
-        self, x: Num[Array, "sources *batch"], g: Num[Array, "targets *batch"]
-    ) -> Num[Array, "..."]:
+    def edge_products(self, x: BySource, g: ByTarget) -> Num[Array, "..."]:
         raise ValueError("The edges of FixedInDegree are not trained. Use ELL.")
 
     def edges(self) -> Edges:
@@ -304,6 +274,8 @@ class FixedProbability(AbstractDescribed):
     for graphs that fit no memory, or for crowded ones.
     """
 
+    built_from: ClassVar[str] = "draws its own edges"
+
     probability: float = eqx.field(static=True)
     seed: int = eqx.field(static=True)
     num_sources: int = eqx.field(static=True)
@@ -314,19 +286,10 @@ class FixedProbability(AbstractDescribed):
         if not 0 <= self.probability <= 1:
             raise ValueError(f"`probability` is {self.probability}. Use 0 to 1.")
 
-    @classmethod
-    def obstacle(cls, edges: Edges, *, max_input: int | None = None) -> str | None:
-        del edges, max_input
-        return "FixedProbability draws its own edges. Use ELL."
-
-    def multiply(
-        self, x: Num[Array, "sources *batch"], *, accumulate: DTypeLike
-    ) -> Num[Array, "targets *batch"]:
+    def multiply(self, x: BySource, *, accumulate: DTypeLike) -> ByTarget:
         return self._product(x, accumulate, to_sources=False)
 
-    def multiply_transposed(
-        self, g: Num[Array, "targets *batch"], *, accumulate: DTypeLike
-    ) -> Num[Array, "sources *batch"]:
+    def multiply_transposed(self, g: ByTarget, *, accumulate: DTypeLike) -> BySource:
         return self._product(g, accumulate, to_sources=True)
 
     def _product(self, x: Array, accumulate: DTypeLike, *, to_sources: bool) -> Array:
@@ -375,9 +338,7 @@ class FixedProbability(AbstractDescribed):
     def _limit(self) -> int:
         return round(self.probability * 2**32)  # 2^32 itself is no uint32
 
-    def edge_products(
-        self, x: Num[Array, "sources *batch"], g: Num[Array, "targets *batch"]
-    ) -> Num[Array, "..."]:
+    def edge_products(self, x: BySource, g: ByTarget) -> Num[Array, "..."]:
         raise ValueError("The edges of FixedProbability are not trained. Use ELL.")
 
     def edges(self) -> Edges:

@@ -10,7 +10,15 @@ from jaxtyping import Array, DTypeLike, Int, Num
 from .buckets import bucket
 from .edges import Edges
 from .ell import expanded, slots_of
-from .layout import AbstractLayout, check_integers, check_shape, refuse, weights_obstacle
+from .layout import (
+    AbstractLayout,
+    BySource,
+    ByTarget,
+    check_integers,
+    check_shape,
+    refuse,
+    weights_obstacle,
+)
 from .prefix import prefix_sum, slot_sum
 
 
@@ -120,16 +128,12 @@ class Interval(AbstractLayout):
         del max_input
         return weights_obstacle(cls, edges)
 
-    def multiply(
-        self, x: Num[Array, "sources *batch"], *, accumulate: DTypeLike
-    ) -> Num[Array, "targets *batch"]:
+    def multiply(self, x: BySource, *, accumulate: DTypeLike) -> ByTarget:
         if self.by == "target":
             return self._pull(x, accumulate)
         return self._push(x, self.num_targets, accumulate)
 
-    def multiply_transposed(
-        self, g: Num[Array, "targets *batch"], *, accumulate: DTypeLike
-    ) -> Num[Array, "sources *batch"]:
+    def multiply_transposed(self, g: ByTarget, *, accumulate: DTypeLike) -> BySource:
         if self.by == "source":
             return self._pull(g, accumulate)
         return self._push(g, self.num_sources, accumulate)
@@ -162,9 +166,7 @@ class Interval(AbstractLayout):
         change = change.at[start].add(x, mode="drop").at[stop].add(-x, mode="drop")
         return prefix_sum(change, accumulate)
 
-    def edge_products(
-        self, x: Num[Array, "sources *batch"], g: Num[Array, "targets *batch"]
-    ) -> Num[Array, "..."]:
+    def edge_products(self, x: BySource, g: ByTarget) -> Num[Array, "..."]:
         raise ValueError("The edges of Interval are not trained. Use ELL.")
 
     def edges(self) -> Edges:

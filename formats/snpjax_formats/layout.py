@@ -1,7 +1,34 @@
-"""The protocol: what every layout answers."""
+"""The protocol: what every layout answers.
+
+What a layout may rely on, and what others rely on, beyond the signatures:
+
+- **Unit weights are `None`.** Where every edge weighs 1, `edges.value` is `None`, and so is the
+  leaf of weights: nothing is stored and nothing multiplied. Otherwise `stored.storable(edges)` has
+  weights in a type that JAX stores. It sums parallel edges. An edge of weight 0 may be lost.
+- **`accumulate`** is the dtype in which products are made and summed, and that of the result. x is
+  cast to it first: int8 + int8 would wrap. x may have any type; truth values arrive as 0 and 1.
+  Integer results are exact as long as all partial sums fit; the caller sees to it that they do.
+- **Padding adds nothing.** Arrays are as long as a bucket (`buckets`), so that graphs of similar
+  size share a compiled program. The index in padding is one past the last, `num_sources` or
+  `num_targets`: a read of it gives 0, a write to it is dropped (`mode="fill"`, `mode="drop"`), and
+  never a -1, which is the last element. Padded weights are 0. `edges()` leaves padding out.
+- **Indices**, one or two for each edge, are `stored.index_dtype(most)`: uint16 where `most`, which
+  is that of padding, is at most 65,535, else int32. Those of `Edges` are int32. Places in a longer
+  array, such as row pointers, are int32, and `stored.too_long` says when they do not suffice.
+- **The batch is the last axis** of x, and may be absent. `vmap` moves it there.
+- **Derivatives** need no rules: `multiply` is linear in x and in the leaves of floats, its
+  transpose in x is `multiply_transposed`, that in the weights `edge_products`. A layout whose
+  weights are not trained raises `ValueError` there.
+- **Build on the host**: `from_edges` uses NumPy without a loop over edges, and
+  `stored.device_array` for the result. `bytes_needed` is exact and allocates little: layouts that
+  do not fit are refused before anything is built. Sizes are static fields, arrays are leaves.
+
+tests/test_layouts.py runs every layout against `to_dense()`; examples/diagonals.py is a layout that
+was written outside the package.
+"""
 
 import abc
-from typing import Any
+from typing import Any, ClassVar, TypeAlias
 
 import equinox as eqx
 import jax
@@ -14,19 +41,20 @@ from .linear import deliver
 from .stored import narrowed, stored_dtype
 
 
+#: Numbers of sources, or of targets, with a batch or without one.
+BySource: TypeAlias = Num[Array, "sources *batch"]
+ByTarget: TypeAlias = Num[Array, "targets *batch"]
+
+
 class AbstractLayout(eqx.Module):
     """A graph of weighted edges from sources to targets, stored for multiplication.
 
     A frozen pytree: arrays are leaves, sizes are static. `W[t, s]` is the weight of the edge from s
-    to t. An axis written `*batch` may be absent; where it is present it is the last one.
-    `accumulate` names the dtype of the sums and of the result; it is never taken from the input,
-    where int8 + int8 would wrap. Integer results are exact as long as the sums fit that dtype; the
-    caller sees to it that they do.
+    to t. An axis written `*batch` may be absent; where it is present it is the last one. The
+    docstring of this module is the contract.
 
     The leaves of floats are the weights, and what is trained; most layouts have one such leaf,
     `values`, which is `None` when every edge weighs 1. A product is linear in all of them together.
-    Indices of sources and targets, one or two for each edge, are uint16 where there are at most
-    65,535 of them, so that the padding still has a number of its own, and int32 beyond.
     """
 
     num_sources: eqx.AbstractVar[int]
@@ -49,30 +77,23 @@ class AbstractLayout(eqx.Module):
         """The `nbytes` that `from_edges(edges)` would have; `edges` has no parallel edges."""
 
     @classmethod
+    @abc.abstractmethod
     def obstacle(cls, edges: Edges, *, max_input: int | None = None) -> str | None:
         """Why `from_edges` would refuse these edges and what to do instead; `None` if it would not.
 
         `edges` has no parallel edges, and weights of a type that JAX stores.
         """
-        del edges, max_input
-        return None
 
     @abc.abstractmethod
-    def multiply(
-        self, x: Num[Array, "sources *batch"], *, accumulate: DTypeLike
-    ) -> Num[Array, "targets *batch"]:
+    def multiply(self, x: BySource, *, accumulate: DTypeLike) -> ByTarget:
         """The kernel of `deliver`."""
 
     @abc.abstractmethod
-    def multiply_transposed(
-        self, g: Num[Array, "targets *batch"], *, accumulate: DTypeLike
-    ) -> Num[Array, "sources *batch"]:
+    def multiply_transposed(self, g: ByTarget, *, accumulate: DTypeLike) -> BySource:
         """The kernel of `deliver_transposed`."""
 
     @abc.abstractmethod
-    def edge_products(
-        self, x: Num[Array, "sources *batch"], g: Num[Array, "targets *batch"]
-    ) -> PyTree[Num[Array, "..."]]:
+    def edge_products(self, x: BySource, g: ByTarget) -> PyTree[Num[Array, "..."]]:
         """`g[t] * x[s]` of every edge, summed over the batch, as the layout stores its weights:
         their cotangent."""
 
@@ -82,7 +103,7 @@ class AbstractLayout(eqx.Module):
 
     def deliver(
         self, x: Shaped[Array | np.ndarray, "sources *batch"], *, accumulate: DTypeLike
-    ) -> Num[Array, "targets *batch"]:
+    ) -> ByTarget:
         """`y[t] = sum_s W[t, s] x[s]`.
 
         Linear in x and in `values`, with derivatives of every order. Under `vmap` the batch goes
@@ -96,7 +117,7 @@ class AbstractLayout(eqx.Module):
 
     def deliver_transposed(
         self, g: Shaped[Array | np.ndarray, "targets *batch"], *, accumulate: DTypeLike
-    ) -> Num[Array, "sources *batch"]:
+    ) -> BySource:
         """`y[s] = sum_t W[t, s] g[t]`: the same arrays read the other way."""
         g = _checked("g", g, self.num_targets, "targets")
         return deliver(self, g, _accumulator(accumulate), True)
@@ -121,8 +142,18 @@ class AbstractLayout(eqx.Module):
 
 
 class AbstractDescribed(AbstractLayout):
-    """A layout that is built from a description, never from a list of edges; `obstacle` says from
-    what."""
+    """A layout that is built from a description, never from a list of edges.
+
+    `built_from` completes the sentence that says from what.
+    """
+
+    built_from: ClassVar[str]
+
+    @classmethod
+    def obstacle(cls, edges: Edges, *, max_input: int | None = None) -> str:
+        """That it is not built from edges."""
+        del edges, max_input
+        return f"{cls.__name__} {cls.built_from}. Use ELL."
 
     @classmethod
     def from_edges(cls, edges: Edges, *, max_input: int | None = None) -> "AbstractDescribed":

@@ -9,7 +9,7 @@ from jaxtyping import Array, DTypeLike, Float32, Int8, Num
 
 from .dense import dense_matrix, nonzero_edges, outer_products
 from .edges import Edges
-from .layout import AbstractLayout, refuse
+from .layout import AbstractLayout, BySource, ByTarget, refuse
 from .stored import device_array, storable, stored_dtype
 
 
@@ -66,14 +66,10 @@ class Int8Dense(AbstractLayout):
             return f"Int8Dense has at most {_MAX_ROWS:,} rows and columns, not {rows:,}. Use ELL."
         return None
 
-    def multiply(
-        self, x: Num[Array, "sources *batch"], *, accumulate: DTypeLike
-    ) -> Num[Array, "targets *batch"]:
+    def multiply(self, x: BySource, *, accumulate: DTypeLike) -> ByTarget:
         return self._product(self.values, x, accumulate)[: self.num_targets]
 
-    def multiply_transposed(
-        self, g: Num[Array, "targets *batch"], *, accumulate: DTypeLike
-    ) -> Num[Array, "sources *batch"]:
+    def multiply_transposed(self, g: ByTarget, *, accumulate: DTypeLike) -> BySource:
         return self._product(self.values.T, g, accumulate)[: self.num_sources]
 
     def _product(self, matrix: Array, x: Array, accumulate: DTypeLike) -> Array:
@@ -100,9 +96,7 @@ class Int8Dense(AbstractLayout):
             total += product.astype(sums) << (_DIGIT_BITS * digit)
         return total.astype(accumulate)
 
-    def edge_products(
-        self, x: Num[Array, "sources *batch"], g: Num[Array, "targets *batch"]
-    ) -> Num[Array, "targets sources"]:
+    def edge_products(self, x: BySource, g: ByTarget) -> Num[Array, "targets sources"]:
         raise ValueError("The weights of Int8Dense are not trained. Use Dense.")
 
     def edges(self) -> Edges:
@@ -152,14 +146,10 @@ class Float32Dense(AbstractLayout):
             return "Sums may pass 2^24, above which float32 skips integers. Use Dense."
         return None
 
-    def multiply(
-        self, x: Num[Array, "sources *batch"], *, accumulate: DTypeLike
-    ) -> Num[Array, "targets *batch"]:
+    def multiply(self, x: BySource, *, accumulate: DTypeLike) -> ByTarget:
         return self._product(self.values, x, accumulate)
 
-    def multiply_transposed(
-        self, g: Num[Array, "targets *batch"], *, accumulate: DTypeLike
-    ) -> Num[Array, "sources *batch"]:
+    def multiply_transposed(self, g: ByTarget, *, accumulate: DTypeLike) -> BySource:
         return self._product(self.values.T, g, accumulate)
 
     def _product(self, matrix: Array, x: Array, accumulate: DTypeLike) -> Array:
@@ -172,9 +162,7 @@ class Float32Dense(AbstractLayout):
         product = jnp.tensordot(matrix, x.astype(jnp.float32), axes=1, precision="highest")
         return product.astype(accumulate)
 
-    def edge_products(
-        self, x: Num[Array, "sources *batch"], g: Num[Array, "targets *batch"]
-    ) -> Num[Array, "targets sources"]:
+    def edge_products(self, x: BySource, g: ByTarget) -> Num[Array, "targets sources"]:
         return outer_products(x, g)
 
     def edges(self) -> Edges:

@@ -1,6 +1,6 @@
 """A common factor, or one of each source, in front of another layout."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, DTypeLike, Num
 
 from .edges import Edges
-from .layout import AbstractDescribed, AbstractLayout
+from .layout import AbstractDescribed, AbstractLayout, BySource, ByTarget
 
 
 class Scaled(AbstractDescribed):
@@ -19,6 +19,8 @@ class Scaled(AbstractDescribed):
     `(sources,)`; floats in it are trained, so `layout` may hold none. A layout built for a bounded
     `max_input` is given the product.
     """
+
+    built_from: ClassVar[str] = "is built from a layout and a factor, not from edges"
 
     layout: AbstractLayout
     factor: Num[Array, " sources"] | Num[Array, ""]
@@ -40,19 +42,10 @@ class Scaled(AbstractDescribed):
         if any(map(eqx.is_inexact_array, jax.tree.leaves(self.layout))):
             raise ValueError("`layout` has weights of its own. Multiply those.")
 
-    @classmethod
-    def obstacle(cls, edges: Edges, *, max_input: int | None = None) -> str | None:
-        del edges, max_input
-        return "Scaled is built from a layout and a factor, not from edges. Use ELL."
-
-    def multiply(
-        self, x: Num[Array, "sources *batch"], *, accumulate: DTypeLike
-    ) -> Num[Array, "targets *batch"]:
+    def multiply(self, x: BySource, *, accumulate: DTypeLike) -> ByTarget:
         return self.layout.multiply(self._scaled(x, accumulate), accumulate=accumulate)
 
-    def multiply_transposed(
-        self, g: Num[Array, "targets *batch"], *, accumulate: DTypeLike
-    ) -> Num[Array, "sources *batch"]:
+    def multiply_transposed(self, g: ByTarget, *, accumulate: DTypeLike) -> BySource:
         y = self.layout.multiply_transposed(g, accumulate=accumulate)
         return self._scaled(y, accumulate)
 
@@ -62,9 +55,7 @@ class Scaled(AbstractDescribed):
             factor = jnp.expand_dims(factor, range(1, x.ndim))
         return x.astype(accumulate) * factor
 
-    def edge_products(
-        self, x: Num[Array, "sources *batch"], g: Num[Array, "targets *batch"]
-    ) -> Num[Array, "..."]:
+    def edge_products(self, x: BySource, g: ByTarget) -> Num[Array, "..."]:
         products = x * self.layout.multiply_transposed(g, accumulate=x.dtype)
         axes: Any = range(self.factor.ndim, products.ndim)
         return jnp.sum(products, axis=axes)

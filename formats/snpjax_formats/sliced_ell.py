@@ -11,7 +11,7 @@ from jaxtyping import Array, DTypeLike, Int, Integer, Num
 from .buckets import SMALL, buckets, slot_bucket
 from .edges import Edges
 from .ell import ELL, slots_of, stable_order
-from .layout import AbstractLayout
+from .layout import AbstractLayout, BySource, ByTarget
 from .stored import device_array, index_bytes, index_dtype, storable, value_bytes
 
 
@@ -92,25 +92,23 @@ class SlicedELL(AbstractLayout):
         index = index_bytes(edges.num_sources)
         return 4 * edges.num_targets + int((slots * rows).sum()) * (index + value_bytes(edges))
 
-    def multiply(
-        self, x: Num[Array, "sources *batch"], *, accumulate: DTypeLike
-    ) -> Num[Array, "targets *batch"]:
+    @classmethod
+    def obstacle(cls, edges: Edges, *, max_input: int | None = None) -> None:
+        del edges, max_input
+
+    def multiply(self, x: BySource, *, accumulate: DTypeLike) -> ByTarget:
         sums = [part.multiply(x, accumulate=accumulate) for part in self._slices()]
         zero = jnp.zeros((1, *x.shape[1:]), accumulate)
         rows = jnp.concatenate([*sums, zero])
         return rows.at[self.position].get(mode="promise_in_bounds")
 
-    def multiply_transposed(
-        self, g: Num[Array, "targets *batch"], *, accumulate: DTypeLike
-    ) -> Num[Array, "sources *batch"]:
+    def multiply_transposed(self, g: ByTarget, *, accumulate: DTypeLike) -> BySource:
         total = jnp.zeros((self.num_sources, *g.shape[1:]), accumulate)
         for part, rows in zip(self._slices(), self._rows(g), strict=True):
             total += part.multiply_transposed(rows, accumulate=accumulate)
         return total
 
-    def edge_products(
-        self, x: Num[Array, "sources *batch"], g: Num[Array, "targets *batch"]
-    ) -> tuple[Num[Array, "_slots _rows"], ...]:
+    def edge_products(self, x: BySource, g: ByTarget) -> tuple[Num[Array, "_slots _rows"], ...]:
         pairs = zip(self._slices(), self._rows(g), strict=True)
         return tuple(part.edge_products(x, rows) for part, rows in pairs)
 

@@ -9,7 +9,7 @@ from jaxtyping import Array, DTypeLike, Num, PyTree
 from .edges import Edges, merged
 from .ell import ELL
 from .interval import Interval, runs_of
-from .layout import AbstractLayout
+from .layout import AbstractLayout, BySource, ByTarget
 
 
 class Sum(AbstractLayout):
@@ -66,9 +66,11 @@ class Sum(AbstractLayout):
         total = Interval.bytes_needed(in_runs, by="target") if len(in_runs) else 0
         return total + (ELL.bytes_needed(others) if len(others) or not len(in_runs) else 0)
 
-    def multiply(
-        self, x: Num[Array, "sources *batch"], *, accumulate: DTypeLike
-    ) -> Num[Array, "targets *batch"]:
+    @classmethod
+    def obstacle(cls, edges: Edges, *, max_input: int | None = None) -> None:
+        del edges, max_input
+
+    def multiply(self, x: BySource, *, accumulate: DTypeLike) -> ByTarget:
         pieces = [
             part.multiply(x[start : start + part.num_sources], accumulate=accumulate)
             for part, start in zip(self.parts, self.source_starts, strict=True)
@@ -76,9 +78,7 @@ class Sum(AbstractLayout):
         zeros = jnp.zeros((self.num_targets, *x.shape[1:]), accumulate)
         return _placed(pieces, self.target_starts, zeros)
 
-    def multiply_transposed(
-        self, g: Num[Array, "targets *batch"], *, accumulate: DTypeLike
-    ) -> Num[Array, "sources *batch"]:
+    def multiply_transposed(self, g: ByTarget, *, accumulate: DTypeLike) -> BySource:
         pieces = [
             part.multiply_transposed(g[start : start + part.num_targets], accumulate=accumulate)
             for part, start in zip(self.parts, self.target_starts, strict=True)
@@ -86,9 +86,7 @@ class Sum(AbstractLayout):
         zeros = jnp.zeros((self.num_sources, *g.shape[1:]), accumulate)
         return _placed(pieces, self.source_starts, zeros)
 
-    def edge_products(
-        self, x: Num[Array, "sources *batch"], g: Num[Array, "targets *batch"]
-    ) -> tuple[PyTree[Num[Array, "..."]], ...]:
+    def edge_products(self, x: BySource, g: ByTarget) -> tuple[PyTree[Num[Array, "..."]], ...]:
         """Of each part, and `None` for one that is not trained."""
         return tuple(
             part.edge_products(x[s : s + part.num_sources], g[t : t + part.num_targets])

@@ -6,7 +6,7 @@ from jaxtyping import Array, DTypeLike, Int, Num
 
 from .edges import Edges
 from .ell import ELL, gather_sum, gathered, slots_needed, slots_of, stable_order
-from .layout import AbstractLayout, refuse
+from .layout import AbstractLayout, BySource, ByTarget, refuse
 from .stored import device_array, storable, too_long
 
 
@@ -65,22 +65,16 @@ class TwoWay(AbstractLayout):
             return None
         return too_long(cls, slots_needed(edges) * edges.num_targets, "slots")
 
-    def multiply(
-        self, x: Num[Array, "sources *batch"], *, accumulate: DTypeLike
-    ) -> Num[Array, "targets *batch"]:
+    def multiply(self, x: BySource, *, accumulate: DTypeLike) -> ByTarget:
         return gather_sum(self.forward.sources, self.values, x, accumulate)
 
-    def multiply_transposed(
-        self, g: Num[Array, "targets *batch"], *, accumulate: DTypeLike
-    ) -> Num[Array, "sources *batch"]:
+    def multiply_transposed(self, g: ByTarget, *, accumulate: DTypeLike) -> BySource:
         values = None
         if self.values is not None and self.places is not None:
             values = gathered(self.values.ravel(), self.places)
         return gather_sum(self.backward.sources, values, g, accumulate)
 
-    def edge_products(
-        self, x: Num[Array, "sources *batch"], g: Num[Array, "targets *batch"]
-    ) -> Num[Array, "slots targets"]:
+    def edge_products(self, x: BySource, g: ByTarget) -> Num[Array, "slots targets"]:
         return self.forward.edge_products(x, g)
 
     def edges(self) -> Edges:

@@ -14,7 +14,6 @@ from .equivalence import (
     equivalent as equivalent,
 )
 from .errors import QueryError as QueryError
-from .exports import write_graph as write_graph
 from .growth import Growth as Growth, growth as growth
 from .invariants import (
     ConservedSum as ConservedSum,

@@ -54,12 +54,6 @@ class ConservedSum:
             arriving[self.system.position_of(source)] += weight * self.weights.get(target, 0)
         return arriving
 
-    @property
-    def is_semipositive(self) -> bool:
-        """Whether no weight is negative: then it bounds the spikes of each neuron in it, unless the
-        system is signed."""
-        return min(self.weights.values()) > 0
-
     def __str__(self) -> str:
         return f"{_sum(self.weights.items())} = {self.value}"
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from .check import check
-from .convert import convert
+from .convert import HELP as CONVERT_HELP, convert
 from .draw import draw
 from .ending import INTERRUPTED
 from .explore import explore
@@ -34,7 +34,7 @@ app.command()(run)
 app.command()(explore)
 app.command()(check)
 app.command()(info)
-app.command()(convert)
+app.command(help=CONVERT_HELP)(convert)
 app.command()(draw)
 app.command()(view)
 app.add_typer(proliferation, name="proliferation")

@@ -95,7 +95,7 @@ def draw(
     Other suffixes than .svg, runs and large graphs need matplotlib: pip install 'snpjax[viz]'.
     """
     _check_options(run, paths, seed, graph, max_depth, witness)
-    from ..io.sleptsov.formats import net_format_of
+    from ..io.formats import is_of_net
     from ..viz.axes import suffix_of
 
     try:
@@ -111,7 +111,7 @@ def draw(
     from .text import printable
 
     model: Model
-    is_net = net_format_of(file) is not None
+    is_net = is_of_net(file)
     of_nets = {"--drop-time": drop_time, "--net": net_id is not None}
     of_nets["--ignore-unknown"] = ignore_unknown
     _refuse({"--strict": strict, "--paths": paths is not None} if is_net else of_nets, is_net)

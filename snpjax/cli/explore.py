@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
 
 import typer
 
+from ..io.formats import format_to_write, suffixes_text
 from .ending import BAD_INPUT, FAILED, ended, orderly
 from .models import (
     DropTime,
@@ -76,8 +77,7 @@ def explore(
             "-o",
             "--output",
             metavar="OUT",
-            help="Write the graph: .json, .graphml, .dot, .svg, .aut, .tra (PRISM) or .smv "
-            "(NuSMV); may be repeated.",
+            help=f"Write the graph: {suffixes_text('graph')}; may be repeated.",
             show_default=False,
         ),
     ] = None,
@@ -108,13 +108,12 @@ def explore(
 
     import snpjax as snp
 
-    from ..check.exports.write import format_of
     from . import progress
     from .data import print_json
 
     for target in output or []:
         try:
-            format_of(target)
+            format_to_write(target, "graph")
         except ValueError as error:
             raise typer.BadParameter(f"{error}", param_hint="--output") from None
     of_systems = {"--inputs": inputs, "--saturate": saturate, "--numbers": numbers}
@@ -192,12 +191,13 @@ def _numbers(graph: "Graph", up_to: int, output: str) -> dict[str, Any]:
 
 
 def _written(graph: "Graph", target: Path, labels: "Labels") -> tuple[Path, ...]:
-    from ..check.exports import write_graph
-    from ..check.exports.write import EXPORTS, format_of
+    from ..io import write_graph
 
-    takes = "labels" in EXPORTS[format_of(target)].options
+    format = format_to_write(target, "graph")
     try:
-        return write_graph(graph, target, labels=labels if takes else None)
+        return write_graph(
+            graph, target, format=format, labels=labels if "labels" in format.options else None
+        )
     except (ValueError, OSError) as error:
         status = BAD_INPUT if isinstance(error, OSError) else FAILED
         raise ended(f"error: {target}: {error}", status) from None

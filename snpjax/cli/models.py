@@ -40,10 +40,10 @@ def read_model(
     `of_systems` were given where they are neither `None`, empty nor false."""
     import snpjax as snp
 
-    from ..io.sleptsov.formats import net_format_of
+    from ..io.formats import is_of_net
     from ..sleptsov import Execution, Petri, Sleptsov
 
-    if net_format_of(file) is None:
+    if not is_of_net(file):
         of_nets = {"--rule": rule, "--drop-time": drop_time, "--net": net_id}
         of_nets["--ignore-unknown"] = ignore_unknown
         _refuse(of_nets, "this is a file of a spiking system (leave it out)")

@@ -156,9 +156,6 @@ def calibrate(
     ] = "hellinger",
     starts: Annotated[int, typer.Option(min=1, help="Searches.")] = 6,
     seed: Annotated[int, typer.Option(help="Of the random starts.")] = 0,
-    swarm: Annotated[
-        bool, typer.Option("--swarm", help="Search by a particle swarm, to compare.")
-    ] = False,
     any_axis: Annotated[
         bool, typer.Option("--any-axis", help="Compare histograms of different axes.")
     ] = False,
@@ -190,7 +187,6 @@ def calibrate(
             bounds=file.bounds,
             starts=starts,
             seed=seed,
-            swarm=pr.Swarm() if swarm else None,
             same_axis=not any_axis,
         )
         errors, goodness = pr.uncertainty(best), pr.goodness_of_fit(best)

@@ -1,15 +1,21 @@
 """`snpjax sleptsov ...`: Sleptsov nets are run, described, converted and generated."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from .ending import BAD_INPUT, FAILED, ended, orderly
+from .ending import FAILED, ended, orderly
 from .options import AsJson
-from .sleptsov_files import convert, generate
+from .sleptsov_files import (
+    CONVERT_HELP,
+    DropTime as DropTime,
+    IgnoreUnknown as IgnoreUnknown,
+    NetId as NetId,
+    convert,
+    generate,
+    refusals,
+)
 
 
 if TYPE_CHECKING:
@@ -21,7 +27,7 @@ sleptsov = typer.Typer(
     rich_markup_mode=None,
     help="Sleptsov nets: places and transitions as a concurrent program.",
 )
-sleptsov.command()(convert)
+sleptsov.command(help=CONVERT_HELP)(convert)
 sleptsov.command()(generate)
 
 _MAX_SHOWN = 40  # places or firings, where all are not asked for
@@ -30,20 +36,6 @@ NetFile: TypeAlias = Annotated[Path, typer.Argument(metavar="FILE", help="The fi
 Format: TypeAlias = Annotated[
     str | None,
     typer.Option("--from", metavar="FORMAT", help="The format, when the name does not say."),
-]
-DropTime: TypeAlias = Annotated[
-    bool,
-    typer.Option("--drop-time", help="Of a net with times, rates or weights: read it without."),
-]
-IgnoreUnknown: TypeAlias = Annotated[
-    bool,
-    typer.Option(
-        "--ignore-unknown",
-        help="PNML: list elements and attributes that are not known, and read the net without.",
-    ),
-]
-NetId: TypeAlias = Annotated[
-    str | None, typer.Option("--net", metavar="ID", help="PNML: which net of several.")
 ]
 
 
@@ -114,7 +106,7 @@ def run(
 
     net = _read(file, source_format, drop_time, net_id, ignore_unknown)
     net = _started(net, start or [])
-    with progress.of_run(steps, hidden=as_json) as made, _refusals():
+    with progress.of_run(steps, hidden=as_json) as made, refusals():
         found: NetSolution = snp.run(
             Execution(net, rule=rules[rule], counts=counts),
             max_steps=steps,
@@ -219,7 +211,7 @@ def _read(
 ) -> "SleptsovNet":
     import snpjax as snp
 
-    with _refusals():
+    with refusals():
         return snp.read_net(
             file,
             format=format,  # pyright: ignore[reportArgumentType]
@@ -227,19 +219,6 @@ def _read(
             net=net_id,
             ignore_unknown=ignore_unknown,
         )
-
-
-@contextmanager
-def _refusals() -> Iterator[None]:
-    """What cannot be done as it was asked for is a usage error."""
-    from ..io import ReadError
-
-    try:
-        yield
-    except ReadError:
-        raise
-    except ValueError as error:
-        raise ended(f"error: {error}", BAD_INPUT) from None
 
 
 def _rules() -> "dict[str, AbstractRule]":
@@ -271,9 +250,9 @@ def _started(net: "SleptsovNet", texts: list[str]) -> "SleptsovNet":
         name, is_given, tokens = text.rpartition("=")
         if not is_given or not tokens.isdecimal():
             raise typer.BadParameter(f"{text!r} is not PLACE=N", param_hint="--start")
-        with _refusals():
+        with refusals():
             marking[net.place(name)] = int(tokens)
-    with _refusals():
+    with refusals():
         return net.replace(marking=marking)
 
 

@@ -1,19 +1,19 @@
 """`snpjax sleptsov convert` and `snpjax sleptsov generate`: files of Sleptsov nets."""
 
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from .ending import BAD_INPUT, FAILED, ended, orderly
-from .lossy import losses_of
+from ..io.formats import Format, names_text
+from .ending import BAD_INPUT, ended, orderly
+from .lossy import format_from, format_to, print_saved, save
 from .options import AsJson
 
 
 if TYPE_CHECKING:
-    from ..io import NetFormat
     from ..sleptsov import HighNet, Program, SleptsovNet
 
 #: The programs of `generate`, and what their numbers are.
@@ -24,8 +24,28 @@ PROGRAMS = {
     "mmul": "the entries of two square matrices, row by row",
     "d": "the number of levels: 2^(2^levels) is computed",
 }
+CONVERT_HELP = f"""Write a Sleptsov net in another format.
+
+Formats: {names_text("net")}. A file in hsn is linked to a flat net, with the files of its
+sub-nets. If OUT cannot hold the net, all that it lacks is listed, nothing is written and the exit
+status is 1.
+"""
 _MOST_RANDOM = 10  # random numbers are from 1 to this, as in the published nets
 
+DropTime: TypeAlias = Annotated[
+    bool,
+    typer.Option("--drop-time", help="Of a net with times, rates or weights: read it without."),
+]
+IgnoreUnknown: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--ignore-unknown",
+        help="PNML: list elements and attributes that are not known, and read the net without.",
+    ),
+]
+NetId: TypeAlias = Annotated[
+    str | None, typer.Option("--net", metavar="ID", help="PNML: which net of several.")
+]
 Lossy = Annotated[
     bool, typer.Option("--lossy", help="Leave out what OUT cannot hold, and say what.")
 ]
@@ -48,36 +68,20 @@ def convert(
     ] = None,
     target_format: To = None,
     lossy: Lossy = False,
-    drop_time: Annotated[
-        bool,
-        typer.Option("--drop-time", help="Of a net with times, rates or weights: read it without."),
-    ] = False,
-    net_id: Annotated[
-        str | None, typer.Option("--net", metavar="ID", help="PNML: which net of several.")
-    ] = None,
-    ignore_unknown: Annotated[
-        bool,
-        typer.Option(
-            "--ignore-unknown",
-            help="PNML: list elements and attributes that are not known, and read the net without.",
-        ),
-    ] = False,
+    drop_time: DropTime = False,
+    net_id: NetId = None,
+    ignore_unknown: IgnoreUnknown = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write a Sleptsov net in another format.
-
-    Formats are lsn, mcc, msn, net, ndr and pnml; hsn, with the files of its sub-nets, is linked to
-    a flat net; tapn, pipe and greatspn are only read. If OUT cannot hold the net, all that it lacks
-    is listed, nothing is written and the exit status is 1.
-    """
+    """See `CONVERT_HELP`."""
     import snpjax as snp
 
-    reads = _format_named(source_format, "--from")
-    writes = _written_format(target, target_format)
-    _check_options(reads, source, drop_time, net_id, ignore_unknown)
-    net = snp.read_net(
-        source, format=reads, drop_time=drop_time, net=net_id, ignore_unknown=ignore_unknown
-    )
+    reads = format_from(source_format, "net")
+    writes = format_to(target, target_format, "net")
+    with refusals():
+        net = snp.read_net(
+            source, format=reads, drop_time=drop_time, net=net_id, ignore_unknown=ignore_unknown
+        )
     _write(net, target, writes, lossy, as_json, {"file": f"{source}"}, f"{source}")
 
 
@@ -127,7 +131,7 @@ def generate(
             f"there is no program {program!r} (write one of {', '.join(PROGRAMS)})",
             param_hint="PROGRAM",
         )
-    writes = _written_format(target, target_format)
+    writes = format_to(target, target_format, "net")
     given = list(numbers or ())
     if (size is None) == (not given):
         message = f"give either NUMBERS ({PROGRAMS[program]}) or --size"
@@ -144,7 +148,7 @@ def generate(
         "answers": made.answers.tolist(),
         "done": {"place": made.done[0], "tokens": made.done[1]},
     }
-    if writes != "hsn":
+    if writes.name != "hsn":
         net = made.net
     elif program == "d":
         raise typer.BadParameter("the double exponent has no sub-nets", param_hint="OUT")
@@ -194,93 +198,41 @@ def _answer_text(program: "Program") -> str:
 def _write(
     net: "SleptsovNet | HighNet",
     target: Path,
-    format: "NetFormat",
+    format: Format,
     lossy: bool,
     as_json: bool,
     report: dict[str, object],
     said: str,
 ) -> None:
     """Write the net, and say what was written and lost."""
-    import snpjax as snp
-
-    from ..io.sleptsov.formats import NET_FORMATS
     from ..sleptsov import HighNet
     from . import data
     from .text import plural, printable
 
-    losses, refusal = (), None
     flat = net.net if isinstance(net, HighNet) else net
-    try:
-        losses = losses_of(partial(snp.write_net, net, target, format=format), lossy=lossy)
-    except snp.WriteError as error:
-        losses, refusal = error.items, f"{error}"
-    except OSError as error:
-        reason = f"{target}: {error.strerror} (check the name and the permissions)"
-        raise ended(f"error: {reason}", BAD_INPUT) from None
-    except ValueError as error:
-        raise ended(f"error: {target}: {error}", FAILED) from None
+    losses, refusal = save(net, target, format, lossy=lossy)
     if as_json:
         sizes = {
             "output": f"{target}",
-            "format": format,
+            "format": format.name,
             "places": flat.num_places,
             "transitions": flat.num_transitions,
             "losses": list(losses),
             "written": refusal is None,
         }
         data.print_json({**report, **sizes})
-    if refusal is not None:
-        raise ended(f"error: {target}: {refusal}", FAILED)
-    title = NET_FORMATS[format].title
-    for loss in losses:
-        typer.echo(f"warning: {target}: lost in {title}: {loss}", err=True)
-    if not as_json:
-        size = f"{plural(flat.num_places, 'place')}, {plural(flat.num_transitions, 'transition')}"
-        typer.echo(printable(f"{said}: {size}"))
-        typer.echo(printable(f"{target}: written as {title}"))
+    size = f"{plural(flat.num_places, 'place')}, {plural(flat.num_transitions, 'transition')}"
+    print_saved(target, format, losses, refusal, None if as_json else printable(f"{said}: {size}"))
 
 
-def _format_named(name: str | None, option: str) -> "NetFormat | None":
-    from ..io.sleptsov.formats import NET_FORMATS
+@contextmanager
+def refusals() -> Iterator[None]:
+    """What cannot be done as it was asked for is a usage error."""
+    from ..io import ReadError
 
-    known: dict[str, NetFormat] = {format: format for format in NET_FORMATS}
-    if name is None or name in known:
-        return None if name is None else known[name]
-    raise typer.BadParameter(
-        f"there is no format {name!r} (write one of {', '.join(known)})", param_hint=option
-    )
-
-
-def _written_format(target: Path, name: str | None) -> "NetFormat":
-    from ..io.sleptsov.formats import NET_FORMATS, net_format_to_write, suffixes_are
-
-    format = _format_named(name, "--to") or net_format_to_write(target)
-    written = suffixes_are(written=True)
-    if format is None:
-        message = f"the suffix {target.suffix!r} says no format (write {written}, or --to)"
-        raise typer.BadParameter(message, param_hint="OUT")
-    if NET_FORMATS[format].writer is None:
-        message = f"{NET_FORMATS[format].title} is only read (write {written})"
-        raise typer.BadParameter(message, param_hint="--to")
-    return format
-
-
-def _check_options(
-    format: "NetFormat | None",
-    source: Path,
-    drop_time: bool,
-    net_id: str | None,
-    ignore_unknown: bool,
-) -> None:
-    """Refuse options that the format does not have."""
-    from ..io.sleptsov.formats import NET_FORMATS, net_format_of
-
-    format = format or net_format_of(source)
-    has = NET_FORMATS[format].options if format else ("drop_time", "net", "ignore_unknown")
-    for given, option, hint in (
-        (drop_time, "drop_time", "--drop-time"),
-        (net_id is not None, "net", "--net"),
-        (ignore_unknown, "ignore_unknown", "--ignore-unknown"),
-    ):
-        if given and option not in has:
-            raise typer.BadParameter("the format of IN has nothing to choose", param_hint=hint)
+    try:
+        yield
+    except ReadError:
+        raise
+    except ValueError as error:
+        raise ended(f"error: {error}", BAD_INPUT) from None

@@ -64,12 +64,11 @@ def view(
     The page is served to this machine only, at an address that nobody can guess, until Ctrl-C.
     Errors of a file that does not read are shown there, too, and can be mended.
     """
-    from ..io.formats import check_suffix
-    from ..io.sleptsov.formats import net_format_of
+    from ..io.formats import check_suffix, is_of_net
 
     level: Level = "strict" if strict else "extended"
-    if net_format_of(file) is None:
-        check_suffix(file)  # what is no model of any format needs no page
+    if not is_of_net(file):
+        check_suffix(file, "system")  # what is no model of any format needs no page
     elif strict:
         raise typer.BadParameter("this is a file of a net (leave it out)", param_hint="--strict")
     if export is not None:

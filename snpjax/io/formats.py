@@ -1,22 +1,30 @@
-"""The formats of model files, a record each.
+"""The file formats of systems, nets and configuration graphs: one table.
 
-A new format is a record here, its reader and writer in a module or folder of its own, seeds in
-tests/fuzz_seeds.py, a file name in tests/format_table.py and a row in docs/files.md.
+A new built-in format is an entry of `FORMATS`, its reader and writer in a module or folder of its
+own, seeds in tests/fuzz_seeds.py or tests/sleptsov_seeds.py, and the tables of the documentation,
+which `python -m tests.format_tables` prints. Help texts of commands are made from the table.
 """
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from .errors import file_error
-from .sleptsov.formats import net_format_of
-from .source import Source
+from .source import Source, load
 
 
-Format: TypeAlias = Literal[
+#: What the files of a format hold: a spiking system, a net, or a graph of configurations.
+Holds: TypeAlias = Literal["system", "net", "graph"]
+#: What a format of models may hold besides the plainest ones.
+Feature: TypeAlias = Literal[
+    "populations", "compatibility", "variants", "sub-nets", "final markings"
+]
+
+SystemFormat: TypeAlias = Literal[
     "native",
     "plingua",
     "esnp",
@@ -28,119 +36,65 @@ Format: TypeAlias = Literal[
     "dot",
     "graphml",
 ]
+NetFormat: TypeAlias = Literal[
+    "lsn", "hsn", "mcc", "msn", "greatspn", "net", "ndr", "pnml", "tapn", "pipe"
+]
+GraphFormat: TypeAlias = Literal["aut", "prism", "nusmv", "dot", "graphml", "json", "svg"]
 
 
-class FileFormat(NamedTuple):
-    """What people call a format, its suffixes, and the functions that read and write it: `module:
-    name`, for they bring libraries that take a while to import. Some writers take populations as
-    they are, and some files hold the options of a simulator, or variants."""
+@dataclass(frozen=True)
+class Format:
+    """A file format, which `read`, `write`, `read_net`, `write_net` and `write_graph` take as
+    `format=`. Your own need not be registered anywhere.
 
+    **Arguments:**
+
+    - `name`: what `format=`, `--from` and `--to` call it.
+    - `title`: what messages call it.
+    - `holds`: `"system"`, `"net"` or `"graph"`.
+    - `suffixes`: of file names, in lower case, the preferred one first.
+    - `reader`: makes a model from a `Source`, and of systems the validity level; raises `ReadError`
+      with the mistakes in the text.
+    - `writer`: makes the text from a model and a `Losses`, where it notes what the format cannot
+      hold. That of a graph takes the graph and the `Options` of `write_graph`, and makes the bytes
+      of its files by suffix, in blocks.
+    - `recognises`: whether a `Source` is of this format, asked where several formats share its
+      suffix; `None` recognises every text.
+    - `options`: which keyword arguments of `read_net` the reader takes, or of `write_graph` the
+      writer.
+    - `keeps`: what the format can hold: `"populations"` as such, the `"compatibility"` with other
+      simulators, `"variants"`; the `"final markings"` of a net, the `"sub-nets"` of a `HighNet`.
+    - `help`: what it is, in a line of the documentation.
+
+    **Raises:** `ValueError` for a format that is neither read nor written, and for a suffix without
+    its dot or not in lower case.
+    """
+
+    name: str
     title: str
-    suffixes: tuple[str, ...]
-    reader: str | None = None
-    writer: str | None = None
-    holds_populations: bool = False
-    holds_compatibility: bool = False
-    holds_variants: bool = False
+    holds: Holds
+    suffixes: tuple[str, ...] = ()
+    reader: Callable[..., Any] | None = None
+    writer: Callable[..., Any] | None = None
+    recognises: Callable[[Source], bool] | None = None
+    options: tuple[str, ...] = ()
+    keeps: tuple[Feature, ...] = ()
+    help: str = ""
+
+    def __post_init__(self) -> None:
+        if self.reader is None and self.writer is None:
+            raise ValueError(f"The format {self.name!r} has no `reader` and no `writer`. Give one.")
+        for suffix in self.suffixes:
+            if not suffix.startswith(".") or suffix != suffix.lower():
+                raise ValueError(f"The suffix is {suffix!r}. Write it in lower case, with its dot.")
 
 
-#: Where formats share a suffix, the first with a writer is written.
-FORMATS: dict[Format, FileFormat] = {
-    "native": FileFormat(
-        "snpjax native",
-        (".snp.json", ".json"),
-        "native:read_native",
-        "native:write_native",
-        holds_populations=True,
-        holds_compatibility=True,
-        holds_variants=True,
-    ),
-    "plingua": FileFormat(
-        "P-Lingua 4",
-        (".pli",),
-        "plingua:read_plingua",
-        "plingua:write_plingua",
-        holds_populations=True,
-    ),
-    "esnp": FileFormat("the ESNP line dialect", (".pli",), "esnp:read_esnp"),
-    "websnapse": FileFormat(
-        "WebSnapse JSON", (".json",), "websnapse:read_websnapse", "websnapse:write_websnapse"
-    ),
-    "xmp": FileFormat("WebSnapse .xmp", (".xmp", ".xml"), "xmp:read_xmp"),
-    "factory-xml": FileFormat("the XML of sn-p-factory", (".xml", ".xmp"), "xmp:read_factory_xml"),
-    "factory-yaml": FileFormat(
-        "the YAML of sn-p-factory",
-        (".yaml", ".yml"),
-        "websnapse:read_factory_yaml",
-        "websnapse:write_factory_yaml",
-    ),
-    "cusnp": FileFormat("cuSNP", (".in",), "cusnp:read_cusnp", "cusnp:write_cusnp"),
-    "dot": FileFormat("DOT", (".dot", ".gv"), writer="graph_export:write_dot"),
-    "graphml": FileFormat("GraphML", (".graphml",), writer="graph_export:write_graphml"),
-}
-
+_JSON = re.compile(r"\s*(\{|\[\s*[\[{\"\]])")  # a rule of the ESNP dialect begins with [, too
 _MODEL = re.compile("@model", re.IGNORECASE)
 _NATIVE = re.compile(r'"schema"\s*:')
-# A rule of the ESNP dialect begins with a bracket, too.
-_JSON = re.compile(r"\s*(\{|\[\s*[\[{\"\]])")
-
-
-def function(place: str) -> Callable[..., Any]:
-    """The reader or writer that a record names."""
-    module, name = place.split(":")
-    return getattr(import_module(f".{module}", __package__), name)
-
-
-def format_to_read(source: Source) -> Format:
-    """The format that the suffix says, and the text where formats share one.
-
-    **Raises:** `ReadError` when neither says it.
-    """
-    suffix = Path(source.path).suffix.lower()
-    if suffix == ".pli":
-        is_plingua = _MODEL.search(source.text) or is_json(source.text)
-        return "plingua" if is_plingua else "esnp"
-    if suffix == ".json":
-        is_native = source.path.lower().endswith(".snp.json") or _NATIVE.search(source.text)
-        return "native" if is_native else "websnapse"
-    if suffix in (".xml", ".xmp"):
-        return "xmp" if "<startingSpikes" in source.text else "factory-xml"
-    return _of_suffix(suffix)[0]
-
-
-def format_to_write(target: Path) -> Format:
-    """The format that the suffix says. **Raises:** `ValueError` when it says none."""
-    formats = _of_suffix(target.suffix.lower())
-    if formats:
-        written: list[Format] = [name for name in formats if FORMATS[name].writer]
-        return (written or formats)[0]
-    suffixes = {s: None for record in FORMATS.values() if record.writer for s in record.suffixes}
-    raise ValueError(
-        f"{os.fspath(target)}: the suffix {target.suffix.lower()!r} cannot be written (write "
-        f"{', '.join(suffixes)}, or give format=)"
-    )
-
-
-def check_suffix(path: str | os.PathLike[str]) -> None:
-    """Refuse a path whose suffix no format has. **Raises:** `ReadError`."""
-    suffix = Path(path).suffix.lower()
-    if os.path.isdir(path):
-        raise file_error(os.fspath(path), "this is a folder (name a file in it)")
-    if net_format_of(Path(path)):
-        raise file_error(os.fspath(path), "this is a Sleptsov net (snp.read_net, snpjax sleptsov)")
-    if _of_suffix(suffix):
-        return
-    message = f"unknown suffix {suffix!r} ({read_are()}; or give format=)"
-    raise file_error(os.fspath(path), message)
-
-
-def read_are() -> str:
-    """What can be read, in a message."""
-    titles: dict[str, list[str]] = {}
-    for record in FORMATS.values():
-        for suffix in record.suffixes if record.reader else ():
-            titles.setdefault(suffix, []).append(record.title)
-    return "read are " + ", ".join(f"{suffix} ({', '.join(of)})" for suffix, of in titles.items())
+#: The root element of PNML, after declarations and comments.
+_PNML = re.compile(r"(?:\s|<\?[^>]*>|(?><!--.*?-->))*+<(?:\w+:)?pnml\b", re.DOTALL)
+_OF_PNML = ("net", "drop_time", "ignore_unknown")
 
 
 def is_json(text: str) -> bool:
@@ -148,5 +102,384 @@ def is_json(text: str) -> bool:
     return _JSON.match(text) is not None
 
 
-def _of_suffix(suffix: str) -> list[Format]:
-    return [name for name, record in FORMATS.items() if suffix in record.suffixes]
+def _later(place: str) -> Callable[..., Any]:
+    """A reader or writer, `module:name`, imported when it is first called: some bring libraries
+    that take a while to import."""
+    module, name = place.split(":")
+
+    def call(*arguments: Any, **options: Any) -> Any:
+        return getattr(import_module(module, __package__), name)(*arguments, **options)
+
+    return call
+
+
+#: Where formats share a suffix, a text is of the first that recognises it, and the first with a
+#: writer is written.
+FORMATS: tuple[Format, ...] = (
+    Format(
+        "native",
+        "snpjax native",
+        "system",
+        (".snp.json", ".json"),
+        _later(".native:read_native"),
+        _later(".native:write_native"),
+        lambda s: s.path.lower().endswith(".snp.json") or bool(_NATIVE.search(s.text)),
+        keeps=("populations", "compatibility", "variants"),
+        help="holds every part of a system; see [Native](#native)",
+    ),
+    Format(
+        "plingua",
+        "P-Lingua 4",
+        "system",
+        (".pli",),
+        _later(".plingua:read_plingua"),
+        _later(".plingua:write_plingua"),
+        lambda s: bool(_MODEL.search(s.text)) or is_json(s.text),
+        keeps=("populations",),
+        help="the spiking model; other modes, anti-spikes and astrocytes are refused by name, and "
+        "families are written as ranges",
+    ),
+    Format(
+        "esnp",
+        "the ESNP line dialect",
+        "system",
+        (".pli",),
+        _later(".esnp:read_esnp"),
+        help="a line for each rule; a `.pli` file without `@model`",
+    ),
+    Format(
+        "websnapse",
+        "WebSnapse JSON",
+        "system",
+        (".json",),
+        _later(".websnapse:read_websnapse"),
+        _later(".websnapse:write_websnapse"),
+        help="Reloaded, v3 and dynamic, the old schema with a warning; written as Reloaded",
+    ),
+    Format(
+        "xmp",
+        "WebSnapse .xmp",
+        "system",
+        (".xmp", ".xml"),
+        _later(".xmp:read_xmp"),
+        recognises=lambda source: "<startingSpikes" in source.text,
+        help="WebSnapse v1 and v2",
+    ),
+    Format(
+        "factory-xml",
+        "the XML of sn-p-factory",
+        "system",
+        (".xml", ".xmp"),
+        _later(".xmp:read_factory_xml"),
+        help="sn-p-factory",
+    ),
+    Format(
+        "factory-yaml",
+        "the YAML of sn-p-factory",
+        "system",
+        (".yaml", ".yml"),
+        _later(".websnapse:read_factory_yaml"),
+        _later(".websnapse:write_factory_yaml"),
+        help="sn-p-factory; needs `pip install 'snpjax[io]'`",
+    ),
+    Format(
+        "cusnp",
+        "cuSNP",
+        "system",
+        (".in",),
+        _later(".cusnp:read_cusnp"),
+        _later(".cusnp:write_cusnp"),
+        help="numbers; neurons have no names",
+    ),
+    Format(
+        "dot",
+        "DOT",
+        "system",
+        (".dot", ".gv"),
+        writer=_later(".graph_export:write_dot"),
+        help="a picture, not a model",
+    ),
+    Format(
+        "graphml",
+        "GraphML",
+        "system",
+        (".graphml",),
+        writer=_later(".graph_export:write_graphml"),
+        help="a graph, not a model; needs `pip install 'snpjax[io]'`",
+    ),
+    Format(
+        "lsn",
+        "LSN",
+        "net",
+        (".lsn",),
+        _later(".sleptsov.lsn:read_lsn"),
+        _later(".sleptsov.lsn:write_lsn"),
+        help="a line for each arc, numbers from 1; the format for large nets",
+    ),
+    Format(
+        "hsn",
+        "HSN",
+        "net",
+        (".hsn",),
+        _later(".sleptsov.hsn:read_hsn"),
+        _later(".sleptsov.hsn:write_hsn"),
+        keeps=("sub-nets",),
+        help="an LSN whose transitions stand for the nets of other files; linked when it is read",
+    ),
+    Format(
+        "mcc",
+        "SN-MCC",
+        "net",
+        (".mcc",),
+        _later(".sleptsov.mcc:read_mcc"),
+        _later(".sleptsov.mcc:write_mcc"),
+        help="tables of condensed columns in order of priority, numbers from 0",
+    ),
+    Format(
+        "msn",
+        "MSN",
+        "net",
+        (".msn",),
+        _later(".sleptsov.msn:read_msn"),
+        _later(".sleptsov.msn:write_msn"),
+        help="dense matrices, numbers from 0",
+    ),
+    Format(
+        "greatspn",
+        "GreatSPN .net",
+        "net",
+        (".net",),
+        _later(".sleptsov.greatspn:read_greatspn"),
+        recognises=lambda source: source.text.startswith("|"),
+        options=("drop_time",),
+        help="nets with plain tokens; a `.net` file whose first line is `\\|0\\|`",
+    ),
+    Format(
+        "net",
+        "Tina .net",
+        "net",
+        (".net",),
+        _later(".sleptsov.tina_net:read_net_format"),
+        _later(".sleptsov.tina_net:write_net_format"),
+        options=("drop_time",),
+        help="declarations with names",
+    ),
+    Format(
+        "ndr",
+        "Tina .ndr",
+        "net",
+        (".ndr",),
+        _later(".sleptsov.tina_ndr:read_ndr"),
+        _later(".sleptsov.tina_ndr:write_ndr"),
+        options=("drop_time",),
+        help="a drawing, with coordinates; labels `{*HSN(...)}` are linked",
+    ),
+    Format(
+        "pnml",
+        "PNML",
+        "net",
+        (".pnml",),
+        _later(".sleptsov.pnml:read_pnml"),
+        _later(".sleptsov.pnml_write:write_pnml"),
+        options=_OF_PNML,
+        keeps=("final markings",),
+        help="place/transition nets of the standard, also as pm4py, ProM, GreatSPN, Tina and WoPeD "
+        "write them",
+    ),
+    Format(
+        "tapn",
+        "TAPAAL",
+        "net",
+        (".tapn",),
+        _later(".sleptsov.pnml:read_pnml"),
+        options=_OF_PNML,
+        help="one net without times",
+    ),
+    Format(
+        "pipe",
+        "PIPE",
+        "net",
+        (".xml",),
+        _later(".sleptsov.pnml:read_pnml"),
+        recognises=lambda source: _PNML.match(source.text[:65_536]) is not None,
+        options=_OF_PNML,
+        help="a `.xml` file whose root element is `<pnml>`",
+    ),
+    Format(
+        "aut",
+        "Aldebaran",
+        "graph",
+        (".aut",),
+        writer=_later("snpjax.check.exports.aut:aut_files"),
+        options=("labels",),
+        help='CADP and mCRL2: edges with `labels="rules"` (`n1:0, n2:1`; `n1:0.2` takes subset 2 '
+        'of synapses) or `"emissions"` (`n3=1`, `silent`); no configurations',
+    ),
+    Format(
+        "prism",
+        "PRISM explicit",
+        "graph",
+        (".tra", ".sta", ".lab"),
+        writer=_later("snpjax.check.exports.prism:prism_files"),
+        options=("labels", "predicates", "chain"),
+        help="three files: configurations as variables, labels, and choices as actions of a "
+        "decision process; with `chain=True` a Markov chain of uniform choices",
+    ),
+    Format(
+        "nusmv",
+        "NuSMV",
+        "graph",
+        (".smv",),
+        writer=_later("snpjax.check.exports.nusmv:nusmv_files"),
+        options=("bounds",),
+        help="NuSMV and nuXmv: the *system* as a symbolic model, one step a transition, counts "
+        "within bounds",
+    ),
+    Format(
+        "json",
+        "JSON",
+        "graph",
+        (".json",),
+        writer=_later("snpjax.check.exports.json_graph:json_files"),
+        help="everything, see [below](#json)",
+    ),
+    Format(
+        "graphml",
+        "GraphML",
+        "graph",
+        (".graphml",),
+        writer=_later("snpjax.check.exports.graphml:graphml_files"),
+        help="everything, lists as texts",
+    ),
+    Format(
+        "dot",
+        "DOT",
+        "graph",
+        (".dot", ".gv"),
+        writer=_later("snpjax.check.exports.pictures:dot_files"),
+        options=("labels",),
+        help="a picture of a graph of any size",
+    ),
+    Format(
+        "svg",
+        "SVG",
+        "graph",
+        (".svg",),
+        writer=_later("snpjax.check.exports.pictures:svg_files"),
+        options=("labels",),
+        help="a picture of a small graph",
+    ),
+)
+
+#: Where the files of each kind of model are read and written.
+_FUNCTIONS: dict[Holds, str] = {
+    "system": "snp.read and snp.write, snpjax convert",
+    "net": "snp.read_net and snp.write_net, snpjax sleptsov",
+    "graph": "snp.write_graph, snpjax explore",
+}
+
+
+def formats_of(holds: Holds) -> dict[str, Format]:
+    """The built-in formats of one kind of model, by name."""
+    return {format.name: format for format in FORMATS if format.holds == holds}
+
+
+def format_named(format: str | Format, holds: Holds) -> Format:
+    """The format of that name, or the one that is given.
+
+    **Raises:** `ValueError` for a name that no format of this kind of model has.
+    """
+    if isinstance(format, Format):
+        if format.holds == holds:
+            return format
+        raise ValueError(
+            f"{format.title} is a format of a {format.holds}, not of a {holds} (use "
+            f"{_FUNCTIONS[format.holds]})"
+        )
+    known = formats_of(holds)
+    if format not in known:
+        raise ValueError(f"the format is {format!r} (write one of {', '.join(known)})")
+    return known[format]
+
+
+def format_to_read(source: Source, holds: Holds) -> Format:
+    """The format that the suffix says, and the text where formats share one.
+
+    **Raises:** `ReadError` when neither says it.
+    """
+    found = _of_suffix(source.path, holds)
+    format = next((f for f in found if not f.recognises or f.recognises(source)), None)
+    if format is None:
+        raise file_error(source.path, f"no format is recognised ({read_are(holds)})")
+    return format
+
+
+def format_to_write(target: Path, holds: Holds) -> Format:
+    """The format that the suffix says. **Raises:** `ValueError` when it says none."""
+    found = _of_suffix(target, holds)
+    if found:
+        return next((format for format in found if format.writer), found[0])
+    suffixes = dict.fromkeys(s for f in formats_of(holds).values() if f.writer for s in f.suffixes)
+    raise ValueError(
+        f"{os.fspath(target)}: the suffix {target.suffix.lower()!r} cannot be written (write "
+        f"{', '.join(suffixes)}, or give format=)"
+    )
+
+
+def check_suffix(path: str | os.PathLike[str], holds: Holds, source: Source | None = None) -> None:
+    """Refuse a path whose suffix, or text, no format of this kind of model has.
+
+    **Raises:** `ReadError`.
+    """
+    name, suffix = os.fspath(path), Path(path).suffix.lower()
+    if source is None and os.path.isdir(path):
+        raise file_error(name, "this is a folder (name a file in it)")
+    other: Holds = "net" if holds == "system" else "system"
+    if is_of_net(path, source) == (holds == "system") and _of_suffix(path, other):
+        raise file_error(name, f"this is a file of a {other} (use {_FUNCTIONS[other]})")
+    if not _of_suffix(path, holds):
+        raise file_error(name, f"unknown suffix {suffix!r} ({read_are(holds)}; or give format=)")
+
+
+def is_of_net(path: str | os.PathLike[str], source: Source | None = None) -> bool:
+    """Whether a file holds a net, by its suffix, and by its text where systems share that suffix.
+
+    **Raises:** `ReadError` if the text is needed, not given and cannot be read.
+    """
+    nets = _of_suffix(path, "net")
+    if not nets or not _of_suffix(path, "system"):
+        return bool(nets)
+    source = source or load(path)
+    return any(format.recognises is not None and format.recognises(source) for format in nets)
+
+
+def read_are(holds: Holds) -> str:
+    """What can be read, in a message."""
+    titles: dict[str, list[str]] = {}
+    for format in formats_of(holds).values():
+        for suffix in format.suffixes if format.reader else ():
+            titles.setdefault(suffix, []).append(format.title)
+    return "read are " + ", ".join(f"{suffix} ({', '.join(of)})" for suffix, of in titles.items())
+
+
+def names_text(holds: Holds) -> str:
+    """The names of the formats by what can be done with them, in a help text."""
+    return "; ".join(f"{what}: {', '.join(names)}" for what, names in _by_use(holds) if names)
+
+
+def suffixes_text(holds: Holds) -> str:
+    """The suffixes that can be written, in a help text."""
+    written = [format for format in formats_of(holds).values() if format.writer]
+    return ", ".join(f"{' '.join(format.suffixes)} ({format.title})" for format in written)
+
+
+def _by_use(holds: Holds) -> Iterator[tuple[str, list[str]]]:
+    some = formats_of(holds).values()
+    yield "read and written", [f.name for f in some if f.reader and f.writer]
+    yield "only read", [f.name for f in some if not f.writer]
+    yield "only written", [f.name for f in some if not f.reader]
+
+
+def _of_suffix(path: str | os.PathLike[str], holds: Holds) -> list[Format]:
+    suffix = Path(path).suffix.lower()
+    return [format for format in formats_of(holds).values() if suffix in format.suffixes]

@@ -5,18 +5,23 @@ import warnings
 from pathlib import Path
 from typing import get_args
 
+from ..sleptsov import SleptsovNet
+from ..sleptsov.linking import HighNet
 from ..spiking.population import PopulationSystem
 from ..spiking.system import SpikingSystem
 from ..spiking.validity import Level
 from ..whole import write_whole
 from .errors import file_error
 from .formats import (
-    FORMATS,
     Format,
+    Holds,
+    NetFormat,
+    SystemFormat,
     check_suffix,
+    format_named,
     format_to_read,
     format_to_write,
-    function,
+    formats_of,
     read_are,
 )
 from .losses import Losses, WriteError, WriteWarning, expanded
@@ -24,7 +29,10 @@ from .source import Source, load
 
 
 def read(
-    path: str | os.PathLike[str], *, format: Format | None = None, level: Level = "extended"
+    path: str | os.PathLike[str],
+    *,
+    format: SystemFormat | Format | None = None,
+    level: Level = "extended",
 ) -> SpikingSystem | PopulationSystem:
     """Read a spiking neural P system from a model file.
 
@@ -32,7 +40,7 @@ def read(
 
     - `path`: a model file in UTF-8. The suffix says the format, and where formats share one
       (`.pli`, `.json`, `.xml`) the content does.
-    - `format`: the format, when neither does.
+    - `format`: the format, when neither does; a name, or a `snpjax.io.Format` of your own.
     - `level`: the validity level. A native file that says `"strict"` is strict in any case.
 
     **Returns:** the system; one of populations where a P-Lingua file makes more than 100,000
@@ -44,66 +52,180 @@ def read(
     """
     if level not in get_args(Level):
         raise ValueError(f'the level is {level!r} (write "strict" or "extended")')
-    _check_format(format)
-    if format is None:
-        check_suffix(path)
-    source = load(path)
-    return read_source(source, format or format_to_read(source), level)
+    source, known = _opened(path, format, "system")
+    return read_source(source, known, level)
 
 
-def read_source(source: Source, format: Format, level: Level) -> SpikingSystem | PopulationSystem:
+def read_net(
+    path: str | os.PathLike[str],
+    *,
+    format: NetFormat | Format | None = None,
+    drop_time: bool = False,
+    net: str | None = None,
+    ignore_unknown: bool = False,
+) -> SleptsovNet:
+    """Read a Sleptsov net from a file.
+
+    **Arguments:**
+
+    - `path`: a file in UTF-8. The suffix says the format: `.lsn`, `.hsn` (which is linked), `.mcc`,
+      `.msn`, `.net` and `.ndr` of Tina, `.pnml`, `.tapn` of TAPAAL; the text tells `.net` of
+      GreatSPN and `.xml` of PIPE.
+    - `format`: the format, when the suffix does not say it; a name, or a `snpjax.io.Format` of your
+      own.
+    - `drop_time`: read a net without its times, rates and weights, which are errors by default. All
+      that is dropped is named in a warning.
+    - `net`: PNML: the id of the net, in a file of several.
+    - `ignore_unknown`: PNML: read a net without the elements and attributes that are not known,
+      which are errors by default. All that is ignored is named in a warning.
+
+    **Returns:** the net. What is accepted but probably not meant is told in one `ReadWarning`.
+
+    **Raises:** `ReadError` with every error of the file, each `path:line:column: problem (fix)`.
+    """
+    source, known = _opened(path, format, "net")
+    return read_net_source(
+        source, known, drop_time=drop_time, net=net, ignore_unknown=ignore_unknown
+    )
+
+
+def read_source(
+    source: Source, format: SystemFormat | Format, level: Level
+) -> SpikingSystem | PopulationSystem:
     """The system that a text describes. **Raises:** `ReadError`, whatever the text."""
-    record = FORMATS[format]
-    if record.reader is None:
-        raise file_error(source.path, f"{record.title} is written, not read ({read_are()})")
-    return function(record.reader)(source, level)
+    model = _read(source, format_named(format, "system"), level)
+    if not isinstance(model, SpikingSystem | PopulationSystem):
+        raise TypeError(f"The reader gave {model!r:.60}, not a system.")
+    return model
+
+
+def read_net_source(
+    source: Source,
+    format: NetFormat | Format,
+    *,
+    drop_time: bool = False,
+    net: str | None = None,
+    ignore_unknown: bool = False,
+) -> SleptsovNet:
+    """The net that a text describes. **Raises:** `ReadError`, whatever the text."""
+    known = format_named(format, "net")
+    options = {"drop_time": drop_time, "net": net, "ignore_unknown": ignore_unknown}
+    check_options(known, {option for option, value in options.items() if value})
+    model = _read(source, known, **{option: options[option] for option in known.options})
+    if not isinstance(model, SleptsovNet):
+        raise TypeError(f"The reader gave {model!r:.60}, not a net.")
+    return model
 
 
 def write(
     system: SpikingSystem | PopulationSystem,
     path: str | os.PathLike[str],
     *,
-    format: Format | None = None,
+    format: SystemFormat | Format | None = None,
     lossy: bool = False,
 ) -> None:
-    """Write a system to a model file.
-
-    The text is written to a temporary name in the same folder and renamed, so a file is whole or
-    not there.
+    """Write a system to a model file, atomically.
 
     **Arguments:**
 
     - `format`: by default the suffix says it: `.pli` P-Lingua 4, `.json` snpjax native, `.yaml`
       sn-p-factory, `.in` cuSNP, `.dot` and `.graphml` graphs. WebSnapse JSON is
-      `format="websnapse"`.
+      `format="websnapse"`. A name, or a `snpjax.io.Format` of your own.
     - `lossy`: leave out what the format cannot hold; each loss is named in one `WriteWarning`.
 
     **Raises:** `WriteError`, before the file is touched, with every item that the format cannot
     hold; `ValueError` when the suffix is none that can be written.
     """
-    _check_format(format)
-    target = Path(path)
-    record = FORMATS[format or format_to_write(target)]
-    if record.writer is None:
-        writers = ", ".join(name for name, other in FORMATS.items() if other.writer)
-        raise ValueError(f"{record.title} is read, not written (write {writers})")
-    losses = Losses(record.title)
-    variant = system.variant if isinstance(system, SpikingSystem) else None
-    if variant is not None and not record.holds_variants:
+    _write(system, path, format, "system", lossy)
+
+
+def write_net(
+    net: SleptsovNet | HighNet,
+    path: str | os.PathLike[str],
+    *,
+    format: NetFormat | Format | None = None,
+    lossy: bool = False,
+) -> None:
+    """Write a Sleptsov net to a file, atomically.
+
+    **Arguments:**
+
+    - `net`: a net; a `HighNet` is written as HSN, which names the files of its sub-nets.
+    - `format`: by default the suffix says it; a name, or a `snpjax.io.Format` of your own.
+    - `lossy`: leave out what the format cannot hold; each loss is named in one `WriteWarning`.
+
+    **Raises:** `WriteError`, before the file is touched, with every item that the format cannot
+    hold; `ValueError` when the suffix is none that can be written, or the net too large for tables.
+    """
+    _write(net, path, format, "net", lossy)
+
+
+def model_text(
+    model: SpikingSystem | PopulationSystem | SleptsovNet | HighNet, format: str | Format
+) -> tuple[str, Losses]:
+    """The text of a file, and what it cannot hold."""
+    is_net = isinstance(model, SleptsovNet | HighNet)
+    known = format_named(format, "net" if is_net else "system")
+    if known.writer is None:
+        writers = ", ".join(f.name for f in formats_of(known.holds).values() if f.writer)
+        raise ValueError(f"{known.title} is read, not written (write {writers})")
+    losses = Losses(known.title)
+    if is_net:
+        if ("sub-nets" in known.keeps) != isinstance(model, HighNet):
+            raise ValueError(
+                "HSN is written of a `HighNet`, a net with sub-nets, and nothing else is (link it "
+                "for another format; write .lsn for a flat net)."
+            )
+        if isinstance(model, SleptsovNet) and len(model.final_markings):
+            if "final markings" not in known.keeps:
+                losses.add(f"final markings, {len(model.final_markings)} of them", "left out")
+        return known.writer(model, losses), losses
+    variant = model.variant if isinstance(model, SpikingSystem) else None
+    if variant is not None and "variants" not in known.keeps:
         kind = type(variant).__name__
         losses.add(f"the variant {kind}", "written without it and what only it gives to rules")
-    if not record.holds_compatibility and not system.compatibility.is_textbook:
-        losses.add(f"compatibility {system.compatibility}", "written without these options")
-    if isinstance(system, PopulationSystem) and not record.holds_populations:
-        system = expanded(system, losses)
-    text = function(record.writer)(system, losses)
+    if not model.compatibility.is_textbook and "compatibility" not in known.keeps:
+        losses.add(f"compatibility {model.compatibility}", "written without these options")
+    if isinstance(model, PopulationSystem) and "populations" not in known.keeps:
+        model = expanded(model, losses)
+    return known.writer(model, losses), losses
+
+
+def check_options(format: Format, given: set[str]) -> None:
+    """Refuse options that a format does not have. **Raises:** `ValueError`."""
+    for option in sorted(given - set(format.options)):
+        raise ValueError(f"{format.title} has no option `{option}` (leave it out)")
+
+
+def _opened(
+    path: str | os.PathLike[str], format: str | Format | None, holds: Holds
+) -> tuple[Source, Format]:
+    known = None if format is None else format_named(format, holds)
+    if known is None:
+        check_suffix(path, holds)
+    source = load(path, may_be_empty=holds == "net")
+    return source, known or format_to_read(source, holds)
+
+
+def _read(source: Source, format: Format, *level: Level, **options: object) -> object:
+    if format.reader is None:
+        what = read_are(format.holds)
+        raise file_error(source.path, f"{format.title} is written, not read ({what})")
+    return format.reader(source, *level, **options)
+
+
+def _write(
+    model: SpikingSystem | PopulationSystem | SleptsovNet | HighNet,
+    path: str | os.PathLike[str],
+    format: str | Format | None,
+    holds: Holds,
+    lossy: bool,
+) -> None:
+    target = Path(path)
+    known = format_to_write(target, holds) if format is None else format_named(format, holds)
+    text, losses = model_text(model, known)
     if losses.items and not lossy:
         raise WriteError(losses.format_name, losses.items)
     write_whole(target, text)
     if losses.items:
-        warnings.warn(WriteWarning(losses.format_name, losses.items), stacklevel=2)
-
-
-def _check_format(format: str | None) -> None:
-    if format is not None and format not in FORMATS:
-        raise ValueError(f"the format is {format!r} (write one of {', '.join(FORMATS)})")
+        warnings.warn(WriteWarning(losses.format_name, losses.items), stacklevel=3)

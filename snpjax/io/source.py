@@ -164,7 +164,7 @@ class Report:
         found = self.diagnostics("warning")
         if found:
             # Read by name: the user's line is the caller of `read`.
-            warnings.warn(ReadWarning(found), stacklevel=5)
+            warnings.warn(ReadWarning(found), stacklevel=7)
 
 
 _CACHE_BYTES = 2**25

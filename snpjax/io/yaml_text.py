@@ -1,12 +1,14 @@
 """YAML with places: values as `json_text` gives them, and where each of them stands.
 
 Only what a model needs: one document of mappings, lists and scalars. Tags are refused, aliases are
-counted as what they repeat, and nesting and size are limited. Built from PyYAML's events, so that
-nothing recurses and no scalar is guessed to be a number: an unquoted one is `Plain`, which keeps
-what is written (`0110`, `yes`, `1.0`).
+counted as what they repeat, and nesting and size are limited. Built from PyYAML's events, since
+`yaml.compose` recurses: 100,000 brackets end the process (PyYAML 6.0.3 with libyaml). No scalar is
+guessed to be a number: an unquoted one is `Plain`, which keeps what is written (`0110`, `yes`,
+`1.0`).
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -207,23 +209,16 @@ class _Builder:
             blanks = _BLANKS.match(self.text, start)
             if start == end and blanks is not None:  # nothing is written: loaders differ in where
                 start = end = blanks.end()
-        node = _Node(value, start, end, quote)
-        self._remember(event.anchor, node)
-        self._add(node)
+        self._add(_Node(value, start, end, quote, event.anchor))
 
     def _start(self, event, is_mapping: bool) -> None:
-        if len(self._open) >= MAX_DEPTH:
-            raise _Refused(
-                self.last, f"this is nested more than {MAX_DEPTH} deep (no model needs that)"
-            )
+        self._check_depth(1)
         if self._open and self._open[-1].wants_key:
             raise _Refused(self.last, _KEY_FAULT)
         self._open.append(_OpenNode(self.last, event.anchor, is_mapping))
 
     def _finish(self, end: int) -> None:
-        node = self._open.pop().node(end)
-        self._remember(node.anchor, node)
-        self._add(node)
+        self._add(self._open.pop().node(end))
 
     def _alias(self, event) -> None:
         node = self._anchors.get(event.anchor)
@@ -231,17 +226,17 @@ class _Builder:
             message = f"the alias *{event.anchor} repeats nothing that is complete before it"
             raise _Refused(self.last, f"{message} (write the value)")
         self._size += node.size - 1
-        if len(self._open) + node.height > MAX_DEPTH:
-            raise _Refused(
-                self.last, f"this is nested more than {MAX_DEPTH} deep (no model needs that)"
-            )
+        self._check_depth(node.height)
         self._add(node)
 
-    def _remember(self, anchor: str | None, node: _Node) -> None:
-        if anchor is not None:
-            self._anchors[anchor] = node
+    def _check_depth(self, height: int) -> None:
+        if len(self._open) + height > MAX_DEPTH:
+            message = f"this is nested more than {MAX_DEPTH} deep (no model needs that)"
+            raise _Refused(self.last, message)
 
     def _add(self, node: _Node) -> None:
+        if node.anchor is not None:
+            self._anchors[node.anchor] = node
         self._size += 1
         if self._size > MAX_VALUES:
             message = f"the file holds more than {MAX_VALUES:,} values (write WebSnapse JSON)"
@@ -291,9 +286,9 @@ class _OpenNode:
         value = {name: node.value for (name, _), node in pairs}
         if len(value) == len(self.keys):
             return value
-        repeated, seen = RepeatedKeys(value), set()
-        twice = [name for name, _ in self.keys if name in seen or seen.add(name)]
-        repeated.keys_twice = tuple(dict.fromkeys(twice))
+        repeated = RepeatedKeys(value)
+        times = Counter(name for name, _ in self.keys)
+        repeated.keys_twice = tuple(name for name, count in times.items() if count > 1)
         return repeated
 
 

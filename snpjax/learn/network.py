@@ -1,7 +1,7 @@
 """Networks of populations with trainable weights, as equinox modules."""
 
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import equinox as eqx
 import jax
@@ -66,7 +66,7 @@ class SpikingNetwork(eqx.Module):
         *,
         key: Key[Array, ""],
         steps: int,
-        projections: Sequence[tuple[int, int] | tuple[int, int, Any]] | None = None,
+        projections: Sequence[tuple[int, int] | tuple[int, int, graphs.AnyGraph]] | None = None,
         weight_range: tuple[float, float] = (-3, 3),
         scale: float | None = None,
         surrogate: AbstractSurrogate | None = None,
@@ -95,7 +95,10 @@ class SpikingNetwork(eqx.Module):
                 Population(str(p), size, rules=_listed(own), indices=range(size))
                 for p, (size, own) in enumerate(zip(sizes, rules, strict=True))
             ],
-            [Projection(str(p), str(q), *(graph or [graphs.AllToAll()])) for p, q, *graph in given],
+            [
+                Projection(str(own[0]), str(own[1]), own[2] if len(own) == 3 else graphs.AllToAll())
+                for own in projections
+            ],
             output=str(len(sizes) - 1),
             signed=weight_range[0] < 0,
         )
@@ -104,7 +107,7 @@ class SpikingNetwork(eqx.Module):
             lambda model: model.synapses, model, _drawn(model, weight_range, scale, key)
         )
         self.places = _places(model, sizes)
-        self.projections = tuple((p, q) for p, q, *_ in given)
+        self.projections = tuple((own[0], own[1]) for own in projections)
         self.steps = steps
 
     @property

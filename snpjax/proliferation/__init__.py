@@ -29,7 +29,6 @@ from .program import (
 )
 from .sample import Sample as Sample, SampleFailed as SampleFailed, simulate as simulate
 from .start import Start as Start
-from .swarm import Swarm as Swarm
 from .table import Table as Table
 from .uncertainty import (
     Goodness as Goodness,

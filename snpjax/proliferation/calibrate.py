@@ -16,7 +16,6 @@ from .histogram import Histogram
 from .model import Model
 from .program import lower
 from .search import Search, TypeBounds, search_of
-from .swarm import Swarm
 
 
 #: A number this near to a bound, in parts of the range, is on it.
@@ -74,7 +73,6 @@ def calibrate(
     sd_floor: float | None = None,
     starts: int = 6,
     seed: int = 0,
-    swarm: Swarm | None = None,
     same_axis: bool = True,
 ) -> Calibration:
     """Fit the proportions and laws of a model to the histogram measured after its duration.
@@ -93,7 +91,6 @@ def calibrate(
       30 h, shape 6 to 30, scale 5 to 20 h.
     - `sd_floor`: the least sd in hours, by default 1.25 % of the duration (`GAUSSIAN`: 2 %).
     - `starts`: searches; `seed`: of the random starts, which nothing else depends on.
-    - `swarm`: search by a particle swarm instead, to compare.
     - `same_axis`: refuse two histograms of different axes: on another scale a comparison is
       meaningless.
 
@@ -112,11 +109,8 @@ def calibrate(
     search = search_of(model, bounds, sd_floor)
     fit = _fit(model, observed, bins, objective, search)
     with jax.enable_x64(True):
-        if swarm is not None:
-            found = [swarm.minimise(fit, seed)]
-        else:
-            points = _starting_points(fit, search.vector(model), search, starts, seed)
-            found = [descend(fit, z) for z in points]
+        points = _starting_points(fit, search.vector(model), search, starts, seed)
+        found = [descend(fit, z) for z in points]
     found.sort(key=lambda item: item[1])
     point, value, _ = found[0]
     return _calibration(

@@ -83,12 +83,6 @@ class Expected:
         return np.maximum(self.proportions[:, None] * square - mean**2, 0)
 
     @property
-    def by_type_sd(self) -> Float[np.ndarray, "types channels generations"]:
-        """Standard deviations of `by_type`."""
-        variance = self.counts[:, None] * self.type_variance[:, None, :]
-        return np.sqrt(np.where(self.is_there, variance, 0.0))
-
-    @property
     def _families(self) -> Int[np.ndarray, " generations"]:
         """How many initial cells can have offspring in each generation."""
         return self.counts @ self.is_there
@@ -112,11 +106,6 @@ class Expected:
         """Standard deviation of the number of cells."""
         sums = self.family_covariance.cumsum(0).cumsum(1)  # of generations up to each
         return float(np.sqrt(max(self.counts @ np.diag(sums)[self.last], 0.0)))
-
-    @property
-    def per_type(self) -> Float[np.ndarray, " types"]:
-        """Expected cells of each type."""
-        return self.type_generation.sum(1)
 
     def table(self) -> Table:
         """The histogram: fluorescences that can occur in ascending order, means and sds."""

@@ -40,10 +40,6 @@ class CellType:
     proportion: float
     law: Law | None = None
 
-    @property
-    def is_quiescent(self) -> bool:
-        return self.law is None
-
 
 @dataclass(frozen=True)
 class Model:

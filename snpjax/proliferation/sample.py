@@ -55,11 +55,6 @@ class Sample:
         """Cells in all."""
         return self.type_generation.sum((-2, -1))
 
-    @property
-    def per_type(self) -> Int[np.ndarray, "*runs types"]:
-        """Cells of each type."""
-        return self.type_generation.sum(-1)
-
     def table(self, run: int | None = None) -> Table:
         """The histogram of a run: fluorescences in ascending order and cells, without empty ones.
 

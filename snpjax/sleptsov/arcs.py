@@ -40,11 +40,6 @@ class Compressed:
         """The node of each arc."""
         return np.repeat(np.arange(len(self.starts) - 1), self.degrees)
 
-    def of_node(self, node: int) -> list[tuple[int, int]]:
-        """The other end and the weight of every arc of a node."""
-        here = slice(self.starts[node], self.starts[node + 1])
-        return list(zip(self.others[here].tolist(), self.weights[here].tolist(), strict=True))
-
 
 @dataclass(frozen=True, eq=False)
 class Arcs:

@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Int
 
 from ..model_warning import ModelWarning
-from .arcs import Arcs, Compressed, as_int64
+from .arcs import Arcs, as_int64
 from .names import Names, Numbered, names_of, same_names
 from .priority import cycles, priority_order
 from .validity import (
@@ -170,22 +170,6 @@ class SleptsovNet:
         order = self._canonical if self.order is None else self.order
         assert order is not None
         return order
-
-    @cached_property
-    def inputs_by_transition(self) -> Compressed:
-        return self.inputs.by_transition(self.num_transitions)
-
-    @cached_property
-    def inputs_by_place(self) -> Compressed:
-        return self.inputs.by_place(self.num_places)
-
-    @cached_property
-    def outputs_by_transition(self) -> Compressed:
-        return self.outputs.by_transition(self.num_transitions)
-
-    @cached_property
-    def outputs_by_place(self) -> Compressed:
-        return self.outputs.by_place(self.num_places)
 
     def place_name(self, place: int) -> str:
         """The name of a place, or its number where it has none."""

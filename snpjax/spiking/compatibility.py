@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Literal, TypeAlias, get_args
 
 from .guard import Guard
-from .rule import Rule
+from .rule import Rule, is_count
 
 
 #: What becomes of an emission that is still pending when its neuron selects again.
@@ -79,7 +79,7 @@ class Compatibility:
             _check_choice(name, getattr(self, name), choices)
         modulo = self.guard_modulo
         if modulo is not None:
-            if not hasattr(modulo, "__index__") or isinstance(modulo, bool) or modulo < 1:
+            if not is_count(modulo) or modulo < 1:
                 raise ValueError(f"`guard_modulo` is {modulo!r} (write an integer from 1, or None)")
             object.__setattr__(self, "guard_modulo", modulo.__index__())
         if self.stop_at_closed_target and self.closed_receives:

@@ -3,6 +3,7 @@
 Standard library only: the pure-Python reference interpreter uses this module too.
 """
 
+import operator
 from collections.abc import Iterable, Sequence
 from math import gcd, lcm
 from typing import NoReturn, final
@@ -215,9 +216,9 @@ class Guard:
     # ---- questions ----
 
     def __contains__(self, k: object) -> bool:
-        if not hasattr(k, "__index__"):
+        count = as_integer(k)
+        if count is None:
             return False
-        count: int = k.__index__()  # pyright: ignore[reportAttributeAccessIssue]
         if count < self._tail:
             return count >= self._low and bool(self._bits_from_low >> (count - self._low) & 1)
         return bool(self._residue_bits >> (count - self._tail) % self._period & 1)
@@ -580,12 +581,20 @@ def _shifted_union(bits: int, terms: Iterable[Term], size: int, budget: _Budget)
 # ---- arguments ----
 
 
+def as_integer(value: object) -> int | None:
+    """The integer that `value` is; `None` for what is none, such as 2.0."""
+    try:
+        return operator.index(value)  # pyright: ignore[reportArgumentType]
+    except TypeError:
+        return None
+
+
 def _as_count(value: object) -> int:
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
+    count = None if isinstance(value, bool) else as_integer(value)
+    if count is None:
         raise ValueError(
             f"{_shown(value)} is not a number of spikes (write an integer >= 0, or a guard as text)"
         )
-    count = value.__index__()  # pyright: ignore[reportAttributeAccessIssue]
     if count < 0:
         raise ValueError(f"the number of spikes {_shown(count)} is negative (write one >= 0)")
     if count > GUARD_LIMIT:

@@ -84,16 +84,16 @@ class Projection:
 
     source: str
     target: str
-    graph: Any = field(default_factory=graphs.AllToAll)
+    graph: graphs.AnyGraph = field(default_factory=graphs.AllToAll)
 
     @cached_property
     def description(self) -> graphs.AbstractGraph:
         """`graph` as a description."""
         if isinstance(self.graph, graphs.AbstractGraph):
             return self.graph
-        if hasattr(self.graph, "tocoo"):
+        if isinstance(self.graph, graphs.SparseMatrix):
             return graphs.from_scipy(self.graph)
-        if hasattr(self.graph, "nodes") and hasattr(self.graph, "edges"):
+        if isinstance(self.graph, graphs.NetworkxGraph):
             return graphs.from_networkx(self.graph)
         raise TypeError(
             f"{self.graph!r} is no graph (give one of snpjax.graphs, a scipy.sparse matrix or a "

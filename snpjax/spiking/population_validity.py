@@ -329,7 +329,7 @@ def _projection_problems(system: "PopulationSystem") -> Iterator[_Finding]:
             continue
         if graph.weight_range()[0] < 0 and not system.signed:
             yield place, f"{what} has a negative weight (build the system with signed=True)"
-        if graph.has_zero_weights():
+        if graphs.has_zero_weights(graph):
             yield place, f"{what} has synapses of weight 0 (leave them out)"
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
-from .guard import Guard
+from .guard import Guard, as_integer
 
 
 GuardLike: TypeAlias = (
@@ -228,7 +228,7 @@ def rule_text(rule: AnyRule, label: str | None = None) -> str:
             return f"{_left_text(rule)} -> {rule.alpha}{rule.k}{change}"
     produce = "lambda"
     if rule.produce:
-        is_negative = hasattr(rule.produce, "__index__") and rule.produce < 0
+        is_negative = (as_integer(rule.produce) or 0) < 0
         produce = _anti(_spikes(-rule.produce)) if is_negative else _spikes(rule.produce)
     delay = f"; {rule.delay}" if rule.delay else ""
     return f"{_left_text(rule)} -> {produce}{delay}"
@@ -244,9 +244,8 @@ def _guard_or_exactly(guard: GuardLike | None, consume: int) -> Guard:
 
 def is_count(value: object) -> bool:
     """Whether `value` is an integer >= 0. NumPy integers are; `True` and `2.0` are not."""
-    return (
-        hasattr(value, "__index__") and not isinstance(value, bool) and value.__index__() >= 0  # pyright: ignore[reportAttributeAccessIssue]
-    )
+    count = None if isinstance(value, bool) else as_integer(value)
+    return count is not None and count >= 0
 
 
 def _left_text(rule: Rule | PlasticityRule) -> str:

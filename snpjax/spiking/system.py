@@ -1,7 +1,7 @@
 """The model: a spiking neural P system as its users think of it, with names."""
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from types import MappingProxyType
@@ -102,7 +102,7 @@ def parse_rules(rules: Sequence[AnyRule | str], label: str) -> tuple[AnyRule | s
 
 
 def _with_weight(synapse: Sequence[Any]) -> Sequence[Any]:
-    if isinstance(synapse, str) or not hasattr(synapse, "__len__") or len(synapse) not in (2, 3):
+    if isinstance(synapse, str) or not isinstance(synapse, Sized) or len(synapse) not in (2, 3):
         raise TypeError(f"{synapse!r} is no synapse (write (source, target) or (..., weight))")
     return synapse if len(synapse) == 3 else (*synapse, 1)
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 from ..model_warning import ModelWarning as ModelWarning
 from ..nearest import nearest
 from .compatibility import Compatibility
-from .guard import Guard
+from .guard import Guard, as_integer
 from .rule import (
     ALPHAS,
     AnyRule,
@@ -426,7 +426,7 @@ def _check_environment(system: "SpikingSystem") -> Iterator[_Finding]:
 
 
 def is_integer(value: object) -> bool:
-    return hasattr(value, "__index__") and not isinstance(value, bool)
+    return as_integer(value) is not None and not isinstance(value, bool)
 
 
 def unknown_neuron(name: str, names: Mapping[str, object], what: str = "neuron") -> str:

@@ -17,8 +17,8 @@ from typing import cast
 sys.path.insert(0, str(Path(__file__).parents[2]))
 import snpjax as snp  # noqa: E402
 from snpjax.io import NetFormat  # noqa: E402
-from snpjax.io.sleptsov.formats import NET_FORMATS  # noqa: E402
-from snpjax.io.sleptsov.read import read_net_source  # noqa: E402
+from snpjax.io.formats import formats_of  # noqa: E402
+from snpjax.io.read import read_net_source  # noqa: E402
 from snpjax.io.source import decoded  # noqa: E402
 from tests.sleptsov_seeds import SEEDS  # noqa: E402
 from tests.test_fuzz import mutated  # noqa: E402
@@ -33,7 +33,7 @@ def main() -> None:
     for format in formats:
         choose = random.Random(f"mutants of {format}")
         num_read, slowest = 0, 0.0
-        known = NET_FORMATS[cast(NetFormat, format)].options
+        known = formats_of("net")[format].options
         for number in range(int(count)):
             data = mutated(choose.choice(SEEDS[format]), choose)
             drops = number % 4 == 0 and "drop_time" in known

@@ -4,9 +4,9 @@ so are more than 10 seconds or 1 GB for one file.
     pip install atheris
     PYTHONPATH=.:formats python tests/fuzz/readers.py FORMAT [-max_total_time=1800] [CORPUS]
 
-FORMAT is one of `snpjax.io.Format`; the further arguments are those of libFuzzer. Without a corpus
-the seeds are the small files of tests/test_fuzz.py. What breaks a reader is left in crash-*, and
-becomes a test.
+FORMAT is one of `snpjax.io.SystemFormat`; the further arguments are those of libFuzzer. Without a
+corpus the seeds are the small files of tests/test_fuzz.py. What breaks a reader is left in crash-*,
+and becomes a test.
 """
 
 import importlib
@@ -21,7 +21,7 @@ import atheris  # pyright: ignore[reportMissingImports]
 
 with atheris.instrument_imports(include=["snpjax.io", "snpjax.spiking", "lark", "yaml", "json"]):
     import snpjax as snp
-    from snpjax.io.formats import Format
+    from snpjax.io.formats import SystemFormat
     from snpjax.io.read import read_source
     from snpjax.io.source import decoded
 
@@ -41,7 +41,7 @@ def main() -> None:
 
     def read_one(data: bytes) -> None:
         try:
-            read_source(decoded("fuzzed", data), cast(Format, format), "extended")
+            read_source(decoded("fuzzed", data), cast(SystemFormat, format), "extended")
         except snp.ReadError:
             pass
 

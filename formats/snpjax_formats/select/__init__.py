@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from .choose import choose as choose
 from .decision import (
     AbstractChooser as AbstractChooser,
+    AbstractTimedLayout as AbstractTimedLayout,
     Decision as Decision,
     Question as Question,
 )
@@ -20,11 +21,12 @@ from .workload import Workload as Workload
 
 
 if TYPE_CHECKING:
+    from .including import Including as Including
     from .learned import Learned as Learned
     from .measured import Measured as Measured
 
 # They are imported when they are used: graphs of a few neurons need neither.
-_LATER = {"Learned": "learned", "Measured": "measured"}
+_LATER = {"Including": "including", "Learned": "learned", "Measured": "measured"}
 
 
 def __getattr__(name: str) -> Any:

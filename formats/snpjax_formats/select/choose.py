@@ -1,7 +1,6 @@
 """The one function that chooses a layout where none is named."""
 
 from functools import cache
-from typing import Any
 
 from ..edges import Edges
 from ..ell import ELL
@@ -46,12 +45,12 @@ def choose(
         return Decision(ELL, "a small graph", question)
     if many_paths:
         return StartingTree(many_paths=True).decide(question)
-    return _learned(of).decide(question)
+    return _learned().decide(question)
 
 
 @cache
-def _learned(device: str) -> Any:
+def _learned() -> AbstractChooser:
     """Imported when it is needed: systems of a few neurons should not read a model."""
     from .learned import Learned
 
-    return Learned.of(device)
+    return Learned()

@@ -76,6 +76,17 @@ class Decision:
         return "\n".join(lines)
 
 
+class AbstractTimedLayout(AbstractLayout):
+    """A layout that says how long its product takes, so that `Including` can consider it beside the
+    layouts that a model was trained on."""
+
+    @classmethod
+    @abc.abstractmethod
+    def seconds(cls, question: Question) -> float:
+        """The predicted seconds of one product, or of a product and a transposed one where
+        `question.workload.gradients`; for a graph to which `obstacle` does not object."""
+
+
 class AbstractChooser(abc.ABC):
     """Decides which layout stores a graph."""
 

@@ -2,6 +2,7 @@
 
 import os
 import platform
+import sys
 from functools import cache
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -36,7 +37,7 @@ def cpu_kind(described: str) -> str:
 
 def num_cores() -> int | None:
     """Those that this process may use, where the system says."""
-    if hasattr(os, "sched_getaffinity"):
+    if sys.platform == "linux":
         return len(os.sched_getaffinity(0))
     return None
 

@@ -90,10 +90,6 @@ class Features:
         return self.out_of.most
 
     @property
-    def mean_in_degree(self) -> float:
-        return self.into.mean
-
-    @property
     def in_skew(self) -> float:
         """The largest in-degree over the mean one."""
         return self.into.most / max(self.into.mean, 1e-9)

@@ -5,6 +5,7 @@ import gzip
 import json
 import os
 import platform
+import sys
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
@@ -167,7 +168,7 @@ def line_of(measured: Measured) -> str:
         "jax": jax.__version__,
         "jaxlib": jaxlib.version.__version__,
         "flags": os.environ.get("XLA_FLAGS", ""),
-        "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
+        "load": None if sys.platform == "win32" else os.getloadavg()[0],
         "configuration": dataclasses.asdict(measured.configuration),
         "features": dataclasses.asdict(measured.features),
         "times": {

@@ -33,17 +33,10 @@ class Learned(AbstractChooser):
     path: Path | None = None
     otherwise: AbstractChooser = field(default=StartingTree())
 
-    @classmethod
-    def of(cls, device: str) -> "Learned":
-        """The shipped one; where there is none, `otherwise` decides all."""
-        del device
-        return cls()
-
     def decide(self, question: Question) -> Decision:
-        name = next((m for part, m in _NAMED.items() if part in question.kind), None)
-        is_generic = self.path is None and name is None and question.kind not in CPU_KINDS.values()
-        path = self.path or _MODELS / f"{name or _GENERIC[question.device]}.npz"
-        model = CostModel.read(path)
+        is_known = _named(question.kind) is not None or question.kind in CPU_KINDS.values()
+        is_generic = self.path is None and not is_known
+        model = model_for(question) if self.path is None else CostModel.read(self.path)
         if model is None:
             return self.otherwise.decide(question)
         features, workload = question.features, question.workload
@@ -73,6 +66,16 @@ class Learned(AbstractChooser):
             refused=refused,
             chooser=who,
         )
+
+
+def model_for(question: Question) -> CostModel | None:
+    """The shipped model that knows the device best; `None` without one."""
+    name = _named(question.kind) or _GENERIC[question.device]
+    return CostModel.read(_MODELS / f"{name}.npz")
+
+
+def _named(kind: str) -> str | None:
+    return next((model for part, model in _NAMED.items() if part in kind), None)
 
 
 def _is_of_bits(question: Question) -> bool:

@@ -29,5 +29,5 @@ def build_net(report: Report, *, quiet: bool = False, **arguments: Any) -> Slept
     told = [w for w in caught if issubclass(w.category, ModelWarning)]
     if told and not quiet:
         found = [Diagnostic(path, None, None, str(w.message), "warning") for w in told]
-        warnings.warn(ReadWarning(found), stacklevel=5)
+        warnings.warn(ReadWarning(found), stacklevel=7)
     return net

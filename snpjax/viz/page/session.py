@@ -9,6 +9,7 @@ from ... import __version__
 from ...explore import Graph
 from ...io import ReadError, WriteError
 from ...io.errors import MAX_SHOWN
+from ...io.formats import formats_of
 from ...sleptsov import SleptsovNet
 from ...spiking.validity import Level
 from .described import Json
@@ -25,11 +26,13 @@ from .models import (
 )
 from .stepping import Refused, Rest, Stepper
 from .texts import (
+    MODEL_FORMATS,
     Opened,
     diagnostics_json,
+    fallback,
     file_name,
-    format_of,
-    known_formats,
+    formats_json,
+    is_alone,
     opened,
     written,
 )
@@ -45,10 +48,9 @@ _NUMBERS_IN_ANSWER = 300_000
 class _Kept:
     """A model with what was made of it; stepped only when somebody asks."""
 
-    def __init__(self, found: Opened, original_format: Any):
+    def __init__(self, found: Opened, *, is_edited: bool):
         self.found = found
-        self.format = original_format
-        self.is_edited = False
+        self.is_edited = is_edited
         self.graph: Graph | None = None
         self._stepper: AnyStepper | None = None
 
@@ -118,12 +120,11 @@ class Session:
 
     def _begin(self, question: Answer) -> Answer:
         del question
-        formats = [known._asdict() for known in known_formats().values()]
-        found = {"version": __version__, "formats": formats}
+        found = {"version": __version__, "formats": formats_json()}
         return {**found, **self._opened(self.name, self.text, None)}
 
     def _open(self, question: Answer) -> Answer:
-        readable = [known.name for known in known_formats().values() if known.read]
+        readable = [name for name, x in MODEL_FORMATS.items() if x.reader and is_alone(x)]
         format = _one_of(question, "format", [None, *readable])
         return self._opened(_text(question, "name"), _text(question, "text"), format)
 
@@ -135,9 +136,7 @@ class Session:
             more = len(error.diagnostics) - len(some)
             own = file_name(name)
             return {"read": False, "name": own, "text": text, "findings": some, "more": more}
-        kept = self._keep(found)
-        kept.format = format or format_of(found.name, found.text)
-        return self._described(kept)
+        return self._described(self._keep(found))
 
     def _described(self, kept: _Kept) -> Answer:
         found = kept.found
@@ -146,7 +145,7 @@ class Session:
             "model": next(reversed(self._models)),
             "name": found.name,
             "text": found.text,
-            "format": kept.format,
+            "format": found.format.name,
             "edited": kept.is_edited,
             "findings": diagnostics_json(found.warnings[:MAX_SHOWN]),
             "more": max(len(found.warnings) - MAX_SHOWN, 0),
@@ -198,36 +197,30 @@ class Session:
         findings = [finding.to_json() for finding in found]
         if system is None:
             return {"read": False, "findings": findings}
-        known = known_formats()
-        fallback = "lsn" if isinstance(system, SleptsovNet) else "native"
-        format = kept.format if kept.format and known[kept.format].written else fallback
+        format = kept.found.format if kept.found.format.writer else fallback(system)
         try:
-            text, _ = written(system, format=format, lossy=False)
+            text, _ = written(system, format, lossy=False)
         except WriteError:
-            format = fallback
-            text, _ = written(system, format=format, lossy=True)  # an LSN file has no names
+            format = fallback(system)
+            text, _ = written(system, format, lossy=True)  # an LSN file has no names
         name = kept.found.name
-        if format != kept.format:
-            name = f"{_stem(name)}{known[format].suffixes[0]}"
-        after = self._keep(Opened(name, text, system, system, ()))
-        after.format, after.is_edited = format, True
+        if format != kept.found.format:
+            name = f"{_stem(name)}{format.suffixes[0]}"
+        after = self._keep(Opened(name, text, format, system, system, ()), is_edited=True)
         return {**self._described(after), "remarks": findings}
 
     def _save(self, question: Answer) -> Answer:
         kept = self._model(question)
-        kind = "net" if isinstance(kept.found.system, SleptsovNet) else "system"
-        known = known_formats()
-        writable = [x.name for x in known.values() if x.written and x.kind == kind]
-        format = _one_of(question, "format", writable)
+        kind = kept.found.format.holds
+        writable = [n for n, x in formats_of(kind).items() if x.writer and is_alone(x)]
+        format = MODEL_FORMATS[_one_of(question, "format", writable)]
         try:
-            text, losses = written(
-                kept.found.original, format=format, lossy=bool(question.get("lossy"))
-            )
+            text, losses = written(kept.found.original, format, lossy=bool(question.get("lossy")))
         except WriteError as error:
             return {"written": False, "losses": list(error.items)}
         except (ImportError, ValueError) as error:
             raise Refused(f"{error}") from None
-        name = f"{_stem(kept.found.name)}{known[format].suffixes[0]}"
+        name = f"{_stem(kept.found.name)}{format.suffixes[0]}"
         return {"written": True, "name": name, "text": text, "losses": list(losses)}
 
     def _explore(self, question: Answer, kept: _Kept) -> Answer:
@@ -250,8 +243,8 @@ class Session:
 
     # ---- models ----
 
-    def _keep(self, found: Opened) -> _Kept:
-        kept = _Kept(found, None)
+    def _keep(self, found: Opened, *, is_edited: bool = False) -> _Kept:
+        kept = _Kept(found, is_edited=is_edited)
         self._models[self._next] = kept
         self._next += 1
         while len(self._models) > _MOST_MODELS:
@@ -268,7 +261,7 @@ class Session:
 
 def _stem(name: str) -> str:
     """A file name without the suffixes of its format."""
-    suffixes = {s for known in known_formats().values() for s in known.suffixes}
+    suffixes = {s for format in MODEL_FORMATS.values() for s in format.suffixes}
     for suffix in sorted(suffixes, key=len, reverse=True):
         if name.lower().endswith(suffix):
             return name[: -len(suffix)] or "model"

@@ -1,17 +1,13 @@
 """Models as texts: what a browser opens and saves."""
 
-import tempfile
 import warnings
 from dataclasses import dataclass
-from pathlib import Path, PurePath
-from typing import Any, NamedTuple
+from pathlib import PurePath
 
-from ...io import Format, NetFormat, ReadError, WriteError, write, write_net
+from ...io import WriteError
 from ...io.errors import Diagnostic, ReadWarning, file_error
-from ...io.formats import FORMATS, check_suffix, format_to_read
-from ...io.read import read_source
-from ...io.sleptsov.formats import NET_FORMATS, net_format_of
-from ...io.sleptsov.read import read_net_source
+from ...io.formats import Format, Holds, check_suffix, format_to_read, formats_of, is_of_net
+from ...io.read import model_text, read_net_source, read_source
 from ...io.source import Source, decoded
 from ...sleptsov import SleptsovNet
 from ...spiking import ModelWarning, PopulationSystem, SpikingSystem
@@ -22,6 +18,9 @@ from .described import Json
 #: A larger system is not drawn.
 MAX_NEURONS, MAX_SYNAPSES = 5_000, 50_000
 
+#: Those of systems and nets, by name.
+MODEL_FORMATS = formats_of("system") | formats_of("net")
+
 
 @dataclass(frozen=True)
 class Opened:
@@ -29,12 +28,13 @@ class Opened:
 
     name: str
     text: str
+    format: Format
     system: SpikingSystem | SleptsovNet
     original: SpikingSystem | PopulationSystem | SleptsovNet
     warnings: tuple[Diagnostic, ...]
 
 
-def opened(name: str, text: str, *, format: Format | NetFormat | None, level: Level) -> Opened:
+def opened(name: str, text: str, *, format: str | None, level: Level) -> Opened:
     """The system, or net, that a text describes; one of populations neuron by neuron.
 
     **Arguments:**
@@ -45,25 +45,28 @@ def opened(name: str, text: str, *, format: Format | NetFormat | None, level: Le
     drawn.
     """
     name = file_name(name)
-    of_net = net_format_of(Path(name), text) if format is None else format
-    if format is None and of_net is None:
-        check_suffix(name)
-    if of_net == "hsn":
+    known = None if format is None else MODEL_FORMATS[format]
+    holds: Holds = (
+        known.holds if known else "net" if is_of_net(name, Source(name, text)) else "system"
+    )
+    if known is None:
+        check_suffix(name, holds, Source(name, text))
+    data = text.encode("utf-8", "surrogatepass")
+    source = decoded(name, data, may_be_empty=holds == "net")
+    known = known or format_to_read(source, holds)
+    if not is_alone(known):
         message = (
             "an HSN file names the files of its sub-nets (link it first: snpjax sleptsov link)"
         )
         raise file_error(name, message)
-    data = text.encode("utf-8", "surrogatepass")
-    source = decoded(name, data, may_be_empty=of_net in NET_FORMATS)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ModelWarning)
-        if of_net in NET_FORMATS:
-            original = read_net_source(source, of_net)
-        else:
-            original = read_source(source, format or format_to_read(source), level)  # pyright: ignore[reportArgumentType]
+        original = (
+            read_net_source(source, known) if holds == "net" else read_source(source, known, level)
+        )
         system = _expanded(name, original)
     found = tuple(d for warning in caught for d in _diagnostics(name, warning.message))
-    return Opened(name, source.text, system, original, found)
+    return Opened(name, source.text, known, system, original, found)
 
 
 def opened_system(system: SpikingSystem | PopulationSystem | SleptsovNet) -> Opened:
@@ -71,11 +74,16 @@ def opened_system(system: SpikingSystem | PopulationSystem | SleptsovNet) -> Ope
 
     **Raises:** `ReadError` for one that is too large to be drawn.
     """
-    is_net = isinstance(system, SleptsovNet)
-    name = f"{system.name or 'model'}{'.lsn' if is_net else '.snp.json'}"
+    own_format = fallback(system)
+    name = f"{system.name or 'model'}{own_format.suffixes[0]}"
     own = _expanded(name, system)
-    text, _ = written(system, format="lsn" if is_net else "native", lossy=is_net)
-    return Opened(name, text, own, system, ())
+    text, _ = written(system, own_format, lossy=isinstance(system, SleptsovNet))
+    return Opened(name, text, own_format, own, system, ())
+
+
+def fallback(system: SpikingSystem | PopulationSystem | SleptsovNet) -> Format:
+    """The format of what is in no file, or cannot be written in its own format."""
+    return MODEL_FORMATS["lsn" if isinstance(system, SleptsovNet) else "native"]
 
 
 def file_name(path: str) -> str:
@@ -123,60 +131,35 @@ def diagnostics_json(found: tuple[Diagnostic, ...]) -> list[Json]:
 
 
 def written(
-    system: SpikingSystem | PopulationSystem | SleptsovNet, *, format: str, lossy: bool
+    system: SpikingSystem | PopulationSystem | SleptsovNet, format: Format, *, lossy: bool
 ) -> tuple[str, tuple[str, ...]]:
     """The text of a model file, and what it lacks.
 
     **Raises:** `WriteError` with all that would be lost, unless that is allowed.
     """
-    losses: tuple[str, ...] = ()
-    write_model: Any = write_net if isinstance(system, SleptsovNet) else write
-    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)
-        target = Path(folder) / "model"
-        try:
-            write_model(system, target, format=format)
-        except WriteError as error:
-            if not lossy:
-                raise
-            losses = error.items
-            write_model(system, target, format=format, lossy=True)
-        return target.read_text(encoding="utf-8"), losses
+        text, losses = model_text(system, format)
+    if losses.items and not lossy:
+        raise WriteError(losses.format_name, losses.items)
+    return text, tuple(losses.items)
 
 
-def format_of(name: str, text: str) -> Format | NetFormat | None:
-    """The format of a file that was read, if its name says it."""
-    of_net = net_format_of(Path(name), text)
-    if of_net is not None:
-        return of_net
-    try:
-        check_suffix(name)
-        return format_to_read(Source(name, text))
-    except ReadError:
-        return None
+def is_alone(format: Format) -> bool:
+    """Whether a text is all there is of a model: HSN names other files, which a page has not."""
+    return "sub-nets" not in format.keeps
 
 
-class Known(NamedTuple):
-    """A format as the page lists it; `kind` is what it holds, "system" or "net"."""
-
-    name: str
-    title: str
-    suffixes: tuple[str, ...]
-    read: bool
-    written: bool
-    kind: str
-
-
-def known_formats() -> dict[str, Known]:
-    """All formats by name. HSN names other files, which a page has not."""
-    systems = [
-        Known(name, x.title, x.suffixes, x.reader is not None, x.writer is not None, "system")
-        for name, x in FORMATS.items()
+def formats_json() -> list[Json]:
+    """All formats of models."""
+    return [
+        {
+            "name": name,
+            "title": format.title,
+            "suffixes": list(format.suffixes),
+            "read": format.reader is not None and is_alone(format),
+            "written": format.writer is not None and is_alone(format),
+            "kind": format.holds,
+        }
+        for name, format in MODEL_FORMATS.items()
     ]
-    nets = [
-        Known(
-            name, x.title, x.suffixes, name != "hsn", name != "hsn" and x.writer is not None, "net"
-        )
-        for name, x in NET_FORMATS.items()
-    ]
-    return {known.name: known for known in (*systems, *nets)}

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NoReturn, TypeAlias
 
-from .source import Report, Source, decoded, load
+from snpjax.io import Report, Source, decoded, load
 
 
 _MAX_ERRORS = 1_000  # of one file; nobody corrects more, and each takes memory

@@ -1,0 +1,124 @@
+"""The table of formats, and formats that are written outside the package."""
+
+from typing import get_args
+
+import pytest
+
+import snpjax as snp
+from snpjax.io import (
+    Format,
+    GraphFormat,
+    Level,
+    Losses,
+    NetFormat,
+    Report,
+    Source,
+    SystemFormat,
+    formats,
+)
+from snpjax.sleptsov import SleptsovNet, net_of_text
+
+
+def read_chain(source: Source, level: Level) -> snp.SpikingSystem:
+    """Spikes of neurons in a row, one on each line."""
+    report = Report(source)
+    spikes, at = [], 0
+    for line in source.text.splitlines():
+        if not line.isdecimal():
+            report.error(at, f"{line!r} is no number of spikes (write digits)")
+        spikes.append(line)
+        at += len(line) + 1
+    report.finish()
+    neurons = [snp.Neuron(f"n{i}", int(s), ["a+/a -> a"]) for i, s in enumerate(spikes)]
+    synapses = [(f"n{i}", f"n{i + 1}") for i in range(len(neurons) - 1)]
+    return snp.SpikingSystem(neurons, synapses, level=level)
+
+
+def write_chain(system: snp.SpikingSystem, losses: Losses) -> str:
+    for neuron in system.output:
+        losses.add(f"output neuron {neuron!r}", "left out")
+    return "".join(f"{neuron.spikes}\n" for neuron in system.neurons)
+
+
+CHAIN = Format("chain", "chains", "system", (".chain",), read_chain, write_chain)
+
+
+def test_a_format_of_systems_from_outside(tmp_path):
+    path = tmp_path / "model.pli"  # whatever its suffix says
+    path.write_text("2\n0\n1\n")
+    system = snp.read(path, format=CHAIN)
+    assert [neuron.spikes for neuron in system.neurons] == [2, 0, 1]
+    snp.write(system, path, format=CHAIN)
+    assert path.read_text() == "2\n0\n1\n" and snp.read(path, format=CHAIN) == system
+    path.write_text("2\nx\n")
+    with pytest.raises(snp.ReadError, match=r"model.pli:2:1: 'x' is no number of spikes"):
+        snp.read(path, format=CHAIN)
+    with_output = snp.SpikingSystem(system.neurons, system.synapses, output="n1")
+    with pytest.raises(snp.WriteError, match=r"chains cannot hold:\n  output neuron 'n1'"):
+        snp.write(with_output, path, format=CHAIN)
+    variant = snp.SpikingSystem([snp.Neuron("p", 1, ["a -> -a"])], variant=snp.AntiSpikes())
+    with pytest.warns(snp.WriteWarning, match="the variant AntiSpikes"):
+        snp.write(variant, path, format=CHAIN, lossy=True)
+    with pytest.raises(ValueError, match=r"chains is a format of a system, not of a net \(use snp"):
+        snp.read_net(path, format=CHAIN)
+
+
+def test_formats_of_nets_and_graphs_from_outside(tmp_path):
+    def reader(source: Source, *, net: str | None) -> SleptsovNet:
+        return net_of_text(source.text, {net or "a": 5})
+
+    path = tmp_path / "net"
+    path.write_text("t: a -> b")
+    arrows = Format("arrows", "arrows", "net", reader=reader, options=("net",))
+    assert snp.read_net(path, format=arrows, net="b").marking.tolist() == [0, 5]
+    with pytest.raises(ValueError, match="arrows has no option `drop_time`"):
+        snp.read_net(path, format=arrows, drop_time=True)
+    with pytest.raises(ValueError, match="arrows is read, not written"):
+        snp.write_net(snp.read_net(path, format=arrows), path, format=arrows)
+    wrong = Format("wrong", "wrong", "net", reader=lambda source: source.text)
+    with pytest.raises(TypeError, match="gave 't: a -> b', not a net"):
+        snp.read_net(path, format=wrong)
+
+    sizes = Format(
+        "sizes", "sizes", "graph", writer=lambda g, o: {"": [b"%d" % g.num_configurations]}
+    )
+    graph = snp.explore(snp.SpikingSystem([snp.Neuron("p", 2, ["a+/a -> a"])]))
+    assert snp.write_graph(graph, path, format=sizes) == (path,) and path.read_bytes() == b"3"
+    with pytest.raises(ValueError, match="sizes has no option `chain`"):
+        snp.write_graph(graph, path, format=sizes, chain=True)
+
+
+def test_formats_are_refused():
+    with pytest.raises(ValueError, match="'x' has no `reader` and no `writer`"):
+        Format("x", "X", "system")
+    with pytest.raises(ValueError, match="The suffix is 'X'. Write it in lower case, with its dot"):
+        Format("x", "X", "system", ("X",), read_chain)
+
+
+def test_names_are_those_of_the_table():
+    for holds, names in (("system", SystemFormat), ("net", NetFormat), ("graph", GraphFormat)):
+        assert set(formats.formats_of(holds)) == set(get_args(names))
+    assert not formats.formats_of("system").keys() & formats.formats_of("net").keys()
+    assert len(formats.FORMATS) == sum(
+        len(get_args(x)) for x in (SystemFormat, NetFormat, GraphFormat)
+    )
+
+
+def test_a_shared_suffix_is_decided_by_the_text(tmp_path, monkeypatch):
+    net = Format(
+        "own", "own", "net", (".chain",), read_chain, recognises=lambda s: s.text.startswith("net")
+    )
+    monkeypatch.setattr(formats, "FORMATS", (*formats.FORMATS, CHAIN, net))
+    path = tmp_path / "a.chain"
+    path.write_text("net")
+    assert formats.is_of_net(path)
+    assert formats.format_to_read(Source("a.chain", "net"), "net") == net
+    with pytest.raises(snp.ReadError, match=r"this is a file of a net \(use snp.read_net"):
+        snp.read(path)
+    path.write_text("1")
+    assert not formats.is_of_net(path)
+    assert formats.format_to_read(Source("a.chain", "1"), "system") == CHAIN
+    with pytest.raises(snp.ReadError, match=r"this is a file of a system \(use snp.read "):
+        snp.read_net(path)
+    with pytest.raises(snp.ReadError, match="a.chain: no format is recognised"):
+        formats.format_to_read(Source("a.chain", "1"), "net")
