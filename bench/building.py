@@ -33,7 +33,6 @@ def main() -> None:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     assert system.num_synapses == n * k
     print(f"{n:,} neurons, {n * k:,} synapses: built and lowered in {elapsed:.2f} s")
-    print(f"stored as {type(machine.program.synapses).__name__}")
     print(f"most memory {peak / 1e6:.2f} GB, {(peak - before) / 1e6:.2f} GB of it for the system")
 
 

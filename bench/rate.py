@@ -120,7 +120,7 @@ def main() -> None:
     print(decision)
     # Imported here, so that products are timed where what the command needs is missing.
     import snpjax as snp
-from snpjax import rate
+    from snpjax import rate
 
     # Not constant: a product that is the same in each step would be made once.
     fades = rate.Update(lambda v, x, p: {"r": 0.999 * v["r"]})
