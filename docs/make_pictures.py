@@ -15,9 +15,9 @@ import numpy as np
 import snpjax as snp
 from snpjax import graphs
 from snpjax.cli.options import layout_name
+from snpjax.drawing.scene import to_svg
 from snpjax.io.proliferation import read_model
 from snpjax.proliferation import calibrate
-from snpjax.scene import to_svg
 from snpjax.sleptsov.picture import net_scene
 from snpjax.spiking.picture import network_scene
 from snpjax.viz.axes import new_figure, save

@@ -26,8 +26,8 @@ from jaxtyping import Array, Bool, Int, PyTree, UInt, UInt32
 
 from snpjax_formats import AbstractChooser, AbstractLayout
 
+from ._text.lines import Labels, Table
 from .choice import AbstractChoice, GivenChoices, Ways
-from .lines import Labels, Table
 from .trajectory import Save, Trajectory
 
 

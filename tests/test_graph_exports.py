@@ -12,11 +12,11 @@ from hypothesis import assume, given, settings, strategies as st
 
 import snpjax as snp
 from snpjax import write_graph
+from snpjax._text.lines import lines, numbers, text
 from snpjax.check.exports.identifiers import identifiers
 from snpjax.check.exports.nusmv import to_nusmv
 from snpjax.explore import explore, text as blocks
 from snpjax.io.formats import formats_of
-from snpjax.lines import lines, numbers, text
 from snpjax.testing import reference
 from snpjax.testing.strategies import systems
 

@@ -5,7 +5,7 @@ import warnings
 import pytest
 
 import snpjax as snp
-from snpjax.nearest import nearest
+from snpjax._text.nearest import nearest
 from snpjax.spiking.validity import SEVERITIES, Place
 from snpjax.spiking.variants import Astrocyte, Astrocytes, Exhaustive, SynapseRules
 

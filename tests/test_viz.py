@@ -10,9 +10,8 @@ from hypothesis import given, strategies as st
 
 import snpjax as snp
 from snpjax import graphs
-from snpjax.explore import explore
-from snpjax.quoting import printable
-from snpjax.scene import (
+from snpjax._text.quoting import printable
+from snpjax.drawing.scene import (
     BLUE,
     VERMILLION,
     Box,
@@ -25,6 +24,7 @@ from snpjax.scene import (
     shortened,
     to_svg,
 )
+from snpjax.explore import explore
 from snpjax.sleptsov.picture import net_scene
 from snpjax.spiking.picture import network_scene
 from snpjax.spiking.signs import pretty

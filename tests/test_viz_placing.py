@@ -8,18 +8,18 @@ import pytest
 from hypothesis import given, settings
 
 import snpjax as snp
-from snpjax.placing import (
+from snpjax.drawing.edges import label_at, rectangles, routed
+from snpjax.drawing.force import relaxed
+from snpjax.drawing.layered import (
     MAX_SPRINGS,
     in_layers,
     layers,
     placed,
     without_cycles,
 )
-from snpjax.routing import label_at, rectangles, routed
-from snpjax.scene import Box, Curve, Disc, End, Scene, at, to_svg
+from snpjax.drawing.scene import Box, Curve, Disc, End, Scene, at, to_svg
 from snpjax.sleptsov.picture import net_scene
 from snpjax.spiking.picture import arrange, network_scene
-from snpjax.springs import relaxed
 from snpjax.testing import dividing_systems, nets, plastic_systems, systems, variant_systems
 from snpjax.viz.blocks import largest
 

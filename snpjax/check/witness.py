@@ -6,11 +6,11 @@ from typing import Any, Generic
 import numpy as np
 from jaxtyping import Bool, Int
 
+from .._text.lines import Table, distinct_names
 from ..choice import NO_RULE, GivenChoices
 from ..explore import Graph
 from ..explore.following import NO_EDGE
 from ..explore.text import column_names, count_table
-from ..lines import Table, distinct_names
 from ..machine import ConfigurationsT, Link, LoweringOptions, Model, StepsT
 from ..run import run
 from ..trajectory import Save

@@ -80,10 +80,10 @@ def convert(
 
 
 def _write_names(system: "SpikingSystem | PopulationSystem", target: Path) -> None:
+    from .._text.atomic import atomic_write
     from ..io.cusnp import name_table
-    from ..whole import write_whole
 
     try:
-        write_whole(target, name_table(system))
+        atomic_write(target, name_table(system))
     except OSError as error:
         raise unwritten(target, error) from None

@@ -33,8 +33,8 @@ from .options import (
 
 
 if TYPE_CHECKING:
+    from .._text.lines import Labels
     from ..explore import Graph
-    from ..lines import Labels
     from ..machine import Explorable
 
 # More choices than these are not looked at one by one: it would take longer than finding them.

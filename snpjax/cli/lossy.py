@@ -46,15 +46,15 @@ def save(
 
     What a user can cause besides ends the command.
     """
+    from .._text.atomic import atomic_write
     from ..io import WriteError
     from ..io.read import model_text
-    from ..whole import write_whole
 
     try:
         text, losses = model_text(model, format)
         if losses.items and not lossy:
             return tuple(losses.items), f"{WriteError(losses.format_name, losses.items)}"
-        write_whole(target, text)
+        atomic_write(target, text)
     except OSError as error:
         raise unwritten(target, error) from None
     except ImportError as error:

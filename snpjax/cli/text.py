@@ -5,7 +5,7 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from ..quoting import printable as printable
+from .._text.quoting import printable as printable
 
 
 if TYPE_CHECKING:

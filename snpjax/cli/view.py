@@ -115,10 +115,10 @@ def _serve(server: "PageServer", session: "Session", *, opens: bool) -> None:
 
 
 def _export(file: Path, target: Path, steps: int, seed: int, level: "Level") -> None:
+    from .._text.atomic import atomic_write
     from ..io.source import load
     from ..viz.page import opened, recorded_page
     from ..viz.page.stepping import Refused
-    from ..whole import write_whole
     from .text import printable
 
     source = load(file)
@@ -128,7 +128,7 @@ def _export(file: Path, target: Path, steps: int, seed: int, level: "Level") -> 
     except Refused as error:
         raise ended(f"error: {error}", BAD_INPUT) from None
     try:
-        write_whole(target, text)
+        atomic_write(target, text)
     except OSError as error:
         reason = f"{target}: {error.strerror} (check the name and the permissions)"
         raise ended(f"error: {reason}", BAD_INPUT) from None

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Int
 
-from ..lines import Column, EdgeStyle, Labels, lines, numbers, text
+from .._text.lines import Column, EdgeStyle, Labels, lines, numbers, text
+from .._text.quoting import dot_escaped, dot_quoted
+from ..drawing.scene import VERMILLION
 from ..machine import ConfigurationsT, StepsT
-from ..quoting import dot_escaped, dot_quoted
-from ..scene import VERMILLION
 from .text import configuration_blocks, configuration_texts, edge_blocks, edge_texts, legend
 
 

@@ -12,8 +12,8 @@ import numpy as np
 from jaxtyping import Array, Bool, Int, PyTree, UInt32
 from scipy.sparse import csr_array
 
+from .._text.lines import Labels
 from ..choice import NO_RULE, GivenChoices, NumberedChoice
-from ..lines import Labels
 from ..machine import (
     ConfigurationsT,
     Enumerable,

@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING, Any
 
-from ..lines import Table
+from .._text.lines import Table
+from .._text.optional import networkx
 from ..machine import ConfigurationsT, StepsT
-from ..optional import networkx
 from .text import configuration_blocks, edge_blocks, lists, step_tables, tables
 
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from jaxtyping import Int
 
-from ..lines import Labels, lines
+from .._text.lines import Labels, lines
+from .._text.quoting import printable, table_html
 from ..machine import ConfigurationsT, StepsT
-from ..quoting import printable, table_html
 from .dot import WITNESS_COLOUR, drawn_edges, edges_of_path, state_columns, tells_steps_apart
 from .text import edge_texts, names_of
 

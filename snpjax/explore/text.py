@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Int
 
-from ..lines import Column, EdgeStyle, Table, numbers, one_of, text
+from .._text.lines import Column, EdgeStyle, Table, numbers, one_of, text
 from ..machine import Action, ConfigurationsT, Schema, StepsT
 
 

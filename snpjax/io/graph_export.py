@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from io import BytesIO
 from typing import TYPE_CHECKING
 
-from ..optional import networkx
-from ..quoting import dot_quoted, without_controls
+from .._text.optional import networkx
+from .._text.quoting import dot_quoted, without_controls
 from ..spiking.population import PopulationSystem
 from ..spiking.rule import AnyRule, rule_text
 from ..spiking.system import Neuron, SpikingSystem

@@ -5,12 +5,12 @@ import warnings
 from pathlib import Path
 from typing import get_args
 
+from .._text.atomic import atomic_write
 from ..sleptsov import SleptsovNet
 from ..sleptsov.linking import HighNet
 from ..spiking.population import PopulationSystem
 from ..spiking.system import SpikingSystem
 from ..spiking.validity import Level
-from ..whole import write_whole
 from .errors import file_error
 from .formats import (
     Format,
@@ -226,6 +226,6 @@ def _write(
     text, losses = model_text(model, known)
     if losses.items and not lossy:
         raise WriteError(losses.format_name, losses.items)
-    write_whole(target, text)
+    atomic_write(target, text)
     if losses.items:
         warnings.warn(WriteWarning(losses.format_name, losses.items), stacklevel=3)

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import get_args
 
+from .._text.atomic import atomic_write_all
+from .._text.lines import Labels
 from ..check.exports.write import Files, Options, Predicate
 from ..explore import Graph
-from ..lines import Labels
-from ..whole import write_all_whole
 from .formats import Format, GraphFormat, format_named, format_to_write
 from .read import check_options
 
@@ -62,5 +62,5 @@ def write_graph(
         raise ValueError(f"{known.title} is read, not written")
     files: Files = known.writer(graph, Options(labels, predicates or {}, chain, bounds))
     paths = {suffix: target.with_suffix(suffix) if suffix else target for suffix in files}
-    write_all_whole({paths[suffix]: blocks for suffix, blocks in files.items()})
+    atomic_write_all({paths[suffix]: blocks for suffix, blocks in files.items()})
     return tuple(paths.values())

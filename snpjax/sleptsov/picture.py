@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from jaxtyping import Int
 
-from ..placing import in_grid, in_layers, layers, without_cycles
-from ..routing import label_at, rectangles, routed
-from ..scene import (
+from ..drawing.edges import label_at, rectangles, routed
+from ..drawing.layered import in_grid, in_layers, layers, without_cycles
+from ..drawing.scene import (
     BLACK,
     BLUE,
     GREY,

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from ..lines import Labels, Table
+from .._text.lines import Labels, Table
+from .._text.nearest import nearest
 from ..machine import Action, Schema
-from ..nearest import nearest
 from .net import SleptsovNet
 from .observed import Firings, Markings, firings_of, markings_of, visited
 

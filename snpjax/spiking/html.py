@@ -3,7 +3,7 @@
 from html import escape
 from typing import TYPE_CHECKING
 
-from ..quoting import table_html
+from .._text.quoting import table_html
 from .rule import rule_text
 from .shown import Shown
 from .solution import Solution, describe_end

@@ -7,7 +7,7 @@ import jax
 import numpy as np
 from jaxtyping import Bool
 
-from ..lines import distinct_names
+from .._text.lines import distinct_names
 from .division import GrownState
 from .plasticity import PlasticState
 from .system import SpikingSystem

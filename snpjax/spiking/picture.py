@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from ..placing import layers, placed
-from ..routing import free_place, label_at, rectangles, routed
-from ..scene import (
+from ..drawing.edges import free_place, label_at, rectangles, routed
+from ..drawing.force import separated
+from ..drawing.layered import layers, placed
+from ..drawing.scene import (
     BLUE,
     GREY,
     SMALL,
@@ -28,7 +29,6 @@ from ..scene import (
     to_svg,
     width_of,
 )
-from ..springs import separated
 from .population import PopulationSystem
 from .rule import AnyRule, PlasticityRule
 from .signs import rule_lines, spikes_text

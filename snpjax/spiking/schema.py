@@ -9,8 +9,8 @@ import jax
 import numpy as np
 from jaxtyping import Bool, Int
 
+from .._text.lines import Labels, Table, distinct_names
 from ..choice import NO_RULE
-from ..lines import Labels, Table, distinct_names
 from ..machine import Action, LazyNames, Link, Schema
 from .observed import (
     Configurations,

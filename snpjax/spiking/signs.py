@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from ..scene import shortened
+from ..drawing.scene import shortened
 from .rule import AnyRule, Rule, rule_text
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..scene import shortened
+from ..drawing.scene import shortened
 from .neuron_names import base_of
 from .population import Population, PopulationSystem, Projection
 from .rule import Rule

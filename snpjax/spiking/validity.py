@@ -12,8 +12,8 @@ from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
-from ..model_warning import ModelWarning as ModelWarning
-from ..nearest import nearest
+from .._text.model_warning import ModelWarning as ModelWarning
+from .._text.nearest import nearest
 from .compatibility import Compatibility
 from .guard import Guard, as_integer
 from .rule import (

@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from ..model_warning import ModelWarning
+from .._text.model_warning import ModelWarning
 from ..sleptsov import Arcs, SleptsovNet
 
 

@@ -9,8 +9,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..optional import pyplot
-from ..whole import write_all_whole
+from .._text.atomic import atomic_write_all
+from .._text.optional import pyplot
 
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def save(figure: "Figure | str", path: str | os.PathLike[str], *, dpi: int = _DP
     if isinstance(figure, str):
         if suffix != ".svg":
             raise ValueError(f"{target}: an SVG text is written to .svg")
-        write_all_whole({target: (figure.encode(),)})
+        atomic_write_all({target: (figure.encode(),)})
         return
     buffer = BytesIO()
     dates = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(suffix)
@@ -112,4 +112,4 @@ def save(figure: "Figure | str", path: str | os.PathLike[str], *, dpi: int = _DP
         # A name in letters that the font has not: they are empty boxes.
         warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)
         figure.savefig(buffer, format=suffix[1:], dpi=dpi, metadata=dates)
-    write_all_whole({target: (buffer.getvalue(),)})
+    atomic_write_all({target: (buffer.getvalue(),)})

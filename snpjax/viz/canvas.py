@@ -6,8 +6,8 @@ import warnings
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from ..quoting import printable
-from ..scene import (
+from .._text.quoting import printable
+from ..drawing.scene import (
     Box,
     Curve,
     Disc,

@@ -6,12 +6,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Bool, Int
 
-from ..explore.dot import edges_of_path
-from ..explore.graph import Graph
-from ..explore.picture import MAX_CONFIGURATIONS, Labels, by_depth, labels_of_pairs, texts_of
-from ..placing import in_layers
-from ..routing import label_at, rectangles, routed
-from ..scene import (
+from ..drawing.edges import label_at, rectangles, routed
+from ..drawing.layered import in_layers
+from ..drawing.scene import (
     BLACK,
     BLUE,
     GREY,
@@ -25,6 +22,9 @@ from ..scene import (
     Words,
     width_of,
 )
+from ..explore.dot import edges_of_path
+from ..explore.graph import Graph
+from ..explore.picture import MAX_CONFIGURATIONS, Labels, by_depth, labels_of_pairs, texts_of
 from .axes import WIDE, drawing, part, whole_numbers
 from .canvas import draw_scene
 

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Bool, Int
 
-from ..quoting import printable
-from ..scene import BLUE, ORANGE
+from .._text.quoting import printable
+from ..drawing.scene import BLUE, ORANGE
 from ..sleptsov.solution import NetSolution
 from ..spiking.solution import NO_NUMBER, Solution
 from .axes import COLUMN, drawing, new_figure, whole_numbers

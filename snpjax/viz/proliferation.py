@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Float
 
-from ..optional import pyplot
+from .._text.optional import pyplot
+from ..drawing.scene import BLACK, BLUE, SKY
 from ..proliferation.binning import Bins, bins_of_model
 from ..proliferation.expected import Expected, binned_mean, expected
 from ..proliferation.histogram import Histogram
 from ..proliferation.model import Model
-from ..scene import BLACK, BLUE, SKY
 from .axes import COLUMN, drawing, save, styled
 
 

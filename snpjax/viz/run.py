@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Int, Num
 
-from ..quoting import printable
-from ..scene import BLACK, VERMILLION, shortened
+from .._text.quoting import printable
+from ..drawing.scene import BLACK, VERMILLION, shortened
 from ..spiking.networks import name_of
 from ..spiking.solution import Solution
 from .axes import WIDE, drawing, new_figure, whole_numbers

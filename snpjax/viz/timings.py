@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..scene import BLUE, ORANGE, SKY, VERMILLION
+from ..drawing.scene import BLUE, ORANGE, SKY, VERMILLION
 from .axes import WIDE, drawing
 
 

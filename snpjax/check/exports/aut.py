@@ -6,8 +6,8 @@ from urllib.parse import quote
 
 import numpy as np
 
+from ..._text.lines import EdgeStyle, Labels, lines, numbers
 from ...explore.text import edge_blocks, edge_texts
-from ...lines import EdgeStyle, Labels, lines, numbers
 from .write import Files, Options
 
 

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape
 
+from ..._text.lines import Column, Table, label_rows, lines, numbers, rows, text
+from ..._text.quoting import without_controls
 from ...explore.text import configuration_blocks, edge_blocks, lists, step_tables, tables
-from ...lines import Column, Table, label_rows, lines, numbers, rows, text
-from ...quoting import without_controls
 from .write import Files, Options
 
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..._text.lines import Column, Table, label_rows, lines, numbers, rows, text
 from ...explore.text import configuration_blocks, edge_blocks, lists, step_tables, tables
-from ...lines import Column, Table, label_rows, lines, numbers, rows, text
 from .write import Files, Options
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from ...quoting import printable
+from ..._text.quoting import printable
 from ...sleptsov.execution import Execution
 from ...sleptsov.net import SleptsovNet
 from ...spiking.columns import horizon_of

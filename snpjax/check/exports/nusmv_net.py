@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from ...quoting import printable
+from ..._text.quoting import printable
 from ...sleptsov.net import SleptsovNet
 from ...sleptsov.rules import AbstractRule, Petri, Sleptsov
 from .identifiers import identifiers

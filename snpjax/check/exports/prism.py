@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Bool, Int
 
+from ..._text.lines import Column, EdgeStyle, Table, lines, numbers, one_of, text
 from ...explore.text import (
     column_names,
     configuration_blocks,
@@ -14,7 +15,6 @@ from ...explore.text import (
     edge_texts,
     tables,
 )
-from ...lines import Column, EdgeStyle, Table, lines, numbers, one_of, text
 from .identifiers import identifiers
 from .write import Files, Options, Predicate
 

@@ -6,7 +6,7 @@ from typing import NamedTuple, TypeAlias
 from jaxtyping import Bool
 from numpy import ndarray
 
-from ...lines import Labels
+from ..._text.lines import Labels
 from ...machine import SomeConfigurations
 
 

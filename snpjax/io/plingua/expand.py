@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ...nearest import nearest
+from ..._text.nearest import nearest
 from ...spiking.guard import Guard
 from ...spiking.rule import AnyRule, BuddingRule, DivisionRule, Rule
 from ...spiking.system import Json

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..._text.atomic import atomic_write
 from ...proliferation.histogram import Axis, Histogram
-from ...whole import write_whole
 from ..errors import file_error
 from ..source import Report, Source, load
 
@@ -127,4 +127,4 @@ def write_histogram(histogram: Histogram, path: str | os.PathLike[str]) -> None:
     """Write all channels of a histogram, the empty ones too."""
     pairs = zip(histogram.fluorescence.tolist(), histogram.counts.tolist(), strict=True)
     text = "".join(f"{phi:.{_DIGITS}g}\t{cells}\n" for phi, cells in pairs)
-    write_whole(Path(path), text)
+    atomic_write(Path(path), text)

@@ -11,12 +11,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ..._text.atomic import atomic_write
 from ...proliferation.binning import Bins
 from ...proliferation.histogram import Histogram
 from ...proliferation.law import Gamma
 from ...proliferation.model import TOLERANCE, CellType, Model
 from ...proliferation.start import Start
-from ...whole import write_whole
 from ..errors import file_error
 from ..json_checks import Findings, shown
 from ..json_text import Path as Place, decode
@@ -347,4 +347,4 @@ def write_model(model: ModelFile, path: str | os.PathLike[str]) -> None:
         top["bins"] = model.bins.num
         top["lowest_bin"], top["highest_bin"] = model.bins.lowest, model.bins.highest
     top |= {"populations": populations, **model.others}
-    write_whole(Path(path), json.dumps(top, indent=1, ensure_ascii=False) + "\n")
+    atomic_write(Path(path), json.dumps(top, indent=1, ensure_ascii=False) + "\n")

@@ -4,11 +4,11 @@ import json
 import os
 from pathlib import Path
 
+from ..._text.atomic import atomic_write
 from ...proliferation.calibrate import Calibration
 from ...proliferation.law import Law
 from ...proliferation.table import Table
 from ...proliferation.uncertainty import Goodness, Uncertainty
-from ...whole import write_whole
 from .types import columns_of
 
 
@@ -34,7 +34,7 @@ def write_table(
 ) -> None:
     """Write a table, with commas and a header where the suffix is `.csv`."""
     separator = "," if Path(path).suffix.lower() == ".csv" else "\t"
-    write_whole(Path(path), table_text(table, names=names, separator=separator))
+    atomic_write(Path(path), table_text(table, names=names, separator=separator))
 
 
 def _number(value: float | int) -> str:
@@ -92,4 +92,4 @@ def write_calibration(
 ) -> None:
     """Write a calibration as JSON."""
     record = calibration_record(calibration, errors, goodness)
-    write_whole(Path(path), json.dumps(record, indent=1) + "\n")
+    atomic_write(Path(path), json.dumps(record, indent=1) + "\n")

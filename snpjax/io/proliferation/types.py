@@ -3,9 +3,9 @@
 import os
 from pathlib import Path
 
+from ..._text.atomic import atomic_write
 from ...proliferation.law import Fixed, Gamma, Normal
 from ...proliferation.model import CellType, problems_of_types
-from ...whole import write_whole
 from ..errors import file_error
 from ..source import Report, load
 from .histogram import number_in, rows
@@ -79,4 +79,4 @@ def write_types(types: tuple[CellType, ...], path: str | os.PathLike[str]) -> No
     for cell_type in types:
         first, second = _QUIESCENT if cell_type.law is None else columns_of(cell_type.law)
         lines.append(f"{cell_type.proportion!r} {first:.17g} {second:.17g}\n")
-    write_whole(Path(path), "".join(lines))
+    atomic_write(Path(path), "".join(lines))

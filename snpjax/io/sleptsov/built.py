@@ -3,7 +3,7 @@
 import warnings
 from typing import Any
 
-from ...model_warning import ModelWarning
+from ..._text.model_warning import ModelWarning
 from ...sleptsov import InvalidNet, SleptsovNet
 from ..errors import Diagnostic, ReadError, ReadWarning
 from ..source import Report

@@ -3,8 +3,8 @@
 import warnings
 from xml.sax.saxutils import escape
 
-from ...model_warning import ModelWarning
-from ...quoting import without_controls
+from ..._text.model_warning import ModelWarning
+from ..._text.quoting import without_controls
 from ...sleptsov import SleptsovNet
 from ..losses import Losses
 from .flattening import with_pairs_for_order

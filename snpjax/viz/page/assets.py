@@ -8,7 +8,7 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
-from ...quoting import printable
+from ..._text.quoting import printable
 
 
 INDEX = "index.html"

@@ -9,9 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, PyTree
 
+from ..._text.model_warning import ModelWarning
 from ...choice import AbstractChoice, NumberedChoice
 from ...machine import Record
-from ...model_warning import ModelWarning
 from ...precision import precision_of
 from ...results import RESULTS, select_result
 from ...sleptsov import SleptsovNet

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from ... import __version__
+from ..._text.atomic import atomic_write
 from ...io.errors import MAX_SHOWN
 from ...sleptsov import SleptsovNet
 from ...spiking import PopulationSystem, SpikingSystem
-from ...whole import write_whole
 from .assets import one_file
 from .models import model_json, refuse_beyond, row_json, stepper_of
 from .stepping import Refused, Rest
@@ -35,7 +35,7 @@ def export(
     """
     rest = "first" if seed is None else seed
     text = recorded_page(opened_system(system), max_steps=max_steps, rest=rest)
-    write_whole(Path(path), text)
+    atomic_write(Path(path), text)
 
 
 def recorded_page(found: Opened, *, max_steps: int, rest: Rest) -> str:

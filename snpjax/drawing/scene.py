@@ -12,7 +12,7 @@ from html import escape
 from math import hypot
 from typing import Literal, TypeAlias
 
-from .quoting import printable
+from .._text.quoting import printable
 
 
 #: The palette of Okabe and Ito, which the colour-blind tell apart: nothing is told by colour alone.

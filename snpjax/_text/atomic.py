@@ -1,4 +1,4 @@
-"""Files that are whole or not there."""
+"""Write files atomically."""
 
 import os
 import secrets
@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 
-def write_whole(target: Path, text: str) -> None:
+def atomic_write(target: Path, text: str) -> None:
     """Write a text to a temporary name in the same folder, and rename it."""
-    write_all_whole({target: (text.encode(),)})
+    atomic_write_all({target: (text.encode(),)})
 
 
-def write_all_whole(files: Mapping[Path, Iterable[bytes]]) -> None:
+def atomic_write_all(files: Mapping[Path, Iterable[bytes]]) -> None:
     """Write files, in blocks, to temporary names in the same folder, and rename them when all are
     written."""
     temporary = {

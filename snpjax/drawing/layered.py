@@ -10,7 +10,7 @@ from scipy.optimize import isotonic_regression
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from .springs import Ends, Points, Sizes, relaxed, separated
+from .force import Ends, Points, Sizes, relaxed, separated
 
 
 #: More nodes than these stand in a grid: springs take memory and time of their square.

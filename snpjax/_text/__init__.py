@@ -1,0 +1,1 @@
+"""Texts and files: atomic writing, quoting, tables, names that are near, optional imports."""

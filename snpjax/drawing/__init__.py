@@ -1,0 +1,1 @@
+"""Drawing without a plotting library: scenes, layered and force layouts, and edges."""
