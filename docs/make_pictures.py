@@ -18,7 +18,7 @@ from snpjax.cli.options import layout_name
 from snpjax.drawing.scene import to_svg
 from snpjax.io.proliferation import read_model
 from snpjax.proliferation import calibrate
-from snpjax.sleptsov.picture import net_scene
+from snpjax.sleptsov.view.picture import net_scene
 from snpjax.spiking.picture import network_scene
 from snpjax.viz.axes import new_figure, save
 from snpjax.viz.graph import graph_scene

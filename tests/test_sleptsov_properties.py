@@ -22,8 +22,8 @@ from snpjax.sleptsov import (
     Sleptsov,
     SleptsovNet,
 )
-from snpjax.sleptsov.event import begun
-from snpjax.sleptsov.gpu_walk import walk_on_gpu
+from snpjax.sleptsov.step.event_driven import begun
+from snpjax.sleptsov.step.gpu_loop import walk_on_gpu
 from snpjax.testing import nets
 from snpjax.testing.reference_sleptsov import Reference
 from tests.helpers import many

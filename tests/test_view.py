@@ -23,7 +23,7 @@ import snpjax as snp
 from snpjax.cli.app import app
 from snpjax.io.formats import formats_of
 from snpjax.io.read import model_text
-from snpjax.sleptsov.notation import net_of_text
+from snpjax.sleptsov.model.notation import net_of_text
 from snpjax.testing import reference, reference_sleptsov
 from snpjax.testing.strategies import systems
 from snpjax.viz.page import PageServer, Session, opened, recorded_page

@@ -25,7 +25,7 @@ from snpjax.drawing.scene import (
     to_svg,
 )
 from snpjax.explore import explore
-from snpjax.sleptsov.picture import net_scene
+from snpjax.sleptsov.view.picture import net_scene
 from snpjax.spiking.picture import network_scene
 from snpjax.spiking.signs import pretty
 from snpjax.spiking.summary import summary

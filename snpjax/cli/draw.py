@@ -170,7 +170,7 @@ def _refuse(options: dict[str, bool], is_net: bool) -> None:
 def _model(model: "Model", output: Path, max_neurons: int) -> str:
     """The network, or the net."""
     from ..sleptsov import SleptsovNet
-    from ..sleptsov.picture import net_scene
+    from ..sleptsov.view.picture import net_scene
     from ..spiking.picture import network_scene
     from ..viz.canvas import save_scene
 
@@ -185,7 +185,7 @@ def _run(model: "Model", output: Path, steps: int, paths: int | None, seed: int 
     import snpjax as snp
 
     from ..sleptsov import SleptsovNet
-    from ..sleptsov.picture import net_scene
+    from ..sleptsov.view.picture import net_scene
     from ..viz.axes import save
     from ..viz.canvas import save_scene
 

@@ -172,8 +172,8 @@ def describe(net: "SleptsovNet", file: str) -> dict[str, Any]:
     """All that `info` says, as plain values."""
     import numpy as np
 
-    from ..sleptsov.priority import num_layers
-    from ..sleptsov.validity import is_dead, is_unbounded
+    from ..sleptsov.model.priority import num_layers
+    from ..sleptsov.model.validity import is_dead, is_unbounded
 
     conditions = (net.inputs, net.inhibitors, net.tests)
 
@@ -290,7 +290,7 @@ def _as_json(found: "NetSolution", file: str, rule: str, seed: int | None) -> di
 
 
 def _print(found: "NetSolution", file: str, trace: bool) -> None:
-    from ..sleptsov.solution import describe_end
+    from ..sleptsov.view.solution import describe_end
     from .text import printable, to_stdout
 
     net = found.net

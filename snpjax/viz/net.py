@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Int
 
-from ..sleptsov.net import SleptsovNet
-from ..sleptsov.picture import MAX_NODES, net_scene
+from ..sleptsov.model.net import SleptsovNet
+from ..sleptsov.view.picture import MAX_NODES, net_scene
 from .canvas import draw_scene
 
 
@@ -22,7 +22,7 @@ def net(
     ax: "Axes | None" = None,
     max_nodes: int = MAX_NODES,
 ) -> "Axes":
-    """Draw a net in the usual notation, see `snpjax.sleptsov.picture.net_scene`.
+    """Draw a net in the usual notation, see `snpjax.sleptsov.view.picture.net_scene`.
 
     **Arguments:**
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from ..._text.quoting import printable
-from ...sleptsov.execution import Execution
-from ...sleptsov.net import SleptsovNet
+from ...sleptsov.model.execution import Execution
+from ...sleptsov.model.net import SleptsovNet
 from ...spiking.columns import horizon_of
 from ...spiking.overlap import rules_overlap
 from ...spiking.population import PopulationSystem

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from ..._text.quoting import printable
-from ...sleptsov.net import SleptsovNet
-from ...sleptsov.rules import AbstractRule, Petri, Sleptsov
+from ...sleptsov.model.net import SleptsovNet
+from ...sleptsov.model.rules import AbstractRule, Petri, Sleptsov
 from .identifiers import identifiers
 from .smv_text import case, number_range
 

@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Bool, Int
 
 from ...sleptsov import Arcs, SleptsovNet
-from ...sleptsov.priority import priority_order
+from ...sleptsov.model.priority import priority_order
 from ..losses import Losses
 from ..source import MAX_FILE_BYTES, Report, Source
 from ..tell import MAX_FINDINGS, AtOffsets

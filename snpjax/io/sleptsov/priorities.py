@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from jaxtyping import Int
 
-from ...sleptsov.priority import cycles, priority_order
+from ...sleptsov.model.priority import cycles, priority_order
 from ..tell import AtOffsets
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...sleptsov import Numbered, SleptsovNet
-from ...sleptsov.names import Names, same_names
+from ...sleptsov.model.names import Names, same_names
 from ..source import Source
 from ..tell import AtOffsets
 

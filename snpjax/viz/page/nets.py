@@ -15,9 +15,9 @@ from ...machine import Record
 from ...precision import precision_of
 from ...results import RESULTS, select_result
 from ...sleptsov import SleptsovNet
-from ...sleptsov.candidates import undominated
-from ...sleptsov.scan import ScanningMachine
-from ...sleptsov.solution import NetSolution
+from ...sleptsov.step.candidates import undominated
+from ...sleptsov.step.full_scan import ScanningMachine
+from ...sleptsov.view.solution import NetSolution
 from ...trajectory import Trajectory
 from .described import exact
 from .edits import Edit, Finding, number_of

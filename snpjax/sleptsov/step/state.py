@@ -7,8 +7,8 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int
 
-from ..results import RESULTS, select_result
-from .lower import NetProgram
+from ...results import RESULTS, select_result
+from ..lower.lower import NetProgram
 
 
 #: No transition, in records and traces.

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from jaxtyping import Int
 
-from ..drawing.edges import label_at, rectangles, routed
-from ..drawing.layered import in_grid, in_layers, layers, without_cycles
-from ..drawing.scene import (
+from ...drawing.edges import label_at, rectangles, routed
+from ...drawing.layered import in_grid, in_layers, layers, without_cycles
+from ...drawing.scene import (
     BLACK,
     BLUE,
     GREY,
@@ -33,7 +33,7 @@ from ..drawing.scene import (
 
 
 if TYPE_CHECKING:
-    from .net import SleptsovNet
+    from ..model.net import SleptsovNet
     from .solution import NetSolution
 
 #: More places and transitions than these nobody reads.

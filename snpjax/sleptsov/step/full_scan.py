@@ -7,13 +7,13 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int
 
-from ..choice import AbstractChoice, FirstChoice
-from ..machine import AbstractMachine, Record
+from ...choice import AbstractChoice, FirstChoice
+from ...machine import AbstractMachine, Record
+from ..lower.lower import NetProgram
+from ..model.rules import AbstractRule
 from .candidates import check_choice, chosen, selected, undominated
-from .columns import Columns
+from .conditions import Columns
 from .firing import fire
-from .lower import NetProgram
-from .rules import AbstractRule
 from .state import (
     Firing,
     NetState,

@@ -1,6 +1,6 @@
 """The engines: two ways of finding the transition that fires. They give the same numbers."""
 
-from ..machine import AbstractEngine
+from ...machine import AbstractEngine
 
 
 class FullScan(AbstractEngine):

@@ -8,7 +8,7 @@ from jaxtyping import Array, Bool, Int, UInt32
 
 from snpjax_formats.ell import expanded
 
-from ..choice import (
+from ...choice import (
     NO_RULE,
     AbstractChoice,
     FirstChoice,
@@ -16,7 +16,7 @@ from ..choice import (
     NumberedChoice,
     UniformChoice,
 )
-from .lower import NetProgram
+from ..lower.lower import NetProgram
 from .state import NetState
 
 

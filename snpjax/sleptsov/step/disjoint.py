@@ -11,12 +11,12 @@ from jaxtyping import Array, Bool, Int
 from snpjax_formats import bucket
 from snpjax_formats.ell import expanded
 
-from ..choice import AbstractChoice, FirstChoice
-from ..machine import AbstractMachine, Record
-from ..precision import precision
-from .columns import Columns
-from .lower import NetProgram, padded, positions
-from .net import SleptsovNet
+from ...choice import AbstractChoice, FirstChoice
+from ...machine import AbstractMachine, Record
+from ...precision import precision
+from ..lower.lower import NetProgram, padded, positions
+from ..model.net import SleptsovNet
+from .conditions import Columns
 from .state import Failure, NetState, Round, initial_state, is_failed, with_failure
 
 

@@ -11,10 +11,10 @@ from jax.experimental import pallas as pl
 from jax.experimental.pallas import triton as plgpu
 from jaxtyping import Array, Int
 
-from .lower import NetProgram
-from .rules import AbstractRule, Petri
-from .walk import OVERFLOW, UNBOUNDED, Walk
-from .watch import Watch, level_starts
+from ..lower.lower import NetProgram
+from ..model.rules import AbstractRule, Petri
+from .dependents import Watch, level_starts
+from .event_loop import OVERFLOW, UNBOUNDED, Walk
 
 
 def walk_on_gpu(

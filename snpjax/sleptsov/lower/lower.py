@@ -7,10 +7,10 @@ from jaxtyping import Array, Bool, Int
 
 from snpjax_formats import bucket
 
-from ..precision import precision
-from .arcs import Compressed
-from .net import SleptsovNet
-from .validity import KINDS, is_unbounded
+from ...precision import precision
+from ..model.arcs import Compressed
+from ..model.net import SleptsovNet
+from ..model.validity import KINDS, is_unbounded
 
 
 class Rows(eqx.Module):

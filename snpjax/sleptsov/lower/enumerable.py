@@ -10,12 +10,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int, UInt
 
-from ..choice import AbstractChoice, Ways
-from ..machine import Encoding, Record
-from ..results import RESULTS, select_result
-from .candidates import undominated
-from .scan import ScanningMachine
-from .state import NetState
+from ...choice import AbstractChoice, Ways
+from ...machine import Encoding, Record
+from ...results import RESULTS, select_result
+from ..step.candidates import undominated
+from ..step.full_scan import ScanningMachine
+from ..step.state import NetState
 
 
 class SearchedNet(eqx.Module):

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Bool, Int
 
-from ..choice import GivenChoices
+from ...choice import GivenChoices
 
 
 if TYPE_CHECKING:
-    from .net import SleptsovNet
+    from ..model.net import SleptsovNet
+    from ..step.state import Firing, NetState
     from .solution import NetSolution
-    from .state import Firing, NetState
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from jaxtyping import Int
 
-from .._text.model_warning import ModelWarning
+from ..._text.model_warning import ModelWarning
 from .arcs import Arcs, as_int64
 from .names import Names, Numbered, names_of, same_names
 from .priority import cycles, priority_order
@@ -25,12 +25,12 @@ from .validity import (
 
 
 if TYPE_CHECKING:
-    from ..machine import AbstractEngine, AbstractMachine, Lowered, Schema, Stacked
-    from ..trajectory import Save, Trajectory
-    from .observed import Firings, Markings
-    from .searched import SearchedNet
-    from .solution import NetSolution
-    from .state import NetState
+    from ...machine import AbstractEngine, AbstractMachine, Lowered, Schema, Stacked
+    from ...trajectory import Save, Trajectory
+    from ..lower.enumerable import SearchedNet
+    from ..step.state import NetState
+    from ..view.configurations import Firings, Markings
+    from ..view.solution import NetSolution
 
 
 Json: TypeAlias = "None | bool | int | float | str | Sequence[Json] | Mapping[str, Json]"
@@ -255,7 +255,7 @@ class SleptsovNet:
 
     def schema(self) -> "Schema[Markings, Firings]":
         """The names of this net, for graphs and queries."""
-        from .schema import schema_of
+        from ..view.schema import schema_of
 
         return schema_of(self)
 
@@ -298,12 +298,12 @@ class SleptsovNet:
         )
 
     def _repr_html_(self) -> str:
-        from .picture import net_html
+        from ..view.picture import net_html
 
         return net_html(self)
 
     def _repr_svg_(self) -> str | None:
-        from .picture import net_svg
+        from ..view.picture import net_svg
 
         return net_svg(self)
 

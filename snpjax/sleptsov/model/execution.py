@@ -11,24 +11,24 @@ from jaxtyping import Int
 
 from snpjax_formats import check_free, free_bytes
 
-from ..machine import AbstractEngine, AbstractMachine, Lowered, Schema, Stacked
-from ..trajectory import SAVE_FINAL, Save, Trajectory
+from ...machine import AbstractEngine, AbstractMachine, Lowered, Schema, Stacked
+from ...trajectory import SAVE_FINAL, Save, Trajectory
+from ..lower.enumerable import SearchedNet
+from ..lower.lower import Conditions, lower, marking_dtype, padded, positions
+from ..step.conditions import columns_of
+from ..step.dependents import watch_of, watched_of
+from ..step.disjoint import RoundsMachine, Touches
+from ..step.event_driven import EventMachine
+from ..step.full_scan import ScanningMachine
+from ..step.state import NetState
+from ..view.configurations import Firings, Markings
+from ..view.schema import schema_of
+from ..view.solution import NetSolution, solve
 from .arcs import as_int64
-from .columns import columns_of
 from .engines import EventDriven, FullScan
-from .event import EventMachine
-from .lower import Conditions, lower, marking_dtype, padded, positions
 from .net import SleptsovNet
-from .observed import Firings, Markings
-from .rounds import RoundsMachine, Touches
 from .rules import AbstractRule, Disjoint, Sleptsov
-from .scan import ScanningMachine
-from .schema import schema_of
-from .searched import SearchedNet
-from .solution import NetSolution, solve
-from .state import NetState
 from .validity import is_unbounded
-from .watch import watch_of, watched_of
 
 
 # On CPUs batches of many paths of nets of at most so many conditions are scanned.

@@ -8,7 +8,7 @@ part is the first of the next.
 import warnings
 from collections.abc import Sequence
 
-from .._text.model_warning import ModelWarning
+from ..._text.model_warning import ModelWarning
 from .arcs import Arcs
 from .linking import HighNet, Substitution, link
 from .net import SleptsovNet

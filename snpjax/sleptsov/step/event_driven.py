@@ -10,16 +10,16 @@ import jax.lax as lax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int
 
-from .._xla import one_kernel
-from ..choice import AbstractChoice, FirstChoice
-from ..machine import AbstractMachine, Record
-from ..results import RESULTS, select_result
+from ..._xla import one_kernel
+from ...choice import AbstractChoice, FirstChoice
+from ...machine import AbstractMachine, Record
+from ...results import RESULTS, select_result
+from ..lower.lower import NetProgram
+from ..model.rules import AbstractRule
 from .candidates import check_choice
-from .lower import NetProgram
-from .rules import AbstractRule
+from .dependents import Watch
+from .event_loop import OVERFLOW, Walk, is_live, walk
 from .state import Firing, NetState, Watched, initial_state, is_failed
-from .walk import OVERFLOW, Walk, is_live, walk
-from .watch import Watch
 
 
 class EventMachine(AbstractMachine):
@@ -79,7 +79,7 @@ def _leap(
 ) -> tuple[NetState, Int[Array, "*paths"], Firing | None]:
     start = begun(machine, state, rows)
     if isinstance(choice, FirstChoice) and jax.default_backend() == "gpu":
-        from .gpu_walk import walk_on_gpu  # Pallas takes long to import
+        from .gpu_loop import walk_on_gpu  # Pallas takes long to import
 
         end = walk_on_gpu(machine.program, machine.watch, machine.rule, start, most)
     else:

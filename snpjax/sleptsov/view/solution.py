@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Int
 
-from ..results import RESULTS
-from ..trajectory import Trajectory
-from .net import SleptsovNet
-from .rules import AbstractRule
-from .state import NO_TRANSITION, NetState, Round
+from ...results import RESULTS
+from ...trajectory import Trajectory
+from ..model.net import SleptsovNet
+from ..model.rules import AbstractRule
+from ..step.state import NO_TRANSITION, NetState, Round
 
 
 @dataclass(frozen=True)

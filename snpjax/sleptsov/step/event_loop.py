@@ -14,11 +14,11 @@ import jax.lax as lax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, PyTree
 
-from ..choice import AbstractChoice, FirstChoice
+from ...choice import AbstractChoice, FirstChoice
+from ..lower.lower import NetProgram
+from ..model.rules import AbstractRule, Petri
 from .candidates import rank_of
-from .lower import NetProgram
-from .rules import AbstractRule, Petri
-from .watch import Watch, level_starts
+from .dependents import Watch, level_starts
 
 
 T = TypeVar("T", bound=PyTree)

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from .._text.lines import Labels, Table
-from .._text.nearest import nearest
-from ..machine import Action, Schema
-from .net import SleptsovNet
-from .observed import Firings, Markings, firings_of, markings_of, visited
+from ..._text.lines import Labels, Table
+from ..._text.nearest import nearest
+from ...machine import Action, Schema
+from ..model.net import SleptsovNet
+from .configurations import Firings, Markings, firings_of, markings_of, visited
 
 
 def schema_of(net: SleptsovNet) -> Schema[Markings, Firings]:

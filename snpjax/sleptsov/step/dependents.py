@@ -7,9 +7,9 @@ from jaxtyping import Array, Int
 
 from snpjax_formats import bucket
 
-from ..precision import precision
-from .arcs import Compressed
-from .lower import Conditions, NetProgram, padded
+from ...precision import precision
+from ..lower.lower import Conditions, NetProgram, padded
+from ..model.arcs import Compressed
 from .state import Watched
 
 

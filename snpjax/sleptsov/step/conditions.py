@@ -8,9 +8,9 @@ from jaxtyping import Array, Bool, Int
 from snpjax_formats import bucket
 from snpjax_formats.ell import expanded
 
-from ..precision import precision
-from .arcs import Compressed
-from .lower import Conditions, NetProgram, padded
+from ...precision import precision
+from ..lower.lower import Conditions, NetProgram, padded
+from ..model.arcs import Compressed
 
 
 # Widths are joined where that adds no more slots than this: every width is some kernels more.

@@ -1,0 +1,1 @@
+"""The model: nets, their rules and what nets are built from."""

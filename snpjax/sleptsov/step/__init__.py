@@ -1,0 +1,1 @@
+"""The step: nets as arrays, and the engines that fire transitions."""

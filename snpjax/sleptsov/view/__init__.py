@@ -1,0 +1,1 @@
+"""What runs and graphs of nets say, with the names of the net."""
