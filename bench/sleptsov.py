@@ -22,14 +22,14 @@ import numpy as np
 
 import snpjax as snp
 from snpjax.sleptsov import EventDriven, FullScan, NetSolution, SleptsovNet
-from snpjax.sleptsov.model.programs import (
+from snpjax.sleptsov.programs import (
     Program,
     double_exponent,
     matrix_product,
     polynomial,
     started,
 )
-from snpjax.sleptsov.model.subnets import mul
+from snpjax.sleptsov.subnets import mul
 
 
 MOST_STEPS = 2_000_000

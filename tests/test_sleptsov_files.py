@@ -23,8 +23,8 @@ from snpjax.io.sleptsov.hsn import read_nested
 from snpjax.io.sleptsov.substituting import Nesting
 from snpjax.io.source import Source, decoded, load
 from snpjax.sleptsov import Arcs, Numbered, SleptsovNet, net_of_text
-from snpjax.sleptsov.model.programs import matrix_product
-from snpjax.sleptsov.model.subnets import mul
+from snpjax.sleptsov.programs import matrix_product
+from snpjax.sleptsov.subnets import mul
 from snpjax.testing.reference_sleptsov import Reference
 from tests.helpers import SHARED, needs_shared
 from tests.sleptsov_seeds import SEEDS

@@ -23,7 +23,7 @@ from snpjax.sleptsov import (
     link,
     net_of_text,
 )
-from snpjax.sleptsov.model.programs import (
+from snpjax.sleptsov.programs import (
     addition_chain,
     double_exponent,
     matrix_product,
@@ -31,7 +31,7 @@ from snpjax.sleptsov.model.programs import (
     product_chain,
     started,
 )
-from snpjax.sleptsov.model.subnets import LIBRARY, add, clean_move, copy
+from snpjax.sleptsov.subnets import LIBRARY, add, clean_move, copy
 from snpjax.testing.reference_sleptsov import Reference
 from tests.helpers import SHARED, needs_shared
 

@@ -159,7 +159,7 @@ def generate(
 
 def program_of(program: str, numbers: Sequence[int]) -> "Program":
     """The program of that name. **Raises:** `ValueError` for numbers that it cannot take."""
-    from ..sleptsov.model import programs
+    from ..sleptsov import programs
 
     if program == "add":
         return programs.addition_chain(numbers)

@@ -7,7 +7,7 @@ from typing import get_args
 
 from .._text.atomic import atomic_write
 from ..sleptsov import SleptsovNet
-from ..sleptsov.model.linking import HighNet
+from ..sleptsov.linking import HighNet
 from ..spiking.population import PopulationSystem
 from ..spiking.system import SpikingSystem
 from ..spiking.validity import Level

@@ -1,7 +1,7 @@
 """HSN, high-level nets: an LSN with transitions that stand for the nets of other files."""
 
 from ...sleptsov import SleptsovNet
-from ...sleptsov.model.linking import HighNet, link
+from ...sleptsov.linking import HighNet, link
 from ..losses import Losses
 from ..source import Report, Source
 from ..tell import AtOffsets
@@ -27,7 +27,7 @@ _MAPPING = "`hp lp`"
 def read_hsn(source: Source) -> SleptsovNet:
     """The flat net that an HSN file and the files of its sub-nets make.
 
-    Sub-nets are looked up beside the file, then in `snpjax.sleptsov.model.subnets.LIBRARY`.
+    Sub-nets are looked up beside the file, then in `snpjax.sleptsov.subnets.LIBRARY`.
 
     **Raises:** `ReadError` with every error of the file, those of a sub-net where it is named.
     """

@@ -9,14 +9,14 @@ from typing import Any, Literal, NamedTuple, TypeAlias, cast
 import numpy as np
 
 from ...sleptsov import SleptsovNet
-from ...sleptsov.model.linking import (
+from ...sleptsov.linking import (
     HighNet,
     Part,
     Substitution,
     pair_problems,
     substitution_problems,
 )
-from ...sleptsov.model.subnets import LIBRARY
+from ...sleptsov.subnets import LIBRARY
 from ..errors import ReadError
 from ..source import Report, Source, load
 from ..tell import AtOffsets

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ...sleptsov import SleptsovNet
-from ...sleptsov.model.linking import HighNet, link
+from ...sleptsov.linking import HighNet, link
 from ..losses import Losses
 from ..source import Report, Source
 from ..tell import AtOffsets

@@ -11,9 +11,9 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 from jaxtyping import Int
 
-from .arcs import Arcs
-from .names import Names, Numbered
-from .net import SleptsovNet
+from .model.arcs import Arcs
+from .model.names import Names, Numbered
+from .model.net import SleptsovNet
 from .subnets import clean_move, copy
 
 

@@ -8,10 +8,10 @@ part is the first of the next.
 import warnings
 from collections.abc import Sequence
 
-from ..._text.model_warning import ModelWarning
-from .arcs import Arcs
+from .._text.model_warning import ModelWarning
 from .linking import HighNet, Substitution, link
-from .net import SleptsovNet
+from .model.arcs import Arcs
+from .model.net import SleptsovNet
 from .subnets import SubNet, add, mul
 
 

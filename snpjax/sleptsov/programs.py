@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int
 
-from .arcs import as_int64
 from .composing import Composition
 from .linking import HighNet, link
-from .net import SleptsovNet
-from .notation import net_of_text
+from .model.arcs import as_int64
+from .model.net import SleptsovNet
+from .model.notation import net_of_text
 from .subnets import SubNet
 
 

@@ -11,9 +11,9 @@ finish place when it is done.
 from dataclasses import dataclass
 from functools import cache
 
-from .names import Numbered
-from .net import SleptsovNet
-from .notation import net_of_text
+from .model.names import Numbered
+from .model.net import SleptsovNet
+from .model.notation import net_of_text
 
 
 @dataclass(frozen=True)
