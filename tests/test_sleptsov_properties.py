@@ -23,7 +23,7 @@ from snpjax.sleptsov import (
     SleptsovNet,
 )
 from snpjax.sleptsov.step.event_driven import begun
-from snpjax.sleptsov.step.gpu_loop import walk_on_gpu
+from snpjax.sleptsov.step.gpu_loop import event_loop_on_gpu
 from snpjax.testing import nets
 from snpjax.testing.reference_sleptsov import Reference
 from tests.helpers import many
@@ -268,8 +268,8 @@ def test_the_kernel_of_a_gpu_walks_the_same_way(net):
     state, made, trace = wanted
     assert end.made.tolist() == made.tolist()
     assert end.marking.tolist() == state.marking.tolist()
-    assert end.unsatisfied.tolist() == state.watched.unsatisfied.tolist()
-    assert end.words.tolist() == state.watched.words.tolist()
+    assert end.unsatisfied.tolist() == state.events.unsatisfied.tolist()
+    assert end.words.tolist() == state.events.words.tolist()
     assert end.fired.tolist() == state.fired.tolist()
     failed = np.asarray(state.status != snp.RESULTS.halted)
     was_live = np.asarray(end.failure != 0)
@@ -284,8 +284,8 @@ def _both_walks(machine, state):
     most = jnp.full(2, 5, jnp.int32)
     start = begun(machine, state, rows=5)
     wanted = machine.leap(state, snp.FirstChoice(), most, rows=5)
-    return wanted, walk_on_gpu(
-        machine.program, machine.watch, machine.rule, start, most, interpret=True
+    return wanted, event_loop_on_gpu(
+        machine.program, machine.dependents, machine.rule, start, most, interpret=True
     )
 
 

@@ -2,37 +2,21 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Int
 
-from snpjax_formats import check_free, free_bytes
-
-from ...machine import AbstractEngine, AbstractMachine, Lowered, Schema, Stacked
 from ...trajectory import SAVE_FINAL, Save, Trajectory
-from ..lower.enumerable import SearchedNet
-from ..lower.lower import Conditions, lower, marking_dtype, padded, positions
-from ..step.conditions import columns_of
-from ..step.dependents import watch_of, watched_of
-from ..step.disjoint import RoundsMachine, Touches
-from ..step.event_driven import EventMachine
-from ..step.full_scan import ScanningMachine
-from ..step.state import NetState
-from ..view.configurations import Firings, Markings
-from ..view.schema import schema_of
-from ..view.solution import NetSolution, solve
-from .arcs import as_int64
-from .engines import EventDriven, FullScan
 from .net import SleptsovNet
-from .rules import AbstractRule, Disjoint, Sleptsov
-from .validity import is_unbounded
+from .rules import AbstractRule, Sleptsov
 
 
-# On CPUs batches of many paths of nets of at most so many conditions are scanned.
-_MAX_SCANNED = 300
+if TYPE_CHECKING:
+    from ...machine import AbstractEngine, AbstractMachine, Lowered, Schema, Stacked
+    from ..lower.enumerable import SearchedNet
+    from ..step.state import NetState
+    from ..view.configurations import Firings, Markings
+    from ..view.solution import NetSolution
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,77 +51,48 @@ class Execution:
     def lower(
         self,
         *,
-        engine: AbstractEngine | None = None,
+        engine: "AbstractEngine | None" = None,
         count_dtype: np.dtype | type | None = None,
         faithful: bool = False,
         numbered: bool = False,
         many_paths: bool = False,
-    ) -> Lowered[NetSolution]:
+    ) -> "Lowered[NetSolution]":
         """This net as arrays, see `snpjax.lower`.
 
         **Raises:** `ValueError` for numbers that do not fit `count_dtype`, or an engine that does
         not know the rule.
         """
-        net = self.net
-        dtype = marking_dtype(net, count_dtype)
-        conditions = Conditions(net, positions(net))
-        if numbered or (faithful and engine is None and not isinstance(self.rule, Disjoint)):
-            _check_numbered(engine, self.rule)
-            engine = FullScan()
-        engine = chosen_engine(engine, self.rule, len(conditions.place), many_paths)
-        _check_memory(net)
-        program = lower(net, dtype)
-        if isinstance(self.rule, Disjoint):
-            touches = Touches.of(net, program)
-            machine = RoundsMachine(program, columns_of(conditions, program), touches)
-        elif isinstance(engine, FullScan):
-            columns = columns_of(conditions, program)
-            size = program.num_transitions
-            of_net = jnp.asarray(padded(positions(net), size, size), jnp.int32)
-            machine = ScanningMachine(program, columns, self.rule, self.counts, of_net)
-        else:
-            watch = watch_of(conditions, program)
-            machine = EventMachine(program, watch, self.rule, self.counts)
-        is_numbered = isinstance(machine, ScanningMachine)
-        return Lowered(self, machine, is_numbered, alternatives=(net.num_transitions, 1))
+        from ..lower.lowered import lowered  # the model itself needs no device
+
+        return lowered(
+            self,
+            engine=engine,
+            count_dtype=count_dtype,
+            faithful=faithful,
+            numbered=numbered,
+            many_paths=many_paths,
+        )
 
     def start(
-        self, machine: AbstractMachine | Stacked, initial: Any, inputs: Any
-    ) -> tuple[AbstractMachine | Stacked, NetState]:
+        self, machine: "AbstractMachine | Stacked", initial: Any, inputs: Any
+    ) -> "tuple[AbstractMachine | Stacked, NetState]":
         """Where a run begins: a marking, tokens by place, or the `state` of an earlier solution.
 
         **Raises:** `ValueError` for what is no marking of the net.
         """
-        if inputs is not None:
-            raise ValueError("A net has no `inputs`. Put tokens into places, with `initial=`.")
-        assert isinstance(machine, RoundsMachine | ScanningMachine | EventMachine)
-        state = jax.tree.map(np.asarray, machine.init())
-        if isinstance(initial, NetState):
-            state, marking = _continued(initial, state), np.asarray(initial.marking)
-        else:
-            marking = _marking(self.net, initial)
-            if marking.ndim == 2:
-                state = jax.tree.map(
-                    lambda x: np.broadcast_to(x[..., None], (*x.shape, marking.shape[1])), state
-                )
-            tokens = np.zeros((len(state.marking), *marking.shape[1:]), state.marking.dtype)
-            _check_fits(self.net, marking, tokens.dtype)
-            tokens[: len(marking)] = marking
-            state = replace(state, marking=tokens)
-        if isinstance(machine, EventMachine):
-            conditions = Conditions(self.net, positions(self.net))
-            own = marking[: self.net.num_places].astype(np.int64)
-            watched = watched_of(conditions, own, machine.program.num_transitions)
-            state = replace(state, watched=watched)
-        return machine, state
+        from ..lower.lowered import started
+
+        return started(self.net, machine, initial, inputs)
 
     def default_save(self, paths: int | None) -> Save:
         """Runs of nets are long: only the final marking."""
         del paths
         return SAVE_FINAL
 
-    def solution(self, trajectory: Trajectory) -> NetSolution:
+    def solution(self, trajectory: Trajectory) -> "NetSolution":
         """What a run saved, with the names of the net."""
+        from ..view.solution import solve
+
         return solve(self.net, self.rule, trajectory)
 
     def enumerable(
@@ -146,130 +101,23 @@ class Execution:
         saturate: Mapping[str, int],
         clock: int,
         at_least: np.dtype | None = None,
-    ) -> SearchedNet:
+    ) -> "SearchedNet":
         """This net as arrays, ready for `snpjax.explore`: tokens are counted in 32 bits, and every
         choice among transitions that none of them beats is followed.
 
         **Raises:** `ValueError` for a rule without choices, an order that does not say where there
         is one, and transitions that may fire without bound.
         """
-        del at_least
-        net = self.net
-        if saturate:
-            raise ValueError("A net takes no `saturate`. Explore it without.")
-        if isinstance(self.rule, Disjoint):
-            raise ValueError("A net is explored under Sleptsov() or Petri().")
-        if net.order is not None:
-            raise ValueError(
-                "The net comes with a total order of its transitions, which does not say between "
-                "which of them there is a choice. Take a net with priorities."
-            )
-        unbounded = np.flatnonzero(is_unbounded(net))
-        if len(unbounded) and isinstance(self.rule, Sleptsov):
-            raise ValueError(
-                f"Transition {net.transition_name(unbounded[0])!r} consumes nothing, so that it "
-                "fires without bound. Explore the net under Petri()."
-            )
-        dtype = marking_dtype(net, np.int32)
-        conditions, program = Conditions(net, positions(net)), lower(net, dtype)
-        machine = ScanningMachine(program, columns_of(conditions, program), self.rule, False)
-        return SearchedNet(machine, jnp.asarray(clock, jnp.int32))
+        from ..lower.lowered import enumerable
 
-    def schema(self) -> Schema[Markings, Firings]:
+        del at_least
+        return enumerable(self, saturate=saturate, clock=clock)
+
+    def schema(self) -> "Schema[Markings, Firings]":
         """The names of this net, for graphs and queries."""
+        from ..view.schema import schema_of
+
         return schema_of(self.net)
 
     def replace(self, **changes: Any) -> "Execution":
         return replace(self, **changes)
-
-
-def chosen_engine(
-    engine: AbstractEngine | None, rule: AbstractRule, num_conditions: int, many_paths: bool
-) -> AbstractEngine:
-    """The engine that was asked for, or what is faster.
-
-    That is the event-driven one, in steps a second: on a CPU 1.3 to 2.5 million against 0.2 to 0.5
-    of the scan for nets of 72 to 148 transitions, and 0.9 against 0.02 for 5,452; on an H200
-    500,000 against 118,000 and 72,000, and in batches of 16,384 paths 9.6e8 against 5.3e8. Only on
-    CPUs, whose vectors take several paths at once, the scan of many paths of a small net is faster:
-    2.3 against 1.0 million for 72 transitions, but 0.8 against 1.2 for 148 (CPU: 2 cores, jax
-    0.10.2; GPU: jax 0.11.2; 2026-11).
-    """
-    if engine is None:
-        is_small = num_conditions <= _MAX_SCANNED and many_paths
-        scans = isinstance(rule, Disjoint) or (is_small and jax.default_backend() == "cpu")
-        return FullScan() if scans else EventDriven()
-    if not isinstance(engine, AbstractEngine):
-        raise TypeError(f"`engine` is {engine!r}. Give FullScan() or EventDriven().")
-    if isinstance(rule, Disjoint) and not isinstance(engine, FullScan):
-        raise ValueError("Only FullScan() knows the rule Disjoint(). Leave `engine` out.")
-    return engine
-
-
-def _check_numbered(engine: AbstractEngine | None, rule: AbstractRule) -> None:
-    """Refuse what does not know lists of transitions. **Raises:** `ValueError`."""
-    if isinstance(rule, Disjoint):
-        raise ValueError("Under Disjoint() nothing is chosen. Leave the choice out.")
-    if isinstance(engine, EventDriven):
-        raise ValueError("Only FullScan() takes given choices. Leave `engine` out.")
-
-
-def _check_memory(net: SleptsovNet) -> None:
-    """Refuse a net before memory is full, which takes a few words an arc."""
-    kinds = (net.inputs, net.outputs, net.inhibitors, net.tests)
-    needed = 64 * sum(map(len, kinds)) + 32 * (net.num_places + net.num_transitions)
-    check_free(needed, free_bytes(), f"The net needs {needed:,} bytes", "Use a larger machine.")
-
-
-def _marking(net: SleptsovNet, initial: Any) -> Int[np.ndarray, "places *paths"]:
-    """The tokens of all places. **Raises:** `ValueError`."""
-    if isinstance(initial, Mapping):
-        given = {name: as_int64(f"initial[{name!r}]", some) for name, some in initial.items()}
-        paths = max((some.shape for some in given.values()), key=len, default=())
-        own = net.marking.reshape(-1, *[1] * len(paths))
-        marking = np.broadcast_to(own, (net.num_places, *paths)).copy()
-        for name, some in given.items():
-            marking[net.place(name)] = some
-    else:
-        marking = as_int64("initial", initial)
-    if marking.ndim not in (1, 2) or len(marking) != net.num_places:
-        raise ValueError(
-            f"`initial` has the shape {marking.shape}. Give ({net.num_places},) or "
-            f"({net.num_places}, paths): a row a place, a column a path."
-        )
-    wrong = np.argwhere(marking < 0)
-    if len(wrong):
-        raise ValueError(
-            f"{_place(net, wrong[0])} holds {marking[tuple(wrong[0])]} tokens. Give 0 or more "
-            f"({len(wrong)} are negative)."
-        )
-    return marking
-
-
-def _check_fits(net: SleptsovNet, marking: Int[np.ndarray, "places *paths"], dtype: np.dtype):
-    wrong = np.argwhere(marking > np.iinfo(dtype).max)
-    if len(wrong):
-        raise ValueError(
-            f"{_place(net, wrong[0])} holds {marking[tuple(wrong[0])]} tokens, which do not fit in "
-            f"{8 * dtype.itemsize} bits. Use numpy.int64."
-        )
-
-
-def _place(net: SleptsovNet, at: Int[np.ndarray, " axes"]) -> str:
-    place, *path = at.tolist()
-    return f"Place {net.place_name(place)}" + (f" of path {path[0]}" if path else "")
-
-
-def _continued(state: NetState, own: NetState) -> NetState:
-    """The state of an earlier run, in the types of this one. **Raises:** `ValueError`."""
-    given, own = replace(state, watched=None), replace(own, watched=None)
-    shapes = [x.shape for x in jax.tree.leaves(own)]
-    found = [np.shape(x)[: len(s)] for x, s in zip(jax.tree.leaves(given), shapes, strict=False)]
-    if jax.tree.structure(given) != jax.tree.structure(own) or found != shapes:
-        raise ValueError(
-            "`initial` is a state of another net, rule or option `counts`. Continue a run of the "
-            "same net."
-        )
-    if np.max(np.asarray(given.marking), initial=0) > np.iinfo(own.marking.dtype).max:
-        raise ValueError("`initial` holds more tokens than 32 bits count. Use numpy.int64.")
-    return jax.tree.map(lambda x, y: np.asarray(x, y.dtype), given, own)

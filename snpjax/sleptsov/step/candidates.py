@@ -16,7 +16,7 @@ from ...choice import (
     NumberedChoice,
     UniformChoice,
 )
-from ..lower.lower import NetProgram
+from .program import NetProgram
 from .state import NetState
 
 

@@ -5,18 +5,14 @@ from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Bool, Int
 
-from snpjax_formats import bucket
 from snpjax_formats.ell import expanded
 
 from ...choice import AbstractChoice, FirstChoice
 from ...machine import AbstractMachine, Record
-from ...precision import precision
-from ..lower.lower import NetProgram, padded, positions
-from ..model.net import SleptsovNet
-from .conditions import Columns
+from ..lower.lower import NetProgram
+from .conditions import ConditionTable
 from .state import Failure, NetState, Round, initial_state, is_failed, with_failure
 
 
@@ -26,29 +22,16 @@ class Touches(eqx.Module):
     transition: Int[Array, " touches"]
     place: Int[Array, " touches"]
 
-    @classmethod
-    def of(cls, net: SleptsovNet, program: NetProgram) -> "Touches":
-        kinds = (net.inputs, net.outputs, net.inhibitors, net.tests)
-        transition = positions(net)[np.concatenate([arcs.transition for arcs in kinds])]
-        place = np.concatenate([arcs.place for arcs in kinds])
-        pairs = np.unique(np.stack([transition, place], axis=1), axis=0)
-        size = bucket(len(pairs))
-        with precision(program.dtype):
-            return cls(
-                jnp.asarray(padded(pairs[:, 0], size, program.num_transitions), jnp.int32),
-                jnp.asarray(padded(pairs[:, 1], size, program.num_places), jnp.int32),
-            )
 
-
-class RoundsMachine(AbstractMachine):
+class DisjointMachine(AbstractMachine):
     """A Sleptsov net under the rule `Disjoint`."""
 
     program: NetProgram
-    columns: Columns
+    columns: ConditionTable
     touches: Touches
 
     def init(self) -> NetState:
-        return initial_state(self.program, rounds=True, watched=None)
+        return initial_state(self.program, rounds=True, events=None)
 
     def step(self, state: NetState, choice: AbstractChoice) -> tuple[NetState, Record]:
         if not isinstance(choice, FirstChoice):

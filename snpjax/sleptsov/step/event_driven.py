@@ -14,24 +14,24 @@ from ..._xla import one_kernel
 from ...choice import AbstractChoice, FirstChoice
 from ...machine import AbstractMachine, Record
 from ...results import RESULTS, select_result
-from ..lower.lower import NetProgram
 from ..model.rules import AbstractRule
 from .candidates import check_choice
-from .dependents import Watch
-from .event_loop import OVERFLOW, Walk, is_live, walk
-from .state import Firing, NetState, Watched, initial_state, is_failed
+from .dependents import Dependents
+from .event_loop import OVERFLOW, LoopState, event_loop, is_live
+from .program import NetProgram
+from .state import EventState, Firing, NetState, initial_state, is_failed
 
 
 class EventMachine(AbstractMachine):
     """A Sleptsov net of which one transition fires in a step; it makes many steps at once."""
 
     program: NetProgram
-    watch: Watch
+    dependents: Dependents
     rule: AbstractRule
     counts: bool = eqx.field(static=True)
 
     def init(self) -> NetState:
-        return initial_state(self.program, counts=self.counts, watched=self.watch.initial)
+        return initial_state(self.program, counts=self.counts, events=self.dependents.initial)
 
     def step(self, state: NetState, choice: AbstractChoice) -> tuple[NetState, Record]:
         state, made, trace = self.leap(state, choice, jnp.ones_like(state.step), rows=1)
@@ -59,10 +59,10 @@ class EventMachine(AbstractMachine):
 
     def kept(self, state: NetState) -> NetState:
         """The state without what can be counted again."""
-        return replace(state, watched=None)
+        return replace(state, events=None)
 
     def halted(self, state: NetState) -> Bool[Array, "*paths"]:
-        return ~is_live(self.program, _watched(state).words)
+        return ~is_live(self.program, _events(state).words)
 
     def status(self, state: NetState) -> Any:
         return state.status
@@ -79,13 +79,13 @@ def _leap(
 ) -> tuple[NetState, Int[Array, "*paths"], Firing | None]:
     start = begun(machine, state, rows)
     if isinstance(choice, FirstChoice) and jax.default_backend() == "gpu":
-        from .gpu_loop import walk_on_gpu  # Pallas takes long to import
+        from .gpu_loop import event_loop_on_gpu  # Pallas takes long to import
 
-        end = walk_on_gpu(machine.program, machine.watch, machine.rule, start, most)
+        end = event_loop_on_gpu(machine.program, machine.dependents, machine.rule, start, most)
     else:
-        walked = walk if state.step.ndim == 0 else _walk_all
-        given = (machine.program, machine.watch, machine.rule, choice, start, state.step, most)
-        end = one_kernel(walked, *given)
+        looped = event_loop if state.step.ndim == 0 else _loop_all
+        given = (machine.program, machine.dependents, machine.rule, choice, start, state.step, most)
+        end = one_kernel(looped, *given)
     failed = end.failure != 0
     failure = select_result(
         end.failure == OVERFLOW, RESULTS.token_overflow, RESULTS.unbounded_multiplicity
@@ -99,23 +99,23 @@ def _leap(
         place=jnp.where(failed, end.place, state.place),
         fired=end.fired,
         widest=None,
-        watched=Watched(end.unsatisfied, end.words),
+        events=EventState(end.unsatisfied, end.words),
     )
     return new_state, end.made, None if end.trace is None else Firing(*end.trace)
 
 
-def begun(machine: EventMachine, state: NetState, rows: int | None) -> Walk:
-    """The walks of the paths before their first step, with room for so many details."""
-    live = is_live(machine.program, _watched(state).words) & ~is_failed(state)
+def begun(machine: EventMachine, state: NetState, rows: int | None) -> LoopState:
+    """The loops of the paths before their first step, with room for so many details."""
+    live = is_live(machine.program, _events(state).words) & ~is_failed(state)
     trace = None
     if rows is not None:
         shape = (rows, *state.step.shape)
         trace = (jnp.zeros(shape, jnp.int32), jnp.zeros(shape, machine.program.dtype))
-    return Walk(
+    return LoopState(
         made=jnp.zeros_like(state.step),
         marking=state.marking,
-        unsatisfied=_watched(state).unsatisfied,
-        words=_watched(state).words,
+        unsatisfied=_events(state).unsatisfied,
+        words=_events(state).words,
         fired=state.fired,
         goes_on=live,
         failure=jnp.zeros_like(state.step),
@@ -126,29 +126,29 @@ def begun(machine: EventMachine, state: NetState, rows: int | None) -> Walk:
     )
 
 
-def _watched(state: NetState) -> Watched:
-    assert state.watched is not None
-    return state.watched
+def _events(state: NetState) -> EventState:
+    assert state.events is not None
+    return state.events
 
 
-def _walk_all(
+def _loop_all(
     program: NetProgram,
-    watch: Watch,
+    dependents: Dependents,
     rule: AbstractRule,
     choice: AbstractChoice,
-    start: Walk,
+    start: LoopState,
     step: Int[Array, " paths"],
     most: Int[Array, " paths"],
-) -> Walk:
-    """`walk` of all paths, one after the other: each one's marking is in the cache meanwhile."""
+) -> LoopState:
+    """`event_loop` of all paths, one after the other, so that a marking stays in the cache."""
     # A key of every path, or what all of them share.
     own, shared = eqx.partition(choice, lambda x: eqx.is_array(x) and x.ndim > 0)
 
     def one(path):
         begin, own_step, own_choice, own_most = path
         choice = eqx.combine(own_choice, shared)
-        return walk(program, watch, rule, choice, begin, own_step, own_most)
+        return event_loop(program, dependents, rule, choice, begin, own_step, own_most)
 
     first = jax.tree.map(lambda x: jnp.moveaxis(x, -1, 0), start)
-    walked = lax.map(one, (first, step, own, most))
-    return jax.tree.map(lambda x: jnp.moveaxis(x, 0, -1), walked)
+    looped = lax.map(one, (first, step, own, most))
+    return jax.tree.map(lambda x: jnp.moveaxis(x, 0, -1), looped)

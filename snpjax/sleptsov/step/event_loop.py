@@ -15,22 +15,22 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, PyTree
 
 from ...choice import AbstractChoice, FirstChoice
-from ..lower.lower import NetProgram
 from ..model.rules import AbstractRule, Petri
 from .candidates import rank_of
-from .dependents import Watch, level_starts
+from .dependents import Dependents, level_starts
+from .program import NetProgram
 
 
 T = TypeVar("T", bound=PyTree)
 
 
-class Walk(NamedTuple):
+class LoopState(NamedTuple):
     """A path on its way.
 
-    - `made`: steps made since the walk began.
+    - `made`: steps made since the loop began.
     - `goes_on`: whether something is fireable, and nothing failed.
     - `failure`: 0 for none, 1 for an unbounded multiplicity, 2 for an overflow.
-    - `trace`: the transition and multiplicity of every step since the walk began, or `None`.
+    - `trace`: the transition and multiplicity of every step since the loop began, or `None`.
     """
 
     made: Int[Array, ""]
@@ -49,15 +49,15 @@ class Walk(NamedTuple):
 UNBOUNDED, OVERFLOW = 1, 2
 
 
-def walk(
+def event_loop(
     program: NetProgram,
-    watch: Watch,
+    dependents: Dependents,
     rule: AbstractRule,
     choice: AbstractChoice,
-    start: Walk,
+    start: LoopState,
     step: Int[Array, ""],
     most: Int[Array, ""],
-) -> Walk:
+) -> LoopState:
     """At most `most` steps more, the first one after `step` steps."""
 
     def stored(function: Callable[[], T]) -> T:
@@ -65,7 +65,7 @@ def walk(
         zeros = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
         return lax.cond(most > 0, function, lambda: zeros)  # always true inside the loop
 
-    def advance(now: Walk) -> Walk:
+    def advance(now: LoopState) -> LoopState:
         rows = program.rows
 
         def head():
@@ -88,7 +88,7 @@ def walk(
                 at = _get(rows.place, entry)
                 old = _get(marking, at)
                 new = old + copies * _get(rows.gain, entry)
-                return at, old, new, _get(watch.starts, at), _get(watch.starts, at + 1)
+                return at, old, new, _get(dependents.starts, at), _get(dependents.starts, at + 1)
 
             at, old, new, first, last = stored(read)
             # Where nothing changes nobody is told.
@@ -96,7 +96,7 @@ def walk(
             marking = _put(marking, at, new)
 
             def tell(arc, carry):
-                return _told(program, watch, carry, arc, old, new, stored)
+                return _told(program, dependents, carry, arc, old, new, stored)
 
             unsatisfied, words = lax.fori_loop(first, last, tell, (unsatisfied, words))
             return marking, unsatisfied, words
@@ -115,7 +115,7 @@ def walk(
                 _put(trace[0], row, jnp.where(fits, transition, 0)),
                 _put(trace[1], row, jnp.where(fits, copies, jnp.zeros_like(copies))),
             )
-        return Walk(
+        return LoopState(
             made=now.made + fits.astype(jnp.int32),
             marking=marking,
             unsatisfied=unsatisfied,
@@ -221,20 +221,20 @@ def _multiplicity(
 
 def _told(
     program: NetProgram,
-    watch: Watch,
+    dependents: Dependents,
     carry: tuple[Int[Array, " transitions"], Int[Array, " words"]],
     arc: Int[Array, ""],
     old: Int[Array, ""],
     new: Int[Array, ""],
     stored: Callable,
 ) -> tuple[Int[Array, " transitions"], Int[Array, " words"]]:
-    """Counters and tree after one watcher of a place is told of its tokens."""
+    """Counters and tree after one dependent of a place is told of its tokens."""
     unsatisfied, words = carry
     starts = level_starts(program.num_transitions)
 
     def read():
-        at = _get(watch.transition, arc)
-        flip, bound = _get(watch.flip, arc), _get(watch.bound, arc)
+        at = _get(dependents.transition, arc)
+        flip, bound = _get(dependents.flip, arc), _get(dependents.bound, arc)
         before, after = (old ^ flip) >= bound, (new ^ flip) >= bound
         was = _get(unsatisfied, at)
         now = was + before.astype(jnp.int32) - after.astype(jnp.int32)

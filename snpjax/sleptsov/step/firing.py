@@ -3,8 +3,8 @@
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int
 
-from ..lower.lower import NetProgram
 from ..model.rules import AbstractRule, Petri
+from .program import NetProgram
 from .state import Failure
 
 

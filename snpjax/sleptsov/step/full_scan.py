@@ -9,11 +9,11 @@ from jaxtyping import Array, Bool, Int
 
 from ...choice import AbstractChoice, FirstChoice
 from ...machine import AbstractMachine, Record
-from ..lower.lower import NetProgram
 from ..model.rules import AbstractRule
 from .candidates import check_choice, chosen, selected, undominated
-from .conditions import Columns
+from .conditions import ConditionTable
 from .firing import fire
+from .program import NetProgram
 from .state import (
     Firing,
     NetState,
@@ -32,13 +32,13 @@ class ScanningMachine(AbstractMachine):
     """
 
     program: NetProgram
-    columns: Columns
+    columns: ConditionTable
     rule: AbstractRule
     counts: bool = eqx.field(static=True)
     positions: Int[Array, " transitions"] | None = None
 
     def init(self) -> NetState:
-        return initial_state(self.program, counts=self.counts, watched=None)
+        return initial_state(self.program, counts=self.counts, events=None)
 
     def step(self, state: NetState, choice: AbstractChoice) -> tuple[NetState, Record]:
         check_choice(self.program, choice)

@@ -1,5 +1,5 @@
-"""`walk` on a GPU: a program of one warp walks a path, so that no step waits for the host or for
-the start of a kernel. All paths of a batch walk at the same time."""
+"""`event_loop` on a GPU: a program of one warp runs a path, so that no step waits for the host or
+for the start of a kernel. All paths of a batch run at the same time."""
 
 from collections.abc import Callable
 from functools import partial
@@ -11,22 +11,22 @@ from jax.experimental import pallas as pl
 from jax.experimental.pallas import triton as plgpu
 from jaxtyping import Array, Int
 
-from ..lower.lower import NetProgram
 from ..model.rules import AbstractRule, Petri
-from .dependents import Watch, level_starts
-from .event_loop import OVERFLOW, UNBOUNDED, Walk
+from .dependents import Dependents, level_starts
+from .event_loop import OVERFLOW, UNBOUNDED, LoopState
+from .program import NetProgram
 
 
-def walk_on_gpu(
+def event_loop_on_gpu(
     program: NetProgram,
-    watch: Watch,
+    dependents: Dependents,
     rule: AbstractRule,
-    start: Walk,
+    start: LoopState,
     most: Int[Array, "*paths"],
     *,
     interpret: bool = False,
-) -> Walk:
-    """`walk` of one path or of all, by the first fireable transition.
+) -> LoopState:
+    """`event_loop` of one path or of all, by the first fireable transition.
 
     **Arguments:**
 
@@ -36,7 +36,7 @@ def walk_on_gpu(
     first = jax.tree.map(lambda x: x[None] if is_alone else jnp.moveaxis(x, -1, 0), start)
     rows = program.rows
     tables = (rows.starts, rows.place, rows.take, rows.gain, program.unbounded.astype(jnp.int32))
-    tables += (watch.starts, watch.transition, watch.flip, watch.bound)
+    tables += (dependents.starts, dependents.transition, dependents.flip, dependents.bound)
     goes_on = first.goes_on.astype(jnp.int32)
     given, tree = jax.tree.flatten(first._replace(goes_on=goes_on))
     outputs = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in given]
@@ -62,8 +62,8 @@ def walk_on_gpu(
 
 def _kernel(*refs, tree, levels: list[int], nowhere: int, is_petri: bool) -> None:
     num_kept = tree.num_leaves
-    starts, place, take, gain, unbounded, *watch, most = refs[: -2 * num_kept]
-    own: Walk = jax.tree.unflatten(tree, refs[-num_kept:])  # outputs, which alias the inputs
+    starts, place, take, gain, unbounded, *dependents, most = refs[: -2 * num_kept]
+    own: LoopState = jax.tree.unflatten(tree, refs[-num_kept:])  # outputs, which alias the inputs
     path = pl.program_id(0)
     dtype = own.marking.dtype
     largest = jnp.iinfo(dtype).max
@@ -109,9 +109,9 @@ def _kernel(*refs, tree, levels: list[int], nowhere: int, is_petri: bool) -> Non
             old = own.marking[path, at]
             new = old + copies * gain[entry]
             own.marking[path, at] = new
-            tell = partial(_tell, own, path, watch, levels, old, new)
-            last = jnp.where(new == old, watch[0][at], watch[0][at + 1])
-            return _loop(watch[0][at], last, tell, zero)
+            tell = partial(_tell, own, path, dependents, levels, old, new)
+            last = jnp.where(new == old, dependents[0][at], dependents[0][at + 1])
+            return _loop(dependents[0][at], last, tell, zero)
 
         _loop(begin, jnp.where(fits, end, begin), change, jnp.int32(0))
         if own.fired is not None:
@@ -134,9 +134,9 @@ def _kernel(*refs, tree, levels: list[int], nowhere: int, is_petri: bool) -> Non
         ref[path] = value
 
 
-def _tell(own: Walk, path, watch, levels: list[int], old, new, arc, zero):
-    """One watcher of a place is told of its tokens."""
-    _, transition, flip, bound = watch
+def _tell(own: LoopState, path, dependents, levels: list[int], old, new, arc, zero):
+    """One dependent of a place is told of its tokens."""
+    _, transition, flip, bound = dependents
     at = transition[arc]
     before, after = (old ^ flip[arc]) >= bound[arc], (new ^ flip[arc]) >= bound[arc]
     was = own.unsatisfied[path, at]

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int
 
 from ...results import RESULTS, select_result
-from ..lower.lower import NetProgram
+from .program import NetProgram
 
 
 #: No transition, in records and traces.
@@ -28,7 +28,7 @@ class Round(NamedTuple):
     multiplicities: Int[Array, "transitions *paths"]
 
 
-class Watched(eqx.Module):
+class EventState(eqx.Module):
     """What the engine `EventDriven` knows of a marking.
 
     - `unsatisfied`: how many input arcs of each transition are not satisfied.
@@ -56,7 +56,7 @@ class NetState(eqx.Module):
     place: Int[Array, "*paths"]
     fired: Int[Array, "transitions *paths"] | None
     widest: Int[Array, "*paths"] | None
-    watched: Watched | None
+    events: EventState | None
 
 
 class Failure(NamedTuple):
@@ -70,7 +70,7 @@ class Failure(NamedTuple):
 
 
 def initial_state(
-    program: NetProgram, *, counts: bool = False, rounds: bool = False, watched: Watched | None
+    program: NetProgram, *, counts: bool = False, rounds: bool = False, events: EventState | None
 ) -> NetState:
     """The state before the first step."""
     zero = jnp.zeros((), jnp.int32)
@@ -84,7 +84,7 @@ def initial_state(
         place=zero,
         fired=fired,
         widest=zero if rounds else None,
-        watched=watched,
+        events=events,
     )
 
 
