@@ -11,6 +11,7 @@ from hypothesis import given, strategies as st
 import snpjax as snp
 from snpjax import graphs
 from snpjax.explore import explore
+from snpjax.explore.drawing import graph_scene
 from snpjax.quoting import printable
 from snpjax.scene import (
     BLUE,
@@ -38,8 +39,6 @@ pytest.importorskip("matplotlib")
 import matplotlib  # noqa: E402
 import matplotlib.image  # noqa: E402
 import matplotlib.pyplot as plt  # noqa: E402
-
-from snpjax.viz.graph import graph_scene  # noqa: E402
 
 from .viz_pictures import (  # noqa: E402
     BASELINE,

@@ -6,7 +6,7 @@ exact, and no normal approximation is used.
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax.numpy as jnp
 import numpy as np
@@ -28,9 +28,10 @@ from ..choice import (
 )
 from ..results import RESULTS
 from ..run import Save, run
-from ..spiking.population import PopulationSystem
-from ..spiking.system import SpikingSystem
+from ..spiking.growing import Capacity
+from ..spiking.lower import LayoutLike
 from .path_property import Judge, Judged, PathProperty
+from .systems import System
 
 
 # Paths of one batch: at most so many, and so few that their histories have at most these bytes.
@@ -82,7 +83,7 @@ class Estimate:
 
 
 def estimate(
-    system: SpikingSystem | PopulationSystem,
+    system: System,
     property: PathProperty | Judge,
     /,
     *,
@@ -92,7 +93,7 @@ def estimate(
     confidence: float = 0.95,
     precision: float | None = None,
     logits: Float[np.ndarray | Array, "rules neurons"] | None = None,
-    layout: Any = "auto",
+    layout: LayoutLike | Capacity = "auto",
 ) -> Estimate:
     """The probability that a property holds of a computation, when every neuron chooses uniformly
     among its applicable rules, or with weights.
@@ -198,12 +199,12 @@ class _Paths:
 
     def __init__(
         self,
-        system: SpikingSystem | PopulationSystem,
+        system: System,
         property: PathProperty,
         choice: AbstractChoice,
         max_steps: int,
         looks: list[int],
-        layout: Any,
+        layout: LayoutLike | Capacity,
     ):
         self.system, self.property, self.choice = system, property, choice
         self.max_steps, self.layout = max_steps, layout
@@ -254,7 +255,7 @@ class _Paths:
         return holds & ~is_undecided, is_undecided
 
 
-def _numbers_of_a_step(system: SpikingSystem | PopulationSystem, save: Save) -> int:
+def _numbers_of_a_step(system: System, save: Save) -> int:
     """How many numbers are kept of each step of a path."""
     states = 0 if save.every is None else 3 * system.num_neurons / save.every
     details = 3 * system.num_neurons if save.details else 0
