@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..lines import Labels, lines
-from ..machine import ConfigurationsT, StepsT
 from ..placing import in_layers
 from ..quoting import printable
 from ..routing import label_at, rectangles, routed
@@ -39,7 +38,7 @@ _HEIGHT, _MARGIN = 26.0, 14.0  # pixels of a box
 
 
 def graph_scene(
-    graph: "Graph[ConfigurationsT, StepsT]",
+    graph: "Graph",
     *,
     witness: int | None = None,
     labels: Labels = "emissions",
@@ -87,16 +86,14 @@ def _arrow_in(middle: np.ndarray, size: np.ndarray) -> Curve:
     return Curve(((x - 30, y), (x - 20, y), (x - 10, y), (x, y)), BLACK, 1.6)
 
 
-def texts_of(graph: "Graph[ConfigurationsT, StepsT]") -> list[str]:
+def texts_of(graph: "Graph") -> list[str]:
     some = graph.configurations()
     columns = state_columns(graph, some, tells_steps_apart(graph), printable)
     texts = lines(*columns, b"\n").decode().splitlines()
     return [_shortened(x, _MAX_TEXT) for x in texts]
 
 
-def labels_of_pairs(
-    graph: "Graph[ConfigurationsT, StepsT]", labels: Labels
-) -> dict[tuple[int, int], str]:
+def labels_of_pairs(graph: "Graph", labels: Labels) -> dict[tuple[int, int], str]:
     """The labels of all choices between two configurations, each once."""
     if not graph.num_choices:
         return {}

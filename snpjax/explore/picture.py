@@ -11,7 +11,6 @@ import numpy as np
 from jaxtyping import Int
 
 from ..lines import Labels
-from ..machine import ConfigurationsT, StepsT
 from ..quoting import table_html
 from ..scene import to_svg as scene_svg
 from .text import names_of
@@ -28,7 +27,7 @@ _MAX_ROWS = 40  # depths in a table
 
 
 def to_svg(
-    graph: "Graph[ConfigurationsT, StepsT]",
+    graph: "Graph",
     *,
     labels: Labels = "emissions",
     witness: int | None = None,
@@ -63,7 +62,7 @@ def to_svg(
     return scene_svg(replace(scene, title=title))
 
 
-def graph_svg(graph: "Graph[ConfigurationsT, StepsT]") -> str | None:
+def graph_svg(graph: "Graph") -> str | None:
     """The picture of a small graph, `None` for any other."""
     is_small = graph.num_configurations <= MAX_CONFIGURATIONS and graph.num_choices <= MAX_CHOICES
     if graph.targets is None or not is_small or len(names_of(graph.schema)) > _MAX_NAMES:
@@ -71,7 +70,7 @@ def graph_svg(graph: "Graph[ConfigurationsT, StepsT]") -> str | None:
     return to_svg(graph)
 
 
-def graph_html(graph: "Graph[ConfigurationsT, StepsT]") -> str:
+def graph_html(graph: "Graph") -> str:
     """The picture of a small graph, and the numbers of configurations by depth of any other."""
     picture = graph_svg(graph)
     if picture is not None:
@@ -82,7 +81,7 @@ def graph_html(graph: "Graph[ConfigurationsT, StepsT]") -> str:
     return table_html(repr(graph), heads, rows[:_MAX_ROWS], left, "depths")
 
 
-def by_depth(graph: "Graph[ConfigurationsT, StepsT]") -> Int[np.ndarray, "depths 4"]:
+def by_depth(graph: "Graph") -> Int[np.ndarray, "depths 4"]:
     """Of every depth: the depth, its configurations, their choices, and those that halt."""
     starts = graph.depth_starts
     clipped = np.minimum(starts, graph.num_expanded)
