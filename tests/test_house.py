@@ -1,12 +1,16 @@
 """The structure: which way imports point, what may import JAX, and that the README is true."""
 
 import ast
+import inspect
 import re
+import typing
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+import snpjax as snp
 from tests.helpers import REPOSITORY
 
 
@@ -46,10 +50,27 @@ def test_imports_point_one_way(path):
     if relative.parent == Path("snpjax") and relative.name != "__init__.py":
         if relative.name != "__main__.py":
             assert not uses(*machines, *above), "the driver knows no machine"
+    if relative.is_relative_to("snpjax/explore"):
+        assert not uses(*machines, *above), "a search knows no machine"
     if relative.is_relative_to("snpjax/spiking"):
         assert not uses(*machines[1:], *above), "a machine imports no other machine"
     if relative.is_relative_to("snpjax/io"):
         assert not uses("snpjax.cli", "snpjax.viz"), "readers know no command"
+
+
+@pytest.mark.parametrize(
+    "name", ["explore", "check", "estimate", "equivalent", "invariants", "growth"]
+)
+def test_entry_points_are_typed(name):
+    entry = getattr(snp, name)
+    for parameter in inspect.signature(entry, eval_str=True).parameters.values():
+        assert not contains_any(parameter.annotation), parameter
+
+
+def contains_any(annotation: object) -> bool:
+    return annotation in (Any, inspect.Parameter.empty) or any(
+        map(contains_any, typing.get_args(annotation))
+    )
 
 
 def test_reference_never_imports_jax():
@@ -93,8 +114,6 @@ def test_code_of_the_readme_runs():
 
 
 def test_public_names_are_documented():
-    import snpjax as snp
-
     for name, value in vars(snp).items():
         if not name.startswith("_") and callable(value) and "snpjax" in value.__module__:
             assert value.__doc__ and not value.__doc__.startswith(f"{name}("), name

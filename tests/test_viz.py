@@ -25,6 +25,7 @@ from snpjax.drawing.scene import (
     to_svg,
 )
 from snpjax.explore import explore
+from snpjax.explore.drawing import graph_scene
 from snpjax.sleptsov.view.picture import net_scene
 from snpjax.spiking.picture import network_scene
 from snpjax.spiking.signs import pretty
@@ -38,8 +39,6 @@ pytest.importorskip("matplotlib")
 import matplotlib  # noqa: E402
 import matplotlib.image  # noqa: E402
 import matplotlib.pyplot as plt  # noqa: E402
-
-from snpjax.viz.graph import graph_scene  # noqa: E402
 
 from .viz_pictures import (  # noqa: E402
     BASELINE,

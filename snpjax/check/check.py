@@ -96,18 +96,14 @@ def check(
     return _check_query(graph, query, form)
 
 
-def _check_function(
-    graph: Graph[ConfigurationsT, StepsT], function: Callable[[ConfigurationsT], np.ndarray]
-) -> Verdict[ConfigurationsT, StepsT]:
+def _check_function(graph: Graph, function: Callable[..., np.ndarray]) -> Verdict:
     holds, is_cut = condition_of(graph, function)
     name = getattr(function, "__name__", repr(function))
     surely, may = holds & ~is_cut, holds | is_cut
     return _always(graph, f"always {name}", surely, may, on_all_paths=True)
 
 
-def _check_query(
-    graph: Graph[ConfigurationsT, StepsT], query: Query, form: Form
-) -> Verdict[ConfigurationsT, StepsT]:
+def _check_query(graph: Graph, query: Query, form: Form) -> Verdict:
     some = list(comparisons(query.formula))
     match form:
         case Release(condition, Now(always)) if condition == FALSE:
@@ -133,18 +129,18 @@ def _check_query(
     return _remarked(found, query, view.structure, view.labels, None)
 
 
-def _is_exact(view: View[ConfigurationsT, StepsT]) -> bool:
+def _is_exact(view: View) -> bool:
     return view.labels.are_exact and not view.structure.is_open.any()
 
 
 def _always(
-    graph: Graph[ConfigurationsT, StepsT],
+    graph: Graph,
     text: str,
     surely: np.ndarray,
     may: np.ndarray,
     *,
     on_all_paths: bool,
-) -> Verdict[ConfigurationsT, StepsT]:
+) -> Verdict:
     """Of a condition on all configurations: the numbers of these are in breadth-first order, so
     that no edges are needed."""
     if not may.all():
@@ -157,14 +153,14 @@ def _always(
 
 
 def _shown(
-    graph: Graph[ConfigurationsT, StepsT],
+    graph: Graph,
     text: str,
     on_all_paths: bool,
     path: Sequence[int],
     edges: Int[np.ndarray, " steps"],
     choices: GivenChoices,
     loop: int | None = None,
-) -> Verdict[ConfigurationsT, StepsT]:
+) -> Verdict:
     """The verdict that a path shows."""
     return Verdict(
         Status.REFUTED if on_all_paths else Status.PROVED,
@@ -179,12 +175,12 @@ def _shown(
 
 
 def _without_witness(
-    graph: Graph[ConfigurationsT, StepsT],
+    graph: Graph,
     text: str,
     is_sure: bool,
     is_exact: bool,
     on_all_paths: bool,
-) -> Verdict[ConfigurationsT, StepsT]:
+) -> Verdict:
     """The verdict that no path shows."""
     status, reason = Status.PROVED if on_all_paths else Status.REFUTED, ""
     if not is_sure:
@@ -196,12 +192,12 @@ def _without_witness(
 
 
 def _remarked(
-    verdict: Verdict[ConfigurationsT, StepsT],
+    verdict: Verdict,
     query: Query,
     structure: Structure,
     labels: Labels,
     path: Path | None,
-) -> Verdict[ConfigurationsT, StepsT]:
+) -> Verdict:
     """With remarks on what is vacuous: in all configurations, or on the path that is asked for."""
     if verdict.is_refuted or verdict.status is Status.UNKNOWN:
         return verdict

@@ -6,7 +6,7 @@ exact, and no normal approximation is used.
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax.numpy as jnp
 import numpy as np
@@ -26,12 +26,13 @@ from ..choice import (
     UniformChoice,
     WeightedChoice,
 )
+from ..machine import LayoutLike, LoweringOptions
 from ..results import RESULTS
 from ..run import run
-from ..spiking.population import PopulationSystem
-from ..spiking.system import SpikingSystem
+from ..spiking.growing import Capacity
 from ..trajectory import Save
 from .path_property import Judge, Judged, PathProperty
+from .systems import System
 
 
 # Paths of one batch: at most so many, and so few that their histories have at most these bytes.
@@ -83,7 +84,7 @@ class Estimate:
 
 
 def estimate(
-    system: SpikingSystem | PopulationSystem,
+    system: System,
     property: PathProperty | Judge,
     /,
     *,
@@ -93,7 +94,8 @@ def estimate(
     confidence: float = 0.95,
     precision: float | None = None,
     logits: Float[np.ndarray | Array, "rules neurons"] | None = None,
-    layout: Any = "auto",
+    layout: LayoutLike = "auto",
+    capacity: Capacity | None = None,
 ) -> Estimate:
     """The probability that a property holds of a computation, when every neuron chooses uniformly
     among its applicable rules, or with weights.
@@ -112,7 +114,7 @@ def estimate(
     - `precision`: make more paths until the interval is at most twice as wide. What undecided paths
       add to the width is not counted against it once the last look has come.
     - `logits`: of the rules of every neuron, see `WeightedChoice`; equal ones by default.
-    - `layout`: see `snpjax.run`.
+    - `layout`, `capacity`: see `snpjax.run`.
 
     **Returns:** an `Estimate`, whose interval holds the probability with at least `confidence`.
 
@@ -131,7 +133,12 @@ def estimate(
     looks = _looks(paths, confidence, precision)
     risk = (1 - confidence) / len(looks)
     choice = UniformChoice(key) if logits is None else WeightedChoice(logits, key)
-    rows = _Paths(system, asked, choice, max_steps, looks, layout)
+    lowering: LoweringOptions = {}
+    if layout != "auto":
+        lowering["layout"] = layout
+    if capacity is not None:
+        lowering["capacity"] = capacity
+    rows = _Paths(system, asked, choice, max_steps, looks, lowering)
     holds = undecided = 0
     low, high = 0.0, 1.0
     made = 0
@@ -200,15 +207,15 @@ class _Paths:
 
     def __init__(
         self,
-        system: SpikingSystem | PopulationSystem,
+        system: System,
         property: PathProperty,
         choice: AbstractChoice,
         max_steps: int,
         looks: list[int],
-        layout: Any,
+        lowering: LoweringOptions,
     ):
         self.system, self.property, self.choice = system, property, choice
-        self.max_steps, self.layout = max_steps, layout
+        self.max_steps, self.lowering = max_steps, lowering
         row = 4 * _numbers_of_a_step(system, property.save)
         room = max(_MAX_BYTES // max(row * max_steps, 1), 1)
         wanted = max(looks[0], looks[-1] // 8)
@@ -237,7 +244,7 @@ class _Paths:
             max_steps=self.max_steps,
             choice=_Later(self.choice, jnp.asarray(first, jnp.uint32)),
             paths=self.block,
-            layout=self.layout,
+            **self.lowering,
             save=save,
             throw=False,
         )
@@ -256,7 +263,7 @@ class _Paths:
         return holds & ~is_undecided, is_undecided
 
 
-def _numbers_of_a_step(system: SpikingSystem | PopulationSystem, save: Save) -> int:
+def _numbers_of_a_step(system: System, save: Save) -> int:
     """How many numbers are kept of each step of a path."""
     states = 0 if save.every is None else 3 * system.num_neurons / save.every
     details = 3 * system.num_neurons if save.details else 0

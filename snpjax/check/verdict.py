@@ -165,7 +165,7 @@ def _counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
-def _extent(verdict: Verdict[ConfigurationsT, StepsT]) -> str:
+def _extent(verdict: Verdict) -> str:
     """How long a witness is."""
     if verdict.loop is None:
         return _counted(verdict.num_steps, "step")
@@ -176,12 +176,12 @@ def _extent(verdict: Verdict[ConfigurationsT, StepsT]) -> str:
     return f"{before}, then {_counted(around, 'step')} for ever"
 
 
-def _halts(verdict: Verdict[ConfigurationsT, StepsT]) -> bool:
+def _halts(verdict: Verdict) -> bool:
     assert verdict.witness is not None
     return bool(verdict.configurations.is_halting[-1])
 
 
-def _witness_lines(verdict: Verdict[ConfigurationsT, StepsT]) -> Iterator[str]:
+def _witness_lines(verdict: Verdict) -> Iterator[str]:
     """A line for every configuration: the rules that led to it, and what they changed."""
     if verdict.witness is None:
         return

@@ -2,28 +2,27 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Generic
 
 import numpy as np
 from jaxtyping import Bool, Int
 
 from ..explore import Graph
 from ..explore.following import NO_EDGE, following
-from ..machine import ConfigurationsT, StepsT
+from ..machine import SomeConfigurations, SomeSteps
 from .formula import Comparison, Observed, Variable
 from .labels import Labels, Truth, Values
 from .structure import Structure
 
 
 @dataclass(frozen=True, eq=False)
-class View(Generic[ConfigurationsT, StepsT]):
+class View:
     """A structure whose states are configurations or, where a query asks for the steps that lead to
     them, pairs of a configuration and what is true of such a step.
 
     - `configuration`: that of each state.
     """
 
-    graph: Graph[ConfigurationsT, StepsT]
+    graph: Graph
     structure: Structure
     labels: Labels
     configuration: Int[np.ndarray, " states"]
@@ -40,12 +39,12 @@ class View(Generic[ConfigurationsT, StepsT]):
         return edges
 
 
-def labels_of(graph: Graph[ConfigurationsT, StepsT], comparisons: Sequence[Comparison]) -> Labels:
+def labels_of(graph: Graph, comparisons: Sequence[Comparison]) -> Labels:
     """The truth of comparisons in all configurations."""
     some = list(dict.fromkeys(comparisons))
     values = _Evaluation(graph)
 
-    def columns(configurations: ConfigurationsT) -> np.ndarray:
+    def columns(configurations: SomeConfigurations) -> np.ndarray:
         values_of = values.of(configurations)
         truths = [values_of(comparison).compared(comparison) for comparison in some]
         return np.asarray(truths).reshape(2 * len(some), len(configurations)).T
@@ -57,9 +56,7 @@ def labels_of(graph: Graph[ConfigurationsT, StepsT], comparisons: Sequence[Compa
     return Labels(graph.num_configurations, truth)
 
 
-def view_of(
-    graph: Graph[ConfigurationsT, StepsT], comparisons: Sequence[Comparison]
-) -> View[ConfigurationsT, StepsT]:
+def view_of(graph: Graph, comparisons: Sequence[Comparison]) -> View:
     """The structure for some comparisons."""
     of_step = [comparison for comparison in dict.fromkeys(comparisons) if comparison.is_of_step]
     others = [comparison for comparison in comparisons if not comparison.is_of_step]
@@ -70,15 +67,13 @@ def view_of(
     return _with_steps(view, of_step) if of_step else view
 
 
-def without_steps(graph: Graph[ConfigurationsT, StepsT]) -> Structure:
+def without_steps(graph: Graph) -> Structure:
     """The configurations, as if nothing were known of their successors."""
     size = graph.num_configurations
     return Structure(np.zeros(size + 1, np.int64), np.zeros(0, np.int32), np.ones(size, bool))
 
 
-def _with_steps(
-    view: View[ConfigurationsT, StepsT], comparisons: Sequence[Comparison]
-) -> View[ConfigurationsT, StepsT]:
+def _with_steps(view: View, comparisons: Sequence[Comparison]) -> View:
     """A state for every configuration and what is true of a step that led to it."""
     graph, structure = view.graph, view.structure
     truths = _truths_of_steps(view, comparisons)
@@ -110,9 +105,7 @@ def _with_steps(
     return View(graph, paths, Labels(len(configuration), truth), configuration)
 
 
-def _truths_of_steps(
-    view: View[ConfigurationsT, StepsT], comparisons: Sequence[Comparison]
-) -> list[Truth]:
+def _truths_of_steps(view: View, comparisons: Sequence[Comparison]) -> list[Truth]:
     """The truth of comparisons after every edge of a structure, and at last in the initial
     configuration, to which no step led."""
     graph, structure = view.graph, view.structure
@@ -132,13 +125,13 @@ def _truths_of_steps(
     return truths
 
 
-class _Evaluation(Generic[ConfigurationsT, StepsT]):
+class _Evaluation:
     """What configurations and steps of a graph say, and what of it was cut off."""
 
-    def __init__(self, graph: Graph[ConfigurationsT, StepsT]) -> None:
+    def __init__(self, graph: Graph) -> None:
         self.schema, self.clock, self.saturate = graph.schema, graph.clock, graph.saturate
 
-    def of(self, configurations: ConfigurationsT) -> Callable[[Comparison], Values]:
+    def of(self, configurations: SomeConfigurations) -> Callable[[Comparison], Values]:
         """The sum of a comparison, without the variables that belong to steps."""
         larger, schema = None, self.schema
         if self.saturate and schema.is_cut is not None and schema.plus is not None:
@@ -160,10 +153,10 @@ class _Evaluation(Generic[ConfigurationsT, StepsT]):
 
         return values_of
 
-    def columns(self, comparison: Comparison) -> Callable[[ConfigurationsT], np.ndarray]:
+    def columns(self, comparison: Comparison) -> Callable[[SomeConfigurations], np.ndarray]:
         """`of` as a table, for `Graph.map`."""
 
-        def table(configurations: ConfigurationsT) -> np.ndarray:
+        def table(configurations: SomeConfigurations) -> np.ndarray:
             found = self.of(configurations)(comparison)
             return np.stack([found.values, found.or_more, found.or_less], axis=1)
 
@@ -172,8 +165,8 @@ class _Evaluation(Generic[ConfigurationsT, StepsT]):
     def _variable(
         self,
         variable: Variable,
-        configurations: ConfigurationsT,
-        larger: ConfigurationsT | None,
+        configurations: SomeConfigurations,
+        larger: SomeConfigurations | None,
     ) -> tuple[np.ndarray, Bool[np.ndarray, " configurations"] | bool]:
         """The values of a variable, and where they may be larger; `larger`: with a count more
         wherever it was cut."""
@@ -188,7 +181,7 @@ class _Evaluation(Generic[ConfigurationsT, StepsT]):
         quantity = self.schema.quantities[variable.observed.value]
         return quantity(configurations, variable.neuron), False
 
-    def of_steps(self, comparison: Comparison, steps: StepsT) -> Int[np.ndarray, " steps"]:
+    def of_steps(self, comparison: Comparison, steps: SomeSteps) -> Int[np.ndarray, " steps"]:
         """The sum of the variables that belong to steps."""
         total, known = np.zeros(len(steps), np.int64), self.schema.step_quantities
         for variable, coefficient in comparison.terms:

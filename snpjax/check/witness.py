@@ -1,5 +1,6 @@
 """A computation that shows something: step by step in words, as plain values, and as a run."""
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, Generic
 
@@ -10,7 +11,7 @@ from .._text.lines import Table, distinct_names
 from ..choice import NO_RULE, GivenChoices
 from ..explore import Graph
 from ..explore.following import NO_EDGE
-from ..explore.text import column_names, count_table
+from ..explore.text import count_table, label_table
 from ..machine import ConfigurationsT, Link, LoweringOptions, Model, StepsT
 from ..run import run
 from ..trajectory import Save
@@ -41,25 +42,23 @@ class Witness(Generic[ConfigurationsT, StepsT]):
         return self.graph.transitions_to(self.edges[is_made], self.path[1:][is_made])
 
     @cached_property
-    def _tables(self) -> dict[str, Table]:
-        return {
-            name: table if self.schema.columns is not None else table.cut(self.num_columns)
-            for name, table in self.schema.tables(self.configurations).items()
-        }
-
-    @cached_property
     def _labels(self) -> np.ndarray | None:
         """The names of slots in every configuration, where columns are slots."""
-        found = self.schema.tables(self.configurations).values()
-        return next((table.values for table in found if table.values.dtype.kind == "U"), None)
+        if self.schema.columns is not None:
+            return None
+        return label_table(self.schema, self.configurations)
 
-    @property
+    @cached_property
     def num_columns(self) -> int:
         """The columns of all configurations, or the slots in use in the end."""
-        if self.schema.columns is not None:
-            return len(self.schema.columns)
-        assert self._labels is not None
+        if self._labels is None:
+            return count_table(self.schema, self.configurations).values.shape[1]
         return int(np.sum(self._labels != "", axis=1).max(initial=0))
+
+    @cached_property
+    def _tables(self) -> dict[str, Table]:
+        found = self.schema.tables(self.configurations)
+        return {name: table.cut(self.num_columns) for name, table in found.items()}
 
     @property
     def num_choosers(self) -> int:
@@ -123,10 +122,11 @@ class Witness(Generic[ConfigurationsT, StepsT]):
         links = self.schema.links
         return [] if links is None else list(links(self.configurations))
 
-    def _names(self, step: int) -> "tuple[str, ...] | list[str]":
+    def _names(self, step: int) -> Sequence[str]:
         if self._labels is not None:
             return distinct_names(self._labels[step].tolist())
-        return column_names(self.graph)
+        assert self.schema.columns is not None
+        return self.schema.columns
 
     def _state(self, step: int, columns: Bool[np.ndarray, " columns"]) -> list[str]:
         names, (counts, *others) = self._names(step), self._told

@@ -216,9 +216,10 @@ def _graph(
 ) -> str:
     import snpjax as snp
 
+    from ..explore.drawing import graph_scene
     from ..viz.axes import WIDE, new_figure, save
     from ..viz.canvas import save_scene
-    from ..viz.graph import graph, graph_scene, is_small
+    from ..viz.graph import graph, is_small
 
     found = snp.explore(
         cast("Explorable[Any, Any]", model),

@@ -39,7 +39,8 @@ class End(enum.Enum):
 
 @dataclass(frozen=True)
 class Box:
-    """A rectangle around its middle, with round corners of a radius."""
+    """A rectangle around its middle, with round corners of a radius; a pointer on it shows the
+    title in SVG."""
 
     x: float
     y: float
@@ -50,6 +51,7 @@ class Box:
     stroke: str = BLACK
     thickness: float = 1.2
     is_dashed: bool = False
+    title: str = ""
 
 
 @dataclass(frozen=True)
@@ -195,10 +197,11 @@ def _elements(shape: Shape) -> Iterable[str]:
     match shape:
         case Box():
             x, y = shape.x - shape.width / 2, shape.y - shape.height / 2
+            title = f"><title>{escape(printable(shape.title))}</title></rect>"
             yield (
                 f'<rect x="{x:.1f}" y="{y:.1f}" width="{shape.width:.1f}" '
                 f'height="{shape.height:.1f}" rx="{shape.radius:g}" fill="{shape.fill}"'
-                f"{_pen(shape)}/>"
+                f"{_pen(shape)}{title if shape.title else '/>'}"
             )
         case Disc():
             yield (

@@ -9,7 +9,7 @@ from jaxtyping import Int
 from .._text.lines import Column, EdgeStyle, Labels, lines, numbers, text
 from .._text.quoting import dot_escaped, dot_quoted
 from ..drawing.scene import VERMILLION
-from ..machine import ConfigurationsT, StepsT
+from ..machine import SomeConfigurations
 from .text import configuration_blocks, configuration_texts, edge_blocks, edge_texts, legend
 
 
@@ -22,7 +22,7 @@ WITNESS_COLOUR = VERMILLION
 
 
 def to_dot(
-    graph: "Graph[ConfigurationsT, StepsT]",
+    graph: "Graph",
     *,
     labels: Labels = "emissions",
     witness: int | None = None,
@@ -55,7 +55,7 @@ def to_dot(
 
 
 def dot_blocks(
-    graph: "Graph[ConfigurationsT, StepsT]",
+    graph: "Graph",
     *,
     labels: Labels = "emissions",
     witness: int | None = None,
@@ -107,8 +107,8 @@ def drawn_edges(labels: Labels) -> EdgeStyle:
 
 
 def state_columns(
-    graph: "Graph[ConfigurationsT, StepsT]",
-    some: ConfigurationsT,
+    graph: "Graph",
+    some: SomeConfigurations,
     with_step: bool,
     written: Callable[[str], str],
 ) -> list[Column]:
@@ -117,15 +117,13 @@ def state_columns(
     return [*configuration_texts(graph, some, written), *step]
 
 
-def tells_steps_apart(graph: "Graph[ConfigurationsT, StepsT]") -> bool:
+def tells_steps_apart(graph: "Graph") -> bool:
     """Whether steps are part of what a configuration is: the first one after the initial one shows
     it."""
     return bool(graph.configurations(np.arange(graph.num_configurations)[1:2]).step.any())
 
 
-def edges_of_path(
-    graph: "Graph[ConfigurationsT, StepsT]", configuration: int | None
-) -> Int[np.ndarray, " edges"]:
+def edges_of_path(graph: "Graph", configuration: int | None) -> Int[np.ndarray, " edges"]:
     if configuration is None:
         return np.zeros(0, np.int64)
     return graph.edges_to(configuration)

@@ -201,6 +201,7 @@ class _Search(Generic[ConfigurationsT, StepsT]):
             at_least=at_least,
             **self.options.lowering,  # pyright: ignore[reportCallIssue] (it refuses what it cannot)
         )
+        self.encoding = self.machine.encoding
         self.choosers = jnp.asarray(self.machine.choosers())
         self.sizes = fitting_sizes(self.machine, self.given_sizes)
 
@@ -324,7 +325,7 @@ class _Search(Generic[ConfigurationsT, StepsT]):
             self.memory.space,
             one.made,
             np.int32(self.most),
-            np.bool_(self.machine.encoding.wider is None),
+            np.bool_(self.encoding.wider is None),
         )
         for x in (outcome.is_new, *((outcome.targets,) if self.edges else ())):
             x.copy_to_host_async()
@@ -351,7 +352,7 @@ class _Search(Generic[ConfigurationsT, StepsT]):
         """Fewer words, if that is much."""
         self.tight_from = _TIGHT_AGAIN * self.num
         most = _with_room(self.memory.most())
-        if (usual := self.machine.encoding.usual) is not None:
+        if (usual := self.encoding.usual) is not None:
             most = np.maximum(most, np.asarray(usual))
         packing = Packing.fitting(most)
         if packing.num_words <= 0.75 * self.memory.packing.num_words and _are_free(
@@ -368,10 +369,10 @@ class _Search(Generic[ConfigurationsT, StepsT]):
             grown = _with_room(np.asarray(largest(*given, chunk=one.size)).astype(np.uint32))
             packing = Packing.fitting(np.maximum(grown, self.memory.most()))
         else:
-            assert self.machine.encoding.wider is not None
-            self.lower(self.machine.encoding.wider)
+            assert self.encoding.wider is not None
+            self.lower(self.encoding.wider)
             if self.num < _LARGE_FROM:
-                packing = Packing.whole(packing.num_fields, self.machine.encoding.dtype)
+                packing = Packing.whole(packing.num_fields, self.encoding.dtype)
         if packing is not self.memory.packing:
             if not _are_free(self.memory.bytes_to_repack(packing)):
                 return False

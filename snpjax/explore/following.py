@@ -5,8 +5,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from jaxtyping import Int
 
-from ..machine import ConfigurationsT, StepsT
-
 
 if TYPE_CHECKING:
     from .graph import Graph
@@ -28,7 +26,7 @@ class Following(NamedTuple):
     edges: Int[np.ndarray, " steps"]
 
 
-def following(graph: "Graph[ConfigurationsT, StepsT]") -> Following:
+def following(graph: "Graph") -> Following:
     """The steps of a graph. **Raises:** `ValueError` if its edges were not kept."""
     is_halting = graph.is_halting
     counts = is_halting.astype(np.int64)

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Int
 
-from ..machine import ConfigurationsT, StepsT
-
 
 if TYPE_CHECKING:
     from .graph import Graph
@@ -29,9 +27,7 @@ class Generated:
         return f"{{{listed}}}, complete up to {self.complete_up_to}"
 
 
-def intervals(
-    graph: "Graph[ConfigurationsT, StepsT]", up_to: int, output: str | None = None
-) -> Generated:
+def intervals(graph: "Graph", up_to: int, output: str | None = None) -> Generated:
     """The numbers that the system computes: steps between the first two spikes of an output (N2).
 
     ??? cite "Source"
@@ -62,9 +58,7 @@ def intervals(
     return Generated(tuple(values), complete)
 
 
-def halting_trains(
-    graph: "Graph[ConfigurationsT, StepsT]", up_to: int, output: str | None = None
-) -> Generated:
+def halting_trains(graph: "Graph", up_to: int, output: str | None = None) -> Generated:
     """The trains of an output in halting computations of at most `up_to` steps: tuples of spikes a
     step, by length and then in order."""
     emitted = graph.emitted(output)
@@ -88,7 +82,7 @@ def halting_trains(
 
 
 def _edges_of(
-    graph: "Graph[ConfigurationsT, StepsT]", configurations: Int[np.ndarray, " some"]
+    graph: "Graph", configurations: Int[np.ndarray, " some"]
 ) -> Int[np.ndarray, " edges"]:
     chosen = np.zeros(graph.num_configurations, bool)
     chosen[configurations] = True

@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING, Any
 
 from .._text.lines import Table
 from .._text.optional import networkx
-from ..machine import ConfigurationsT, StepsT
 from .text import configuration_blocks, edge_blocks, lists, step_tables, tables
 
 
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
     from .graph import Graph
 
 
-def to_networkx(graph: "Graph[ConfigurationsT, StepsT]") -> "nx.MultiDiGraph":
+def to_networkx(graph: "Graph") -> "nx.MultiDiGraph":
     """The graph as a `networkx.MultiDiGraph`, an edge for every choice.
 
     Nodes are the numbers of the configurations, with `spikes`, `timers`, `pending` (tuples in the

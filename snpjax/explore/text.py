@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Int
 
 from .._text.lines import Column, EdgeStyle, Table, numbers, one_of, text
-from ..machine import Action, ConfigurationsT, Schema, StepsT
+from ..machine import Action, Schema, SomeConfigurations, SomeSteps
 
 
 if TYPE_CHECKING:
@@ -22,14 +22,14 @@ _SUPERSCRIPT = str.maketrans("0123456789-()", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁽
 # ---- columns and tables ----
 
 
-def names_of(schema: Schema[ConfigurationsT, StepsT]) -> Sequence[str]:
+def names_of(schema: Schema) -> Sequence[str]:
     """What `configurations[name]` and queries may name."""
     names = schema.columns if schema.names is None else schema.names
     assert names is not None
     return names
 
 
-def column_names(graph: "Graph[ConfigurationsT, StepsT]") -> list[str]:
+def column_names(graph: "Graph") -> list[str]:
     """The names of the columns that are ever in use."""
     columns = graph.schema.columns
     if columns is None:
@@ -37,34 +37,34 @@ def column_names(graph: "Graph[ConfigurationsT, StepsT]") -> list[str]:
     return list(columns)
 
 
-def lists(graph: "Graph[ConfigurationsT, StepsT]") -> dict[str, list[str]]:
+def lists(graph: "Graph") -> dict[str, list[str]]:
     """All names for files, by what they are; first the columns."""
     own = {kind: list(names) for kind, names in graph.schema.lists.items()}
     return {graph.schema.column_kind: column_names(graph), **own}
 
 
-def tables(graph: "Graph[ConfigurationsT, StepsT]", some: ConfigurationsT) -> dict[str, Table]:
+def tables(graph: "Graph", some: SomeConfigurations) -> dict[str, Table]:
     """All numbers of configurations, without slots that never come into use."""
     return _cut(graph, graph.schema.tables(some))
 
 
-def step_tables(graph: "Graph[ConfigurationsT, StepsT]", steps: StepsT) -> dict[str, Table]:
+def step_tables(graph: "Graph", steps: SomeSteps) -> dict[str, Table]:
     """All numbers of steps, see `tables`."""
     return _cut(graph, graph.schema.step_tables(steps))
 
 
-def _cut(graph: "Graph[ConfigurationsT, StepsT]", found: Mapping[str, Table]) -> dict[str, Table]:
+def _cut(graph: "Graph", found: Mapping[str, Table]) -> dict[str, Table]:
     if graph.schema.columns is not None:
         return dict(found)
     return {name: table.cut(graph.num_columns) for name, table in found.items()}
 
 
-def count_table(schema: Schema[ConfigurationsT, StepsT], some: ConfigurationsT) -> Table:
+def count_table(schema: Schema, some: SomeConfigurations) -> Table:
     """The counts of all columns."""
     return _counts(schema.tables(some))
 
 
-def label_table(schema: Schema[ConfigurationsT, StepsT], some: ConfigurationsT) -> np.ndarray:
+def label_table(schema: Schema, some: SomeConfigurations) -> np.ndarray:
     """The name of every slot in use, where columns are slots."""
     labels = _labels(schema.tables(some))
     assert labels is not None
@@ -83,30 +83,30 @@ def _labels(found: Mapping[str, Table]) -> np.ndarray | None:
 
 
 def configuration_blocks(
-    graph: "Graph[ConfigurationsT, StepsT]",
-) -> Iterator[tuple[Int[np.ndarray, " some"], ConfigurationsT]]:
+    graph: "Graph",
+) -> Iterator[tuple[Int[np.ndarray, " some"], SomeConfigurations]]:
     """All configurations with their numbers, in blocks."""
     for block in _blocks(graph, graph.num_configurations):
         yield np.arange(block.start, block.stop), graph.configurations(block)
 
 
 def edge_blocks(
-    graph: "Graph[ConfigurationsT, StepsT]",
-) -> Iterator[tuple[Int[np.ndarray, " some"], StepsT]]:
+    graph: "Graph",
+) -> Iterator[tuple[Int[np.ndarray, " some"], SomeSteps]]:
     """All edges with their numbers, in blocks. **Raises:** `ValueError` if they were not kept."""
     _ = graph.edge_targets
     for block in _blocks(graph, graph.num_choices):
         yield np.arange(block.start, block.stop), graph.transitions(block)
 
 
-def _blocks(graph: "Graph[ConfigurationsT, StepsT]", size: int) -> Iterator[slice]:
+def _blocks(graph: "Graph", size: int) -> Iterator[slice]:
     is_wide = graph.num_columns * _BLOCKS[1] > _NUMBERS_IN_BLOCK
     block = _BLOCKS[0] if is_wide else _BLOCKS[1]
     for start in range(0, size, block):
         yield slice(start, min(start + block, size))
 
 
-def legend(schema: Schema[ConfigurationsT, StepsT]) -> str:
+def legend(schema: Schema) -> str:
     """What the numbers of a configuration are."""
     if schema.columns is None:
         return f"<label:{schema.counted}, ...>"
@@ -114,7 +114,7 @@ def legend(schema: Schema[ConfigurationsT, StepsT]) -> str:
 
 
 def configuration_texts(
-    graph: "Graph[ConfigurationsT, StepsT]", some: ConfigurationsT, written: Callable[[str], str]
+    graph: "Graph", some: SomeConfigurations, written: Callable[[str], str]
 ) -> list[Column]:
     """`<2⁽¹⁾,1,0>` of every configuration, `<x:2, y:0>` where columns have labels, and after it the
     links that exist, ` p→q`. `written` escapes a name."""
@@ -147,8 +147,8 @@ def superscript(number: int) -> str:
 
 
 def edge_texts(
-    schema: Schema[ConfigurationsT, StepsT],
-    steps: StepsT,
+    schema: Schema,
+    steps: SomeSteps,
     style: EdgeStyle,
     names: Mapping[str, str],
 ) -> list[Column]:

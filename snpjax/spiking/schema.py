@@ -41,21 +41,19 @@ def schema_of(
     """Columns are neurons or, where they divide or bud, slots. What a query may name are neurons
     or, where they divide or bud, labels."""
     own, grows = _Names(system), is_growing(system)
-    astrocytes = astrocytes_of(system)
     changes = changes_network(system)
-    neurons = LazyNames(lambda: [system.name_of(i) for i in range(system.num_neurons)])
     labels = LazyNames(lambda: list(own.rules))
     return Schema(
         title=system.name,
         counted="spikes",
         column_kind="neurons",
-        columns=None if grows else neurons,
+        columns=None if grows else LazyNames(lambda: own.choosers[: system.num_neurons]),
         configurations=own.configurations,
         steps=own.steps,
         tables=own.tables,
         step_tables=own.step_tables,
         actions=own.actions,
-        action_names=labels if grows else LazyNames(lambda: [*neurons, *astrocytes]),
+        action_names=labels if grows else LazyNames(lambda: own.choosers),
         alternatives=LazyNames(own.alternatives),
         selected=own.selected,
         words=own.words,
@@ -91,6 +89,12 @@ class _Names:
     @cached_property
     def rules(self) -> dict[str, Sequence[AnyRule | str]]:
         return rules_of(self.system)
+
+    @cached_property
+    def choosers(self) -> list[str]:
+        """The names of the neurons, then of the astrocytes."""
+        neurons = [self.system.name_of(i) for i in range(self.system.num_neurons)]
+        return neurons + astrocytes_of(self.system)
 
     # ---- configurations ----
 
@@ -175,12 +179,10 @@ class _Names:
         present = is_number | (subsets != 0)
         if labels == "emissions" and self.system.output:
             present = present & self._is_output(steps)
-        called = [*map(self.system.name_of, range(self.system.num_neurons))]
-        called += astrocytes_of(self.system)
         return [
             Action(
                 present=present[:, i],
-                name=called[i] if steps.labels is None else steps.labels[:, i],
+                name=self.choosers[i] if steps.labels is None else steps.labels[:, i],
                 number=values[:, i],
                 is_numbered=is_number[:, i],
                 variant=subsets[:, i],

@@ -4,27 +4,15 @@ many."""
 from typing import TYPE_CHECKING
 
 import numpy as np
-from jaxtyping import Bool, Int
 
-from ..drawing.edges import label_at, rectangles, routed
+from .._text.lines import Labels
 from ..drawing.layered import in_layers
-from ..drawing.scene import (
-    BLACK,
-    BLUE,
-    GREY,
-    SKY,
-    SMALL,
-    VERMILLION,
-    Box,
-    Curve,
-    Scene,
-    Shape,
-    Words,
-    width_of,
-)
+from ..drawing.scene import BLACK, BLUE, GREY, SKY, VERMILLION
 from ..explore.dot import edges_of_path
+from ..explore.drawing import graph_scene
 from ..explore.graph import Graph
-from ..explore.picture import MAX_CONFIGURATIONS, Labels, by_depth, labels_of_pairs, texts_of
+from ..explore.picture import MAX_CONFIGURATIONS, by_depth
+from ..machine import ConfigurationsT, StepsT
 from .axes import WIDE, drawing, part, whole_numbers
 from .canvas import draw_scene
 
@@ -34,12 +22,10 @@ if TYPE_CHECKING:
 
 #: More configurations than these are counted by depth, and not drawn.
 MAX_DOTS = 2_000
-_MAX_LABELS = 40
-_HEIGHT, _MARGIN = 26.0, 14.0  # pixels of a box
 
 
 def graph(
-    found: Graph,
+    found: Graph[ConfigurationsT, StepsT],
     *,
     witness: int | None = None,
     labels: Labels = "emissions",
@@ -74,76 +60,18 @@ def graph(
     return _counts(found, witness, ax)
 
 
-def is_small(found: Graph) -> bool:
+def is_small(found: Graph[ConfigurationsT, StepsT]) -> bool:
     """Whether there are so few configurations that each is a box."""
     return found.num_configurations <= MAX_CONFIGURATIONS
 
 
-def graph_scene(found: Graph, *, witness: int | None = None, labels: Labels = "emissions") -> Scene:
-    """A small graph as a scene."""
-    texts, pairs = texts_of(found), labels_of_pairs(found, labels)
-    if len(pairs) > _MAX_LABELS:
-        pairs = dict.fromkeys(pairs, "")
-    ends = np.asarray(list(pairs), np.int64).reshape(-1, 2)
-    halts = found.is_halting
-    sizes = np.asarray([(width_of(text) + _MARGIN, _HEIGHT) for text in texts])
-    borders = sizes + 6.0 * halts[:, None]
-    widest = max((width_of(label, SMALL) for label in pairs.values()), default=0)
-    middles = in_layers(found.depths, borders, *ends.T, gap=(max(60.0, widest + 50), 42.0))
-    path, edges = _witness(found, witness)
-    steps = set(zip(found.sources[edges].tolist(), found.edge_targets[edges].tolist(), strict=True))
-    curves = [
-        Curve(
-            points,
-            VERMILLION if pair in steps else GREY,
-            2.4 if pair in steps else 1.2,
-        )
-        for points, pair in zip(
-            routed(middles, borders, *ends.T, is_layered=True), pairs, strict=True
-        )
-    ]
-    taken = rectangles(middles, borders)
-    shapes: list[Shape] = [_arrow_in(middles[0], borders[0]), *curves]
-    for curve, label in zip(curves, pairs.values(), strict=True):
-        if label:
-            shapes.append(
-                Words(*label_at(curve, label, SMALL, taken), label, SMALL, BLUE, has_ground=True)
-            )
-    for i, ((x, y), text) in enumerate(zip(middles.tolist(), texts, strict=True)):
-        colour, thickness = (VERMILLION, 2.4) if path[i] else (BLACK, 1.2)
-        width, height = sizes[i].tolist()
-        if halts[i]:
-            shapes.append(Box(x, y, width + 6, height + 6, 9, stroke=colour, thickness=thickness))
-        is_open = bool(found.is_open[i])
-        shapes.append(
-            Box(x, y, width, height, stroke=colour, thickness=thickness, is_dashed=is_open)
-        )
-        shapes.append(Words(x, y, text))
-    return Scene(tuple(shapes), f"{found!r}")
-
-
-def _arrow_in(middle: np.ndarray, size: np.ndarray) -> Curve:
-    x, y = float(middle[0] - size[0] / 2), float(middle[1])
-    return Curve(((x - 30, y), (x - 20, y), (x - 10, y), (x, y)), BLACK, 1.6)
-
-
-def _witness(
-    found: Graph, witness: int | None
-) -> tuple[Bool[np.ndarray, " configurations"], Int[np.ndarray, " steps"]]:
-    """Which configurations are on the path, and its edges."""
-    on_path = np.zeros(found.num_configurations, bool)
-    if witness is not None:
-        on_path[found.path_to(witness)] = True
-    return on_path, edges_of_path(found, witness)
-
-
-def _dots(found: Graph, witness: int | None, ax: "Axes | None") -> "Axes":
+def _dots(found: Graph[ConfigurationsT, StepsT], witness: int | None, ax: "Axes | None") -> "Axes":
     pairs = np.stack([found.sources, found.edge_targets], axis=1)
     ends = np.unique(pairs, axis=0)
     sizes = np.ones((found.num_configurations, 2))
     points = in_layers(found.depths, sizes, *ends.T, gap=(9.0, 1.0))
     points[:, 0] = found.depths
-    _, edges = _witness(found, witness)
+    edges = edges_of_path(found, witness)
     halts, is_open = found.is_halting, found.is_open
     with drawing(ax, WIDE) as axes:
         lines = part("collections").LineCollection(points[ends], colors=GREY, linewidths=0.4)
@@ -181,7 +109,9 @@ def _dots(found: Graph, witness: int | None, ax: "Axes | None") -> "Axes":
         return axes
 
 
-def _counts(found: Graph, witness: int | None, ax: "Axes | None") -> "Axes":
+def _counts(
+    found: Graph[ConfigurationsT, StepsT], witness: int | None, ax: "Axes | None"
+) -> "Axes":
     table = by_depth(found)
     depth, configurations, _, halting = table.T
     with drawing(ax, WIDE) as axes:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from ...explore import Graph, explore
-from ...explore.picture import labels_of_pairs, texts_of
+from ...explore.drawing import labels_of_pairs, texts_of
 from ...spiking import SpikingSystem
 from .stepping import Moment, Refused, Stepper
 

@@ -1,0 +1,114 @@
+"""Small configuration graphs as scenes: a box for every configuration, by depth from left to
+right."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .._text.lines import Labels, lines
+from .._text.quoting import printable
+from ..drawing.edges import label_at, rectangles, routed
+from ..drawing.layered import in_layers
+from ..drawing.scene import (
+    BLACK,
+    BLUE,
+    GREY,
+    SMALL,
+    VERMILLION,
+    Box,
+    Curve,
+    Scene,
+    Shape,
+    Words,
+    width_of,
+)
+from .dot import drawn_edges, edges_of_path, state_columns, tells_steps_apart
+from .text import edge_texts
+
+
+if TYPE_CHECKING:
+    from .graph import Graph
+
+#: Pictures on paper have no more labels.
+MAX_LABELS = 40
+_MAX_TEXT = 48  # characters of a configuration
+_MAX_LABEL = 36
+_HEIGHT, _MARGIN = 26.0, 14.0  # pixels of a box
+
+
+def graph_scene(
+    graph: "Graph",
+    *,
+    witness: int | None = None,
+    labels: Labels = "emissions",
+    max_labels: int | None = MAX_LABELS,
+) -> Scene:
+    """A small graph as a scene, see `Graph.to_svg`; without labels if there are more than
+    `max_labels`."""
+    texts, pairs = texts_of(graph), labels_of_pairs(graph, labels)
+    if max_labels is not None and len(pairs) > max_labels:
+        pairs = dict.fromkeys(pairs, "")
+    ends = np.asarray(list(pairs), np.int64).reshape(-1, 2)
+    halts, is_open = graph.is_halting, graph.is_open
+    sizes = np.asarray([(width_of(text) + _MARGIN, _HEIGHT) for text in texts])
+    borders = sizes + 6.0 * halts[:, None]
+    widest = max((width_of(label, SMALL) for label in pairs.values()), default=0)
+    middles = in_layers(graph.depths, borders, *ends.T, gap=(max(60.0, widest + 50), 42.0))
+    path = set() if witness is None else set(graph.path_to(witness))
+    edges = edges_of_path(graph, witness)
+    steps = set(zip(graph.sources[edges].tolist(), graph.edge_targets[edges].tolist(), strict=True))
+    routes = routed(middles, borders, *ends.T, is_layered=True)
+    curves = [
+        Curve(points, *((VERMILLION, 2.4) if pair in steps else (GREY, 1.2)))
+        for points, pair in zip(routes, pairs, strict=True)
+    ]
+    taken = rectangles(middles, borders)
+    shapes: list[Shape] = [_arrow_in(middles[0], borders[0]), *curves]
+    for curve, label in zip(curves, pairs.values(), strict=True):
+        if label:
+            x, y = label_at(curve, label, SMALL, taken)
+            shapes.append(Words(x, y, label, SMALL, BLUE, has_ground=True))
+    for i, ((x, y), text) in enumerate(zip(middles.tolist(), texts, strict=True)):
+        colour, thickness = (VERMILLION, 2.4) if i in path else (BLACK, 1.2)
+        width, height = sizes[i].tolist()
+        if halts[i]:
+            shapes.append(Box(x, y, width + 6, height + 6, 9, stroke=colour, thickness=thickness))
+        box = Box(x, y, width, height, stroke=colour, thickness=thickness)
+        title = f"configuration {i}{', halting' if halts[i] else ''}"
+        shapes.append(replace(box, is_dashed=bool(is_open[i]), title=title))
+        shapes.append(Words(x, y, text))
+    return Scene(tuple(shapes), f"{graph!r}")
+
+
+def _arrow_in(middle: np.ndarray, size: np.ndarray) -> Curve:
+    x, y = float(middle[0] - size[0] / 2), float(middle[1])
+    return Curve(((x - 30, y), (x - 20, y), (x - 10, y), (x, y)), BLACK, 1.6)
+
+
+def texts_of(graph: "Graph") -> list[str]:
+    some = graph.configurations()
+    columns = state_columns(graph, some, tells_steps_apart(graph), printable)
+    texts = lines(*columns, b"\n").decode().splitlines()
+    return [_shortened(x, _MAX_TEXT) for x in texts]
+
+
+def labels_of_pairs(graph: "Graph", labels: Labels) -> dict[tuple[int, int], str]:
+    """The labels of all choices between two configurations, each once."""
+    if not graph.num_choices:
+        return {}
+    steps = graph.transitions()
+    names = {name: printable(name) for name in graph.schema.action_names}
+    columns = edge_texts(graph.schema, steps, drawn_edges(labels), names)
+    texts = lines(*columns, b"\n").decode().split("\n")[:-1]
+    found: dict[tuple[int, int], list[str]] = {}
+    for source, target, text in zip(
+        steps.sources.tolist(), steps.targets.tolist(), texts, strict=True
+    ):
+        found.setdefault((source, target), []).append(text)
+    joined = {ends: " | ".join(filter(None, dict.fromkeys(own))) for ends, own in found.items()}
+    return {ends: _shortened(label, _MAX_LABEL) for ends, label in joined.items()}
+
+
+def _shortened(text: str, length: int) -> str:
+    return text if len(text) <= length else f"{text[: length - 3]}..."
