@@ -347,6 +347,7 @@ class LazyNames(Sequence[NameT]):
 # ---- schema: what graphs, queries, witnesses, exports and pictures need of a machine ----
 
 
+@runtime_checkable
 class SomeConfigurations(Protocol):
     """Some configurations of a machine on the host, with names: a dataclass."""
 
@@ -367,6 +368,7 @@ class SomeConfigurations(Protocol):
         ...
 
 
+@runtime_checkable
 class SomeSteps(Protocol):
     """Some steps between configurations on the host, with names.
 
@@ -526,6 +528,7 @@ class Explorable(Protocol[ConfigurationsT, StepsT]):
     def schema(self) -> Schema[ConfigurationsT, StepsT]: ...
 
 
+@runtime_checkable
 class InputEnvironment(Protocol):
     """Any input for a number of steps, as `AnyInput`."""
 

@@ -4,7 +4,7 @@ import enum
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import jax
 import jax.numpy as jnp
@@ -61,6 +61,7 @@ class Stop(enum.Enum):
     OUT_OF_MEMORY = "the device has no memory for more"
 
 
+@runtime_checkable
 class _WithSpikes(SomeConfigurations, Protocol):
     """Configurations of a spiking system."""
 
@@ -74,6 +75,7 @@ class _WithSpikes(SomeConfigurations, Protocol):
     def pending(self) -> Int[np.ndarray, "configurations neurons"]: ...
 
 
+@runtime_checkable
 class _Network(Protocol):
     @property
     def labels(self) -> tuple[str, ...]: ...
@@ -85,6 +87,7 @@ class _Network(Protocol):
     def synapses(self) -> tuple[tuple[int, int, int], ...]: ...
 
 
+@runtime_checkable
 class _WithNetwork(SomeConfigurations, Protocol):
     """Configurations of a machine whose network may change."""
 
