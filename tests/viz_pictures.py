@@ -83,6 +83,7 @@ def solution_of(
         spike_trains=spike_trains,
         failure=None,
         networks=Networks(system, None, None, None),
+        state=None,  # pyright: ignore[reportArgumentType] (a run that was never made)
     )
 
 
