@@ -19,7 +19,7 @@ from snpjax.drawing.scene import to_svg
 from snpjax.io.proliferation import read_model
 from snpjax.proliferation import calibrate
 from snpjax.sleptsov.view.picture import net_scene
-from snpjax.spiking.picture import network_scene
+from snpjax.spiking.view.picture import network_scene
 from snpjax.viz.axes import new_figure, save
 from snpjax.viz.graph import graph_scene
 from snpjax.viz.proliferation import draw

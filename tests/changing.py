@@ -9,8 +9,8 @@ import numpy as np
 from jaxtyping import Array
 
 import snpjax as snp
-from snpjax.spiking.growing import Capacity
-from snpjax.spiking.networks import Network
+from snpjax.spiking.lower.lower_division import Capacity
+from snpjax.spiking.view.snapshot import Network
 from snpjax.testing import reference
 from snpjax.testing.reference_graph import ReferenceGraph
 

@@ -17,7 +17,13 @@ from snpjax.io.formats import Format, Holds, formats_of
 from snpjax.io.read import model_text, read_net_source
 from snpjax.io.source import Source
 from snpjax.sleptsov import SleptsovNet, net_of_text
-from snpjax.spiking.variants import AntiSpikes, Astrocyte, Astrocytes, Exhaustive, SynapseRules
+from snpjax.spiking.model.variants import (
+    AntiSpikes,
+    Astrocyte,
+    Astrocytes,
+    Exhaustive,
+    SynapseRules,
+)
 
 
 RELAY = snp.Neuron("q", 0, ["a -> a"])

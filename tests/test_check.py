@@ -21,7 +21,7 @@ from snpjax.check.paths import Checker
 from snpjax.check.query import parse_query
 from snpjax.check.structure import Structure
 from snpjax.check.universal import universal
-from snpjax.spiking.variants import Astrocyte, Astrocytes, Exhaustive, SynapseRules
+from snpjax.spiking.model.variants import Astrocyte, Astrocytes, Exhaustive, SynapseRules
 from snpjax.testing import reference, reference_graph
 from snpjax.testing.strategies import systems
 

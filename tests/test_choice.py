@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from snpjax.choice import NO_RULE, NumberedChoice, num_alternatives
-from snpjax.spiking.step import _first
+from snpjax.spiking.step.step import _first
 
 
 COUNT = jax.jit(num_alternatives)

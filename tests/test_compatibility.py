@@ -12,7 +12,7 @@ import pytest
 
 import snpjax as snp
 from snpjax.spiking import Transition, TransitionMatrix, initial_state, lower, step
-from snpjax.spiking.compatibility import (
+from snpjax.spiking.model.compatibility import (
     CHOICES,
     DISTRIBUTED_SNP,
     PLINGUA_CORE,

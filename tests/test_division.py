@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import snpjax as snp
-from snpjax.spiking.growing import Capacity
+from snpjax.spiking.lower.lower_division import Capacity
 from snpjax.testing import dividing_systems, reference, reference_graph
 
 from .changing import (

@@ -17,8 +17,8 @@ from snpjax.io.losses import Losses
 from snpjax.io.source import Report, Source
 from snpjax.io.websnapse import read_factory_yaml, write_factory_yaml, write_websnapse
 from snpjax.io.yaml_text import Plain, load_yaml
-from snpjax.spiking.rule import DivisionRule, Rule
-from snpjax.spiking.system import Neuron, SpikingSystem
+from snpjax.spiking.model.rule import DivisionRule, Rule
+from snpjax.spiking.model.system import Neuron, SpikingSystem
 from snpjax.testing import reference
 from tests.helpers import case_system, load_cases, needs_shared
 from tests.test_websnapse import (

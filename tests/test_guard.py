@@ -8,7 +8,7 @@ import time
 import numpy as np
 import pytest
 
-from snpjax.spiking.guard import GUARD_LIMIT, Guard, GuardError
+from snpjax.spiking.model.guard import GUARD_LIMIT, Guard, GuardError
 
 
 NORMAL_FORMS = [

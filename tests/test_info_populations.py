@@ -12,8 +12,8 @@ from snpjax import graphs
 from snpjax.cli.app import app
 from snpjax.cli.info import describe
 from snpjax.cli.info_populations import describe_populations
-from snpjax.spiking.degrees import degrees_of
-from snpjax.spiking.lower import chosen_for_parts
+from snpjax.spiking.lower.degrees import degrees_of
+from snpjax.spiking.lower.lower import chosen_for_parts
 
 
 #: Not in all neurons of `b`, whose third rule is two rules in one neuron and none in another.

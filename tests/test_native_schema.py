@@ -13,7 +13,7 @@ from snpjax.io import native_schema
 from snpjax.io.losses import Losses
 from snpjax.io.native import write_native
 from snpjax.io.native.write import SCHEMA
-from snpjax.spiking.compatibility import CHOICES
+from snpjax.spiking.model.compatibility import CHOICES
 from snpjax.testing.strategies import dividing_systems, plastic_systems, systems
 
 from .helpers import REPOSITORY

@@ -8,9 +8,9 @@ from hypothesis import given, strategies as st
 from snpjax.io import ReadError, ReadWarning
 from snpjax.io.plingua import read_plingua
 from snpjax.io.source import Source
-from snpjax.spiking.rule import BuddingRule, DivisionRule, Rule
-from snpjax.spiking.system import Neuron, SpikingSystem, Synapse
-from snpjax.spiking.validity import ModelWarning
+from snpjax.spiking.model.rule import BuddingRule, DivisionRule, Rule
+from snpjax.spiking.model.system import Neuron, SpikingSystem, Synapse
+from snpjax.spiking.model.validity import ModelWarning
 from tests.helpers import PAIR, SHARED, needs_shared
 
 

@@ -11,7 +11,7 @@ from snpjax import graphs
 from snpjax.io import ReadError, ReadWarning
 from snpjax.io.plingua import read_plingua
 from snpjax.io.source import Source
-from snpjax.spiking.slots import ALL
+from snpjax.spiking.model.rule_table import ALL
 from snpjax.testing import reference
 from tests.helpers import SHARED, many, needs_shared
 

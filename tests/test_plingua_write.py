@@ -16,8 +16,8 @@ from snpjax.io.losses import Losses
 from snpjax.io.plingua import read_plingua, write_plingua
 from snpjax.io.plingua.literals import Literals
 from snpjax.io.source import Source
-from snpjax.spiking.slots import ALL
-from snpjax.spiking.system import SpikingSystem
+from snpjax.spiking.model.rule_table import ALL
+from snpjax.spiking.model.system import SpikingSystem
 from snpjax.testing.strategies import dividing_systems, guards, plastic_systems, systems
 from tests.helpers import PAIR, SHARED, case_system, load_cases, many, needs_shared
 from tests.test_plingua import GROWTH, RING

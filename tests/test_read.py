@@ -9,8 +9,8 @@ import pytest
 from snpjax import ALL, Population, PopulationSystem, Projection, RuleTemplate
 from snpjax.io import ReadError, ReadWarning, WriteError, read, source, write
 from snpjax.io.source import guard_or_error
-from snpjax.spiking.system import Neuron, SpikingSystem
-from snpjax.spiking.validity import ModelWarning
+from snpjax.spiking.model.system import Neuron, SpikingSystem
+from snpjax.spiking.model.validity import ModelWarning
 from tests.helpers import PAIR
 
 

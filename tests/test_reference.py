@@ -10,7 +10,7 @@ from hypothesis.stateful import run_state_machine_as_test
 
 import snpjax as snp
 from snpjax.spiking import networks
-from snpjax.spiking.rule import AnyRule
+from snpjax.spiking.model.rule import AnyRule
 from snpjax.testing import (
     dividing_systems,
     machine_for,

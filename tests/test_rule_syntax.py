@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 import snpjax as snp
-from snpjax.spiking.rule import ALPHAS, AnyRule, rule_text
-from snpjax.spiking.rule_syntax import parse_rule
+from snpjax.spiking.model.rule import ALPHAS, AnyRule, rule_text
+from snpjax.spiking.model.rule_syntax import parse_rule
 from snpjax.testing import guards, rules
 
 

@@ -8,7 +8,7 @@ from dimacs import Formula, read_dimacs
 from hypothesis import given, settings, strategies as st
 from sat_families import by_division, by_division_and_budding
 
-from snpjax.spiking.rule import DivisionRule
+from snpjax.spiking.model.rule import DivisionRule
 from snpjax.testing import reference
 from tests.helpers import REPOSITORY, case_system, load_cases
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings, strategies as st
 
 import snpjax as snp
 from snpjax.spiking import lower
-from snpjax.spiking.slots import ALL, slots_of_neurons
+from snpjax.spiking.model.rule_table import ALL, slots_of_neurons
 from tests.helpers import MAX_STEPS, with_ballast
 from tests.properties.test_spiking import seeds
 

@@ -6,8 +6,8 @@ import pytest
 
 import snpjax as snp
 from snpjax._text.nearest import nearest
-from snpjax.spiking.validity import SEVERITIES, Place
-from snpjax.spiking.variants import Astrocyte, Astrocytes, Exhaustive, SynapseRules
+from snpjax.spiking.model.validity import SEVERITIES, Place
+from snpjax.spiking.model.variants import Astrocyte, Astrocytes, Exhaustive, SynapseRules
 
 
 def system(level, neurons=None, synapses=(("x", "y"),), **kwargs):

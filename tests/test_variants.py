@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 import snpjax as snp
 from snpjax import write_graph
 from snpjax.explore import Stop
-from snpjax.spiking.columns import columns_of
-from snpjax.spiking.rule import AnyRule
-from snpjax.spiking.variants import (
+from snpjax.spiking.lower.host_program import columns_of
+from snpjax.spiking.model.rule import AnyRule
+from snpjax.spiking.model.variants import (
     MAX_ALTERNATIVES,
     AntiSpikes,
     Astrocyte,

@@ -27,9 +27,9 @@ from snpjax.drawing.scene import (
 from snpjax.explore import explore
 from snpjax.explore.drawing import graph_scene
 from snpjax.sleptsov.view.picture import net_scene
-from snpjax.spiking.picture import network_scene
-from snpjax.spiking.signs import pretty
-from snpjax.spiking.summary import summary
+from snpjax.spiking.view.picture import network_scene
+from snpjax.spiking.view.signs import pretty
+from snpjax.spiking.view.summary import summary
 
 from .helpers import with_ballast
 from .test_graph_exports import CHUNKS, naturals

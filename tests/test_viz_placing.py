@@ -19,7 +19,7 @@ from snpjax.drawing.layered import (
 )
 from snpjax.drawing.scene import Box, Curve, Disc, End, Scene, at, to_svg
 from snpjax.sleptsov.view.picture import net_scene
-from snpjax.spiking.picture import arrange, network_scene
+from snpjax.spiking.view.picture import arrange, network_scene
 from snpjax.testing import dividing_systems, nets, plastic_systems, systems, variant_systems
 from snpjax.viz.blocks import largest
 

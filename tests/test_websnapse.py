@@ -21,9 +21,9 @@ from snpjax.io.websnapse import (
 from snpjax.io.websnapse.guard_text import rule_text
 from snpjax.io.websnapse.labels import label_key
 from snpjax.io.websnapse.rules import RuleParser
-from snpjax.spiking.guard import Guard
-from snpjax.spiking.rule import BuddingRule, DivisionRule, PlasticityRule, Rule
-from snpjax.spiking.system import Neuron, SpikingSystem
+from snpjax.spiking.model.guard import Guard
+from snpjax.spiking.model.rule import BuddingRule, DivisionRule, PlasticityRule, Rule
+from snpjax.spiking.model.system import Neuron, SpikingSystem
 from snpjax.testing import reference
 from snpjax.testing.reference_graph import explore
 from snpjax.testing.strategies import dividing_systems, guards, plastic_systems, rules, systems

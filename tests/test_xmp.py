@@ -12,9 +12,9 @@ import snpjax as snp
 from snpjax.io import ReadError, ReadWarning, environment, tell
 from snpjax.io.source import Source
 from snpjax.io.xmp import elements, read_factory_xml, read_xmp
-from snpjax.spiking.guard import Guard
-from snpjax.spiking.rule import Rule
-from snpjax.spiking.system import Neuron, SpikingSystem
+from snpjax.spiking.model.guard import Guard
+from snpjax.spiking.model.rule import Rule
+from snpjax.spiking.model.system import Neuron, SpikingSystem
 from snpjax.testing import reference
 from tests.helpers import SHARED, assert_runs_down_the_chain, case_system, many, needs_shared
 

@@ -18,7 +18,7 @@ from snpjax.proliferation.histogram import Histogram
 from snpjax.proliferation.model import CellType, Fixed, Model
 from snpjax.sleptsov import net_of_text
 from snpjax.spiking import Solution
-from snpjax.spiking.networks import Networks
+from snpjax.spiking.view.snapshot import Networks
 from snpjax.viz.axes import new_figure
 from snpjax.viz.proliferation import Compared
 

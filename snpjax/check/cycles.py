@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Bool, Int
 
 from ..choice import NO_RULE
-from ..spiking.system import SpikingSystem
+from ..spiking.model.system import SpikingSystem
 from .invariants import Cycle, Invariants
 from .structure import Structure
 from .systems import SpikingGraph

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from ..spiking.validity import unknown_neuron
+from ..spiking.model.validity import unknown_neuron
 
 
 class QueryError(ValueError):

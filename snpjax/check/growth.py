@@ -10,8 +10,8 @@ import numpy as np
 from jaxtyping import Int
 
 from ..choice import NO_RULE, GivenChoices
-from ..spiking.rule import PlasticityRule, Rule
-from ..spiking.system import SpikingSystem
+from ..spiking.model.rule import PlasticityRule, Rule
+from ..spiking.model.system import SpikingSystem
 from .systems import SpikingGraph
 
 

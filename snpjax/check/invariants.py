@@ -9,10 +9,10 @@ from functools import cached_property
 import numpy as np
 from jaxtyping import Int
 
-from ..spiking.matrix import TransitionMatrix
-from ..spiking.observed import Configurations
-from ..spiking.rule import Rule
-from ..spiking.system import SpikingSystem
+from ..spiking.model.rule import Rule
+from ..spiking.model.system import SpikingSystem
+from ..spiking.view.configurations import Configurations
+from ..spiking.view.transition_matrix import TransitionMatrix
 from .null_space import minimal_solutions, null_space
 from .systems import SpikingGraph
 from .verdict import Status

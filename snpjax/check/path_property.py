@@ -7,8 +7,8 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from jaxtyping import Bool
 
-from ..spiking.observed import Configurations, visited
-from ..spiking.solution import Solution
+from ..spiking.view.configurations import Configurations, visited
+from ..spiking.view.solution import Solution
 from ..trajectory import SAVE_FINAL, SAVE_OUTPUTS, Save
 
 

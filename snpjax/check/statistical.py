@@ -29,7 +29,7 @@ from ..choice import (
 from ..machine import LayoutLike, LoweringOptions
 from ..results import RESULTS
 from ..run import run
-from ..spiking.growing import Capacity
+from ..spiking.lower.lower_division import Capacity
 from ..trajectory import Save
 from .path_property import Judge, Judged, PathProperty
 from .systems import System

@@ -3,9 +3,9 @@
 from typing import Any, TypeAlias
 
 from ..explore import Graph
-from ..spiking.observed import Configurations, Transitions
-from ..spiking.population import PopulationSystem
-from ..spiking.system import SpikingSystem
+from ..spiking.model.population import PopulationSystem
+from ..spiking.model.system import SpikingSystem
+from ..spiking.view.configurations import Configurations, Transitions
 
 
 System: TypeAlias = SpikingSystem | PopulationSystem

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..choice import NO_RULE
 from ..spiking import NO_NUMBER, PopulationSystem, Solution, SpikingSystem
-from ..spiking.shown import Shown
+from ..spiking.view.run_text import Shown
 
 
 class Row(NamedTuple):

@@ -171,7 +171,7 @@ def _model(model: "Model", output: Path, max_neurons: int) -> str:
     """The network, or the net."""
     from ..sleptsov import SleptsovNet
     from ..sleptsov.view.picture import net_scene
-    from ..spiking.picture import network_scene
+    from ..spiking.view.picture import network_scene
     from ..viz.canvas import save_scene
 
     if isinstance(model, SleptsovNet):

@@ -322,8 +322,8 @@ _NET_WORDS = _Words(
 
 def _rule(graph: "Graph", one: Any) -> str:
     """A rule by its neuron and number, or a transition, in words."""
-    from ..spiking.shown import label_rules
-    from ..spiking.system import is_growing
+    from ..spiking.model.system import is_growing
+    from ..spiking.view.run_text import label_rules
 
     if is_net(graph.system):
         return one

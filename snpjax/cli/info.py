@@ -10,7 +10,7 @@ from .options import AsJson, File, Strict, layouts
 
 if TYPE_CHECKING:
     from ..spiking import PopulationSystem, Problem, SpikingSystem
-    from ..spiking.rule import AnyRule
+    from ..spiking.model.rule import AnyRule
 
 _MAX_GUARDS = 10
 _MAX_REASONS = 10
@@ -40,7 +40,7 @@ def info(file: File, strict: Strict = False, as_json: AsJson = False) -> None:
 
 def describe(system: "SpikingSystem", file: str) -> dict[str, Any]:
     """All that `info` says of a system of single neurons, as plain values."""
-    from ..spiking.columns import horizon_of
+    from ..spiking.lower.host_program import horizon_of
 
     reasons = reasons_not_strict(system)
     rules = [rule for n in system.neurons for rule in n.rules if not isinstance(rule, str)]
@@ -67,7 +67,7 @@ def describe(system: "SpikingSystem", file: str) -> dict[str, Any]:
 
 def _growth(system: "SpikingSystem") -> dict[str, Any]:
     """What there is only where neurons divide or bud, whose synapses are always a list."""
-    from ..spiking.validity import possible_labels
+    from ..spiking.model.validity import possible_labels
 
     return {
         "labels": list(possible_labels(system.neurons, system.rules_by_label)),
@@ -134,7 +134,7 @@ def _kind(rule: "AnyRule") -> str:
 def _degrees(system: "SpikingSystem") -> dict[str, Any]:
     import numpy as np
 
-    from ..spiking.columns import edges_of
+    from ..spiking.lower.host_program import edges_of
 
     edges = edges_of(system)
     degrees = {}

@@ -8,11 +8,11 @@ import numpy as np
 from jaxtyping import Int
 
 from ..spiking import ALL, PopulationSystem, RuleTemplate
-from ..spiking.degrees import degrees_of
-from ..spiking.lower import chosen_for_parts
-from ..spiking.population_validity import not_strict
-from ..spiking.slots import UNBOUNDED
-from ..spiking.template import column, guard_of, has_rule, num_rules_of, text_of_terms
+from ..spiking.lower.degrees import degrees_of
+from ..spiking.lower.lower import chosen_for_parts
+from ..spiking.model.population_validity import not_strict
+from ..spiking.model.rule_table import UNBOUNDED
+from ..spiking.model.template import column, guard_of, has_rule, num_rules_of, text_of_terms
 from .options import layout_name
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from ..machine import LoweringOptions
     from ..spiking import Compatibility, Transition
-    from ..spiking.lower import LayoutLike
+    from ..spiking.lower.lower import LayoutLike
 
 File: TypeAlias = Annotated[Path, typer.Argument(metavar="FILE", help="The model file.")]
 Strict: TypeAlias = Annotated[
@@ -92,7 +92,7 @@ def layout_name(layout: "type[AbstractLayout]") -> str:
 def compatibility_named(name: str) -> "Compatibility":
     """The options of the simulator of that name. Any other name is a usage error that lists
     them."""
-    from ..spiking.compatibility import SIMULATORS
+    from ..spiking.model.compatibility import SIMULATORS
 
     if name not in SIMULATORS:
         raise typer.BadParameter(
@@ -124,7 +124,7 @@ def stored_in(
     """The layout, or the room of a system that divides or buds. Room for any other is a usage
     error, and so is a layout of that."""
     from ..spiking import Capacity
-    from ..spiking.system import is_growing
+    from ..spiking.model.system import is_growing
 
     if is_growing(system) and layout != "auto":
         message = "the synapses of neurons that divide or bud are a list (leave it out)"

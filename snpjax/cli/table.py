@@ -9,8 +9,8 @@ from rich.table import Table
 
 from ..choice import NO_RULE
 from ..spiking import Solution
-from ..spiking.shown import Shown
-from ..spiking.solution import describe_end
+from ..spiking.view.run_text import Shown
+from ..spiking.view.solution import describe_end
 from .data import Row, num_neurons, num_rows, row
 from .text import headline, plural, printable, shortened, to_stdout
 

@@ -14,7 +14,7 @@ from .options import File, Strict
 
 
 if TYPE_CHECKING:
-    from ..spiking.validity import Level
+    from ..spiking.model.validity import Level
     from ..viz.page import PageServer, Session
 
 

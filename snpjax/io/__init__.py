@@ -1,6 +1,6 @@
 """Model files: `read` gives a validated system, `write` a file that can be read again."""
 
-from ..spiking.validity import Level as Level
+from ..spiking.model.validity import Level as Level
 from .errors import ReadError as ReadError, ReadWarning as ReadWarning
 from .formats import (
     Format as Format,

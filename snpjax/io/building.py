@@ -6,10 +6,10 @@ from typing import Generic, TypeVar
 
 from snpjax_formats.memory import host_free_bytes
 
-from ..spiking.guard import Guard
-from ..spiking.population import PopulationSystem
-from ..spiking.system import Neuron, SpikingSystem
-from ..spiking.validity import (
+from ..spiking.model.guard import Guard
+from ..spiking.model.population import PopulationSystem
+from ..spiking.model.system import Neuron, SpikingSystem
+from ..spiking.model.validity import (
     InvalidSystem,
     Level,
     ModelWarning,

@@ -15,11 +15,11 @@ from functools import lru_cache
 from itertools import islice
 from typing import NoReturn
 
-from ..spiking.guard import Guard
-from ..spiking.population import PopulationSystem
-from ..spiking.rule import AnyRule, Rule
-from ..spiking.system import Neuron, SpikingSystem
-from ..spiking.validity import Level, Place
+from ..spiking.model.guard import Guard
+from ..spiking.model.population import PopulationSystem
+from ..spiking.model.rule import AnyRule, Rule
+from ..spiking.model.system import Neuron, SpikingSystem
+from ..spiking.model.validity import Level, Place
 from .building import build_in_lines, built, most_listed, size_message
 from .losses import Losses
 from .rule_lines import RuleLines, TooManyRules

@@ -25,9 +25,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeAlias, TypeVar
 
-from ..spiking.rule import AnyRule
-from ..spiking.system import Json, Neuron, SpikingSystem
-from ..spiking.validity import Level, Place
+from ..spiking.model.rule import AnyRule
+from ..spiking.model.system import Json, Neuron, SpikingSystem
+from ..spiking.model.validity import Level, Place
 from .building import KnownNames, tell_problems, try_to_build
 from .tell import Tell
 
@@ -42,8 +42,8 @@ MAX_INPUT_ENTRIES = 2**23
 class PlacedRule(Generic[P]):
     """A rule and where it stands.
 
-    `places` holds the places of single problem codes of `snpjax.spiking.validity`, such as that of
-    the number produced for `"produce_exceeds_consume"`. `is_whole` is false when the guard did not
+    `places` holds the places of single problem codes of `validity`, such as that of the number
+    produced for `"produce_exceeds_consume"`. `is_whole` is false when the guard did not
     parse (which is reported) and another one stands in for it, so that only the numbers can be
     trusted.
     """

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..spiking.validity import ModelWarning, Severity
+from ..spiking.model.validity import ModelWarning, Severity
 
 
 MAX_SHOWN = 20  # a file of another kind gives thousands of errors; nobody reads more than a screen

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator
 from difflib import get_close_matches
 from typing import NamedTuple, NoReturn
 
-from ..spiking.system import Neuron, SpikingSystem
-from ..spiking.validity import Level, Place
+from ..spiking.model.system import Neuron, SpikingSystem
+from ..spiking.model.validity import Level, Place
 from .building import KnownNames, build_in_lines, built, most_listed, size_message
 from .rule_lines import RuleLines, TooManyRules
 from .source import Report, Source

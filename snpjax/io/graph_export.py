@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from .._text.optional import networkx
 from .._text.quoting import dot_quoted, without_controls
-from ..spiking.population import PopulationSystem
-from ..spiking.rule import AnyRule, rule_text
-from ..spiking.system import Neuron, SpikingSystem
+from ..spiking.model.population import PopulationSystem
+from ..spiking.model.rule import AnyRule, rule_text
+from ..spiking.model.system import Neuron, SpikingSystem
 from .losses import Losses
 
 

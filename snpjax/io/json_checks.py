@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from typing import TypeAlias
 
-from ..spiking.validity import Severity
+from ..spiking.model.validity import Severity
 from .json_text import Key, NoNumber, Path, RepeatedKeys, locate, report_depth
 from .source import Report
 

@@ -3,9 +3,9 @@
 import warnings
 from collections.abc import Sequence
 
-from ..spiking.population import PopulationSystem
-from ..spiking.system import SpikingSystem
-from ..spiking.validity import ModelWarning
+from ..spiking.model.population import PopulationSystem
+from ..spiking.model.system import SpikingSystem
+from ..spiking.model.validity import ModelWarning
 
 
 class Losses:

@@ -8,9 +8,9 @@ from typing import get_args
 from .._text.atomic import atomic_write
 from ..sleptsov import SleptsovNet
 from ..sleptsov.linking import HighNet
-from ..spiking.population import PopulationSystem
-from ..spiking.system import SpikingSystem
-from ..spiking.validity import Level
+from ..spiking.model.population import PopulationSystem
+from ..spiking.model.system import SpikingSystem
+from ..spiking.model.validity import Level
 from .errors import file_error
 from .formats import (
     Format,

@@ -5,8 +5,8 @@ from functools import cached_property
 
 import numpy as np
 
-from ..spiking.guard import Guard
-from ..spiking.rule import Rule
+from ..spiking.model.guard import Guard
+from ..spiking.model.rule import Rule
 
 
 MAX_KINDS = 1_000_000  # different rules in one file

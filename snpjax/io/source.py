@@ -9,8 +9,8 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..spiking.guard import Guard, GuardError
-from ..spiking.validity import Severity
+from ..spiking.model.guard import Guard, GuardError
+from ..spiking.model.validity import Severity
 from .errors import Diagnostic, Position, ReadError, ReadWarning, file_error
 
 

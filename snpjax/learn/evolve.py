@@ -15,10 +15,10 @@ from snpjax_formats import Dense
 
 from ..choice import FirstChoice
 from ..results import RESULTS
-from ..spiking.compatibility import TEXTBOOK
-from ..spiking.lower import SpikingProgram
-from ..spiking.step import SpikingState, initial_state, step
-from ..spiking.system import SpikingSystem
+from ..spiking.lower.lower import SpikingProgram
+from ..spiking.model.compatibility import TEXTBOOK
+from ..spiking.model.system import SpikingSystem
+from ..spiking.step.step import SpikingState, initial_state, step
 from .genome import Genome, Space, drawn, mutated, rules_of, system_of, weights_of
 
 

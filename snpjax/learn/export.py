@@ -6,9 +6,9 @@ import equinox as eqx
 import jax
 import numpy as np
 
-from ..spiking.guard import Guard
-from ..spiking.rule import Rule
-from ..spiking.system import Neuron, SpikingSystem
+from ..spiking.model.guard import Guard
+from ..spiking.model.rule import Rule
+from ..spiking.model.system import Neuron, SpikingSystem
 from .relaxed import RelaxedSystem, constants_of
 
 

@@ -8,8 +8,8 @@ import jax.random as jr
 import numpy as np
 from jaxtyping import Array, Bool, Int, Key
 
-from ..spiking.rule import Rule
-from ..spiking.system import Neuron, SpikingSystem
+from ..spiking.model.rule import Rule
+from ..spiking.model.system import Neuron, SpikingSystem
 
 
 _ENDLESS = np.iinfo(np.int32).max

@@ -11,8 +11,8 @@ from jaxtyping import Array, Float, Key
 
 from snpjax_formats import AbstractLayout, Sum
 
-from ..spiking.guard import Guard
-from ..spiking.rule import Rule
+from ..spiking.model.guard import Guard
+from ..spiking.model.rule import Rule
 from .forward import Place, population_run
 from .network import SENDER, Rules, SpikingNetwork
 from .relaxed import RelaxedSystem, constants_of, nameless

@@ -13,8 +13,8 @@ from jaxtyping import Array, Float, Key
 from snpjax_formats import AbstractLayout, graphs
 
 from ..choice import AbstractChoice
-from ..spiking.population import Population, PopulationSystem, Projection
-from ..spiking.rule import Rule
+from ..spiking.model.population import Population, PopulationSystem, Projection
+from ..spiking.model.rule import Rule
 from .coding import total
 from .forward import Place, forward, order_of
 from .relaxed import RelaxedSystem, constants_of, nameless, relax

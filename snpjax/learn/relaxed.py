@@ -12,11 +12,11 @@ from jaxtyping import Array, Bool, Float, Int, Num, PyTree
 
 from snpjax_formats import AbstractLayout, Dense, Edges, Sum, TwoWay, fitting
 
-from ..spiking.columns import Columns, columns_of
-from ..spiking.lower import SpikingProgram, lower_columns
-from ..spiking.population import PopulationSystem
-from ..spiking.rule import Rule
-from ..spiking.system import SpikingSystem, is_growing
+from ..spiking.lower.host_program import Columns, columns_of
+from ..spiking.lower.lower import SpikingProgram, lower_columns
+from ..spiking.model.population import PopulationSystem
+from ..spiking.model.rule import Rule
+from ..spiking.model.system import SpikingSystem, is_growing
 from .surrogate import AbstractSurrogate, FastSigmoid, Smooth, rounded, within
 
 

@@ -8,7 +8,7 @@ from jaxtyping import Array, Int, Integer
 
 from ..results import RESULTS
 from ..run import run
-from ..spiking.system import SpikingSystem
+from ..spiking.model.system import SpikingSystem
 from ..trajectory import SAVE_OUTPUTS
 
 

@@ -12,7 +12,7 @@ from snpjax_formats.ell import expanded
 
 from ..choice import NO_RULE, AbstractChoice, WeightedChoice, of_slots
 from ..results import RESULTS
-from ..spiking.step import SpikingState, applicable, halted
+from ..spiking.step.step import SpikingState, applicable, halted
 from .relaxed import Constants, RelaxedSystem, step_of
 from .surrogate import Smooth, fires
 

@@ -1,34 +1,48 @@
 """Spiking neural P systems."""
 
-from .batch import Solutions as Solutions, SystemBatch as SystemBatch
-from .compatibility import Compatibility as Compatibility
-from .environment import AnyInput as AnyInput
-from .growing import Capacity as Capacity
-from .guard import Guard as Guard, GuardError as GuardError
-from .lower import (
+from .lower.batch import Solutions as Solutions, SystemBatch as SystemBatch
+from .lower.lower import (
     SpikingProgram as SpikingProgram,
     bytes_needed as bytes_needed,
     chosen_layout as chosen_layout,
     lower as lower,
 )
-from .machine import SpikingMachine as SpikingMachine
-from .matrix import TransitionMatrix as TransitionMatrix
-from .networks import Network as Network
-from .population import (
+from .lower.lower_division import Capacity as Capacity
+from .lower.transition import Transition as Transition, transition_edges as transition_edges
+from .model import compatibility as compatibility
+from .model.compatibility import Compatibility as Compatibility
+from .model.environment import AnyInput as AnyInput
+from .model.guard import Guard as Guard, GuardError as GuardError
+from .model.population import (
     Population as Population,
     PopulationSystem as PopulationSystem,
     Projection as Projection,
 )
-from .rule import (
+from .model.rule import (
     BuddingRule as BuddingRule,
     DivisionRule as DivisionRule,
     PlasticityRule as PlasticityRule,
     Rule as Rule,
     RuleError as RuleError,
 )
-from .slots import ALL as ALL
-from .solution import NO_NUMBER as NO_NUMBER, Solution as Solution
-from .step import (
+from .model.rule_table import ALL as ALL
+from .model.system import Neuron as Neuron, SpikingSystem as SpikingSystem, Synapse as Synapse
+from .model.template import RuleTemplate as RuleTemplate
+from .model.validity import (
+    InvalidSystem as InvalidSystem,
+    ModelWarning as ModelWarning,
+    Problem as Problem,
+    check as check,
+)
+from .model.variants import (
+    AntiSpikes as AntiSpikes,
+    Astrocyte as Astrocyte,
+    Astrocytes as Astrocytes,
+    Exhaustive as Exhaustive,
+    SynapseRules as SynapseRules,
+)
+from .step.machine import SpikingMachine as SpikingMachine
+from .step.step import (
     Selection as Selection,
     SpikingState as SpikingState,
     applicable as applicable,
@@ -36,19 +50,6 @@ from .step import (
     initial_state as initial_state,
     step as step,
 )
-from .system import Neuron as Neuron, SpikingSystem as SpikingSystem, Synapse as Synapse
-from .template import RuleTemplate as RuleTemplate
-from .transition import Transition as Transition, transition_edges as transition_edges
-from .validity import (
-    InvalidSystem as InvalidSystem,
-    ModelWarning as ModelWarning,
-    Problem as Problem,
-    check as check,
-)
-from .variants import (
-    AntiSpikes as AntiSpikes,
-    Astrocyte as Astrocyte,
-    Astrocytes as Astrocytes,
-    Exhaustive as Exhaustive,
-    SynapseRules as SynapseRules,
-)
+from .view.snapshot import Network as Network
+from .view.solution import NO_NUMBER as NO_NUMBER, Solution as Solution
+from .view.transition_matrix import TransitionMatrix as TransitionMatrix

@@ -11,8 +11,8 @@ from ..check.equivalence.runs import run_of_edges
 from ..check.systems import system_of
 from ..explore import Graph, explore
 from ..explore.conditions import certain_condition
-from ..spiking.environment import AnyInput
-from ..spiking.observed import Configurations
+from ..spiking.model.environment import AnyInput
+from ..spiking.view.configurations import Configurations
 
 
 _SAME_TRACES = SameTraces()

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..spiking.compatibility import Compatibility
-from ..spiking.rule import Rule
-from ..spiking.system import SpikingSystem
-from ..spiking.variants import AntiSpikes, Astrocytes, SynapseRules
+from ..spiking.model.compatibility import Compatibility
+from ..spiking.model.rule import Rule
+from ..spiking.model.system import SpikingSystem
+from ..spiking.model.variants import AntiSpikes, Astrocytes, SynapseRules
 from .reference_network import (
     Network,
     Selection,

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ..spiking.system import SpikingSystem
+from ..spiking.model.system import SpikingSystem
 from .reference import Choice, Configuration, choices, initial, is_halting, step
 
 

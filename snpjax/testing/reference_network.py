@@ -8,8 +8,8 @@ While a step is made the synapses are a dictionary from (source slot, target slo
 import itertools
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..spiking.rule import AnyRule, BuddingRule, DivisionRule, PlasticityRule, Rule
-from ..spiking.system import SpikingSystem
+from ..spiking.model.rule import AnyRule, BuddingRule, DivisionRule, PlasticityRule, Rule
+from ..spiking.model.system import SpikingSystem
 
 
 if TYPE_CHECKING:

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from ..spiking.division import GrownState
-from ..spiking.plasticity import PlasticState
-from ..spiking.system import SpikingSystem
+from ..spiking.model.system import SpikingSystem
+from ..spiking.step.division import GrownState
+from ..spiking.step.plasticity import PlasticState
 from .reference_network import Network
 
 

@@ -5,9 +5,9 @@ import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..spiking.rule import Rule
-from ..spiking.system import SpikingSystem
-from ..spiking.variants import AntiSpikes, Astrocytes, Exhaustive, SynapseRules
+from ..spiking.model.rule import Rule
+from ..spiking.model.system import SpikingSystem
+from ..spiking.model.variants import AntiSpikes, Astrocytes, Exhaustive, SynapseRules
 
 
 if TYPE_CHECKING:

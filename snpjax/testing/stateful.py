@@ -8,10 +8,10 @@ import numpy as np
 
 from ..check.equivalence.result import digits, table_text
 from ..choice import NO_RULE
-from ..spiking.environment import AnyInput, environment_of
-from ..spiking.networks import Network
-from ..spiking.observed import Configurations, Transitions
-from ..spiking.system import SpikingSystem
+from ..spiking.model.environment import AnyInput, environment_of
+from ..spiking.model.system import SpikingSystem
+from ..spiking.view.configurations import Configurations, Transitions
+from ..spiking.view.snapshot import Network
 from .reference import (
     Computation,
     Configuration,

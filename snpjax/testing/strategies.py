@@ -14,11 +14,11 @@ import warnings
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from ..spiking.guard import Guard
-from ..spiking.rule import ALPHAS, AnyRule, BuddingRule, DivisionRule, PlasticityRule, Rule
-from ..spiking.system import Neuron, SpikingSystem
-from ..spiking.validity import Level, ModelWarning
-from ..spiking.variants import (
+from ..spiking.model.guard import Guard
+from ..spiking.model.rule import ALPHAS, AnyRule, BuddingRule, DivisionRule, PlasticityRule, Rule
+from ..spiking.model.system import Neuron, SpikingSystem
+from ..spiking.model.validity import Level, ModelWarning
+from ..spiking.model.variants import (
     AntiSpikes,
     Astrocyte,
     Astrocytes,

@@ -1,7 +1,7 @@
 """Where the neurons of a network stand in a picture."""
 
-from ..spiking.picture import arrange
-from ..spiking.system import SpikingSystem
+from ..spiking.model.system import SpikingSystem
+from ..spiking.view.picture import arrange
 
 
 def positions(system: SpikingSystem) -> dict[str, tuple[float, float]]:

@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING
 
-from ..spiking.picture import network_scene
-from ..spiking.population import PopulationSystem
-from ..spiking.summary import MAX_NEURONS
-from ..spiking.system import SpikingSystem
+from ..spiking.model.population import PopulationSystem
+from ..spiking.model.system import SpikingSystem
+from ..spiking.view.picture import network_scene
+from ..spiking.view.summary import MAX_NEURONS
 from .canvas import draw_scene
 
 
@@ -20,7 +20,7 @@ def network(
     max_neurons: int = MAX_NEURONS,
 ) -> "Axes":
     """Draw the network of a system: neurons with spikes and rules, synapses with weights, input and
-    output, see `snpjax.spiking.picture.network_scene`.
+    output, see `snpjax.spiking.view.picture.network_scene`.
 
     **Arguments:**
 

@@ -8,7 +8,7 @@ from jaxtyping import Bool, Int
 from .._text.quoting import printable
 from ..drawing.scene import BLUE, ORANGE
 from ..sleptsov.view.solution import NetSolution
-from ..spiking.solution import NO_NUMBER, Solution
+from ..spiking.view.solution import NO_NUMBER, Solution
 from .axes import COLUMN, drawing, new_figure, whole_numbers
 
 

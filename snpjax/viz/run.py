@@ -7,8 +7,8 @@ from jaxtyping import Int, Num
 
 from .._text.quoting import printable
 from ..drawing.scene import BLACK, VERMILLION, shortened
-from ..spiking.networks import name_of
-from ..spiking.solution import Solution
+from ..spiking.view.snapshot import name_of
+from ..spiking.view.solution import Solution
 from .axes import WIDE, drawing, new_figure, whole_numbers
 from .blocks import MAX_COLUMNS, MAX_ROWS, Blocks, largest
 

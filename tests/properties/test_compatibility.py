@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, assume, given, settings, strategies as st
 
 import snpjax as snp
 from snpjax.spiking import Transition
-from snpjax.spiking.columns import columns_of
-from snpjax.spiking.compatibility import CHOICES, SIMULATORS
+from snpjax.spiking.lower.host_program import columns_of
+from snpjax.spiking.model.compatibility import CHOICES, SIMULATORS
 from snpjax.testing import reference
 from snpjax.testing.strategies import guards, rules, systems
 from snpjax_formats import CSR, ELL, Dense, Float32Dense

@@ -5,7 +5,7 @@ import re
 
 from hypothesis import assume, given, strategies as st
 
-from snpjax.spiking.guard import Guard
+from snpjax.spiking.model.guard import Guard
 
 
 BOUND = 60

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...spiking.environment import AnyInput
+from ...spiking.model.environment import AnyInput
 from .comparison import AbstractComparison, Pair
 from .labelled import Labelled, side_by_side
 from .refine import Refinement, refine

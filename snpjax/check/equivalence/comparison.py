@@ -3,7 +3,7 @@
 import abc
 from dataclasses import dataclass
 
-from ...spiking.environment import AnyInput
+from ...spiking.model.environment import AnyInput
 from ..systems import SpikingGraph, System
 from .result import SIDES, Equivalence
 

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ...explore import Graph, explore
 from ...machine import LayoutLike
-from ...spiking.population import PopulationSystem
-from ...spiking.system import SpikingSystem
+from ...spiking.model.population import PopulationSystem
+from ...spiking.model.system import SpikingSystem
 from ..systems import SpikingGraph, System
 from .comparison import AbstractComparison, Pair, matched
 from .result import Equivalence

@@ -8,9 +8,9 @@ import numpy as np
 from jaxtyping import Bool, Int
 
 from ...explore.following import NO_EDGE, Following, following
-from ...spiking.environment import environment_of
-from ...spiking.observed import Transitions, position_of
-from ...spiking.system import is_growing
+from ...spiking.model.environment import environment_of
+from ...spiking.model.system import is_growing
+from ...spiking.view.configurations import Transitions, position_of
 from ..systems import SpikingGraph, System, system_of
 
 

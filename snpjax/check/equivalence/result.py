@@ -9,10 +9,10 @@ import numpy as np
 
 from ...choice import NO_RULE, GivenChoices
 from ...run import run
-from ...spiking.networks import Network
-from ...spiking.shown import changed_synapses, label_rules
-from ...spiking.solution import Solution, rule_name
-from ...spiking.system import changes_network, is_growing
+from ...spiking.model.system import changes_network, is_growing
+from ...spiking.view.run_text import changed_synapses, label_rules
+from ...spiking.view.snapshot import Network
+from ...spiking.view.solution import Solution, rule_name
 from ..systems import System
 
 

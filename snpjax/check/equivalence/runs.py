@@ -7,7 +7,7 @@ from jaxtyping import Int
 
 from ...choice import NO_RULE, GivenChoices
 from ...explore.following import NO_EDGE
-from ...spiking.environment import environment_of
+from ...spiking.model.environment import environment_of
 from ..systems import SpikingGraph, System, system_of
 from .comparison import Pair
 from .labelled import Labelled, columns_of, emitted

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Int
 
-from ...spiking.environment import AnyInput
+from ...spiking.model.environment import AnyInput
 from .comparison import AbstractComparison, Pair
 from .determinise import compare_traces
 from .labelled import Labelled, side_by_side

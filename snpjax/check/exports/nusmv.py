@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 from ..._text.quoting import printable
 from ...sleptsov.model.execution import Execution
 from ...sleptsov.model.net import SleptsovNet
-from ...spiking.columns import horizon_of
-from ...spiking.overlap import rules_overlap
-from ...spiking.population import PopulationSystem
-from ...spiking.rule import Rule
-from ...spiking.system import Neuron, SpikingSystem, dynamic_message
+from ...spiking.lower.host_program import horizon_of
+from ...spiking.model.overlap import rules_overlap
+from ...spiking.model.population import PopulationSystem
+from ...spiking.model.rule import Rule
+from ...spiking.model.system import Neuron, SpikingSystem, dynamic_message
 from .identifiers import identifiers
 from .nusmv_net import net_to_nusmv
 from .smv_text import case, number_range

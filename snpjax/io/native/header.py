@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
-from ...spiking.compatibility import CHOICES, TEXTBOOK, Compatibility
-from ...spiking.validity import Level
+from ...spiking.model.compatibility import CHOICES, TEXTBOOK, Compatibility
+from ...spiking.model.validity import Level
 from ..json_checks import Findings, shown
 
 

@@ -6,11 +6,11 @@
 described in `templates.py` and graphs in `graphs.py`, which are all to all unless given.
 """
 
-from ...spiking.neuron_names import base_of
-from ...spiking.population import Population, PopulationSystem, Projection
-from ...spiking.population_validity import not_strict
-from ...spiking.template import RuleTemplate, is_shared
-from ...spiking.validity import Level, Place
+from ...spiking.model.neuron_names import base_of
+from ...spiking.model.population import Population, PopulationSystem, Projection
+from ...spiking.model.population_validity import not_strict
+from ...spiking.model.template import RuleTemplate, is_shared
+from ...spiking.model.validity import Level, Place
 from ..building import tell_problems, try_to_build
 from ..json_checks import Findings
 from ..json_text import Key, Path

@@ -14,10 +14,10 @@ variants see `variants.py`. Large systems have `populations` and `projections` i
 
 from typing import Any, TypeGuard
 
-from ...spiking.population import PopulationSystem
-from ...spiking.system import Neuron, SpikingSystem
-from ...spiking.validity import Level, Place, Problem, possible_labels
-from ...spiking.variants import AntiSpikes, Variant
+from ...spiking.model.population import PopulationSystem
+from ...spiking.model.system import Neuron, SpikingSystem
+from ...spiking.model.validity import Level, Place, Problem, possible_labels
+from ...spiking.model.variants import AntiSpikes, Variant
 from ..building import KnownNames, built, tell_problems, try_to_build
 from ..json_checks import Findings, shown
 from ..json_text import Key, Path, decode

@@ -3,8 +3,8 @@
 import re
 from dataclasses import dataclass
 
-from ...spiking.guard import Guard
-from ...spiking.rule import (
+from ...spiking.model.guard import Guard
+from ...spiking.model.rule import (
     ALPHAS,
     AnyRule,
     BuddingRule,
@@ -13,7 +13,7 @@ from ...spiking.rule import (
     Rule,
     RuleError,
 )
-from ...spiking.rule_syntax import parse_rule
+from ...spiking.model.rule_syntax import parse_rule
 from ..building import NO_GUARD
 from ..json_checks import Findings, shown
 from ..json_text import InString, Path

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ...spiking.guard import Guard
-from ...spiking.slots import ALL, UNBOUNDED
-from ...spiking.template import RuleTemplate
+from ...spiking.model.guard import Guard
+from ...spiking.model.rule_table import ALL, UNBOUNDED
+from ...spiking.model.template import RuleTemplate
 from ..json_checks import Findings, shown
 from ..json_text import Path
 from .numbers import Numbers

@@ -3,8 +3,8 @@
 import json
 from collections.abc import Iterable, Sequence
 
-from ...spiking.guard import Guard
-from ...spiking.rule import Rule
+from ...spiking.model.guard import Guard
+from ...spiking.model.rule import Rule
 
 
 SCHEMA = "snpjax/1"

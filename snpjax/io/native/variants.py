@@ -7,9 +7,9 @@ s, "to": t, "rules": rules}]}`, where `"to": null` is the environment.
 
 from collections.abc import Callable
 
-from ...spiking.system import SpikingSystem
-from ...spiking.validity import Place
-from ...spiking.variants import (
+from ...spiking.model.system import SpikingSystem
+from ...spiking.model.validity import Place
+from ...spiking.model.variants import (
     AntiSpikes,
     Astrocyte,
     Astrocytes,

@@ -3,9 +3,9 @@
 import json
 from collections.abc import Iterable, Sequence
 
-from ...spiking.population import PopulationSystem
-from ...spiking.rule import AnyRule, BuddingRule, DivisionRule, PlasticityRule, Rule
-from ...spiking.system import Neuron, SpikingSystem
+from ...spiking.model.population import PopulationSystem
+from ...spiking.model.rule import AnyRule, BuddingRule, DivisionRule, PlasticityRule, Rule
+from ...spiking.model.system import Neuron, SpikingSystem
 from ..losses import Losses
 from ..notes import note_text
 from .texts import SCHEMA, as_file, as_lines, as_string, as_strings, parses, reads_back

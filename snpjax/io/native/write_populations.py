@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from ...spiking.guard import Guard
-from ...spiking.population import Population, PopulationSystem, Projection
-from ...spiking.rule import Rule
-from ...spiking.slots import ALL, UNBOUNDED
-from ...spiking.template import RuleTemplate
+from ...spiking.model.guard import Guard
+from ...spiking.model.population import Population, PopulationSystem, Projection
+from ...spiking.model.rule import Rule
+from ...spiking.model.rule_table import ALL, UNBOUNDED
+from ...spiking.model.template import RuleTemplate
 from .graphs import graph_text
 from .texts import SCHEMA, as_file, as_lines, as_string, as_strings, parses, reads_back
 

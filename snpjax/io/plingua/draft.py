@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from ...spiking.rule import AnyRule
-from ...spiking.system import Json
+from ...spiking.model.rule import AnyRule
+from ...spiking.model.system import Json
 from . import tree
 
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..._text.nearest import nearest
-from ...spiking.guard import Guard
-from ...spiking.rule import AnyRule, BuddingRule, DivisionRule, Rule
-from ...spiking.system import Json
+from ...spiking.model.guard import Guard
+from ...spiking.model.rule import AnyRule, BuddingRule, DivisionRule, Rule
+from ...spiking.model.system import Json
 from ..building import NO_GUARD
 from ..source import Report, guard_or_error
 from . import tree

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Bool, Int
 
-from ...spiking.guard import Guard
-from ...spiking.guard_syntax import GUARD_LIMIT
-from ...spiking.population import Population, PopulationSystem, Projection
-from ...spiking.slots import ALL, UNBOUNDED
-from ...spiking.template import PerNeuron, RuleTemplate
-from ...spiking.validity import InvalidSystem
+from ...spiking.model.guard import Guard
+from ...spiking.model.guard_syntax import GUARD_LIMIT
+from ...spiking.model.population import Population, PopulationSystem, Projection
+from ...spiking.model.rule_table import ALL, UNBOUNDED
+from ...spiking.model.template import PerNeuron, RuleTemplate
+from ...spiking.model.validity import InvalidSystem
 from ..source import guard_or_error
 from .families import Families, Labels, RuleFamily, one_label
 from .projections import graph_of

@@ -16,10 +16,10 @@ whole families as arrays (`families`, `vector`), and populations of them (`popul
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias
 
-from ...spiking.population import PopulationSystem
-from ...spiking.rule import AnyRule, BuddingRule, DivisionRule
-from ...spiking.system import Neuron, SpikingSystem
-from ...spiking.validity import (
+from ...spiking.model.population import PopulationSystem
+from ...spiking.model.rule import AnyRule, BuddingRule, DivisionRule
+from ...spiking.model.system import Neuron, SpikingSystem
+from ...spiking.model.validity import (
     Level,
     Place,
     possible_labels,

@@ -6,9 +6,9 @@ although what is read back is named by the labels.
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from ...spiking.guard import Guard
-from ...spiking.population import PopulationSystem
-from ...spiking.rule import (
+from ...spiking.model.guard import Guard
+from ...spiking.model.population import PopulationSystem
+from ...spiking.model.rule import (
     AnyRule,
     BuddingRule,
     DivisionRule,
@@ -16,8 +16,8 @@ from ...spiking.rule import (
     Rule,
     rule_text,
 )
-from ...spiking.system import Json, SpikingSystem
-from ...spiking.validity import possible_labels
+from ...spiking.model.system import Json, SpikingSystem
+from ...spiking.model.validity import possible_labels
 from ..losses import Losses, expanded
 from .expand import MAX_TRAIN
 from .expression import MAX_DIGITS

@@ -9,9 +9,9 @@ from jaxtyping import Int
 
 from snpjax_formats import Edges, graphs
 
-from ...spiking.population import Population, PopulationSystem, Projection
-from ...spiking.slots import ALL, UNBOUNDED
-from ...spiking.template import RuleTemplate, column, guard_of, text_of_neuron
+from ...spiking.model.population import Population, PopulationSystem, Projection
+from ...spiking.model.rule_table import ALL, UNBOUNDED
+from ...spiking.model.template import RuleTemplate, column, guard_of, text_of_neuron
 from ..losses import Losses
 from .labels import LabelsOf
 from .projections import intervals_of

@@ -7,8 +7,8 @@ else each fed neuron has an input node, and each output neuron an output node.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ...spiking.system import SpikingSystem
-from ...spiking.validity import is_integer
+from ...spiking.model.system import SpikingSystem
+from ...spiking.model.validity import is_integer
 from .labels import label_key
 
 

@@ -1,7 +1,7 @@
 """Guards and rules in the LaTeX of WebSnapse."""
 
-from ...spiking.guard import Guard
-from ...spiking.rule import Rule
+from ...spiking.model.guard import Guard
+from ...spiking.model.rule import Rule
 
 
 def rule_text(rule: Rule) -> str:

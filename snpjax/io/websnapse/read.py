@@ -16,9 +16,9 @@ what `rule_dict` says of its label besides. The old schema has `nodes`, `edges` 
 
 from collections.abc import Sequence
 
-from ...spiking.rule import DivisionRule
-from ...spiking.system import Json, SpikingSystem
-from ...spiking.validity import Level, unknown_neuron
+from ...spiking.model.rule import DivisionRule
+from ...spiking.model.system import Json, SpikingSystem
+from ...spiking.model.validity import Level, unknown_neuron
 from ..building import UnknownNames, built
 from ..environment import InputNode, NeuronNode, Node, OutputNode, PlacedRule, Wire, build_system
 from ..json_checks import Findings, shown

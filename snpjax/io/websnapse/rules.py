@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ...spiking.guard import Guard
-from ...spiking.guard_syntax import TEXT_LIMIT
-from ...spiking.rule import DivisionRule, Rule
+from ...spiking.model.guard import Guard
+from ...spiking.model.guard_syntax import TEXT_LIMIT
+from ...spiking.model.rule import DivisionRule, Rule
 from ..building import NO_GUARD
 from ..source import guard_or_error
 

@@ -4,7 +4,7 @@ import math
 import re
 from collections.abc import Sequence
 
-from ...spiking.system import Json
+from ...spiking.model.system import Json
 from ..environment import MAX_INPUT_ENTRIES
 from ..json_checks import Findings, shown
 from ..json_text import MAX_DEPTH, InString, NoNumber, Path

@@ -12,8 +12,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias, TypeGuard
 
-from ...spiking.rule import AnyRule, BuddingRule, DivisionRule, Rule
-from ...spiking.system import Neuron, SpikingSystem
+from ...spiking.model.rule import AnyRule, BuddingRule, DivisionRule, Rule
+from ...spiking.model.system import Neuron, SpikingSystem
 from ..losses import Losses
 from ..notes import note_text
 from .environment_nodes import draw

@@ -10,8 +10,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ...spiking.system import Json, SpikingSystem
-from ...spiking.validity import Level
+from ...spiking.model.system import Json, SpikingSystem
+from ...spiking.model.validity import Level
 from ..building import built
 from ..environment import (
     MAX_INPUT_ENTRIES,

@@ -17,9 +17,9 @@ import re
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from ...spiking.guard import Guard
-from ...spiking.guard_syntax import TEXT_LIMIT
-from ...spiking.rule import Rule
+from ...spiking.model.guard import Guard
+from ...spiking.model.guard_syntax import TEXT_LIMIT
+from ...spiking.model.rule import Rule
 from ..building import NO_GUARD
 from ..environment import PlacedRule
 from ..json_text import MAX_DIGITS

@@ -6,8 +6,8 @@ import numpy as np
 
 from ...choice import NO_RULE
 from ...spiking import Network, SpikingSystem, SynapseRules
-from ...spiking.picture import given_positions
-from ...spiking.shown import label_rules
+from ...spiking.view.picture import given_positions
+from ...spiking.view.run_text import label_rules
 from .stepping import Moment
 
 

@@ -14,7 +14,7 @@ from ...spiking import (
     SpikingSystem,
     SynapseRules,
 )
-from ...spiking.rule_syntax import parse_rule
+from ...spiking.model.rule_syntax import parse_rule
 from .described import Json
 
 

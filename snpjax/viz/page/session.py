@@ -11,7 +11,7 @@ from ...io import ReadError, WriteError
 from ...io.errors import MAX_SHOWN
 from ...io.formats import formats_of
 from ...sleptsov import SleptsovNet
-from ...spiking.validity import Level
+from ...spiking.model.validity import Level
 from .described import Json
 from .edits import Edit
 from .explored import MOST_CONFIGURATIONS, explored, follow, graph_json

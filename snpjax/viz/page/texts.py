@@ -11,7 +11,7 @@ from ...io.read import model_text, read_net_source, read_source
 from ...io.source import Source, decoded
 from ...sleptsov import SleptsovNet
 from ...spiking import ModelWarning, PopulationSystem, SpikingSystem
-from ...spiking.validity import Level
+from ...spiking.model.validity import Level
 from .described import Json
 
 

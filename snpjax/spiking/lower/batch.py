@@ -1,0 +1,237 @@
+"""Different systems of one shape, run side by side."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from snpjax_formats import ELL, AbstractLayout, check_free, free_bytes
+
+from ..._xla import on_host
+from ...machine import AbstractMachine, Lowered, Stacked, over_paths
+from ...precision import precision
+from ...trajectory import Trajectory
+from ..model.population import PopulationSystem
+from ..model.system import SpikingSystem, dynamic_message
+from ..step.machine import SpikingMachine
+from ..step.ordered import of_one_shape
+from ..step.step import SpikingState
+from ..view.solution import Solution
+from .count_dtype import count_type
+from .host_program import Columns, columns_of
+from .lower import LayoutLike, SpikingProgram, check_order, lower_columns
+from .padding import Padding
+from .start import sizes_of_inputs, with_inputs
+from .transition import Transition
+
+
+class SystemBatch:
+    """Systems of about one size as a batch, one path each: a parameter sweep, say, or a generation
+    of evolving systems.
+
+    They may differ in everything: rules, spikes, synapses, delays, inputs, numbers of neurons; all
+    are padded to the largest. With `UniformChoice` system b takes path b of the key. `run` gives a
+    tuple of solutions.
+    """
+
+    def __init__(self, systems: Sequence[SpikingSystem | PopulationSystem]) -> None:
+        self.systems = tuple(systems)
+        if not self.systems:
+            raise ValueError("The batch has no system. Give one or more.")
+        for number, system in enumerate(self.systems):
+            if not isinstance(system, SpikingSystem | PopulationSystem):
+                raise TypeError(f"Element {number} of the batch is {system!r}. Give systems.")
+
+    def lower(
+        self,
+        *,
+        layout: LayoutLike = "auto",
+        count_dtype: np.dtype | type | None = None,
+        faithful: bool = False,
+        numbered: bool = False,
+        many_paths: bool = False,
+    ) -> "Lowered[Solutions]":
+        """All systems as one stack of arrays, which is assembled on the host; `"auto"` is `ELL`.
+
+        **Raises:** `ValueError` for a layout whose arrays differ in shape from system to system;
+        `ELL` and dense ones never do. And for systems of different `compatibility`.
+        """
+        del many_paths
+        if isinstance(layout, Transition):
+            raise ValueError("A batch of systems has no transition matrix. Give another layout.")
+        for system in self.systems:
+            if isinstance(system, SpikingSystem) and not system.is_static:
+                raise NotImplementedError(dynamic_message(system, "A batch of different systems"))
+        columns = [
+            system.columns(faithful=faithful)
+            if isinstance(system, PopulationSystem)
+            else columns_of(system, faithful=faithful or numbered)
+            for system in self.systems
+        ]
+        padding = Padding.of(columns)
+        _check_compatibility(columns)
+        check_order(columns[0].compatibility.in_steps(has_delays=padding.has_delays), layout)
+        dtype = count_type(columns, count_dtype)
+        stored = ELL if layout == "auto" else layout
+        free = free_bytes()
+        programs = []
+        with on_host(), precision(dtype):
+            for each in columns:
+                programs.append(
+                    lower_columns(each.joined(), layout=stored, count_dtype=dtype, padding=padding)
+                )
+                _check_all_fit(programs[0], len(columns), free)
+            synapses = _one_shape([program.synapses for program in programs])
+            ordered = of_one_shape([program.ordered for program in programs])
+            programs = [
+                replace(program, synapses=own, ordered=own_ordered)
+                for program, own, own_ordered in zip(programs, synapses, ordered, strict=True)
+            ]
+        with precision(dtype):
+            machine = Stacked.of([SpikingMachine(program) for program in programs])
+        assert isinstance(machine.machine, SpikingMachine)
+        program = replace(machine.machine.program, may_overflow=False)
+        return Lowered(
+            self,
+            machine,
+            faithful or numbered or all(c.table.families is None for c in columns),
+            min(c.safe_steps(dtype) for c in columns),
+            replace(machine, machine=SpikingMachine(program)),
+        )
+
+    def start(
+        self, machine: AbstractMachine | Stacked, initial: Any, inputs: Any
+    ) -> tuple[AbstractMachine | Stacked, SpikingState]:
+        """Where a run begins: `initial` is the `state` of earlier solutions, `inputs` trains
+        `(steps, inputs, systems)`."""
+        assert isinstance(machine, Stacked)
+        own = machine.machine
+        assert isinstance(own, SpikingMachine)
+        num = len(self.systems)
+        if inputs is not None:
+            most = max(sum(sizes_of_inputs(system)) for system in self.systems)
+            given = np.asarray(inputs)
+            if given.ndim != 3 or given.shape[1:] != (most, num):
+                raise ValueError(
+                    f"`inputs` has the shape {given.shape}. Give (steps, {most}, {num}): the "
+                    "trains of the inputs of each system."
+                )
+            own = with_inputs(own, given)
+            machine = replace(machine, machine=own)
+        state = over_paths(lambda m: m.init(), machine)()
+        if initial is None:
+            return machine, state
+        shapes = [x.shape for x in jax.tree.leaves(state)]
+        if not isinstance(initial, SpikingState) or shapes != [
+            np.shape(x) for x in jax.tree.leaves(initial)
+        ]:
+            raise ValueError("`initial` is no state of this batch. Give `solutions.state`.")
+        return machine, initial
+
+    def solution(self, trajectory: Trajectory) -> "Solutions":
+        """The solution of each system."""
+        each = [
+            system.solution(_path(trajectory, path)) for path, system in enumerate(self.systems)
+        ]
+        return Solutions(each, trajectory.final)
+
+
+class Solutions(tuple[Solution, ...]):
+    """The solutions of a batch of systems, in its order.
+
+    - `state`: all final states, to go on from: `run(batch, initial=solutions.state)`.
+    """
+
+    state: SpikingState
+
+    def __new__(cls, solutions: Iterable[Solution], state: SpikingState) -> "Solutions":
+        self = super().__new__(cls, solutions)
+        self.state = state
+        return self
+
+    @property
+    def result(self) -> tuple[Any, ...]:
+        return tuple(solution.result for solution in self)
+
+    @property
+    def failure(self) -> str | None:
+        """The first failure in words, with the number of its system."""
+        for number, solution in enumerate(self):
+            if solution.failure is not None:
+                return f"system {number}: {solution.failure}"
+        return None
+
+
+def _check_compatibility(systems: Sequence[Columns]) -> None:
+    """All systems make their steps in one way."""
+    ways = [c.compatibility.in_steps(has_delays=True) for c in systems]
+    for number, way in enumerate(ways):
+        if way != ways[0]:
+            raise ValueError(
+                f"System {number} of the batch is to run with {way!r}, system 0 with {ways[0]!r}. "
+                "Run them in batches of their own."
+            )
+
+
+def _check_all_fit(program: SpikingProgram, num_systems: int, free: int | None) -> None:
+    """Refuse a batch after its first system rather than when memory is full."""
+    needed = 2 * num_systems * sum(leaf.nbytes for leaf in jax.tree.leaves(program))
+    check_free(
+        needed,
+        free,
+        f"{num_systems:,} systems of this size need {needed:,} bytes while they are stacked",
+        "Run them in several batches.",
+    )
+
+
+def _path(trajectory: Trajectory, path: int) -> Trajectory:
+    """One path of a batch, cut to its own length."""
+
+    def own(tree: Any) -> Any:
+        return jax.tree.map(lambda x: x[..., path], tree)
+
+    steps = int(trajectory.steps[path])
+    every = trajectory.every
+
+    def history(tree: Any, rows: int) -> Any:
+        return None if tree is None else jax.tree.map(lambda x: x[:rows, ..., path], tree)
+
+    return Trajectory(
+        initial=own(trajectory.initial),
+        final=own(trajectory.final),
+        states=history(trajectory.states, steps // (every or 1)),
+        outputs=history(trajectory.outputs, steps),
+        details=history(trajectory.details, steps),
+        every=every,
+        steps=np.asarray(steps),
+        result=own(trajectory.result),
+    )
+
+
+def _one_shape(layouts: Sequence[AbstractLayout | None]) -> list[AbstractLayout | None]:
+    """Layouts of one shape: ELLs get the most slots of all, and weights if any has them."""
+    ells = [layout for layout in layouts if isinstance(layout, ELL)]
+    if len(ells) < len(layouts):
+        return list(layouts)
+    slots = max(ell.sources.shape[0] for ell in ells)
+    dtypes = [ell.values.dtype for ell in ells if ell.values is not None]
+    shaped: list[AbstractLayout | None] = []
+    for ell in ells:
+        padding = ((0, slots - ell.sources.shape[0]), (0, 0))
+        values = ell.values
+        if dtypes:
+            values = jnp.ones(ell.sources.shape, dtypes[0]) if values is None else values
+            values = jnp.pad(values, padding)
+        sources = jnp.pad(ell.sources, padding, constant_values=ell.num_sources)
+        shaped.append(
+            ELL(
+                sources=sources,
+                values=values,
+                num_sources=ell.num_sources,
+                num_targets=ell.num_targets,
+            )
+        )
+    return shaped

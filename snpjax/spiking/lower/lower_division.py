@@ -1,0 +1,309 @@
+"""Systems whose neurons divide or bud, as arrays."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, ArrayLike, Int
+
+from snpjax_formats import bucket, check_free, free_bytes
+
+from ...machine import AbstractCapacity
+from ...precision import precision
+from ..model.compatibility import TEXTBOOK
+from ..model.rule import BuddingRule, DivisionRule
+from ..model.rule_table import SlotTable, slots_of_neurons
+from ..step.division import GrownState, Growth
+from ..step.step import SpikingState
+from .count_dtype import NARROW, least_fitting
+from .host_program import trains_of
+from .lower import SpikingProgram, Spread
+
+
+if TYPE_CHECKING:
+    from ..model.system import SpikingSystem
+
+# A step that grows sorts up to nine times as many, whose places are 32-bit.
+_MOST = 2**27
+# Room for so many times what there is at first, unless it is said, and more by as many times.
+_GROWTH = 4
+_FEWEST = {"neurons": 256, "synapses": 1024}
+# Small systems share compilations.
+_FEWEST_LABELS, _FEWEST_SLOTS, _FEWEST_ROWS = 48, 8, 32
+#: A search holds many networks.
+FEW = {"neurons": 32, "synapses": 64}
+
+
+@dataclass(frozen=True)
+class Capacity(AbstractCapacity):
+    """How many neurons and synapses a system that divides or buds has room for.
+
+    To create more is the result `neurons_exceeded` or `synapses_exceeded`; `run(grow=True)` takes
+    more room then. `None` is a few times what there is at first.
+    """
+
+    neurons: int | None = None
+    synapses: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("neurons", "synapses"):
+            size = getattr(self, name)
+            if size is not None and not 0 < size <= _MOST:
+                raise ValueError(f"`{name}` is {size}. Give a number from 1 to {_MOST:,}.")
+
+    def for_system(self, system: "SpikingSystem", fewest: Mapping[str, int]) -> "Capacity":
+        """With numbers, which a system's own neurons and synapses fit.
+
+        **Raises:** `ValueError` where they do not.
+        """
+        sizes = {}
+        for name, there in (("neurons", system.num_neurons), ("synapses", system.num_synapses)):
+            given = getattr(self, name)
+            if given is None:
+                given = bucket(_GROWTH * there, at_least=fewest[name])
+            if given < there:
+                raise ValueError(
+                    f"The system has {there:,} {name} in the beginning, and room for {given:,}. "
+                    f"Give a larger `Capacity({name}=...)`."
+                )
+            sizes[name] = given
+        return Capacity(**sizes)
+
+
+def lower_growing(
+    system: "SpikingSystem",
+    *,
+    capacity: Capacity,
+    count_dtype: np.dtype | type | None = None,
+    at_least: np.dtype | None = None,
+    largest: int = 0,
+) -> SpikingProgram:
+    """Lower a system that divides or buds: its tables of rules have a column for every label.
+
+    **Arguments:**
+
+    - `count_dtype`: as `lower` has it.
+    - `at_least`: of the narrow types, take the least from this one on that is safe and holds
+      `largest`, too, and the numbers of labels and neurons.
+
+    **Raises:** `ValueError` when counts do not fit the requested type, or any type.
+    """
+    from ..model.system import Neuron  # which needs no arrays
+
+    capacity = capacity.for_system(system, _FEWEST if at_least is None else FEW)
+    size, room = capacity.neurons, capacity.synapses
+    assert size is not None and room is not None
+    labels, rules = system.label_numbers, system.rules_of_labels
+    table = slots_of_neurons(
+        [Neuron(label, 0, rules.get(label, ())) for label in labels], faithful=True
+    )
+    trains = trains_of(system)
+    horizon, num_inputs = trains.shape
+    arrivals = _most_arriving(system, table, size)
+    numbers = [table.largest, *(neuron.spikes for neuron in system.neurons)]
+    numbers += [weight for _, _, weight in system.synapses]
+    numbers += [spikes for train in system.input.values() for spikes in train]
+    if at_least is not None:
+        numbers += [largest, size, len(labels) + 1]
+    dtype = _count_type(max(map(abs, numbers)), arrivals, count_dtype, at_least)
+    num_slots = bucket(table.num_slots, at_least=_FEWEST_SLOTS)
+    num_columns = bucket(len(labels) + 1, at_least=_FEWEST_LABELS)
+    spread = Spread(
+        np.pad(table.type_of, (0, num_columns - len(labels)), constant_values=-1),
+        None,
+        num_slots,
+        dtype,
+    )
+    padded = bucket(num_inputs, at_least=4) if num_inputs else 0
+    num_rows = bucket(horizon, at_least=_FEWEST_ROWS) if num_inputs else 0
+    rows = np.pad(trains, ((0, num_rows - horizon), (0, padded - num_inputs)))
+    _check_room(size, room)
+    initial = np.zeros(size, np.int64)
+    initial[: system.num_neurons] = [neuron.spikes for neuron in system.neurons]
+    with precision(dtype):
+        return SpikingProgram(
+            low=spread(table.low, 1),
+            high=spread(table.high, 0),
+            period=spread(table.period, 1) if (table.period > 1).any() else None,
+            consume=spread(table.consume, 0),
+            produce=spread(table.produce, 0),
+            delay=spread(table.delay, 0, np.int32) if table.delay.any() else None,
+            number=spread(table.number, 0, np.int32),
+            type_of=None,
+            rows=None,
+            synapses=None,
+            ordered=None,
+            initial=jnp.asarray(initial, dtype),
+            outputs=_numbers([labels[name] for name in system.output], num_columns),
+            inputs=_numbers([labels[name] for name in system.input], num_columns, padded),
+            trains=jnp.asarray(rows, dtype),
+            horizon=jnp.asarray(horizon, jnp.int32),
+            most_together=None,
+            network=_growth(system, labels, table, num_slots, num_columns, size, room, dtype),
+            has_families=True,
+            may_overflow=True,
+            compatibility=TEXTBOOK.in_steps(has_delays=bool(table.delay.any())),
+        )
+
+
+def _growth(
+    system: "SpikingSystem",
+    labels: dict[str, int],
+    table: SlotTable,
+    num_slots: int,
+    num_columns: int,
+    size: int,
+    room: int,
+    dtype: np.dtype,
+) -> Growth:
+    divides, buds = (np.zeros((num_slots, num_columns), bool) for _ in range(2))
+    parent, child = (np.full((num_slots, num_columns), -1, np.int32) for _ in range(2))
+    for label, rules in system.rules_of_labels.items():
+        column = labels[label]
+        own = table.type_of[column]
+        for slot in np.flatnonzero(table.low[:, own] <= table.high[:, own]).tolist():
+            rule = rules[int(table.number[slot, own])]
+            if isinstance(rule, DivisionRule):
+                divides[slot, column] = True
+                parent[slot, column], child[slot, column] = labels[rule.left], labels[rule.right]
+            elif isinstance(rule, BuddingRule):
+                buds[slot, column] = True
+                parent[slot, column] = labels[label if rule.parent is None else rule.parent]
+                child[slot, column] = labels[rule.bud]
+    pairs = {(labels[x], labels[y]) for x, y in system.dictionary}
+    of_neurons = [labels[neuron.label] for neuron in system.neurons]
+    graph = system.graph
+    pairs |= {
+        (of_neurons[s], of_neurons[t]) for s, t in zip(graph.source, graph.target, strict=True)
+    }
+    order = np.lexsort((graph.source, graph.target))
+
+    def listed(values: np.ndarray, empty: int) -> np.ndarray:
+        return np.pad(values[order].astype(np.int32), (0, room - len(order)), constant_values=empty)
+
+    target = listed(graph.target, size)
+    weights = None
+    if isinstance(graph.weight, np.ndarray):
+        weights = jnp.asarray(listed(graph.weight, 0), dtype)
+    state = GrownState(
+        labels=_numbers(of_neurons, len(labels), size),
+        source=jnp.asarray(listed(graph.source, size)),
+        target=jnp.asarray(target),
+        weights=weights,
+        starts=jnp.asarray(np.searchsorted(target, np.arange(size + 1)), jnp.int32),
+        num=jnp.asarray(system.num_neurons, jnp.int32),
+    )
+    return Growth(
+        divides=jnp.asarray(divides),
+        buds=jnp.asarray(buds),
+        parent=jnp.asarray(parent),
+        child=jnp.asarray(child),
+        leads_to=_partners(pairs, num_columns),
+        comes_from=_partners({(y, x) for x, y in pairs}, num_columns),
+        initial=state,
+        num_labels=jnp.asarray(len(labels), jnp.int32),
+    )
+
+
+def with_more_room(
+    program: SpikingProgram, state: SpikingState
+) -> tuple[SpikingProgram, SpikingState]:
+    """The same program and state with room for more neurons and synapses: both, since every room
+    is a compilation."""
+    growth = program.network
+    assert isinstance(growth, Growth)
+    size = _GROWTH * program.num_neurons
+    room = _GROWTH * len(growth.initial.source)
+    _check_room(size, room)
+    initial = _widened(growth.initial, size, room, growth.num_labels)
+    spikes, timers, pending = (
+        _longer(x, size, 0) for x in (state.spikes, state.timers, state.pending)
+    )
+    network = _widened(state.network, size, room, growth.num_labels)
+    growth = replace(growth, initial=initial)
+    program = replace(program, initial=_longer(program.initial, size, 0), network=growth)
+    return program, replace(state, spikes=spikes, timers=timers, pending=pending, network=network)
+
+
+def _check_room(size: int, room: int) -> None:
+    if max(size, room) > _MOST:
+        raise ValueError(
+            f"Room for {size:,} neurons and {room:,} synapses is more than {_MOST:,} of either. "
+            "Give a `Capacity` that says how many there will be."
+        )
+    needed = 100 * room + 40 * size  # synapses are sorted with those that may be added to them
+    check_free(
+        needed,
+        free_bytes(),
+        f"Room for {size:,} neurons and {room:,} synapses takes about {needed:,} bytes",
+        "Give a smaller `Capacity`, or use a machine with more memory.",
+    )
+
+
+def _widened(network: GrownState, size: int, room: int, num_labels: Array) -> GrownState:
+    old = len(network.labels)
+
+    def ends(index: Array) -> Array:
+        return _longer(jnp.where(index == old, size, index), room, size)
+
+    weights = network.weights
+    return GrownState(
+        labels=_longer(network.labels, size, num_labels),
+        source=ends(network.source),
+        target=ends(network.target),
+        weights=None if weights is None else _longer(weights, room, 0),
+        starts=_longer(network.starts, size + 1, network.starts[-1]),
+        num=network.num,
+    )
+
+
+def _longer(values: Array, size: int, empty: ArrayLike) -> Array:
+    missing = (size - len(values), *values.shape[1:])
+    return jnp.concatenate([values, jnp.broadcast_to(jnp.asarray(empty, values.dtype), missing)])
+
+
+def _most_arriving(system: "SpikingSystem", table: SlotTable, size: int) -> int:
+    """A bound on the spikes that arrive at one neuron in one step: every neuron may come to have a
+    synapse to it, one each."""
+    weight = max((abs(weight) for _, _, weight in system.synapses), default=1)
+    produced = int(table.produce.max(initial=0))
+    return size * max(weight, 1) * produced + max(
+        (spikes for train in system.input.values() for spikes in train), default=0
+    )
+
+
+def _count_type(
+    largest: int, arriving: int, requested: np.dtype | type | None, at_least: np.dtype | None
+) -> np.dtype:
+    types = (*NARROW, np.dtype(np.int64))
+    if requested is not None:
+        types = (np.dtype(requested),)
+    else:
+        types = types[types.index(NARROW[-1] if at_least is None else at_least) :]
+    found = least_fitting(types, largest, arriving)
+    if found is None:
+        raise ValueError(
+            f"With so many neurons up to {arriving:,} spikes could arrive at one of them in one "
+            f"step, too many to detect every overflow of {types[-1]}. Give a smaller `Capacity`."
+        )
+    return found
+
+
+def _numbers(values: list[int], empty: int, size: int | None = None) -> Int[Array, "..."]:
+    size = bucket(len(values), at_least=4) if size is None else size
+    padding = (0, size - len(values))
+    return jnp.asarray(np.pad(np.asarray(values, np.int32), padding, constant_values=empty))
+
+
+def _partners(pairs: set[tuple[int, int]], num_columns: int) -> Int[Array, "..."]:
+    """The second labels of each first one, padded with a label that there is not."""
+    some: list[list[int]] = [[] for _ in range(num_columns)]
+    for first, second in sorted(pairs):
+        some[first].append(second)
+    most = bucket(max(map(len, some)), at_least=8)
+    table = np.full((num_columns, most), num_columns, np.int32)
+    for first, own in enumerate(some):
+        table[first, : len(own)] = own
+    return jnp.asarray(table)

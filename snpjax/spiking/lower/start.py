@@ -1,0 +1,216 @@
+"""Where a run begins, and what is sent to it, if that is not what the model says."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Int, PyTree
+
+from snpjax_formats import bucket
+
+from ...machine import AbstractMachine, Stacked
+from ..model.variants import AntiSpikes
+from ..step.machine import AbstractSpikingMachine, GrowingMachine
+from ..step.step import SpikingState
+
+
+if TYPE_CHECKING:
+    from ..model.population import PopulationSystem
+    from ..model.system import SpikingSystem
+
+
+def started(
+    system: "SpikingSystem | PopulationSystem",
+    machine: AbstractMachine | Stacked,
+    initial: Any,
+    inputs: Any,
+) -> tuple[AbstractMachine | Stacked, SpikingState]:
+    """The machine that takes `inputs`, and its state at the beginning: see `snpjax.run`.
+
+    **Raises:** `ValueError` for what does not fit the system.
+    """
+    assert isinstance(machine, AbstractSpikingMachine)
+    is_signed = isinstance(getattr(system, "variant", None), AntiSpikes)
+    if inputs is not None:
+        machine = with_inputs(machine, _trains(system, inputs, is_signed))
+    if isinstance(initial, SpikingState):
+        machine, state = continued(machine, initial)
+    else:
+        state = jax.tree.map(np.asarray, machine.init())
+        if initial is not None:
+            spikes = _spikes(system, initial, is_signed, state.spikes)
+            if spikes.ndim == 2:
+                state = _of_paths(state, spikes.shape[1])
+            state = replace(state, spikes=spikes)
+    assert isinstance(machine, AbstractSpikingMachine)
+    given, own = np.shape(machine.program.trains)[2:], np.shape(state.step)
+    if given and own and given != own:
+        raise ValueError(f"`inputs` has {given[0]} paths, and `initial` has {own[0]}.")
+    if given and not own:
+        state = _of_paths(state, given[0])
+    return machine, state
+
+
+def continued(
+    machine: AbstractSpikingMachine, state: SpikingState
+) -> tuple[AbstractSpikingMachine, SpikingState]:
+    """A machine with room for a state of an earlier run, which has the types of its numbers then.
+
+    **Raises:** `ValueError` for a state of another system.
+    """
+    size = len(state.spikes)
+    while isinstance(machine, GrowingMachine) and machine.program.num_neurons < size:
+        machine, _ = machine.grown(machine.init())
+    own = machine.init()
+    shapes = [x.shape for x in jax.tree.leaves(own)]
+    given = [
+        np.shape(x)[: len(shape)] for x, shape in zip(jax.tree.leaves(state), shapes, strict=False)
+    ]
+    is_alike = jax.tree.structure(own) == jax.tree.structure(state) and shapes == given
+    if not is_alike:
+        raise ValueError(
+            f"`initial` is a state of {size} neurons with padding, and this system has "
+            f"{machine.program.num_neurons}. Continue a run of the same system."
+        )
+    most = np.iinfo(np.dtype(own.spikes.dtype)).max
+    if np.abs(np.asarray(state.spikes, np.int64)).max(initial=0) > most:
+        raise ValueError("`initial` holds more spikes than 32 bits count. Use numpy.int64.")
+    return machine, jax.tree.map(lambda x, y: np.asarray(x, y.dtype), state, own)
+
+
+def with_inputs(
+    machine: AbstractSpikingMachine, trains: Int[np.ndarray, "steps inputs *paths"]
+) -> AbstractSpikingMachine:
+    """The machine with other trains; those of each path end with its last spike."""
+    program = machine.program
+    dtype = np.dtype(program.initial.dtype)
+    limit = 2 ** (8 * dtype.itemsize - 2)
+    if np.abs(trains).max(initial=0) >= limit:
+        raise ValueError(
+            f"`inputs` sends {np.abs(trains).max()} spikes at once, too many to detect every "
+            f"overflow of {dtype} (below {limit})."
+        )
+    sent = trains.any(axis=1)
+    steps = np.arange(1, len(trains) + 1).reshape(-1, *[1] * (sent.ndim - 1))
+    horizon = np.max(np.where(sent, steps, 0), axis=0, initial=0)
+    rows, columns = bucket(int(np.max(horizon, initial=0))), program.trains.shape[1]
+    table = np.zeros((rows, columns, *trains.shape[2:]), dtype)
+    kept = trains[:rows]
+    table[: len(kept), : kept.shape[1]] = kept
+    program = replace(program, trains=jnp.asarray(table), horizon=jnp.asarray(horizon, jnp.int32))
+    return replace(machine, program=program)
+
+
+def _trains(
+    system: "SpikingSystem | PopulationSystem", inputs: Any, is_signed: bool
+) -> Int[np.ndarray, "steps inputs *paths"]:
+    """The trains of all input neurons as one table."""
+    names, sizes = list(system.input), sizes_of_inputs(system)
+    if not names:
+        raise ValueError('The system has no input neuron. Build it with `input={"name": ()}`.')
+    if isinstance(inputs, Mapping):
+        unknown = [name for name in inputs if name not in names]
+        if unknown:
+            raise ValueError(f"{unknown[0]!r} is not an input neuron: they are {', '.join(names)}.")
+        inputs = _side_by_side(inputs, names, sizes)
+    table = _integers("inputs", inputs)
+    if table.ndim not in (2, 3) or table.shape[1] != sum(sizes):
+        raise ValueError(
+            f"`inputs` has the shape {table.shape}. Give (steps, {sum(sizes)}) or (steps, "
+            f"{sum(sizes)}, paths): a column for each input neuron."
+        )
+    if not is_signed and table.size and table.min() < 0:
+        step, column = np.argwhere(table < 0)[0][:2]
+        raise ValueError(
+            f"`inputs` sends {table.min()} spikes in step {step + 1} to input {column}. Give "
+            "0 or more."
+        )
+    return table
+
+
+def sizes_of_inputs(system: "SpikingSystem | PopulationSystem") -> list[int]:
+    """How many neurons each input has: 1, or those of a population."""
+    return [_size(system, name) for name in system.input]
+
+
+def _side_by_side(inputs: Mapping[str, Any], names: list[str], sizes: list[int]) -> np.ndarray:
+    """Trains by name as one table; names that are left out receive nothing."""
+    blocks = {name: _integers(f"inputs[{name!r}]", train) for name, train in inputs.items()}
+    blocks = {
+        name: block[:, None] if size == 1 and block.ndim in (1, 2) else block
+        for (name, block), size in zip(
+            blocks.items(), (sizes[names.index(name)] for name in blocks), strict=True
+        )
+    }
+    paths = next((block.shape[2:] for block in blocks.values() if block.ndim == 3), ())
+    steps = max((len(block) for block in blocks.values()), default=0)
+    table = []
+    for name, size in zip(names, sizes, strict=True):
+        column = np.zeros((steps, size, *paths), np.int64)
+        if name in blocks:
+            block = blocks[name]
+            column[: len(block)] = block if block.ndim == column.ndim else block[..., None]
+        table.append(column)
+    return np.concatenate(table, axis=1)
+
+
+def _spikes(
+    system: "SpikingSystem | PopulationSystem",
+    initial: Any,
+    is_signed: bool,
+    own: Int[np.ndarray, " neurons"],
+) -> Int[np.ndarray, "neurons *paths"]:
+    """The spikes of all neurons, padded; those that are not named hold what the model says."""
+    num, dtype = system.num_neurons, own.dtype
+    if isinstance(initial, Mapping):
+        given = {name: _integers(f"initial[{name!r}]", some) for name, some in initial.items()}
+        for name in given:
+            if not system.has(name):
+                raise ValueError(f"`initial` names {name!r}, which is no neuron of the system.")
+        with_paths = [
+            some.shape[-1:] for name, some in given.items() if some.ndim > (_size(system, name) > 1)
+        ]
+        paths = with_paths[0] if with_paths else ()
+        spikes = np.broadcast_to(own.reshape(-1, *[1] * len(paths)), (*own.shape, *paths))
+        spikes = spikes.astype(np.int64)
+        for name, some in given.items():
+            at = system.position_of(name)
+            if paths and some.ndim == (_size(system, name) > 1):
+                some = some[..., None]
+            spikes[at] = some
+    else:
+        table = _integers("initial", initial)
+        if table.ndim not in (1, 2) or len(table) != num:
+            raise ValueError(
+                f"`initial` has the shape {table.shape}. Give ({num},) or ({num}, paths): the "
+                "spikes of each neuron; or a state, such as `solution.state`."
+            )
+        spikes = np.pad(table, [(0, len(own) - num)] + [(0, 0)] * (table.ndim - 1))
+    most = np.iinfo(dtype).max
+    wrong = np.argwhere((np.abs(spikes) > most) | ((spikes < 0) & (not is_signed)))
+    if len(wrong):
+        held = spikes[tuple(wrong[0])]
+        fix = "Give 0 or more." if abs(held) <= most else "Try `count_dtype=numpy.int64`."
+        raise ValueError(
+            f"`initial` gives neuron {system.name_of(int(wrong[0][0]))!r} {held} spikes. {fix}"
+        )
+    return spikes.astype(dtype)
+
+
+def _size(system: "SpikingSystem | PopulationSystem", name: str) -> int:
+    at = system.position_of(name)
+    return len(range(*at.indices(system.num_neurons))) if isinstance(at, slice) else 1
+
+
+def _integers(name: str, values: Any) -> Int[np.ndarray, "..."]:
+    found = np.asarray(values)
+    if not (np.issubdtype(found.dtype, np.integer) or found.dtype == bool or found.size == 0):
+        raise ValueError(f"`{name}` holds {found.dtype}. Give whole numbers.")
+    return found.astype(np.int64)
+
+
+def _of_paths(state: PyTree, paths: int) -> PyTree:
+    return jax.tree.map(lambda x: np.broadcast_to(x[..., None], (*np.shape(x), paths)), state)

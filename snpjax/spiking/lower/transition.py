@@ -1,0 +1,120 @@
+"""Rules as the rows of the transition matrix M of the papers, in any layout."""
+
+from dataclasses import dataclass
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Int
+
+from snpjax_formats import AbstractLayout, Edges, bucket
+from snpjax_formats.ell import expanded
+
+from ...choice import NO_RULE
+from ...machine import AbstractStorage
+from ..model.rule import Rule
+from ..model.system import SpikingSystem, dynamic_message
+from .host_program import edges_of
+from .padding import SMALL, padded_neurons
+
+
+@dataclass(frozen=True)
+class Transition(AbstractStorage):
+    """Store the rules as the rows of the transition matrix M of the papers, in `layout`.
+
+    `Transition(Dense)` is the papers' *Sparse* form, `Transition(Compressed)` their *ELL*. Every
+    rule is kept. A system with delays, for which C_t = C_{t-1} + S_t M is not exact, stores
+    consumption and weights separately, both in `layout`.
+    """
+
+    layout: type[AbstractLayout]
+
+
+class RuleRows(eqx.Module):
+    """Rules as the rows of a matrix: what a spiking vector adds to the configuration.
+
+    Axes: `rules` is the number of rules in order of declaration, padded to a bucket; a padding row
+    names the rule `NO_RULE - 1`, which is never selected. `matrix` has rules as sources and neurons
+    as targets: M where `has_production`, otherwise -K, the consumption alone.
+    """
+
+    matrix: AbstractLayout
+    neuron: Int[Array, " rules"]
+    number: Int[Array, " rules"]
+    has_production: bool = eqx.field(static=True)
+
+    def spiking_vector(self, rules: Int[Array, "neurons *paths"]) -> Int[Array, "rules *paths"]:
+        """S: 1 for every selected rule."""
+        return (rules[self.neuron] == expanded(self.number, rules.ndim)).astype(jnp.int32)
+
+
+def transition_edges(system: SpikingSystem, *, production: bool = True) -> Edges:
+    """The transition matrix M of a static system as edges from rules to neurons, in 64 bits.
+
+    Rules are numbered through the neurons in order; a self-synapse adds to the consumption. Without
+    `production` it is -K.
+
+    **Raises:** `NotImplementedError` for a network that changes; `ValueError` where an entry does
+    not fit 64 bits.
+    """
+    owner, _, rules = _numbered(system)
+    consume = [rule.consume for rule in rules]
+    produce = [rule.produce for rule in rules]
+    edges = edges_of(system)
+    weight = np.ones(len(edges), np.int64) if edges.value is None else edges.value
+    largest = max(consume, default=0)
+    if production:
+        largest += max(produce, default=0) * int(np.abs(weight).max(initial=0))
+    if largest >= 2**63:
+        raise ValueError(f"An entry of the transition matrix may be {largest}, above 64 bits.")
+    source = np.arange(len(rules))
+    value = -np.asarray(consume, np.int64)
+    target = owner
+    if production and len(rules):
+        by_source = np.argsort(edges.source, kind="stable")
+        degree = np.bincount(edges.source, minlength=edges.num_sources)
+        starts = np.cumsum(degree) - degree
+        produced = np.asarray(produce, np.int64)
+        count = np.where(produced > 0, degree[owner], 0)
+        rule = np.repeat(np.arange(len(rules)), count)
+        nth = np.arange(len(rule)) - np.repeat(np.cumsum(count) - count, count)
+        edge = by_source[starts[owner[rule]] + nth]
+        source = np.concatenate([source, rule])
+        target = np.concatenate([target, edges.target[edge]])
+        value = np.concatenate([value, produced[rule] * weight[edge]])
+    return Edges(source, target, value, len(rules), edges.num_targets).canonical()
+
+
+def padded_rows(system: SpikingSystem) -> Edges:
+    """M, or -K with delays, on as many rules and neurons as a program has."""
+    matrix = transition_edges(system, production=not has_delays(system))
+    size = padded_neurons(matrix.num_targets)
+    num_rules = bucket(matrix.num_sources, at_least=32 if size <= SMALL else 1)
+    return matrix.resized(num_rules, size)
+
+
+def rule_rows(system: SpikingSystem, matrix: AbstractLayout) -> RuleRows:
+    """The stored `padded_rows`, with the rule that each stands for."""
+    owner, number, _ = _numbered(system)
+    padding = (0, matrix.num_sources - len(owner))
+    return RuleRows(
+        matrix=matrix,
+        neuron=jnp.asarray(np.pad(owner, padding), jnp.int32),
+        number=jnp.asarray(np.pad(number, padding, constant_values=NO_RULE - 1), jnp.int32),
+        has_production=not has_delays(system),
+    )
+
+
+def has_delays(system: SpikingSystem) -> bool:
+    """Whether any rule has a delay, so that C_t = C_{t-1} + S_t M is not exact."""
+    return any(isinstance(rule, Rule) and rule.delay > 0 for rule in system.rules)
+
+
+def _numbered(system: SpikingSystem) -> tuple[np.ndarray, np.ndarray, list[Rule]]:
+    """Owner and number within it of every rule, and the rules."""
+    if not system.is_static:
+        raise NotImplementedError(dynamic_message(system, "A transition matrix"))
+    counts = np.asarray([len(neuron.rules) for neuron in system.neurons], np.int64)
+    owner = np.repeat(np.arange(len(counts)), counts)
+    number = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return owner, number, [rule for rule in system.rules if isinstance(rule, Rule)]

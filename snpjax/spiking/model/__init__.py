@@ -1,0 +1,1 @@
+"""The model: systems of neurons and of populations, and what is wrong with them."""

@@ -1,0 +1,551 @@
+"""Large systems: populations of neurons and projections between them, never listed one by one."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+from jaxtyping import Int
+
+from snpjax_formats import graphs
+
+from ..lower.host_program import Columns, Part
+from .compatibility import TEXTBOOK, Compatibility
+from .neuron_names import NeuronNames, base_of
+from .population_validity import compatibility_problems, problems_of
+from .rule import Rule
+from .rule_table import EMPTY, UNBOUNDED, SlotTable
+from .system import Neuron, SpikingSystem, Synapse
+from .template import (
+    PerNeuron,
+    RuleTemplate,
+    column,
+    is_shared,
+    num_rules_of,
+    rules_of_neuron,
+    slots_of_template,
+    text_of_neuron,
+)
+from .validity import InvalidSystem, Problem
+
+
+if TYPE_CHECKING:
+    from ...machine import AbstractMachine, Lowered, Schema, Stacked
+    from ...trajectory import Trajectory
+    from ..lower.enumerable import SearchedMachine
+    from ..lower.lower import LayoutLike
+    from ..step.step import SpikingState
+    from ..view.configurations import Configurations, Transitions
+    from ..view.solution import Solution
+    from .environment import AnyInput
+
+
+@dataclass(frozen=True, eq=False)
+class Population:
+    """`size` neurons with the same rules, named `name[0]`, `name[1]`, ....
+
+    `spikes` are the initial spikes, and `rules` texts, `Rule`s or `RuleTemplate`s. With `indices`,
+    `(size,)` or `(size, axes)`, the neurons are named `name{i}` or `name{i,j}` by them, as families
+    in files are; with no axes the one neuron is named `name`.
+    """
+
+    name: str
+    size: int
+    spikes: PerNeuron = 0
+    rules: Sequence[RuleTemplate | Rule | str] = ()
+    indices: "Sequence[int] | Int[np.ndarray, 'neurons *axes'] | None" = None
+
+    @cached_property
+    def names(self) -> NeuronNames:
+        """The names of the neurons."""
+        if self.indices is None:
+            return NeuronNames(self.name, self.size, None)
+        indices = np.asarray(self.indices, np.int64)
+        return NeuronNames(self.name, self.size, indices if indices.ndim == 2 else indices[:, None])
+
+    @cached_property
+    def templates(self) -> tuple[RuleTemplate, ...]:
+        """All rules as templates."""
+        rules = (self.rules,) if isinstance(self.rules, str) else self.rules
+        if not isinstance(rules, Sequence):
+            raise TypeError(f"{rules!r} are no rules (give a list)")
+        return tuple(RuleTemplate.of(rule) for rule in rules)
+
+
+@dataclass(frozen=True, eq=False)
+class Projection:
+    """Synapses from all neurons of `source` to some of `target`.
+
+    `graph` is a description of `snpjax.graphs` (all to all, one to one, intervals, pairs, random,
+    blocks), a scipy.sparse matrix (rows are sources) or a networkx graph; weights are in it.
+    """
+
+    source: str
+    target: str
+    graph: graphs.AnyGraph = field(default_factory=graphs.AllToAll)
+
+    @cached_property
+    def description(self) -> graphs.AbstractGraph:
+        """`graph` as a description."""
+        if isinstance(self.graph, graphs.AbstractGraph):
+            return self.graph
+        if isinstance(self.graph, graphs.SparseMatrix):
+            return graphs.from_scipy(self.graph)
+        if isinstance(self.graph, graphs.NetworkxGraph):
+            return graphs.from_networkx(self.graph)
+        raise TypeError(
+            f"{self.graph!r} is no graph (give one of snpjax.graphs, a scipy.sparse matrix or a "
+            "networkx graph)"
+        )
+
+
+class PopulationSystem:
+    """A spiking neural P system of populations and projections, as large as memory allows.
+
+    **Arguments:**
+
+    - `populations`: in order; neurons are numbered through them.
+    - `projections`: at most one synapse between two neurons, over all projections. That is not
+      checked between projections that share both populations; their synapses add up.
+    - `input`: population name to the trains of its neurons: `(steps, size)`, or `(steps,)` for all
+      of them. Or the name of one neuron.
+    - `output`: names of populations, or of single neurons, whose emissions are the output.
+    - `signed`: counts may become negative; needed for negative weights and spikes.
+    - `compatibility`: as in `SpikingSystem`, but for what depends on single synapses.
+
+    Nothing is made for a single neuron: a system of millions is built in the time that its arrays
+    take. `expand` gives the same system neuron by neuron.
+
+    **Raises:** `InvalidSystem` with every problem at once.
+    """
+
+    def __init__(
+        self,
+        populations: Sequence[Population],
+        projections: Sequence[Projection] = (),
+        *,
+        input: Mapping[str, Any] | None = None,
+        output: str | Sequence[str] = (),
+        signed: bool = False,
+        name: str = "",
+        compatibility: Compatibility = TEXTBOOK,
+    ) -> None:
+        self._populations = tuple(populations)
+        self.projections = tuple(projections)
+        self.input = MappingProxyType(dict(input or {}))
+        self.output = tuple(dict.fromkeys((output,) if isinstance(output, str) else output))
+        self.signed = signed
+        self.name = name
+        self.compatibility = compatibility
+        found = list(problems_of(self, self._populations)) or compatibility_problems(self)
+        problems = tuple(
+            Problem("bad_population", "error", place, message) for place, message in found
+        )
+        if problems:
+            raise InvalidSystem(problems)
+
+    @cached_property
+    def populations(self) -> Mapping[str, Population]:
+        """Populations by name."""
+        return MappingProxyType({population.name: population for population in self._populations})
+
+    @cached_property
+    def slices(self) -> Mapping[str, slice]:
+        """The positions of each population's neurons."""
+        slices, start = {}, 0
+        for population in self._populations:
+            slices[population.name] = slice(start, start + population.size)
+            start += population.size
+        return MappingProxyType(slices)
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """None: in a system of populations nothing is doubtful, only right or refused."""
+        return ()
+
+    @property
+    def num_neurons(self) -> int:
+        return sum(population.size for population in self._populations)
+
+    @property
+    def neurons(self) -> "Neurons":
+        """The neurons one by one, each made when it is asked for."""
+        return Neurons(self)
+
+    def rule_text(self, neuron: int, rule: int) -> str:
+        """A rule of a neuron as people write it, its guard as terms where it is not one count."""
+        name, positions = self.population_at(neuron)
+        population = self.populations[name]
+        return text_of_neuron(population.templates[rule], neuron - positions.start, population.size)
+
+    @property
+    def num_rules(self) -> int:
+        """Rules of all neurons, consume-all rules by their members; one without end counts as
+        one."""
+        return sum(num_rules_of(t, p.size) for p in self._populations for t in p.templates)
+
+    @property
+    def num_synapses(self) -> int:
+        """Synapses, counted without listing them where their graph allows it."""
+        sizes = {name: p.size for name, p in self.populations.items()}
+        return sum(
+            p.description.num_edges(sizes[p.source], sizes[p.target]) for p in self.projections
+        )
+
+    def name_of(self, neuron: int) -> str:
+        """The name of the neuron at a position."""
+        name, positions = self.population_at(neuron)
+        return self.populations[name].names.of(neuron - positions.start)
+
+    def population_at(self, neuron: int) -> tuple[str, slice]:
+        for name, positions in self.slices.items():
+            if positions.start <= neuron < positions.stop:
+                return name, positions
+        raise IndexError(f"there is no neuron {neuron} among {self.num_neurons}")
+
+    def has(self, name: str) -> bool:
+        """Whether a population or a neuron has that name."""
+        return self._slice(name) is not None
+
+    def position_of(self, name: str) -> int | slice:
+        """The positions of a population's neurons, or the one of a neuron."""
+        positions = self.slice_of(name)
+        population = self.populations.get(name)
+        is_neuron = population is None or population.names.are_plain
+        return positions.start if is_neuron else positions
+
+    def slice_of(self, name: str) -> slice:
+        """The positions of a population's neurons, or of one neuron, as a slice."""
+        positions = self._slice(name)
+        if positions is None:
+            raise KeyError(name)
+        return positions
+
+    def _slice(self, name: str) -> slice | None:
+        if name in self.slices:
+            return self.slices[name]
+        population = self.populations.get(base_of(name))
+        number = None if population is None else population.names.find(name)
+        if population is None or number is None:
+            return None
+        position = self.slices[population.name].start + number
+        return slice(position, position + 1)
+
+    def output_columns(self, name: str) -> int | slice:
+        """Where the emissions of an output stand in `Solution.spike_trains`."""
+        start = 0
+        for output in self.output:
+            size = _size(self.slice_of(output))
+            if output == name:
+                return slice(start, start + size) if size != 1 else start
+            start += size
+        raise KeyError(name)
+
+    @property
+    def num_outputs(self) -> int:
+        return sum(_size(self.slice_of(name)) for name in self.output)
+
+    @property
+    def slots(self) -> SlotTable:
+        """The rules of all neurons."""
+        return self._table
+
+    @cached_property
+    def _table(self) -> SlotTable:
+        return _slot_table(self._populations, self.compatibility, faithful=False)
+
+    def columns(self, *, faithful: bool = False) -> Columns:
+        """The system as lowering takes it."""
+        table = self._table
+        if faithful:
+            table = _slot_table(self._populations, self.compatibility, faithful=True)
+        spikes = np.concatenate(
+            [np.zeros(0, np.int64), *(column(p.spikes, p.size) for p in self._populations)]
+        )
+        parts = tuple(
+            Part(
+                projection.description,
+                self.slices[projection.source].start,
+                self.populations[projection.source].size,
+                self.slices[projection.target].start,
+                self.populations[projection.target].size,
+            )
+            for projection in self.projections
+        )
+        trains, inputs = self._trains()
+        largest = [table.largest, *(np.abs(a).max(initial=0) for a in (spikes, trains))]
+        largest += [abs(weight) for part in parts for weight in part.graph.weight_range()]
+        return Columns(
+            table=table,
+            spikes=spikes,
+            parts=parts,
+            outputs=_positions(self.slice_of(name) for name in self.output),
+            inputs=inputs,
+            trains=trains,
+            largest=int(max(largest)),
+            name_of=self.name_of,
+            compatibility=self.compatibility,
+        )
+
+    def _trains(self) -> tuple[np.ndarray, np.ndarray]:
+        """Input trains side by side, cut after the last spike, and their neurons."""
+        given = {name: np.asarray(train, np.int64) for name, train in self.input.items()}
+        steps = max((len(train) for train in given.values()), default=0)
+        blocks = [np.zeros((steps, 0), np.int64)]
+        for name, train in given.items():
+            train = train if train.ndim == 2 else train[:, None]
+            block = np.zeros((steps, _size(self.slice_of(name))), np.int64)
+            block[: len(train)] = train
+            blocks.append(block)
+        trains = np.concatenate(blocks, axis=1)
+        used = np.flatnonzero(trains.any(axis=1))
+        return trains[: used[-1] + 1 if len(used) else 0], _positions(
+            self.slice_of(name) for name in given
+        )
+
+    def lower(
+        self,
+        *,
+        layout: "LayoutLike" = "auto",
+        count_dtype: "np.dtype | type | None" = None,
+        faithful: bool = False,
+        numbered: bool = False,
+        many_paths: bool = False,
+    ) -> "Lowered[Solution]":
+        """This system as arrays, see `snpjax.lower`.
+
+        With `"auto"` each projection is stored by its own structure; a class of `snpjax_formats`
+        stores the listed synapses of each. `faithful` takes consume-all rules apart; their numbers
+        are those of the templates either way.
+        """
+        from ..lower.lowered import lowered_columns  # the model itself needs no device
+
+        del numbered, many_paths
+        _refuse_transition(layout)
+        columns = self.columns(faithful=faithful)
+        return lowered_columns(self, columns, layout, count_dtype, is_numbered=True)
+
+    def start(
+        self, machine: "AbstractMachine | Stacked", initial: Any, inputs: Any
+    ) -> "tuple[AbstractMachine | Stacked, SpikingState]":
+        """Where a run begins that does not begin where the model says, see `snpjax.run`."""
+        from ..lower.start import started
+
+        return started(self, machine, initial, inputs)
+
+    def with_input(self, input: "Mapping[str, Any] | AnyInput") -> "PopulationSystem":
+        """The same system with other input trains.
+
+        **Raises:** `NotImplementedError` for `AnyInput`; `InvalidSystem` for trains that the system
+        cannot take.
+        """
+        from .environment import AnyInput
+
+        if isinstance(input, AnyInput):
+            raise NotImplementedError(
+                "An environment that sends any input needs single neurons. Use `system.expand()`."
+            )
+        return PopulationSystem(
+            self._populations,
+            self.projections,
+            input=input,
+            output=self.output,
+            signed=self.signed,
+            name=self.name,
+            compatibility=self.compatibility,
+        )
+
+    def enumerable(
+        self,
+        *,
+        saturate: Mapping[str, int],
+        clock: int,
+        at_least: np.dtype | None = None,
+        layout: "LayoutLike" = "auto",
+    ) -> "SearchedMachine":
+        """This system as arrays, ready for `snpjax.explore`."""
+        from ..lower.enumerable import searched  # the model itself needs no device
+
+        _refuse_transition(layout)
+        columns = self.columns(faithful=True)
+        return searched(
+            self, columns, layout=layout, saturate=saturate, clock=clock, at_least=at_least
+        )
+
+    def schema(self) -> "Schema[Configurations, Transitions]":
+        """The names of this system, for graphs and queries."""
+        from ..view.schema import schema_of
+
+        return schema_of(self)
+
+    def solution(self, trajectory: "Trajectory") -> "Solution":
+        """What a run saved, with this system's names."""
+        from ..view.solution import solve
+
+        return solve(self, trajectory)
+
+    def expand(self) -> SpikingSystem:
+        """The same system neuron by neuron; consume-all rules become their members, and a neuron
+        has no rule where a template has no count for it.
+
+        Rule numbers differ where there are such rules; synapses between the same two neurons become
+        one of their added weights.
+
+        **Raises:** `ValueError` for a consume-all rule whose guard has no end, and for guards
+        larger than `Guard` takes.
+        """
+        neurons = list(self.neurons)
+        names = [neuron.name for neuron in neurons]
+        edges = self.columns().joined().parts[0].edges.canonical()
+        weights = np.ones(len(edges), int) if edges.value is None else edges.value
+        synapses = [
+            Synapse(names[s], names[t], int(w))
+            for s, t, w in zip(edges.source, edges.target, weights, strict=True)
+        ]
+        trains, inputs = self._trains()
+        return SpikingSystem(
+            neurons,
+            synapses,
+            input={names[i]: trains[:, c].tolist() for c, i in enumerate(inputs)},
+            output=[names[i] for i in _positions(self.slice_of(name) for name in self.output)],
+            signed=self.signed,
+            name=self.name,
+            compatibility=self.compatibility,
+        )
+
+    def with_compatibility(self, compatibility: Compatibility) -> "PopulationSystem":
+        """The same system, run as another simulator does.
+
+        **Raises:** `InvalidSystem` for what the options cannot take.
+        """
+        return self._replace(compatibility=compatibility)
+
+    def with_single_outputs(self) -> "PopulationSystem":
+        """The same system, its outputs neurons instead of populations of them."""
+        names = [self.name_of(i) for i in _positions(self.slice_of(name) for name in self.output)]
+        return self if tuple(names) == self.output else self._replace(output=names)
+
+    def _replace(self, **changes: Any) -> "PopulationSystem":
+        arguments = {
+            "input": self.input,
+            "output": self.output,
+            "signed": self.signed,
+            "name": self.name,
+            "compatibility": self.compatibility,
+        }
+        return PopulationSystem(self._populations, self.projections, **{**arguments, **changes})
+
+    def consumption(self) -> Int[np.ndarray, "rules neurons"]:
+        """What each rule of each neuron consumes; 0 where there is none, and for `ALL`."""
+        most = max((len(population.templates) for population in self._populations), default=0)
+        table = np.zeros((max(most, 1), self.num_neurons), np.int64)
+        for name, population in self.populations.items():
+            for rule, template in enumerate(population.templates):
+                consumed = column(template.consume, population.size)
+                table[rule, self.slices[name]] = np.maximum(consumed, 0)
+        return table
+
+    def __repr__(self) -> str:
+        populations = ", ".join(f"{p.name}[{p.size:,}]" for p in self._populations)
+        name = f"{self.name}: " if self.name else ""
+        compatible = "" if self.compatibility.is_textbook else f"; {self.compatibility}"
+        return (
+            f"PopulationSystem({name}{self.num_neurons:,} neurons: {populations}; "
+            f"{self.num_synapses:,} synapses{compatible})"
+        )
+
+    def _repr_html_(self) -> str:
+        from ..view.html import population_html
+
+        return population_html(self)
+
+    def _repr_svg_(self) -> str:
+        from ..view.picture import system_svg
+
+        return system_svg(self)
+
+
+def _refuse_transition(layout: "LayoutLike") -> None:
+    from ..lower.transition import Transition  # the model itself needs no device
+
+    if isinstance(layout, Transition):
+        raise ValueError("A Transition needs single rules. Use `system.expand()`.")
+
+
+class Neurons(Sequence[Neuron]):
+    """The neurons of a system of populations, each made when it is asked for."""
+
+    def __init__(self, system: PopulationSystem) -> None:
+        self._system = system
+
+    def __len__(self) -> int:
+        return self._system.num_neurons
+
+    @overload
+    def __getitem__(self, index: int) -> Neuron: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Neuron, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> Neuron | tuple[Neuron, ...]:
+        if isinstance(index, slice):
+            return tuple(self[i] for i in range(*index.indices(len(self))))
+        position = range(len(self))[index]
+        name, positions = self._system.population_at(position)
+        population = self._system.populations[name]
+        own = position - positions.start
+        rules = [
+            rule
+            for template in population.templates
+            for rule in rules_of_neuron(template, own, population.size)
+        ]
+        spikes = int(column(population.spikes, population.size)[own])
+        return Neuron(population.names.of(own), spikes, rules)
+
+
+def _size(positions: slice) -> int:
+    return positions.stop - positions.start
+
+
+def _positions(slices: Iterable[slice]) -> Int[np.ndarray, " neurons"]:
+    return np.concatenate([np.zeros(0, np.int64), *(np.arange(s.start, s.stop) for s in slices)])
+
+
+def _slot_table(
+    populations: Sequence[Population], compatibility: Compatibility, *, faithful: bool
+) -> SlotTable:
+    blocks = [_slots(population, compatibility, faithful) for population in populations]
+    num_slots = max((len(block) for block in blocks), default=0)
+    widths = [1 if all(map(is_shared, p.templates)) else p.size for p in populations]
+    starts = np.cumsum([0, *widths])
+    columns = [np.full((num_slots, starts[-1]), empty, np.int64) for empty in EMPTY]
+    type_of = [np.zeros(0, np.int64)]
+    for population, block, start, width in zip(populations, blocks, starts, widths, strict=False):
+        for slot, values in enumerate(block):
+            for table, value in zip(columns, values, strict=True):
+                table[slot, start : start + width] = value
+        own = np.arange(population.size) if width > 1 else np.zeros(population.size, np.int64)
+        type_of.append(start + own)
+    finite = np.where(columns[1] == UNBOUNDED, 0, columns[1])
+    constants = (columns[0], finite, *columns[2:6])
+    return SlotTable(
+        *columns,
+        type_of=np.concatenate(type_of),
+        families=None,
+        largest=max(int(np.abs(constant).max(initial=0)) for constant in constants),
+    )
+
+
+def _slots(
+    population: Population, compatibility: Compatibility, faithful: bool
+) -> list[tuple[np.ndarray, ...]]:
+    width = 1 if all(map(is_shared, population.templates)) else population.size
+    return [
+        slot
+        for number, template in enumerate(population.templates)
+        for slot in slots_of_template(
+            template, number, width, faithful=faithful, compatibility=compatibility
+        )
+    ]

@@ -1,0 +1,291 @@
+"""Rules whose numbers may differ from neuron to neuron."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from jaxtyping import Bool, Int
+
+from snpjax_formats import check_free
+from snpjax_formats.memory import host_free_bytes
+
+from .compatibility import TEXTBOOK, Compatibility
+from .guard import Guard
+from .rule import GuardLike, Rule
+from .rule_table import ALL, UNBOUNDED
+
+
+#: A number that all neurons of a population share, or one number a neuron.
+PerNeuron: TypeAlias = "int | Sequence[int] | Int[np.ndarray, ' neurons']"
+
+#: Terms of a guard as `Guard.terms` gives them: (low, high) or (low, high, period), high `None`
+#: without end.
+TermsLike: TypeAlias = (
+    "Sequence[tuple[PerNeuron, PerNeuron | None] | tuple[PerNeuron, PerNeuron | None, PerNeuron]]"  # noqa: E501
+)
+
+
+@dataclass(frozen=True, eq=False)
+class RuleTemplate:
+    """A rule of every neuron of a population, whose numbers may differ from neuron to neuron.
+
+    **Arguments:**
+
+    - `guard`: disjoint terms `(low, high)` or `(low, high, period)` of numbers or of arrays with
+      one number a neuron; where low > high the term is empty. Or anything that `Rule` takes, shared
+      by all neurons. An array means exactly its number of spikes in each neuron, `None` exactly
+      `consume` spikes.
+    - `consume`: c >= 1, or `ALL`: the family of the forgetting rules `a^s -> lambda` for every s of
+      the guard, as one rule.
+    - `produce`, `delay`: as in `Rule`.
+
+    Applicable at k spikes iff a term holds k and k >= c. Numbers are checked when the system is
+    built.
+    """
+
+    guard: "TermsLike | GuardLike | None"
+    consume: PerNeuron
+    produce: PerNeuron = 0
+    delay: PerNeuron = 0
+
+    @classmethod
+    def of(cls, rule: "RuleTemplate | Rule | str") -> "RuleTemplate":
+        """A template of a rule that all neurons share."""
+        if isinstance(rule, RuleTemplate):
+            return rule
+        rule = Rule.parse(rule) if isinstance(rule, str) else rule
+        if not isinstance(rule, Rule):
+            raise TypeError(f'{rule!r} is no rule (write "a -> a", Rule(...) or RuleTemplate(...))')
+        return cls(rule.guard, rule.consume, rule.produce, rule.delay)
+
+    @property
+    def has_terms(self) -> bool:
+        """Whether the guard is terms or an array, which may differ from neuron to neuron."""
+        guard = self.guard
+        is_listed = isinstance(guard, tuple) and len(guard) > 0 and isinstance(guard[0], tuple)
+        return isinstance(guard, list | np.ndarray) or is_listed
+
+    def terms(self) -> list[tuple[Any, Any, Any]]:
+        """The guard as terms with a period; `UNBOUNDED` ends those without end."""
+        guard: Any = self.guard
+        if isinstance(guard, np.ndarray):
+            return [(guard, guard, 1)]
+        if guard is None:
+            return [(self.consume, self.consume, 1)]
+        if self.has_terms:
+            if not all(isinstance(term, tuple) and len(term) in (2, 3) for term in guard):
+                raise ValueError("a term of the guard is no (low, high) or (low, high, period)")
+            padded = [(*term, 1) if len(term) == 2 else term for term in guard]
+        else:
+            padded = Guard.of(guard).terms()
+        return [(low, UNBOUNDED if high is None else high, period) for low, high, period in padded]
+
+
+def column(values: Any, size: int) -> Int[np.ndarray, " neurons"]:
+    """A number, or one number a neuron, as one number a neuron."""
+    return np.broadcast_to(np.asarray(values, np.int64), (size,))
+
+
+def is_shared(template: RuleTemplate) -> bool:
+    """Whether the rule is the same in every neuron."""
+    numbers = [template.consume, template.produce, template.delay]
+    return all(np.ndim(x) == 0 for term in [numbers, *template.terms()] for x in term)
+
+
+def raised_terms(
+    template: RuleTemplate, compatibility: Compatibility = TEXTBOOK
+) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """The terms as arrays, rewritten as `compatibility` says and raised to the counts at which the
+    rule may apply: of at least what it consumes.
+
+    **Raises:** `ValueError` for a guard that `compatibility` cannot take.
+    """
+    consume = np.asarray(template.consume, np.int64)
+    least = np.maximum(consume, 1)  # `ALL` takes one or more
+    if compatibility.unchecked_consumption is not None:
+        least = np.where(consume == ALL, 1, int(compatibility.needs_spikes))
+    terms = [tuple(np.asarray(x, np.int64) for x in term) for term in template.terms()]
+    if compatibility.threshold_rules:
+        terms = _without_end(terms, consume)
+    if compatibility.guard_modulo is not None:
+        terms = _reduced(terms, consume, compatibility.guard_modulo)
+    raised = []
+    for low, high, period in terms:
+        missing = np.maximum(least - low, 0)
+        raised.append((low + -(-missing // period) * period, high, period))
+    return raised
+
+
+def _without_end(terms: list[tuple[Any, ...]], consume: np.ndarray) -> list[tuple[Any, ...]]:
+    """Guards of exactly what is consumed from there on without end."""
+    if np.any(consume == ALL):
+        raise ValueError(
+            "`threshold_rules` makes other rules of a consume-all rule: each of its members is a "
+            "rule without regular expression (list them, with guards that are no single count)"
+        )
+    used = sum((low <= high).astype(np.int64) for low, high, _ in terms)
+    changed = []
+    for low, high, period in terms:
+        is_one = (low <= high) & ((high - low) // period == 0)
+        is_exact = is_one & (used == 1) & (low == consume)
+        changed.append((low, np.where(is_exact, UNBOUNDED, high), np.where(is_exact, 1, period)))
+    return changed
+
+
+def _reduced(
+    terms: list[tuple[Any, ...]], consume: np.ndarray, modulo: int
+) -> list[tuple[Any, ...]]:
+    """Guards of one constant with that constant reduced; others must have small constants."""
+    if all(np.all((term[0] > term[1]) | (_largest(*term) < modulo)) for term in terms):
+        return terms
+    if len(terms) > 1 or np.any(consume == ALL):
+        raise ValueError(
+            f"`guard_modulo` takes guards of one constant here, or of constants below {modulo} "
+            "(use `expand().with_compatibility(...)`)"
+        )
+    low, high, period = terms[0]
+    is_one = (low <= high) & ((high - low) // period == 0)
+    is_tail = (high == UNBOUNDED) & (period == 1)
+    if not np.all((low > high) | is_one | is_tail):
+        raise ValueError(
+            f"`guard_modulo` takes the guards x = n and x >= n (give a guard whose constants are "
+            f"below {modulo}, or use `expand().with_compatibility(...)`)"
+        )
+    is_empty, reduced = low > high, low % modulo
+    high = np.where(is_one, reduced, high)
+    return [(np.where(is_empty, 1, reduced), np.where(is_empty, 0, high), period)]
+
+
+def _largest(low: np.ndarray, high: np.ndarray, period: np.ndarray) -> np.ndarray:
+    """The largest constant of a term; of one without end its last residue."""
+    return np.where(high == UNBOUNDED, low + period - 1, high)
+
+
+def slots_of_template(
+    template: RuleTemplate,
+    number: int,
+    size: int,
+    *,
+    faithful: bool,
+    compatibility: Compatibility = TEXTBOOK,
+) -> list[tuple[Int[np.ndarray, " types"], ...]]:
+    """The slots of a rule in the order of `Slot`, each a column over `size` types."""
+    slots: list[tuple[Any, ...]] = []
+    for low, high, period in raised_terms(template, compatibility):
+        if faithful and np.any(np.asarray(template.consume) == ALL):
+            slots += _members(low, high, period, number, size)
+        else:
+            effect = (template.consume, template.produce, template.delay)
+            slots.append((low, high, period, *effect, number))
+    return [tuple(column(x, size) for x in slot) for slot in slots]
+
+
+def _members(low: Any, high: Any, period: Any, number: int, size: int) -> list[tuple[Any, ...]]:
+    """A consume-all slot taken apart: one slot a count."""
+    if np.any(high == UNBOUNDED):
+        raise ValueError(
+            "A consume-all rule whose guard has no end cannot be taken apart. Give the guard a "
+            "largest count."
+        )
+    most = int(np.max((high - low) // period, initial=-1)) + 1
+    needed = most * size * 2 * 7 * 8
+    check_free(
+        needed,
+        host_free_bytes(),
+        f"{most:,} forgetting rules for each of {size:,} types of neurons take {needed:,} bytes "
+        "one by one",
+        "Leave `faithful` out.",
+    )
+    counts = [low + nth * period for nth in range(most)]
+    return [(n, np.where(n <= high, n, 0), 1, n, 0, 0, number) for n in counts]
+
+
+def rules_of_neuron(template: RuleTemplate, index: int, size: int) -> list[Rule]:
+    """The rules that one neuron has: none where all terms are empty, and the members of a
+    consume-all rule.
+
+    **Raises:** `ValueError` for a consume-all rule whose guard has no end.
+    """
+    consume, produce, delay = (
+        int(column(x, size)[index]) for x in (template.consume, template.produce, template.delay)
+    )
+    guard = guard_of(
+        [tuple(int(column(x, size)[index]) for x in term) for term in template.terms()]
+    )
+    if guard.is_empty:
+        return []
+    if consume != ALL:
+        return [Rule(guard, consume, produce, delay)]
+    members = []
+    for low, high, period in guard.terms(1):
+        if high is None:
+            raise ValueError(
+                "A consume-all rule whose guard has no end has no list of members. Give the guard "
+                "a largest count."
+            )
+        members += [Rule(None, count) for count in range(low, high + 1, period)]
+    return members
+
+
+def has_rule(template: RuleTemplate, size: int) -> Bool[np.ndarray, " neurons"]:
+    """Which neurons have the rule: those where some term holds a count."""
+    has = np.zeros(size, bool)
+    for low, high, _ in template.terms():
+        has |= np.asarray(low) <= np.asarray(high)
+    return has
+
+
+def num_rules_of(template: RuleTemplate, size: int) -> int:
+    """How many rules it is in all neurons, each member of a consume-all rule counted; such a rule
+    whose guard has no end counts as one."""
+    if not np.any(np.asarray(template.consume) == ALL):
+        return int(np.count_nonzero(has_rule(template, size)))
+    members, is_endless = np.zeros(size), np.zeros(size, bool)  # floats do not wrap
+    for low, high, period in raised_terms(template):
+        members += np.where(low <= high, (high - low) // period + 1, 0)
+        is_endless |= (low <= high) & (high == UNBOUNDED)
+    return int(np.where(is_endless, 1, members).sum())
+
+
+def text_of_neuron(template: RuleTemplate, index: int, size: int) -> str:
+    """The rule of one neuron, `{2..9 by 3}/a^2 -> a; 1`."""
+    consume, produce, delay = (
+        int(column(x, size)[index]) for x in (template.consume, template.produce, template.delay)
+    )
+    terms = [tuple(int(column(x, size)[index]) for x in term) for term in template.terms()]
+    inside = text_of_terms(terms)
+    guard = "" if inside == f"{{{consume}}}" else f"{inside}/"
+    consumed = "all" if consume == ALL else _spikes(consume)
+    produced = _spikes(produce) if produce else "lambda"
+    return f"{guard}{consumed} -> {produced}{f'; {delay}' if delay else ''}"
+
+
+def _spikes(count: int) -> str:
+    return "a" if count == 1 else f"a^{count}"
+
+
+def text_of_terms(terms: Iterable[Sequence[int]]) -> str:
+    """The counts of terms, `{2..9 by 3, 20..}`."""
+    parts = []
+    for low, high, period in terms:
+        if low <= high:
+            end = f"..{'' if high == UNBOUNDED else high}" if high > low else ""
+            parts.append(f"{low}{end}{f' by {period}' if period > 1 and end else ''}")
+    return f"{{{', '.join(parts)}}}"
+
+
+def guard_of(terms: Iterable[Sequence[int]]) -> Guard:
+    """Terms of one neuron as a guard.
+
+    **Raises:** `ValueError` for one larger than `Guard` takes.
+    """
+    guard = Guard.from_lengths(())
+    for low, high, period in terms:
+        if low > high:
+            continue
+        if high == UNBOUNDED:
+            guard |= Guard.from_normal_form((), low, period, (low,))
+        else:
+            guard |= Guard.from_lengths(range(low, high + 1, period))
+    return guard

@@ -1,0 +1,88 @@
+"""Networks that change: what a step has to know of them."""
+
+import abc
+from typing import Any, NamedTuple
+
+import equinox as eqx
+from jaxtyping import Array, Bool, Int, Integer, PyTree
+
+from ...choice import AbstractChoice
+
+
+class Change(NamedTuple):
+    """What one step does to a network.
+
+    - `network`: its state afterwards.
+    - `is_new`: neurons that lose what is sent to them in this step, if there may be any.
+    - `culprit`: the first neuron whose change fails; the number of neurons where none does.
+    - `failure`: of `RESULTS`, how it fails then.
+    - `detail`: what is saved of the step.
+    """
+
+    network: PyTree
+    is_new: Bool[Array, "neurons *paths"] | None
+    culprit: Int[Array, "*paths"]
+    failure: Any
+    detail: PyTree
+
+
+class AbstractNetwork(eqx.Module):
+    """Synapses, and maybe neurons, that rules create and delete: the tables of such rules.
+
+    What of it changes is its state, a pytree that is part of the state of a run; as there, `paths`
+    may be the last axis of all arrays.
+    """
+
+    @abc.abstractmethod
+    def init(self) -> PyTree:
+        """The initial network, of one path."""
+
+    @abc.abstractmethod
+    def labels(self, network: PyTree) -> Int[Array, "neurons *paths"] | None:
+        """The column of every neuron in the tables of rules; `None` where neurons have their own or
+        keep their type."""
+
+    @abc.abstractmethod
+    def allowed(
+        self, applicable: Bool[Array, "slots neurons *paths"], network: PyTree
+    ) -> Bool[Array, "slots neurons *paths"]:
+        """Which of the slots that apply by their spikes the network allows."""
+
+    @abc.abstractmethod
+    def ways(
+        self, applicable: Bool[Array, "slots neurons *paths"], network: PyTree
+    ) -> Int[Array, "slots neurons *paths"]:
+        """In how many ways each slot can be used, 0 where it does not apply; with those of what is
+        pending, which are chosen, too."""
+
+    @abc.abstractmethod
+    def may_choose(self) -> Bool[Array, " neurons"]:
+        """Neurons that may have several ways to use one slot."""
+
+    @abc.abstractmethod
+    def is_pending(self, network: PyTree) -> Bool[Array, "neurons *paths"] | None:
+        """Neurons that have something to do in any case; `None` if none ever has."""
+
+    @abc.abstractmethod
+    def essential(self, network: PyTree) -> PyTree:
+        """What tells states apart; none of its numbers is negative."""
+
+    @abc.abstractmethod
+    def restored(self, essential: PyTree) -> PyTree:
+        """The state with these; of many paths."""
+
+    @abc.abstractmethod
+    def change(
+        self,
+        network: PyTree,
+        slots: Integer[Array, "neurons *paths"],
+        choice: AbstractChoice,
+        step: Int[Array, "*paths"],
+    ) -> Change:
+        """What the selected slots do to it."""
+
+    @abc.abstractmethod
+    def deliver(
+        self, network: PyTree, change: Change, emissions: Int[Array, "neurons *paths"]
+    ) -> Int[Array, "neurons *paths"]:
+        """What arrives at each neuron by the synapses that can change."""

@@ -1,0 +1,63 @@
+"""SN P systems behind the protocol of machines."""
+
+from dataclasses import replace
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool
+
+from ...choice import AbstractChoice
+from ...machine import AbstractMachine, Record
+from ...results import RESULTS
+from ..lower.lower import SpikingProgram
+from ..lower.lower_division import with_more_room
+from .step import SpikingState, halted, initial_state, step
+
+
+class AbstractSpikingMachine(AbstractMachine):
+    """Runs a `SpikingProgram`."""
+
+    program: eqx.AbstractVar[SpikingProgram]
+
+    def init(self) -> SpikingState:
+        return initial_state(self.program)
+
+    def step(self, state: SpikingState, choice: AbstractChoice) -> tuple[SpikingState, Record]:
+        return step(self.program, state, choice)
+
+    def halted(self, state: SpikingState) -> Bool[Array, "*paths"]:
+        return halted(self.program, state)
+
+    def status(self, state: SpikingState) -> Any:
+        return state.status
+
+
+class SpikingMachine(AbstractSpikingMachine):
+    """Of a system whose neurons stay as many."""
+
+    program: SpikingProgram
+
+
+class GrowingMachine(AbstractSpikingMachine):
+    """Of a system whose neurons divide or bud; it can be given more room."""
+
+    program: SpikingProgram
+
+    def is_full(self, state: SpikingState) -> Bool[Array, "*paths"]:
+        """Whether a step failed for want of room."""
+        return (state.status == RESULTS.neurons_exceeded) | (
+            state.status == RESULTS.synapses_exceeded
+        )
+
+    def refused(self, state: SpikingState, failed: SpikingState) -> SpikingState:
+        """The state before a failure, with that failure."""
+        return replace(state, status=failed.status, culprit=failed.culprit)
+
+    def grown(self, state: SpikingState) -> "tuple[GrowingMachine, SpikingState]":
+        """The same with more room, to make the step that was refused."""
+        program, state = with_more_room(self.program, state)
+        zero = jax.tree.map(jnp.zeros_like, state.culprit)
+        went_on = jax.tree.map(lambda x, y: jnp.full(y.shape, x), RESULTS.halted, state.status)
+        return GrowingMachine(program), replace(state, status=went_on, culprit=zero)

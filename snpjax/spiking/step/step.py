@@ -1,0 +1,546 @@
+"""One step of an SN P system: pure functions of a program, a state and a choice.
+
+A state is one configuration, or those of many paths, with `paths` as the last axis of every array.
+`vmap` would do that as well, but it turns arrays around wherever a table of the program meets a
+state.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Int, PyTree
+
+from snpjax_formats.ell import expanded
+
+from ..._xla import materialize
+from ...choice import NO_RULE, AbstractChoice, GivenChoices, has_weights, is_valid, of_slots
+from ...machine import Record
+from ...results import RESULTS, select_result
+from ..lower.lower import SpikingProgram
+from .dynamic_synapses import Change
+
+
+# Of many paths so many slots are looked through, which CPUs do for many paths at once, and gathers
+# one by one: 16 neurons with 16 rules, 8,192 paths, 0.3 us a path against 1.1 (one core, jax
+# 0.10.2, 2026-11).
+_MAX_SELECTED = 32
+
+
+class SpikingState(eqx.Module):
+    """What the next step needs.
+
+    - `spikes`: k_i of every neuron.
+    - `timers`: steps until the neuron opens, 0 when it is open.
+    - `pending`: spikes that leave when the timer reaches 0, else 0.
+    - `step`: steps made. With an input train, min(step, horizon) is part of the configuration.
+    - `status`: a failure of `RESULTS`, or `RESULTS.halted` while there is none; a failed state
+      steps to itself.
+    - `culprit`: the first neuron that failed, if any.
+    - `network`: the state of the program's `network`, if that changes.
+    """
+
+    spikes: Int[Array, "neurons *paths"]
+    timers: Int[Array, "neurons *paths"]
+    pending: Int[Array, "neurons *paths"]
+    step: Int[Array, "*paths"]
+    status: Any
+    culprit: Int[Array, "*paths"]
+    network: PyTree = None
+
+
+class Selection(eqx.Module):
+    """How a step was made.
+
+    - `rules`: the rule that each neuron selected, counted within the neuron, or `NO_RULE`; of a
+      consume-all family the first member.
+    - `emissions`: the spikes that left each neuron in this step.
+    - `consumed`: the spikes that the rules removed, which tell the member of a family; `None` in a
+      program without families.
+    - `network`: how the network was changed, if it can be.
+    - `subsets`: the number of the subset that each plasticity rule took, where it is known.
+    """
+
+    rules: Int[Array, "neurons *paths"]
+    emissions: Int[Array, "neurons *paths"]
+    consumed: Int[Array, "neurons *paths"] | None
+    network: PyTree = None
+    subsets: Int[Array, "neurons *paths"] | None = None
+
+
+def initial_state(program: SpikingProgram) -> SpikingState:
+    """The initial configuration: every neuron open."""
+    zeros = jnp.zeros(program.num_neurons, jnp.int32)
+    return SpikingState(
+        spikes=program.initial,
+        timers=zeros,
+        pending=jnp.zeros_like(program.initial),
+        step=jnp.zeros((), jnp.int32),
+        status=RESULTS.halted,
+        culprit=jnp.zeros((), jnp.int32),
+        network=None if program.network is None else program.network.init(),
+    )
+
+
+def applicable(program: SpikingProgram, state: SpikingState) -> Bool[Array, "slots neurons *paths"]:
+    """Which slots may be selected: k in L(E) and k >= c, in an open neuron.
+
+    A slot is a rule, or a term of a rule's guard; `program.number` tells the rule.
+    """
+    compatibility = program.compatibility
+    if program.initial.dtype == np.int64 and not jax.config.jax_enable_x64:  # pyright: ignore
+        raise ValueError(
+            "This program counts in 64 bits. Call its functions inside `jax.enable_x64(True)`."
+        )
+    spikes = state.spikes[None]
+    if compatibility.negative_is_zero:
+        spikes = jnp.maximum(spikes, 0)
+    low = _of_neurons(program, program.low, state)
+    matches = (low <= spikes) & (spikes <= _of_neurons(program, program.high, state))
+    if program.period is not None:
+        matches &= (spikes - low) % _of_neurons(program, program.period, state) == 0
+    if program.delay is not None:  # otherwise nothing ever closes
+        # A neuron that reopens early opens in the step to come.
+        last = 0 if compatibility.early_reopen is None else 1
+        matches &= (state.timers <= last)[None]
+    if program.network is not None:
+        matches = program.network.allowed(matches, state.network)
+    return matches
+
+
+def halted(program: SpikingProgram, state: SpikingState) -> Bool[Array, "*paths"]:
+    """No rule is applicable, every neuron is open, and no input remains."""
+    return ~_is_live(program, state, jnp.any(applicable(program, state), axis=0))
+
+
+def _is_live(
+    program: SpikingProgram, state: SpikingState, is_active: Bool[Array, "neurons *paths"]
+) -> Bool[Array, "*paths"]:
+    """Whether time goes on, where some neurons can fire."""
+    if program.delay is not None:
+        is_active |= state.timers > 0  # one reduction: on a GPU each is a kernel of its own
+    if program.network is not None:
+        pending = program.network.is_pending(state.network)
+        is_active = is_active if pending is None else is_active | pending
+    return jnp.any(is_active, axis=0) | (state.step < _horizon(program, state))
+
+
+def step(
+    program: SpikingProgram, state: SpikingState, choice: AbstractChoice
+) -> tuple[SpikingState, Record]:
+    """The configuration one step later, and what was done.
+
+    Select, consume, close, count down, emit, deliver, in this order: a rule of delay d selected in
+    step t keeps its neuron closed in steps t, ..., t+d-1; in step t+d it emits, is open and
+    receives. A halting state is a fixed point, and so is a failed one. For a program with 64-bit
+    counts, call it inside `jax.enable_x64(True)`. What a `Compatibility` of the system changes is
+    decided when the step is traced; by default nothing of it is there.
+
+    **Arguments:**
+
+    - `choice`: picks among the applicable rules of each neuron; use `choice.for_path(p)` for path p
+      of a run.
+
+    **Returns:** the new state, and a `Record` whose `output` is the emissions of the output neurons
+    and whose `detail` is a `Selection`.
+
+    ??? cite "Source"
+        Ionescu, Paun, Yokomori 2006. Where texts differ: a neuron closed at the end of a step loses
+        what is sent to it, and the neuron that opens in step t+d selects its next rule in step
+        t+d+1.
+    """
+    selected = _select(program, state, choice)
+    used = _consume(program, state, selected)
+    sent = _emit(program, state, selected, used)
+    change = None
+    if program.network is not None:
+        change = program.network.change(state.network, selected.slots, choice, state.step)
+    arrived = _deliver(program, state, used, sent, change)
+    failure = _failure(program, state, selected, sent, arrived, change, choice)
+    return _finish(program, state, selected, used, sent, arrived, change, failure)
+
+
+class _Selected(NamedTuple):
+    """The slot that each neuron uses, which fire, and whether time goes on."""
+
+    can_apply: Bool[Array, "slots neurons *paths"]
+    slots: Int[Array, "neurons *paths"]
+    fires: Bool[Array, "neurons *paths"]
+    is_live: Bool[Array, "*paths"]
+
+
+class _Used(NamedTuple):
+    """The rules that were used, as the model numbers them, and what they produce and consume."""
+
+    rules: Int[Array, "neurons *paths"]
+    produced: Int[Array, "neurons *paths"]
+    consumed: Int[Array, "neurons *paths"]
+
+
+class _Sent(NamedTuple):
+    """The timers afterwards, the emissions that wait for them, all that is to leave, and what does
+    in this step."""
+
+    timers: Int[Array, "neurons *paths"]
+    pending: Int[Array, "neurons *paths"]
+    leaving: Int[Array, "neurons *paths"]
+    emissions: Int[Array, "neurons *paths"]
+
+
+class _Arrived(NamedTuple):
+    """The spikes that were not consumed, and those that arrive."""
+
+    left: Int[Array, "neurons *paths"]
+    arriving: Int[Array, "neurons *paths"]
+
+    @property
+    def spikes(self) -> Int[Array, "neurons *paths"]:
+        return self.left + self.arriving
+
+
+def _select(program: SpikingProgram, state: SpikingState, choice: AbstractChoice) -> _Selected:
+    """One applicable rule of each open neuron that has any."""
+    can_apply = applicable(program, state)
+    names_slots = not choice.tells_numbers or has_weights(choice)
+    if isinstance(choice, GivenChoices) and program.is_labelled:
+        choice = choice.within(program.num_neurons)  # more of them may come later
+    if has_weights(choice):
+        if program.is_labelled:
+            raise ValueError(
+                "The rules of a neuron change where neurons divide or bud, so that it has no "
+                "logits. Give `UniformChoice(key)`."
+            )
+        if program.number is not None:
+            choice = of_slots(choice, program.of_neurons(program.number))
+
+    def selected() -> Int[Array, "neurons *paths"]:
+        # What is applicable is computed again: it would be stored otherwise, and is larger. A
+        # network is not worth looking at twice.
+        some = can_apply if program.network is not None else applicable(program, state)
+        if names_slots or program.number is None:
+            return choice.select(some, state.step, state)
+        return choice.select(_by_number(program, state, some), state.step, state)
+
+    slots = _kept(state, selected)
+    if not names_slots:
+        slots = _slots_of(program, state, can_apply, slots)
+    if not choice.may_be_invalid:  # whoever can fire does
+        fires = slots != NO_RULE
+        return _Selected(can_apply, slots, fires, _is_live(program, state, fires))
+    # In a halting state time stops, whatever is chosen.
+    is_live = _is_live(program, state, jnp.any(can_apply, axis=0))
+    slots = jnp.where(is_live[None], slots, NO_RULE)
+    return _Selected(can_apply, slots, slots != NO_RULE, is_live)
+
+
+def _consume(program: SpikingProgram, state: SpikingState, selected: _Selected) -> _Used:
+    """What the selected rules use up and produce."""
+    slots = selected.slots
+    produced = _of_slot(program, program.produce, state, slots)
+    consumed = _of_slot(program, program.consume, state, slots)
+    if program.has_families:
+        consumed = jnp.where(consumed < 0, state.spikes, consumed)
+    if program.is_exhaustive:
+        produced, consumed = _exhausted(program, state, selected.fires, produced, consumed)
+    rules = slots
+    if program.number is not None:
+        rules = _of_slot(program, program.number, state, slots)
+    return _Used(jnp.where(selected.fires, rules, NO_RULE), produced, consumed)
+
+
+def _emit(program: SpikingProgram, state: SpikingState, selected: _Selected, used: _Used) -> _Sent:
+    """Close the neurons with a delay, count down, and let open ones emit."""
+    produced = used.produced
+    if program.delay is None:
+        timers, pending, leaving, emissions = state.timers, state.pending, produced, produced
+    else:
+        delay = _of_slot(program, program.delay, state, selected.slots)
+        timers = jnp.where(selected.fires, delay, jnp.maximum(state.timers - 1, 0))
+        is_open = timers == 0
+        leaving = _leaving(program, state, selected.fires, produced, delay)
+        emissions = jnp.where(is_open, leaving, 0)
+        forgets = is_open
+        if program.compatibility.repeats_emissions:
+            forgets = is_open & is_open[:1]
+        pending = jnp.where(forgets, 0, leaving)
+    # Every synapse reads them, and XLA would compute them again for each: 200 steps of 100,000
+    # neurons x 8, gathered, took 0.71 to 0.79 s, and take 0.46 (two cores, jax 0.10.2, 2026-11).
+    return _Sent(timers, pending, leaving, _stored(state, lambda: emissions))
+
+
+def _deliver(
+    program: SpikingProgram,
+    state: SpikingState,
+    used: _Used,
+    sent: _Sent,
+    change: Change | None,
+) -> _Arrived:
+    """What is left in each neuron, and what arrives: by synapses and from the environment."""
+    emissions, left = sent.emissions, state.spikes
+    arriving = jnp.zeros_like(left)
+    if program.rows is None:
+        left = left - used.consumed
+    else:
+        own = program.rows.matrix.deliver(
+            program.rows.spiking_vector(used.rules), accumulate=emissions.dtype
+        )
+        left, arriving = (left, own) if program.rows.has_production else (left + own, arriving)
+    if program.synapses is not None:
+        arriving = program.synapses.deliver(emissions, accumulate=emissions.dtype)
+    if program.network is not None and change is not None:
+        arriving += program.network.deliver(state.network, change, emissions)
+    if program.ordered is not None:
+        arriving = program.ordered.deliver(emissions, sent.timers > 0)
+    if program.trains.shape[0] > 0:
+        arriving = _with_input(program, state, arriving, _input_of(program, state))
+    if program.delay is not None and not program.compatibility.closed_receives:
+        arriving = jnp.where(sent.timers == 0, arriving, 0)
+    if change is not None and change.is_new is not None:
+        arriving = jnp.where(change.is_new, 0, arriving)
+    return _Arrived(left, arriving)
+
+
+def _failure(
+    program: SpikingProgram,
+    state: SpikingState,
+    selected: _Selected,
+    sent: _Sent,
+    arrived: _Arrived,
+    change: Change | None,
+    choice: AbstractChoice,
+) -> tuple[Any, Int[Array, "*paths"]]:
+    """How the step fails, if it does, and the first neuron for which it does."""
+    left, arriving = arrived
+    nobody = jnp.full(state.step.shape, len(left), jnp.int32)
+    failure, culprit = RESULTS.halted, nobody
+    if program.may_overflow:
+        # Sound because no more is consumed than is there, or that is checked, and less than a
+        # quarter of the type's range can arrive in one step (`lower` checks it).
+        overflows = jnp.where(arriving >= 0, arrived.spikes < left, arrived.spikes > left)
+        if program.compatibility.unchecked_consumption is not None:
+            overflows |= left > state.spikes
+        if program.most_together is not None:
+            leaving = sent.leaving
+            overflows |= (leaving > _along(program.most_together, state)) | (leaving < 0)
+        culprit = _first(overflows)
+        failure = select_result(culprit < nobody, RESULTS.spike_overflow, failure)
+    if change is not None:
+        refused = change.culprit
+        failure = select_result(refused < nobody, change.failure, failure)
+        culprit = jnp.where(refused < nobody, refused, culprit)
+    if choice.may_be_invalid:
+        refused = _first(~is_valid(selected.can_apply, selected.slots))
+        failure = select_result(refused < nobody, RESULTS.choice_refused, failure)
+        culprit = jnp.where(refused < nobody, refused, culprit)
+    return failure, culprit
+
+
+def _finish(
+    program: SpikingProgram,
+    state: SpikingState,
+    selected: _Selected,
+    used: _Used,
+    sent: _Sent,
+    arrived: _Arrived,
+    change: Change | None,
+    failed: tuple[Any, Int[Array, "*paths"]],
+) -> tuple[SpikingState, Record]:
+    """The new state and the record of the step; where it fails, or has failed, nothing changes."""
+    failure, culprit = failed
+    status = select_result(state.status == RESULTS.halted, failure, state.status)
+    is_failed = status != RESULTS.halted
+    made = selected.is_live & ~is_failed
+
+    def unless_failed(new: Array, old: Array) -> Array:
+        leading = new.ndim - is_failed.ndim
+        return jnp.where(jnp.expand_dims(is_failed, range(leading)), old, new)
+
+    spikes = arrived.spikes
+    if program.compatibility.unchecked_consumption == "clamp":  # a halting state stays
+        spikes = jnp.where(selected.is_live[None], jnp.maximum(spikes, 0), spikes)
+    network = None
+    if change is not None:
+        network = jax.tree.map(unless_failed, change.network, state.network)
+    new_state = SpikingState(
+        spikes=unless_failed(spikes, state.spikes),
+        timers=unless_failed(sent.timers, state.timers),
+        pending=unless_failed(sent.pending, state.pending),
+        step=state.step + made.astype(jnp.int32),
+        status=status,
+        culprit=jnp.where(state.status == RESULTS.halted, culprit, state.culprit),
+        network=network,
+    )
+    emissions = unless_failed(sent.emissions, jnp.zeros_like(sent.emissions))
+    rules = unless_failed(used.rules, jnp.full_like(used.rules, NO_RULE))
+    consumed = None
+    if program.has_families:
+        consumed = unless_failed(used.consumed, jnp.zeros_like(used.consumed))
+    detail = None if change is None else change.detail
+    output = _output(program, state, emissions)
+    return new_state, Record(output, Selection(rules, emissions, consumed, detail), made)
+
+
+def _exhausted(
+    program: SpikingProgram,
+    state: SpikingState,
+    fires: Bool[Array, "neurons *paths"],
+    produced: Int[Array, "neurons *paths"],
+    consumed: Int[Array, "neurons *paths"],
+) -> tuple[Int[Array, "neurons *paths"], Int[Array, "neurons *paths"]]:
+    """What the selected rules produce and consume when each is used as often as it can be. A
+    product that is not safe to count is -1, which is found to be an overflow."""
+    assert program.most_together is not None
+    times = jnp.where(fires, state.spikes // jnp.maximum(consumed, 1), 0)
+    most = _along(program.most_together, state)
+    is_safe = (produced == 0) | (times <= most // jnp.maximum(produced, 1))
+    return jnp.where(is_safe, produced * times, -1), consumed * times
+
+
+def _input_of(program: SpikingProgram, state: SpikingState) -> Int[Array, "inputs *paths"]:
+    """What the environment sends in this step; nothing after the last row."""
+    at = (state.step,)
+    if program.trains.ndim == 3:  # trains of its own for each path
+        at = (state.step, slice(None), jnp.arange(len(state.step)))
+    row = program.trains.at[at].get(mode="fill", fill_value=0)
+    return jnp.moveaxis(row, -1, 0)
+
+
+def _horizon(program: SpikingProgram, state: SpikingState) -> Int[Array, "*paths"]:
+    """The steps after which nothing is sent; paths that pad a batch have none."""
+    if program.horizon.ndim == 0:
+        return program.horizon
+    return program.horizon.at[jnp.arange(len(state.step))].get(mode="fill", fill_value=0)
+
+
+def _with_input(
+    program: SpikingProgram,
+    state: SpikingState,
+    arriving: Int[Array, "neurons *paths"],
+    row: Int[Array, "inputs *paths"],
+) -> Int[Array, "neurons *paths"]:
+    """What arrives, with that from the environment: at neurons, or at all of a label."""
+    labels = _labels(program, state)
+    if labels is None:
+        return arriving.at[program.inputs].add(row, mode="drop")
+    for label, spikes in zip(program.inputs, row, strict=True):
+        arriving += jnp.where(labels == label, spikes, 0)
+    return arriving
+
+
+def _output(
+    program: SpikingProgram, state: SpikingState, emissions: Int[Array, "neurons *paths"]
+) -> Int[Array, "outputs *paths"]:
+    """What goes to the environment: from neurons, or from all of a label."""
+    labels = _labels(program, state)
+    if labels is None:
+        return emissions.at[program.outputs].get(mode="fill", fill_value=0)
+    own = [jnp.where(labels == label, emissions, 0) for label in program.outputs]
+    sums = [jnp.sum(some, axis=0, dtype=emissions.dtype) for some in own]
+    return jnp.stack(sums) if sums else jnp.zeros((0, *emissions.shape[1:]), emissions.dtype)
+
+
+def _leaving(
+    program: SpikingProgram,
+    state: SpikingState,
+    fires: Bool[Array, "neurons *paths"],
+    produced: Int[Array, "neurons *paths"],
+    delay: Int[Array, "neurons *paths"],
+) -> Int[Array, "neurons *paths"]:
+    """The spikes that leave each neuron when it is open next."""
+    match program.compatibility.early_reopen:
+        case None | "overwrite":
+            return jnp.where(fires, produced, state.pending)
+        case "accumulate":
+            return state.pending + produced
+        case "overwrite_delayed":
+            return produced + jnp.where(delay > 0, 0, state.pending)
+
+
+def _kept(state: SpikingState, function: Callable[[], Array]) -> Array:
+    """What a step uses many times; of many paths it is worth storing."""
+    return function() if state.step.ndim == 0 else _stored(state, function)
+
+
+def _stored(state: SpikingState, function: Callable[[], Array]) -> Array:
+    return materialize(jnp.any(state.step >= 0), function)
+
+
+def _of_neurons(
+    program: SpikingProgram, table: Int[Array, "slots columns"], state: SpikingState
+) -> Int[Array, "slots neurons *paths"]:
+    """A table with a column for every neuron, and the axes of a state."""
+    labels = _labels(program, state)
+    return _along(program.of_neurons(table), state) if labels is None else table[:, labels]
+
+
+def _labels(program: SpikingProgram, state: SpikingState) -> Int[Array, "neurons *paths"] | None:
+    """The column of each neuron in tables, where that changes."""
+    return None if program.network is None else program.network.labels(state.network)
+
+
+def _along(table: Array, state: SpikingState) -> Array:
+    """A table whose last axis is neurons, for what has the axes of a state."""
+    return expanded(table, table.ndim + state.step.ndim)
+
+
+def _first(holds: Bool[Array, "neurons *paths"]) -> Int[Array, "*paths"]:
+    """The first neuron for which it holds, or the number of neurons."""
+    size = len(holds)
+    # Of few neurons in bytes: all paths of a search come by here at once.
+    dtype = next(t for t in (jnp.uint8, jnp.uint16, jnp.int32) if size <= jnp.iinfo(t).max)
+    index = expanded(jnp.arange(size, dtype=dtype), holds.ndim)
+    nobody = jnp.asarray(size, dtype)
+    first = jnp.min(jnp.where(holds, index, nobody), axis=0, initial=nobody)
+    return first.astype(jnp.int32)
+
+
+def _by_number(
+    program: SpikingProgram, state: SpikingState, can_apply: Bool[Array, "slots neurons *paths"]
+) -> Bool[Array, "rules neurons *paths"]:
+    """Which rules apply, where a rule has several slots."""
+    assert program.number is not None
+    number = _of_neurons(program, program.number, state)
+    rules = range(can_apply.shape[0])  # at most
+    return jnp.stack([jnp.any(can_apply & (number == rule), axis=0) for rule in rules])
+
+
+def _slots_of(
+    program: SpikingProgram,
+    state: SpikingState,
+    can_apply: Bool[Array, "slots neurons *paths"],
+    rules: Int[Array, "neurons *paths"],
+) -> Int[Array, "neurons *paths"]:
+    """The applicable slot of each given rule; without one, a slot that does not exist."""
+    if program.number is None:
+        return rules
+    is_meant = can_apply & (_of_neurons(program, program.number, state) == rules[None])
+    slot = jnp.argmax(is_meant, axis=0).astype(rules.dtype)
+    slot = jnp.where(jnp.any(is_meant, axis=0), slot, can_apply.shape[0])
+    return jnp.where(rules == NO_RULE, NO_RULE, slot)
+
+
+def _of_slot(
+    program: SpikingProgram,
+    table: Int[Array, "slots columns"],
+    state: SpikingState,
+    slots: Int[Array, "neurons *paths"],
+) -> Int[Array, "neurons *paths"]:
+    """The entry of each neuron's selected slot, 0 where none is."""
+    num_slots = table.shape[0]
+    if num_slots <= (4 if state.step.ndim == 0 else _MAX_SELECTED):
+        # A few selects fuse with their surroundings; a gather does not.
+        table = _of_neurons(program, table, state)
+        selected = jnp.zeros(slots.shape, table.dtype)
+        for slot in range(num_slots):
+            selected = jnp.where(slots == slot, table[slot], selected)
+        return selected
+    index = jnp.clip(slots, 0, num_slots - 1)
+    column = _labels(program, state)
+    if column is None:
+        column = jnp.arange(len(index)) if program.type_of is None else program.type_of
+        column = _along(column, state)
+    entry = table.at[index, column].get(mode="promise_in_bounds")
+    return jnp.where(slots == NO_RULE, 0, entry)

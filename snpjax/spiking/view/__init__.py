@@ -1,0 +1,1 @@
+"""What runs and graphs say, with the names of the system."""

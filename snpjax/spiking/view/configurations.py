@@ -1,0 +1,266 @@
+"""What can be said of configurations and of the steps between them: spikes, timers, rules, output,
+by the names of the neurons."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jaxtyping import Bool, Int
+
+from ...choice import NO_RULE, GivenChoices
+from ..model.rule import AnyRule
+from ..model.system import SpikingSystem, changes_network, is_growing
+from ..model.variants import Astrocytes
+from .snapshot import Network, has_synapse, names_of_labels, network_of, taken
+
+
+if TYPE_CHECKING:
+    from ..model.population import PopulationSystem
+    from ..step.step import Selection, SpikingState
+    from .solution import Solution
+
+
+@dataclass(frozen=True, eq=False)
+class Configurations:
+    """Some configurations of a system.
+
+    `configurations["n3"]` are the spikes of a neuron; compared with a number they make what
+    `Graph.where` and `check` take.
+
+    - `spikes`, `timers`: of every neuron; a timer is the number of steps until it is open.
+    - `pending`: the spikes that leave a closed neuron when it opens.
+    - `step`: the steps made, as far as they matter: up to the end of the input, or of the clock.
+    - `is_halting`: whether nothing can happen any more.
+    - `state`: what of the networks changes, as the search has it; see `network`.
+
+    Where neurons divide or bud, `neurons` are slots: as many as there is room for, and 0 where
+    there is none yet. Names are labels then: `configurations["x"]` are the spikes of all neurons
+    with a label, and `timer` is the longest of theirs.
+    """
+
+    system: "SpikingSystem | PopulationSystem"
+    spikes: Int[np.ndarray, "configurations neurons"] = field(repr=False)
+    timers: Int[np.ndarray, "configurations neurons"] = field(repr=False)
+    pending: Int[np.ndarray, "configurations neurons"] = field(repr=False)
+    step: Int[np.ndarray, " configurations"] = field(repr=False)
+    is_halting: Bool[np.ndarray, " configurations"] = field(repr=False)
+    state: Any = field(repr=False, default=None)
+
+    def __len__(self) -> int:
+        return len(self.step)
+
+    def __getitem__(self, name: str) -> Int[np.ndarray, "configurations *neurons"]:
+        """The spikes of a neuron, or of a population's neurons."""
+        if self.labels is not None:
+            return np.sum(self.spikes * _bear(self, name), axis=1)
+        return self.spikes[:, position_of(self.system, name)]
+
+    def timer(self, name: str) -> Int[np.ndarray, "configurations *neurons"]:
+        """How long a neuron stays closed; 0 when it is open."""
+        if self.labels is not None:
+            return np.max(self.timers * _bear(self, name), axis=1, initial=0)
+        return self.timers[:, position_of(self.system, name)]
+
+    def is_open(self, name: str) -> Bool[np.ndarray, "configurations *neurons"]:
+        """Whether a neuron can receive and select rules."""
+        return self.timer(name) == 0
+
+    @cached_property
+    def labels(self) -> "np.ndarray | None":
+        """The label of every neuron where neurons divide or bud, empty where there is none; `None`
+        for other systems."""
+        if not is_growing(self.system):
+            return None
+        return names_of_labels(self.system, self._known.labels)
+
+    def is_cut(self, saturate: Mapping[str, int]) -> Bool[np.ndarray, "configurations neurons"]:
+        """Where a count stands for all larger ones, too, if these are of a graph that was explored
+        with `saturate`."""
+        is_cut = np.zeros(self.spikes.shape, bool)
+        for name, most in saturate.items():
+            if self.labels is None:
+                own = position_of(self.system, name)
+                is_cut[:, own] = self.spikes[:, own] >= most
+            else:
+                is_cut |= _bear(self, name) & (self.spikes >= most)
+        return is_cut
+
+    def network(self, number: int) -> Network:
+        """The neurons and synapses of a configuration, by its place here."""
+        return network_of(self.system, taken(self._known, None, number))
+
+    def has_synapse(self, source: str, target: str) -> Bool[np.ndarray, " configurations"]:
+        """Whether there is a synapse between two neurons, or between any two with these labels:
+        `graph.where(lambda c: c.has_synapse("i", "j"))`.
+
+        **Raises:** `KeyError` for a name that there is not.
+        """
+        check = position_of if self.labels is None else number_of_label
+        for name in (source, target):
+            check(self.system, name)
+        return has_synapse(self.system, self._known, source, target, len(self))
+
+    @property
+    def _known(self) -> Any:
+        """The state of the networks."""
+        if self.state is None and changes_network(self.system):
+            raise ValueError("Of these configurations it is not known how the network changed.")
+        return self.state
+
+
+@dataclass(frozen=True, eq=False)
+class Transitions:
+    """Some steps of a system.
+
+    - `sources`, `targets`: the numbers of the configurations before and after.
+    - `rules`: the rule that each neuron selected, counted within the neuron, or `NO_RULE`.
+    - `emissions`: the spikes that left each neuron.
+    - `subsets`: the number of the subset of synapses that each plasticity rule took, and 1 of each
+      astrocyte that decided to suppress: these stand after the neurons. `None` in a system without
+      either.
+    - `labels`: where neurons divide or bud, the label of every neuron before the step. Names are
+      labels then, as for `Configurations`.
+    """
+
+    system: "SpikingSystem | PopulationSystem"
+    sources: Int[np.ndarray, " transitions"] = field(repr=False)
+    targets: Int[np.ndarray, " transitions"] = field(repr=False)
+    rules: Int[np.ndarray, "transitions neurons"] = field(repr=False)
+    emissions: Int[np.ndarray, "transitions neurons"] = field(repr=False)
+    subsets: Int[np.ndarray, "transitions choosers"] | None = field(repr=False, default=None)
+    labels: np.ndarray | None = field(repr=False, default=None)
+
+    def __len__(self) -> int:
+        return len(self.sources)
+
+    @property
+    def choices(self) -> GivenChoices:
+        """These steps, one after the other, for `snpjax.run(choice=...)`."""
+        if self.subsets is None:
+            return GivenChoices(self.rules)
+        more = ((0, 0), (0, self.subsets.shape[1] - self.rules.shape[1]))  # astrocytes
+        return GivenChoices(np.pad(self.rules, more, constant_values=NO_RULE), self.subsets)
+
+    def emitted(self, name: str) -> Int[np.ndarray, "transitions *neurons"]:
+        """The spikes that left a neuron."""
+        if self.labels is not None:
+            return np.sum(self.emissions * _bear(self, name), axis=1)
+        return self.emissions[:, position_of(self.system, name)]
+
+    def fired(self, name: str, rule: int) -> Bool[np.ndarray, "transitions *neurons"]:
+        """Whether a neuron selected this rule, counted from 0."""
+        if self.labels is not None:
+            return np.any((self.rules == rule) & _bear(self, name), axis=1)
+        return self.rules[:, position_of(self.system, name)] == rule
+
+
+def rules_of(system: "SpikingSystem | PopulationSystem") -> dict[str, Sequence[AnyRule | str]]:
+    """The rules of every neuron by its name, or of every label where neurons divide or bud."""
+    if is_growing(system):
+        own = system.rules_of_labels
+        return {label: own.get(label, ()) for label in system.label_numbers}
+    return {neuron.name: neuron.rules for neuron in system.neurons}
+
+
+def position_of(system: "SpikingSystem | PopulationSystem", name: str) -> int | slice:
+    """The position of a neuron, or those of a population's neurons.
+
+    **Raises:** `KeyError` that says what there is.
+    """
+    if not system.has(name):
+        raise KeyError(f"There is no neuron {name!r} in {system!r}.")
+    return system.position_of(name)
+
+
+def number_of_label(system: "SpikingSystem | PopulationSystem", label: str) -> int:
+    """The number of a label of a system that divides or buds.
+
+    **Raises:** `KeyError` that says what there is.
+    """
+    assert is_growing(system)
+    if label not in system.label_numbers:
+        raise KeyError(f"No neuron of {system!r} ever has the label {label!r}.")
+    return system.label_numbers[label]
+
+
+def _bear(some: Configurations | Transitions, label: str) -> Bool[np.ndarray, "some neurons"]:
+    """Which neurons have a label."""
+    number_of_label(some.system, label)
+    return some.labels == label
+
+
+def configurations_of(
+    system: "SpikingSystem | PopulationSystem",
+    state: "SpikingState",
+    is_halting: Bool[np.ndarray, " configurations"],
+) -> Configurations:
+    """States, configurations last, as arrays of the host."""
+    # A search counts in few bits; here sums and products of counts must not wrap.
+    spikes, timers, pending = (
+        np.asarray(x)[: _size(system)].T.astype(np.int64)
+        for x in (state.spikes, state.timers, state.pending)
+    )
+    step = np.asarray(state.step)
+    return Configurations(system, spikes, timers, pending, step, is_halting, state.network)
+
+
+def transitions_of(
+    system: "SpikingSystem | PopulationSystem",
+    sources: Int[np.ndarray, " transitions"],
+    targets: Int[np.ndarray, " transitions"],
+    detail: "Selection",
+) -> Transitions:
+    """Steps, transitions last, as arrays of the host."""
+    rules, emissions = (
+        np.asarray(x)[: _size(system)].T.astype(np.int64) for x in (detail.rules, detail.emissions)
+    )
+    if not is_growing(system):
+        subsets = detail.subsets
+        if subsets is not None:
+            choosers = system.num_neurons + len(astrocytes_of(system))
+            subsets = np.asarray(subsets)[:choosers].T.astype(np.int64)
+        return Transitions(system, sources, targets, rules, emissions, subsets)
+    labels = names_of_labels(system, detail.network)
+    return Transitions(system, sources, targets, rules, emissions, labels=labels)
+
+
+def visited(solution: "Solution") -> Configurations:
+    """The configurations of a run or of all paths of a batch, a row of all of them after the
+    other."""
+    histories = solution.configurations, solution.timer_history, solution.pending_history
+    networks = solution.networks
+    if solution.paths is None:
+        histories = [None if history is None else history[..., None] for history in histories]
+        networks = networks.as_batch()
+    spikes, timers, pending = (
+        np.moveaxis(history, 2, 1).reshape(-1, history.shape[1])
+        for history in histories
+        if history is not None
+    )
+    steps = np.atleast_1d(solution.steps)
+    row = np.arange(len(spikes) // len(steps))[:, None]
+    step = np.minimum(row, steps)
+    is_halting = (row >= steps) & solution.halted
+    return Configurations(
+        solution.system,
+        spikes,
+        timers,
+        pending,
+        step.reshape(-1),
+        is_halting.reshape(-1),
+        networks.history(spikes.shape[1]),
+    )
+
+
+def astrocytes_of(system: "SpikingSystem | PopulationSystem") -> list[str]:
+    """The names of the astrocytes of a system, which choose after its neurons."""
+    variant = system.variant if isinstance(system, SpikingSystem) else None
+    num = len(variant.astrocytes) if isinstance(variant, Astrocytes) else 0
+    return [f"astrocyte {number}" for number in range(1, num + 1)]
+
+
+def _size(system: "SpikingSystem | PopulationSystem") -> int | None:
+    """How many neurons are looked at; `None` for all slots."""
+    return None if is_growing(system) else system.num_neurons

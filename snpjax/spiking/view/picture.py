@@ -1,0 +1,290 @@
+"""Networks drawn: a box for every neuron with its spikes and rules, or one for many neurons.
+
+What it gives is a scene, which `snpjax.viz.network` draws on paper and a notebook shows as SVG.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from ...drawing.edges import free_place, label_at, rectangles, routed
+from ...drawing.force import separated
+from ...drawing.layered import layers, placed
+from ...drawing.scene import (
+    BLUE,
+    GREY,
+    SMALL,
+    TEXT,
+    VERMILLION,
+    Box,
+    Curve,
+    End,
+    Scene,
+    Shape,
+    Words,
+    at,
+    shortened,
+    to_svg,
+    width_of,
+)
+from ..model.population import PopulationSystem
+from ..model.rule import AnyRule, PlasticityRule
+from ..model.variants import Astrocytes, SynapseRules
+from .signs import rule_lines, spikes_text
+from .summary import MAX_NAME, MAX_NEURONS, MAX_WIDTH, Card, Link, summary
+
+
+if TYPE_CHECKING:
+    from ..model.system import Neuron, SpikingSystem
+
+_MAX_RULES = 8  # of a neuron
+_MAX_TRAIN = 16
+_LINE, _HEAD, _PAD = 16.0, 22.0, 8.0  # pixels
+_FEED, _LOOP, _OUT = 42.0, 32.0, 40.0  # room of what comes in above, leads back, and leaves right
+_GAP = 70.0  # between layers
+_NOTED = (60.0, 30.0)  # gap of boxes whose positions are given
+
+
+class Arranged(NamedTuple):
+    """Cards with the middles and the sizes of their boxes."""
+
+    cards: list[Card]
+    links: list[Link]
+    middles: np.ndarray
+    sizes: np.ndarray
+
+
+def network_scene(
+    system: "SpikingSystem | PopulationSystem", *, max_neurons: int = MAX_NEURONS
+) -> Scene:
+    """The network of a system as a scene.
+
+    Output neurons have a double border and an arrow to the environment, the train of an input
+    neuron stands above it, weights other than 1 at their synapses. Synapses that plasticity or
+    division may create are dashed, and so are the boxes of labels that no neuron bears yet. A
+    network without cycles stands in layers from left to right. Positions that the model's file
+    gives to all neurons (`system.notes["positions"]`) are kept, as far as boxes do not overlap.
+
+    **Arguments:**
+
+    - `max_neurons`: of more neurons, those of one family or with the same rules are one box, and
+      arrows tell how many synapses they are.
+    """
+    arranged = arrange(system, max_neurons=max_neurons)
+    cards, links, middles, sizes = arranged
+    sources = np.asarray([link.source for link in links], np.int64)
+    targets = np.asarray([link.target for link in links], np.int64)
+    borders = sizes + 6.0 * np.asarray([card.is_output for card in cards], bool)[:, None]
+    is_layered = layers(len(cards), sources, targets) is not None
+    curves = [
+        Curve(points, is_dashed=link.is_dashed)
+        for points, link in zip(
+            routed(middles, borders, sources, targets, is_layered=is_layered), links, strict=True
+        )
+    ]
+    taken = rectangles(middles, borders)
+    shapes: list[Shape] = list(curves)
+    for curve, link in zip(curves, links, strict=True):
+        if link.label:
+            x, y = label_at(curve, link.label, SMALL, taken)
+            shapes.append(Words(x, y, link.label, SMALL, BLUE, has_ground=True))
+    for card, middle, size in zip(cards, middles.tolist(), sizes.tolist(), strict=True):
+        shapes += _card_shapes(card, middle, size)
+    if not isinstance(system, PopulationSystem) and len(cards) >= len(system.neurons):
+        shapes += _astrocyte_shapes(system, curves, links, taken)
+    return Scene(tuple(shapes), f"{system!r}")
+
+
+def arrange(
+    system: "SpikingSystem | PopulationSystem", *, max_neurons: int = MAX_NEURONS
+) -> Arranged:
+    """The boxes of a network with their places, and the arrows between them."""
+    if isinstance(system, PopulationSystem) and system.num_neurons <= max_neurons:
+        system = system.expand()
+    if isinstance(system, PopulationSystem) or len(system.neurons) > max_neurons:
+        cards, links = summary(system, max_neurons)
+    else:
+        cards, links = _cards(system), _links(system)
+    sizes = np.asarray([_size(card) for card in cards]).reshape(-1, 2)
+    sends = {link.source for link in links}
+    cards = [card._replace(leaves_below=i in sends) for i, card in enumerate(cards)]
+    loops = {link.source for link in links if link.source == link.target}
+    # What stands at a box needs room, too: on its right, and above it.
+    extra = np.asarray(
+        [
+            (
+                max(_OUT * (card.is_output and not card.leaves_below), _LOOP * (i in loops)),
+                max(_FEED * bool(card.feed), _LOOP * (i in loops)),
+            )
+            for i, card in enumerate(cards)
+        ]
+    ).reshape(-1, 2)
+    given = None
+    if not isinstance(system, PopulationSystem) and len(cards) == len(system.neurons):
+        given = given_positions(system)
+    if given is not None:
+        middles = separated(given, sizes + extra, gap=_NOTED)
+    else:
+        ends = [(link.source, link.target) for link in links]
+        sources, targets = np.asarray(ends, np.int64).reshape(-1, 2).T
+        widest = max((width_of(link.label, SMALL) for link in links), default=0)
+        middles = placed(sizes + extra, sources, targets, gap=(max(_GAP, widest + 44.0), 26.0))
+    return Arranged(cards, links, middles + extra / 2 * [-1, 1], sizes)
+
+
+def system_svg(system: "SpikingSystem | PopulationSystem") -> str:
+    """What a notebook shows of a system."""
+    return to_svg(network_scene(system))
+
+
+def _cards(system: "SpikingSystem") -> list[Card]:
+    cards = [_card(system, neuron) for neuron in system.neurons]
+    for label, rules in system.rules_by_label.items():
+        lines = _lines(rules, label)
+        is_output = label in system.output
+        cards.append(Card(f"label {label}", "", tuple(lines), is_output, is_unborn=True))
+    return cards
+
+
+def _card(system: "SpikingSystem", neuron: "Neuron") -> Card:
+    called = neuron.label if system.is_growing else neuron.name
+    train = system.input.get(called)
+    lines = _lines(neuron.rules, neuron.label)
+    if isinstance(system.variant, SynapseRules):
+        own = system.variant.leaving.get(neuron.name, {}).get(None, ())
+        lines = [f"{text}  (out)" for text in _lines(own, neuron.label)]
+    name = neuron.name if neuron.label == neuron.name else f"{neuron.name} : {neuron.label}"
+    return Card(
+        shortened(name, MAX_NAME),
+        spikes_text(int(neuron.spikes)) if neuron.spikes else "",
+        tuple(lines),
+        called in system.output,
+        "" if train is None else train_text(train),
+    )
+
+
+def _lines(rules: Sequence[AnyRule | str], label: str, most: int = _MAX_RULES) -> list[str]:
+    return rule_lines(rules, label, most=most, width=MAX_WIDTH)
+
+
+def train_text(train: Iterable[int]) -> str:
+    """An input train in a few characters."""
+    return "in " + shortened(" ".join(map(str, train)) or "nothing", _MAX_TRAIN)
+
+
+def _links(system: "SpikingSystem") -> list[Link]:
+    names = system.names
+    texts: dict[tuple[str, str | None], str] = {}
+    if isinstance(system.variant, SynapseRules):
+        texts = {pair: ", ".join(_lines(own, "", 2)) for pair, own in system.variant.rules}
+    links = [
+        Link(names[s], names[t], _weight(w) + texts.get((s, t), "")) for s, t, w in system.synapses
+    ]
+    there = {(link.source, link.target) for link in links}
+    possible = [
+        (names[neuron.name], names[target])
+        for neuron in system.neurons
+        for rule in neuron.rules
+        if isinstance(rule, PlasticityRule)
+        for target in rule.targets
+    ]
+    if system.is_growing:
+        labels = [*(n.label for n in system.neurons), *system.rules_by_label]
+        place = {label: number for number, label in reversed(list(enumerate(labels)))}
+        pairs = (pair for pair in system.dictionary if set(pair) <= set(place))
+        possible += [(place[a], place[b]) for a, b in pairs]
+    new = [Link(*pair, "", True) for pair in dict.fromkeys(possible) if pair not in there]
+    return links + new
+
+
+def _weight(weight: int) -> str:
+    return "" if weight == 1 else f"{int(weight)}".replace("-", "−")
+
+
+def given_positions(system: "SpikingSystem") -> Float[np.ndarray, "neurons 2"] | None:
+    """The positions that a file gives to all neurons (`system.notes["positions"]`), if it does."""
+    given = system.notes.get("positions")
+    if not isinstance(given, dict):
+        return None
+    try:
+        found = np.asarray([given.get(neuron.name) for neuron in system.neurons], float)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    num = len(system.neurons)
+    return found if num and found.shape == (num, 2) and np.isfinite(found).all() else None
+
+
+def _size(card: Card) -> tuple[float, float]:
+    head = width_of(card.name) + (width_of(card.spikes) + 18 if card.spikes else 0)
+    width = max([head, *(width_of(line) for line in card.lines), 30.0]) + 2 * _PAD
+    lines = len(card.lines)
+    return width, _HEAD + (_LINE * lines + _PAD if lines else 0)
+
+
+def _card_shapes(card: Card, middle: Sequence[float], size: Sequence[float]) -> list[Shape]:
+    (x, y), (width, height) = middle, size
+    left, right, top = x - width / 2, x + width / 2, y - height / 2
+    shapes: list[Shape] = []
+    for behind in (6, 3) if card.is_many else ():
+        shapes.append(Box(x + behind, y - behind, width, height))
+    if card.is_output:
+        shapes.append(Box(x, y, width + 6, height + 6, 9))
+        if card.leaves_below:
+            edge = y + height / 2 + 3
+            points = ((x, edge), (x, edge + 10), (x, edge + 18), (x, edge + 30))
+        else:
+            edge = right + 3
+            points = ((edge, y), (edge + 12, y), (edge + 20, y), (edge + 34, y))
+        shapes.append(Curve(points, VERMILLION, 2.0))
+    if card.feed:
+        end = top - 3 * card.is_output - 6 * card.is_many
+        points = ((x, top - 26), (x, top - 20), (x, top - 14), (x, end))
+        shapes.append(Curve(points, BLUE, 2.0))
+        shapes.append(Words(x, top - 33, card.feed, SMALL, BLUE, has_ground=True))
+    shapes.append(Box(x, y, width, height, is_dashed=card.is_unborn))
+    line = top + _HEAD / 2
+    shapes.append(Words(left + _PAD, line, card.name, TEXT, anchor="start", is_bold=True))
+    if card.spikes:
+        shapes.append(Words(right - _PAD, line, card.spikes, TEXT, BLUE, "end", is_bold=True))
+    if card.lines:
+        y = top + _HEAD
+        points = ((left, y), (left + width / 3, y), (right - width / 3, y), (right, y))
+        shapes.append(Curve(points, GREY, 0.6, end=End.NOTHING))
+    for number, text in enumerate(card.lines):
+        y = top + _HEAD + _LINE * (number + 0.5) + _PAD / 2
+        shapes.append(Words(left + _PAD, y, text, TEXT, anchor="start"))
+    return shapes
+
+
+def _astrocyte_shapes(
+    system: "SpikingSystem",
+    curves: list[Curve],
+    links: list[Link],
+    taken: list[tuple[float, float, float, float]],
+) -> Iterable[Shape]:
+    """Every astrocyte with its threshold, and a dotted line to each of its synapses."""
+    if not isinstance(system.variant, Astrocytes):
+        return
+    names = system.names
+    for astrocyte in system.variant.astrocytes:
+        own = {(names[s], names[t]) for s, t in astrocyte.synapses}
+        points = [
+            at(curve, 0.5)
+            for curve, link in zip(curves, links, strict=True)
+            if (link.source, link.target) in own
+        ]
+        if not points:
+            continue
+        text = f"k = {astrocyte.threshold}"
+        middle = np.mean(points, axis=0)
+        around = [(0, 44 * n) for n in (-1, 1, -2, 2, -3, 3)]
+        line = [tuple(middle + shift) for shift in around]
+        x, y = free_place(line, width_of(text, SMALL) + 14, 18, taken)
+        for to_x, to_y in points:
+            third, two = (x + (to_x - x) / 3, y + (to_y - y) / 3), (to_x, to_y)
+            curve = ((x, y), third, (x + (to_x - x) * 2 / 3, y + (to_y - y) * 2 / 3), two)
+            yield Curve(curve, VERMILLION, 1.0, True, End.DOT)
+        yield Box(x, y, width_of(text, SMALL) + 14, 18, 9, "#fff3d6", VERMILLION)
+        yield Words(x, y, text, SMALL)

@@ -1,0 +1,84 @@
+"""A single run as people read it: what its neurons and their rules are called, step by step."""
+
+from collections.abc import Callable
+from functools import cache, lru_cache
+
+from ...choice import NO_RULE
+from ..model.rule import rule_text
+from ..model.system import SpikingSystem, changes_network, is_growing
+from .snapshot import Network
+from .solution import Solution
+
+
+_MAX_NETWORKS = 128  # that are kept, of rows that are looked at again
+
+
+class Shown:
+    """The words for a run whose every configuration was kept, or for its final one.
+
+    Rows are those of `Solution.configurations`. Neurons that are created later have no name yet,
+    and one may come to bear another label.
+    """
+
+    def __init__(self, solution: Solution):
+        self.solution = solution
+        system = solution.system
+        self.is_growing = is_growing(system)
+        self.is_plastic = changes_network(system) and not self.is_growing
+        self._network = lru_cache(_MAX_NETWORKS)(solution.network)
+        self._text = cache(system.rule_text)
+        self._of_labels: dict[str, list[str]] = {}
+        if is_growing(system):
+            self._of_labels = label_rules(system)
+
+    def names(self, row: int | None = None, most: int | None = None) -> tuple[str, ...]:
+        """The names of the first neurons, in a row or in the end."""
+        if self.is_growing:
+            return self._network(row).names[:most]
+        system = self.solution.system
+        num = system.num_neurons if most is None else min(system.num_neurons, most)
+        return tuple(system.name_of(neuron) for neuron in range(num))
+
+    def rule(self, row: int, neuron: int, rule: int) -> str:
+        """A rule that was selected in a row, as people write it; empty for `NO_RULE`."""
+        if rule == NO_RULE:
+            return ""
+        if self.is_growing:
+            return self._of_labels[self._network(row).labels[neuron]][rule]
+        return self._text(neuron, rule)
+
+    def fired(
+        self,
+        row: int,
+        rules: list[int],
+        most: int | None = None,
+        short: Callable[[str], str] = str,
+    ) -> list[str]:
+        """The rules that the first neurons selected in a row, each after the name of its neuron,
+        and the synapses that plasticity made of it; `short` writes a name."""
+        some = [i for i, rule in enumerate(rules[:most]) if rule != NO_RULE]
+        names = self.names(row, max(some, default=-1) + 1)
+        texts = [f"{short(names[i])}: {self.rule(row, i, rules[i])}" for i in some]
+        return texts + (self._changes(row, short) if self.is_plastic else [])
+
+    def _changes(self, row: int, short: Callable[[str], str]) -> list[str]:
+        return changed_synapses(self._network(row), self._network(row + 1), short)
+
+
+def changed_synapses(
+    before: Network, after: Network, short: Callable[[str], str] = str
+) -> list[str]:
+    """What became of the synapses between neurons that stay as they are, in words."""
+    old, new = set(before.synapses), set(after.synapses)
+    changes = [(synapse, "new") for synapse in new - old]
+    changes += [(synapse, "deleted") for synapse in old - new]
+    names = before.names
+    return [f"{what} ({short(names[s])}, {short(names[t])})" for (s, t, _), what in sorted(changes)]
+
+
+def label_rules(system: SpikingSystem) -> dict[str, list[str]]:
+    """The rules of every label that has any, as people write them."""
+    return {
+        label: [rule_text(rule, label) for rule in own]
+        for label, own in system.rules_of_labels.items()
+    }

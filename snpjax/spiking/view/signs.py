@@ -1,0 +1,37 @@
+"""Rules in the signs of papers, where nobody reads them back: `a²/a → a; 1`."""
+
+import re
+from collections.abc import Sequence
+
+from ...drawing.scene import shortened
+from ..model.rule import AnyRule, Rule, rule_text
+
+
+_POWER = re.compile(r"([aā])(?:\^(\d+)|\{(\d+)\})")
+_SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def spikes_text(count: int) -> str:
+    """So many spikes: `a³`; anti-spikes are `ā³`."""
+    letter = "a" if count >= 0 else "ā"
+    return letter if abs(count) == 1 else letter + f"{abs(count)}".translate(_SUPERSCRIPT)
+
+
+def pretty(text: str) -> str:
+    """The text of a spiking rule, which has no names in it, in the signs of papers."""
+    text = _POWER.sub(lambda m: m[1] + (m[2] or m[3]).translate(_SUPERSCRIPT), text)
+    return text.replace("->", "→").replace("lambda", "λ").replace("a+", "a⁺")
+
+
+def rule_lines(rules: Sequence[AnyRule | str], label: str, *, most: int, width: int) -> list[str]:
+    """The first rules of a neuron, a line each, and how many more there are."""
+    texts = [
+        pretty(f"{rule}")
+        if isinstance(rule, Rule)
+        else rule
+        if isinstance(rule, str)
+        else rule_text(rule, label)
+        for rule in rules[: most if len(rules) <= most else most - 1]
+    ]
+    left = len(rules) - len(texts)
+    return [shortened(text, width) for text in texts] + [f"and {left:,} more"] * (left > 0)

@@ -1,0 +1,174 @@
+"""What a network that changes was like, by the names of its neurons."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import jax
+import numpy as np
+from jaxtyping import Bool
+
+from ..._text.lines import distinct_names
+from ..model.system import SpikingSystem
+from ..step.division import GrownState
+from ..step.plasticity import PlasticState
+
+
+if TYPE_CHECKING:
+    from ..model.population import PopulationSystem
+
+
+class Network(NamedTuple):
+    """A network at one moment.
+
+    - `labels`: of every neuron, by its number: where none divides, the names.
+    - `synapses`: source, target and weight, neurons by their numbers, ascending.
+    """
+
+    labels: tuple[str, ...]
+    synapses: tuple[tuple[int, int, int], ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """A name for every neuron: its label, with its number where several bear it."""
+        return distinct_names(self.labels)
+
+
+def name_of(system: "SpikingSystem | PopulationSystem", state: Any, neuron: int) -> str:
+    """The name of a neuron of one state."""
+    if isinstance(state, GrownState):
+        return network_of(system, state).names[neuron]
+    return system.name_of(neuron)
+
+
+def network_of(system: "SpikingSystem | PopulationSystem", state: Any) -> Network:
+    """The network of one state on the host, `state` being `None` where it stays as it is.
+
+    **Raises:** `ValueError` for populations, whose synapses are not listed.
+    """
+    if not isinstance(system, SpikingSystem):
+        raise ValueError("The synapses of populations are not listed. Expand the system.")
+    names = tuple(system.name_of(index) for index in range(system.num_neurons))
+    if isinstance(state, GrownState):
+        labels = tuple(system.label_numbers)
+        num = int(state.num)
+        # A history may have more room than there was in this row: what is there ends here.
+        own = slice(int(state.starts[num]))
+        weights = np.ones_like(state.source) if state.weights is None else state.weights
+        columns = (state.source[own], state.target[own], weights[own])
+        return Network(
+            tuple(labels[label] for label in np.asarray(state.labels)[:num].tolist()),
+            tuple(sorted(zip(*(np.asarray(x).tolist() for x in columns), strict=True))),
+        )
+    places = {name: index for index, name in enumerate(names)}
+    synapses = [(places[s], places[t], weight) for s, t, weight in system.synapses]
+    if isinstance(state, PlasticState):
+        plastic = system.plastic_columns
+        assert plastic is not None
+        own = set(plastic.neurons.tolist())
+        synapses = [synapse for synapse in synapses if synapse[0] not in own]
+        place, number = np.nonzero(np.asarray(state.exists)[: len(plastic.targets)])
+        sources, targets = plastic.neurons[number], plastic.targets[place, number]
+        synapses += [(s, t, 1) for s, t in zip(sources.tolist(), targets.tolist(), strict=True)]
+    return Network(names, tuple(sorted(synapses)))
+
+
+def names_of_labels(system: "SpikingSystem", labels: Any) -> np.ndarray:
+    """The labels of the neurons of many configurations, which are last, in words and turned around;
+    empty where there is no neuron."""
+    names = np.asarray([*system.label_numbers, ""])
+    return names[np.minimum(np.asarray(labels), len(names) - 1)].T
+
+
+def has_synapse(
+    system: "SpikingSystem | PopulationSystem", state: Any, source: str, target: str, size: int
+) -> Bool[np.ndarray, " configurations"]:
+    """Whether there is a synapse between neurons of these names, or labels, in the networks of
+    `size` states, configurations last; `state` is `None` where the network stays as it is."""
+    if not isinstance(system, SpikingSystem):
+        raise ValueError("The synapses of populations are not listed. Expand the system.")
+    if isinstance(state, GrownState):
+        labels = system.label_numbers
+        numbers = np.append(np.asarray(state.labels), np.full((1, size), -1), axis=0)
+        ends = (np.take_along_axis(numbers, np.asarray(x), 0) for x in (state.source, state.target))
+        own = zip(ends, (source, target), strict=True)
+        return np.all([end == labels.get(name, -2) for end, name in own], axis=0).any(axis=0)
+    if isinstance(state, PlasticState):
+        plastic = system.plastic_columns
+        assert plastic is not None
+        for number in np.flatnonzero(plastic.neurons == system.names[source]).tolist():
+            own = np.flatnonzero(plastic.targets[:, number] == system.names[target])
+            return np.any(np.asarray(state.exists)[own, number], axis=0)
+    return np.full(size, any((s, t) == (source, target) for s, t, _ in system.synapses))
+
+
+@dataclass(frozen=True, eq=False)
+class Networks:
+    """The networks of a run: states of a program's network, `None` where it stays as it is."""
+
+    system: "SpikingSystem | PopulationSystem"
+    final: Any
+    initial: Any
+    rows: Any
+
+    def at(self, row: int | None, path: int | None) -> Network:
+        """That of a row of the history, or the final one."""
+        if row is None or self.final is None:
+            return network_of(self.system, taken(self.final, None, path))
+        if self.rows is None:
+            raise ValueError("Configurations were not saved. Run with `save=SAVE_ALL`.")
+        num_rows = 1 + len(jax.tree.leaves(self.rows)[0])
+        if not 0 <= row < num_rows:
+            raise ValueError(f"There is no row {row}: they are 0 to {num_rows - 1}.")
+        state = taken(self.rows, row - 1, path) if row > 0 else taken(self.initial, None, path)
+        return network_of(self.system, state)
+
+    def as_batch(self) -> "Networks":
+        """Those of a single run as those of a batch of one path."""
+        final, initial, rows = jax.tree.map(
+            lambda x: np.asarray(x)[..., None], (self.final, self.initial, self.rows)
+        )
+        return Networks(self.system, final, initial, rows)
+
+    def history(self, num_neurons: int) -> Any:
+        """All networks of the history of a batch as `Configurations.state` has them, a row of all
+        paths after the other; `None` where the network stays as it is. There are so many neurons
+        in the end."""
+        if self.final is None:
+            return None
+        state = jax.tree.map(_history, self.initial, self.rows)
+        return _cut(state, self.system, num_neurons) if isinstance(state, GrownState) else state
+
+
+def _history(first: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """With the initial state, which may have had less room than the others; rows and paths as one
+    axis, the last."""
+    missing = [(0, more - less) for less, more in zip(first.shape, rows.shape[1:], strict=True)]
+    joined = np.concatenate([np.pad(first, missing)[None], rows])
+    return np.moveaxis(joined, 0, -2).reshape(*joined.shape[1:-1], -1)
+
+
+def _cut(
+    state: GrownState, system: "SpikingSystem | PopulationSystem", num_neurons: int
+) -> GrownState:
+    """Of so many neurons, and without what a history says where there was no room."""
+    assert isinstance(system, SpikingSystem)
+    slot, place = np.arange(num_neurons)[:, None], np.arange(len(state.source))[:, None]
+    is_one = place < np.take_along_axis(np.asarray(state.starts), np.asarray(state.num)[None], 0)
+    labels = np.where(slot < state.num, state.labels[:num_neurons], len(system.label_numbers))
+    ends = (np.where(is_one, x, num_neurons) for x in (state.source, state.target))
+    source, target = ends
+    return GrownState(labels, source, target, state.weights, state.starts, state.num)  # pyright: ignore
+
+
+def num_in_use(system: "SpikingSystem | PopulationSystem", network: Any) -> int:
+    """How many neurons there are at most, of all paths."""
+    if isinstance(network, GrownState):
+        return int(np.max(network.num))
+    return system.num_neurons
+
+
+def taken(state: Any, row: Any, path: int | None) -> Any:
+    """A row of a history of networks, or a path, or both."""
+    if row is not None:
+        state = jax.tree.map(lambda x: x[row], state)
+    return state if path is None else jax.tree.map(lambda x: x[..., path], state)

@@ -1,0 +1,213 @@
+"""A network in few boxes: populations as they are, or neurons of one family or with the same rules
+together."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ...drawing.scene import shortened
+from ..model.neuron_names import base_of
+from ..model.population import Population, PopulationSystem, Projection
+from ..model.rule import Rule
+from ..model.template import column, is_shared, text_of_neuron
+from .signs import pretty, rule_lines, spikes_text
+
+
+if TYPE_CHECKING:
+    from ..model.system import Neuron, SpikingSystem
+
+#: Of more neurons nobody reads the rules of each.
+MAX_NEURONS = 60
+_MAX_RULES = 4  # of a population
+MAX_WIDTH = 34  # characters of a line
+MAX_NAME = 24
+_MAX_KINDS = 4  # lists of rules in a family that are told apart
+
+_FAMILY = re.compile(r"(.*?)[_ .-]?(?:\{[^{}]*\}|\[[^\[\]]*\]|\d+)", re.DOTALL)
+_WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+
+class Card(NamedTuple):
+    """What stands in a box: a neuron, or many (`is_many`); one that there is not yet is
+    `is_unborn`. `feed` is what the environment sends."""
+
+    name: str
+    spikes: str
+    lines: tuple[str, ...]
+    is_output: bool = False
+    feed: str = ""
+    is_many: bool = False
+    is_unborn: bool = False
+    leaves_below: bool = False  # what an output sends, as there are synapses on its right
+
+
+class Link(NamedTuple):
+    """An arrow from a card to a card."""
+
+    source: int
+    target: int
+    label: str = ""
+    is_dashed: bool = False
+
+
+def summary(
+    system: "SpikingSystem | PopulationSystem", max_cards: int
+) -> tuple[list[Card], list[Link]]:
+    """A large system in few boxes, at most so many where it is no system of populations."""
+    if isinstance(system, PopulationSystem):
+        numbers = {name: number for number, name in enumerate(system.populations)}
+        cards = [_population(system, p) for p in system.populations.values()]
+        links = [
+            Link(numbers[p.source], numbers[p.target], _projection(system, p))
+            for p in system.projections
+        ]
+        return cards, _merged(links)
+    groups = _groups(system, max_cards)
+    group_of = np.zeros(len(system.neurons), np.int64)
+    for number, (_, members) in enumerate(groups):
+        group_of[members] = number
+    called = [n.label if system.is_growing else n.name for n in system.neurons]
+    cards = [
+        _group(
+            name,
+            [system.neurons[i] for i in members],
+            any(called[i] in system.output for i in members),
+            sum(called[i] in system.input for i in members),
+        )
+        for name, members in groups
+    ]
+    graph = system.graph
+    pairs = np.stack([group_of[graph.source], group_of[graph.target]], axis=1)
+    distinct, which = np.unique(pairs, axis=0, return_inverse=True)
+    counts = np.bincount(which.ravel(), minlength=len(distinct))
+    ones = np.ones(len(pairs), np.int64)
+    weights = ones if graph.weight is None else np.broadcast_to(graph.weight, len(pairs))
+    links = []
+    for number, ((s, t), count) in enumerate(zip(distinct.tolist(), counts.tolist(), strict=True)):
+        own = weights[which.ravel() == number]
+        is_full = count == len(groups[s][1]) * len(groups[t][1]) > 1
+        text = "all to all" if is_full else f"{count:,} synapse{'s' * (count > 1)}"
+        links.append(Link(s, t, text + _weights(int(own.min()), int(own.max()))))
+    return cards, links
+
+
+def _groups(system: "SpikingSystem", most: int) -> list[tuple[str, list[int]]]:
+    """Neurons by the family of their names, told apart by their rules where these are few lists; by
+    family alone, or in one box, where that makes too many."""
+    families: dict[str, list[int]] = {}
+    for number, neuron in enumerate(system.neurons):
+        match = _FAMILY.fullmatch(neuron.name)
+        families.setdefault(match[1] if match else neuron.name, []).append(number)
+    found: list[tuple[str, list[int]]] = []
+    for family, members in families.items():
+        kinds: dict[Any, list[int]] = {}
+        for i in members:
+            kinds.setdefault(system.neurons[i].rules, []).append(i)
+        parts = list(kinds.values()) if len(kinds) <= _MAX_KINDS else [members]
+        found += [(family, part) for part in parts]
+    if len(found) > most:
+        found = list(families.items())
+    if len(found) > most:
+        found.sort(key=lambda group: -len(group[1]))
+        rest = sorted(i for _, members in found[most - 1 :] for i in members)
+        found = [*found[: most - 1], ("others", rest)]
+    return found
+
+
+def _group(name: str, neurons: "list[Neuron]", is_output: bool, num_inputs: int) -> Card:
+    if len(neurons) == 1:
+        (only,) = neurons
+        lines = rule_lines(only.rules, only.label, most=_MAX_RULES, width=MAX_WIDTH)
+        spikes = spikes_text(int(only.spikes)) if only.spikes else ""
+        feed = "in: 1 train" * bool(num_inputs)
+        return Card(shortened(only.name, MAX_NAME), spikes, tuple(lines), is_output, feed)
+    kinds = Counter(neuron.rules for neuron in neurons)
+    spikes = np.asarray([neuron.spikes for neuron in neurons], object)
+    lines = [_spikes_line(spikes)]
+    if len(kinds) == 1:
+        own = neurons[0]
+        lines += rule_lines(own.rules, own.label, most=_MAX_RULES, width=MAX_WIDTH)
+    else:
+        total = sum(len(neuron.rules) for neuron in neurons)
+        lines.append(f"{len(kinds):,} lists of rules, {total:,} in all")
+    feed = f"in: {num_inputs:,} train{'s' * (num_inputs > 1)}" if num_inputs else ""
+    return Card(
+        shortened(name or "neurons", MAX_NAME),
+        f"× {len(neurons):,}",
+        tuple(line for line in lines if line),
+        is_output,
+        feed,
+        is_many=True,
+    )
+
+
+def _population(system: PopulationSystem, population: Population) -> Card:
+    size = population.size
+    spikes = np.asarray(column(population.spikes, size))
+    rules = []
+    for template in population.templates if size else ():
+        if is_shared(template):
+            guard = template.guard
+            is_plain = not template.has_terms and template.consume != 0
+            text = text_of_neuron(template, 0, size)
+            if is_plain and isinstance(template.consume, int) and template.consume > 0:
+                text = f"{Rule(guard, template.consume, template.produce, template.delay)}"  # pyright: ignore
+            rules.append(text)
+        else:
+            first, last = (text_of_neuron(template, i, size) for i in (0, size - 1))
+            rules.append(f"{first}  …  {last}")
+
+    def has(named: Iterable[str]) -> bool:
+        return any(population.name in (name, base_of(name)) for name in named)
+
+    return Card(
+        shortened(population.name, MAX_NAME),
+        f"× {size:,}",
+        tuple(line for line in [_spikes_line(spikes), *_rule_lines(rules)] if line),
+        has(system.output),
+        "in: trains" if has(system.input) else "",
+        size > 1,
+    )
+
+
+def _rule_lines(rules: list[str]) -> list[str]:
+    shown = len(rules) if len(rules) <= _MAX_RULES else _MAX_RULES - 1
+    left = len(rules) - shown
+    lines = [shortened(pretty(rule), MAX_WIDTH) for rule in rules[:shown]]
+    return lines + [f"and {left:,} more"] * (left > 0)
+
+
+def _spikes_line(spikes: np.ndarray) -> str:
+    if not len(spikes) or not np.any(spikes):
+        return ""
+    low, high = int(spikes.min()), int(spikes.max())
+    noun = "spike" if low == high == 1 else "spikes"
+    return f"{low:,} {noun} each" if low == high else f"{low:,} to {high:,} {noun}"
+
+
+def _projection(system: PopulationSystem, projection: Projection) -> str:
+    graph = projection.description
+    kind = _WORDS.sub(" ", type(graph).__name__).lower()
+    if kind == "pairs":
+        sizes = (system.populations[p].size for p in (projection.source, projection.target))
+        count = graph.num_edges(*sizes)
+        kind = f"{count:,} synapse{'s' * (count != 1)}"
+    return kind + _weights(*map(int, graph.weight_range()))
+
+
+def _weights(low: int, high: int) -> str:
+    if low == high == 1:
+        return ""
+    text = f" × {low}" if low == high else f" × {low} to {high}"
+    return text.replace("-", "−")
+
+
+def _merged(links: list[Link]) -> list[Link]:
+    """One arrow from a box to another, with all its labels."""
+    found: dict[tuple[int, int], list[str]] = {}
+    for link in links:
+        found.setdefault((link.source, link.target), []).append(link.label)
+    return [Link(*pair, " + ".join(labels)) for pair, labels in found.items()]
