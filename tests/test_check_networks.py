@@ -19,7 +19,7 @@ from snpjax.check.paths import Checker
 from snpjax.check.query import parse_query
 from snpjax.check.structure import Structure
 from snpjax.check.universal import universal
-from snpjax.spiking.view.configurations import rules_of
+from snpjax.spiking.model.lookup import rules_of
 from snpjax.testing import (
     assert_invariant,
     dividing_systems,

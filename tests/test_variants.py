@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 import snpjax as snp
 from snpjax import write_graph
 from snpjax.explore import Stop
-from snpjax.spiking.lower.host_program import columns_of
+from snpjax.spiking.lower.host_program import host_program_of
 from snpjax.spiking.model.rule import AnyRule
 from snpjax.spiking.model.variants import (
     MAX_ALTERNATIVES,
@@ -251,7 +251,7 @@ def test_rules_apply_at_the_same_counts_in_every_type(own):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", snp.ModelWarning)
         system = snp.SpikingSystem([snp.Neuron("x", 0, own)], variant=AntiSpikes())
-    table = columns_of(system, faithful=False).table
+    table = host_program_of(system, faithful=False).table
     for dtype in map(np.dtype, (np.int8, np.int16, np.int32, np.int64)):
         limit = np.iinfo(dtype)
         low = np.maximum(table.low_for(dtype), limit.min)[:, 0].tolist()

@@ -17,7 +17,7 @@ from scipy.sparse.linalg import bicgstab, splu
 from ..explore.components import strong_parts
 from ..explore.graph import Graph
 from ..machine import ConfigurationsT, StepsT
-from ..spiking.view.configurations import position_of
+from ..spiking.model.lookup import position_of
 from .structure import search
 from .systems import system_of
 

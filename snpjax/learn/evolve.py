@@ -15,9 +15,9 @@ from snpjax_formats import Dense
 
 from ..choice import FirstChoice
 from ..results import RESULTS
-from ..spiking.lower.lower import SpikingProgram
 from ..spiking.model.compatibility import TEXTBOOK
 from ..spiking.model.system import SpikingSystem
+from ..spiking.step.program import SpikingProgram
 from ..spiking.step.step import SpikingState, initial_state, step
 from .genome import Genome, Space, drawn, mutated, rules_of, system_of, weights_of
 

@@ -12,11 +12,12 @@ from jaxtyping import Array, Bool, Float, Int, Num, PyTree
 
 from snpjax_formats import AbstractLayout, Dense, Edges, Sum, TwoWay, fitting
 
-from ..spiking.lower.host_program import Columns, columns_of
-from ..spiking.lower.lower import SpikingProgram, lower_columns
+from ..spiking.lower.host_program import HostProgram, host_program_of
+from ..spiking.lower.lower import lower_columns
 from ..spiking.model.population import PopulationSystem
 from ..spiking.model.rule import Rule
 from ..spiking.model.system import SpikingSystem, is_growing
+from ..spiking.step.program import SpikingProgram
 from .surrogate import AbstractSurrogate, FastSigmoid, Smooth, rounded, within
 
 
@@ -119,7 +120,7 @@ def relax(
     """
     _check(system)
     is_listed = isinstance(system, SpikingSystem)
-    columns = columns_of(system, faithful=True) if is_listed else system.columns(faithful=True)
+    columns = host_program_of(system, faithful=True) if is_listed else system.columns(faithful=True)
     # Which layout suits the exact synapses is nothing that models should differ in.
     program = replace(lower_columns(replace(columns, parts=())), synapses=None)
     if program.type_of is not None:
@@ -237,7 +238,7 @@ def _check(system: SpikingSystem | PopulationSystem) -> None:
 
 
 def _synapses(
-    columns: Columns,
+    columns: HostProgram,
     size: int,
     layout: type[AbstractLayout] | Literal["auto"],
     is_listed: bool,

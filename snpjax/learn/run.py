@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from ..choice import AbstractChoice, FirstChoice
-from ..spiking.lower.lower import SpikingProgram
+from ..spiking.step.program import SpikingProgram
 from .relaxed import MAX_COUNT, Constants, RelaxedSystem, constants_of, nameless
 from .step import Emitted, RelaxedState, initial_state, step
 from .surrogate import Smooth

@@ -2,7 +2,6 @@
 
 from .lower.batch import Solutions as Solutions, SystemBatch as SystemBatch
 from .lower.lower import (
-    SpikingProgram as SpikingProgram,
     bytes_needed as bytes_needed,
     chosen_layout as chosen_layout,
     lower as lower,
@@ -42,6 +41,7 @@ from .model.variants import (
     SynapseRules as SynapseRules,
 )
 from .step.machine import SpikingMachine as SpikingMachine
+from .step.program import SpikingProgram as SpikingProgram
 from .step.step import (
     Selection as Selection,
     SpikingState as SpikingState,

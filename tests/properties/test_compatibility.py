@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, assume, given, settings, strategies as st
 
 import snpjax as snp
 from snpjax.spiking import Transition
-from snpjax.spiking.lower.host_program import columns_of
+from snpjax.spiking.lower.host_program import host_program_of
 from snpjax.spiking.model.compatibility import CHOICES, SIMULATORS
 from snpjax.testing import reference
 from snpjax.testing.strategies import guards, rules, systems
@@ -59,7 +59,7 @@ def test_rewritten_rules_apply_where_the_definition_of_the_options_says(value, d
         assert {problem.code for problem in refusal.problems} == {"bad_guard"}
         assert value.guard_modulo is not None
         return
-    table = columns_of(system, faithful=faithful).table
+    table = host_program_of(system, faithful=faithful).table
     for k in range(-2, 40):
         tested = max(k, 0) if value.negative_is_zero else k
         found = {}

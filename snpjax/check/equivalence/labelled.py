@@ -9,8 +9,9 @@ from jaxtyping import Bool, Int
 
 from ...explore.following import NO_EDGE, Following, following
 from ...spiking.model.environment import environment_of
+from ...spiking.model.lookup import position_of
 from ...spiking.model.system import is_growing
-from ...spiking.view.configurations import Transitions, position_of
+from ...spiking.view.configurations import Transitions
 from ..systems import SpikingGraph, System, system_of
 
 

@@ -18,11 +18,12 @@ from ..model.population import PopulationSystem
 from ..model.system import SpikingSystem, dynamic_message
 from ..step.machine import SpikingMachine
 from ..step.ordered import of_one_shape
+from ..step.program import SpikingProgram
 from ..step.step import SpikingState
 from ..view.solution import Solution
 from .count_dtype import count_type
-from .host_program import Columns, columns_of
-from .lower import LayoutLike, SpikingProgram, check_order, lower_columns
+from .host_program import HostProgram, host_program_of
+from .lower import LayoutLike, check_order, lower_columns
 from .padding import Padding
 from .start import sizes_of_inputs, with_inputs
 from .transition import Transition
@@ -68,7 +69,7 @@ class SystemBatch:
         columns = [
             system.columns(faithful=faithful)
             if isinstance(system, PopulationSystem)
-            else columns_of(system, faithful=faithful or numbered)
+            else host_program_of(system, faithful=faithful or numbered)
             for system in self.systems
         ]
         padding = Padding.of(columns)
@@ -165,7 +166,7 @@ class Solutions(tuple[Solution, ...]):
         return None
 
 
-def _check_compatibility(systems: Sequence[Columns]) -> None:
+def _check_compatibility(systems: Sequence[HostProgram]) -> None:
     """All systems make their steps in one way."""
     ways = [c.compatibility.in_steps(has_delays=True) for c in systems]
     for number, way in enumerate(ways):

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Int
 
-from .host_program import Columns
+from .host_program import HostProgram
 
 
 #: What configurations are searched in: narrow counts take less memory and time, and where one
@@ -14,7 +14,7 @@ from .host_program import Columns
 NARROW = tuple(map(np.dtype, (np.int8, np.int16, np.int32)))
 
 
-def least_type(columns: Columns, *, at_least: np.dtype, largest: int) -> np.dtype:
+def least_type(columns: HostProgram, *, at_least: np.dtype, largest: int) -> np.dtype:
     """The least of `NARROW`, from `at_least` on, for this system; it also holds `largest`.
 
     **Raises:** `ValueError` when there is none.
@@ -35,7 +35,9 @@ def least_fitting(types: Sequence[np.dtype], largest: int, arriving: float) -> n
     return None
 
 
-def count_type(systems: Sequence[Columns], requested: np.dtype | type | None = None) -> np.dtype:
+def count_type(
+    systems: Sequence[HostProgram], requested: np.dtype | type | None = None
+) -> np.dtype:
     """The requested count type if it is safe for all, or the least one that is.
 
     **Raises:** `ValueError` with the constant or the neuron for which there is none.
@@ -64,7 +66,7 @@ def count_type(systems: Sequence[Columns], requested: np.dtype | type | None = N
     return dtype
 
 
-def most_together(columns: Columns, dtype: np.dtype) -> Int[np.ndarray, " neurons"]:
+def most_together(columns: HostProgram, dtype: np.dtype) -> Int[np.ndarray, " neurons"]:
     """The most spikes that each neuron may emit at once where emissions add up, so that the
     overflow of a sum of arrivals is still detected.
 
@@ -87,7 +89,7 @@ class _Needs(NamedTuple):
     neuron: str
 
     @classmethod
-    def of(cls, columns: Columns) -> "_Needs":
+    def of(cls, columns: HostProgram) -> "_Needs":
         if columns.largest >= 2**63:  # the columns themselves are cut
             return cls(columns.largest, 0.0, "")
         arriving, neuron = columns.largest_arrival

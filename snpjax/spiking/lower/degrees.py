@@ -8,7 +8,7 @@ from jaxtyping import Int
 from snpjax_formats import graphs
 
 from ..model.population import PopulationSystem
-from .host_program import Part
+from .host_program import SynapsePart
 
 
 def degrees_of(
@@ -25,7 +25,7 @@ def degrees_of(
     return entering, leaving
 
 
-def _degrees(part: Part) -> tuple[np.ndarray, np.ndarray]:
+def _degrees(part: SynapsePart) -> tuple[np.ndarray, np.ndarray]:
     sizes = part.num_sources, part.num_targets
     match part.graph:
         case graphs.AllToAll() | graphs.OneToOne() as graph:

@@ -18,16 +18,17 @@ from snpjax_formats.ell import expanded
 from ...choice import NO_RULE, AbstractChoice, DecodedChoice, NumberedChoice, Ways
 from ...machine import Encoding, Record
 from ...results import RESULTS
+from ..model.lookup import number_of_label, position_of, rules_of
 from ..model.population import PopulationSystem
 from ..model.system import SpikingSystem, is_growing
 from ..model.variants import SynapseRules
 from ..step.dynamic_synapses import AbstractNetwork
+from ..step.program import SpikingProgram
 from ..step.step import Selection, SpikingState, applicable, halted, initial_state, step
-from ..view.configurations import number_of_label, position_of, rules_of
 from .astrocytes import ControlledSynapses
 from .count_dtype import NARROW, least_type
-from .host_program import Columns, trains_of
-from .lower import LayoutLike, SpikingProgram, lower_columns
+from .host_program import HostProgram, trains_of
+from .lower import LayoutLike, lower_columns
 from .lower_division import Capacity, lower_growing
 from .transition import Transition
 
@@ -205,7 +206,7 @@ class SearchedMachine(eqx.Module):
 
 def searched(
     system: SpikingSystem | PopulationSystem,
-    columns: Columns,
+    columns: HostProgram,
     *,
     layout: LayoutLike,
     saturate: Mapping[str, int],

@@ -12,8 +12,10 @@ from snpjax_formats.edges import merged
 from snpjax_formats.memory import host_free_bytes
 
 from ..model.compatibility import TEXTBOOK, Compatibility
+from ..model.population import PopulationSystem, positions_of
 from ..model.rule_table import SlotTable, as_int64, slots_of_neurons
 from ..model.system import SpikingSystem
+from ..model.template import column
 from ..model.variants import AntiSpikes, Astrocytes, Exhaustive, SynapseRules, Variant
 from .astrocytes import AstrocyteColumns
 from .plastic_synapses import PlasticColumns
@@ -25,7 +27,7 @@ _BYTES_PER_LISTED_EDGE = 16
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class SynapsePart:
     """Some of the synapses: a graph from `num_sources` neurons, the first of which is
     `source_start`, to `num_targets` neurons from `target_start` on."""
 
@@ -67,7 +69,7 @@ class Part:
 
 
 @dataclass(frozen=True, eq=False)
-class Columns:
+class HostProgram:
     """A static system.
 
     Axes: `neurons`; `outputs` and `inputs`, positions of neurons; `steps`, row t of `trains`
@@ -77,7 +79,7 @@ class Columns:
 
     table: SlotTable
     spikes: Int[np.ndarray, " neurons"]
-    parts: tuple[Part, ...]
+    parts: tuple[SynapsePart, ...]
     outputs: Int[np.ndarray, " outputs"]
     inputs: Int[np.ndarray, " inputs"]
     trains: Int[np.ndarray, "steps inputs"]
@@ -142,17 +144,17 @@ class Columns:
         worst = int(np.argmax(self.arrivals))
         return float(self.arrivals[worst]), worst
 
-    def joined(self) -> "Columns":
+    def joined(self) -> "HostProgram":
         """The same system with its synapses in one part, listed."""
         if len(self.parts) == 1 and self.parts[0].num_sources == self.num_neurons:
             return self
         size = self.num_neurons
         placed = [(part.edges, part.source_start, part.target_start) for part in self.parts]
         graph = graphs.Pairs.of(merged(placed, size, size))
-        return replace(self, parts=(Part(graph, 0, size, 0, size),))
+        return replace(self, parts=(SynapsePart(graph, 0, size, 0, size),))
 
 
-def columns_of(system: SpikingSystem, *, faithful: bool) -> Columns:
+def host_program_of(system: SpikingSystem, *, faithful: bool) -> HostProgram:
     """A system of single neurons as columns; without `faithful`, forgetting families are merged."""
     assert not system.is_growing
     names = system.names
@@ -170,10 +172,10 @@ def columns_of(system: SpikingSystem, *, faithful: bool) -> Columns:
         max((abs(spikes) for train in trains for spikes in train), default=0),
         network.largest if isinstance(network, RuledColumns | AstrocyteColumns) else 0,
     )
-    return Columns(
+    return HostProgram(
         table=table,
         spikes=as_int64(spikes),
-        parts=(Part(_delivered(system, network), 0, count, 0, count),),
+        parts=(SynapsePart(_delivered(system, network), 0, count, 0, count),),
         outputs=np.asarray([names[name] for name in system.output], np.int64),
         inputs=np.asarray([names[name] for name in system.input], np.int64),
         trains=trains_of(system),
@@ -245,3 +247,35 @@ def edges_of(system: SpikingSystem) -> Edges:
 def horizon_of(train: Sequence[int]) -> int:
     """The position of the last non-zero entry, 0 if there is none."""
     return max((step for step, spikes in enumerate(train, start=1) if spikes), default=0)
+
+
+def host_program_of_populations(system: "PopulationSystem", table: SlotTable) -> HostProgram:
+    """A system of populations, with these rules."""
+    populations = system.populations.values()
+    spikes = np.concatenate(
+        [np.zeros(0, np.int64), *(column(p.spikes, p.size) for p in populations)]
+    )
+    parts = tuple(
+        SynapsePart(
+            projection.description,
+            system.slices[projection.source].start,
+            system.populations[projection.source].size,
+            system.slices[projection.target].start,
+            system.populations[projection.target].size,
+        )
+        for projection in system.projections
+    )
+    trains, inputs = system.trains()
+    largest = [table.largest, *(np.abs(a).max(initial=0) for a in (spikes, trains))]
+    largest += [abs(weight) for part in parts for weight in part.graph.weight_range()]
+    return HostProgram(
+        table=table,
+        spikes=spikes,
+        parts=parts,
+        outputs=positions_of(system.slice_of(name) for name in system.output),
+        inputs=inputs,
+        trains=trains,
+        largest=int(max(largest)),
+        name_of=system.name_of,
+        compatibility=system.compatibility,
+    )

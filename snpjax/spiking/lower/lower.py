@@ -4,7 +4,6 @@ share a compilation."""
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int
@@ -30,12 +29,12 @@ from ..model.population import PopulationSystem
 from ..model.rule import Rule
 from ..model.rule_table import SlotTable
 from ..model.system import SpikingSystem
-from ..step.dynamic_synapses import AbstractNetwork
 from ..step.ordered import OrderedSynapses
+from ..step.program import RuleRows, SpikingProgram
 from .count_dtype import count_type, most_together
-from .host_program import Columns, columns_of, edges_of
+from .host_program import HostProgram, host_program_of, edges_of
 from .padding import SMALL, Padding, padded_neurons
-from .transition import RuleRows, Transition, has_delays, padded_rows, rule_rows
+from .transition import Transition, has_delays, padded_rows, rule_rows
 
 
 #: How to store synapses: a class of `snpjax_formats`, a `Transition`, or what suits the graph, by
@@ -46,59 +45,6 @@ LayoutLike: TypeAlias = type[AbstractLayout] | Transition | AbstractChooser | Li
 # and much smaller than one by neuron.
 _MAX_TYPES = 1024
 _NEURONS_PER_TYPE = 4
-
-
-class SpikingProgram(eqx.Module):
-    """An SN P system as arrays.
-
-    Axes: `neurons` and `outputs`, `inputs` are padded to buckets; a padding neuron has no rules,
-    spikes or synapses, and a padding output or input names the neuron `num_neurons`, which does not
-    exist. `slots` holds the rules in order of declaration, K-major; `columns` are the neurons, or
-    types of neurons that have equal rules where `type_of` tells each neuron's, or labels where
-    neurons divide; outputs and inputs name labels then. A slot is applicable
-    at k spikes iff low <= k <= high and (k - low) % period == 0, which includes k >= consume; empty
-    slots have low > high. A rule whose guard needs several such terms has several slots, of which
-    at most one applies: `number` is the rule of each. A negative `consume` takes all spikes.
-    """
-
-    low: Int[Array, "slots columns"]
-    high: Int[Array, "slots columns"]
-    period: Int[Array, "slots columns"] | None  # None: every period is 1
-    consume: Int[Array, "slots columns"]
-    produce: Int[Array, "slots columns"]
-    delay: Int[Array, "slots columns"] | None  # None: every delay is 0
-    number: Int[Array, "slots columns"] | None  # None: the slot is the number
-    type_of: Int[Array, " neurons"] | None  # None: a column each
-    rows: RuleRows | None
-    synapses: AbstractLayout | None  # None: the rows hold production too, or `ordered` delivers
-    ordered: OrderedSynapses | None  # instead of `synapses`, where delivery depends on their order
-    initial: Int[Array, " neurons"]
-    outputs: Int[Array, " outputs"]
-    inputs: Int[Array, " inputs"]
-    trains: Int[Array, "steps inputs *paths"]  # row t arrives at the end of step t + 1
-    horizon: Int[Array, "*paths"]  # position of the last non-zero entry of any train
-    most_together: Int[Array, " neurons"] | None  # bounds emissions that add up; None: none do
-    network: AbstractNetwork | None  # what changes; None: the network stays as it is
-    has_families: bool = eqx.field(static=True)  # whether a slot consumes all
-    may_overflow: bool = eqx.field(static=True)  # whether overflows are looked for
-    compatibility: Compatibility = eqx.field(static=True)  # what of it is left for the steps
-    # Whether a rule is used as often as it can be; it is where `most_together` bounds that.
-    is_exhaustive: bool = eqx.field(static=True, default=False)
-
-    @property
-    def num_neurons(self) -> int:
-        """Neurons with padding."""
-        return self.initial.shape[0]
-
-    @property
-    def is_labelled(self) -> bool:
-        """Whether `columns` are labels, and each neuron's is part of the state."""
-        network = self.network
-        return network is not None and network.labels(network.init()) is not None
-
-    def of_neurons(self, table: Int[Array, "slots columns"]) -> Int[Array, "slots neurons"]:
-        """A table with a column for every neuron."""
-        return table if self.type_of is None else table[:, self.type_of]
 
 
 def lower(
@@ -130,7 +76,7 @@ def lower(
     """
     has_rows = isinstance(layout, Transition)
     return lower_columns(
-        columns_of(system, faithful=faithful or has_rows),
+        host_program_of(system, faithful=faithful or has_rows),
         layout=layout,
         count_dtype=count_dtype,
         rows_of=system if has_rows else None,
@@ -138,7 +84,7 @@ def lower(
 
 
 def lower_columns(
-    columns: Columns,
+    columns: HostProgram,
     *,
     layout: LayoutLike = "auto",
     count_dtype: np.dtype | type | None = None,
@@ -251,7 +197,7 @@ def _rules(table: SlotTable, spread: "Spread", padding: Padding) -> dict[str, Ar
     }
 
 
-def _environment(columns: Columns, padding: Padding, dtype: np.dtype) -> dict[str, Array]:
+def _environment(columns: HostProgram, padding: Padding, dtype: np.dtype) -> dict[str, Array]:
     """Outputs, inputs and what is sent to them."""
     steps, num_inputs = columns.trains.shape
     missing = ((0, padding.steps - steps), (0, padding.inputs - num_inputs))
@@ -264,7 +210,7 @@ def _environment(columns: Columns, padding: Padding, dtype: np.dtype) -> dict[st
 
 
 def _rows(
-    system: SpikingSystem, storage: _Storage, padding: Padding, columns: Columns
+    system: SpikingSystem, storage: _Storage, padding: Padding, columns: HostProgram
 ) -> RuleRows | None:
     """The rules as rows of a matrix, if a class stores them."""
     if not isinstance(storage.layout, type):
@@ -333,7 +279,7 @@ class Spread:
         return jnp.asarray(spread)
 
 
-def _synapses(columns: Columns, size: int, storage: _Storage) -> AbstractLayout:
+def _synapses(columns: HostProgram, size: int, storage: _Storage) -> AbstractLayout:
     """One layout, or a sum of layouts where there are several parts or one has structure."""
     is_auto = storage.layout == "auto"
     if not columns.parts or (is_auto and is_best_joined(size)):
@@ -360,7 +306,7 @@ def _synapses(columns: Columns, size: int, storage: _Storage) -> AbstractLayout:
     )
 
 
-def _check_both(layout: type[AbstractLayout], rows: Edges, columns: Columns, size: int) -> None:
+def _check_both(layout: type[AbstractLayout], rows: Edges, columns: HostProgram, size: int) -> None:
     """Consumption and weights of a `Transition` with delays must fit together."""
     weights = columns.parts[0].edges.resized(size, size)
     alone = layout.bytes_needed(weights)

@@ -1,34 +1,32 @@
 """Systems whose neurons divide or bud, as arrays."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Int
+from jaxtyping import Array, Int
 
-from snpjax_formats import bucket, check_free, free_bytes
+from snpjax_formats import bucket
 
 from ...machine import AbstractCapacity
 from ...precision import precision
 from ..model.compatibility import TEXTBOOK
 from ..model.rule import BuddingRule, DivisionRule
 from ..model.rule_table import SlotTable, slots_of_neurons
-from ..step.division import GrownState, Growth
-from ..step.step import SpikingState
+from ..step.division import DivisionTables, GrownState
+from ..step.program import SpikingProgram
+from ..step.room import GROWTH_FACTOR, MOST, check_room
 from .count_dtype import NARROW, least_fitting
 from .host_program import trains_of
-from .lower import SpikingProgram, Spread
+from .lower import Spread
 
 
 if TYPE_CHECKING:
     from ..model.system import SpikingSystem
 
-# A step that grows sorts up to nine times as many, whose places are 32-bit.
-_MOST = 2**27
-# Room for so many times what there is at first, unless it is said, and more by as many times.
-_GROWTH = 4
+
 _FEWEST = {"neurons": 256, "synapses": 1024}
 # Small systems share compilations.
 _FEWEST_LABELS, _FEWEST_SLOTS, _FEWEST_ROWS = 48, 8, 32
@@ -50,8 +48,8 @@ class Capacity(AbstractCapacity):
     def __post_init__(self) -> None:
         for name in ("neurons", "synapses"):
             size = getattr(self, name)
-            if size is not None and not 0 < size <= _MOST:
-                raise ValueError(f"`{name}` is {size}. Give a number from 1 to {_MOST:,}.")
+            if size is not None and not 0 < size <= MOST:
+                raise ValueError(f"`{name}` is {size}. Give a number from 1 to {MOST:,}.")
 
     def for_system(self, system: "SpikingSystem", fewest: Mapping[str, int]) -> "Capacity":
         """With numbers, which a system's own neurons and synapses fit.
@@ -62,7 +60,7 @@ class Capacity(AbstractCapacity):
         for name, there in (("neurons", system.num_neurons), ("synapses", system.num_synapses)):
             given = getattr(self, name)
             if given is None:
-                given = bucket(_GROWTH * there, at_least=fewest[name])
+                given = bucket(GROWTH_FACTOR * there, at_least=fewest[name])
             if given < there:
                 raise ValueError(
                     f"The system has {there:,} {name} in the beginning, and room for {given:,}. "
@@ -119,7 +117,7 @@ def lower_growing(
     padded = bucket(num_inputs, at_least=4) if num_inputs else 0
     num_rows = bucket(horizon, at_least=_FEWEST_ROWS) if num_inputs else 0
     rows = np.pad(trains, ((0, num_rows - horizon), (0, padded - num_inputs)))
-    _check_room(size, room)
+    check_room(size, room)
     initial = np.zeros(size, np.int64)
     initial[: system.num_neurons] = [neuron.spikes for neuron in system.neurons]
     with precision(dtype):
@@ -157,7 +155,7 @@ def _growth(
     size: int,
     room: int,
     dtype: np.dtype,
-) -> Growth:
+) -> DivisionTables:
     divides, buds = (np.zeros((num_slots, num_columns), bool) for _ in range(2))
     parent, child = (np.full((num_slots, num_columns), -1, np.int32) for _ in range(2))
     for label, rules in system.rules_of_labels.items():
@@ -195,7 +193,7 @@ def _growth(
         starts=jnp.asarray(np.searchsorted(target, np.arange(size + 1)), jnp.int32),
         num=jnp.asarray(system.num_neurons, jnp.int32),
     )
-    return Growth(
+    return DivisionTables(
         divides=jnp.asarray(divides),
         buds=jnp.asarray(buds),
         parent=jnp.asarray(parent),
@@ -205,63 +203,6 @@ def _growth(
         initial=state,
         num_labels=jnp.asarray(len(labels), jnp.int32),
     )
-
-
-def with_more_room(
-    program: SpikingProgram, state: SpikingState
-) -> tuple[SpikingProgram, SpikingState]:
-    """The same program and state with room for more neurons and synapses: both, since every room
-    is a compilation."""
-    growth = program.network
-    assert isinstance(growth, Growth)
-    size = _GROWTH * program.num_neurons
-    room = _GROWTH * len(growth.initial.source)
-    _check_room(size, room)
-    initial = _widened(growth.initial, size, room, growth.num_labels)
-    spikes, timers, pending = (
-        _longer(x, size, 0) for x in (state.spikes, state.timers, state.pending)
-    )
-    network = _widened(state.network, size, room, growth.num_labels)
-    growth = replace(growth, initial=initial)
-    program = replace(program, initial=_longer(program.initial, size, 0), network=growth)
-    return program, replace(state, spikes=spikes, timers=timers, pending=pending, network=network)
-
-
-def _check_room(size: int, room: int) -> None:
-    if max(size, room) > _MOST:
-        raise ValueError(
-            f"Room for {size:,} neurons and {room:,} synapses is more than {_MOST:,} of either. "
-            "Give a `Capacity` that says how many there will be."
-        )
-    needed = 100 * room + 40 * size  # synapses are sorted with those that may be added to them
-    check_free(
-        needed,
-        free_bytes(),
-        f"Room for {size:,} neurons and {room:,} synapses takes about {needed:,} bytes",
-        "Give a smaller `Capacity`, or use a machine with more memory.",
-    )
-
-
-def _widened(network: GrownState, size: int, room: int, num_labels: Array) -> GrownState:
-    old = len(network.labels)
-
-    def ends(index: Array) -> Array:
-        return _longer(jnp.where(index == old, size, index), room, size)
-
-    weights = network.weights
-    return GrownState(
-        labels=_longer(network.labels, size, num_labels),
-        source=ends(network.source),
-        target=ends(network.target),
-        weights=None if weights is None else _longer(weights, room, 0),
-        starts=_longer(network.starts, size + 1, network.starts[-1]),
-        num=network.num,
-    )
-
-
-def _longer(values: Array, size: int, empty: ArrayLike) -> Array:
-    missing = (size - len(values), *values.shape[1:])
-    return jnp.concatenate([values, jnp.broadcast_to(jnp.asarray(empty, values.dtype), missing)])
 
 
 def _most_arriving(system: "SpikingSystem", table: SlotTable, size: int) -> int:

@@ -8,7 +8,7 @@ import numpy as np
 from ...machine import Lowered
 from ..model.system import SpikingSystem
 from ..step.machine import GrowingMachine, SpikingMachine
-from .host_program import Columns, columns_of
+from .host_program import HostProgram, host_program_of
 from .lower import LayoutLike, lower_columns
 from .lower_division import Capacity, lower_growing
 from .transition import Transition
@@ -33,7 +33,7 @@ def lowered(
         program = lower_growing(system, capacity=capacity, count_dtype=count_dtype)
         return Lowered(system, GrowingMachine(program))
     has_rows = isinstance(layout, Transition)
-    columns = columns_of(system, faithful=faithful or has_rows)
+    columns = host_program_of(system, faithful=faithful or has_rows)
     return lowered_columns(
         system,
         columns,
@@ -68,7 +68,7 @@ def check_options(system: SpikingSystem, layout: LayoutLike, capacity: Capacity 
 
 def lowered_columns(
     system: "SpikingSystem | PopulationSystem",
-    columns: Columns,
+    columns: HostProgram,
     layout: LayoutLike,
     count_dtype: np.dtype | type | None,
     *,

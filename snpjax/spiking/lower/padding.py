@@ -9,7 +9,7 @@ from snpjax_formats import bucket
 from snpjax_formats.buckets import entry_bucket
 
 from ..model.rule_table import ALL, SlotTable
-from .host_program import Columns
+from .host_program import HostProgram
 
 
 #: Below this many neurons tables and graphs are padded generously, so that small systems share
@@ -39,10 +39,10 @@ class Padding:
     is_renumbered: bool
 
     @classmethod
-    def of(cls, systems: Sequence[Columns]) -> "Padding":
+    def of(cls, systems: Sequence[HostProgram]) -> "Padding":
         """Room for each of the systems."""
 
-        def most(size: Callable[[Columns], int], at_least: int, empty: int = 0) -> int:
+        def most(size: Callable[[HostProgram], int], at_least: int, empty: int = 0) -> int:
             largest = max(map(size, systems), default=0)
             return bucket(largest, at_least=at_least) if largest or not empty else 0
 

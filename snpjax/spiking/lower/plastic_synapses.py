@@ -13,7 +13,7 @@ from snpjax_formats.buckets import slot_bucket
 
 from ..model.rule import PlasticityRule, Rule
 from ..model.rule_table import SlotTable
-from ..step.plasticity import CREATES, DELETES, Plasticity
+from ..step.plasticity import CREATES, DELETES, PlasticSynapses
 
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _TURNS = {"+": (CREATES, 0), "-": (DELETES, 0), "+-": (CREATES, DELETES), "-+": 
 
 @dataclass(frozen=True, eq=False)
 class PlasticColumns:
-    """The plastic neurons of a model. Axes as in `Plasticity`, before padding; -1 is no target."""
+    """The plastic neurons of a model. Axes as in `PlasticSynapses`, unpadded; -1 is no target."""
 
     neurons: Int[np.ndarray, " plastic"]
     targets: Int[np.ndarray, "places plastic"]
@@ -103,7 +103,7 @@ class PlasticColumns:
         num_neurons: int,
         num_slots: int,
         delivery: Callable[[Edges], AbstractLayout],
-    ) -> Plasticity:
+    ) -> PlasticSynapses:
         """As arrays for a program of so many neurons and slots; `delivery` stores the synapses."""
         missing = {
             "plastic": slot_bucket(len(self.neurons), num_neurons) - len(self.neurons),
@@ -122,7 +122,7 @@ class PlasticColumns:
         place, plastic = np.nonzero(targets >= 0)
         source = place * targets.shape[1] + plastic
         edges = Edges(source, targets[place, plastic], None, targets.size, num_neurons)
-        return Plasticity(
+        return PlasticSynapses(
             neurons=jnp.asarray(neurons, jnp.int32),
             plastic_of=jnp.asarray(plastic_of[:-1], jnp.int32),
             within=jnp.asarray(pad(self.within, "slots places plastic")),

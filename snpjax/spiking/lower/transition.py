@@ -2,18 +2,16 @@
 
 from dataclasses import dataclass
 
-import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Int
 
 from snpjax_formats import AbstractLayout, Edges, bucket
-from snpjax_formats.ell import expanded
 
 from ...choice import NO_RULE
 from ...machine import AbstractStorage
 from ..model.rule import Rule
 from ..model.system import SpikingSystem, dynamic_message
+from ..step.program import RuleRows
 from .host_program import edges_of
 from .padding import SMALL, padded_neurons
 
@@ -28,24 +26,6 @@ class Transition(AbstractStorage):
     """
 
     layout: type[AbstractLayout]
-
-
-class RuleRows(eqx.Module):
-    """Rules as the rows of a matrix: what a spiking vector adds to the configuration.
-
-    Axes: `rules` is the number of rules in order of declaration, padded to a bucket; a padding row
-    names the rule `NO_RULE - 1`, which is never selected. `matrix` has rules as sources and neurons
-    as targets: M where `has_production`, otherwise -K, the consumption alone.
-    """
-
-    matrix: AbstractLayout
-    neuron: Int[Array, " rules"]
-    number: Int[Array, " rules"]
-    has_production: bool = eqx.field(static=True)
-
-    def spiking_vector(self, rules: Int[Array, "neurons *paths"]) -> Int[Array, "rules *paths"]:
-        """S: 1 for every selected rule."""
-        return (rules[self.neuron] == expanded(self.number, rules.ndim)).astype(jnp.int32)
 
 
 def transition_edges(system: SpikingSystem, *, production: bool = True) -> Edges:

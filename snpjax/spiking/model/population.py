@@ -11,7 +11,6 @@ from jaxtyping import Int
 
 from snpjax_formats import graphs
 
-from ..lower.host_program import Columns, Part
 from .compatibility import TEXTBOOK, Compatibility
 from .neuron_names import NeuronNames, base_of
 from .population_validity import compatibility_problems, problems_of
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from ...machine import AbstractMachine, Lowered, Schema, Stacked
     from ...trajectory import Trajectory
     from ..lower.enumerable import SearchedMachine
+    from ..lower.host_program import HostProgram
     from ..lower.lower import LayoutLike
     from ..step.step import SpikingState
     from ..view.configurations import Configurations, Transitions
@@ -256,40 +256,19 @@ class PopulationSystem:
     def _table(self) -> SlotTable:
         return _slot_table(self._populations, self.compatibility, faithful=False)
 
-    def columns(self, *, faithful: bool = False) -> Columns:
+    def columns(self, *, faithful: bool = False) -> "HostProgram":
         """The system as lowering takes it."""
-        table = self._table
-        if faithful:
-            table = _slot_table(self._populations, self.compatibility, faithful=True)
-        spikes = np.concatenate(
-            [np.zeros(0, np.int64), *(column(p.spikes, p.size) for p in self._populations)]
-        )
-        parts = tuple(
-            Part(
-                projection.description,
-                self.slices[projection.source].start,
-                self.populations[projection.source].size,
-                self.slices[projection.target].start,
-                self.populations[projection.target].size,
-            )
-            for projection in self.projections
-        )
-        trains, inputs = self._trains()
-        largest = [table.largest, *(np.abs(a).max(initial=0) for a in (spikes, trains))]
-        largest += [abs(weight) for part in parts for weight in part.graph.weight_range()]
-        return Columns(
-            table=table,
-            spikes=spikes,
-            parts=parts,
-            outputs=_positions(self.slice_of(name) for name in self.output),
-            inputs=inputs,
-            trains=trains,
-            largest=int(max(largest)),
-            name_of=self.name_of,
-            compatibility=self.compatibility,
-        )
+        from ..lower.host_program import host_program_of_populations
 
-    def _trains(self) -> tuple[np.ndarray, np.ndarray]:
+        return host_program_of_populations(self, self.rule_table(faithful=faithful))
+
+    def rule_table(self, *, faithful: bool) -> SlotTable:
+        """The rules of all neurons; `faithful` keeps consume-all rules apart."""
+        if not faithful:
+            return self._table
+        return _slot_table(self._populations, self.compatibility, faithful=True)
+
+    def trains(self) -> tuple[np.ndarray, np.ndarray]:
         """Input trains side by side, cut after the last spike, and their neurons."""
         given = {name: np.asarray(train, np.int64) for name, train in self.input.items()}
         steps = max((len(train) for train in given.values()), default=0)
@@ -301,7 +280,7 @@ class PopulationSystem:
             blocks.append(block)
         trains = np.concatenate(blocks, axis=1)
         used = np.flatnonzero(trains.any(axis=1))
-        return trains[: used[-1] + 1 if len(used) else 0], _positions(
+        return trains[: used[-1] + 1 if len(used) else 0], positions_of(
             self.slice_of(name) for name in given
         )
 
@@ -404,12 +383,12 @@ class PopulationSystem:
             Synapse(names[s], names[t], int(w))
             for s, t, w in zip(edges.source, edges.target, weights, strict=True)
         ]
-        trains, inputs = self._trains()
+        trains, inputs = self.trains()
         return SpikingSystem(
             neurons,
             synapses,
             input={names[i]: trains[:, c].tolist() for c, i in enumerate(inputs)},
-            output=[names[i] for i in _positions(self.slice_of(name) for name in self.output)],
+            output=[names[i] for i in positions_of(self.slice_of(name) for name in self.output)],
             signed=self.signed,
             name=self.name,
             compatibility=self.compatibility,
@@ -424,7 +403,7 @@ class PopulationSystem:
 
     def with_single_outputs(self) -> "PopulationSystem":
         """The same system, its outputs neurons instead of populations of them."""
-        names = [self.name_of(i) for i in _positions(self.slice_of(name) for name in self.output)]
+        names = [self.name_of(i) for i in positions_of(self.slice_of(name) for name in self.output)]
         return self if tuple(names) == self.output else self._replace(output=names)
 
     def _replace(self, **changes: Any) -> "PopulationSystem":
@@ -509,7 +488,7 @@ def _size(positions: slice) -> int:
     return positions.stop - positions.start
 
 
-def _positions(slices: Iterable[slice]) -> Int[np.ndarray, " neurons"]:
+def positions_of(slices: Iterable[slice]) -> Int[np.ndarray, " neurons"]:
     return np.concatenate([np.zeros(0, np.int64), *(np.arange(s.start, s.stop) for s in slices)])
 
 

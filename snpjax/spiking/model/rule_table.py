@@ -42,7 +42,7 @@ class Slot(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Families:
+class RuleFamilies:
     """The members of the consume-all families of all types, to report them by their own numbers.
 
     Axes: `families`, and `members` of all families. Keys are `type * width + x` for a family's
@@ -73,7 +73,7 @@ class SlotTable:
     delay: Int[np.ndarray, "slots types"]
     number: Int[np.ndarray, "slots types"]
     type_of: Int[np.ndarray, " neurons"]
-    families: Families | None
+    families: RuleFamilies | None
     largest: int
 
     @property
@@ -224,7 +224,7 @@ class _Builder:
             largest=max((max(map(abs, values), default=0) for values in finite), default=0),
         )
 
-    def _families(self) -> Families | None:
+    def _families(self) -> RuleFamilies | None:
         if not self.families:
             return None
         types, counts, numbers = np.asarray(self.members, np.int64).T
@@ -233,7 +233,7 @@ class _Builder:
             int(counts.max()), max(slot.number for slots in self.slots for slot in slots)
         )
         order = np.argsort(types * width + counts)
-        return Families(
+        return RuleFamilies(
             np.asarray([t * width + n for t, n in self.families], np.int64),
             (types * width + counts)[order],
             numbers[order],

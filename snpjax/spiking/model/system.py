@@ -411,7 +411,7 @@ class SpikingSystem:
         """This system as arrays, ready for `snpjax.explore`."""
         from ..lower.enumerable import searched, searched_growing
         from ..lower.host_program import (
-            columns_of,  # the model itself needs neither jax nor a device
+            host_program_of,  # the model itself needs neither jax nor a device
         )
         from ..lower.lowered import check_options
 
@@ -420,7 +420,7 @@ class SpikingSystem:
             return searched_growing(
                 self, capacity=capacity, saturate=saturate, clock=clock, at_least=at_least
             )
-        columns = columns_of(self, faithful=True)
+        columns = host_program_of(self, faithful=True)
         return searched(
             self, columns, layout=layout, saturate=saturate, clock=clock, at_least=at_least
         )

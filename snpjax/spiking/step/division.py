@@ -32,7 +32,7 @@ class GrownState(NamedTuple):
     num: Int[Array, "*paths"]
 
 
-class Growth(AbstractNetwork):
+class DivisionTables(AbstractNetwork):
     """The division and budding rules of a system, by label, and its synapse dictionary.
 
     Axes: `slots` are those of the program; `labels`, padded with labels that no neuron bears;

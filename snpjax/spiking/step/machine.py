@@ -11,8 +11,8 @@ from jaxtyping import Array, Bool
 from ...choice import AbstractChoice
 from ...machine import AbstractMachine, Record
 from ...results import RESULTS
-from ..lower.lower import SpikingProgram
-from ..lower.lower_division import with_more_room
+from .program import SpikingProgram
+from .room import with_more_room
 from .step import SpikingState, halted, initial_state, step
 
 

@@ -1,4 +1,4 @@
-"""Plasticity: neurons that create and delete their own synapses."""
+"""PlasticSynapses: neurons that create and delete their own synapses."""
 
 from typing import NamedTuple
 
@@ -37,7 +37,7 @@ class PlasticDetail(NamedTuple):
     created: Bool[Array, "places plastic *paths"]
 
 
-class Plasticity(AbstractNetwork):
+class PlasticSynapses(AbstractNetwork):
     """The plastic neurons of a system, each with the synapses that it may ever have: those of the
     beginning and one to each neuron that its rules name. So their number, the places, is known, and
     none is ever wanting.

@@ -20,8 +20,8 @@ from ..._xla import materialize
 from ...choice import NO_RULE, AbstractChoice, GivenChoices, has_weights, is_valid, of_slots
 from ...machine import Record
 from ...results import RESULTS, select_result
-from ..lower.lower import SpikingProgram
 from .dynamic_synapses import Change
+from .program import SpikingProgram
 
 
 # Of many paths so many slots are looked through, which CPUs do for many paths at once, and gathers

@@ -1,7 +1,7 @@
 """What can be said of configurations and of the steps between them: spikes, timers, rules, output,
 by the names of the neurons."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Bool, Int
 
 from ...choice import NO_RULE, GivenChoices
-from ..model.rule import AnyRule
+from ..model.lookup import number_of_label, position_of
 from ..model.system import SpikingSystem, changes_network, is_growing
 from ..model.variants import Astrocytes
 from .snapshot import Network, has_synapse, names_of_labels, network_of, taken
@@ -154,35 +154,6 @@ class Transitions:
         if self.labels is not None:
             return np.any((self.rules == rule) & _bear(self, name), axis=1)
         return self.rules[:, position_of(self.system, name)] == rule
-
-
-def rules_of(system: "SpikingSystem | PopulationSystem") -> dict[str, Sequence[AnyRule | str]]:
-    """The rules of every neuron by its name, or of every label where neurons divide or bud."""
-    if is_growing(system):
-        own = system.rules_of_labels
-        return {label: own.get(label, ()) for label in system.label_numbers}
-    return {neuron.name: neuron.rules for neuron in system.neurons}
-
-
-def position_of(system: "SpikingSystem | PopulationSystem", name: str) -> int | slice:
-    """The position of a neuron, or those of a population's neurons.
-
-    **Raises:** `KeyError` that says what there is.
-    """
-    if not system.has(name):
-        raise KeyError(f"There is no neuron {name!r} in {system!r}.")
-    return system.position_of(name)
-
-
-def number_of_label(system: "SpikingSystem | PopulationSystem", label: str) -> int:
-    """The number of a label of a system that divides or buds.
-
-    **Raises:** `KeyError` that says what there is.
-    """
-    assert is_growing(system)
-    if label not in system.label_numbers:
-        raise KeyError(f"No neuron of {system!r} ever has the label {label!r}.")
-    return system.label_numbers[label]
 
 
 def _bear(some: Configurations | Transitions, label: str) -> Bool[np.ndarray, "some neurons"]:

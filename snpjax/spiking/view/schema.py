@@ -13,6 +13,7 @@ from ..._text.lines import Labels, Table, distinct_names
 from ...choice import NO_RULE
 from ...machine import Action, LazyNames, Link, Schema
 from ..lower.enumerable import column_of
+from ..model.lookup import position_of, rules_of
 from ..model.population import PopulationSystem
 from ..model.rule import AnyRule
 from ..model.system import SpikingSystem, changes_network, is_growing
@@ -23,8 +24,6 @@ from .configurations import (
     Transitions,
     astrocytes_of,
     configurations_of,
-    position_of,
-    rules_of,
     transitions_of,
     visited,
 )

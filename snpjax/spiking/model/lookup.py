@@ -1,0 +1,40 @@
+"""Neurons, labels and their rules by name."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from .rule import AnyRule
+from .system import SpikingSystem, is_growing
+
+
+if TYPE_CHECKING:
+    from .population import PopulationSystem
+
+
+def number_of_label(system: "SpikingSystem | PopulationSystem", label: str) -> int:
+    """The number of a label of a system that divides or buds.
+
+    **Raises:** `KeyError` that says what there is.
+    """
+    assert is_growing(system)
+    if label not in system.label_numbers:
+        raise KeyError(f"No neuron of {system!r} ever has the label {label!r}.")
+    return system.label_numbers[label]
+
+
+def position_of(system: "SpikingSystem | PopulationSystem", name: str) -> int | slice:
+    """The position of a neuron, or those of a population's neurons.
+
+    **Raises:** `KeyError` that says what there is.
+    """
+    if not system.has(name):
+        raise KeyError(f"There is no neuron {name!r} in {system!r}.")
+    return system.position_of(name)
+
+
+def rules_of(system: "SpikingSystem | PopulationSystem") -> dict[str, Sequence[AnyRule | str]]:
+    """The rules of every neuron by its name, or of every label where neurons divide or bud."""
+    if is_growing(system):
+        own = system.rules_of_labels
+        return {label: own.get(label, ()) for label in system.label_numbers}
+    return {neuron.name: neuron.rules for neuron in system.neurons}
