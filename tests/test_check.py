@@ -14,13 +14,13 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 import snpjax as snp
 from snpjax.check import reach_probability
+from snpjax.check.ctl_fragment import universal
 from snpjax.check.formula import Observed, comparisons
+from snpjax.check.kripke import Structure
 from snpjax.check.labels import Labels
 from snpjax.check.names import needs_of
 from snpjax.check.paths import Checker
 from snpjax.check.query import parse_query
-from snpjax.check.structure import Structure
-from snpjax.check.universal import universal
 from snpjax.spiking.model.variants import Astrocyte, Astrocytes, Exhaustive, SynapseRules
 from snpjax.testing import reference, reference_graph
 from snpjax.testing.strategies import systems

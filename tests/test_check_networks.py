@@ -11,14 +11,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 import snpjax as snp
+from snpjax.check.ctl_fragment import universal
 from snpjax.check.formula import Observed, comparisons
+from snpjax.check.kripke import Structure
 from snpjax.check.labels import Labels
 from snpjax.check.names import needs_of
 from snpjax.check.path_property import reaches, visited
 from snpjax.check.paths import Checker
 from snpjax.check.query import parse_query
-from snpjax.check.structure import Structure
-from snpjax.check.universal import universal
 from snpjax.spiking.model.lookup import rules_of
 from snpjax.testing import (
     assert_invariant,

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings, strategies as st
 
+from snpjax.check.ctl_fragment import universal
 from snpjax.check.errors import QueryError
 from snpjax.check.formula import comparisons
+from snpjax.check.kripke import Structure
 from snpjax.check.labels import Labels
 from snpjax.check.paths import Checker, Path
 from snpjax.check.query import parse_query
-from snpjax.check.structure import Structure
-from snpjax.check.universal import universal
 from snpjax.check.vacuity import along, vacuous
 
 from .helpers import many

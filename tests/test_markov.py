@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import snpjax as snp
-from snpjax.check.decisions import Decisions
 from snpjax.check.markov import (
     halting_distribution,
     halting_time,
@@ -19,6 +18,7 @@ from snpjax.check.markov import (
     reach_probability,
     reach_probability_range,
 )
+from snpjax.check.mdp import Decisions
 from snpjax.explore import explore
 from snpjax.explore.edges import Edges
 from snpjax.testing import reference_graph

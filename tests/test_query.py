@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import snpjax as snp
+from snpjax.check.ctl_fragment import universal
 from snpjax.check.formula import (
     And,
     Comparison,
@@ -16,7 +17,6 @@ from snpjax.check.formula import (
     Variable,
 )
 from snpjax.check.query import MAX_DEPTH, MAX_LENGTH, parse_query
-from snpjax.check.universal import universal
 
 
 P, Q, R = (Comparison(((Variable(Observed.SPIKES, name), 1),), "=", 1) for name in "pqr")

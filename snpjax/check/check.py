@@ -10,18 +10,18 @@ from ..choice import GivenChoices
 from ..explore import Graph, Inputs, Stop, explore
 from ..explore.conditions import condition_of
 from ..explore.explore import with_inputs
-from ..explore.following import NO_EDGE
+from ..explore.successors import NO_EDGE
 from ..machine import AbstractCapacity, ConfigurationsT, Explorable, LayoutLike, StepsT
+from .ctl_fragment import FALSE, Form, Now, Release, universal
 from .formula import Query, comparisons
+from .kripke import Structure
+from .kripke_of_graph import View, labels_of, view_of, without_steps
 from .labels import Labels
 from .names import Needs, check_clock, check_names, needs_of
 from .paths import Checker, Path
 from .query import parse_query
-from .structure import Structure
-from .universal import FALSE, Form, Now, Release, universal
 from .vacuity import along, vacuous
 from .verdict import Status, Verdict
-from .view import View, labels_of, view_of, without_steps
 
 
 #: Found of a system, if no other limit is given.

@@ -8,7 +8,7 @@ from jaxtyping import Bool, Int
 from ..choice import NO_RULE
 from ..spiking.model.system import SpikingSystem
 from .invariants import Cycle, Invariants
-from .structure import Structure
+from .kripke import Structure
 from .systems import SpikingGraph
 from .verdict import Status
 

@@ -13,7 +13,7 @@ from ..spiking.model.rule import Rule
 from ..spiking.model.system import SpikingSystem
 from ..spiking.view.configurations import Configurations
 from ..spiking.view.transition_matrix import TransitionMatrix
-from .null_space import minimal_solutions, null_space
+from .integer_kernel import minimal_solutions, null_space
 from .systems import SpikingGraph
 from .verdict import Status
 

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Bool, Int
 
 from .formula import And, Comparison, Formula, Implies, Not, Or
-from .structure import States
+from .kripke import States
 
 
 #: Where a comparison surely holds, and where it may hold.

@@ -15,7 +15,7 @@ from jaxtyping import Bool, Float, Int
 from ..explore.conditions import certain_condition
 from ..explore.graph import Graph
 from ..machine import ConfigurationsT, StepsT
-from .decisions import Decisions
+from .mdp import Decisions
 
 
 #: Configurations by what holds of them, by number, or one truth value each.

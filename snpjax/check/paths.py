@@ -4,9 +4,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from .ctl_fragment import All, Eventually, Form, Next, Now, Release, Steady, Unless
+from .kripke import States, Structure, Way
 from .labels import Labels
-from .structure import States, Structure, Way
-from .universal import All, Eventually, Form, Next, Now, Release, Steady, Unless
 
 
 @dataclass(frozen=True)

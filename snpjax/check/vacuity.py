@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from .ctl_fragment import universal
 from .errors import QueryError
 from .formula import And, Formula, Implies, InOrder, Not, Or, Query, Temporal, parts_of
+from .kripke import States, Structure
 from .labels import Labels
 from .paths import Checker, Path
-from .structure import States, Structure
-from .universal import universal
 
 
 def vacuous(query: Query, structure: Structure, labels: Labels, never: str) -> Iterator[str]:

@@ -10,7 +10,7 @@ from jaxtyping import Bool, Int
 from .._text.lines import Table, distinct_names
 from ..choice import NO_RULE, GivenChoices
 from ..explore import Graph
-from ..explore.following import NO_EDGE
+from ..explore.successors import NO_EDGE
 from ..explore.text import count_table, label_table
 from ..machine import ConfigurationsT, Link, LoweringOptions, Model, StepsT
 from ..run import run

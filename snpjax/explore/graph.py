@@ -23,7 +23,6 @@ from ..machine import (
     SomeConfigurations,
     StepsT,
 )
-from .components import strong_parts
 from .dot import MAX_DRAWN, to_dot
 from .edges import Edges
 from .language import Generated, halting_trains, intervals
@@ -31,6 +30,7 @@ from .nodes import to_networkx
 from .packing import Packing
 from .picture import MAX_CONFIGURATIONS, graph_html, graph_svg, to_svg
 from .search import state_in
+from .strongly_connected import strong_parts
 from .text import count_table, label_table, names_of
 
 

@@ -7,7 +7,7 @@ from typing import TypeAlias
 import numpy as np
 from jaxtyping import Bool, Int
 
-from ...explore.following import NO_EDGE, Following, following
+from ...explore.successors import NO_EDGE, Following, following
 from ...spiking.model.environment import environment_of
 from ...spiking.model.lookup import position_of
 from ...spiking.model.system import is_growing

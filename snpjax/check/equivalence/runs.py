@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Int
 
 from ...choice import NO_RULE, GivenChoices
-from ...explore.following import NO_EDGE
+from ...explore.successors import NO_EDGE
 from ...spiking.model.environment import environment_of
 from ..systems import SpikingGraph, System, system_of
 from .comparison import Pair

@@ -32,7 +32,7 @@ from ..model.system import SpikingSystem
 from ..step.ordered import OrderedSynapses
 from ..step.program import RuleRows, SpikingProgram
 from .count_dtype import count_type, most_together
-from .host_program import HostProgram, host_program_of, edges_of
+from .host_program import HostProgram, edges_of, host_program_of
 from .padding import SMALL, Padding, padded_neurons
 from .transition import Transition, has_delays, padded_rows, rule_rows
 

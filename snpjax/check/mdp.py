@@ -14,11 +14,11 @@ from jaxtyping import Bool, Float, Int
 from scipy.sparse import csc_array, csr_array, eye_array
 from scipy.sparse.linalg import bicgstab, splu
 
-from ..explore.components import strong_parts
 from ..explore.graph import Graph
+from ..explore.strongly_connected import strong_parts
 from ..machine import ConfigurationsT, StepsT
 from ..spiking.model.lookup import position_of
-from .structure import search
+from .kripke import search
 from .systems import system_of
 
 

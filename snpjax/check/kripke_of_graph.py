@@ -7,11 +7,11 @@ import numpy as np
 from jaxtyping import Bool, Int
 
 from ..explore import Graph
-from ..explore.following import NO_EDGE, following
+from ..explore.successors import NO_EDGE, following
 from ..machine import SomeConfigurations, SomeSteps
 from .formula import Comparison, Observed, Variable
+from .kripke import Structure
 from .labels import Labels, Truth, Values
-from .structure import Structure
 
 
 @dataclass(frozen=True, eq=False)
