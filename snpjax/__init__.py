@@ -2,6 +2,7 @@
 
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from snpjax_formats import graphs as graphs
@@ -100,6 +101,8 @@ if TYPE_CHECKING:
 # They are imported when they are used: most commands need neither.
 _LATER = ("learn", "proliferation", "rate", "viz")
 
+_MODULES = ("choice", "compatibility", "graphs", "io", "sleptsov", "spiking")
+
 try:
     __version__ = version("snpjax")
 except PackageNotFoundError:  # run from a source tree that was never installed
@@ -110,3 +113,17 @@ def __getattr__(name: str) -> Any:
     if name in _LATER:
         return import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """The public names."""
+    own = {name: value for name, value in globals().items() if not name.startswith("_")}
+    public = {
+        name
+        for name, value in own.items()
+        if name in _MODULES
+        or not isinstance(value, ModuleType)
+        and name not in ("Any", "ModuleType", "PackageNotFoundError", "TYPE_CHECKING")
+        and value not in (import_module, version)
+    }
+    return sorted({*public, *_LATER, "__version__"})

@@ -6,7 +6,13 @@ import weakref
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, TypeVar, Unpack
+
+import jax
+from jax.core import Tracer
+from jax.extend.core import get_opaque_trace_state
+from jaxtyping import PyTree
 
 from .machine import (
     AnySolution,
@@ -83,6 +89,23 @@ def check_model(model: object) -> None:
         raise TypeError(
             f"`model` is a {type(model).__name__}. Give a system; read a file with `snpjax.read`."
         )
+
+
+def refuse_tracers(call: str, instead: str, arguments: PyTree) -> None:
+    """**Raises:** `TypeError` where a function of the host is called by one that JAX traces."""
+    is_traced = get_opaque_trace_state() != _untraced()
+    if is_traced or any(isinstance(x, Tracer) for x in jax.tree.leaves(arguments)):
+        raise TypeError(
+            f"`snpjax.{call}` works on the host and cannot be traced by `jax.jit`, `vmap` or "
+            f"`grad`. Use `snpjax.{instead}` there."
+        )
+
+
+@cache
+def _untraced() -> object:
+    """The state of JAX where nothing is traced."""
+    with jax.ensure_compile_time_eval():
+        return get_opaque_trace_state()
 
 
 def taken(

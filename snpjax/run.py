@@ -3,21 +3,19 @@
 import operator
 import time
 from collections.abc import Callable
-from functools import cache, partial
+from functools import partial
 from typing import Any, TypeVar, Unpack
 
 import jax
 import jax.lax as lax
 import jax.numpy as jnp
 import numpy as np
-from jax.core import Tracer
-from jax.extend.core import get_opaque_trace_state
 from jaxtyping import Array, Bool, Int, PyTree, UInt32
 
 from snpjax_formats import bucket
 
 from .choice import AbstractChoice, FirstChoice, WeightedChoice, knows_numbers
-from .lowering import check_model, lowering_of
+from .lowering import check_model, lowering_of, refuse_tracers
 from .machine import (
     AbstractMachine,
     AnySolution,
@@ -196,23 +194,6 @@ def check_choice(choice: object) -> None:
         f"`choice` is {choice!r}. Give snp.FirstChoice(), snp.UniformChoice(key), "
         "snp.WeightedChoice(logits, key) or snp.GivenChoices(rules)."
     )
-
-
-def refuse_tracers(call: str, instead: str, arguments: PyTree) -> None:
-    """**Raises:** `TypeError` where a function of the host is called by one that JAX traces."""
-    is_traced = get_opaque_trace_state() != _untraced()
-    if is_traced or any(isinstance(x, Tracer) for x in jax.tree.leaves(arguments)):
-        raise TypeError(
-            f"`snpjax.{call}` works on the host and cannot be traced by `jax.jit`, `vmap` or "
-            f"`grad`. Use `snpjax.{instead}` there."
-        )
-
-
-@cache
-def _untraced() -> object:
-    """The state of JAX where nothing is traced."""
-    with jax.ensure_compile_time_eval():
-        return get_opaque_trace_state()
 
 
 def _paths_of(tree: PyTree) -> int:

@@ -4,6 +4,7 @@ import ast
 import inspect
 import re
 import typing
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -50,12 +51,89 @@ def test_imports_point_one_way(path):
     if relative.parent == Path("snpjax") and relative.name != "__init__.py":
         if relative.name != "__main__.py":
             assert not uses(*machines, *above), "the driver knows no machine"
+    if relative.is_relative_to("snpjax/drawing"):
+        assert not uses(*machines, *above), "a drawing knows no machine"
     if relative.is_relative_to("snpjax/explore"):
         assert not uses(*machines, *above), "a search knows no machine"
     if relative.is_relative_to("snpjax/spiking"):
-        assert not uses(*machines[1:], *above), "a machine imports no other machine"
+        assert not uses(*machines[1:], *above, "snpjax.run"), "a machine imports no other machine"
+    if relative.is_relative_to("snpjax/sleptsov"):
+        others = ("snpjax.spiking", *machines[2:])
+        assert not uses(*others, *above, "snpjax.run"), "a machine imports no other machine"
     if relative.is_relative_to("snpjax/io"):
         assert not uses("snpjax.cli", "snpjax.viz"), "readers know no command"
+
+
+#: The rooms of a machine, from the bottom: what stands in one imports what is below it.
+ROOMS = ("model", "step", "lower", "view")
+
+#: Models, whose methods are the one door upwards: they import lowering and views when called.
+DOORS = {
+    "spiking/model/system",
+    "spiking/model/population",
+    "spiking/lower/batch",
+    "sleptsov/model/net",
+    "sleptsov/model/execution",
+}
+
+
+@pytest.mark.parametrize("machine", ["spiking", "sleptsov"])
+def test_rooms_import_what_is_below(machine):
+    for path in sorted((REPOSITORY / "snpjax" / machine).glob("*/*.py")):
+        own = ROOMS.index(path.parent.name)
+        tree = ast.parse(path.read_text())
+        for node in _run_time_imports(tree):
+            room = (node.module or "").split(".")[0]
+            if node.level != 2 or room not in ROOMS or ROOMS.index(room) <= own:
+                continue
+            name = str(path.relative_to(REPOSITORY / "snpjax"))[: -len(".py")]
+            assert name in DOORS and node not in tree.body, f"{name} imports {node.module}"
+
+
+def _run_time_imports(tree: ast.Module) -> Iterator[ast.ImportFrom]:
+    """Imports, lazy ones included, but those for type checkers."""
+    typed = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        for inner in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and id(node) not in typed:
+            yield node
+
+
+def test_no_module_stands_outside_the_tree():
+    files = {path.stem for path in (REPOSITORY / "snpjax").glob("*.py")}
+    assert files == {
+        "__init__",
+        "__main__",
+        "_xla",
+        "lowering",
+        "machine",
+        "precision",
+        "results",
+        "run",
+        "simulate",
+        "trajectory",
+    }
+    folders = {path.parent.name for path in (REPOSITORY / "snpjax").glob("*/__init__.py")}
+    assert folders == {
+        "_text",
+        "check",
+        "choice",
+        "cli",
+        "drawing",
+        "explore",
+        "io",
+        "learn",
+        "proliferation",
+        "rate",
+        "sleptsov",
+        "spiking",
+        "testing",
+        "viz",
+    }
 
 
 @pytest.mark.parametrize(
@@ -75,33 +153,32 @@ def contains_any(annotation: object) -> bool:
 
 def test_reference_never_imports_jax():
     """Nor does anything it imports at the top of a module: rules, guards, the model, validity."""
-    pure = [
-        "testing/reference",
-        "testing/reference_network",
-        "testing/reference_proliferation",
-        "testing/reference_rate",
-        "testing/reference_sleptsov",
-        "testing/reference_variants",
-        "spiking/system",
-        "spiking/compatibility",
-        "spiking/rule",
-        "spiking/rule_syntax",
-        "spiking/guard",
-        "spiking/validity",
-        "nearest",
-        "spiking/variants",
+    todo = [
+        f"snpjax.testing.{name}"
+        for name in (
+            "reference",
+            "reference_network",
+            "reference_proliferation",
+            "reference_rate",
+            "reference_sleptsov",
+            "reference_variants",
+        )
     ]
-    for name in pure:
-        tree = ast.parse((REPOSITORY / f"snpjax/{name}.py").read_text())
-        for node in tree.body:
+    seen: set[str] = set()
+    while todo:
+        name = todo.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        base = name.split(".")[:-1]
+        for node in ast.parse((REPOSITORY / f"{name.replace('.', '/')}.py").read_text()).body:
             if isinstance(node, ast.Import):
                 assert not any("jax" in alias.name for alias in node.names), name
             elif isinstance(node, ast.ImportFrom):
-                allowed = {"rule", "guard", "validity", "guard_syntax", "guard_bits"}
-                allowed |= {"compatibility", "spiking.compatibility", "nearest", "rule_syntax"}
-                allowed |= {"reference_network", "reference_variants", "variants"}
-                allowed |= {"spiking.rule", "spiking.system", "spiking.variants", "model_warning"}
-                assert not node.level or node.module in allowed, (name, node.module)
+                assert node.level or "jax" not in (node.module or "").split("."), name
+                if node.level:
+                    todo.append(".".join([*base[: len(base) - node.level + 1], node.module or ""]))
+    assert "snpjax.spiking.model.guard" in seen
 
 
 def test_code_of_the_readme_runs():
@@ -117,3 +194,13 @@ def test_public_names_are_documented():
     for name, value in vars(snp).items():
         if not name.startswith("_") and callable(value) and "snpjax" in value.__module__:
             assert value.__doc__ and not value.__doc__.startswith(f"{name}("), name
+
+
+def test_dir_lists_exactly_the_public_names():
+    listed = dir(snp)
+    assert {"learn", "rate", "viz", "proliferation", "run", "lower", "simulate"} <= set(listed)
+    assert not {"import_module", "Any", "TYPE_CHECKING", "version", "machine", "results"} & {
+        *listed
+    }
+    for name in listed:
+        assert getattr(snp, name) is not None, name

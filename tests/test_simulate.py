@@ -427,6 +427,8 @@ def test_a_tracer_is_refused():
             transform(traced)(jnp.ones((2, 3), int))
     with pytest.raises(TypeError, match="simulate"):
         jax.jit(lambda: snp.run(lowered).spikes)()
+    with pytest.raises(TypeError, match=r"`snpjax.explore` .* Use `snpjax.simulate\("):
+        jax.jit(lambda: snp.explore(system).num_configurations)()
     assert snp.run(lowered).halted in (True, False)
 
 

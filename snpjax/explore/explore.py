@@ -11,7 +11,7 @@ import numpy as np
 
 from snpjax_formats import free_bytes
 
-from ..lowering import taken
+from ..lowering import refuse_tracers, taken
 from ..machine import (
     AbstractCapacity,
     ConfigurationsT,
@@ -106,6 +106,8 @@ def explore(
     """
     if not isinstance(system, Explorable):
         raise TypeError(f"{system!r} cannot be explored. Pass a system or a net.")
+    given = (system, max_configurations, max_depth, inputs, saturate, clock)
+    refuse_tracers("explore", "simulate(lowered.machine, state, choice, max_steps=...)", given)
     if max_configurations < 1 or (max_depth is not None and max_depth < 0):
         raise ValueError(
             f"`max_configurations` is {max_configurations} and `max_depth` {max_depth}. Give at "

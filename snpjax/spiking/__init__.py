@@ -1,6 +1,6 @@
 """Spiking neural P systems."""
 
-from .lower.batch import Solutions as Solutions, SystemBatch as SystemBatch
+from .lower.batch import SystemBatch as SystemBatch
 from .lower.lower import (
     bytes_needed as bytes_needed,
     chosen_layout as chosen_layout,
@@ -52,4 +52,5 @@ from .step.step import (
 )
 from .view.snapshot import Network as Network
 from .view.solution import NO_NUMBER as NO_NUMBER, Solution as Solution
+from .view.solutions import Solutions as Solutions
 from .view.transition_matrix import TransitionMatrix as TransitionMatrix

@@ -11,8 +11,8 @@ from snpjax_formats.ell import expanded
 
 from ...choice import AbstractChoice, FirstChoice
 from ...machine import AbstractMachine, Record
-from ..lower.lower import NetProgram
 from .conditions import ConditionTable
+from .program import NetProgram
 from .state import Failure, NetState, Round, initial_state, is_failed, with_failure
 
 

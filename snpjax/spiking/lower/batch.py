@@ -1,8 +1,8 @@
 """Different systems of one shape, run side by side."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
@@ -20,13 +20,16 @@ from ..step.machine import SpikingMachine
 from ..step.ordered import of_one_shape
 from ..step.program import SpikingProgram
 from ..step.step import SpikingState
-from ..view.solution import Solution
 from .count_dtype import count_type
 from .host_program import HostProgram, host_program_of
 from .lower import LayoutLike, check_order, lower_columns
 from .padding import Padding
 from .start import sizes_of_inputs, with_inputs
 from .transition import Transition
+
+
+if TYPE_CHECKING:
+    from ..view.solutions import Solutions
 
 
 class SystemBatch:
@@ -134,36 +137,9 @@ class SystemBatch:
 
     def solution(self, trajectory: Trajectory) -> "Solutions":
         """The solution of each system."""
-        each = [
-            system.solution(_path(trajectory, path)) for path, system in enumerate(self.systems)
-        ]
-        return Solutions(each, trajectory.final)
+        from ..view.solutions import solutions_of
 
-
-class Solutions(tuple[Solution, ...]):
-    """The solutions of a batch of systems, in its order.
-
-    - `state`: all final states, to go on from: `run(batch, initial=solutions.state)`.
-    """
-
-    state: SpikingState
-
-    def __new__(cls, solutions: Iterable[Solution], state: SpikingState) -> "Solutions":
-        self = super().__new__(cls, solutions)
-        self.state = state
-        return self
-
-    @property
-    def result(self) -> tuple[Any, ...]:
-        return tuple(solution.result for solution in self)
-
-    @property
-    def failure(self) -> str | None:
-        """The first failure in words, with the number of its system."""
-        for number, solution in enumerate(self):
-            if solution.failure is not None:
-                return f"system {number}: {solution.failure}"
-        return None
+        return solutions_of(self.systems, trajectory)
 
 
 def _check_compatibility(systems: Sequence[HostProgram]) -> None:
@@ -185,30 +161,6 @@ def _check_all_fit(program: SpikingProgram, num_systems: int, free: int | None) 
         free,
         f"{num_systems:,} systems of this size need {needed:,} bytes while they are stacked",
         "Run them in several batches.",
-    )
-
-
-def _path(trajectory: Trajectory, path: int) -> Trajectory:
-    """One path of a batch, cut to its own length."""
-
-    def own(tree: Any) -> Any:
-        return jax.tree.map(lambda x: x[..., path], tree)
-
-    steps = int(trajectory.steps[path])
-    every = trajectory.every
-
-    def history(tree: Any, rows: int) -> Any:
-        return None if tree is None else jax.tree.map(lambda x: x[:rows, ..., path], tree)
-
-    return Trajectory(
-        initial=own(trajectory.initial),
-        final=own(trajectory.final),
-        states=history(trajectory.states, steps // (every or 1)),
-        outputs=history(trajectory.outputs, steps),
-        details=history(trajectory.details, steps),
-        every=every,
-        steps=np.asarray(steps),
-        result=own(trajectory.result),
     )
 
 
