@@ -124,10 +124,10 @@ class Ring:
     requests: Mapping[str, int]
 
     def enumerable(
-        self, *, layout: Any, saturate: Mapping[str, int], clock: int, at_least: Any = None
+        self, *, saturate: Mapping[str, int], clock: int, at_least: Any = None
     ) -> RingMachine:
-        if layout != "auto" or saturate or clock or at_least:
-            raise ValueError("A ring takes neither `layout` nor `saturate` nor `clock`.")
+        if saturate or clock or at_least:
+            raise ValueError("A ring takes neither `saturate` nor `clock`.")
         return RingMachine(jnp.asarray(list(self.requests.values()), jnp.int32))
 
     def schema(self) -> Schema[Requests, Moves]:
@@ -259,7 +259,7 @@ def test_what_a_ring_has_not(graph):
             snp.check(graph, query)
     with pytest.raises(ValueError, match="has no inputs"):
         snp.explore(graph.system, inputs={"a": [1]})
-    with pytest.raises(ValueError, match="neither `layout`"):
+    with pytest.raises(ValueError, match="neither `saturate`"):
         snp.explore(graph.system, saturate={"a": 1})
     with pytest.raises(ValueError, match="cannot be run"):
         snp.check(graph, "always a = 2").replay()

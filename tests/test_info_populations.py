@@ -14,6 +14,7 @@ from snpjax.cli.info import describe
 from snpjax.cli.info_populations import describe_populations
 from snpjax.spiking.lower.degrees import degrees_of
 from snpjax.spiking.lower.lower import chosen_for_parts
+from snpjax.spiking.model.rule_table import UNBOUNDED
 
 
 #: Not in all neurons of `b`, whose third rule is two rules in one neuron and none in another.
@@ -82,9 +83,7 @@ def test_guards_of_populations():
         **{"a{8}": 2, "a{7}": 1, "a{11}": 1},
         **{"a{2}|a{4}": 1, "a{20}": 1},
     }
-    far = snp.RuleTemplate(
-        [(np.array([5000, 7]), np.array([9001, snp.spiking.slots.UNBOUNDED]))], 1
-    )
+    far = snp.RuleTemplate([(np.array([5000, 7]), np.array([9001, UNBOUNDED]))], 1)
     population = snp.PopulationSystem([snp.Population("x", 2, 0, [far])])
     assert describe_populations(population, "f")["guards"] == {"{5000..9001}": 1, "a{7,}": 1}
 

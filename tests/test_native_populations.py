@@ -21,6 +21,7 @@ from snpjax.io import native_schema
 from snpjax.io.losses import Losses
 from snpjax.io.native import read_native, write_native
 from snpjax.io.source import Source
+from snpjax.spiking.model.rule_table import UNBOUNDED
 from tests.helpers import many
 from tests.test_population import population_systems, sorter
 
@@ -121,7 +122,7 @@ RULES = [
     "a^2/a -> a; 1",
     snp.Rule("a(aa)*", 1, 2),
     snp.RuleTemplate([(LOW, [7, 9, 5]), (LOW + 20, None, [2, 3, 4]), (40, 39)], [1, 2, 3], LOW),
-    snp.RuleTemplate([(0, np.array([3, snp.spiking.slots.UNBOUNDED, -1]), 2)], snp.ALL),
+    snp.RuleTemplate([(0, np.array([3, UNBOUNDED, -1]), 2)], snp.ALL),
     snp.RuleTemplate(np.array([11, 12, 13]), 4, 5, [0, 1, 2]),
     snp.RuleTemplate((30, None), 31, 1),
     snp.RuleTemplate(((50, 52), (54, 54)), 1, 1),

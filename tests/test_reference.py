@@ -9,8 +9,8 @@ from hypothesis import given, settings, strategies as st
 from hypothesis.stateful import run_state_machine_as_test
 
 import snpjax as snp
-from snpjax.spiking import networks
 from snpjax.spiking.model.rule import AnyRule
+from snpjax.spiking.view import snapshot
 from snpjax.testing import (
     dividing_systems,
     machine_for,
@@ -456,11 +456,11 @@ def test_networks_as_the_search_has_them(drawn):
     for configuration in computation.configurations:
         network = configuration.network
         state = state_of(system, network)
-        found = networks.network_of(system, networks.taken(state, None, 0))
+        found = snapshot.network_of(system, snapshot.taken(state, None, 0))
         assert found == (network.labels, network.synapses)
         for source, target in itertools.product(list(system.names)[:3], repeat=2):
             called = {(network.labels[s], network.labels[t]) for s, t, _ in network.synapses}
-            has_one = networks.has_synapse(system, state, source, target, 1)
+            has_one = snapshot.has_synapse(system, state, source, target, 1)
             assert has_one.tolist() == [(source, target) in called]
 
 

@@ -351,7 +351,7 @@ def test_a_state_of_another_system_is_refused():
 
 
 def test_a_second_run_does_not_lower_again(monkeypatch):
-    from snpjax.spiking import lowered as module
+    from snpjax.spiking.lower import lowered as module
 
     calls = []
     original = module.lower_columns

@@ -64,7 +64,7 @@ def test_a_rule_without_weight_is_the_last_resort():
 
 def test_logits_that_are_left_out_are_0():
     few = snp.WeightedChoice(LOGITS[:3], jr.key(2))
-    all_of_them = snp.WeightedChoice(np.pad(LOGITS[:3], ((0, 5), (0, 2))), jr.key(2))
+    all_of_them = snp.WeightedChoice(np.pad(LOGITS[:3], ((0, 2), (0, 0))), jr.key(2))
     one, other = (
         snp.run(chooser(), choice=choice, max_steps=1, paths=64) for choice in (few, all_of_them)
     )
