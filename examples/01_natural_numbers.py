@@ -4,6 +4,7 @@ from collections import Counter
 from pathlib import Path
 
 import jax
+import numpy as np
 
 import snpjax as snp
 
@@ -18,10 +19,10 @@ print("number generated:", solution.interval())
 
 # Ten thousand computations in one batch. Each more step is half as likely as the one before.
 paths = snp.run(system, choice=snp.UniformChoice(jax.random.key(0)), paths=10_000, max_steps=100)
-numbers = Counter(paths.interval().tolist())
+numbers = Counter(np.asarray(paths.interval()).tolist())
 for number in sorted(numbers):
     print(f"{number:3} {numbers[number]:5} {'#' * (numbers[number] // 100)}")
 
-assert paths.halted.all()
+assert np.all(paths.halted)
 assert min(numbers) == 2, "1 cannot be generated"
 assert {2, 3, 4, 5, 6, 7, 8} <= numbers.keys()

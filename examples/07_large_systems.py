@@ -36,7 +36,7 @@ lowered = snp.lower(system)
 print(f"{lowered.nbytes:,} bytes for {system.num_synapses:,} synapses")
 solution = snp.run(system, save=snp.SAVE_FINAL)
 print(f"sorted after {solution.steps:,} steps:", solution.spikes_of("o"))
-assert solution.spikes_of("o").tolist() == sorted(numbers.tolist())
+assert np.array_equal(solution.spikes_of("o"), sorted(numbers.tolist()))
 
 # The same system neuron by neuron, in a size that can be read.
 print(snp.PopulationSystem([snp.Population("p", 3, [1, 2, 3], ["a^2/a -> a; 1"])]).expand())

@@ -47,7 +47,9 @@ solution = snp.run(network, max_steps=3 * steps)
 print(solution)
 
 # What each neuron has learned is one bar, and each bar was learned by one neuron.
-learned = snp.lower(network).machine.edges(0, solution.state)
+machine = snp.lower(network).machine
+assert isinstance(machine, rate.RateMachine)
+learned = machine.edges(0, solution.state)
 weights = np.zeros((2 * size, size**2))
 weights[learned.target, learned.source] = learned.value
 likeness = weights @ bars.T / np.linalg.norm(weights, axis=1)[:, None] / np.sqrt(size)
