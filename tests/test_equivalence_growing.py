@@ -36,7 +36,7 @@ def traces(system, steps):
 
 
 def compared(first, second, by, **options):
-    return equivalent(first, second, by=by, layout=ROOM, chunks=(16,), **options)
+    return equivalent(first, second, by=by, capacity=ROOM, chunks=(16,), **options)
 
 
 @st.composite
@@ -118,7 +118,7 @@ def test_any_input_of_labels():
 
 @pytest.mark.slow
 def test_a_run_of_edges_has_the_input_of_the_environment():
-    graph = snp.explore(sender(), inputs=snp.AnyInput(3), layout=ROOM, chunks=(16,))
+    graph = snp.explore(sender(), inputs=snp.AnyInput(3), capacity=ROOM, chunks=(16,))
     last = int(graph.where(lambda some: (some.labels == "b").any(axis=1))[-1])
     run = run_of_edges(graph, graph.edges_to(last), sender(), ["g"])
     spikes = run.replay().spikes

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from ...explore import Graph, explore
-from ...machine import LayoutLike
+from ...machine import AbstractCapacity, LayoutLike
 from ...spiking.model.population import PopulationSystem
 from ...spiking.model.system import SpikingSystem
 from ..systems import SpikingGraph, System
@@ -26,6 +26,7 @@ def equivalent(
     saturate: Mapping[str, int] | None = None,
     clock: int = 0,
     layout: LayoutLike = "auto",
+    capacity: AbstractCapacity | None = None,
     chunks: Sequence[int] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Equivalence:
@@ -35,8 +36,8 @@ def equivalent(
 
     - `first`, `second`: systems, or graphs that `snpjax.explore` made of them.
     - `by`: in which sense: `SameTraces()`, by default; `SameNumbers(up_to)`; `Bisimilar()`.
-    - `max_configurations`, `max_depth`, `saturate`, `clock`, `layout`, `chunks`, `progress`: as for
-      `snpjax.explore`.
+    - `max_configurations`, `max_depth`, `saturate`, `clock`, `layout`, `capacity`, `chunks`,
+      `progress`: as for `snpjax.explore`.
 
     **Returns:** an `Equivalence`: equal, different with the shortest runs that tell them apart,
     equal up to a stated bound, or unknown. What was not explored to the end is never called equal.
@@ -76,6 +77,7 @@ def equivalent(
                 saturate=saturate,
                 clock=clock,
                 layout=layout,
+                capacity=capacity,
                 chunks=chunks,
                 progress=progress,
             )
