@@ -27,8 +27,8 @@ import numpy as np
 from jax.experimental import serialize_executable
 
 from snpjax_formats.select import gathering
-from snpjax_formats.select.configurations import Configuration, members
 from snpjax_formats.select.timing import Contest
+from snpjax_formats.select.timing_cases import TimingCase, members
 
 
 _HANDED = Path("/dev/shm/snpjax-selection")
@@ -174,21 +174,21 @@ def _loaded(contest: Contest, name: str, payload: bytes) -> Any:
     return serialize_executable.deserialize_and_load(payload, given, jax.tree.structure((0, 0)))
 
 
-def _configurations(shard: int, of: int) -> Iterator[Configuration]:
+def _configurations(shard: int, of: int) -> Iterator[TimingCase]:
     for cell in range(shard, _CELLS, of):
         yield from members(cell, seed=0, limits=gathering.limits_here())
 
 
-def _done(folder: Path) -> set[Configuration]:
+def _done(folder: Path) -> set[TimingCase]:
     files = folder.glob("gpu-*.jsonl")
     return {m.configuration for path in files for m in gathering.read_timings(path)}
 
 
-def _programs(folder: Path, configuration: Configuration) -> Path:
+def _programs(folder: Path, configuration: TimingCase) -> Path:
     return folder / "programs" / _name(configuration)
 
 
-def _name(configuration: Configuration) -> str:
+def _name(configuration: TimingCase) -> str:
     """Of a file: a cell has two graphs of the paper's kind."""
     return f"{configuration.name}-{configuration.spread}".replace(" ", "-").replace(".", "-")
 

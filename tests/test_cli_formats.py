@@ -12,8 +12,8 @@ from snpjax.cli.app import app
 from snpjax_formats import graphs
 from snpjax_formats.select import Learned, Question, Workload, features_of, gathering, gaussian
 from snpjax_formats.select.candidates import BY_NAME
-from snpjax_formats.select.configurations import Limits
 from snpjax_formats.select.timing import Contest, Timing
+from snpjax_formats.select.timing_cases import Limits
 
 from .helpers import REPOSITORY
 
