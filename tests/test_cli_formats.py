@@ -39,7 +39,7 @@ def races(monkeypatch, tmp_path):
 
     def measure(configuration, features, contest, programs):
         times = {name: timing(BY_NAME[name], features) for name in contest.layouts}
-        return gathering.Measured(configuration, features, times)
+        return gathering.TimingRecord(configuration, features, times)
 
     monkeypatch.setattr("snpjax_formats.select.measured.race", race)
     monkeypatch.setattr(Contest, "programs", lambda _: {})

@@ -19,7 +19,7 @@ import pytest
 from jaxtyping import Array, Bool, Int, UInt
 
 import snpjax as snp
-from snpjax._text.lines import Labels, Table
+from snpjax._text.lines import EdgeLabels, Table
 from snpjax.choice import AbstractChoice, NumberedChoice, Ways
 from snpjax.machine import Action, Encoding, Record, Schema
 
@@ -144,7 +144,7 @@ class Ring:
                 "token": Table("token", has_token.astype(int), words="token {}"),
             }
 
-        def actions(steps: Moves, labels: Labels) -> list[Action]:
+        def actions(steps: Moves, labels: EdgeLabels) -> list[Action]:
             return [Action(np.ones(len(steps), bool), steps.action, ACTIONS.__getitem__)]
 
         return Schema(

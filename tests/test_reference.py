@@ -19,14 +19,14 @@ from snpjax.testing import (
     runs,
     systems,
 )
-from snpjax.testing.reference import Configuration, Network
+from snpjax.testing.reference import Configuration, ReferenceNetwork
 from snpjax.testing.reference_graph import explore
 from snpjax.testing.reference_network import rules_of
 from snpjax.testing.reference_state import state_of
 from tests.helpers import case_system, load_cases
 
 
-def network_of(configuration: Configuration) -> Network:
+def network_of(configuration: Configuration) -> ReferenceNetwork:
     assert configuration.network is not None
     return configuration.network
 
@@ -701,7 +701,7 @@ def test_renaming_permutes(system, data):
     to = {old: new for new, old in enumerate(order)}
     there = reference.initial(other)
     for before, choice, emitted, after in steps_of(draw_run(data, system)):
-        moved: list[reference.Selection] = [None] * len(choice)
+        moved: list[reference.NeuronAction] = [None] * len(choice)
         for slot, selected in enumerate(choice):
             if isinstance(selected, tuple):
                 selected = (selected[0], tuple(sorted(to[target] for target in selected[1])))

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ..check import Verdict
     from ..explore import Graph
     from ..machine import Explorable, LoweringOptions
-    from .models import Model
+    from .models import ReadableModel
 
 
 @orderly()
@@ -113,7 +113,7 @@ def check(
 
 
 def _verdicts(
-    system: "Model",
+    system: "ReadableModel",
     queries: list[str],
     caps: dict[str, int],
     limits: dict[str, int | None],

@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Int, PyTree, UInt32
 from scipy.sparse import csr_array
 
-from .._text.lines import Labels
+from .._text.lines import EdgeLabels
 from ..choice import NO_RULE, GivenChoices, NumberedChoice
 from ..machine import (
     ConfigurationsT,
@@ -24,7 +24,7 @@ from ..machine import (
     StepsT,
 )
 from .dot import MAX_DRAWN, to_dot
-from .edges import Edges
+from .edges import GraphEdges
 from .language import Generated, halting_trains, intervals
 from .nodes import to_networkx
 from .packing import Packing
@@ -120,7 +120,7 @@ class Graph(Generic[ConfigurationsT, StepsT]):
     packing: Packing
     words: UInt32[Array, "capacity words"]
     depth_starts: Int[np.ndarray, " depths"]
-    edges: Edges
+    edges: GraphEdges
     stop: Stop
     saturate: Mapping[str, int] = field(default_factory=dict)
     clock: int = 0
@@ -482,7 +482,7 @@ class Graph(Generic[ConfigurationsT, StepsT]):
     def to_dot(
         self,
         *,
-        labels: Labels = "emissions",
+        labels: EdgeLabels = "emissions",
         witness: int | None = None,
         max_configurations: int = MAX_DRAWN,
     ) -> str:
@@ -492,7 +492,7 @@ class Graph(Generic[ConfigurationsT, StepsT]):
     def to_svg(
         self,
         *,
-        labels: Labels = "emissions",
+        labels: EdgeLabels = "emissions",
         witness: int | None = None,
         max_configurations: int = MAX_CONFIGURATIONS,
     ) -> str:

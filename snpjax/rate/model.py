@@ -21,7 +21,7 @@ LayoutLike: TypeAlias = type[AbstractLayout] | AbstractChooser | Literal["auto"]
 
 
 @dataclass(frozen=True, eq=False)
-class Population:
+class RatePopulation:
     """`size` neurons with the same equation.
 
     **Arguments:**
@@ -56,7 +56,7 @@ class Uniform:
 
 
 @dataclass(frozen=True, eq=False)
-class Projection:
+class RateProjection:
     """Edges from the neurons of `pre` to those of `post`, which add `W r` to the input `target`.
 
     **Arguments:**
@@ -152,7 +152,7 @@ def _edges_of(graph: Any, num_sources: int, num_targets: int) -> Edges:
 
 
 def problems_of(
-    populations: Sequence[Population], projections: Sequence[Projection], dt: float
+    populations: Sequence[RatePopulation], projections: Sequence[RateProjection], dt: float
 ) -> list[str]:
     """Everything that is wrong with a network, each with its place and the fix."""
     problems = []
@@ -170,7 +170,7 @@ def problems_of(
     return problems
 
 
-def _of_population(p: Population) -> list[str]:
+def _of_population(p: RatePopulation) -> list[str]:
     problems = []
     if p.size < 0:
         problems.append(f"`size` is {p.size}. Give 0 or more neurons.")
@@ -192,7 +192,7 @@ def _of_population(p: Population) -> list[str]:
     return problems
 
 
-def _of_projection(p: Projection, sizes: Mapping[str, int], dt: float) -> list[str]:
+def _of_projection(p: RateProjection, sizes: Mapping[str, int], dt: float) -> list[str]:
     problems = [
         f"there is no population {name!r}. Use one of {sorted(sizes)}."
         for name in dict.fromkeys((p.pre, p.post))

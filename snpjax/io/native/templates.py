@@ -14,8 +14,8 @@ from ...spiking.model.guard import Guard
 from ...spiking.model.rule_table import ALL, UNBOUNDED
 from ...spiking.model.template import RuleTemplate
 from ..json_checks import Findings, shown
-from ..json_text import Path
-from .numbers import Numbers
+from ..json_text import JsonPath
+from .numbers import NumberReader
 from .rules import RuleReader
 
 
@@ -28,18 +28,18 @@ class TemplateReader:
     def __init__(self, findings: Findings):
         self.findings = findings
         self.rules = RuleReader(findings)
-        self.numbers = Numbers(findings)
+        self.numbers = NumberReader(findings)
 
     def read_all(
-        self, value: object, path: Path, size: int | None
-    ) -> list[tuple[RuleTemplate, Path]]:
+        self, value: object, path: JsonPath, size: int | None
+    ) -> list[tuple[RuleTemplate, JsonPath]]:
         """The rules in a list, with their paths; those with mistakes, which are noted, are left
         out."""
         items = self.findings.sequence(value, path, "the list of rules")
         read = [(self._read(x, (*path, i), size), (*path, i)) for i, x in enumerate(items or ())]
         return [(template, its_path) for template, its_path in read if template is not None]
 
-    def _read(self, value: object, path: Path, size: int | None) -> RuleTemplate | None:
+    def _read(self, value: object, path: JsonPath, size: int | None) -> RuleTemplate | None:
         if isinstance(value, str):
             read = self.rules.read_text(value, path)
             return RuleTemplate.of(read.rule) if read is not None and read.is_whole else None  # pyright: ignore[reportArgumentType]
@@ -65,7 +65,9 @@ class TemplateReader:
             return None
         return RuleTemplate(guard, consume, produce, delay)
 
-    def _consume(self, value: object, path: Path, size: int | None) -> "int | np.ndarray | None":
+    def _consume(
+        self, value: object, path: JsonPath, size: int | None
+    ) -> "int | np.ndarray | None":
         if value == "all":
             return ALL
         consume = self.numbers.per_neuron(value, path, '"consume"', size)
@@ -76,7 +78,7 @@ class TemplateReader:
         return consume
 
     def _guard(
-        self, entries: dict[str, object], path: Path, size: int | None
+        self, entries: dict[str, object], path: JsonPath, size: int | None
     ) -> Guard | list[tuple[Any, Any, Any]] | None:
         value, here = entries.get("guard"), (*path, "guard")
         if "guard" not in entries or isinstance(value, str):
@@ -91,7 +93,7 @@ class TemplateReader:
         sound = [term for term in terms if term is not None]
         return sound if len(sound) == len(terms) else None
 
-    def _term(self, value: object, path: Path, size: int | None) -> tuple[Any, Any, Any] | None:
+    def _term(self, value: object, path: JsonPath, size: int | None) -> tuple[Any, Any, Any] | None:
         if not isinstance(value, list) or not 1 <= len(value) <= 3:
             found = f"a list of {len(value)}" if isinstance(value, list) else shown(value)
             message = f"a term of the guard is {found} (write [low, high, period])"

@@ -28,7 +28,7 @@ from ...spiking.model.validity import (
 from ..building import UnknownNames, built, placed, try_to_build
 from ..source import Report, Source
 from . import tree
-from .draft import Draft, RuleNode
+from .draft import RuleNode, SystemDraft
 from .expand import Bodies, expand, expand_families
 from .literals import arc_at, rule_at
 from .modules import Frame, split_modules
@@ -95,7 +95,7 @@ class _Assembly:
     file.
     """
 
-    def __init__(self, report: Report, draft: Draft):
+    def __init__(self, report: Report, draft: SystemDraft):
         self.report = report
         self.draft = draft
         self.names_of: dict[str, list[str]] = {}  # by label
@@ -273,7 +273,7 @@ class _Assembly:
         return 0 if self.draft.input is None else self.draft.input[1]
 
 
-def _train(draft: Draft) -> tuple[int, ...]:
+def _train(draft: SystemDraft) -> tuple[int, ...]:
     steps = [step for step, spikes in draft.train.items() if spikes]
     return tuple(draft.train.get(step, 0) for step in range(1, max(steps, default=0) + 1))
 

@@ -30,7 +30,7 @@ _REGULAR = ("input", "output")
 
 
 @dataclass
-class Draft:
+class NetDraft:
     """Nodes by name in order of first mention, and what joins them.
 
     Regular arcs that are told twice add up; inhibitor and test arcs must agree.

@@ -10,7 +10,7 @@ from jaxtyping import Int
 
 
 @dataclass(frozen=True, eq=False)
-class Compressed:
+class CompressedArcs:
     """Arcs by the node at one end: those of node i are `others[starts[i] : starts[i + 1]]`, with
     their `weights`."""
 
@@ -21,7 +21,7 @@ class Compressed:
     @classmethod
     def of(
         cls, nodes: np.ndarray, others: np.ndarray, weights: np.ndarray, num_nodes: int
-    ) -> "Compressed":
+    ) -> "CompressedArcs":
         order = np.argsort(nodes, kind="stable")
         starts = np.zeros(num_nodes + 1, np.int64)
         np.cumsum(np.bincount(nodes, minlength=num_nodes), out=starts[1:])
@@ -81,11 +81,11 @@ class Arcs:
         """No arcs."""
         return cls((), (), ())
 
-    def by_transition(self, num_transitions: int) -> Compressed:
-        return Compressed.of(self.transition, self.place, self.weight, num_transitions)
+    def by_transition(self, num_transitions: int) -> CompressedArcs:
+        return CompressedArcs.of(self.transition, self.place, self.weight, num_transitions)
 
-    def by_place(self, num_places: int) -> Compressed:
-        return Compressed.of(self.place, self.transition, self.weight, num_places)
+    def by_place(self, num_places: int) -> CompressedArcs:
+        return CompressedArcs.of(self.place, self.transition, self.weight, num_places)
 
     def triples(self) -> list[tuple[int, int, int]]:
         """(place, transition, weight) of every arc."""
