@@ -51,6 +51,10 @@ from .step.step import (
     step as step,
 )
 from .view.snapshot import Network as Network
-from .view.solution import NO_NUMBER as NO_NUMBER, Solution as Solution
+from .view.solution import (
+    NO_NUMBER as NO_NUMBER,
+    Solution as Solution,
+    SolutionBatch as SolutionBatch,
+)
 from .view.solutions import Solutions as Solutions
 from .view.transition_matrix import TransitionMatrix as TransitionMatrix
