@@ -24,11 +24,10 @@ from snpjax.check.query import parse_query
 from snpjax.spiking.model.variants import Astrocyte, Astrocytes, Exhaustive, SynapseRules
 from snpjax.testing import reference, reference_graph
 from snpjax.testing.strategies import systems
-
-from .helpers import REPOSITORY, case_system, load_cases, many, with_ballast
-from .lassos import Lasso, is_true
-from .test_cli import invoke
-from .test_explore import CHUNKS, MAX_CONFIGURATIONS
+from tests.cli.test_cli import invoke
+from tests.explore.test_explore import CHUNKS, MAX_CONFIGURATIONS
+from tests.support.helpers import REPOSITORY, case_system, load_cases, many, with_ballast
+from tests.support.lassos import Lasso, is_true
 
 
 PATTERNS = [

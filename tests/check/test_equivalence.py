@@ -18,8 +18,7 @@ from snpjax.check.equivalence import (
 from snpjax.explore import explore
 from snpjax.testing import reference, reference_graph
 from snpjax.testing.strategies import rules, systems
-
-from .helpers import many, with_ballast
+from tests.support.helpers import many, with_ballast
 
 
 #: One compilation of each function for all systems here.

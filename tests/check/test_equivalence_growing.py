@@ -8,9 +8,8 @@ from snpjax.check.equivalence import Agreement, Bisimilar, SameTraces, equivalen
 from snpjax.check.equivalence.runs import run_of_edges
 from snpjax.spiking.model.validity import possible_labels
 from snpjax.testing import dividing_systems, reference
-
-from .changing import ROOM, network_of, with_ballast
-from .helpers import many
+from tests.support.changing import ROOM, network_of, with_ballast
+from tests.support.helpers import many
 
 
 STEPS = 3

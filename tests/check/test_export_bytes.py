@@ -6,9 +6,8 @@ import pytest
 
 import snpjax as snp
 from snpjax.io import write_graph
-
-from .test_graph_exports import CHUNKS, dividing, naturals, odd_names, wiring
-from .test_net_graphs import race
+from tests.check.test_graph_exports import CHUNKS, dividing, naturals, odd_names, wiring
+from tests.check.test_net_graphs import race
 
 
 MODELS = {

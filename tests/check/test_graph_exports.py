@@ -19,8 +19,7 @@ from snpjax.explore import explore, text as blocks
 from snpjax.io.formats import formats_of
 from snpjax.testing import reference
 from snpjax.testing.strategies import systems
-
-from .graph_readers import (
+from tests.support.graph_readers import (
     Smv,
     read_aut,
     read_dot,
@@ -29,7 +28,7 @@ from .graph_readers import (
     read_prism,
     read_smv,
 )
-from .helpers import case_system, load_cases, many, with_ballast
+from tests.support.helpers import case_system, load_cases, many, with_ballast
 
 
 CHUNKS = (64,)

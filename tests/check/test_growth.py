@@ -12,8 +12,7 @@ from snpjax.check.growth import applies_always, applies_never, growth
 from snpjax.explore import Stop, explore
 from snpjax.testing import reference
 from snpjax.testing.strategies import guards, systems
-
-from .helpers import case_system, load_cases, many, with_ballast
+from tests.support.helpers import case_system, load_cases, many, with_ballast
 
 
 CHUNKS = (64,)

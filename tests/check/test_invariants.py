@@ -20,8 +20,7 @@ from snpjax.explore import Stop, explore
 from snpjax.spiking import TransitionMatrix
 from snpjax.testing import reference_graph
 from snpjax.testing.strategies import systems
-
-from .helpers import many, with_ballast
+from tests.support.helpers import many, with_ballast
 
 
 CHUNKS = (64,)

@@ -23,8 +23,7 @@ from snpjax.explore import explore
 from snpjax.explore.edges import Edges
 from snpjax.testing import reference_graph
 from snpjax.testing.strategies import systems
-
-from .helpers import many, with_ballast
+from tests.support.helpers import many, with_ballast
 
 
 CHUNKS = (64,)

@@ -15,11 +15,10 @@ from snpjax.check.exports.nusmv_net import net_to_nusmv
 from snpjax.sleptsov import Arcs, Disjoint, EventDriven, Execution, Petri, Sleptsov, SleptsovNet
 from snpjax.testing import nets
 from snpjax.testing.reference_sleptsov import Reference
-
-from .graph_readers import Smv, read_aut, read_graphml, read_json, read_prism
-from .test_cli import invoke, succeed
-from .test_graph_exports import READERS, assert_same
-from .test_sleptsov_cli import ADD
+from tests.check.test_graph_exports import READERS, assert_same
+from tests.cli.test_cli import invoke, succeed
+from tests.cli.test_sleptsov import ADD
+from tests.support.graph_readers import Smv, read_aut, read_graphml, read_json, read_prism
 
 
 RULES = {"sleptsov": Sleptsov(), "petri": Petri()}

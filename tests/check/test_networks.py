@@ -27,11 +27,10 @@ from snpjax.testing import (
     reference,
     reference_graph,
 )
-
-from .changing import explore, followed, run, with_ballast
-from .helpers import many
-from .lassos import Lasso, is_true
-from .test_check import compared, queries
+from tests.check.test_check import compared, queries
+from tests.support.changing import explore, followed, run, with_ballast
+from tests.support.helpers import many
+from tests.support.lassos import Lasso, is_true
 
 
 KINDS = {"plasticity": plastic_systems(), "division": dividing_systems()}

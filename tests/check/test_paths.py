@@ -12,9 +12,8 @@ from snpjax.check.labels import Labels
 from snpjax.check.paths import Checker, Path
 from snpjax.check.query import parse_query
 from snpjax.check.vacuity import along, vacuous
-
-from .helpers import many
-from .lassos import Lasso, is_true, lassos, truths
+from tests.support.helpers import many
+from tests.support.lassos import Lasso, is_true, lassos, truths
 
 
 NAMES = ("p", "q", "r")

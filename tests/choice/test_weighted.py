@@ -12,8 +12,7 @@ import pytest
 import snpjax as snp
 from snpjax import learn
 from snpjax_formats import ELL, Dense
-
-from .helpers import quietly
+from tests.support.helpers import quietly
 
 
 PATHS = 4096

@@ -20,7 +20,7 @@ import snpjax as snp
 from snpjax.cli.app import app
 from snpjax.cli.choices import offers_choice
 from snpjax.cli.options import layouts
-from tests.helpers import PAIR
+from tests.support.helpers import PAIR
 
 
 #: Generates the natural numbers from 2 on, in the manner of Ionescu, Paun, Yokomori 2006.

@@ -10,8 +10,8 @@ import pytest
 
 import snpjax as snp
 from snpjax.io.formats import formats_of
-from tests.helpers import PAIR
-from tests.test_cli import invoke, succeed
+from tests.cli.test_cli import invoke, succeed
+from tests.support.helpers import PAIR
 
 
 CHAIN = "2\n2\n7\n3 0\n1 1\n0\n0 a* 1 1 0\n1 a1 1 1 2\n"

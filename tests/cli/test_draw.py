@@ -8,8 +8,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from snpjax.cli.app import app
-
-from .helpers import PAIR, REPOSITORY
+from tests.support.helpers import PAIR, REPOSITORY
 
 
 NET = """; p2 := p1 div 2

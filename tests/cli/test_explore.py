@@ -6,10 +6,9 @@ import re
 import pytest
 
 import snpjax as snp
-
-from .graph_readers import read_aut, read_json, read_prism, read_smv
-from .helpers import PAIR
-from .test_cli import NATURALS, OVERFLOW, invoke, native as native, succeed
+from tests.cli.test_cli import NATURALS, OVERFLOW, invoke, native as native, succeed
+from tests.support.graph_readers import read_aut, read_json, read_prism, read_smv
+from tests.support.helpers import PAIR
 
 
 @pytest.fixture

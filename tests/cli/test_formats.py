@@ -14,8 +14,7 @@ from snpjax_formats.select import Learned, Question, Workload, features_of, gath
 from snpjax_formats.select.candidates import BY_NAME
 from snpjax_formats.select.configurations import Limits
 from snpjax_formats.select.timing import Contest, Timing
-
-from .helpers import REPOSITORY
+from tests.support.helpers import REPOSITORY
 
 
 needs_sklearn = pytest.mark.skipif(

@@ -10,8 +10,7 @@ import pytest
 
 import snpjax as snp
 from snpjax.cli import main, progress
-
-from .test_cli import NATURALS, fail, invoke, native as native
+from tests.cli.test_cli import NATURALS, fail, invoke, native as native
 
 
 class Terminal(io.StringIO):

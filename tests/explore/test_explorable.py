@@ -22,8 +22,7 @@ import snpjax as snp
 from snpjax._text.lines import Labels, Table
 from snpjax.choice import AbstractChoice, NumberedChoice, Ways
 from snpjax.machine import Action, Encoding, Record, Schema
-
-from .graph_readers import read_aut, read_dot, read_prism
+from tests.support.graph_readers import read_aut, read_dot, read_prism
 
 
 ACTIONS = ("serve", "pass")

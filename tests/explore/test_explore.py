@@ -10,8 +10,7 @@ import snpjax as snp
 from snpjax.explore import Stop, explore
 from snpjax.testing import reference_graph
 from snpjax.testing.strategies import systems
-
-from .helpers import case_system, load_cases, many, with_ballast
+from tests.support.helpers import case_system, load_cases, many, with_ballast
 
 
 #: One compilation of each function for all systems here.

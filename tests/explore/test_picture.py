@@ -9,9 +9,8 @@ import pytest
 import snpjax as snp
 from snpjax.explore import explore
 from snpjax.explore.picture import MAX_CONFIGURATIONS, by_depth
-
-from .helpers import with_ballast
-from .test_graph_exports import CHUNKS, growing, naturals, odd_names, parting
+from tests.check.test_graph_exports import CHUNKS, growing, naturals, odd_names, parting
+from tests.support.helpers import with_ballast
 
 
 SPACE = "{http://www.w3.org/2000/svg}"

@@ -42,8 +42,7 @@ from snpjax_formats import (
 )
 from snpjax_formats.buckets import buckets, entry_bucket
 from snpjax_formats.memory import host_free_bytes
-
-from .helpers import many
+from tests.support.helpers import many
 
 
 #: The largest |x| that the tests deliver.

@@ -10,7 +10,7 @@ import snpjax as snp
 from snpjax.io import rule_lines
 from snpjax.io.cusnp import name_table
 from snpjax.testing.strategies import rules, systems
-from tests.helpers import SHARED, case_system, load_cases, many, needs_shared
+from tests.support.helpers import SHARED, case_system, load_cases, many, needs_shared
 
 
 PAIR = """2

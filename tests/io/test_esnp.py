@@ -5,7 +5,7 @@ import warnings
 import pytest
 
 import snpjax as snp
-from tests.helpers import PAIR, SHARED, case_neurons, load_cases, needs_shared
+from tests.support.helpers import PAIR, SHARED, case_neurons, load_cases, needs_shared
 
 
 ESNP = """@mu = p, q
@@ -270,7 +270,7 @@ def test_samples(name, neurons, rules, synapses):
 
 @pytest.mark.parametrize("case", load_cases("websnapse/esnp", schema="snpjax-batch/1"))
 def test_samples_are_the_systems_of_the_cases(case):
-    """Their runs on a hundred inputs are in test_cases.py; here one, through the file."""
+    """The runs on a hundred inputs are in tests/spiking/test_cases.py; here one, of the file."""
     name = {"binary_adder": "add_small", "binary_subtractor": "sub_small"}[case["name"][:-11]]
     system = snp.read(SHARED / f"samples/esnp/{name}.pli")
     assert system.neurons == tuple(case_neurons(case))

@@ -20,8 +20,7 @@ from snpjax.io.yaml_text import Plain, load_yaml
 from snpjax.spiking.model.rule import DivisionRule, Rule
 from snpjax.spiking.model.system import Neuron, SpikingSystem
 from snpjax.testing import reference
-from tests.helpers import case_system, load_cases, needs_shared
-from tests.test_websnapse import (
+from tests.io.test_websnapse import (
     PAIR_SYSTEM,
     YAML,
     assert_same_graph,
@@ -32,6 +31,7 @@ from tests.test_websnapse import (
     sample,
     write,
 )
+from tests.support.helpers import case_system, load_cases, needs_shared
 
 
 PAIR = r"""neurons:

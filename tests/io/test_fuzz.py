@@ -1,4 +1,4 @@
-"""Readers raise nothing but `ReadError`. Coverage-guided fuzzing: tests/fuzz/readers.py."""
+"""Readers raise nothing but `ReadError`. Coverage-guided fuzzing: tests/support/fuzz/readers.py."""
 
 import random
 import warnings
@@ -8,8 +8,7 @@ import pytest
 import snpjax as snp
 from snpjax.io.read import read_source
 from snpjax.io.source import decoded
-
-from .fuzz_seeds import SEEDS
+from tests.support.fuzz_seeds import SEEDS
 
 
 NUM_MUTATIONS = 400

@@ -22,8 +22,8 @@ from snpjax.io.losses import Losses
 from snpjax.io.native import read_native, write_native
 from snpjax.io.source import Source
 from snpjax.spiking.model.rule_table import UNBOUNDED
-from tests.helpers import many
-from tests.test_population import population_systems, sorter
+from tests.spiking.test_population import population_systems, sorter
+from tests.support.helpers import many
 
 
 VALIDATOR = Draft202012Validator(native_schema())

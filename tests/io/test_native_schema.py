@@ -15,9 +15,8 @@ from snpjax.io.native import write_native
 from snpjax.io.native.write import SCHEMA
 from snpjax.spiking.model.compatibility import CHOICES
 from snpjax.testing.strategies import dividing_systems, plastic_systems, systems
-
-from .helpers import REPOSITORY
-from .test_native import any_variant
+from tests.io.test_native import any_variant
+from tests.support.helpers import REPOSITORY
 
 
 VALIDATOR = Draft202012Validator(native_schema())

@@ -14,8 +14,8 @@ from snpjax.io.formats import format_to_read, is_of_net
 from snpjax.io.read import read_net_source
 from snpjax.io.source import Source
 from snpjax.sleptsov import SleptsovNet, net_of_text
-from tests.sleptsov_seeds import GREATSPN, NET, PIPE, PM4PY, SEEDS, TAPN
-from tests.test_sleptsov_files import NODES, PAGE, findings, parse, quietly, unnamed, written
+from tests.io.test_sleptsov import NODES, PAGE, findings, parse, quietly, unnamed, written
+from tests.support.sleptsov_seeds import GREATSPN, NET, PIPE, PM4PY, SEEDS, TAPN
 
 
 def remarks(text: str, format: Any, **options: Any) -> tuple[SleptsovNet, list[str]]:

@@ -11,7 +11,7 @@ from snpjax.io.source import Source
 from snpjax.spiking.model.rule import BuddingRule, DivisionRule, Rule
 from snpjax.spiking.model.system import Neuron, SpikingSystem, Synapse
 from snpjax.spiking.model.validity import ModelWarning
-from tests.helpers import PAIR, SHARED, needs_shared
+from tests.support.helpers import PAIR, SHARED, needs_shared
 
 
 RING = """@model<spiking_psystems>

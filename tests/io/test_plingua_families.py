@@ -13,7 +13,7 @@ from snpjax.io.plingua import read_plingua
 from snpjax.io.source import Source
 from snpjax.spiking.model.rule_table import ALL
 from snpjax.testing import reference
-from tests.helpers import SHARED, many, needs_shared
+from tests.support.helpers import SHARED, many, needs_shared
 
 
 def main(body):

@@ -19,9 +19,9 @@ from snpjax.io.source import Source
 from snpjax.spiking.model.rule_table import ALL
 from snpjax.spiking.model.system import SpikingSystem
 from snpjax.testing.strategies import dividing_systems, guards, plastic_systems, systems
-from tests.helpers import PAIR, SHARED, case_system, load_cases, many, needs_shared
-from tests.test_plingua import GROWTH, RING
-from tests.test_plingua_families import check_same
+from tests.io.test_plingua import GROWTH, RING
+from tests.io.test_plingua_families import check_same
+from tests.support.helpers import PAIR, SHARED, case_system, load_cases, many, needs_shared
 
 
 def read(text, level="extended", families=False):

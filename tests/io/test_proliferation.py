@@ -18,10 +18,9 @@ from snpjax.io.proliferation import (
     write_model,
     write_types,
 )
-
-from .helpers import needs_shared
-from .test_proliferation import CASES
-from .test_proliferation_calibrate import BINS, BOUNDS, on_axis, population
+from tests.proliferation.test_calibrate import BINS, BOUNDS, on_axis, population
+from tests.proliferation.test_proliferation import CASES
+from tests.support.helpers import needs_shared
 
 
 FORMATS = CASES / "formats"

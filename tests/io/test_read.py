@@ -11,7 +11,7 @@ from snpjax.io import ReadError, ReadWarning, WriteError, read, source, write
 from snpjax.io.source import guard_or_error
 from snpjax.spiking.model.system import Neuron, SpikingSystem
 from snpjax.spiking.model.validity import ModelWarning
-from tests.helpers import PAIR
+from tests.support.helpers import PAIR
 
 
 NATIVE = """{"schema": "snpjax/1", "neurons": [

@@ -26,9 +26,9 @@ from snpjax.sleptsov import Arcs, Numbered, SleptsovNet, net_of_text
 from snpjax.sleptsov.programs import matrix_product
 from snpjax.sleptsov.subnets import mul
 from snpjax.testing.reference_sleptsov import Reference
-from tests.helpers import SHARED, needs_shared
-from tests.sleptsov_seeds import SEEDS
-from tests.test_fuzz import NUM_MUTATIONS, mutated
+from tests.io.test_fuzz import NUM_MUTATIONS, mutated
+from tests.support.helpers import SHARED, needs_shared
+from tests.support.sleptsov_seeds import SEEDS
 
 
 CASES = SHARED / "cases" / "sleptsov"

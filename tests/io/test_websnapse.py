@@ -27,7 +27,7 @@ from snpjax.spiking.model.system import Neuron, SpikingSystem
 from snpjax.testing import reference
 from snpjax.testing.reference_graph import explore
 from snpjax.testing.strategies import dividing_systems, guards, plastic_systems, rules, systems
-from tests.helpers import (
+from tests.support.helpers import (
     SHARED,
     assert_runs_down_the_chain,
     case_neurons,

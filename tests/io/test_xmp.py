@@ -16,7 +16,13 @@ from snpjax.spiking.model.guard import Guard
 from snpjax.spiking.model.rule import Rule
 from snpjax.spiking.model.system import Neuron, SpikingSystem
 from snpjax.testing import reference
-from tests.helpers import SHARED, assert_runs_down_the_chain, case_system, many, needs_shared
+from tests.support.helpers import (
+    SHARED,
+    assert_runs_down_the_chain,
+    case_system,
+    many,
+    needs_shared,
+)
 
 
 PAIR = """<content>

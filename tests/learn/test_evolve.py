@@ -11,8 +11,7 @@ from snpjax import learn
 from snpjax.learn.evolve import _emissions
 from snpjax.learn.genome import drawn, mutated, rules_of, system_of
 from snpjax.testing import reference
-
-from .helpers import quietly
+from tests.support.helpers import quietly
 
 
 SPACE = learn.Space(neurons=3, rules=3, most=3, most_produced=2, most_weight=2, inputs=1)

@@ -16,8 +16,7 @@ from snpjax import learn
 from snpjax.learn.run import _own_trains, scanned
 from snpjax.testing.strategies import systems
 from snpjax_formats import CSR, Dense
-
-from .helpers import quietly, with_ballast
+from tests.support.helpers import quietly, with_ballast
 
 
 STEPS = 10

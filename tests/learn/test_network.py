@@ -15,8 +15,7 @@ import pytest
 import snpjax as snp
 from snpjax import learn
 from snpjax_formats import CSR
-
-from .helpers import REPOSITORY, quietly
+from tests.support.helpers import REPOSITORY, quietly
 
 
 RULES = (learn.SENDER, "a{2,}/a^2 -> a", ["a{2,}/a^2 -> a", "a -> lambda"])

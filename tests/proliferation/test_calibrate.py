@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from snpjax import proliferation as pr
-
-from .helpers import many, needs_shared
-from .test_proliferation import AXIS, CASES
+from tests.proliferation.test_proliferation import AXIS, CASES
+from tests.support.helpers import many, needs_shared
 
 
 CALIBRATE = sys.modules["snpjax.proliferation.calibrate"]

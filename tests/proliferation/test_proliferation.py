@@ -16,8 +16,7 @@ from snpjax.proliferation.grid import grid
 from snpjax.proliferation.moments import NARROW, Method, mean, second_moments
 from snpjax.proliferation.pairs import narrow_second_moments
 from snpjax.testing import reference_proliferation as reference
-
-from .helpers import SHARED, needs_shared
+from tests.support.helpers import SHARED, needs_shared
 
 
 CASES = SHARED / "cases" / "proliferation"

@@ -10,9 +10,8 @@ import pytest
 from snpjax import proliferation as pr
 from snpjax.proliferation.draws import OFFSET, ROOT, random_words, timer_of, uniform
 from snpjax.testing import reference_proliferation as reference
-
-from .proliferation_acceptance import accept
-from .test_proliferation import TYPES, bump, golden, read_golden
+from tests.proliferation.test_proliferation import TYPES, bump, golden, read_golden
+from tests.support.proliferation_acceptance import accept
 
 
 SAMPLE = sys.modules["snpjax.proliferation.sample"]

@@ -22,8 +22,8 @@ from snpjax.sleptsov import (
     Sleptsov,
     SleptsovNet,
 )
-from tests.helpers import SHARED, needs_shared
-from tests.nets import TRACE, filled
+from tests.support.helpers import SHARED, needs_shared
+from tests.support.nets import TRACE, filled
 
 
 CASES = SHARED / "cases" / "sleptsov"

@@ -33,7 +33,7 @@ from snpjax.sleptsov.programs import (
 )
 from snpjax.sleptsov.subnets import LIBRARY, add, clean_move, copy
 from snpjax.testing.reference_sleptsov import Reference
-from tests.helpers import SHARED, needs_shared
+from tests.support.helpers import SHARED, needs_shared
 
 
 CASES = SHARED / "cases" / "sleptsov"

@@ -26,8 +26,8 @@ from snpjax.sleptsov.step.event_driven import begun
 from snpjax.sleptsov.step.gpu_loop import event_loop_on_gpu
 from snpjax.testing import nets
 from snpjax.testing.reference_sleptsov import Reference
-from tests.helpers import many
-from tests.nets import TRACE, filled
+from tests.support.helpers import many
+from tests.support.nets import TRACE, filled
 
 
 STEPS = 24

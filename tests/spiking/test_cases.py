@@ -7,7 +7,7 @@ import pytest
 
 import snpjax as snp
 from snpjax.testing import reference
-from tests.helpers import (
+from tests.support.helpers import (
     VARIANTS,
     assert_same_run,
     case_neurons,

@@ -30,8 +30,8 @@ from snpjax.spiking.model.compatibility import (
 )
 from snpjax.testing import reference
 from snpjax_formats import CSR, ELL, Dense
-from tests.helpers import SHARED, assert_same_run, case_neurons, load_cases, needs_shared
-from tests.test_cases import websnapse_system
+from tests.spiking.test_cases import websnapse_system
+from tests.support.helpers import SHARED, assert_same_run, case_neurons, load_cases, needs_shared
 
 
 #: The rows of cases/compatibility/peer_traces.json.

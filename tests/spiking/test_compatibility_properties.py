@@ -14,7 +14,7 @@ from snpjax.spiking.model.compatibility import CHOICES, SIMULATORS
 from snpjax.testing import reference
 from snpjax.testing.strategies import guards, rules, systems
 from snpjax_formats import CSR, ELL, Dense, Float32Dense
-from tests.helpers import MAX_STEPS, assert_same_run, choices_of, many, with_ballast
+from tests.support.helpers import MAX_STEPS, assert_same_run, choices_of, many, with_ballast
 
 
 #: A simulator of each way of making steps.

@@ -8,8 +8,7 @@ from hypothesis import given, settings, strategies as st
 import snpjax as snp
 from snpjax.spiking.lower.lower_division import Capacity
 from snpjax.testing import dividing_systems, reference, reference_graph
-
-from .changing import (
+from tests.support.changing import (
     MAX_STEPS,
     ROOM,
     assert_same_run,
@@ -19,7 +18,7 @@ from .changing import (
     run,
     with_ballast,
 )
-from .helpers import case_system, load_cases
+from tests.support.helpers import case_system, load_cases
 
 
 systems = dividing_systems().map(with_ballast)

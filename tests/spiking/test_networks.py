@@ -7,8 +7,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 import snpjax as snp
 from snpjax.testing import dividing_systems, plastic_systems, reference, reference_graph
-
-from .changing import (
+from tests.support.changing import (
     MAX_STEPS,
     Path,
     assert_same_graph,
@@ -20,7 +19,7 @@ from .changing import (
     run,
     with_ballast,
 )
-from .helpers import many
+from tests.support.helpers import many
 
 
 KINDS = {"plasticity": plastic_systems(), "division": dividing_systems()}

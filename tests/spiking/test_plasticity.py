@@ -10,8 +10,7 @@ from snpjax.check.equivalence import equivalent
 from snpjax.check.equivalence.runs import run_of_edges
 from snpjax.check.growth import growth
 from snpjax.testing import plastic_systems, reference, reference_graph
-
-from .changing import (
+from tests.support.changing import (
     assert_same_graph,
     assert_same_run,
     explore,
@@ -22,7 +21,7 @@ from .changing import (
     run,
     with_ballast,
 )
-from .helpers import case_system, load_cases
+from tests.support.helpers import case_system, load_cases
 
 
 systems = plastic_systems().map(with_ballast)

@@ -27,8 +27,8 @@ from snpjax_formats import (
     SlicedELL,
     Sum,
 )
-from tests.helpers import MAX_STEPS, assert_same_run, many
-from tests.properties.test_spiking import seeds
+from tests.spiking.test_properties import seeds
+from tests.support.helpers import MAX_STEPS, assert_same_run, many
 
 
 def sorter(numbers) -> snp.PopulationSystem:

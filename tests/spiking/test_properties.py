@@ -24,7 +24,7 @@ from snpjax_formats import (
     Interval,
     SlicedELL,
 )
-from tests.helpers import (
+from tests.support.helpers import (
     MAX_STEPS,
     assert_same_run,
     choices_of,
@@ -34,8 +34,8 @@ from tests.helpers import (
 )
 
 
-# With the ballast of tests/helpers.py they stay within one bucket of eight neurons: one compilation
-# serves all.
+# With the ballast of tests/support/helpers.py they stay within one bucket of eight neurons: one
+# compilation serves all.
 small_systems = systems(max_neurons=6)
 any_systems = systems(max_neurons=6, signed=None)
 LAYOUTS = [ELL, Dense]

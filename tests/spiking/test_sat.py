@@ -10,7 +10,7 @@ from sat_families import by_division, by_division_and_budding
 
 from snpjax.spiking.model.rule import DivisionRule
 from snpjax.testing import reference
-from tests.helpers import REPOSITORY, case_system, load_cases
+from tests.support.helpers import REPOSITORY, case_system, load_cases
 
 
 CASES = load_cases("spiking", schema="snpjax-case/1")

@@ -10,8 +10,8 @@ from hypothesis import given, settings, strategies as st
 import snpjax as snp
 from snpjax.spiking import lower
 from snpjax.spiking.model.rule_table import ALL, slots_of_neurons
-from tests.helpers import MAX_STEPS, with_ballast
-from tests.properties.test_spiking import seeds
+from tests.spiking.test_properties import seeds
+from tests.support.helpers import MAX_STEPS, with_ballast
 
 
 def slots(*rules, faithful=False):

@@ -26,10 +26,9 @@ from snpjax.spiking.model.variants import (
 from snpjax.testing import reference, reference_graph
 from snpjax.testing.strategies import guards, runs, systems, variant_systems
 from snpjax_formats import BitDense, Int8Dense
-
-from .graph_readers import read_aut
-from .helpers import assert_same_run, choices_of, many
-from .test_explore import assert_same_graph as assert_same_graph_of_neurons
+from tests.explore.test_explore import assert_same_graph as assert_same_graph_of_neurons
+from tests.support.graph_readers import read_aut
+from tests.support.helpers import assert_same_run, choices_of, many
 
 
 KINDS = ["anti-spikes", "exhaustive", "astrocytes", "synapse-rules"]

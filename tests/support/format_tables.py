@@ -1,7 +1,7 @@
 """The tables of formats in the documentation: what there is, and what each format holds, which is
 computed by writing and reading.
 
-    PYTHONPATH=.:formats python -m tests.format_tables
+    PYTHONPATH=.:formats python -m tests.support.format_tables
 """
 
 import tempfile

@@ -15,7 +15,7 @@ from snpjax.spiking.model.variants import AntiSpikes, Exhaustive
 from snpjax.testing import reference
 
 
-REPOSITORY = Path(__file__).resolve().parents[1]
+REPOSITORY = Path(__file__).resolve().parents[2]
 #: Published systems with known answers; not part of the repository.
 SHARED = REPOSITORY.parent / "shared"
 

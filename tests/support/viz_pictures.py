@@ -1,6 +1,6 @@
 """The pictures that are compared with tests/baseline, made from plain arrays: nothing is compiled.
 
-`python -m tests.viz_pictures` writes the baselines anew: look at each of them.
+`python -m tests.support.viz_pictures` writes the baselines anew: look at each of them.
 """
 
 import itertools
@@ -23,7 +23,7 @@ from snpjax.viz.axes import new_figure
 from snpjax.viz.proliferation import Compared
 
 
-BASELINE = Path(__file__).parent / "baseline"
+BASELINE = Path(__file__).parents[1] / "baseline"
 DPI = 60
 SIZE = (3.6, 2.0)  # inches
 #: How far apart two pictures may be, see `distance`. Outlines are the same everywhere; texts of

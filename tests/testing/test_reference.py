@@ -23,7 +23,7 @@ from snpjax.testing.reference import Configuration, Network
 from snpjax.testing.reference_graph import explore
 from snpjax.testing.reference_network import rules_of
 from snpjax.testing.reference_state import state_of
-from tests.helpers import case_system, load_cases
+from tests.support.helpers import case_system, load_cases
 
 
 def network_of(configuration: Configuration) -> Network:

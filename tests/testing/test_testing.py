@@ -19,8 +19,7 @@ from snpjax.testing import (
     runs,
     systems,
 )
-
-from .helpers import REPOSITORY, with_ballast
+from tests.support.helpers import REPOSITORY, with_ballast
 
 
 CHUNKS = (64,)

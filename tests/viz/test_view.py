@@ -33,7 +33,7 @@ from snpjax.viz.page.edits import Edit, edited
 from snpjax.viz.page.nets import CHOOSER, NetStepper, net_moment_json
 from snpjax.viz.page.stepping import Refused, Stepper
 from snpjax.viz.page.texts import MAX_NEURONS
-from tests.helpers import PAIR, quietly, with_ballast
+from tests.support.helpers import PAIR, quietly, with_ballast
 
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"

@@ -17,7 +17,7 @@ from snpjax.io.read import model_text
 from snpjax.sleptsov.model.notation import net_of_text
 from snpjax.testing import reference
 from snpjax.viz.page import PageServer, Session, opened, recorded_page
-from tests.helpers import REPOSITORY, quietly
+from tests.support.helpers import REPOSITORY, quietly
 
 
 playwright = pytest.importorskip(

@@ -30,9 +30,8 @@ from snpjax.sleptsov.view.picture import net_scene
 from snpjax.spiking.view.picture import network_scene
 from snpjax.spiking.view.signs import pretty
 from snpjax.spiking.view.summary import summary
-
-from .helpers import with_ballast
-from .test_graph_exports import CHUNKS, naturals
+from tests.check.test_graph_exports import CHUNKS, naturals
+from tests.support.helpers import with_ballast
 
 
 pytest.importorskip("matplotlib")
@@ -40,7 +39,7 @@ import matplotlib  # noqa: E402
 import matplotlib.image  # noqa: E402
 import matplotlib.pyplot as plt  # noqa: E402
 
-from .viz_pictures import (  # noqa: E402
+from tests.support.viz_pictures import (  # noqa: E402
     BASELINE,
     PICTURES,
     SECONDS,
@@ -82,7 +81,7 @@ def arrows(scene: Scene) -> list[Curve]:
 
 @pytest.mark.parametrize("name", PICTURES)
 def test_pictures_look_as_they_did(name):
-    """After a change that is meant: `python -m tests.viz_pictures`, and look at them."""
+    """After a change that is meant: `python -m tests.support.viz_pictures`, and look at them."""
     assert is_like(name, pixels(PICTURES[name]), _baseline(name))
 
 

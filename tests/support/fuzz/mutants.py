@@ -1,9 +1,9 @@
 """Mutants of small files, and how long the slowest takes: anything but a `ReadError` is a bug, and
 so are more than 2 seconds for one file.
 
-    PYTHONPATH=.:formats python tests/fuzz/mutants.py COUNT FORMAT...
+    PYTHONPATH=.:formats python tests/support/fuzz/mutants.py COUNT FORMAT...
 
-FORMAT is one of `snpjax.io.NetFormat`; the mutations are those of tests/test_fuzz.py.
+FORMAT is one of `snpjax.io.NetFormat`; the mutations are those of tests/io/test_fuzz.py.
 """
 
 import random
@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import cast
 
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
+sys.path.insert(0, str(Path(__file__).parents[3]))
 import snpjax as snp  # noqa: E402
 from snpjax.io import NetFormat  # noqa: E402
 from snpjax.io.formats import formats_of  # noqa: E402
 from snpjax.io.read import read_net_source  # noqa: E402
 from snpjax.io.source import decoded  # noqa: E402
-from tests.sleptsov_seeds import SEEDS  # noqa: E402
-from tests.test_fuzz import mutated  # noqa: E402
+from tests.io.test_fuzz import mutated  # noqa: E402
+from tests.support.sleptsov_seeds import SEEDS  # noqa: E402
 
 
 MAX_SECONDS = 2.0

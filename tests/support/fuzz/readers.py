@@ -2,11 +2,11 @@
 so are more than 10 seconds or 1 GB for one file.
 
     pip install atheris
-    PYTHONPATH=.:formats python tests/fuzz/readers.py FORMAT [-max_total_time=1800] [CORPUS]
+    PYTHONPATH=.:formats python tests/support/fuzz/readers.py FORMAT [-max_total_time=1800] [CORPUS]
 
 FORMAT is one of `snpjax.io.SystemFormat`; the further arguments are those of libFuzzer. Without a
-corpus the seeds are the small files of tests/test_fuzz.py. What breaks a reader is left in crash-*,
-and becomes a test.
+corpus the seeds are the small files of tests/support/fuzz_seeds.py. What breaks a reader is left in
+crash-*, and becomes a test.
 """
 
 import importlib
@@ -28,8 +28,8 @@ with atheris.instrument_imports(include=["snpjax.io", "snpjax.spiking", "lark", 
     for reader in ("cusnp", "esnp", "native", "plingua", "websnapse", "xmp"):
         importlib.import_module(f"snpjax.io.{reader}")  # which `read_source` does when needed
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
-from tests.fuzz_seeds import SEEDS  # noqa: E402
+sys.path.insert(0, str(Path(__file__).parents[3]))
+from tests.support.fuzz_seeds import SEEDS  # noqa: E402
 
 
 LIMITS = ["-timeout=10", "-rss_limit_mb=1024", "-max_len=4096"]
