@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 import snpjax as snp
+from snpjax import Astrocyte, Astrocytes, Exhaustive, SynapseRules
 from snpjax.check import reach_probability
 from snpjax.check.ctl_fragment import universal
 from snpjax.check.formula import Observed, comparisons
@@ -21,9 +22,7 @@ from snpjax.check.labels import Labels
 from snpjax.check.names import needs_of
 from snpjax.check.paths import Checker
 from snpjax.check.query import parse_query
-from snpjax.spiking.model.variants import Astrocyte, Astrocytes, Exhaustive, SynapseRules
-from snpjax.testing import reference, reference_graph
-from snpjax.testing.strategies import systems
+from snpjax.testing import reference, reference_graph, systems
 from tests.cli.test_cli import invoke
 from tests.explore.test_explore import CHUNKS, MAX_CONFIGURATIONS
 from tests.support.helpers import REPOSITORY, case_system, load_cases, many, with_ballast

@@ -16,8 +16,7 @@ from snpjax.check.equivalence import (
     equivalent,
 )
 from snpjax.explore import explore
-from snpjax.testing import reference, reference_graph
-from snpjax.testing.strategies import rules, systems
+from snpjax.testing import reference, reference_graph, rules, systems
 from tests.support.helpers import many, with_ballast
 
 

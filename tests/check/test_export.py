@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import snpjax as snp
-from snpjax.testing.strategies import dividing_systems, plastic_systems, systems
+from snpjax.testing import dividing_systems, plastic_systems, systems
 
 
 SYSTEM = snp.SpikingSystem(

@@ -17,8 +17,7 @@ from snpjax.check.exports.identifiers import identifiers
 from snpjax.check.exports.nusmv import to_nusmv
 from snpjax.explore import explore, text as blocks
 from snpjax.io.formats import formats_of
-from snpjax.testing import reference
-from snpjax.testing.strategies import systems
+from snpjax.testing import reference, systems
 from tests.support.graph_readers import (
     Smv,
     read_aut,

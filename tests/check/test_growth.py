@@ -10,8 +10,7 @@ from hypothesis import given, settings, strategies as st
 import snpjax as snp
 from snpjax.check.growth import applies_always, applies_never, growth
 from snpjax.explore import Stop, explore
-from snpjax.testing import reference
-from snpjax.testing.strategies import guards, systems
+from snpjax.testing import guards, reference, systems
 from tests.support.helpers import case_system, load_cases, many, with_ballast
 
 

@@ -18,8 +18,7 @@ from snpjax.check.invariants import check_invariants, invariants
 from snpjax.check.verdict import Status
 from snpjax.explore import Stop, explore
 from snpjax.spiking import TransitionMatrix
-from snpjax.testing import reference_graph
-from snpjax.testing.strategies import systems
+from snpjax.testing import reference_graph, systems
 from tests.support.helpers import many, with_ballast
 
 

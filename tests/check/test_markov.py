@@ -21,8 +21,7 @@ from snpjax.check.markov import (
 from snpjax.check.mdp import Decisions
 from snpjax.explore import explore
 from snpjax.explore.edges import Edges
-from snpjax.testing import reference_graph
-from snpjax.testing.strategies import systems
+from snpjax.testing import reference_graph, systems
 from tests.support.helpers import many, with_ballast
 
 

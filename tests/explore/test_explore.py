@@ -8,8 +8,7 @@ from hypothesis import HealthCheck, given, settings
 
 import snpjax as snp
 from snpjax.explore import Stop, explore
-from snpjax.testing import reference_graph
-from snpjax.testing.strategies import systems
+from snpjax.testing import reference_graph, systems
 from tests.support.helpers import case_system, load_cases, many, with_ballast
 
 

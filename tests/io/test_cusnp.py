@@ -9,7 +9,7 @@ from hypothesis import given, settings, strategies as st
 import snpjax as snp
 from snpjax.io import rule_lines
 from snpjax.io.cusnp import name_table
-from snpjax.testing.strategies import rules, systems
+from snpjax.testing import rules, systems
 from tests.support.helpers import SHARED, case_system, load_cases, many, needs_shared
 
 

@@ -11,14 +11,13 @@ import yaml
 from hypothesis import given, settings, strategies as st
 
 import snpjax as snp
+from snpjax import DivisionRule, Neuron, Rule, SpikingSystem
 from snpjax.io import ReadError, ReadWarning, WriteError, yaml_text as yaml_module
 from snpjax.io.json_text import InString, Key
 from snpjax.io.losses import Losses
 from snpjax.io.source import Report, Source
 from snpjax.io.websnapse import read_factory_yaml, write_factory_yaml, write_websnapse
 from snpjax.io.yaml_text import Plain, load_yaml
-from snpjax.spiking.model.rule import DivisionRule, Rule
-from snpjax.spiking.model.system import Neuron, SpikingSystem
 from snpjax.testing import reference
 from tests.io.test_websnapse import (
     PAIR_SYSTEM,

@@ -7,22 +7,26 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
+from snpjax import (
+    AntiSpikes,
+    Astrocyte,
+    Astrocytes,
+    BuddingRule,
+    DivisionRule,
+    Exhaustive,
+    Guard,
+    Neuron,
+    PlasticityRule,
+    Rule,
+    SpikingSystem,
+    SynapseRules,
+)
 from snpjax.io import ReadError, ReadWarning
 from snpjax.io.losses import Losses
 from snpjax.io.native import read_native, write_native
 from snpjax.io.source import Source
 from snpjax.spiking.model.compatibility import SIMULATORS
-from snpjax.spiking.model.guard import Guard
-from snpjax.spiking.model.rule import BuddingRule, DivisionRule, PlasticityRule, Rule
-from snpjax.spiking.model.system import Neuron, SpikingSystem
-from snpjax.spiking.model.variants import (
-    AntiSpikes,
-    Astrocyte,
-    Astrocytes,
-    Exhaustive,
-    SynapseRules,
-)
-from snpjax.testing.strategies import dividing_systems, plastic_systems, systems, variant_systems
+from snpjax.testing import dividing_systems, plastic_systems, systems, variant_systems
 
 
 PAIR = """{

@@ -5,12 +5,10 @@ import warnings
 import pytest
 from hypothesis import given, strategies as st
 
+from snpjax import BuddingRule, DivisionRule, ModelWarning, Neuron, Rule, SpikingSystem, Synapse
 from snpjax.io import ReadError, ReadWarning
 from snpjax.io.plingua import read_plingua
 from snpjax.io.source import Source
-from snpjax.spiking.model.rule import BuddingRule, DivisionRule, Rule
-from snpjax.spiking.model.system import Neuron, SpikingSystem, Synapse
-from snpjax.spiking.model.validity import ModelWarning
 from tests.support.helpers import PAIR, SHARED, needs_shared
 
 

@@ -7,11 +7,10 @@ import pytest
 from hypothesis import assume, given, settings, strategies as st
 
 import snpjax as snp
-from snpjax import graphs
+from snpjax import ALL, graphs
 from snpjax.io import ReadError, ReadWarning
 from snpjax.io.plingua import read_plingua
 from snpjax.io.source import Source
-from snpjax.spiking.model.rule_table import ALL
 from snpjax.testing import reference
 from tests.support.helpers import SHARED, many, needs_shared
 

@@ -10,15 +10,13 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import snpjax as snp
-from snpjax import graphs
+from snpjax import ALL, SpikingSystem, graphs
 from snpjax.io import ReadError, ReadWarning
 from snpjax.io.losses import Losses
 from snpjax.io.plingua import read_plingua, write_plingua
 from snpjax.io.plingua.literals import Literals
 from snpjax.io.source import Source
-from snpjax.spiking.model.rule_table import ALL
-from snpjax.spiking.model.system import SpikingSystem
-from snpjax.testing.strategies import dividing_systems, guards, plastic_systems, systems
+from snpjax.testing import dividing_systems, guards, plastic_systems, systems
 from tests.io.test_plingua import GROWTH, RING
 from tests.io.test_plingua_families import check_same
 from tests.support.helpers import PAIR, SHARED, case_system, load_cases, many, needs_shared

@@ -6,11 +6,18 @@ import stat
 import numpy as np
 import pytest
 
-from snpjax import ALL, Population, PopulationSystem, Projection, RuleTemplate
+from snpjax import (
+    ALL,
+    ModelWarning,
+    Neuron,
+    Population,
+    PopulationSystem,
+    Projection,
+    RuleTemplate,
+    SpikingSystem,
+)
 from snpjax.io import ReadError, ReadWarning, WriteError, read, source, write
 from snpjax.io.source import guard_or_error
-from snpjax.spiking.model.system import Neuron, SpikingSystem
-from snpjax.spiking.model.validity import ModelWarning
 from tests.support.helpers import PAIR
 
 

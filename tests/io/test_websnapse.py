@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import snpjax as snp
+from snpjax import BuddingRule, DivisionRule, Guard, Neuron, PlasticityRule, Rule, SpikingSystem
 from snpjax.io import ReadError, ReadWarning, WriteError, WriteWarning
 from snpjax.io.losses import Losses
 from snpjax.io.source import Source
@@ -21,12 +22,8 @@ from snpjax.io.websnapse import (
 from snpjax.io.websnapse.guard_text import rule_text
 from snpjax.io.websnapse.labels import label_key
 from snpjax.io.websnapse.rules import RuleParser
-from snpjax.spiking.model.guard import Guard
-from snpjax.spiking.model.rule import BuddingRule, DivisionRule, PlasticityRule, Rule
-from snpjax.spiking.model.system import Neuron, SpikingSystem
-from snpjax.testing import reference
+from snpjax.testing import dividing_systems, guards, plastic_systems, reference, rules, systems
 from snpjax.testing.reference_graph import explore
-from snpjax.testing.strategies import dividing_systems, guards, plastic_systems, rules, systems
 from tests.support.helpers import (
     SHARED,
     assert_runs_down_the_chain,

@@ -9,12 +9,10 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import snpjax as snp
+from snpjax import Guard, Neuron, Rule, SpikingSystem
 from snpjax.io import ReadError, ReadWarning, environment, tell
 from snpjax.io.source import Source
 from snpjax.io.xmp import elements, read_factory_xml, read_xmp
-from snpjax.spiking.model.guard import Guard
-from snpjax.spiking.model.rule import Rule
-from snpjax.spiking.model.system import Neuron, SpikingSystem
 from snpjax.testing import reference
 from tests.support.helpers import (
     SHARED,

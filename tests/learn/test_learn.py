@@ -14,7 +14,7 @@ from jax.flatten_util import ravel_pytree
 import snpjax as snp
 from snpjax import learn
 from snpjax.learn.run import _own_trains, scanned
-from snpjax.testing.strategies import systems
+from snpjax.testing import systems
 from snpjax_formats import CSR, Dense
 from tests.support.helpers import quietly, with_ballast
 

@@ -11,8 +11,7 @@ import snpjax as snp
 from snpjax.spiking import Transition
 from snpjax.spiking.lower.host_program import host_program_of
 from snpjax.spiking.model.compatibility import CHOICES, SIMULATORS
-from snpjax.testing import reference
-from snpjax.testing.strategies import guards, rules, systems
+from snpjax.testing import guards, reference, rules, systems
 from snpjax_formats import CSR, ELL, Dense, Float32Dense
 from tests.support.helpers import MAX_STEPS, assert_same_run, choices_of, many, with_ballast
 

@@ -6,8 +6,7 @@ import jax
 import pytest
 
 import snpjax as snp
-from snpjax.check.markov import reach_probability
-from snpjax.check.path_property import reaches
+from snpjax.check import reach_probability, reaches
 from snpjax.spiking import Transition, TransitionMatrix
 from snpjax_formats import Dense
 

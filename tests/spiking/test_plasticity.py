@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import snpjax as snp
-from snpjax.check.equivalence import equivalent
+from snpjax import equivalent, growth
 from snpjax.check.equivalence.runs import run_of_edges
-from snpjax.check.growth import growth
 from snpjax.testing import plastic_systems, reference, reference_graph
 from tests.support.changing import (
     assert_same_graph,

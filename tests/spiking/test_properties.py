@@ -8,8 +8,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 import snpjax as snp
 from snpjax.spiking import Transition, TransitionMatrix, initial_state, lower, step
-from snpjax.testing import reference
-from snpjax.testing.strategies import rules, systems
+from snpjax.testing import reference, rules, systems
 from snpjax_formats import (
     COO,
     CSR,

@@ -23,8 +23,7 @@ from snpjax.spiking.model.variants import (
     Exhaustive,
     SynapseRules,
 )
-from snpjax.testing import reference, reference_graph
-from snpjax.testing.strategies import guards, runs, systems, variant_systems
+from snpjax.testing import guards, reference, reference_graph, runs, systems, variant_systems
 from snpjax_formats import BitDense, Int8Dense
 from tests.explore.test_explore import assert_same_graph as assert_same_graph_of_neurons
 from tests.support.graph_readers import read_aut

@@ -9,8 +9,7 @@ import numpy as np
 from jaxtyping import Array
 
 import snpjax as snp
-from snpjax.spiking.lower.lower_division import Capacity
-from snpjax.spiking.view.snapshot import Network
+from snpjax import Capacity, Network
 from snpjax.testing import reference
 from snpjax.testing.reference_graph import ReferenceGraph
 

@@ -12,18 +12,11 @@ from pathlib import Path
 from unittest import mock
 
 import snpjax as snp
-from snpjax import graphs
-from snpjax.io.formats import Format, Holds, formats_of
+from snpjax import AntiSpikes, Astrocyte, Astrocytes, Exhaustive, SynapseRules, graphs
+from snpjax.io import Format, Source
+from snpjax.io.formats import Holds, formats_of
 from snpjax.io.read import model_text, read_net_source
-from snpjax.io.source import Source
 from snpjax.sleptsov import SleptsovNet, net_of_text
-from snpjax.spiking.model.variants import (
-    AntiSpikes,
-    Astrocyte,
-    Astrocytes,
-    Exhaustive,
-    SynapseRules,
-)
 
 
 RELAY = snp.Neuron("q", 0, ["a -> a"])

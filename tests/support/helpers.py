@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import snpjax as snp
+from snpjax import AntiSpikes, Exhaustive
 from snpjax.spiking.model.rule import AnyRule
-from snpjax.spiking.model.variants import AntiSpikes, Exhaustive
 from snpjax.testing import reference
 
 

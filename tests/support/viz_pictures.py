@@ -13,9 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import snpjax as snp
-from snpjax.proliferation import Bins
-from snpjax.proliferation.histogram import Histogram
-from snpjax.proliferation.model import CellType, Fixed, Model
+from snpjax.proliferation import Bins, CellType, Fixed, Histogram, Model
 from snpjax.sleptsov import net_of_text
 from snpjax.spiking import Solution
 from snpjax.spiking.view.snapshot import Networks

@@ -23,9 +23,8 @@ import snpjax as snp
 from snpjax.cli.app import app
 from snpjax.io.formats import formats_of
 from snpjax.io.read import model_text
-from snpjax.sleptsov.model.notation import net_of_text
-from snpjax.testing import reference, reference_sleptsov
-from snpjax.testing.strategies import systems
+from snpjax.sleptsov import net_of_text
+from snpjax.testing import reference, reference_sleptsov, systems
 from snpjax.viz.page import PageServer, Session, opened, recorded_page
 from snpjax.viz.page.assets import ASSETS, asset
 from snpjax.viz.page.described import exact, moment_json

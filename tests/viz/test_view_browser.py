@@ -14,7 +14,7 @@ import pytest
 
 import snpjax as snp
 from snpjax.io.read import model_text
-from snpjax.sleptsov.model.notation import net_of_text
+from snpjax.sleptsov import net_of_text
 from snpjax.testing import reference
 from snpjax.viz.page import PageServer, Session, opened, recorded_page
 from tests.support.helpers import REPOSITORY, quietly

@@ -16,10 +16,12 @@ from typing import cast
 
 sys.path.insert(0, str(Path(__file__).parents[3]))
 import snpjax as snp  # noqa: E402
-from snpjax.io import NetFormat  # noqa: E402
+from snpjax.io import (
+    NetFormat,  # noqa: E402
+    decoded,  # noqa: E402
+)
 from snpjax.io.formats import formats_of  # noqa: E402
 from snpjax.io.read import read_net_source  # noqa: E402
-from snpjax.io.source import decoded  # noqa: E402
 from tests.io.test_fuzz import mutated  # noqa: E402
 from tests.support.sleptsov_seeds import SEEDS  # noqa: E402
 

@@ -21,9 +21,8 @@ import atheris  # pyright: ignore[reportMissingImports]
 
 with atheris.instrument_imports(include=["snpjax.io", "snpjax.spiking", "lark", "yaml", "json"]):
     import snpjax as snp
-    from snpjax.io.formats import SystemFormat
+    from snpjax.io import SystemFormat, decoded
     from snpjax.io.read import read_source
-    from snpjax.io.source import decoded
 
     for reader in ("cusnp", "esnp", "native", "plingua", "websnapse", "xmp"):
         importlib.import_module(f"snpjax.io.{reader}")  # which `read_source` does when needed
