@@ -8,15 +8,14 @@ from pathlib import Path
 import networkx
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings, strategies as st
+from hypothesis import assume, given, settings
 
 import snpjax as snp
 from snpjax import write_graph
-from snpjax._text.lines import lines, numbers, text
 from snpjax.check.exports.identifiers import identifiers
 from snpjax.check.exports.nusmv import to_nusmv
 from snpjax.explore import explore, text as blocks
-from snpjax.io.formats import formats_of
+from snpjax.io import formats_of
 from snpjax.testing import reference, systems
 from tests.support.graph_readers import (
     Smv,
@@ -323,14 +322,6 @@ def test_published_graphs(case, tmp_path):
 
 
 # ---- what stands in the files ----
-
-
-@given(st.lists(st.tuples(st.integers(-(2**62), 2**62), st.booleans()), min_size=1))
-def test_numbers_as_text(drawn):
-    values, present = np.asarray([x for x, _ in drawn]), np.asarray([here for _, here in drawn])
-    made = lines(b"<", numbers(values, present), text(b"none", ~present), b">\n").decode()
-    assert made == "".join(f"<{x if here else 'none'}>\n" for x, here in drawn)
-    assert lines(numbers(values), b" ").decode().split() == [f"{x}" for x, _ in drawn]
 
 
 def test_a_graph_of_several_blocks(monkeypatch):

@@ -1,4 +1,4 @@
-"""What a search needs of choices: their numbers in mixed radix, and the first that fails."""
+"""What a search needs of choices: their numbers in mixed radix."""
 
 import itertools
 
@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from snpjax.choice import NO_RULE, NumberedChoice, num_alternatives
-from snpjax.spiking.step.step import _first
 
 
 COUNT = jax.jit(num_alternatives)
@@ -44,13 +43,3 @@ def test_the_largest_numbers_are_decoded():
         digits = [[n // radix**i % radix for i in reversed(range(choosers))] for n in number]
         found = SELECT(number.astype(np.uint32), ways, np.arange(choosers, dtype=np.int32))
         assert np.asarray(found).T.tolist() == digits
-
-
-@pytest.mark.parametrize("size", [0, 1, 255, 256, 65_535, 65_536])
-def test_the_first_neuron_of_any_number(size):
-    """Counted in the least type that holds the number of neurons."""
-    holds = np.zeros((size, 3), bool)
-    holds[-1:, 1] = True
-    holds[size // 2 :, 2] = True
-    expected = [size, max(size - 1, 0), size // 2]
-    assert _first(jnp.asarray(holds)).tolist() == expected

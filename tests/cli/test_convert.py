@@ -9,7 +9,7 @@ import networkx
 import pytest
 
 import snpjax as snp
-from snpjax.io.formats import formats_of
+from snpjax.io import formats_of
 from tests.cli.test_cli import invoke, succeed
 from tests.support.helpers import PAIR
 

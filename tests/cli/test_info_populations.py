@@ -12,9 +12,8 @@ from snpjax import graphs
 from snpjax.cli.app import app
 from snpjax.cli.info import describe
 from snpjax.cli.info_populations import describe_populations
-from snpjax.spiking.lower.degrees import degrees_of
-from snpjax.spiking.lower.lower import chosen_for_parts
-from snpjax.spiking.model.rule_table import UNBOUNDED
+from snpjax.cli.options import layout_name
+from snpjax.spiking import UNBOUNDED
 
 
 #: Not in all neurons of `b`, whose third rule is two rules in one neuron and none in another.
@@ -102,36 +101,14 @@ def test_inputs_and_outputs_are_named_by_population():
     assert describe_populations(silent, "f")["inputs"] == {"x": 0}
 
 
-@pytest.mark.parametrize(
-    "graph",
-    [
-        graphs.AllToAll(2),
-        graphs.Intervals([[0, 1, 5], [2, 1, 6]], [[1, 4, 5], [6, 1, 6]], weight=2),
-        graphs.Intervals([0, 1, 2, 0, 3, 3], [2, 3, 3, 0, 3, 3], by="target"),
-        graphs.Pairs([0, 0, 2], [5, 1, 5], [2, 7, 1]),
-        graphs.Blocks([[2, 0], [0, 1], [1, 1]]),
-        graphs.RandomInDegree(2, seed=3),
-        graphs.RandomPairs(0.4, seed=3),
-    ],
-    ids=lambda graph: type(graph).__name__,
-)
-def test_degrees_of_graphs(graph):
-    populations = [snp.Population("x", 3), snp.Population("y", 6)]
-    system = snp.PopulationSystem(populations, [snp.Projection("x", "y", graph)])
-    edges = graph.edges(3, 6)
-    entering, leaving = degrees_of(system)
-    assert entering.tolist() == [0, 0, 0, *np.bincount(edges.target, minlength=6)]
-    assert leaving.tolist() == [*np.bincount(edges.source, minlength=3), *[0] * 6]
-
-
 def test_layouts_of_projections_are_those_of_a_run():
     system = snp.PopulationSystem(
         [snp.Population("x", 600, 1, ["a -> a"]), snp.Population("y", 600)],
         [snp.Projection("x", "y"), snp.Projection("x", "x", graphs.OneToOne(3))],
     )
     stored = snp.lower(system).machine.program.synapses.parts
-    assert chosen_for_parts(system) == [(type(part), part.nbytes) for part in stored]
     told = describe_populations(system, "f")
+    assert told["layouts"] == {layout_name(type(part)): part.nbytes for part in stored}
     assert told["layouts"] == {"all-to-all": 0, "scaled": 4}
     assert told["auto"] == {"layout": "sum", "reason": "x to y as all-to-all, x to x as scaled"}
 

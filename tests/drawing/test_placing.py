@@ -21,7 +21,6 @@ from snpjax.drawing.scene import Box, Curve, Disc, End, Scene, at, to_svg
 from snpjax.sleptsov.view.picture import net_scene
 from snpjax.spiking.view.picture import arrange, network_scene
 from snpjax.testing import dividing_systems, nets, plastic_systems, systems, variant_systems
-from snpjax.viz.blocks import largest
 
 
 GAP = (20.0, 10.0)
@@ -174,28 +173,6 @@ def test_opposite_arrows_and_labels_stay_apart():
     taken = rectangles(points, sizes)
     first, second = (label_at(there, "it", 10, taken) for _ in range(2))
     assert abs(first[0] - second[0]) > 10 and len(taken) == 4
-
-
-@given(
-    st.integers(0, 12),
-    st.integers(0, 12),
-    st.integers(1, 5),
-    st.integers(1, 5),
-    st.booleans(),
-    st.integers(0, 2**32 - 1),
-)
-def test_blocks_keep_what_stands_out(rows, columns, max_rows, max_columns, signed, seed):
-    table = np.random.default_rng(seed).integers(-9 * signed, 10, (rows, columns))
-    found = largest(table, max_rows=max_rows, max_columns=max_columns)
-    if 0 in table.shape:
-        assert found.are_single
-        return
-    assert found.values.shape[0] <= max_rows and found.values.shape[1] <= max_columns
-    for i, row in enumerate(found.values.tolist()):
-        for j, value in enumerate(row):
-            block = table[i * found.rows : (i + 1) * found.rows]
-            block = block[:, j * found.columns : (j + 1) * found.columns].ravel().tolist()
-            assert value == max(block, key=lambda x: (abs(x), x))
 
 
 def test_positions_are_those_of_the_file():

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
+import snpjax as snp
 from snpjax import (
     AntiSpikes,
     Astrocyte,
@@ -25,7 +26,6 @@ from snpjax.io import ReadError, ReadWarning
 from snpjax.io.losses import Losses
 from snpjax.io.native import read_native, write_native
 from snpjax.io.source import Source
-from snpjax.spiking.model.compatibility import SIMULATORS
 from snpjax.testing import dividing_systems, plastic_systems, systems, variant_systems
 
 
@@ -147,7 +147,7 @@ def test_rules_as_objects():
         ),
         *(
             SpikingSystem([Neuron("x", 1, ["a -> a"])], compatibility=compatibility)
-            for compatibility in dict.fromkeys(SIMULATORS.values())
+            for compatibility in dict.fromkeys(snp.compatibility.SIMULATORS.values())
         ),
     ],
 )

@@ -12,17 +12,16 @@ import pytest
 import scipy.sparse
 from hypothesis import given, settings, strategies as st
 from jsonschema import Draft202012Validator
-from typer.testing import CliRunner
 
 import snpjax as snp
 from snpjax import graphs
-from snpjax.cli.app import app
 from snpjax.io import native_schema
 from snpjax.io.losses import Losses
 from snpjax.io.native import read_native, write_native
 from snpjax.io.source import Source
-from snpjax.spiking.model.rule_table import UNBOUNDED
+from snpjax.spiking import UNBOUNDED
 from tests.spiking.test_population import population_systems, sorter
+from tests.support.command import invoke
 from tests.support.helpers import many
 
 
@@ -509,10 +508,6 @@ GRAPH_TEXTS = [
 
 
 # ---- the command ----
-
-
-def invoke(*arguments):
-    return CliRunner().invoke(app, [f"{argument}" for argument in arguments])
 
 
 FAMILY = """@model<spiking_psystems>

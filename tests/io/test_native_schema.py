@@ -13,7 +13,6 @@ from snpjax.io import native_schema
 from snpjax.io.losses import Losses
 from snpjax.io.native import write_native
 from snpjax.io.native.write import SCHEMA
-from snpjax.spiking.model.compatibility import CHOICES
 from snpjax.testing import dividing_systems, plastic_systems, systems
 from tests.io.test_native import any_variant
 from tests.support.helpers import REPOSITORY
@@ -126,7 +125,7 @@ def test_it_has_every_option_of_compatibility():
     assert properties.pop("guard_modulo") == {"$ref": "#/$defs/positive"}
     assert properties == {
         name: of_truth if choices[0] is False else {"enum": list(choices), **of_words}
-        for name, choices in CHOICES.items()
+        for name, choices in snp.compatibility.CHOICES.items()
     }
 
 

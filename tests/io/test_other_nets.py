@@ -6,15 +6,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import snpjax as snp
-from snpjax.cli.app import app
 from snpjax.io.formats import format_to_read, is_of_net
 from snpjax.io.read import read_net_source
 from snpjax.io.source import Source
 from snpjax.sleptsov import SleptsovNet, net_of_text
 from tests.io.test_sleptsov import NODES, PAGE, findings, parse, quietly, unnamed, written
+from tests.support.command import invoke
 from tests.support.sleptsov_seeds import GREATSPN, NET, PIPE, PM4PY, SEEDS, TAPN
 
 
@@ -525,7 +524,7 @@ def test_encodings_other_than_utf8():
 
 def test_the_commands(tmp_path):
     def run(*arguments: object) -> Any:
-        return CliRunner().invoke(app, [*map(str, arguments)])
+        return invoke(*arguments)
 
     odd = tmp_path / "odd.pnml"
     odd.write_text(PAGE.format(place("<bound/>", ' initialMarking="1"')))

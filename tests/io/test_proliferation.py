@@ -4,10 +4,8 @@ import json
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 from snpjax import proliferation as pr
-from snpjax.cli.app import app
 from snpjax.io import ReadError
 from snpjax.io.proliferation import (
     ModelFile,
@@ -20,6 +18,7 @@ from snpjax.io.proliferation import (
 )
 from tests.proliferation.test_calibrate import BINS, BOUNDS, on_axis, population
 from tests.proliferation.test_proliferation import CASES
+from tests.support import command
 from tests.support.helpers import needs_shared
 
 
@@ -164,7 +163,7 @@ def files(tmp_path_factory):
 
 
 def invoke(*arguments: object):
-    return CliRunner().invoke(app, ["proliferation", *map(str, arguments)])
+    return command.invoke("proliferation", *arguments)
 
 
 def numbers(text: str) -> np.ndarray:

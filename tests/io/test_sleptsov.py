@@ -12,10 +12,8 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
-from typer.testing import CliRunner
 
 import snpjax as snp
-from snpjax.cli.app import app
 from snpjax.io.formats import formats_of
 from snpjax.io.read import model_text, read_net_source
 from snpjax.io.sleptsov import numbers
@@ -27,6 +25,7 @@ from snpjax.sleptsov.programs import matrix_product
 from snpjax.sleptsov.subnets import mul
 from snpjax.testing.reference_sleptsov import Reference
 from tests.io.test_fuzz import NUM_MUTATIONS, mutated
+from tests.support.command import invoke
 from tests.support.helpers import SHARED, needs_shared
 from tests.support.sleptsov_seeds import SEEDS
 
@@ -752,7 +751,7 @@ def test_formats_by_suffix(tmp_path):
 
 
 def run(*arguments: object) -> Any:
-    return CliRunner().invoke(app, ["sleptsov", *map(str, arguments)])
+    return invoke("sleptsov", *arguments)
 
 
 def test_generate_and_convert(tmp_path):

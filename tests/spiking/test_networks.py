@@ -1,12 +1,16 @@
 """Networks that change, compiled: runs, batches, graphs, witnesses are those of the reference."""
 
+import itertools
+
 import jax.numpy as jnp
 import jax.random as jr
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 import snpjax as snp
-from snpjax.testing import dividing_systems, plastic_systems, reference, reference_graph
+from snpjax.spiking.view import snapshot
+from snpjax.testing import dividing_systems, plastic_systems, reference, reference_graph, runs
+from snpjax.testing.reference_state import state_of
 from tests.support.changing import (
     MAX_STEPS,
     Path,
@@ -112,3 +116,18 @@ def test_witnesses_are_replayed(kind, data, seed):
     size = len(solution.spikes)
     assert solution.spikes.tolist() == graph.spikes[last, :size].tolist()
     assert solution.network() == graph.network(last)
+
+
+@settings(max_examples=20)
+@given((plastic_systems() | dividing_systems()).flatmap(lambda s: st.tuples(st.just(s), runs(s))))
+def test_networks_as_the_search_has_them(drawn):
+    system, computation = drawn
+    for configuration in computation.configurations:
+        network = configuration.network
+        state = state_of(system, network)
+        found = snapshot.network_of(system, snapshot.taken(state, None, 0))
+        assert found == (network.labels, network.synapses)
+        for source, target in itertools.product(list(system.names)[:3], repeat=2):
+            called = {(network.labels[s], network.labels[t]) for s, t, _ in network.synapses}
+            has_one = snapshot.has_synapse(system, state, source, target, 1)
+            assert has_one.tolist() == [(source, target) in called]

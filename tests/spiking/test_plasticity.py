@@ -7,7 +7,6 @@ from hypothesis import given, settings, strategies as st
 
 import snpjax as snp
 from snpjax import equivalent, growth
-from snpjax.check.equivalence.runs import run_of_edges
 from snpjax.testing import plastic_systems, reference, reference_graph
 from tests.support.changing import (
     assert_same_graph,
@@ -230,15 +229,6 @@ def test_equivalence_replays_subsets():
             assert solution.steps == one.steps
             for name, train in one.outputs.items():
                 assert solution.train(name).tolist() == list(train)
-
-
-def test_a_run_takes_the_subsets_of_its_edges():
-    """It halts after the second target was chosen."""
-    graph = snp.explore(wanderer(), chunks=(16,))
-    last = int(graph.halting()[-1])
-    one = run_of_edges(graph, graph.edges_to(last))
-    assert one.choice.subsets is not None and one.choice.subsets.any()
-    assert one.replay().network() == graph.network(last)
 
 
 # ---- published systems, and what always holds ----

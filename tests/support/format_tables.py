@@ -13,9 +13,9 @@ from unittest import mock
 
 import snpjax as snp
 from snpjax import AntiSpikes, Astrocyte, Astrocytes, Exhaustive, SynapseRules, graphs
-from snpjax.io import Format, Source
-from snpjax.io.formats import Holds, formats_of
-from snpjax.io.read import model_text, read_net_source
+from snpjax.io import Format, Source, formats_of, model_text
+from snpjax.io.formats import Holds
+from snpjax.io.read import read_net_source
 from snpjax.sleptsov import SleptsovNet, net_of_text
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import snpjax as snp
 from snpjax import AntiSpikes, Exhaustive
-from snpjax.spiking.model.rule import AnyRule
+from snpjax.spiking import AnyRule
 from snpjax.testing import reference
 
 

@@ -17,12 +17,9 @@ from typing import Any
 import jax.random as jr
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
-from typer.testing import CliRunner
 
 import snpjax as snp
-from snpjax.cli.app import app
-from snpjax.io.formats import formats_of
-from snpjax.io.read import model_text
+from snpjax.io import formats_of, model_text
 from snpjax.sleptsov import net_of_text
 from snpjax.testing import reference, reference_sleptsov, systems
 from snpjax.viz.page import PageServer, Session, opened, recorded_page
@@ -32,6 +29,7 @@ from snpjax.viz.page.edits import Edit, edited
 from snpjax.viz.page.nets import CHOOSER, NetStepper, net_moment_json
 from snpjax.viz.page.stepping import Refused, Stepper
 from snpjax.viz.page.texts import MAX_NEURONS
+from tests.support.command import invoke
 from tests.support.helpers import PAIR, quietly, with_ballast
 
 
@@ -618,7 +616,7 @@ def pair_file(tmp_path):
 
 
 def view(*arguments):
-    return CliRunner().invoke(app, ["view", *map(str, arguments)])
+    return invoke("view", *arguments)
 
 
 def test_export_writes_one_file(pair_file, tmp_path):

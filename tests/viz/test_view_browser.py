@@ -13,7 +13,7 @@ import jax.random as jr
 import pytest
 
 import snpjax as snp
-from snpjax.io.read import model_text
+from snpjax.io import model_text
 from snpjax.sleptsov import net_of_text
 from snpjax.testing import reference
 from snpjax.viz.page import PageServer, Session, opened, recorded_page

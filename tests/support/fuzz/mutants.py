@@ -19,8 +19,8 @@ import snpjax as snp  # noqa: E402
 from snpjax.io import (
     NetFormat,  # noqa: E402
     decoded,  # noqa: E402
+    formats_of,  # noqa: E402
 )
-from snpjax.io.formats import formats_of  # noqa: E402
 from snpjax.io.read import read_net_source  # noqa: E402
 from tests.io.test_fuzz import mutated  # noqa: E402
 from tests.support.sleptsov_seeds import SEEDS  # noqa: E402
