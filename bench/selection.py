@@ -27,8 +27,6 @@ import numpy as np
 from jax.experimental import serialize_executable
 
 from snpjax_formats.select import gathering
-from snpjax_formats.select.configurations import Configuration, members
-from snpjax_formats.select.timing import Contest
 
 
 _HANDED = Path("/dev/shm/snpjax-selection")
@@ -167,28 +165,28 @@ def _time(folder: Path, seconds: float, shard: int, of: int) -> None:
             file.flush()
 
 
-def _loaded(contest: Contest, name: str, payload: bytes) -> Any:
+def _loaded(contest: gathering.Contest, name: str, payload: bytes) -> Any:
     """A program that another process compiled: nothing is traced anew."""
     layout = contest.layouts[name]
     given = jax.tree.structure(((layout, contest.inputs, np.int32(1)), {}))
     return serialize_executable.deserialize_and_load(payload, given, jax.tree.structure((0, 0)))
 
 
-def _configurations(shard: int, of: int) -> Iterator[Configuration]:
+def _configurations(shard: int, of: int) -> Iterator[gathering.Configuration]:
     for cell in range(shard, _CELLS, of):
-        yield from members(cell, seed=0, limits=gathering.limits_here())
+        yield from gathering.members(cell, seed=0, limits=gathering.limits_here())
 
 
-def _done(folder: Path) -> set[Configuration]:
+def _done(folder: Path) -> set[gathering.Configuration]:
     files = folder.glob("gpu-*.jsonl")
     return {m.configuration for path in files for m in gathering.read_timings(path)}
 
 
-def _programs(folder: Path, configuration: Configuration) -> Path:
+def _programs(folder: Path, configuration: gathering.Configuration) -> Path:
     return folder / "programs" / _name(configuration)
 
 
-def _name(configuration: Configuration) -> str:
+def _name(configuration: gathering.Configuration) -> str:
     """Of a file: a cell has two graphs of the paper's kind."""
     return f"{configuration.name}-{configuration.spread}".replace(" ", "-").replace(".", "-")
 

@@ -18,13 +18,14 @@ from .model.population import (
     Projection as Projection,
 )
 from .model.rule import (
+    AnyRule as AnyRule,
     BuddingRule as BuddingRule,
     DivisionRule as DivisionRule,
     PlasticityRule as PlasticityRule,
     Rule as Rule,
     RuleError as RuleError,
 )
-from .model.rule_table import ALL as ALL
+from .model.rule_table import ALL as ALL, UNBOUNDED as UNBOUNDED
 from .model.system import Neuron as Neuron, SpikingSystem as SpikingSystem, Synapse as Synapse
 from .model.template import RuleTemplate as RuleTemplate
 from .model.validity import (

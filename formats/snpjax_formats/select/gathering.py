@@ -15,10 +15,16 @@ import jax
 import jaxlib.version
 
 from .candidates import BY_NAME, LAYOUT_SET, feasible
-from .configurations import CPU_LIMITS, GPU_LIMITS, Configuration, Limits, members
+from .configurations import (
+    CPU_LIMITS,
+    GPU_LIMITS,
+    Configuration as Configuration,
+    Limits,
+    members as members,
+)
 from .device import device_of, num_cores
 from .features import Degrees, Features, features_of
-from .timing import INPUTS, Contest, Program, Timing
+from .timing import INPUTS, Contest as Contest, Program, Timing
 
 
 # Of one layout: a data set shall not fill the device.
