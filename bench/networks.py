@@ -65,7 +65,9 @@ def seconds_per_step(system: snp.SpikingSystem, steps: int) -> tuple[float, snp.
 
 
 def timed(
-    lowered: snp.Lowered[snp.Solution], max_steps: int, choice: snp.AbstractChoice
+    lowered: snp.Lowered[snp.Solution, snp.SolutionBatch],
+    max_steps: int,
+    choice: snp.AbstractChoice,
 ) -> tuple[float, snp.Solution]:
     began = time.perf_counter()
     solution = snp.run(lowered, max_steps=max_steps, choice=choice, save=snp.SAVE_FINAL)
@@ -76,7 +78,7 @@ def plasticity(n: int, z: int, steps: int = 100) -> None:
     still, solution = seconds_per_step(static(n, z), steps)
     assert solution.spikes.sum(dtype=np.int64) == n * (_SPIKES + 3 * steps * (z - 1))
     changing, solution = seconds_per_step(plastic(n, z), steps)
-    exists = np.asarray(solution.networks.final.exists)
+    exists = solution.state.network.exists
     # Every second step creates one, which the next deletes.
     assert exists.sum() == (3 * steps % 2) * n
     assert solution.spikes.sum(dtype=np.int64) == n * _SPIKES

@@ -9,7 +9,6 @@ also 10^9 final cells.
     PYTHONPATH=.:formats python bench/proliferation.py
 """
 
-import importlib
 import time
 from collections.abc import Callable
 
@@ -18,10 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from snpjax import proliferation as pr
-from snpjax.proliferation.search import search_of
 
-
-calibration = importlib.import_module("snpjax.proliferation.calibrate")
 
 TYPES = (
     pr.CellType("resting", 0.06),
@@ -96,17 +92,19 @@ def measure_fit(model: pr.ProliferationModel) -> None:
     assert abs(fit.values["slow mean"] - 63.7) < 1 and abs(fit.values["fast mean"] - 41.1) < 0.5, (
         fit
     )
-    search = search_of(model, BOUNDS, None)
+    search = fit.search
     own = (search.vector(model) - search.lower) / (search.upper - search.lower)
+    gradient_of = jax.jit(lambda fit, point: fit.value_and_gradient(point))
+    values = jax.jit(lambda fit, points: jax.vmap(fit.value)(points))
     with jax.enable_x64(True):
         point = jnp.asarray(own)
-        value, gradient = calibration._value_and_gradient(fit.fit, point)
+        value, gradient = gradient_of(fit.fit, point)
         step = jnp.zeros_like(point).at[2].set(1e-5)
-        ahead, behind = (calibration._values(fit.fit, (point + s)[None])[0] for s in (step, -step))
+        ahead, behind = (values(fit.fit, (point + s)[None])[0] for s in (step, -step))
         assert abs((ahead - behind) / 2e-5 - gradient[2]) < 1e-4 * abs(gradient[2]) + 1e-9, value
-        one = best(lambda: calibration._value_and_gradient(fit.fit, point), 300)
+        one = best(lambda: gradient_of(fit.fit, point), 300)
         many = jnp.asarray(np.random.default_rng(0).random((512, point.size)))
-        batch = best(lambda: calibration._values(fit.fit, many), 5)
+        batch = best(lambda: values(fit.fit, many), 5)
     again = best(lambda: pr.calibrate(model, observed, bounds=BOUNDS).distance, 3)
     print(f"value and gradient, 6 numbers: {one * 1e3:.2f} ms")
     print(f"512 candidates as a batch: {batch / 512 * 1e3:.3f} ms each")

@@ -27,8 +27,6 @@ import numpy as np
 from jax.experimental import serialize_executable
 
 from snpjax_formats.select import gathering
-from snpjax_formats.select.timing import Contest
-from snpjax_formats.select.timing_cases import TimingCase, members
 
 
 _HANDED = Path("/dev/shm/snpjax-selection")
@@ -167,28 +165,28 @@ def _time(folder: Path, seconds: float, shard: int, of: int) -> None:
             file.flush()
 
 
-def _loaded(contest: Contest, name: str, payload: bytes) -> Any:
+def _loaded(contest: gathering.Contest, name: str, payload: bytes) -> Any:
     """A program that another process compiled: nothing is traced anew."""
     layout = contest.layouts[name]
     given = jax.tree.structure(((layout, contest.inputs, np.int32(1)), {}))
     return serialize_executable.deserialize_and_load(payload, given, jax.tree.structure((0, 0)))
 
 
-def _configurations(shard: int, of: int) -> Iterator[TimingCase]:
+def _configurations(shard: int, of: int) -> Iterator[gathering.TimingCase]:
     for cell in range(shard, _CELLS, of):
-        yield from members(cell, seed=0, limits=gathering.limits_here())
+        yield from gathering.members(cell, seed=0, limits=gathering.limits_here())
 
 
-def _done(folder: Path) -> set[TimingCase]:
+def _done(folder: Path) -> set[gathering.TimingCase]:
     files = folder.glob("gpu-*.jsonl")
     return {m.configuration for path in files for m in gathering.read_timings(path)}
 
 
-def _programs(folder: Path, configuration: TimingCase) -> Path:
+def _programs(folder: Path, configuration: gathering.TimingCase) -> Path:
     return folder / "programs" / _name(configuration)
 
 
-def _name(configuration: TimingCase) -> str:
+def _name(configuration: gathering.TimingCase) -> str:
     """Of a file: a cell has two graphs of the paper's kind."""
     return f"{configuration.name}-{configuration.spread}".replace(" ", "-").replace(".", "-")
 

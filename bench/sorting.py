@@ -60,7 +60,9 @@ def sorter(numbers: list[int]) -> snp.SpikingSystem:
     return snp.SpikingSystem(neurons, synapses)
 
 
-def run(lowered: snp.Lowered[snp.Solution], max_steps: int) -> tuple[snp.Solution, float]:
+def run(
+    lowered: snp.Lowered[snp.Solution, snp.SolutionBatch], max_steps: int
+) -> tuple[snp.Solution, float]:
     """The solution, and the seconds it took."""
     began = time.perf_counter()
     solution = snp.run(lowered, max_steps=max_steps, save=snp.SAVE_FINAL)

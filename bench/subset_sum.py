@@ -47,10 +47,9 @@ def check_every_path() -> None:
     system = nonuniform(numbers, 39)
     choice = snp.UniformChoice(jax.random.key(1))
     solution = snp.run(system, choice=choice, paths=200, max_steps=8, save=snp.SAVE_ALL)
-    assert solution.rules is not None
     sums = numbers @ (solution.rules[0, system.slices["c"]] == 0)
     hits = sums == 39
-    assert hits.any() and np.array_equal(solution.count() > 0, hits)
+    assert hits.any() and np.array_equal(solution.counts() > 0, hits)
     assert np.array_equal(np.ravel(solution.spikes_of("out"))[~hits], sums[~hits])
 
 
@@ -69,9 +68,8 @@ def measure(n: int, paths: int | None) -> None:
     system, solution, first = solve()
     # What arrived at `out` is in its spikes, or was removed when it was the target.
     sums = np.ravel(solution.spikes_of("out"))
-    answers = np.ravel(solution.count()) > 0
+    answers = np.ravel(solution.counts()) > 0
     watched = snp.run(system, choice=choice, max_steps=8)
-    assert watched.rules is not None
     chosen = watched.rules[0, system.slices["c"]] == 0
     expected = int(numbers[chosen].sum())
     assert expected == (target if answers[0] else sums[0]), (expected, sums[0])

@@ -20,7 +20,8 @@ from snpjax.io.proliferation import read_model
 from snpjax.proliferation import calibrate
 from snpjax.sleptsov.view.picture import net_scene
 from snpjax.spiking.view.picture import network_scene
-from snpjax.viz.axes import new_figure, save
+from snpjax.viz import save
+from snpjax.viz.axes import new_figure
 from snpjax.viz.graph import graph_scene
 from snpjax.viz.proliferation import draw
 from snpjax_formats import COO, CSR, ELL, AbstractLayout, Dense, SlicedELL

@@ -19,7 +19,7 @@ print("number generated:", solution.interval())
 
 # Ten thousand computations in one batch. Each more step is half as likely as the one before.
 paths = snp.run(system, choice=snp.UniformChoice(jax.random.key(0)), paths=10_000, max_steps=100)
-numbers = Counter(np.asarray(paths.interval()).tolist())
+numbers = Counter(paths.intervals().tolist())
 for number in sorted(numbers):
     print(f"{number:3} {numbers[number]:5} {'#' * (numbers[number] // 100)}")
 

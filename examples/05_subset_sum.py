@@ -67,6 +67,6 @@ for target in (8, 12, 14, 24):
     by_force = any(sum(c) == target for k in range(5) for c in combinations(numbers, k))
     first = snp.run(nonuniform(numbers, target), choice=choice, paths=512, max_steps=10)
     second = snp.run(uniform(numbers, target), choice=choice, paths=512, max_steps=100)
-    answers = bool(np.any(first.count() > 0)), bool(np.any(second.halted))
-    print(f"{target:3}: {answers[0]!s:5} in {np.sum(first.count() > 0):3} of 512 random paths")
+    answers = bool(np.any(first.counts() > 0)), bool(np.any(second.halted))
+    print(f"{target:3}: {answers[0]!s:5} in {np.sum(first.counts() > 0):3} of 512 random paths")
     assert answers == (by_force, by_force)

@@ -8,7 +8,6 @@ l, three steps later, to choose again.
 from pathlib import Path
 
 import jax
-import numpy as np
 
 import snpjax as snp
 
@@ -18,7 +17,6 @@ key = jax.random.key(0)
 
 # One computation: which synapses there were after each step.
 solution = snp.run(system, choice=snp.UniformChoice(key), max_steps=30)
-assert solution.configurations is not None
 for row in range(len(solution.configurations)):
     network = solution.network(row)
     arcs = [f"{network.names[s]}->{network.names[t]}" for s, t, _ in network.synapses]
@@ -27,7 +25,7 @@ assert solution.halted
 
 # Many computations: the numbers that happened to come out.
 batch = snp.run(system, choice=snp.UniformChoice(key), max_steps=64, paths=1000)
-numbers = set(np.asarray(batch.interval()).tolist()) - {snp.NO_NUMBER}
+numbers = set(batch.intervals().tolist()) - {snp.NO_NUMBER}
 print("random paths:", sorted(numbers))
 
 # All computations: the synapses are part of what tells configurations apart, so the graph is small.

@@ -83,11 +83,10 @@ assert logits is not None
 exact = snp.run(
     system, choice=snp.WeightedChoice(np.pad(logits, ((0, 0), (0, 2))), jr.key(99)), paths=256
 )
-value, weight = (np.asarray(exact.spikes_of(name)) for name in ("value", "weight"))
+value, weight = exact.spikes_of("value"), exact.spikes_of("weight")
 print(f"256 exact runs: {value[weight <= room].max()} at best")
 blind = snp.run(system, choice=snp.UniformChoice(jr.key(99)), paths=200 * 64)
-fits = np.asarray(blind.spikes_of("weight")) <= room
-value_of_blind = np.asarray(blind.spikes_of("value"))[fits]
+value_of_blind = blind.spikes_of("value")[blind.spikes_of("weight") <= room]
 print(f"as many runs as in the training that learned nothing: {value_of_blind.max()} at best")
 assert reached >= 0.8 * seeds
 assert value[weight <= room].max() <= optimum

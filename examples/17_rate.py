@@ -23,7 +23,6 @@ network = rate.RateNetwork(
     integrator=rate.ExponentialEuler(),
 )
 solution = snp.run(network, max_steps=1000)
-assert solution.rates is not None
 rates = solution.rates["exc"]["r"]
 print(solution)
 print(f"mean rate after 10, 100 and 1,000 ms: {rates[[9, 99, 999]].mean(axis=1).round(3)}")

@@ -79,6 +79,7 @@ from .spiking import (
     RuleError as RuleError,
     RuleTemplate as RuleTemplate,
     Solution as Solution,
+    SolutionBatch as SolutionBatch,
     SpikingSystem as SpikingSystem,
     Synapse as Synapse,
     SynapseRules as SynapseRules,

@@ -23,12 +23,13 @@ from .machine import (
 
 
 S = TypeVar("S", bound=AnySolution)
+B = TypeVar("B", bound=AnySolution)
 
 # Sets of options of one model whose lowerings are kept.
 _MOST_KEPT = 4
 
 
-def lower(model: Model[S], /, **options: Unpack[LoweringOptions]) -> Lowered[S]:
+def lower(model: Model[S, B], /, **options: Unpack[LoweringOptions]) -> Lowered[S, B]:
     """A model as arrays, to be passed to `run` any number of times.
 
     `run` keeps the lowerings of a model by itself; this is for inspection (`lowered.machine`,
@@ -46,12 +47,12 @@ def lower(model: Model[S], /, **options: Unpack[LoweringOptions]) -> Lowered[S]:
 
 
 def lowering_of(
-    model: Model[S] | Lowered[S],
+    model: Model[S, B] | Lowered[S, B],
     options: dict[str, Any],
     *,
     numbered: bool,
     many_paths: bool,
-) -> Lowered[S]:
+) -> Lowered[S, B]:
     """The lowering for a run, which is kept for the next one with the same options."""
     if isinstance(model, Lowered):
         if options:

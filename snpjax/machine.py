@@ -26,7 +26,7 @@ from jaxtyping import Array, Bool, Int, PyTree, UInt, UInt32
 
 from snpjax_formats import AbstractChooser, AbstractLayout
 
-from ._text.lines import EdgeLabels, Table
+from ._text.lines import EdgeLabels as EdgeLabels, Table as Table
 from .choice import AbstractChoice, GivenChoices, Ways
 from .trajectory import Save, Trajectory
 
@@ -184,11 +184,12 @@ class AnySolution(Protocol):
         ...
 
 
-S = TypeVar("S", bound=AnySolution, covariant=True)
+S = TypeVar("S", bound=AnySolution, covariant=True)  # of one path
+B = TypeVar("B", bound=AnySolution, covariant=True)  # of many
 
 
 @dataclass(frozen=True, eq=False)
-class Lowered(Generic[S]):
+class Lowered(Generic[S, B]):
     """A model as arrays, ready to be run any number of times: `snpjax.run(lowered)`.
 
     - `model`: what was lowered.
@@ -200,7 +201,7 @@ class Lowered(Generic[S]):
     - `alternatives`: the most that any chooser has, and the choosers, if something is chosen.
     """
 
-    model: "Model[S]"
+    model: "Model[S, B]"
     machine: AbstractMachine | Stacked
     is_numbered: bool = True
     safe_steps: int = 0
@@ -220,7 +221,7 @@ class Lowered(Generic[S]):
 
 
 @runtime_checkable
-class Model(Protocol[S]):
+class Model(Protocol[S, B]):
     """What `run` can run: it lowers to a machine, and reads a trajectory back.
 
     `lower` names the options that it takes of those that `run` was called with, as keyword-only
@@ -228,9 +229,15 @@ class Model(Protocol[S]):
     alternatives by the model's numbers, and `many_paths`, whether 64 or more will be run at once.
     """
 
-    def lower(self, *, numbered: bool = False, many_paths: bool = False) -> Lowered[S]: ...
+    def lower(self, *, numbered: bool = False, many_paths: bool = False) -> Lowered[S, B]: ...
 
-    def solution(self, trajectory: Trajectory) -> S: ...
+    def solution(self, trajectory: Trajectory) -> S:
+        """What a run of one path gives back."""
+        ...
+
+    def solutions(self, trajectory: Trajectory) -> B:
+        """What a run of many paths gives back."""
+        ...
 
 
 @runtime_checkable

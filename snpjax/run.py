@@ -4,7 +4,7 @@ import operator
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import Any, TypeVar, Unpack
+from typing import Any, TypeVar, Unpack, overload
 
 import jax
 import jax.lax as lax
@@ -61,7 +61,8 @@ _MANY_PATHS = 64
 _LEAST_PATHS = 8
 _STEPS_PER_OCTAVE = 64
 
-S = TypeVar("S", bound=AnySolution)
+S = TypeVar("S", bound=AnySolution)  # of one path
+B = TypeVar("B", bound=AnySolution)  # of many
 
 
 class RunFailed(RuntimeError):
@@ -72,8 +73,46 @@ class RunFailed(RuntimeError):
         self.solution = solution
 
 
+class RunOptions(LoweringOptions, total=False):
+    """The arguments of `run` but for the model and `paths`."""
+
+    max_steps: int
+    choice: AbstractChoice
+    initial: PyTree
+    inputs: PyTree
+    save: Save | None
+    grow: bool
+    throw: bool
+    unroll: int | None
+    progress: Callable[[int], None] | None
+
+
+@overload
 def run(
-    model: Model[S] | Lowered[S],
+    model: Model[S, B] | Lowered[S, B],
+    /,
+    *,
+    paths: None = None,
+    **options: Unpack[RunOptions],
+) -> S: ...
+@overload
+def run(
+    model: Model[S, B] | Lowered[S, B],
+    /,
+    *,
+    paths: int,
+    **options: Unpack[RunOptions],
+) -> B: ...
+@overload
+def run(
+    model: Model[S, B] | Lowered[S, B],
+    /,
+    *,
+    paths: int | None,
+    **options: Unpack[RunOptions],
+) -> S | B: ...
+def run(
+    model: Model[S, B] | Lowered[S, B],
     /,
     *,
     max_steps: int = 4096,
@@ -87,7 +126,7 @@ def run(
     unroll: int | None = None,
     progress: Callable[[int], None] | None = None,
     **options: Unpack[LoweringOptions],
-) -> S:
+) -> S | B:
     """Run `model` until it halts or `max_steps` steps are made.
 
     **Arguments:**
@@ -98,7 +137,7 @@ def run(
     - `choice`: `FirstChoice()`, `UniformChoice(key)`, `WeightedChoice(logits, key)` or
       `GivenChoices(rules)`. A key is consumed.
     - `paths`: run that many paths as one batch; path p uses `choice.for_path(p)`. `None` is path 0
-      alone, or as many as `initial` and `inputs` have.
+      alone. Required where `initial` or `inputs` have paths.
     - `initial`: where to begin. `solution.state` of an earlier run goes on from there, and both
       runs together have the bits of one long run. Or the spikes (tokens) by name, or as an array
       `(neurons,)` or `(neurons, paths)`.
@@ -117,8 +156,9 @@ def run(
     - `layout`, `count_dtype`, `faithful`, `capacity`, `engine`: how the model is stored, see
       `LoweringOptions`. No number depends on them.
 
-    **Returns:** what the model makes of the trajectory: a `Solution` of an SN P system, a
-    `NetSolution` of a net, the `Solutions` of a batch of systems.
+    **Returns:** what the model makes of the trajectory: of an SN P system a `Solution`, and with
+    `paths` a `SolutionBatch`; of a net a `NetSolution` or `NetSolutionBatch`; of a batch of systems
+    its `Solutions`.
 
     **Raises:** `RunFailed`, whose `solution` holds the run up to there; `TypeError` and
     `ValueError` for arguments that make no sense.
@@ -138,13 +178,13 @@ def run(
             if not isinstance(own, Startable):
                 raise TypeError(f"A {type(own).__name__} takes neither `initial` nor `inputs`.")
             machine, state = own.start(lowered.machine, initial, inputs)
-        paths = _num_paths(machine, state, paths)
+        size = _num_paths(machine, state, paths)
         if save is None and isinstance(own, Sparing):
-            save = own.default_save(paths)
+            save = own.default_save(size)
         if save is None:
-            save = SAVE_ALL if paths is None else SAVE_OUTPUTS
-        trajectory = _drive(machine, state, choice, paths, max_steps, save, grow, unroll, progress)
-    solution = own.solution(trajectory)
+            save = SAVE_ALL if size is None else SAVE_OUTPUTS
+        trajectory = _drive(machine, state, choice, size, max_steps, save, grow, unroll, progress)
+    solution = own.solution(trajectory) if paths is None else own.solutions(trajectory)
     if throw and solution.failure is not None:
         raise RunFailed(solution.failure, solution)
     return solution
@@ -202,7 +242,7 @@ def _paths_of(tree: PyTree) -> int:
 
 
 def _num_paths(machine: AbstractMachine | Stacked, state: PyTree, paths: int | None) -> int | None:
-    """The number of paths that the arguments agree on."""
+    """The number of paths, of stacked machines that of the machines."""
     if isinstance(machine, Stacked):
         if paths is not None:
             raise ValueError(
@@ -215,12 +255,12 @@ def _num_paths(machine: AbstractMachine | Stacked, state: PyTree, paths: int | N
     shape = jax.eval_shape(machine.halted, state).shape
     if not shape:
         return paths
-    if paths not in (None, shape[0]):
+    if paths != shape[0]:
         raise ValueError(
-            f"`paths` is {paths}, but `initial` and `inputs` have {shape[0]} paths. Leave `paths` "
-            "out."
+            f"`paths` is {paths}, but `initial` or `inputs` have {shape[0]} paths. Give "
+            f"`paths={shape[0]}`."
         )
-    return shape[0]
+    return paths
 
 
 def _drive(
@@ -282,15 +322,12 @@ def _drive(
             break
         steps_per_call = int(min(1e9, max(1, steps_per_call * _SECONDS_PER_CALL / elapsed)))
     ended = ended or jax.device_get((kept, steps, result))
-    initial = None if history.wanted.every is None else jax.device_get(initial)
     if paths != padded:
-        initial, ended = jax.tree.map(lambda x: own_paths(x, paths), (initial, ended))
+        ended = jax.tree.map(lambda x: own_paths(x, paths), ended)
     state, steps, result = ended
     # The last rows may be those of a step in which every path had already halted.
-    states, outputs, details = history.finish(int(np.max(steps, initial=0)))
-    return Trajectory(
-        initial, state, states, outputs, details, history.wanted.every, np.asarray(steps), result
-    )
+    saved = history.finish(initial, int(np.max(steps, initial=0)))
+    return Trajectory(state, *saved, history.wanted, np.asarray(steps), result)
 
 
 def _padded_paths(paths: int) -> int:

@@ -64,23 +64,46 @@ class Trajectory:
     Axes: the path axis is last in every array and absent for a single path; the step axis is first
     in histories.
 
-    - `initial`: the state before the first step, `None` where `states` is.
     - `final`: the state after the last step.
-    - `states`: the state after every `every`-th step, or `None` if not saved.
+    - `states`: the initial state, then that after every `every`-th step, or `None` if not saved.
     - `outputs`, `details`: those parts of every step's `Record`, or `None`. Rows after a path's
       halt are empty records.
+    - `saved`: what was kept in the end.
     - `steps`: steps made, `()` or `(paths,)`.
     - `result`: `RESULTS`, likewise.
     """
 
-    initial: PyTree | None
     final: PyTree
     states: PyTree | None
     outputs: PyTree | None
     details: PyTree | None
-    every: int | None
+    saved: Save
     steps: Int[np.ndarray, "*paths"]
     result: Any
+
+    def of_path(self, path: int) -> "Trajectory":
+        """One path of a batch, cut to its own length."""
+        steps = int(self.steps[path])
+
+        def history(tree: PyTree | None, rows: int) -> PyTree | None:
+            return None if tree is None else jax.tree.map(lambda x: x[:rows, ..., path], tree)
+
+        return Trajectory(
+            final=path_of(self.final, path),
+            states=history(self.states, 1 + steps // (self.saved.every or 1)),
+            outputs=history(self.outputs, steps),
+            details=history(self.details, steps),
+            saved=self.saved,
+            steps=np.asarray(steps),
+            result=path_of(self.result, path),
+        )
+
+
+class NotSaved(ValueError):
+    """What is asked of a solution was not saved by its run."""
+
+    def __init__(self, what: str, save: str):
+        super().__init__(f"{what} were not saved. Run with `save={save}`.")
 
 
 class History:
@@ -119,18 +142,28 @@ class History:
         self.wanted = Save(every=None, outputs=outputs, details=False, budget=self.budget)
         self.chunks = [(None, kept, None) for _, kept, _ in self.chunks] if outputs else []
 
-    def finish(self, steps: int) -> tuple[PyTree | None, PyTree | None, PyTree | None]:
-        """The chunks joined and cut to `steps` steps; `None` for what was not kept."""
+    def finish(
+        self, initial: PyTree, steps: int
+    ) -> tuple[PyTree | None, PyTree | None, PyTree | None]:
+        """The chunks joined and cut to `steps` steps, states after the initial one; `None` for what
+        was not kept."""
         if not self.chunks:
             return None, None, None
-        parts = zip(*self.chunks, strict=True)
-        states, outputs, details = (jax.tree.map(_joined, *part) for part in parts)
-        num_states = steps // (self.wanted.every or 1)
+        states, outputs, details = zip(*self.chunks, strict=True)
+        if self.wanted.every is not None:
+            first = jax.tree.map(lambda x: own_paths(np.asarray(x), self._paths)[None], initial)
+            states = (first, *states)
+        num_states = 1 + steps // (self.wanted.every or 1)
         return (
-            jax.tree.map(lambda x: x[:num_states], states),
-            jax.tree.map(lambda x: x[:steps], outputs),
-            jax.tree.map(lambda x: x[:steps], details),
+            jax.tree.map(lambda *parts: _joined(*parts)[:num_states], *states),
+            jax.tree.map(lambda *parts: _joined(*parts)[:steps], *outputs),
+            jax.tree.map(lambda *parts: _joined(*parts)[:steps], *details),
         )
+
+
+def path_of(tree: PyTree, path: int) -> PyTree:
+    """One path of arrays whose last axis are the paths."""
+    return jax.tree.map(lambda x: x[..., path], tree)
 
 
 def own_paths(x: np.ndarray, paths: int | None) -> np.ndarray:

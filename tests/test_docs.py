@@ -4,13 +4,13 @@ import re
 
 import pytest
 
-from .format_tables import TABLES
-from .helpers import REPOSITORY
+from tests.support.format_tables import TABLES
+from tests.support.helpers import REPOSITORY
 
 
 @pytest.mark.parametrize("page", TABLES)
 def test_tables_of_formats_are_generated(page):
-    """After a change: `python -m tests.format_tables`."""
+    """After a change: `python -m tests.support.format_tables`."""
     text = (REPOSITORY / "docs" / f"{page}.md").read_text()
     for table in TABLES[page]:
         assert table() in text

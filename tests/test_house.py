@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import snpjax as snp
-from tests.helpers import REPOSITORY
+from tests.support.helpers import REPOSITORY
 
 
 PACKAGES = {

@@ -17,7 +17,7 @@ import snpjax as snp
 from snpjax.spiking import SpikingMachine, halted, initial_state, lower, step
 from snpjax.testing import reference
 from snpjax_formats import ELL, Dense
-from tests.helpers import assert_same_run, choices_of
+from tests.support.helpers import assert_same_run, choices_of
 
 
 def delayed() -> snp.SpikingSystem:

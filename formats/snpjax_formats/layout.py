@@ -23,8 +23,8 @@ What a layout may rely on, and what others rely on, beyond the signatures:
   `stored.device_array` for the result. `bytes_needed` is exact and allocates little: layouts that
   do not fit are refused before anything is built. Sizes are static fields, arrays are leaves.
 
-tests/test_layouts.py runs every layout against `to_dense()`; examples/diagonals.py is a layout that
-was written outside the package.
+tests/formats/test_layouts.py runs every layout against `to_dense()`; examples/diagonals.py is a
+layout that was written outside the package.
 """
 
 import abc

@@ -8,8 +8,8 @@ transposed product (for a `TwoWay` a gather again), its transpose in the weights
 work.
 
 `custom_vjp` would lose forward mode, and `custom_derivatives.linear_call` has no batching rule (jax
-0.10.2). `jax.extend.core` and `jax.interpreters` are semi-public: tests/test_layouts.py has one
-test per transformation.
+0.10.2). `jax.extend.core` and `jax.interpreters` are semi-public: tests/formats/test_layouts.py has
+one test per transformation.
 """
 
 from functools import partial

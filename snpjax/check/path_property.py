@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Bool
 
 from ..spiking.view.configurations import Configurations, visited
-from ..spiking.view.solution import Solution
+from ..spiking.view.solution import SolutionBatch
 from ..trajectory import SAVE_FINAL, SAVE_OUTPUTS, Save
 
 
@@ -21,7 +21,7 @@ class Judged(NamedTuple):
 
 #: Tells of each path of a batch whether something holds of its first `max_steps` steps, or, as a
 #: `Judged`, of the whole computation as far as that can be seen.
-Judge: TypeAlias = Callable[[Solution], "Bool[np.ndarray, ' paths'] | Judged"]
+Judge: TypeAlias = Callable[[SolutionBatch], "Bool[np.ndarray, ' paths'] | Judged"]
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,8 @@ class PathProperty:
 def halts() -> PathProperty:
     """The computation halts. Not decided where it goes on."""
 
-    def judge(solution: Solution) -> Judged:
-        halted = np.asarray(solution.halted)
+    def judge(batch: SolutionBatch) -> Judged:
+        halted = batch.halted
         return Judged(halted, ~halted)
 
     return PathProperty(judge, SAVE_FINAL, "the computation halts")
@@ -51,10 +51,10 @@ def halts() -> PathProperty:
 def emits(output: str) -> PathProperty:
     """An output neuron emits at least once. Not decided where it did not, and may still."""
 
-    def judge(solution: Solution) -> Judged:
-        train = solution.train(output)
+    def judge(batch: SolutionBatch) -> Judged:
+        train = batch.train(output)
         emitted = np.any(train != 0, axis=tuple(range(train.ndim - 1)))
-        return Judged(emitted, ~emitted & ~np.asarray(solution.halted))
+        return Judged(emitted, ~emitted & ~batch.halted)
 
     return PathProperty(judge, SAVE_OUTPUTS, f"{output} emits")
 
@@ -67,14 +67,14 @@ def reaches(predicate: Callable[[Configurations], np.ndarray]) -> PathProperty:
     steps of the path.
     """
 
-    def judge(solution: Solution) -> Judged:
-        reached = np.asarray(predicate(visited(solution)))
+    def judge(batch: SolutionBatch) -> Judged:
+        reached = np.asarray(predicate(visited(batch)))
         if reached.dtype != bool or reached.ndim != 1:
             raise ValueError(
                 f"The predicate gives an array of {reached.dtype} with {reached.ndim} axes. Give "
                 "one truth value for each configuration."
             )
-        reached = np.any(reached.reshape(-1, len(np.atleast_1d(solution.steps))), axis=0)
-        return Judged(reached, ~reached & ~np.asarray(solution.halted))
+        reached = np.any(reached.reshape(-1, batch.paths), axis=0)
+        return Judged(reached, ~reached & ~batch.halted)
 
     return PathProperty(judge, Save(outputs=False, details=False), "the predicate is reached")

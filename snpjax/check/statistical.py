@@ -102,9 +102,9 @@ def estimate(
 
     **Arguments:**
 
-    - `property`: `halts()`, `emits(output)`, `reaches(predicate)`, or a function of a `Solution` of
-      a batch that gives one truth value a path. The latter says something of the first `max_steps`
-      steps only; to say of some paths that nothing is decided yet, return a `Judged`.
+    - `property`: `halts()`, `emits(output)`, `reaches(predicate)`, or a function of a
+      `SolutionBatch` that gives one truth value a path. The latter says something of the first
+      `max_steps` steps only; to say of some paths that nothing is decided yet, return a `Judged`.
     - `key`: a typed PRNG key; it is consumed. Path p is path p of `snpjax.run(paths=...)` with
       `UniformChoice(key)`, or with `WeightedChoice(logits, key)`.
     - `max_steps`: of each path. The interval of `halts`, `emits` and `reaches` is for computations

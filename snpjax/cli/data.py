@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..choice import NO_RULE
-from ..spiking import NO_NUMBER, PopulationSystem, Solution, SpikingSystem
+from ..spiking import NO_NUMBER, PopulationSystem, Solution, SolutionBatch, SpikingSystem
+from ..spiking.model.system import is_growing
 from ..spiking.view.run_text import Shown
 
 
@@ -28,27 +29,26 @@ class Row(NamedTuple):
 
 def num_rows(solution: Solution) -> int:
     """How many configurations there are; only the final one where the history was dropped."""
-    return 1 if solution.configurations is None else len(solution.configurations)
+    return 1 if solution.saved.every is None else len(solution.configurations)
 
 
 def row(solution: Solution, index: int) -> Row:
     """Row `index`, the initial configuration first."""
-    if solution.configurations is None or solution.timer_history is None:
-        assert isinstance(solution.steps, int)
+    saved = solution.saved
+    if saved.every is None:
         return Row(solution.steps, solution.spikes, solution.timers, None, None)
-    rules, trains = solution.rules, solution.spike_trains
     return Row(
         index,
         solution.configurations[index],
         solution.timer_history[index],
-        None if index == 0 or rules is None else rules[index - 1],
-        None if index == 0 or trains is None else trains[index - 1],
+        solution.rules[index - 1] if index and saved.details else None,
+        solution.spike_trains[index - 1] if index and saved.outputs else None,
     )
 
 
 def num_neurons(shown: Shown, index: int) -> int:
     """How many neurons there are in row `index`."""
-    if not shown.is_growing or shown.solution.configurations is None:
+    if not shown.is_growing or shown.solution.saved.every is None:
         return len(shown.solution.spikes)
     return len(shown.names(index))
 
@@ -62,17 +62,17 @@ def run_json(solution: Solution, file: str, choice: dict[str, Any]) -> dict[str,
     """A single run as plain values; what was not kept is `None`. Of a network that changes each
     configuration has its own under `networks`, and `neurons` are those there are in the end."""
     # A run that failed never gets here: it has raised.
-    rules = None
-    if solution.rules is not None:
-        rules = [[None if r == NO_RULE else r for r in step] for step in solution.rules.tolist()]
-    outputs = solution.system.output
-    kept = solution.spike_trains is not None
+    saved, outputs = solution.saved, solution.system.output
+    kept = saved.outputs
     shown = Shown(solution)
     changing = {}
     if shown.is_growing or shown.is_plastic:
-        is_whole = solution.configurations is not None
-        found = [solution.network(r if is_whole else None) for r in range(num_rows(solution))]
+        rows = [None] if saved.every is None else range(num_rows(solution))
+        found = [solution.network(row) for row in rows]
         changing["networks"] = [{"neurons": x.names, "synapses": x.synapses} for x in found]
+    rules = None
+    if saved.details:
+        rules = [[None if r == NO_RULE else r for r in step] for step in solution.rules.tolist()]
     return {
         **model_json(solution.system, file, shown.names()),
         **changing,
@@ -80,10 +80,10 @@ def run_json(solution: Solution, file: str, choice: dict[str, Any]) -> dict[str,
         "halted": solution.halted,
         "result": "halted" if solution.halted else "max_steps_reached",
         "spikes": solution.spikes.tolist(),
-        "configurations": _plain(solution.configurations),
-        "timers": _plain(solution.timer_history),
+        "configurations": None if saved.every is None else solution.configurations.tolist(),
+        "timers": None if saved.every is None else solution.timer_history.tolist(),
         "rules": rules,
-        "emissions": _plain(solution.emissions),
+        "emissions": solution.emissions.tolist() if saved.details else None,
         "spike_trains": {n: solution.train(n).tolist() for n in outputs} if kept else None,
         "numbers": {n: solution.interval(n) for n in outputs} if kept else None,
         "counts": {n: solution.count(n) for n in outputs} if kept else None,
@@ -91,19 +91,13 @@ def run_json(solution: Solution, file: str, choice: dict[str, Any]) -> dict[str,
     }
 
 
-def paths_json(solution: Solution, file: str, choice: dict[str, Any]) -> dict[str, Any]:
+def paths_json(batch: SolutionBatch, file: str, choice: dict[str, Any]) -> dict[str, Any]:
     """A batch as plain values, an object for every path; where neurons divide or bud with its
     own neurons."""
-    is_growing = Shown(solution).is_growing
-    numbers, counts = _numbers_and_counts(solution)
-    columns = zip(
-        np.ravel(solution.halted).tolist(),
-        np.ravel(solution.steps).tolist(),
-        solution.spikes.T.tolist(),
-        strict=True,
-    )
+    numbers, counts = _numbers_and_counts(batch)
+    columns = zip(batch.halted.tolist(), batch.steps.tolist(), batch.spikes.T.tolist(), strict=True)
     return {
-        **model_json(solution.system, file),
+        **model_json(batch.system, file),
         "paths": [
             {
                 "path": path,
@@ -111,7 +105,7 @@ def paths_json(solution: Solution, file: str, choice: dict[str, Any]) -> dict[st
                 "steps": steps,
                 "numbers": {name: values[path] for name, values in numbers.items()},
                 "counts": {name: values[path] for name, values in counts.items()},
-                **({"neurons": solution.network(path=path).names} if is_growing else {}),
+                **({"neurons": batch[path].network().names} if is_growing(batch.system) else {}),
                 "spikes": spikes,
             }
             for path, (halted, steps, spikes) in enumerate(columns)
@@ -124,8 +118,9 @@ def print_csv(solution: Solution) -> None:
     """A row for every configuration of a single run. Timers only of neurons that were closed."""
     shown = Shown(solution)
     names = shown.names()
-    history = solution.timers[None] if solution.timer_history is None else solution.timer_history
-    closed = np.flatnonzero(history.any(axis=0))
+    is_whole = solution.saved.every is not None
+    timers = solution.timer_history if is_whole else solution.timers[None]
+    closed = np.flatnonzero(timers.any(axis=0))
     outputs = solution.system.output
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(
@@ -153,34 +148,31 @@ def print_csv(solution: Solution) -> None:
         )
 
 
-def print_paths_csv(solution: Solution) -> None:
+def print_paths_csv(batch: SolutionBatch) -> None:
     """A row for every path of a batch; no number is an empty cell."""
-    numbers, counts = _numbers_and_counts(solution)
+    numbers, counts = _numbers_and_counts(batch)
     writer = csv.writer(sys.stdout, lineterminator="\n")
-    headers = [f"{what}:{name}" for name in solution.system.output for what in ("number", "count")]
+    headers = [f"{what}:{name}" for name in batch.system.output for what in ("number", "count")]
     writer.writerow(["path", "halted", "steps", *headers])
-    halted, steps = np.ravel(solution.halted).tolist(), np.ravel(solution.steps).tolist()
     columns = [values for name in numbers for values in (numbers[name], counts[name])]
-    for path in range(len(steps)):
-        writer.writerow(
-            [path, str(halted[path]).lower(), steps[path], *(values[path] for values in columns)]
-        )
+    ends = zip(batch.halted.tolist(), batch.steps.tolist(), strict=True)
+    for path, (halted, steps) in enumerate(ends):
+        writer.writerow([path, str(halted).lower(), steps, *(values[path] for values in columns)])
 
 
 def _numbers_and_counts(
-    solution: Solution,
+    batch: SolutionBatch,
 ) -> tuple[dict[str, list[int | None]], dict[str, list[int | None]]]:
     """Of every path, by output; `None` where there is no number, or trains were not kept."""
-    outputs = solution.system.output
-    if solution.spike_trains is None:
-        nothing: list[int | None] = [None] * np.size(solution.steps)
+    outputs = batch.system.output
+    if not batch.saved.outputs:
+        nothing: list[int | None] = [None] * batch.paths
         return dict.fromkeys(outputs, nothing), dict.fromkeys(outputs, nothing)
-    numbers = {name: np.asarray(solution.interval(name)).tolist() for name in outputs}
-    counts = {name: np.asarray(solution.count(name)).tolist() for name in outputs}
-    return {
-        name: [None if number == NO_NUMBER else number for number in of]
-        for name, of in numbers.items()
-    }, counts
+    numbers = {
+        name: [None if number == NO_NUMBER else number for number in batch.intervals(name).tolist()]
+        for name in outputs
+    }
+    return numbers, {name: batch.counts(name).tolist() for name in outputs}
 
 
 def model_json(
@@ -194,7 +186,3 @@ def model_json(
         "neurons": neurons or [neuron.name for neuron in system.neurons],
         **({"compatibility": options} if options else {}),
     }
-
-
-def _plain(history: np.ndarray | None) -> list[Any] | None:
-    return None if history is None else history.tolist()

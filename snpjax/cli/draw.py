@@ -200,11 +200,11 @@ def _run(
     from ..viz.run import whole_run
 
     solution = snp.run(model, max_steps=steps, choice=_choice(seed), paths=paths)
-    if paths is None and solution.emissions is None:
-        raise ValueError("the history of the run is too large to be kept (try a smaller --run)")
-    if paths is not None:
+    if isinstance(solution, snp.SolutionBatch):
         save(whole_batch(solution), output)
-        return f"{paths:,} paths"
+        return f"{solution.paths:,} paths"
+    if not solution.saved.details:
+        raise ValueError("the history of the run is too large to be kept (try a smaller --run)")
     save(whole_run(solution), output)
     return f"a run of {solution.steps:,} steps"
 

@@ -4,7 +4,7 @@ import numpy as np
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from ..spiking import NO_NUMBER, Solution
+from ..spiking import NO_NUMBER, SolutionBatch
 from .text import headline, plural, printable, to_stdout
 
 
@@ -13,13 +13,13 @@ _BAR = 40  # columns of its longest bar
 _MAX_OUTPUTS = 8
 
 
-def show(solution: Solution, file: str, choices: str | None, max_steps: int) -> None:
+def show(batch: SolutionBatch, file: str, choices: str | None, max_steps: int) -> None:
     """Print what a batch did. `choices` says how they were made, if any could arise."""
-    halted, steps = np.ravel(solution.halted), np.ravel(solution.steps)
+    halted, steps = batch.halted, batch.steps
     num_halted = int(np.sum(halted))
-    names = () if solution.spike_trains is None else solution.system.output
+    names = batch.system.output if batch.saved.outputs else ()
     with to_stdout() as console:
-        console.out(headline(solution.system, file))
+        console.out(headline(batch.system, file))
         if choices is not None:
             console.out(choices)
         ends = f"{num_halted:,} halted, {len(halted) - num_halted:,} not halted"
@@ -33,7 +33,7 @@ def show(solution: Solution, file: str, choices: str | None, max_steps: int) -> 
             console.out("")
             of = "" if len(names) == 1 else f" of {printable(name)}"
             console.out(f"numbers computed{of} (steps between the first two spikes):")
-            numbers = np.asarray(solution.interval(name))
+            numbers = batch.intervals(name)
             table, left = histogram(numbers, bar)
             console.print(table)
             if left:

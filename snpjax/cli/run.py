@@ -20,7 +20,7 @@ from .options import (
 
 if TYPE_CHECKING:
     from ..choice import AbstractChoice
-    from ..spiking import PopulationSystem, Solution, SpikingSystem
+    from ..spiking import PopulationSystem, SpikingSystem
 
 
 @orderly()
@@ -106,7 +106,7 @@ def run(
         options["count_dtype"] = np.int64
     with progress.of_run(steps, hidden=as_json) as made:
         try:
-            solution: Solution = snp.run(
+            solution = snp.run(
                 system,
                 max_steps=steps,
                 choice=_choice(seed),
@@ -118,32 +118,26 @@ def run(
             )
         except (NotImplementedError, ValueError) as error:  # a system that cannot be run
             raise ended(f"error: {advised(f'{error}')}", BAD_INPUT) from None
-    solution = _as_shown(solution)
-    if as_json:
-        to_json = data.run_json if paths is None else data.paths_json
-        data.print_json(to_json(solution, str(file), _choice_json(seed)))
+    if solution.saved.every is not None and solution.saved.details:
+        solution = solution.as_displayed()
+    how = _choice_json(seed)
+    if isinstance(solution, snp.SolutionBatch):
+        if as_json:
+            data.print_json(data.paths_json(solution, f"{file}", how))
+        elif as_csv:
+            data.print_paths_csv(solution)
+        else:
+            batch.show(solution, f"{file}", _choice_text(system, seed), steps)
+    elif as_json:
+        data.print_json(data.run_json(solution, f"{file}", how))
     elif as_csv:
-        (data.print_csv if paths is None else data.print_paths_csv)(solution)
+        data.print_csv(solution)
     else:
-        choices = _choice_text(system, seed)
-        show = table.show if paths is None else batch.show
-        show(solution, f"{file}", choices, steps)
+        table.show(solution, f"{file}", _choice_text(system, seed), steps)
     if solution.failure is not None:  # after what there is of the computation
         failure = solution.failure.replace("Try 64-bit counts, `numpy.int64`.", "Try --int64.")
         failure = advised(failure.replace("Try `grow=True`, or", "Leave --no-grow out, or give"))
         raise ended(f"error: {failure}", FAILED)
-
-
-def _as_shown(solution: "Solution") -> "Solution":
-    """With the configurations as the simulator shows them, where they were kept."""
-    from dataclasses import replace
-
-    if not solution.system.compatibility.late_consumption or solution.configurations is None:
-        return solution
-    if solution.rules is None:  # the history was dropped
-        return solution
-    shown = solution.shown
-    return replace(solution, configurations=shown, spikes=shown[-1])
 
 
 def _choice(seed: int | None) -> "AbstractChoice":

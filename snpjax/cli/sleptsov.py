@@ -107,7 +107,7 @@ def run(
     net = _read(file, source_format, drop_time, net_id, ignore_unknown)
     net = _started(net, start or [])
     with progress.of_run(steps, hidden=as_json) as made, refusals():
-        found: NetSolution = snp.run(
+        found = snp.run(
             Execution(net, rule=rules[rule], counts=counts),
             max_steps=steps,
             choice=_choice(seed),
@@ -118,9 +118,9 @@ def run(
             throw=False,
         )
     if as_json:
-        print_json(_as_json(found, f"{file}", rule, seed))
+        print_json(_as_json(found, f"{file}", rule, seed, counts))
     else:
-        _print(found, f"{file}", trace)
+        _print(found, f"{file}", trace, counts)
     if found.failure is not None:  # after what there is of the run
         failure = found.failure.replace("Try 64-bit counts, `numpy.int64`.", "Leave --int32 out.")
         raise ended(f"error: {failure.replace('under `Petri()`', 'with --rule petri')}", FAILED)
@@ -256,13 +256,16 @@ def _started(net: "SleptsovNet", texts: list[str]) -> "SleptsovNet":
         return net.replace(marking=marking)
 
 
-def _as_json(found: "NetSolution", file: str, rule: str, seed: int | None) -> dict[str, Any]:
+def _as_json(
+    found: "NetSolution", file: str, rule: str, seed: int | None, counts: bool
+) -> dict[str, Any]:
+    from ..sleptsov import Disjoint
+
     net = found.net
     status = {True: "halted", False: "max_steps_reached"}[bool(found.halted)]
-    culprit = found.culprits
+    culprit = found.culprit
     failure: dict[str, Any] | None = None
     if culprit is not None:
-        assert not isinstance(culprit, tuple)
         status = "unbounded_multiplicity" if culprit.place is None else "token_overflow"
         failure = {
             "transition": net.transition_name(culprit.transition),
@@ -279,30 +282,32 @@ def _as_json(found: "NetSolution", file: str, rule: str, seed: int | None) -> di
         "tokens": dict(found.tokens),
         "failure": failure,
     }
-    if found.widest is not None:
+    is_parallel = isinstance(found.rule, Disjoint)
+    if is_parallel:
         result |= {"firings": found.firings, "widest": found.widest}
-    if found.multiplicities is not None:
+    if found.saved.details:
         result["trace"] = [[s, net.transition_name(t), c] for s, t, c in found.trace]
-    if found.counts is not None:
+    if counts or is_parallel:
         names = map(net.transition_name, range(net.num_transitions))
         result["counts"] = {n: c for n, c in zip(names, found.counts.tolist(), strict=True) if c}
     return result
 
 
-def _print(found: "NetSolution", file: str, trace: bool) -> None:
+def _print(found: "NetSolution", file: str, trace: bool, counts: bool) -> None:
+    from ..sleptsov import Disjoint
     from ..sleptsov.view.solution import describe_end
     from .text import printable, to_stdout
 
     net = found.net
     with to_stdout() as console:
         console.out(printable(f"{file}: {describe_end(found)}"))
-        if trace and found.multiplicities is not None:
+        if trace and found.saved.details:
             for step, t, copies in found.trace:
                 times = f" x {copies:,}" if copies != 1 else ""
                 console.out(printable(f"  step {step + 1}: {net.transition_name(t)}{times}"))
-        if found.widest is not None:
+        if isinstance(found.rule, Disjoint):
             console.out(f"  firings: {found.firings:,}, at most {found.widest:,} together")
-        if found.counts is not None and found.widest is None:
+        elif counts:
             console.out("  fired:")
             for t in found.counts.nonzero()[0].tolist():
                 console.out(printable(f"    {net.transition_name(t)}: {found.counts[t]:,}"))

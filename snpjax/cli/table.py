@@ -134,7 +134,7 @@ class _Columns:
         lines = []
         if self.shown.is_growing:
             lines.append("neurons divide or bud: a column has the name of its neuron in the end")
-        if self.solution.configurations is None:
+        if self.solution.saved.every is None:
             lines.append("the history was too large to be kept: this is the final configuration")
         if any("(" in cell for _, cells in self.neurons for cell in cells):
             lines.append("2 (1): 2 spikes, closed, opens in 1 step")
@@ -208,7 +208,7 @@ def _final(solution: Solution) -> str:
 def _results(solution: Solution) -> list[str]:
     """The spike train, number and count of every output."""
     names = solution.system.output
-    if solution.spike_trains is None:
+    if not solution.saved.outputs:
         return []
     lines = []
     for name in names[:_MAX_OUTPUTS]:

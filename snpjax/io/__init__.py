@@ -7,11 +7,13 @@ from .formats import (
     GraphFormat as GraphFormat,
     NetFormat as NetFormat,
     SystemFormat as SystemFormat,
+    formats_of as formats_of,
 )
 from .graph_export import to_dot as to_dot, to_networkx as to_networkx
 from .losses import Losses as Losses, WriteError as WriteError, WriteWarning as WriteWarning
 from .native import native_schema as native_schema
 from .read import (
+    model_text as model_text,
     read as read,
     read_net as read_net,
     write as write,

@@ -50,6 +50,7 @@ def replay(
     with jax.default_device(device):
         solution = run(
             system,
+            paths=whole.shape[-1],
             initial=whole,
             max_steps=steps,
             save=SAVE_OUTPUTS,
@@ -59,7 +60,6 @@ def replay(
     failed = np.flatnonzero(np.asarray(solution.result == RESULTS.spike_overflow))
     if len(failed):
         raise ValueError(f"A count of path {failed[0]} does not fit 32 bits.")
-    assert solution.spike_trains is not None
     missing = steps - len(solution.spike_trains)  # nothing is sent once all have halted
     trains = np.pad(solution.spike_trains, ((0, missing), (0, 0), (0, 0)))
-    return Replay(trains, solution.spikes, np.asarray(solution.halted))
+    return Replay(trains, solution.spikes, solution.halted)

@@ -77,7 +77,7 @@ class RateNetwork:
         layout: LayoutLike = "auto",
         numbered: bool = False,
         many_paths: bool = False,
-    ) -> Lowered[RateSolution]:
+    ) -> Lowered[RateSolution, RateSolution]:
         """The network as arrays; `layout` is for the projections that leave theirs open.
 
         **Raises:** `LayoutTooLarge` for what does not fit in memory; `ValueError` for a layout that
@@ -119,7 +119,12 @@ class RateNetwork:
         return machine, initial
 
     def solution(self, trajectory: Trajectory) -> RateSolution:
-        return RateSolution.of(self, trajectory)
+        """What a run of one path saved, by the names of populations and variables."""
+        return RateSolution(self, trajectory)
+
+    def solutions(self, trajectory: Trajectory) -> RateSolution:
+        """What a run of many paths saved: the same with an axis of paths."""
+        return RateSolution(self, trajectory)
 
     def default_save(self, paths: int | None) -> Save:
         """What was asked to be recorded, but not the weights of every step."""

@@ -1,12 +1,12 @@
 """What a run of a rate network gives back, with its names."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 from jaxtyping import Float
 
-from ..trajectory import Trajectory
+from ..trajectory import NotSaved, Trajectory
 from .machine import RateState
 
 
@@ -14,49 +14,61 @@ if TYPE_CHECKING:
     from .network import RateNetwork
 
 
-@dataclass(frozen=True, eq=False)
+@final
+@dataclass(frozen=True, eq=False, repr=False)
 class RateSolution:
-    """A run of a rate network, as host arrays.
+    """A run of a rate network, of one path or many, as host arrays.
 
-    - `rates`: by population and variable, what was recorded after each step: `(steps, neurons)`,
-      in a batch with `paths` last; `None` if not saved.
-    - `variables`: by population and variable, after the last step.
-    - `state`: after the last step: what `RateMachine.edges` reads learned weights from, and what
-      `simulate` goes on from.
-    - `result`: `RESULTS.max_steps_reached`, for a rate network never halts.
-    - `failure`: where a variable is not finite at the end, in words.
+    Where there are many, `paths` is the last axis of every array.
     """
 
     network: "RateNetwork"
-    rates: dict[str, dict[str, Float[np.ndarray, "steps neurons *paths"]]] | None
-    variables: dict[str, dict[str, Float[np.ndarray, "neurons *paths"]]]
-    state: RateState
-    steps: int
-    result: Any
-    failure: str | None
+    trajectory: Trajectory
 
-    @classmethod
-    def of(cls, network: "RateNetwork", trajectory: Trajectory) -> "RateSolution":
-        final = trajectory.final
-        failure = None
-        for name, variables in final.variables.items():
+    @property
+    def rates(self) -> dict[str, dict[str, Float[np.ndarray, "steps neurons *paths"]]]:
+        """By population and variable, what was recorded after each step.
+
+        **Raises:** `NotSaved`.
+        """
+        if self.trajectory.details is None:
+            raise NotSaved("Rates", "Save(every=None, outputs=False)")
+        return self.trajectory.details
+
+    @property
+    def variables(self) -> dict[str, dict[str, Float[np.ndarray, "neurons *paths"]]]:
+        """By population and variable, what they are after the last step."""
+        return self.trajectory.final.variables
+
+    @property
+    def state(self) -> RateState:
+        """The state after the last step: what `RateMachine.edges` reads learned weights from, and
+        what `run(network, initial=state)` goes on from."""
+        return self.trajectory.final
+
+    @property
+    def steps(self) -> int:
+        """Steps made."""
+        return int(np.max(self.trajectory.steps, initial=0))
+
+    @property
+    def result(self) -> Any:
+        """`RESULTS.max_steps_reached`, for a rate network never halts."""
+        return self.trajectory.result
+
+    @property
+    def failure(self) -> str | None:
+        """Where a variable is not finite at the end, in words."""
+        for name, variables in self.variables.items():
             for variable, x in variables.items():
                 bad = np.argwhere(~np.isfinite(x))
-                if failure is None and len(bad):
-                    failure = (
+                if len(bad):
+                    return (
                         f"Neuron {bad[0][0]} of population {name!r} has {variable} = "
-                        f"{x[tuple(bad[0])]} after {np.max(trajectory.steps)} steps. Take a "
-                        "smaller `dt`, or `ExponentialEuler()`."
+                        f"{x[tuple(bad[0])]} after {self.steps} steps. Take a smaller `dt`, or "
+                        "`ExponentialEuler()`."
                     )
-        return cls(
-            network,
-            trajectory.details,
-            final.variables,
-            final,
-            int(np.max(trajectory.steps, initial=0)),
-            trajectory.result,
-            failure,
-        )
+        return None
 
     @property
     def times(self) -> Float[np.ndarray, " steps"]:

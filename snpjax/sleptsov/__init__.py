@@ -24,4 +24,8 @@ from .programs import Program as Program
 from .step.state import NO_TRANSITION as NO_TRANSITION
 from .subnets import SubNet as SubNet
 from .view.configurations import Firings as Firings, Markings as Markings
-from .view.solution import Culprit as Culprit, NetSolution as NetSolution
+from .view.solution import (
+    Culprit as Culprit,
+    NetSolution as NetSolution,
+    NetSolutionBatch as NetSolutionBatch,
+)

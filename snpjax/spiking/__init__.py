@@ -18,13 +18,14 @@ from .model.population import (
     Projection as Projection,
 )
 from .model.rule import (
+    AnyRule as AnyRule,
     BuddingRule as BuddingRule,
     DivisionRule as DivisionRule,
     PlasticityRule as PlasticityRule,
     Rule as Rule,
     RuleError as RuleError,
 )
-from .model.rule_table import ALL as ALL
+from .model.rule_table import ALL as ALL, UNBOUNDED as UNBOUNDED
 from .model.system import Neuron as Neuron, SpikingSystem as SpikingSystem, Synapse as Synapse
 from .model.template import RuleTemplate as RuleTemplate
 from .model.validity import (
@@ -51,6 +52,10 @@ from .step.step import (
     step as step,
 )
 from .view.snapshot import Network as Network
-from .view.solution import NO_NUMBER as NO_NUMBER, Solution as Solution
+from .view.solution import (
+    NO_NUMBER as NO_NUMBER,
+    Solution as Solution,
+    SolutionBatch as SolutionBatch,
+)
 from .view.solutions import Solutions as Solutions
 from .view.transition_matrix import TransitionMatrix as TransitionMatrix

@@ -7,8 +7,8 @@ from jaxtyping import Bool, Int
 
 from .._text.quoting import printable
 from ..drawing.scene import BLUE, ORANGE
-from ..sleptsov.view.solution import NetSolution
-from ..spiking.view.solution import NO_NUMBER, Solution
+from ..sleptsov.view.solution import NetSolutionBatch
+from ..spiking.view.solution import NO_NUMBER, SolutionBatch
 from .axes import COLUMN, drawing, new_figure, whole_numbers
 
 
@@ -20,7 +20,9 @@ _MAX_BARS = 60
 _MAX_OUTPUTS = 5
 
 
-def numbers(solution: Solution, *, output: str | None = None, ax: "Axes | None" = None) -> "Axes":
+def numbers(
+    solution: SolutionBatch, *, output: str | None = None, ax: "Axes | None" = None
+) -> "Axes":
     """Draw how often each number was computed: the steps between the first two spikes of an output.
 
     Paths without a number are one bar at the right. Of many different numbers a bar stands for
@@ -33,8 +35,8 @@ def numbers(solution: Solution, *, output: str | None = None, ax: "Axes | None" 
     **Raises:** `ValueError` if it was no batch, or the output is a population of several neurons;
     `ImportError` without matplotlib.
     """
-    _refuse_single(solution)
-    found = np.asarray(solution.interval(output))
+    _check_batch(solution)
+    found = solution.intervals(output)
     if found.ndim != 1:
         raise ValueError("The output is a population. Name one neuron of it as the output.")
     has_one = found != NO_NUMBER
@@ -44,24 +46,26 @@ def numbers(solution: Solution, *, output: str | None = None, ax: "Axes | None" 
         return axes
 
 
-def halting_times(solution: Solution | NetSolution, *, ax: "Axes | None" = None) -> "Axes":
+def halting_times(
+    solution: SolutionBatch | NetSolutionBatch, *, ax: "Axes | None" = None
+) -> "Axes":
     """Draw after how many steps the paths of a batch halted; those that did not are one bar at the
     right.
 
     **Raises:** `ValueError` if it was no batch; `ImportError` without matplotlib.
     """
-    _refuse_single(solution)
-    steps, halted = np.asarray(solution.steps), np.asarray(solution.halted)
+    _check_batch(solution)
+    steps, halted = solution.steps, solution.halted
     with drawing(ax, COLUMN) as axes:
         _bars(axes, steps[halted], int(np.sum(~halted)), _not_halted(steps, halted))
         axes.set_xlabel("steps until it halts")
         return axes
 
 
-def whole_batch(solution: Solution) -> "Figure":
+def whole_batch(solution: SolutionBatch) -> "Figure":
     """When the paths of a batch halted, and the numbers of every output (of many, the first ones),
     on a figure that no window shows."""
-    outputs = solution.system.output[:_MAX_OUTPUTS] if solution.spike_trains is not None else ()
+    outputs = solution.system.output[:_MAX_OUTPUTS] if solution.saved.outputs else ()
     panels = 1 + len(outputs)
     with new_figure((COLUMN[0] * min(panels, 2), COLUMN[1] * -(-panels // 2))) as figure:
         axes = figure.subplots(-(-panels // 2), min(panels, 2), squeeze=False).ravel()
@@ -80,9 +84,9 @@ def _not_halted(steps: Int[np.ndarray, " paths"], halted: Bool[np.ndarray, " pat
     return f"not halted\nafter {left.max():,}" if len(left) else ""
 
 
-def _refuse_single(solution: Solution | NetSolution) -> None:
-    if solution.paths is None:
-        raise ValueError("This is one path, not a batch. Run with `paths=...`.")
+def _check_batch(solution: object) -> None:
+    if not isinstance(solution, SolutionBatch | NetSolutionBatch):
+        raise ValueError("This is no batch of paths. Run with `paths=...`.")
 
 
 def _bars(ax: "Axes", values: Int[np.ndarray, " some"], num_others: int, others: str) -> None:

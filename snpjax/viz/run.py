@@ -1,12 +1,13 @@
 """One run on paper: who spiked when, and how many spikes each neuron held."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from jaxtyping import Int, Num
+from jaxtyping import Num
 
 from .._text.quoting import printable
 from ..drawing.scene import BLACK, VERMILLION, shortened
+from ..spiking.model.system import is_growing
 from ..spiking.view.snapshot import name_of
 from ..spiking.view.solution import Solution
 from .axes import WIDE, drawing, new_figure, whole_numbers
@@ -23,20 +24,19 @@ _MAX_TICKS = 20_000  # spikes that are drawn one by one
 _ROW, _LEAST = 0.14, 1.3  # inches
 
 
-def raster(solution: Solution, *, ax: "Axes | None" = None, path: int | None = None) -> "Axes":
+def raster(solution: Solution, *, ax: "Axes | None" = None) -> "Axes":
     """Draw the spike raster of a run: a mark where a neuron emits in a step, in colour where it is
     an output.
 
     Of thousands of neurons or steps a mark stands for a block of them in which some neuron emits;
     the label says how large these are.
 
-    **Arguments:**
-
-    - `path`: which path of a batch.
+    Of a batch, draw one path: `raster(batch[0])`.
 
     **Raises:** `ValueError` if emissions were not saved; `ImportError` without matplotlib.
     """
-    table = _of_path(solution, solution.emissions, path, "Emissions", "details=True").T != 0
+    _check_single(solution)
+    table = solution.emissions.T != 0
     with drawing(ax, _size(table.shape[0])) as axes:
         is_output = _outputs(solution)[: len(table)]
         blocks = _blocks(axes, table.astype(np.int8))
@@ -59,20 +59,18 @@ def raster(solution: Solution, *, ax: "Axes | None" = None, path: int | None = N
         return axes
 
 
-def heat_map(solution: Solution, *, ax: "Axes | None" = None, path: int | None = None) -> "Axes":
+def heat_map(solution: Solution, *, ax: "Axes | None" = None) -> "Axes":
     """Draw how many spikes each neuron holds over time, with a bar of colours.
 
     Of thousands of neurons or steps a pixel is the largest number of a block; the label says how
     large these are. Where spikes may be negative, it is the one farthest from 0.
 
-    **Arguments:**
-
-    - `path`: which path of a batch.
+    Of a batch, draw one path: `heat_map(batch[0])`.
 
     **Raises:** `ValueError` if configurations were not saved; `ImportError` without matplotlib.
     """
-    table = _of_path(solution, solution.configurations, path, "Configurations", "every=1").T
-    every = solution.every or 1
+    _check_single(solution)
+    table, every = solution.configurations.T, solution.saved.every or 1
     with drawing(ax, _size(table.shape[0])) as axes:
         blocks = _blocks(axes, table)
         high = max(int(blocks.values.max(initial=0)), 1)
@@ -107,22 +105,9 @@ def whole_run(solution: Solution) -> "Figure":
         return figure
 
 
-def _of_path(
-    solution: Solution,
-    history: Int[np.ndarray, "rows neurons *paths"] | None,
-    path: int | None,
-    what: str,
-    how: str,
-) -> Int[np.ndarray, "rows neurons"]:
-    if history is None:
-        raise ValueError(f"{what} were not saved. Run with `save=Save({how})`.")
-    if (path is None) != (solution.paths is None):
-        raise ValueError(f"The run has {solution.paths or 'no'} paths. Name one of a batch.")
-    if path is None:
-        return history
-    if not 0 <= path < history.shape[-1]:
-        raise ValueError(f"There is no path {path}: they are 0 to {history.shape[-1] - 1}.")
-    return history[..., path]
+def _check_single(solution: object) -> None:
+    if not isinstance(solution, Solution):
+        raise ValueError("This is no run of one path. Of a batch, draw one: `batch[0]`.")
 
 
 def _blocks(axes: "Axes", table: Num[np.ndarray, "neurons steps"]) -> BlockMaxima:
@@ -135,11 +120,9 @@ def _blocks(axes: "Axes", table: Num[np.ndarray, "neurons steps"]) -> BlockMaxim
 def _outputs(solution: Solution) -> np.ndarray:
     """Which neurons are outputs."""
     system, named = solution.system, np.zeros(len(solution.spikes), bool)
-    if getattr(system, "is_growing", False):
-        if solution.paths is None:
-            labels = solution.network().labels
-            return np.asarray([label in system.output for label in labels], bool)
-        return named
+    if is_growing(system):
+        labels = solution.network().labels
+        return np.asarray([label in system.output for label in labels], bool)
     for name in system.output:
         named[system.position_of(name)] = True
     return named
@@ -166,10 +149,7 @@ def _name_rows(ax: "Axes", solution: Solution, num: int) -> None:
     if num > _MAX_NAMED:
         ax.set_ylabel("neuron (by number)")
         return
-    final: Any = solution.networks.final
-    names = [f"{i}" for i in range(num)]
-    if solution.paths is None or final is None:
-        names = [name_of(solution.system, final, i) for i in range(num)]
+    names = [name_of(solution.system, solution.state.network, i) for i in range(num)]
     texts = [shortened(printable(name), _MAX_NAME).replace("$", r"\$") for name in names]
     ax.set_yticks(range(num), texts)
     ax.tick_params(axis="y", length=0)

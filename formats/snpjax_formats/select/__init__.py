@@ -1,4 +1,4 @@
-"""Which layout suits a graph."""
+"""Which layout suits a graph. `gathering` times layouts, for what `Learned` is trained on."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

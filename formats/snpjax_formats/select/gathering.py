@@ -18,8 +18,14 @@ from jax.stages import Compiled
 from .candidates import BY_NAME, LAYOUT_SET, feasible
 from .device import device_of, num_cores
 from .features import Degrees, Features, features_of
-from .timing import INPUTS, Contest, Timing
-from .timing_cases import CPU_LIMITS, GPU_LIMITS, Limits, TimingCase, members
+from .timing import INPUTS, Contest as Contest, Timing
+from .timing_cases import (
+    CPU_LIMITS,
+    GPU_LIMITS,
+    Limits,
+    TimingCase as TimingCase,
+    members as members,
+)
 
 
 # Of one layout: a data set shall not fill the device.

@@ -124,8 +124,6 @@ def run_text(solution: Solution) -> str:
     """A run for people, one line a step: the neurons that hold spikes or are closed, and the rules
     that lead on."""
     system = solution.system
-    assert solution.configurations is not None and solution.timer_history is not None
-    assert solution.rules is not None
     networks = None
     if changes_network(system):
         networks = [solution.network(row) for row in range(len(solution.configurations))]

@@ -28,7 +28,7 @@ from .tables import condition_table, dependents_of, event_state, touches_of
 
 if TYPE_CHECKING:
     from ..model.execution import Execution
-    from ..view.solution import NetSolution
+    from ..view.solution import NetSolution, NetSolutionBatch
 
 # On CPUs batches of many paths of nets of at most so many conditions are scanned.
 _MAX_SCANNED = 300
@@ -42,7 +42,7 @@ def lowered(
     faithful: bool,
     numbered: bool,
     many_paths: bool,
-) -> "Lowered[NetSolution]":
+) -> "Lowered[NetSolution, NetSolutionBatch]":
     """A net as arrays, see `Execution.lower`."""
     net = execution.net
     dtype = marking_dtype(net, count_dtype)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..lower.enumerable import SearchedNet
     from ..step.state import NetState
     from ..view.configurations import Firings, Markings
-    from ..view.solution import NetSolution
+    from ..view.solution import NetSolution, NetSolutionBatch
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +56,7 @@ class Execution:
         faithful: bool = False,
         numbered: bool = False,
         many_paths: bool = False,
-    ) -> "Lowered[NetSolution]":
+    ) -> "Lowered[NetSolution, NetSolutionBatch]":
         """This net as arrays, see `snpjax.lower`.
 
         **Raises:** `ValueError` for numbers that do not fit `count_dtype`, or an engine that does
@@ -90,10 +90,16 @@ class Execution:
         return SAVE_FINAL
 
     def solution(self, trajectory: Trajectory) -> "NetSolution":
-        """What a run saved, with the names of the net."""
-        from ..view.solution import solve
+        """What a run of one path saved, with the names of the net."""
+        from ..view.solution import NetSolution
 
-        return solve(self.net, self.rule, trajectory)
+        return NetSolution(self.net, self.rule, trajectory)
+
+    def solutions(self, trajectory: Trajectory) -> "NetSolutionBatch":
+        """What a run of many paths saved, with the names of the net."""
+        from ..view.solution import NetSolutionBatch
+
+        return NetSolutionBatch(self.net, self.rule, trajectory)
 
     def enumerable(
         self,

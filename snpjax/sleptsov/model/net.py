@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ..lower.enumerable import SearchedNet
     from ..step.state import NetState
     from ..view.configurations import Firings, Markings
-    from ..view.solution import NetSolution
+    from ..view.solution import NetSolution, NetSolutionBatch
 
 
 Json: TypeAlias = "None | bool | int | float | str | Sequence[Json] | Mapping[str, Json]"
@@ -209,7 +209,7 @@ class SleptsovNet:
         faithful: bool = False,
         numbered: bool = False,
         many_paths: bool = False,
-    ) -> "Lowered[NetSolution]":
+    ) -> "Lowered[NetSolution, NetSolutionBatch]":
         """This net under the rule `Sleptsov` as arrays, see `Execution`."""
         from .execution import Execution  # the model itself needs no device
 
@@ -236,10 +236,16 @@ class SleptsovNet:
         return Execution(self).default_save(paths)
 
     def solution(self, trajectory: "Trajectory") -> "NetSolution":
-        """What a run saved, with the names of the net."""
+        """What a run of one path saved, with the names of the net."""
         from .execution import Execution
 
         return Execution(self).solution(trajectory)
+
+    def solutions(self, trajectory: "Trajectory") -> "NetSolutionBatch":
+        """What a run of many paths saved, with the names of the net."""
+        from .execution import Execution
+
+        return Execution(self).solutions(trajectory)
 
     def enumerable(
         self,

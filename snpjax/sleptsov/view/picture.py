@@ -137,10 +137,10 @@ def net_html(net: "SleptsovNet") -> str:
 
 def net_solution_html(solution: "NetSolution") -> str:
     """What a notebook shows of a run: the net with its final marking, and the places that hold
-    tokens; of a batch how its paths ended."""
+    tokens."""
     text = f"<pre>{escape(repr(solution))}</pre>"
     net = solution.net
-    if solution.paths is not None or net.num_places + net.num_transitions > MAX_NODES:
+    if net.num_places + net.num_transitions > MAX_NODES:
         return text
     return text + to_svg(net_scene(net, marking=solution.marking))
 

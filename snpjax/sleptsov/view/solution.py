@@ -1,14 +1,15 @@
 """What a run of a Sleptsov net gives back, with the net's names."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, final
 
 import numpy as np
 from jaxtyping import Bool, Int
 
 from ...results import RESULTS
-from ...trajectory import Trajectory
+from ...trajectory import NotSaved, Save, Trajectory
 from ..model.net import SleptsovNet
 from ..model.rules import AbstractRule
 from ..step.state import NO_TRANSITION, NetState, Round
@@ -24,89 +25,143 @@ class Culprit:
     place: int | None
 
 
-@dataclass(frozen=True, eq=False)
-class NetSolution:
-    """A run of a net, as host arrays.
+@dataclass(frozen=True, eq=False, repr=False)
+class AbstractNetSolution:
+    """What runs of a net with one path and with many have in common.
 
-    Axes: `places` and `transitions` in the order of the net; `paths` is last, and only there when
-    the run was a batch.
-
-    - `result`: a `RESULTS`; in a batch one per path.
-    - `steps`: firings made, or rounds under `Disjoint`: `int`, or `(paths,)`.
-    - `marking`: the final marking; where a step failed, the one before it.
-    - `markings`: the initial marking, then those after every `every`-th step; `None` if not saved.
-    - `fired`, `multiplicities`: the trace: which transition fired in each step, and in how many
-      copies; `NO_TRANSITION` and 0 after a path's end. `None` if not saved. Under `Disjoint`
-      `fired` is `None` and `multiplicities` has an axis of transitions.
-    - `counts`: how often each transition fired, copies not counted; `None` unless asked for.
-    - `widest`: the most that fired in one round, under `Disjoint`.
-    - `culprits`: what failed; `None` for no failure. In a batch one per path.
-    - `failure`: the first failure in words, or `None`.
-    - `state`: the final state as the machine has it, to go on from: `run(net, initial=state)`.
+    Axes: `places` and `transitions` in the order of the net; `paths` is last, and only there in a
+    batch. A history that was not saved raises `NotSaved`.
     """
 
     net: SleptsovNet
     rule: AbstractRule
-    result: Any
-    steps: "int | Int[np.ndarray, ' paths']"
-    marking: Int[np.ndarray, "places *paths"]
-    every: int | None
-    markings: Int[np.ndarray, "rows places *paths"] | None
-    fired: Int[np.ndarray, "steps *paths"] | None
-    multiplicities: Int[np.ndarray, "steps *paths"] | None
-    counts: Int[np.ndarray, "transitions *paths"] | None
-    widest: "int | Int[np.ndarray, ' paths'] | None"
-    culprits: "Culprit | None | tuple[Culprit | None, ...]"
-    failure: str | None
-    state: NetState
+    trajectory: Trajectory
 
     @property
-    def paths(self) -> int | None:
-        """Number of paths of a batch; `None` for a single run."""
-        return None if self.marking.ndim == 1 else self.marking.shape[1]
+    def result(self) -> Any:
+        """A `RESULTS`; in a batch one per path."""
+        return self.trajectory.result
 
     @property
-    def halted(self) -> "bool | np.ndarray":
-        """Whether nothing can fire any more; in a batch one per path."""
-        halted = np.asarray(self.result == RESULTS.halted)
-        return bool(halted) if halted.ndim == 0 else halted
+    def saved(self) -> Save:
+        """What was kept of the history; less than what was asked for where that outgrew its
+        budget."""
+        return self.trajectory.saved
 
     @property
-    def firings(self) -> "int | Int[np.ndarray, ' paths']":
+    def state(self) -> NetState:
+        """The final state as the machine has it, to go on from: `run(net, initial=state)`."""
+        return self.trajectory.final
+
+    @property
+    def marking(self) -> Int[np.ndarray, "places *paths"]:
+        """The final marking; where a step failed, the one before it."""
+        return self.trajectory.final.marking[: self.net.num_places]
+
+    @property
+    def markings(self) -> Int[np.ndarray, "rows places *paths"]:
+        """The initial marking, then those after every `saved.every`-th step."""
+        if self.trajectory.states is None:
+            raise NotSaved("Markings", "SAVE_ALL")
+        return self.trajectory.states.marking[:, : self.net.num_places]
+
+    @property
+    def fired(self) -> Int[np.ndarray, "steps *paths"]:
+        """Which transition fired in each step; `NO_TRANSITION` after a path's end.
+
+        **Raises:** `ValueError` under `Disjoint`, by which several fire in a step; `NotSaved`.
+        """
+        if isinstance(self._details, Round):
+            raise ValueError("Under `Disjoint` several transitions fire in a step. Use `trace`.")
+        return self._trace[0]
+
+    @property
+    def multiplicities(self) -> Int[np.ndarray, "..."]:
+        """In how many copies it fired, and 0 after a path's end: `(steps, *paths)`. Under
+        `Disjoint` of each transition: `(steps, transitions, *paths)`."""
+        return self._trace[1]
+
+    @cached_property
+    def counts(self) -> Int[np.ndarray, "transitions *paths"]:
+        """How often each transition fired, copies not counted.
+
+        **Raises:** `NotSaved` if not under `Disjoint`, nor asked for.
+        """
+        fired = self.state.fired
+        if fired is None:
+            raise NotSaved("Firings", "...`, and `snpjax.sleptsov.Execution(net, counts=True)")
+        counts = np.zeros((self.net.num_transitions, *fired.shape[1:]), np.int64)
+        counts[self.net.priority_order] = fired[: self.net.num_transitions]
+        return counts
+
+    @property
+    def failure(self) -> str | None:
+        """The first failure in words, or `None`."""
+        return _failure(self.net, self.trajectory)
+
+    def _place(self, place: str | int) -> int:
+        return self.net.place(place) if isinstance(place, str) else place
+
+    @property
+    def _details(self) -> Any:
+        if self.trajectory.details is None:
+            raise NotSaved("Traces", "Save(every=None, details=True)")
+        return self.trajectory.details
+
+    @cached_property
+    def _trace(self) -> tuple[Int[np.ndarray, "..."], Int[np.ndarray, "..."]]:
+        return _trace(self.net, self._details, self.trajectory.steps)
+
+
+@final
+class NetSolution(AbstractNetSolution):
+    """A run of a net, as host arrays: one path. See `AbstractNetSolution`."""
+
+    @property
+    def steps(self) -> int:
+        """Firings made, or rounds under `Disjoint`."""
+        return int(self.trajectory.steps)
+
+    @property
+    def halted(self) -> bool:
+        """Whether nothing can fire any more."""
+        return bool(self.result == RESULTS.halted)
+
+    @property
+    def firings(self) -> int:
         """How many transitions fired, copies not counted; more than `steps` under `Disjoint`."""
-        if self.widest is None or self.counts is None:
-            return self.steps
-        total = self.counts.sum(axis=0, dtype=np.int64)
-        return int(total) if total.ndim == 0 else total
+        return self.steps if self.state.widest is None else int(self.counts.sum())
 
     @property
-    def tokens(self) -> "Mapping[str, int]":
-        """The final marking by name, of a single run: places that hold something."""
-        if self.paths is not None:
-            raise ValueError("A batch has many final markings. Use `marking[:, path]`.")
+    def widest(self) -> int:
+        """The most that fired in one step: under `Disjoint` in one round, else 1, or 0 if none."""
+        return min(self.steps, 1) if self.state.widest is None else int(self.state.widest)
+
+    @property
+    def culprit(self) -> Culprit | None:
+        """What failed; `None` for no failure."""
+        return _culprits(self.net, self.trajectory)[0]
+
+    @property
+    def tokens(self) -> Mapping[str, int]:
+        """The final marking by name: places that hold something."""
         held = np.flatnonzero(self.marking).tolist()
         return {self.net.place_name(p): int(self.marking[p]) for p in held}
 
-    def tokens_in(self, place: str | int) -> "int | Int[np.ndarray, ' paths']":
+    def tokens_in(self, place: str | int) -> int:
         """The tokens of a place in the final marking.
 
         **Raises:** `ValueError` for a name that the net does not have.
         """
-        number = self.net.place(place) if isinstance(place, str) else place
-        tokens = self.marking[number]
-        return int(tokens) if np.ndim(tokens) == 0 else tokens
+        return int(self.marking[self._place(place)])
 
     @property
     def trace(self) -> list[tuple[int, int, int]]:
-        """(step, transition, multiplicity) of every firing of a single run, steps from 0.
+        """(step, transition, multiplicity) of every firing, steps from 0.
 
-        **Raises:** `ValueError` if the trace was not saved.
+        **Raises:** `NotSaved`.
         """
-        if self.multiplicities is None or self.paths is not None:
-            raise ValueError(
-                "There is no trace. Run one path with `save=Save(every=None, details=True)`."
-            )
-        if self.fired is not None:
+        if not isinstance(self._details, Round):
             pairs = zip(self.fired.tolist(), self.multiplicities.tolist(), strict=True)
             return [(step, t, c) for step, (t, c) in enumerate(pairs)]
         position = np.empty(self.net.num_transitions, np.int64)
@@ -117,24 +172,73 @@ class NetSolution:
         return [(s, t, int(self.multiplicities[s, t])) for s, t in found]
 
     def __repr__(self) -> str:
-        if self.paths is not None:
-            return (
-                f"NetSolution({self.paths} paths of {self.net!r}: {int(np.sum(self.halted))} "
-                f"halted, steps {np.min(self.steps)} to {np.max(self.steps)})"
-            )
         lines = [f"NetSolution of {self.net!r}: {describe_end(self)}"]
         if self.failure is not None:
             lines.append(f"  {self.failure}")
         held = list(self.tokens.items())
-        shown = ", ".join(f"{name}={tokens}" for name, tokens in held[:12])
+        first = ", ".join(f"{name}={tokens}" for name, tokens in held[:12])
         more = f", and {len(held) - 12:,} more" if len(held) > 12 else ""
-        lines.append(f"  final marking: {shown or 'empty'}{more}")
+        lines.append(f"  final marking: {first or 'empty'}{more}")
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         from .picture import net_solution_html
 
         return net_solution_html(self)
+
+
+@final
+class NetSolutionBatch(AbstractNetSolution):
+    """Many runs of a net side by side, as host arrays whose last axis are the paths. See
+    `AbstractNetSolution`. `batch[path]` is the `NetSolution` of one path, cut to its own length.
+    """
+
+    @property
+    def steps(self) -> Int[np.ndarray, " paths"]:
+        """Firings made by each path, or rounds under `Disjoint`."""
+        return self.trajectory.steps
+
+    @property
+    def paths(self) -> int:
+        """The number of paths."""
+        return len(self.steps)
+
+    @property
+    def halted(self) -> Bool[np.ndarray, " paths"]:
+        """In which paths nothing can fire any more."""
+        return np.asarray(self.result == RESULTS.halted)
+
+    @property
+    def firings(self) -> Int[np.ndarray, " paths"]:
+        """How many transitions fired, copies not counted; more than `steps` under `Disjoint`."""
+        return self.steps if self.state.widest is None else self.counts.sum(axis=0)
+
+    @property
+    def culprits(self) -> tuple[Culprit | None, ...]:
+        """What failed in each path; `None` for no failure."""
+        return _culprits(self.net, self.trajectory)
+
+    def tokens_in(self, place: str | int) -> Int[np.ndarray, " paths"]:
+        """The tokens of a place in the final markings.
+
+        **Raises:** `ValueError` for a name that the net does not have.
+        """
+        return self.marking[self._place(place)]
+
+    def __getitem__(self, path: int) -> NetSolution:
+        return NetSolution(self.net, self.rule, self.trajectory.of_path(range(self.paths)[path]))
+
+    def __iter__(self) -> Iterator[NetSolution]:
+        return map(self.__getitem__, range(self.paths))
+
+    def __len__(self) -> int:
+        return self.paths
+
+    def __repr__(self) -> str:
+        return (
+            f"NetSolutionBatch({self.paths} paths of {self.net!r}: {np.sum(self.halted)} halted, "
+            f"steps {np.min(self.steps)} to {np.max(self.steps)})"
+        )
 
 
 def describe_end(solution: NetSolution) -> str:
@@ -145,55 +249,16 @@ def describe_end(solution: NetSolution) -> str:
     return f"halted after {steps}" if solution.halted else f"not halted after {steps}"
 
 
-def solve(net: SleptsovNet, rule: AbstractRule, trajectory: Trajectory) -> NetSolution:
-    """Cut a trajectory's padding, and number transitions as the net does."""
-    final, initial, steps = trajectory.final, trajectory.initial, trajectory.steps
-    places, order = slice(net.num_places), net.priority_order
-    markings = None
-    if trajectory.states is not None:
-        assert initial is not None
-        rows = (initial.marking[None], trajectory.states.marking)
-        markings = np.concatenate(rows)[:, places]
-    fired, multiplicities = _trace(net, trajectory.details, steps)
-    counts = None
-    if final.fired is not None:
-        counts = np.zeros((net.num_transitions, *final.fired.shape[1:]), np.int64)
-        counts[order] = final.fired[: net.num_transitions]
-    widest = final.widest
-    culprits = _culprits(net, trajectory)
-    return NetSolution(
-        net=net,
-        rule=rule,
-        result=trajectory.result,
-        steps=_plain(steps),
-        marking=final.marking[places],
-        every=trajectory.every,
-        markings=markings,
-        fired=fired,
-        multiplicities=multiplicities,
-        counts=counts,
-        widest=None if widest is None else _plain(widest),
-        culprits=culprits if steps.ndim else culprits[0],
-        failure=_failure(net, trajectory, culprits),
-        state=final,
-    )
-
-
-def _plain(number: Int[np.ndarray, "*paths"]) -> "int | Int[np.ndarray, ' paths']":
-    return int(number) if np.ndim(number) == 0 else number
-
-
 def _trace(
     net: SleptsovNet, details: Any, steps: Int[np.ndarray, "*paths"]
-) -> tuple[Int[np.ndarray, "..."] | None, Int[np.ndarray, "..."] | None]:
-    if details is None:
-        return None, None
+) -> tuple[Int[np.ndarray, "..."], Int[np.ndarray, "..."]]:
+    """Which transition fired in each step, if one does, and in how many copies."""
     order = net.priority_order
     if isinstance(details, Round):
         rounds = details.multiplicities
         multiplicities = np.zeros((len(rounds), net.num_transitions, *rounds.shape[2:]), np.int64)
         multiplicities[:, order] = rounds[:, : net.num_transitions]
-        return None, multiplicities
+        return np.zeros(0, np.int64), multiplicities
     multiplicities = details.multiplicity
     is_made = np.arange(len(multiplicities)).reshape(-1, *[1] * steps.ndim) < steps
     if len(order) == 0:
@@ -224,9 +289,7 @@ _UNBOUNDED = int(RESULTS.unbounded_multiplicity._value)
 _REFUSED = int(RESULTS.choice_refused._value)
 
 
-def _failure(
-    net: SleptsovNet, trajectory: Trajectory, culprits: tuple[Culprit | None, ...]
-) -> str | None:
+def _failure(net: SleptsovNet, trajectory: Trajectory) -> str | None:
     refused = np.flatnonzero(np.ravel(trajectory.result._value) == _REFUSED)
     if len(refused):
         step = int(np.ravel(trajectory.steps)[refused[0]]) + 1
@@ -240,6 +303,7 @@ def _failure(
     if not failed:
         return None
     path = failed[0]
+    culprits = _culprits(net, trajectory)
     culprit = culprits[path]
     assert culprit is not None
     step = int(np.ravel(trajectory.steps)[path]) + 1  # the one that could not be made

@@ -57,7 +57,7 @@ class SystemBatch:
         faithful: bool = False,
         numbered: bool = False,
         many_paths: bool = False,
-    ) -> "Lowered[Solutions]":
+    ) -> "Lowered[Solutions, Solutions]":
         """All systems as one stack of arrays, which is assembled on the host; `"auto"` is `ELL`.
 
         **Raises:** `ValueError` for a layout whose arrays differ in shape from system to system;
@@ -140,6 +140,10 @@ class SystemBatch:
         from ..view.solutions import solutions_of
 
         return solutions_of(self.systems, trajectory)
+
+    def solutions(self, trajectory: Trajectory) -> "Solutions":
+        """Each system is one path, so that this is the same."""
+        return self.solution(trajectory)
 
 
 def _check_compatibility(systems: Sequence[HostProgram]) -> None:

@@ -16,7 +16,7 @@ from .transition import Transition
 
 if TYPE_CHECKING:
     from ..model.population import PopulationSystem
-    from ..view.solution import Solution
+    from ..view.solution import Solution, SolutionBatch
 
 
 def lowered(
@@ -25,7 +25,7 @@ def lowered(
     count_dtype: np.dtype | type | None,
     faithful: bool,
     capacity: Capacity | None,
-) -> "Lowered[Solution]":
+) -> "Lowered[Solution, SolutionBatch]":
     """A system of single neurons."""
     check_options(system, layout, capacity)
     if system.is_growing:
@@ -74,7 +74,7 @@ def lowered_columns(
     *,
     is_numbered: bool,
     rows_of: SpikingSystem | None = None,
-) -> "Lowered[Solution]":
+) -> "Lowered[Solution, SolutionBatch]":
     """A system in columns, whose neurons stay as many."""
     program = lower_columns(columns, layout=layout, count_dtype=count_dtype, rows_of=rows_of)
     return Lowered(

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from ..lower.lower import LayoutLike
     from ..step.step import SpikingState
     from ..view.configurations import Configurations, Transitions
-    from ..view.solution import Solution
+    from ..view.solution import Solution, SolutionBatch
     from .environment import AnyInput
 
 
@@ -292,7 +292,7 @@ class PopulationSystem:
         faithful: bool = False,
         numbered: bool = False,
         many_paths: bool = False,
-    ) -> "Lowered[Solution]":
+    ) -> "Lowered[Solution, SolutionBatch]":
         """This system as arrays, see `snpjax.lower`.
 
         With `"auto"` each projection is stored by its own structure; a class of `snpjax_formats`
@@ -360,10 +360,16 @@ class PopulationSystem:
         return schema_of(self)
 
     def solution(self, trajectory: "Trajectory") -> "Solution":
-        """What a run saved, with this system's names."""
-        from ..view.solution import solve
+        """What a run of one path saved, with this system's names."""
+        from ..view.solution import Solution
 
-        return solve(self, trajectory)
+        return Solution(self, trajectory)
+
+    def solutions(self, trajectory: "Trajectory") -> "SolutionBatch":
+        """What a run of many paths saved, with this system's names."""
+        from ..view.solution import SolutionBatch
+
+        return SolutionBatch(self, trajectory)
 
     def expand(self) -> SpikingSystem:
         """The same system neuron by neuron; consume-all rules become their members, and a neuron

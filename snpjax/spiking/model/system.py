@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from ..lower.plastic_synapses import PlasticColumns
     from ..step.step import SpikingState
     from ..view.configurations import Configurations, Transitions
-    from ..view.solution import Solution
+    from ..view.solution import Solution, SolutionBatch
     from .environment import AnyInput
     from .rule_table import SlotTable
 
@@ -380,7 +380,7 @@ class SpikingSystem:
         capacity: "Capacity | None" = None,
         numbered: bool = False,
         many_paths: bool = False,
-    ) -> "Lowered[Solution]":
+    ) -> "Lowered[Solution, SolutionBatch]":
         """This system as arrays, see `snpjax.lower`.
 
         A system that divides or buds takes a `capacity`, and no `layout`.
@@ -463,10 +463,16 @@ class SpikingSystem:
         return schema_of(self)
 
     def solution(self, trajectory: "Trajectory") -> "Solution":
-        """What a run saved, with this system's names."""
-        from ..view.solution import solve
+        """What a run of one path saved, with this system's names."""
+        from ..view.solution import Solution
 
-        return solve(self, trajectory)
+        return Solution(self, trajectory)
+
+    def solutions(self, trajectory: "Trajectory") -> "SolutionBatch":
+        """What a run of many paths saved, with this system's names."""
+        from ..view.solution import SolutionBatch
+
+        return SolutionBatch(self, trajectory)
 
     def __repr__(self) -> str:
         kind = "" if self.is_static else ", dynamic"

@@ -6,20 +6,22 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import jax
 import numpy as np
 from jaxtyping import Bool, Int
 
 from ...choice import NO_RULE, GivenChoices
+from ...trajectory import path_of
 from ..model.lookup import number_of_label, position_of
 from ..model.system import SpikingSystem, changes_network, is_growing
 from ..model.variants import Astrocytes
-from .snapshot import Network, has_synapse, names_of_labels, network_of, taken
+from .snapshot import Network, has_synapse, names_of_labels, network_history, network_of
 
 
 if TYPE_CHECKING:
     from ..model.population import PopulationSystem
     from ..step.step import Selection, SpikingState
-    from .solution import Solution
+    from .solution import Solution, SolutionBatch
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +91,7 @@ class Configurations:
 
     def network(self, number: int) -> Network:
         """The neurons and synapses of a configuration, by its place here."""
-        return network_of(self.system, taken(self._known, None, number))
+        return network_of(self.system, path_of(self._known, number))
 
     def has_synapse(self, source: str, target: str) -> Bool[np.ndarray, " configurations"]:
         """Whether there is a synapse between two neurons, or between any two with these labels:
@@ -197,18 +199,16 @@ def transitions_of(
     return Transitions(system, sources, targets, rules, emissions, labels=labels)
 
 
-def visited(solution: "Solution") -> Configurations:
+def visited(solution: "Solution | SolutionBatch") -> Configurations:
     """The configurations of a run or of all paths of a batch, a row of all of them after the
     other."""
     histories = solution.configurations, solution.timer_history, solution.pending_history
-    networks = solution.networks
-    if solution.paths is None:
-        histories = [None if history is None else history[..., None] for history in histories]
-        networks = networks.as_batch()
+    states: Any = solution.trajectory.states
+    networks = states.network
+    if np.ndim(solution.steps) == 0:
+        histories, networks = jax.tree.map(lambda x: x[..., None], (histories, networks))
     spikes, timers, pending = (
-        np.moveaxis(history, 2, 1).reshape(-1, history.shape[1])
-        for history in histories
-        if history is not None
+        np.moveaxis(history, 2, 1).reshape(-1, history.shape[1]) for history in histories
     )
     steps = np.atleast_1d(solution.steps)
     row = np.arange(len(spikes) // len(steps))[:, None]
@@ -221,7 +221,7 @@ def visited(solution: "Solution") -> Configurations:
         pending,
         step.reshape(-1),
         is_halting.reshape(-1),
-        networks.history(spikes.shape[1]),
+        network_history(solution.system, networks, spikes.shape[1]),
     )
 
 

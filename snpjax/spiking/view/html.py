@@ -66,10 +66,10 @@ def _picture(system: "SpikingSystem | PopulationSystem") -> str:
 def solution_html(solution: Solution) -> str:
     """The computation step by step; the final configuration where no history was saved."""
     system = solution.system
-    if solution.paths is not None or solution.configurations is None or solution.rules is None:
+    saved = solution.saved
+    if saved.every is None or not saved.details:
         return f"<pre>{escape(repr(solution))}</pre>"
-    assert solution.timer_history is not None
-    every = solution.every or 1
+    every = saved.every
     shown = Shown(solution)
     names = shown.names(most=_MAX_COLUMNS)
     rows = []

@@ -1,6 +1,5 @@
 """What a network that changes was like, by the names of its neurons."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
@@ -101,50 +100,14 @@ def has_synapse(
     return np.full(size, any((s, t) == (source, target) for s, t, _ in system.synapses))
 
 
-@dataclass(frozen=True, eq=False)
-class Networks:
-    """The networks of a run: states of a program's network, `None` where it stays as it is."""
-
-    system: "SpikingSystem | PopulationSystem"
-    final: Any
-    initial: Any
-    rows: Any
-
-    def at(self, row: int | None, path: int | None) -> Network:
-        """That of a row of the history, or the final one."""
-        if row is None or self.final is None:
-            return network_of(self.system, taken(self.final, None, path))
-        if self.rows is None:
-            raise ValueError("Configurations were not saved. Run with `save=SAVE_ALL`.")
-        num_rows = 1 + len(jax.tree.leaves(self.rows)[0])
-        if not 0 <= row < num_rows:
-            raise ValueError(f"There is no row {row}: they are 0 to {num_rows - 1}.")
-        state = taken(self.rows, row - 1, path) if row > 0 else taken(self.initial, None, path)
-        return network_of(self.system, state)
-
-    def as_batch(self) -> "Networks":
-        """Those of a single run as those of a batch of one path."""
-        final, initial, rows = jax.tree.map(
-            lambda x: np.asarray(x)[..., None], (self.final, self.initial, self.rows)
-        )
-        return Networks(self.system, final, initial, rows)
-
-    def history(self, num_neurons: int) -> Any:
-        """All networks of the history of a batch as `Configurations.state` has them, a row of all
-        paths after the other; `None` where the network stays as it is. There are so many neurons
-        in the end."""
-        if self.final is None:
-            return None
-        state = jax.tree.map(_history, self.initial, self.rows)
-        return _cut(state, self.system, num_neurons) if isinstance(state, GrownState) else state
-
-
-def _history(first: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """With the initial state, which may have had less room than the others; rows and paths as one
-    axis, the last."""
-    missing = [(0, more - less) for less, more in zip(first.shape, rows.shape[1:], strict=True)]
-    joined = np.concatenate([np.pad(first, missing)[None], rows])
-    return np.moveaxis(joined, 0, -2).reshape(*joined.shape[1:-1], -1)
+def network_history(system: "SpikingSystem | PopulationSystem", rows: Any, num_neurons: int) -> Any:
+    """All networks of the history of a batch as `Configurations.state` has them, a row of all paths
+    after the other; `None` where the network stays as it is. There are so many neurons in the end.
+    """
+    if rows is None:
+        return None
+    state = jax.tree.map(lambda x: np.moveaxis(x, 0, -2).reshape(*x.shape[1:-1], -1), rows)
+    return _cut(state, system, num_neurons) if isinstance(state, GrownState) else state
 
 
 def _cut(
@@ -165,10 +128,3 @@ def num_in_use(system: "SpikingSystem | PopulationSystem", network: Any) -> int:
     if isinstance(network, GrownState):
         return int(np.max(network.num))
     return system.num_neurons
-
-
-def taken(state: Any, row: Any, path: int | None) -> Any:
-    """A row of a history of networks, or a path, or both."""
-    if row is not None:
-        state = jax.tree.map(lambda x: x[row], state)
-    return state if path is None else jax.tree.map(lambda x: x[..., path], state)

@@ -1,19 +1,22 @@
 """What a run of a spiking neural P system gives back, with the system's names."""
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Self, final
 
+import jax
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Bool, Int
 
 from ...choice import NO_RULE
 from ...results import RESULTS
-from ...trajectory import Trajectory
+from ...trajectory import NotSaved, Save, Trajectory, path_of
 from ..model.population import PopulationSystem
 from ..model.system import SpikingSystem, is_growing
 from ..model.validity import possible_labels
 from ..step.step import SpikingState
-from .snapshot import Network, Networks, name_of, num_in_use, taken
+from .snapshot import Network, name_of, network_of, num_in_use
 
 
 _FAILURES = (
@@ -27,70 +30,94 @@ _FAILURES = (
 NO_NUMBER = -1
 
 
-@dataclass(frozen=True, eq=False)
-class Solution:
-    """The computation of an SN P system, as host arrays.
+@dataclass(frozen=True, eq=False, repr=False)
+class AbstractSolution:
+    """What runs of one path and of many have in common.
 
-    Axes: `neurons` and `outputs` in the order of the system; `paths` is last and
-    only there when the run was a batch. Rows of configurations are 0 (initial), then every
-    `every`-th step; other rows are steps 1, 2, .... In a batch a path that halted early repeats its
-    halting configuration and emits nothing.
-
-    - `result`: a `RESULTS`; in a batch one per path.
-    - `steps`: steps made: `int`, or `(paths,)`. The halting step where the result is
-      `RESULTS.halted`.
-    - `spikes`, `timers`, `pending`: the final configuration.
-    - `configurations`, `timer_history`, `pending_history`: spikes, timers and pending emissions
-      over time; `None` if not saved.
-    - `rules`: the rule selected by each neuron in each step, counted within the neuron, or
-      `NO_RULE`.
-    - `emissions`: spikes that left each neuron in each step.
-    - `spike_trains`: the same of the output neurons.
-    - `failure`: the first failure in words, or `None`.
-    - `networks`: see `network`.
-    - `state`: the final state as the machine has it, to go on from: `run(system, initial=state)`.
+    Axes: `neurons` and `outputs` in the order of the system; `paths` is last and only there in a
+    batch. Rows of configurations are 0 (initial), then every `saved.every`-th step; other rows are
+    steps 1, 2, .... In a batch a path that halted early repeats its halting configuration and emits
+    nothing. A history that was not saved raises `NotSaved`.
 
     Where neurons divide or bud, `neurons` are slots, as many as there are in the end; new ones come
     last, and hold 0 before. The trains of outputs are sums over all neurons of a label.
     """
 
     system: SpikingSystem | PopulationSystem
-    result: Any
-    steps: "int | Int[np.ndarray, ' paths']"
-    spikes: Int[np.ndarray, "neurons *paths"]
-    timers: Int[np.ndarray, "neurons *paths"]
-    pending: Int[np.ndarray, "neurons *paths"]
-    every: int | None
-    configurations: Int[np.ndarray, "rows neurons *paths"] | None
-    timer_history: Int[np.ndarray, "rows neurons *paths"] | None
-    pending_history: Int[np.ndarray, "rows neurons *paths"] | None
-    rules: Int[np.ndarray, "steps neurons *paths"] | None
-    emissions: Int[np.ndarray, "steps neurons *paths"] | None
-    spike_trains: Int[np.ndarray, "steps outputs *paths"] | None
-    failure: str | None
-    networks: Networks
-    state: SpikingState
-
-    def network(self, row: int | None = None, path: int | None = None) -> Network:
-        """The neurons and synapses after the last step, or in a row of `configurations`: of a
-        system with plasticity, division or budding they change. Of a batch it is that of one path.
-
-        **Raises:** `ValueError` for a row that was not saved, or without a path in a batch.
-        """
-        if (path is None) != (self.paths is None):
-            raise ValueError(f"The run has {self.paths or 'no'} paths. Name one of a batch.")
-        return self.networks.at(row, path)
+    trajectory: Trajectory
 
     @property
-    def paths(self) -> int | None:
-        """Number of paths of a batch; `None` for a single run."""
-        return None if self.spikes.ndim == 1 else self.spikes.shape[1]
+    def result(self) -> Any:
+        """A `RESULTS`; in a batch one per path."""
+        return self.trajectory.result
 
     @property
-    def halted(self) -> "bool | np.ndarray":
-        """Whether the system halted; in a batch one per path."""
-        halted = np.asarray(self.result == RESULTS.halted)
-        return bool(halted) if halted.ndim == 0 else halted
+    def saved(self) -> Save:
+        """What was kept of the history; less than what was asked for where that outgrew its
+        budget."""
+        return self.trajectory.saved
+
+    @property
+    def state(self) -> SpikingState:
+        """The final state as the machine has it, to go on from: `run(system, initial=state)`."""
+        return self.trajectory.final
+
+    @property
+    def spikes(self) -> Int[np.ndarray, "neurons *paths"]:
+        """The spikes in the final configuration."""
+        return self.trajectory.final.spikes[self._neurons]
+
+    @property
+    def timers(self) -> Int[np.ndarray, "neurons *paths"]:
+        """The steps until closed neurons open, in the final configuration."""
+        return self.trajectory.final.timers[self._neurons]
+
+    @property
+    def pending(self) -> Int[np.ndarray, "neurons *paths"]:
+        """The spikes that closed neurons will emit, in the final configuration."""
+        return self.trajectory.final.pending[self._neurons]
+
+    @property
+    def configurations(self) -> Int[np.ndarray, "rows neurons *paths"]:
+        """The spikes over time."""
+        return self._states.spikes[:, self._neurons]
+
+    @property
+    def timer_history(self) -> Int[np.ndarray, "rows neurons *paths"]:
+        """The timers over time."""
+        return self._states.timers[:, self._neurons]
+
+    @property
+    def pending_history(self) -> Int[np.ndarray, "rows neurons *paths"]:
+        """The pending spikes over time."""
+        return self._states.pending[:, self._neurons]
+
+    @cached_property
+    def rules(self) -> Int[np.ndarray, "steps neurons *paths"]:
+        """The rule that each neuron selected in each step, counted within the neuron, or
+        `NO_RULE`."""
+        if self.trajectory.details is None:
+            raise NotSaved("Selected rules", "SAVE_ALL")
+        return _rules(self.system, self.trajectory.details, self._neurons)
+
+    @property
+    def emissions(self) -> Int[np.ndarray, "steps neurons *paths"]:
+        """The spikes that left each neuron in each step."""
+        if self.trajectory.details is None:
+            raise NotSaved("Emissions", "SAVE_ALL")
+        return self.trajectory.details.emissions[:, self._neurons]
+
+    @property
+    def spike_trains(self) -> Int[np.ndarray, "steps outputs *paths"]:
+        """The spikes that left each output neuron in each step."""
+        if self.trajectory.outputs is None:
+            raise NotSaved("Spike trains", "Save(outputs=True)")
+        return self.trajectory.outputs[:, : self.system.num_outputs]
+
+    @property
+    def failure(self) -> str | None:
+        """The first failure in words, or `None`."""
+        return _failure(self.system, self.trajectory)
 
     @property
     def spike_train(self) -> Int[np.ndarray, "steps *paths"]:
@@ -103,9 +130,7 @@ class Solution:
 
         **Raises:** `ValueError` if the system has no such output or trains were not saved.
         """
-        names = self.system.output
-        if self.spike_trains is None:
-            raise ValueError("Spike trains were not saved. Run with `save=Save(outputs=True)`.")
+        names, trains = self.system.output, self.spike_trains
         if output is None:
             if len(names) != 1:
                 raise ValueError(
@@ -116,38 +141,98 @@ class Solution:
             output = names[0]
         if output not in names:
             raise ValueError(f"{output!r} is not an output neuron: they are {', '.join(names)}.")
-        return self.spike_trains[:, self.system.output_columns(output)]
+        return trains[:, self.system.output_columns(output)]
 
-    @property
-    def shown(self) -> Int[np.ndarray, "rows neurons *paths"]:
-        """The configurations as the simulator of the system's `compatibility` shows them.
+    def intervals(self, output: str | None = None) -> Int[np.ndarray, "*neurons_and_paths"]:
+        """The numbers computed, see `Solution.interval`: one for each neuron of a population of
+        several, and for each path of a batch. `NO_NUMBER` where there are fewer than two spikes.
+        """
+        emits = self.train(output) != 0
+        nth = np.cumsum(emits, axis=0)
+        if len(emits) == 0:
+            return np.full(emits.shape[1:], NO_NUMBER)
+        first, second = ((emits & (nth == n)).argmax(axis=0) for n in (1, 2))
+        return np.where(nth[-1] >= 2, second - first, NO_NUMBER)
+
+    def counts(self, output: str | None = None) -> Int[np.ndarray, "*neurons_and_paths"]:
+        """The spikes that `output` sent to the environment in all, for each neuron of a population
+        of several, and each path of a batch; Python integers where 64 bits could be too few.
+        """
+        train = self.train(output)
+        bound = int(np.abs(train).max(initial=0)) * len(train)
+        return np.asarray(train.astype(np.int64 if bound < 2**63 else object).sum(axis=0))
+
+    def as_displayed(self) -> Self:
+        """The run with the configurations that the simulator of the system's `compatibility`
+        displays.
 
         With `late_consumption` the spikes that a rule consumes are counted until its emission has
-        left; otherwise these are the configurations.
+        left; otherwise nothing changes.
 
-        **Raises:** `ValueError` if what is needed was not saved.
+        **Raises:** `NotSaved` if what is needed was not saved.
         """
-        if self.configurations is None or self.timer_history is None:
-            raise ValueError("Configurations were not saved. Run with `save=SAVE_ALL`.")
         if not self.system.compatibility.late_consumption:
-            return self.configurations
-        if self.rules is None:
-            raise ValueError("Selected rules were not saved. Run with `save=SAVE_ALL`.")
-        consumed = self.system.consumption()
+            return self
+        consumed, timers = self.system.consumption(), self.timer_history
         neurons = np.arange(consumed.shape[1]).reshape(-1, *[1] * (self.rules.ndim - 2))
-        shown = self.configurations.copy()
-        latest = np.zeros_like(shown[0])  # what the last rule of each neuron consumed
-        every = self.every or 1
+        spikes = self._states.spikes.copy()
+        displayed = spikes[:, self._neurons]
+        latest = np.zeros_like(displayed[0])  # what the last rule of each neuron consumed
+        every = self.saved.every or 1
         for step, rules in enumerate(self.rules, start=1):
             latest = np.where(rules == NO_RULE, latest, consumed[rules, neurons])
             if step % every == 0:
                 row = step // every
-                shown[row] += np.where(self.timer_history[row] > 0, latest, 0)
-        return shown
+                displayed[row] += np.where(timers[row] > 0, latest, 0)
+        last = self.state.spikes.copy()
+        last[self._neurons] += np.where(self.timers > 0, latest, 0)
+        state, states = replace(self.state, spikes=last), replace(self._states, spikes=spikes)
+        return replace(self, trajectory=replace(self.trajectory, final=state, states=states))
 
-    def spikes_of(self, name: str) -> "int | Int[np.ndarray, '...']":
-        """Spikes of a neuron, or of the neurons of a population, in the final configuration; where
-        neurons divide, of all those with a label.
+    @property
+    def _states(self) -> Any:
+        if self.trajectory.states is None:
+            raise NotSaved("Configurations", "SAVE_ALL")
+        return self.trajectory.states
+
+    @cached_property
+    def _neurons(self) -> slice:
+        """What is not padding."""
+        return slice(num_in_use(self.system, self.state.network))
+
+
+@final
+class Solution(AbstractSolution):
+    """The computation of an SN P system, as host arrays: one path. See `AbstractSolution`."""
+
+    @property
+    def steps(self) -> int:
+        """Steps made; the halting step where the system halted."""
+        return int(self.trajectory.steps)
+
+    @property
+    def halted(self) -> bool:
+        """Whether the system halted."""
+        return bool(self.result == RESULTS.halted)
+
+    def network(self, row: int | None = None) -> Network:
+        """The neurons and synapses after the last step, or in a row of `configurations`: of a
+        system with plasticity, division or budding they change.
+
+        **Raises:** `ValueError` for a row that there is not; `NotSaved`.
+        """
+        own = self.state.network
+        if row is not None and own is not None:
+            states = self._states.network
+            num_rows = len(jax.tree.leaves(states)[0])
+            if not 0 <= row < num_rows:
+                raise ValueError(f"There is no row {row}: they are 0 to {num_rows - 1}.")
+            own = jax.tree.map(lambda x: x[row], states)
+        return network_of(self.system, own)
+
+    def spikes_of(self, name: str) -> "int | Int[np.ndarray, ' neurons']":
+        """Spikes of a neuron in the final configuration; an array of those of a population, or
+        where neurons divide of all those with a label.
 
         **Raises:** `ValueError` for a name that the system does not have.
         """
@@ -155,75 +240,54 @@ class Solution:
             if name not in possible_labels(self.system.neurons, self.system.rules_by_label):
                 raise ValueError(f"No neuron of the system ever has the label {name!r}.")
             return self.spikes[[label == name for label in self.network().labels]]
-        if not self.system.has(name):
-            raise ValueError(f"The system has neither a neuron nor a population {name!r}.")
-        spikes = self.spikes[self.system.position_of(name)]
+        spikes = self.spikes[_position(self.system, name)]
         return int(spikes) if np.ndim(spikes) == 0 else spikes
 
     def spike_times(self, output: str | None = None) -> Int[np.ndarray, " spikes"]:
-        """The steps 1, 2, ... in which `output` emitted. For a single run."""
-        train = self.train(output)
-        if train.ndim > 1:
-            raise ValueError(
-                "Spike times differ in length between paths, and between the neurons of a "
-                "population. Use `train`."
-            )
-        return np.flatnonzero(train) + 1
+        """The steps 1, 2, ... in which `output` emitted.
 
-    def interval(self, output: str | None = None) -> "int | None | Int[np.ndarray, ' paths']":
+        **Raises:** `ValueError` for a population of several neurons, and as `train` does.
+        """
+        return np.flatnonzero(_of_one(self.train(output), "train")) + 1
+
+    def interval(self, output: str | None = None) -> int | None:
         """The number computed: t2 - t1 of the first two steps in which `output` emitted (the set
-        N2).
+        N2); `None` when there are fewer than two.
 
-        `None` when there are fewer than two. In a batch, and for a population of several neurons,
-        an array with `NO_NUMBER` where there are fewer.
+        **Raises:** `ValueError` for a population of several neurons, and as `train` does.
         """
-        emits = self.train(output) != 0
-        nth = np.cumsum(emits, axis=0)
-        if len(emits) == 0:
-            numbers = np.full(emits.shape[1:], NO_NUMBER)
-        else:
-            first, second = ((emits & (nth == n)).argmax(axis=0) for n in (1, 2))
-            numbers = np.where(nth[-1] >= 2, second - first, NO_NUMBER)
-        if numbers.ndim > 0:
-            return numbers
-        return None if numbers == NO_NUMBER else int(numbers)
+        _of_one(self.train(output), "intervals")
+        number = int(self.intervals(output))
+        return None if number == NO_NUMBER else number
 
-    def count(self, output: str | None = None) -> "int | np.ndarray":
-        """Spikes that `output` sent to the environment in all; Python integers where 64 bits could
-        be too few.
+    def count(self, output: str | None = None) -> int:
+        """Spikes that `output` sent to the environment in all.
+
+        **Raises:** `ValueError` for a population of several neurons, and as `train` does.
         """
-        train = self.train(output)
-        bound = int(np.abs(train).max(initial=0)) * len(train)
-        total = train.astype(np.int64 if bound < 2**63 else object).sum(axis=0)
-        return int(total) if np.ndim(total) == 0 else total
+        _of_one(self.train(output), "counts")
+        return int(self.counts(output))
 
     def __repr__(self) -> str:
         system = self.system
-        if self.paths is not None:
-            halted = int(np.sum(self.halted))
-            return (
-                f"Solution({self.paths} paths of {system!r}: {halted} halted, "
-                f"steps {np.min(self.steps)} to {np.max(self.steps)})"
-            )
         lines = [f"Solution of {system!r}: {describe_end(self)}"]
         if self.failure is not None:
             lines.append(f"  {self.failure}")
-        shown = zip(self.spikes[:12].tolist(), self.timers[:12].tolist(), strict=True)
-        final = ", ".join(
-            f"{name_of(system, self.networks.final, index)}={spikes}"
+        first = zip(self.spikes[:12].tolist(), self.timers[:12].tolist(), strict=True)
+        spikes = ", ".join(
+            f"{name_of(system, self.state.network, index)}={spikes}"
             f"{f' (closed {timer})' if timer else ''}"
-            for index, (spikes, timer) in enumerate(shown)
+            for index, (spikes, timer) in enumerate(first)
         )
         hidden = len(self.spikes) - 12
         more = f", and {hidden:,} more" if hidden > 0 else ""
-        lines.append(f"  final spikes: {final}{more}")
-        if self.spike_trains is not None:
-            for name in system.output:
-                train = self.train(name)
-                if train.ndim > 1:
-                    continue
-                text = " ".join(map(str, train[:40].tolist())) + (" ..." if len(train) > 40 else "")
-                lines.append(f"  train of {name}: {text}")
+        lines.append(f"  final spikes: {spikes}{more}")
+        for name in system.output if self.saved.outputs else ():
+            train = self.train(name)
+            if train.ndim > 1:
+                continue
+            text = " ".join(map(str, train[:40].tolist())) + (" ..." if len(train) > 40 else "")
+            lines.append(f"  train of {name}: {text}")
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -232,52 +296,72 @@ class Solution:
         return solution_html(self)
 
 
+@final
+class SolutionBatch(AbstractSolution):
+    """Many computations of an SN P system side by side, as host arrays whose last axis are the
+    paths. See `AbstractSolution`. `batch[path]` is the `Solution` of one path, cut to its length.
+    """
+
+    @property
+    def steps(self) -> Int[np.ndarray, " paths"]:
+        """Steps made by each path; the halting step where it halted."""
+        return self.trajectory.steps
+
+    @property
+    def paths(self) -> int:
+        """The number of paths."""
+        return len(self.steps)
+
+    @property
+    def halted(self) -> Bool[np.ndarray, " paths"]:
+        """Which paths halted."""
+        return np.asarray(self.result == RESULTS.halted)
+
+    def spikes_of(self, name: str) -> Int[np.ndarray, "*neurons paths"]:
+        """Spikes of a neuron in the final configurations, or of the neurons of a population.
+
+        **Raises:** `ValueError` for a name that the system does not have, and where neurons divide,
+        since paths then differ in their neurons.
+        """
+        if is_growing(self.system):
+            raise ValueError("The paths differ in their neurons. Ask one: `batch[path]`.")
+        return self.spikes[_position(self.system, name)]
+
+    def __getitem__(self, path: int) -> Solution:
+        return Solution(self.system, self.trajectory.of_path(range(self.paths)[path]))
+
+    def __iter__(self) -> Iterator[Solution]:
+        return map(self.__getitem__, range(self.paths))
+
+    def __len__(self) -> int:
+        return self.paths
+
+    def __repr__(self) -> str:
+        return (
+            f"SolutionBatch({self.paths} paths of {self.system!r}: {np.sum(self.halted)} halted, "
+            f"steps {np.min(self.steps)} to {np.max(self.steps)})"
+        )
+
+
+def _position(system: SpikingSystem | PopulationSystem, name: str) -> int | slice:
+    if not system.has(name):
+        raise ValueError(f"The system has neither a neuron nor a population {name!r}.")
+    return system.position_of(name)
+
+
+def _of_one(train: np.ndarray, instead: str) -> np.ndarray:
+    """The train of a single neuron."""
+    if train.ndim > 1:
+        raise ValueError(f"The output is a population of several neurons. Use `{instead}`.")
+    return train
+
+
 def describe_end(solution: Solution) -> str:
     """How a single run ended, in words."""
     steps = f"{solution.steps} step{'' if solution.steps == 1 else 's'}"
     if solution.failure is not None:
         return f"failed after {steps}"
     return f"halted after {steps}" if solution.halted else f"not halted after {steps}"
-
-
-def solve(system: SpikingSystem | PopulationSystem, trajectory: Trajectory) -> Solution:
-    """Cut a trajectory's padding and give it names."""
-    final, initial = trajectory.final, trajectory.initial
-    neurons = slice(num_in_use(system, final.network))
-    outputs = slice(system.num_outputs)
-
-    def history(name: str) -> np.ndarray | None:
-        if trajectory.states is None:
-            return None
-        rows = getattr(trajectory.states, name)
-        first = getattr(initial, name)[None]
-        missing = [(0, 0)] * first.ndim
-        missing[1] = (0, getattr(final, name).shape[0] - first.shape[1])
-        return np.concatenate([np.pad(first, missing), rows])[:, neurons]
-
-    details, states = trajectory.details, trajectory.states
-    steps = trajectory.steps
-    trains = None if trajectory.outputs is None else trajectory.outputs[:, outputs]
-    return Solution(
-        system=system,
-        result=trajectory.result,
-        steps=int(steps) if steps.ndim == 0 else steps,
-        spikes=final.spikes[neurons],
-        timers=final.timers[neurons],
-        pending=final.pending[neurons],
-        every=trajectory.every,
-        configurations=history("spikes"),
-        timer_history=history("timers"),
-        pending_history=history("pending"),
-        rules=None if details is None else _rules(system, details, neurons),
-        emissions=None if details is None else details.emissions[:, neurons],
-        spike_trains=trains,
-        failure=_failure(system, trajectory),
-        networks=Networks(
-            system, final.network, initial and initial.network, states and states.network
-        ),
-        state=final,
-    )
 
 
 def _rules(
@@ -308,8 +392,9 @@ def _failure(system: SpikingSystem | PopulationSystem, trajectory: Trajectory) -
     where = f"column {culprit + 1} of the given choices, which is no neuron"
     own = trajectory.final.network
     if culprit < num_in_use(system, own):
-        state = taken(own, None, path if steps_of_paths else None)
-        where = f"neuron {name_of(system, state, culprit)!r}"
+        if steps_of_paths:
+            own = path_of(own, path)
+        where = f"neuron {name_of(system, own, culprit)!r}"
     where = f"{where}, step {step}"
     if trajectory.steps.ndim == 1:
         where += f", path {path} ({len(failed)} of {len(trajectory.steps)} paths failed)"

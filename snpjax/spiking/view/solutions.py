@@ -3,9 +3,6 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import jax
-import numpy as np
-
 from ...trajectory import Trajectory
 from ..model.population import PopulationSystem
 from ..model.system import SpikingSystem
@@ -43,29 +40,5 @@ def solutions_of(
     systems: Sequence[SpikingSystem | PopulationSystem], trajectory: Trajectory
 ) -> Solutions:
     """The solution of each system of a batch."""
-    each = [system.solution(_path(trajectory, path)) for path, system in enumerate(systems)]
+    each = [system.solution(trajectory.of_path(path)) for path, system in enumerate(systems)]
     return Solutions(each, trajectory.final)
-
-
-def _path(trajectory: Trajectory, path: int) -> Trajectory:
-    """One path of a batch, cut to its own length."""
-
-    def own(tree: Any) -> Any:
-        return jax.tree.map(lambda x: x[..., path], tree)
-
-    steps = int(trajectory.steps[path])
-    every = trajectory.every
-
-    def history(tree: Any, rows: int) -> Any:
-        return None if tree is None else jax.tree.map(lambda x: x[:rows, ..., path], tree)
-
-    return Trajectory(
-        initial=own(trajectory.initial),
-        final=own(trajectory.final),
-        states=history(trajectory.states, steps // (every or 1)),
-        outputs=history(trajectory.outputs, steps),
-        details=history(trajectory.details, steps),
-        every=every,
-        steps=np.asarray(steps),
-        result=own(trajectory.result),
-    )

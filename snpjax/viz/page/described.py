@@ -71,11 +71,10 @@ def moment_json(system: SpikingSystem, moment: Moment, before: Moment | None) ->
             [neuron, [system.rule_text(neuron, rule) for rule in rules]]
             for neuron, rules in moment.options.items()
         ]
-    if before is not None and solution.rules is not None:
+    if before is not None:
         fired = [(i, r) for i, r in enumerate(solution.rules[0].tolist()) if r != NO_RULE]
         labels = None if before.network is None else before.network.labels
         value["fired"] = [[i, r, _fired_text(system, labels, i, r)] for i, r in fired]
-        assert solution.emissions is not None and solution.spike_trains is not None
         value["emitted"] = _listed(solution.emissions[0])
         value["outputs"] = [exact(x) for x in solution.spike_trains[0].tolist()]
     if moment.network is not None and (before is None or moment.network != before.network):

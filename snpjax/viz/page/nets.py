@@ -18,7 +18,7 @@ from ...sleptsov import SleptsovNet
 from ...sleptsov.step.candidates import undominated
 from ...sleptsov.step.full_scan import ScanningMachine
 from ...sleptsov.view.solution import NetSolution
-from ...trajectory import Trajectory
+from ...trajectory import Save, Trajectory
 from .described import exact
 from .edits import Edit, Finding, number_of
 from .stepping import Refused, Rest, choice_of_rest
@@ -91,12 +91,11 @@ class NetStepper:
         state = jax.device_get(state)
         rows = jax.tree.map(lambda x: np.asarray(x)[None], record)
         trajectory = Trajectory(
-            initial=None,
             final=state,
             states=None,
             outputs=None,
             details=None if record is None else rows.detail,
-            every=None,
+            saved=Save(every=None, outputs=False, details=record is not None),
             steps=np.asarray(state.step),
             result=jax.device_get(result),
         )
@@ -177,7 +176,7 @@ def net_moment_json(
         "emitted": [],
         "outputs": [],
     }
-    if before is not None and solution.fired is not None and solution.multiplicities is not None:
+    if before is not None:
         transition, copies = int(solution.fired[0]), int(solution.multiplicities[0])
         text = "fires" if copies == 1 else f"fires in {copies:,} copies"
         value["fired"] = [[size + transition, 0, text]]

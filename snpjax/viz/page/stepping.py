@@ -14,7 +14,7 @@ from ...machine import AbstractMachine, Growable, Record
 from ...precision import precision_of
 from ...results import RESULTS
 from ...spiking import Network, Solution, SpikingSystem, applicable
-from ...trajectory import Trajectory
+from ...trajectory import Save, Trajectory
 
 
 #: Who chooses where nobody did: the first applicable rule, or a draw from a seed.
@@ -161,12 +161,11 @@ class Stepper:
         rows = jax.tree.map(lambda x: np.asarray(x)[None], record)
         steps = int(state.step)
         trajectory = Trajectory(
-            initial=None,
             final=state,
             states=None,
             outputs=rows.output if made else None,
             details=rows.detail if made else None,
-            every=None,
+            saved=Save(every=None, outputs=made, details=made),
             steps=np.asarray(steps),
             result=jax.device_get(result),
         )

@@ -1,0 +1,661 @@
+"""Verdicts on systems: as the reference has it, with witnesses that run, and never on a truncated
+graph what a complete one contradicts."""
+
+import contextlib
+import io
+import json
+import re
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings, strategies as st
+
+import snpjax as snp
+from snpjax import Astrocyte, Astrocytes, Exhaustive, SynapseRules
+from snpjax.check import reach_probability
+from snpjax.check.ctl_fragment import universal
+from snpjax.check.formula import Observed, comparisons
+from snpjax.check.kripke import Structure
+from snpjax.check.labels import Labelling
+from snpjax.check.names import needs_of
+from snpjax.check.paths import Checker
+from snpjax.check.query import parse_query
+from snpjax.testing import reference, reference_graph, systems
+from tests.cli.test_cli import invoke
+from tests.explore.test_explore import CHUNKS, MAX_CONFIGURATIONS
+from tests.support.helpers import REPOSITORY, case_system, load_cases, many, with_ballast
+from tests.support.lassos import Lasso, is_true
+
+
+PATTERNS = [
+    "always {0}",
+    "never {0}",
+    "eventually {0}",
+    "next next {0}",
+    "infinitely often {0}",
+    "steady {0}",
+    "{0} followed by {1}",
+    "{0} preceded by {1}",
+    "{0} until {1}",
+    "{0} weak until {1}",
+    "always ({0} implies next {1})",
+    "eventually ({0} and always {1})",
+    "{0} implies (eventually {1} and never {0})",
+]
+
+
+def explored(system, **limits):
+    limits = {"max_configurations": MAX_CONFIGURATIONS, **limits}
+    return snp.explore(system, chunks=CHUNKS, **limits)
+
+
+@st.composite
+def conditions(draw, system):
+    neuron = draw(st.sampled_from(system.neurons))
+    name, number = f'"{neuron.name}"', draw(st.integers(0, 3))
+    relation = draw(st.sampled_from(["=", "!=", "<", "<=", ">", ">="]))
+    kinds = [name, f"emits({name})", f"timer({name})", "total", "halted", "open", "mixed"]
+    kind = draw(st.sampled_from([*kinds, "fires"] if neuron.rules else kinds))
+    match kind:
+        case "halted":
+            return "halted"
+        case "open":
+            return f"open({name})"
+        case "fires":
+            return f"fires({name}, {draw(st.integers(0, len(neuron.rules) - 1))})"
+        case "total":
+            some = " + ".join(f'"{neuron.name}"' for neuron in system.neurons[:3])
+            return f"({some} {relation} {number})"
+        case "mixed":
+            return f"(2 * {name} - emits({name}) {relation} {number})"
+    return f"({kind} {relation} {number})"
+
+
+@st.composite
+def queries(draw, system, conditions=conditions):
+    pattern = draw(st.sampled_from(PATTERNS))
+    text = pattern.format(draw(conditions(system)), draw(conditions(system)))
+    if "implies" in pattern or draw(st.booleans()):
+        return text
+    return f"on some path ({text})"
+
+
+def value_of(variable, system, configuration, emissions, choice):
+    """A variable in a configuration of the reference, after a step or none."""
+    match variable.observed:
+        case Observed.HALTED:
+            return int(reference.is_halting(system, configuration))
+    neuron = system.names[variable.neuron]
+    match variable.observed:
+        case Observed.SPIKES:
+            return configuration.spikes[neuron]
+        case Observed.TIMER:
+            return configuration.timers[neuron]
+        case Observed.EMITS:
+            return 0 if emissions is None else emissions[neuron]
+    return int(choice is not None and choice[neuron] == variable.rule)
+
+
+def compared(comparison, value):
+    difference = sum(x * value(variable) for variable, x in comparison.terms) - comparison.constant
+    return {"=": difference == 0, "<=": difference <= 0}.get(comparison.relation, difference >= 0)
+
+
+def reference_holds(query, system, graph):
+    """Whether a query holds by a structure made of the reference's graph, choice by choice."""
+    outgoing = {}
+    for source, choice, emissions, target in graph.edges:
+        outgoing.setdefault(source, []).append((target, emissions, choice))
+    states, following = {(0, None, None): 0}, []
+    for state in (listed := list(states)):
+        own = outgoing.get(state[0], [(state[0], None, None)])
+        for after in own:
+            if after not in states:
+                states[after] = len(states)
+                listed.append(after)
+        following.append([states[after] for after in own])
+    structure = Structure(
+        np.cumsum([0, *map(len, following)]),
+        np.asarray([target for own in following for target in own], np.int32),
+        np.zeros(len(states), bool),
+    )
+    truth = {}
+    for comparison in comparisons(query.formula):
+        column = [
+            compared(
+                comparison,
+                lambda v, s=state: value_of(v, system, graph.configurations[s[0]], s[1], s[2]),
+            )
+            for state in states
+        ]
+        truth[comparison] = (np.asarray(column), np.asarray(column))
+    checker = Checker(structure, Labelling(len(states), truth))
+    return bool(checker.holds(universal(query), may=True)[0]) == query.on_all_paths
+
+
+def assert_witness(verdict):
+    """The witness runs, through its configurations, and the query is so there."""
+    query, graph, system = parse_query(verdict.query), verdict.graph, verdict.graph.system
+    run = verdict.replay()
+    numbers = list(verdict.witness)
+    steps = verdict.num_steps if verdict.loop is None else max(verdict.num_steps - 1, 0)
+    caps = [graph.saturate.get(neuron.name, 2**31) for neuron in system.neurons]
+    made = min(run.steps, verdict.num_steps)
+    for step, spikes in enumerate(verdict.spikes.tolist()):
+        at = min(step, made)
+        assert spikes == np.minimum(run.configurations[at], caps).tolist()
+        assert graph.configurations([numbers[step]]).timers[0].tolist() == (
+            run.timer_history[at].tolist()
+        )
+    # Where the witness goes on in any way, it is followed by one of these.
+    if verdict.loop is not None:
+        assert numbers[-1] == numbers[verdict.loop]
+        lasso = Lasso(tuple(range(steps + 1)), verdict.loop)
+    elif reference_is_halting(graph, numbers[-1]):
+        lasso = Lasso((*range(steps + 1), steps + 1), steps + 1)
+    else:
+        return
+
+    def holds(comparison, position):
+        def value(variable):
+            at = min(position, made)
+            match variable.observed:
+                case Observed.HALTED:
+                    return int(reference_is_halting(graph, numbers[min(position, steps)]))
+                case Observed.STEP:
+                    return at
+            neuron = system.names[variable.neuron]
+            came = 0 < position <= made
+            match variable.observed:
+                case Observed.SPIKES:
+                    return int(run.configurations[at, neuron])
+                case Observed.TIMER:
+                    return int(run.timer_history[at, neuron])
+                case Observed.EMITS:
+                    return int(run.emissions[position - 1, neuron]) if came else 0
+            return int(came and run.rules[position - 1, neuron] == variable.rule)
+
+        return compared(comparison, value)
+
+    if verdict.loop is None or not query_is_of_step(query):
+        assert is_true(query.formula, lasso, holds) != query.on_all_paths
+
+
+def query_is_of_step(query):
+    """Whether the first time round a loop may differ from the others in how it was entered."""
+    return any(comparison.is_of_step for comparison in comparisons(query.formula))
+
+
+def reference_is_halting(graph, number):
+    return bool(graph.configurations([number]).is_halting[0])
+
+
+def check_against_reference(system, data):
+    system = with_ballast(system)
+    expected = reference_graph.explore(system, max_configurations=MAX_CONFIGURATIONS)
+    graph = explored(system)
+    for _ in range(3):
+        text = data.draw(queries(system))
+        verdict = snp.check(graph, text)
+        if verdict.witness is not None:
+            assert_witness(verdict)
+        if graph.is_complete:
+            assert bool(verdict) == reference_holds(parse_query(text), system, expected), text
+        else:
+            assert verdict.is_decided or verdict.status is snp.Status.BOUNDED
+
+
+SMALL = systems(max_neurons=4)
+
+
+@settings(max_examples=25)
+@given(SMALL, st.data())
+def test_verdicts_are_those_of_the_reference(system, data):
+    check_against_reference(system, data)
+
+
+@pytest.mark.slow
+@settings(max_examples=many(2_000), suppress_health_check=[HealthCheck.too_slow])
+@given(systems(max_neurons=5), st.data())
+def test_many_verdicts(system, data):
+    check_against_reference(system, data)
+
+
+@pytest.mark.slow
+@settings(max_examples=25)
+@given(SMALL, st.data())
+def test_a_part_of_the_graph_contradicts_nothing(system, data):
+    """Neither a limit nor saturation changes a verdict, but to one that leaves it open."""
+    system = with_ballast(system)
+    whole = explored(system, max_configurations=4 * MAX_CONFIGURATIONS)
+    text = data.draw(queries(system))
+    verdict = snp.check(whole, text)
+    part = snp.check(explored(system, max_depth=data.draw(st.integers(0, 4))), text)
+    caps = {"ballast 2": 1} | {
+        neuron.name: data.draw(st.integers(1, 3)) for neuron in system.neurons if not neuron.rules
+    }
+    saturated = snp.check(explored(system, saturate=caps), text)
+    for other in (part, saturated):
+        if other.is_decided and verdict.is_decided:
+            assert other.status is verdict.status, text
+    needs = needs_of(parse_query(text), system, saturate=None, max_depth=None)
+    exact = snp.check(explored(system, saturate=needs.saturate), text)
+    if verdict.is_decided and exact.graph.is_complete:
+        assert exact.status is verdict.status
+
+
+@settings(max_examples=25)
+@given(SMALL, st.integers(0, 4), st.sampled_from([3, MAX_CONFIGURATIONS]))
+def test_only_what_may_go_on_is_open(system, depth, most):
+    """A halting configuration has no successors, whether it was expanded or not."""
+    system = with_ballast(system)
+    expected = reference_graph.explore(system, max_configurations=most, max_depth=depth)
+    halts = [reference.is_halting(system, x) for x in expected.configurations]
+    is_open = [not x and i >= expected.num_expanded for i, x in enumerate(halts)]
+    graph = explored(system, max_configurations=most, max_depth=depth)
+    assert graph.is_halting.tolist() == halts and graph.is_open.tolist() == is_open
+    assert graph.halting().tolist() == np.flatnonzero(halts).tolist()
+    assert graph.is_complete == (not any(is_open))
+    if any(is_open):
+        assert graph.num_expanded == expected.num_expanded
+        assert graph.whole_depth == expected.depths[is_open.index(True)]
+        return
+    whole = explored(system)
+    assert graph.num_expanded == whole.num_expanded == graph.num_configurations
+    assert graph.targets.tolist() == whole.targets.tolist()
+    assert graph.whole_depth == whole.whole_depth
+
+
+@settings(max_examples=15)
+@given(SMALL, st.integers(0, 4), st.integers(0, 3), st.integers(0, 2))
+def test_steps_are_told_apart(system, step, spikes, place):
+    """What can be in exactly so many steps."""
+    system = with_ballast(system)
+    now = {reference.initial(system)}
+    for _ in range(step):
+        now = {
+            reference.step(system, x, choice)[0]
+            for x in now
+            if not reference.is_halting(system, x)
+            for choice in reference.choices(system, x)
+        }
+        if len(now) > 50:
+            return
+    neuron = system.neurons[place % len(system.neurons)].name
+    text = f'never (step = {step} and "{neuron}" > {spikes})'
+    query = parse_query(text)
+    needs = needs_of(query, system, saturate=None, max_depth=None)
+    assert needs.clock == step + 1
+    graph = explored(system, max_configurations=2_000, clock=needs.clock, max_depth=step + 1)
+    verdict = snp.check(graph, text)
+    exceeds = any(x.spikes[system.names[neuron]] > spikes for x in now)
+    assert verdict.is_refuted == exceeds
+    if exceeds:
+        assert verdict.num_steps == step
+    if step:
+        with pytest.raises(snp.QueryError, match="explore with `clock="):
+            snp.check(explored(system, max_depth=1), text)
+
+
+@pytest.mark.parametrize("variant", ["exhaustive", "astrocytes", "synapse-rules"])
+def test_sinks_of_variants_are_saturated(variant):
+    """What nothing depends on is counted as far as the query goes: they collect spikes for ever."""
+    rules = [snp.Neuron("p", 1, ["a+/a -> a"]), snp.Neuron("s"), snp.Neuron("t")]
+    bare = [snp.Neuron(neuron.name, neuron.spikes) for neuron in rules]
+    ring = [("p", "p"), ("p", "s"), ("p", "t")]
+    system = {
+        "exhaustive": lambda: snp.SpikingSystem(rules, ring, variant=Exhaustive()),
+        "astrocytes": lambda: snp.SpikingSystem(
+            rules, ring, variant=Astrocytes([Astrocyte([("p", "s")], 1)])
+        ),
+        "synapse-rules": lambda: snp.SpikingSystem(
+            bare, ring, variant=SynapseRules({pair: ["a+/a -> a"] for pair in ring})
+        ),
+    }[variant]()
+    query = parse_query("always s <= 5")
+    needs = needs_of(query, system, saturate=None, max_depth=None)
+    assert needs.saturate == {"s": 6, "t": 1}
+    verdict = snp.check(system, "always s <= 5")
+    assert verdict.is_refuted and verdict.graph.is_complete
+    assert verdict.replay().spikes[1] == 6
+    assert snp.check(system, "always p = 1").is_proved
+
+
+@pytest.mark.parametrize("case", load_cases("spiking", schema="snpjax-case/1"))
+def test_published_verdicts(case):
+    wanted = case["expected"].get("queries", ())
+    for query in wanted:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", snp.ModelWarning)
+            system = with_ballast(case_system(case))
+        by_itself = snp.check(system, query["query"], max_configurations=1_000)
+        given = query.get("saturate")
+        graph = snp.explore(system, max_configurations=1_000, saturate=given, chunks=CHUNKS)
+        for verdict in (by_itself, snp.check(graph, query["query"])):
+            assert bool(verdict) == query["holds"], query
+            assert verdict.vacuous == ()
+            if verdict.witness is not None:
+                assert_witness(verdict)
+
+
+# ---- one small system ----
+
+#: c loses a spike a step and may send it to o or not; then nothing is left to do.
+COUNTDOWN = with_ballast(
+    snp.SpikingSystem(
+        [snp.Neuron("c", 2, ["a+/a -> a", "a -> lambda"]), snp.Neuron("o")],
+        [("c", "o")],
+        output="c",
+    )
+)
+
+
+@pytest.fixture(scope="module")
+def countdown():
+    return explored(COUNTDOWN)
+
+
+def test_witness_of_a_safety_property(countdown):
+    verdict = snp.check(countdown, "always o <= 1")
+    assert verdict.is_refuted and not verdict and verdict.loop is None
+    assert verdict.spikes[:, :2].tolist() == [[2, 0], [1, 1], [0, 2]]
+    assert verdict.rules[:, :2].tolist() == [[0, -1], [0, -1]]
+    lines = str(verdict).splitlines()
+    assert lines[0] == "always o <= 1: refuted (shown by 2 steps)"
+    assert lines[1:] == [
+        "  step 0: c = 2",
+        "  step 1: c: a+/a -> a | c = 1, o = 1",
+        "  step 2: c: a+/a -> a | c = 0, o = 2",
+    ]
+
+
+def test_witness_that_halts(countdown):
+    verdict = snp.check(countdown, "eventually o = 2")
+    assert verdict.is_refuted and verdict.witness is not None and verdict.loop is not None
+    assert verdict.witness[-1] == verdict.witness[verdict.loop]
+    assert "then it has halted" in verdict.summary and str(verdict).endswith("halted")
+    assert snp.check(countdown, "eventually halted")
+    assert snp.check(countdown, "steady (halted and c = 0)")
+
+
+def test_steps_have_no_part_in_the_first_configuration_or_after_the_halt(countdown):
+    assert snp.check(countdown, "not emits(c) and next emits(c)")
+    assert snp.check(countdown, "emits(c) = 0 and not fires(c, 0) and not fires(c, 1)")
+    assert snp.check(countdown, "never (fires(c, 0) and fires(c, 1))")
+    assert snp.check(countdown, "steady (emits(c) = 0 and not fires(c, 0))")
+    assert snp.check(countdown, "always (fires(c, 1) implies c = 0)")
+    refuted = snp.check(countdown, "always (halted implies emits(c) = 1)")
+    assert refuted.is_refuted and refuted.num_steps == 2
+    assert refuted.rules[:, 0].tolist() == [0, 1]
+
+
+def test_replay(countdown):
+    run = snp.check(countdown, "always o <= 1").replay()
+    assert run.halted and run.configurations[:, :2].tolist() == [[2, 0], [1, 1], [0, 2]]
+    lasso = snp.check(countdown, "eventually o = 2")
+    assert lasso.replay().steps == lasso.loop < lasso.num_steps
+    for text in ("always o <= 2", "on some path eventually o = 3"):
+        with pytest.raises(ValueError, match="no computation shows it"):
+            snp.check(countdown, text).replay()
+
+
+def test_a_replay_that_differs_is_a_bug(countdown):
+    verdict = snp.check(countdown, "always o <= 1")
+    other = snp.check(countdown, "on some path eventually (c = 0 and o = 1)")
+    with pytest.raises(AssertionError, match="please report it"):
+        replace(verdict, choices=other.choices).replay()
+
+
+def test_a_replay_counts_beyond_what_was_cut():
+    """In the search the sink is cut at 1."""
+    system = snp.SpikingSystem(
+        [snp.Neuron("p", 7, ["a+/a -> a"]), snp.Neuron("sink")], [("p", "sink", 2**29)]
+    )
+    verdict = snp.check(system, "never p = 0")
+    assert verdict.replay().spikes.tolist() == [0, 7 * 2**29]
+
+
+def test_some_path(countdown):
+    proved = snp.check(countdown, "on some path eventually o = 2")
+    assert proved and proved.witness is not None and proved.num_steps == 2
+    refuted = snp.check(countdown, "on some path eventually o = 3")
+    assert refuted.is_refuted and refuted.witness is None and refuted.choices is None
+    for text in ("on some path always o = 0", "on some path c = 2 followed by fires(c, 1)"):
+        assert not snp.check(countdown, text) if "always" in text else snp.check(countdown, text)
+
+
+@pytest.mark.parametrize(
+    ("text", "remarks"),
+    [
+        ("always (c = 5 implies next c = 4)", ("`c = 5` is never true",)),
+        ("(c = 5 or c = 6) followed by halted", ("`c = 5 or c = 6` is never true",)),
+        ("c = 5 preceded by c = 1", ("`c = 5` is never true",)),
+        ("never (c = 5 and o = 1)", ("`c = 5` is never true",)),
+        ("always (not c = 5 or o = 1)", ("`c = 5` is never true",)),
+        ("never c = 5", ()),
+        ("always (c = 1 implies o <= 1)", ()),
+        ("c = 1 implies o = 2", ("`c = 1` is false in the initial configuration",)),
+        ("c = 2 implies next c = 1", ()),
+        ("next (c = 2 implies o = 2)", ("`c = 2` is never true where the query looks at it",)),
+        ("next (o = 1 implies c = 1)", ()),
+        ("always ((next c = 2) implies o = 1)", ("`next c = 2` is never true",)),
+        ("always ((next c = 1) implies c = 2)", ()),
+        ("always ((eventually o = 3) implies c = 1)", ("`eventually o = 3` is never true",)),
+        ("(next c = 2) implies c = 1", ("`next c = 2` is false in the initial configuration",)),
+        ("(eventually o = 2) implies c = 2", ()),
+        ("(next c = 2) preceded by halted", ("`next c = 2` is never true",)),
+        ("never (o = 2 and next c = 2)", ("`next c = 2` is never true",)),
+        (
+            "on some path eventually (o = 1 and (o = 2 implies c = 2))",
+            ("`o = 2` is never true on the path shown",),
+        ),
+        ("on some path eventually (o = 1 and (c = 2 implies o = 2))", ()),
+    ],
+)
+def test_vacuous_parts_are_remarked(countdown, text, remarks):
+    verdict = snp.check(countdown, text)
+    assert verdict.is_proved and verdict.vacuous == remarks
+    assert all(remark in str(verdict) for remark in verdict.vacuous)
+
+
+def test_functions_are_properties(countdown):
+    verdict = snp.check(countdown, lambda c: c["o"] <= 1)
+    assert verdict.is_refuted and verdict.num_steps == 2
+    assert snp.check(countdown, lambda c: c["o"] + c["c"] <= 2)
+    with pytest.raises(ValueError, match=r"gives int.* of shape \(\d+,\)"):
+        snp.check(countdown, lambda c: c["o"])
+    with pytest.raises(ValueError, match=r"shape \(\)"):
+        snp.check(countdown, lambda c: True)  # pyright: ignore
+    with pytest.raises(TypeError, match="is no property"):
+        snp.check(countdown, 3)  # pyright: ignore
+    with pytest.raises(KeyError, match="no neuron 'x'"):
+        snp.check(countdown, lambda c: c["x"] == 0)
+
+
+def test_a_graph_without_edges_is_enough_for_safety():
+    graph = explored(COUNTDOWN, edges=False)
+    assert snp.check(graph, "always o <= 2")
+    assert snp.check(graph, "on some path eventually o = 2").num_steps == 2
+    with pytest.raises(ValueError, match="edges=True"):
+        snp.check(graph, "eventually halted")
+
+
+def test_limits_are_told():
+    bounded = snp.check(COUNTDOWN, "always o <= 2", max_depth=1)
+    assert bounded.status is snp.Status.BOUNDED and bounded.depth == 1
+    assert "within 1 step" in bounded.summary
+    with pytest.raises(ValueError, match="is bounded"):
+        bool(bounded)
+    assert snp.check(COUNTDOWN, "next o <= 1", max_depth=1)  # no more has to be known
+    assert snp.check(COUNTDOWN, "eventually c = 1", max_depth=1)
+    assert not snp.check(COUNTDOWN, "next c = 2", max_depth=1)
+    cut = snp.check(explored(COUNTDOWN, saturate={"o": 1}), "always o <= 1")
+    assert cut.status is snp.Status.UNKNOWN and "saturate" in cut.reason
+    with pytest.raises(ValueError, match="explored already"):
+        snp.check(cut.graph, "always o <= 1", max_depth=3)
+
+
+def test_overflow_is_unknown():
+    system = snp.SpikingSystem(
+        [snp.Neuron("p", 1, ["a+/a -> a"]), snp.Neuron("q", 0, ["a{7} -> a"])],
+        [("p", "p"), ("p", "q", 2**29)],
+    )
+    verdict = snp.check(system, "always p = 1")
+    assert verdict.status is snp.Status.UNKNOWN and "32 bits" in verdict.reason
+    assert snp.check(system, "never q >= 1000").is_refuted
+
+
+@pytest.mark.slow
+def test_saturation_by_itself_is_exact():
+    """A neuron without rules that grows for ever: as far as a query asks, it does not."""
+    system = snp.SpikingSystem(
+        [snp.Neuron("p", 1, ["a -> a"]), snp.Neuron("q", 1, ["a -> a"]), snp.Neuron("n")],
+        [("p", "q"), ("q", "p"), ("p", "n")],
+    )
+    assert snp.check(system, "always p = 1", max_configurations=100)
+    assert snp.check(system, "eventually always n > 20", max_configurations=100)
+    assert snp.check(system, "never 2 * n = 5", max_configurations=100)
+    assert snp.check(system, "always n >= p - 1", max_configurations=100).status is (
+        snp.Status.BOUNDED
+    )
+
+
+def test_names_are_checked(countdown):
+    for text, column, words in (
+        ("always cc = 1", 8, "did you mean 'c'"),
+        ("always c = 1 or fires(c, 2)", 23, "has no rule 2 (its rules: 0 to 1)"),
+        ("fires(o, 0)", 7, "its rules: none"),
+    ):
+        with pytest.raises(snp.QueryError) as caught:
+            snp.check(countdown, text)
+        assert caught.value.column == column and words in str(caught.value)
+    with pytest.raises(snp.QueryError, match="give `max_depth`"):
+        snp.check(COUNTDOWN, "always step >= o")
+    assert snp.check(COUNTDOWN, "next step > o - 1", max_depth=3)
+
+
+def test_neurons_of_populations():
+    system = snp.PopulationSystem(
+        [
+            snp.Population("in", 3, [1, 0, 0], ["a -> a"], indices=[5, 6, 7]),
+            snp.Population("out", 1, 0),
+        ],
+        [snp.Projection("in", "out", snp.graphs.AllToAll())],
+    )
+    assert snp.check(system, "never 'in{7}' > 0 and eventually 'out[0]' = 1")
+    verdict = snp.check(system, "never 'out[0]' = 1")
+    assert verdict.is_refuted and verdict.replay().spikes.tolist() == verdict.spikes[-1].tolist()
+    with pytest.raises(snp.QueryError, match=r'of 3 neurons .name one of them: "in\{5\}"'):
+        snp.check(system, "always in = 1")
+
+
+def test_any_input():
+    system = snp.SpikingSystem(
+        [snp.Neuron("i", 0, ["a -> a"]), snp.Neuron("o")], [("i", "o")], input={"i": [1]}
+    )
+    inputs = snp.AnyInput(3)
+    assert snp.check(system, "always o <= 3", inputs=inputs)
+    verdict = snp.check(system, "always o <= 2", inputs=inputs)
+    assert verdict.is_refuted and verdict.num_steps == 4
+    assert_witness(verdict)
+
+
+def test_the_page_is_true():
+    """What docs/checking.md says and shows."""
+    page = (REPOSITORY / "docs" / "checking.md").read_text()
+    names: dict[str, object] = {}
+    for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
+        with contextlib.redirect_stdout(io.StringIO()) as shown:
+            exec(compile(block, "checking.md", "exec"), names)
+        assert shown.getvalue() in page
+    with pytest.raises(snp.QueryError) as caught:
+        universal(parse_query("eventually (p = 1 and next q = 1)"))
+    problem, *rest = str(caught.value).split("\n")
+    assert "\n".join((problem.split("(")[0], *rest)) in page.replace("(...)", "")
+
+
+# ---- the command ----
+
+MODEL = {
+    "schema": "snpjax/1",
+    "neurons": [{"id": "c", "spikes": 2, "rules": ["a+/a -> a", "a -> lambda"]}, {"id": "o"}],
+    "synapses": [["c", "o"]],
+    "output": ["c"],
+}
+
+
+@pytest.fixture
+def model(tmp_path):
+    path = tmp_path / "countdown.snp.json"
+    path.write_text(json.dumps(MODEL))
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "words"),
+    [
+        (["always o <= 2"], 0, "always o <= 2: proved (all of "),
+        (["eventually halted", "always o <= 1"], 1, "always o <= 1: refuted (shown by 2 steps)"),
+        (["always o <= 2", "--max-depth", 1], 3, "bounded (not decided within 1 step"),
+        (["always o <= 1", "--saturate", "o=1"], 3, "always o <= 1: unknown"),
+        (["always o <= 2", "--max-configurations", 2], 3, "bounded"),
+        (["always o = = 2"], 2, "  always o = = 2\n             ^"),
+        (["eventually x > 2"], 2, "error: query:1:12: there is no neuron 'x'"),
+        (["always o <= 2", "--saturate", "o"], 2, "is no NAME=N"),
+        (["always o <= 2", "--saturate", "x=2"], 2, "no neuron 'x'"),
+        (["always o <= 2", "--saturate", "c=2"], 2, "has rules"),
+        (["always o <= 2", "--inputs", 2], 2, "--inputs needs one"),
+    ],
+)
+def test_command(model, arguments, status, words):
+    result = invoke("check", model, *arguments)
+    assert result.exit_code == status and words in result.output
+
+
+def test_command_on_any_input(tmp_path):
+    path = tmp_path / "fed.snp.json"
+    path.write_text(json.dumps({**MODEL, "input": {"c": [1]}}))
+    result = invoke("check", f"{path}", "always o <= 4", "always o <= 3", "--inputs", 2)
+    assert "always o <= 4: proved" in result.output and "always o <= 3: refuted" in result.output
+
+
+def test_command_json(model):
+    result = invoke("check", model, "always o <= 1", "never o > 5", "--json")
+    first, second = json.loads(result.stdout)["queries"]
+    assert first["status"] == "refuted" and second["status"] == "proved"
+    assert first["witness"] == [[2, 0], [1, 1], [0, 2]]
+    assert first["rules"] == [[0, None], [0, None]] and first["loop"] is None
+    assert second["witness"] is None and second["configurations"] > 0
+
+
+def test_a_function_is_not_trusted_where_it_looks_at_what_is_cut():
+    neurons = [snp.Neuron("x", 1, ["a -> a"]), snp.Neuron("y", 0, ["a -> a"]), snp.Neuron("out")]
+    ring = snp.SpikingSystem(neurons, [("x", "y"), ("y", "x"), ("y", "out")])
+    graph = snp.explore(ring, saturate={"out": 3}, clock=9, chunks=CHUNKS)
+    assert snp.check(graph, lambda c: c["out"] <= 3).status is snp.Status.UNKNOWN
+    assert snp.check(graph, lambda c: c["out"] <= 2).is_refuted  # whatever more there is
+    assert snp.check(graph, lambda c: c["x"] <= 1)
+    assert snp.check(graph, lambda c: c.step <= 5).is_refuted
+    assert snp.check(graph, lambda c: c.step <= 9).status is snp.Status.UNKNOWN
+    with pytest.raises(ValueError, match="depends on a number that is cut in configuration"):
+        reach_probability(graph, lambda c: c["out"] >= 4)
+
+
+def test_a_bounded_verdict_does_not_say_never():
+    ring = snp.SpikingSystem([snp.Neuron("x", 1, ["a -> a"])], [("x", "x")])
+    verdict = snp.check(ring, "always (x > 5 implies next x = 1)", max_depth=0)
+    assert verdict.vacuous == ("`x > 5` is true in no configuration that was found",)
+    # What may yet be is not remarked.
+    verdict = snp.check(ring, "always ((next x > 5) implies x = 1)", max_depth=0)
+    assert verdict.status is snp.Status.BOUNDED and verdict.vacuous == ()
+
+
+def test_progress_is_that_of_the_search():
+    calls = []
+    system = snp.SpikingSystem([snp.Neuron("o", 1, ["a -> a"])], output="o")
+    verdict = snp.check(system, "always o <= 1", progress=lambda *numbers: calls.append(numbers))
+    assert calls[-1][0] == verdict.num_configurations
+    with pytest.raises(ValueError, match="explored already"):
+        snp.check(snp.explore(system), "always o <= 1", progress=print)

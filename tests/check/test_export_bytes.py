@@ -1,0 +1,48 @@
+"""Exported files stay the same to the byte: digests of all formats for a few models."""
+
+import hashlib
+
+import pytest
+
+import snpjax as snp
+from snpjax.io import write_graph
+from tests.check.test_graph_exports import CHUNKS, dividing, naturals, odd_names, wiring
+from tests.check.test_net_graphs import race
+
+
+MODELS = {
+    "naturals": naturals,
+    "odd names": odd_names,
+    "plasticity": wiring,
+    "division": dividing,
+    "net": race,
+}
+#: sha256 of all files of a model, one after the other, the first 16 digits.
+DIGESTS = {
+    "naturals": "884d3ca17ddab8d9",
+    "odd names": "36fe96c9ae71f391",
+    "plasticity": "69a558d2aa14697c",
+    "division": "e1ce22aff7012a43",
+    "net": "f1f313e5f2d22c7a",
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_files_are_the_same(name, tmp_path):
+    graph = snp.explore(MODELS[name](), chunks=CHUNKS, max_configurations=40)
+    files = [
+        (suffix, labels) for suffix in ("aut", "tra", "dot") for labels in ("rules", "emissions")
+    ]
+    files += [("json", None), ("graphml", None)]
+    if name in ("naturals", "net"):
+        files.append(("smv", None))
+    digest = hashlib.sha256()
+    for suffix, labels in files:
+        for path in write_graph(graph, tmp_path / f"{labels}.{suffix}", labels=labels):
+            digest.update(path.read_bytes())
+    for query in ("always halted", "on some path eventually halted"):
+        digest.update(str(snp.check(graph, query)).encode())
+    assert digest.hexdigest()[:16] == DIGESTS[name], (
+        "A file or a verdict has changed. If that is wanted, compare the files of both versions, "
+        "and write the new digest here."
+    )

@@ -1,0 +1,134 @@
+"""`snpjax explore`: what it prints and writes, and how it ends."""
+
+import json
+import re
+
+import pytest
+
+import snpjax as snp
+from tests.cli.test_cli import NATURALS, OVERFLOW, invoke, native as native, succeed
+from tests.support.graph_readers import read_aut, read_json, read_prism, read_smv
+from tests.support.helpers import PAIR
+
+
+@pytest.fixture
+def naturals(native):
+    return native(NATURALS)
+
+
+def rows(text):
+    """The rows of the table by depth."""
+    lines = (line.replace(",", "").split() for line in text.splitlines())
+    return [[int(x) for x in line] for line in lines if len(line) == 4 and line[0].isdigit()]
+
+
+def test_what_is_said_of_a_graph(naturals):
+    text = succeed("explore", naturals, "--numbers", 6)
+    graph = snp.explore(snp.read(naturals))
+    first, second, *_ = text.splitlines()
+    assert first == f"{naturals}: naturals, 3 neurons, 7 rules, 4 synapses"
+    assert second == (
+        f"complete: {graph.num_configurations} configurations up to depth {graph.depth}"
+    )
+    table = rows(text)
+    assert sum(row[1] for row in table) == graph.num_configurations
+    assert sum(row[2] for row in table) == graph.num_choices
+    assert sum(row[3] for row in table) == len(graph.halting())
+    choices, transitions = graph.num_choices, graph.num_transitions
+    assert f"\n{choices} choices, {transitions} distinct transitions\n" in text
+    assert "\ndeterministic: no\n" in text and "\nconfluent: yes\n" in text
+    low, high = graph.bounds()["3"]
+    assert f", 3 {low} to {high}\n" in text
+    values = ", ".join(map(str, graph.intervals(6).values))
+    assert f"\nnumbers computed up to 6: {values} (all of them)" in text
+
+
+def test_json(naturals):
+    value = json.loads(succeed("explore", naturals, "--json", "--numbers", 6))
+    graph = snp.explore(snp.read(naturals))
+    assert value["file"] == naturals and value["neurons"] == ["1", "2", "3"]
+    assert value["configurations"] == graph.num_configurations
+    assert value["choices"] == graph.num_choices
+    assert value["transitions"] == graph.num_transitions
+    assert value["complete"] is True and value["stop"] == "complete"
+    assert value["halting"] == len(graph.halting()) and value["stuck"] == len(graph.deadlocks())
+    assert value["bounds"] == {name: list(x) for name, x in graph.bounds().items()}
+    assert value["unused_rules"] == [list(x) for x in graph.unused_rules()]
+    assert value["numbers"]["3"] == {
+        "values": list(graph.intervals(6).values),
+        "complete_up_to": 6,
+    }
+
+
+@pytest.mark.parametrize(
+    "option, reason", [("--max-configurations", "configurations"), ("--max-depth", "depth")]
+)
+def test_a_limit_is_said_and_no_failure(naturals, option, reason):
+    text = succeed("explore", naturals, option, 2)
+    assert f"NOT COMPLETE: the limit of {reason} was reached; {option} allows more" in text
+    assert re.search(r"of which \d+ configurations? (was|were) not followed", text)
+    assert "confluent: not known" in text and "rules never used so far: " in text
+
+
+def test_an_overflow_fails(native):
+    result = invoke("explore", native(OVERFLOW))
+    assert result.exit_code == 1 and "NOT COMPLETE: a number of spikes left" in result.stdout
+    assert result.stderr == "error: a number of spikes left the range of 32 bits\n"
+
+
+@pytest.mark.slow
+def test_saturated_clocked_and_with_any_input(native):
+    sink = {
+        "neurons": [{"id": "p", "spikes": 1, "rules": ["a+/a -> a"]}, {"id": "q=1"}],
+        "synapses": [["p", "p"], ["p", "q=1"]],
+        "input": {"p": [0]},
+    }
+    file = native(sink)
+    assert "complete: 4 configurations" in succeed("explore", file, "--saturate", "q=1=3")
+    assert "complete: 6 configurations" in succeed(
+        "explore", file, "--saturate", "q=1=3", "--clock", 5
+    )
+    text = succeed("explore", file, "--saturate", "q=1=3", "--inputs", 2)
+    assert "environment of p" in text
+
+
+def test_written_files(naturals, tmp_path):
+    targets = [tmp_path / f"g.{x}" for x in ("json", "aut", "tra", "smv", "svg", "dot", "graphml")]
+    options = [x for target in targets for x in ("-o", target)]
+    text = succeed("explore", naturals, *options, "--labels", "emissions")
+    assert [line for line in text.splitlines() if line.startswith("wrote ")] == [
+        f"wrote {tmp_path / name}"
+        for name in "g.json g.aut g.sta g.lab g.tra g.smv g.svg g.dot g.graphml".split()
+    ]
+    graph = snp.explore(snp.read(naturals))
+    for read in (read_json(targets[0]), read_aut(targets[1]), read_prism(targets[2])):
+        assert read.num_configurations == graph.num_configurations
+        assert len(read.edges) == graph.num_choices
+    assert {label for _, label, _ in read_aut(targets[1]).edges} == {"silent", "3=1"}
+    assert len(read_smv(targets[3]).explore()[0]) == graph.num_configurations
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        (["-o", "x.txt"], "the suffix '.txt' cannot be written"),
+        (["--labels", "names"], "'names' is none (write rules or emissions)"),
+        (["--saturate", "q"], "'q' is no NAME=N"),
+        (["--saturate", "z=4"], "There is no neuron 'z'"),
+        (["--saturate", "q=4"], "Neuron 'q' has rules"),
+        (["--inputs", "3"], "No neuron has an input train. --inputs needs one."),
+        (["--layout", "none"], "there is no layout 'none'"),
+        (["--max-configurations", "0"], "--max-configurations"),
+    ],
+)
+def test_bad_usage(tmp_path, options, message):
+    path = tmp_path / "pair.pli"
+    path.write_text(PAIR)
+    result = invoke("explore", path, *options)
+    assert result.exit_code == 2 and result.stdout == ""
+    assert message in " ".join(result.stderr.split())
+
+
+def test_a_file_that_cannot_be_written(naturals, tmp_path):
+    result = invoke("explore", naturals, "-o", tmp_path / "missing" / "g.aut")
+    assert result.exit_code == 2 and "missing" in result.stderr

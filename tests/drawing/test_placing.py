@@ -1,0 +1,231 @@
+"""Where boxes stand, how arrows run, and what a large table becomes in a picture."""
+
+import xml.etree.ElementTree as ElementTree
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+import snpjax as snp
+from snpjax.drawing.edges import label_at, rectangles, routed
+from snpjax.drawing.force import relaxed
+from snpjax.drawing.layered import (
+    MAX_SPRINGS,
+    in_layers,
+    layers,
+    placed,
+    without_cycles,
+)
+from snpjax.drawing.scene import Box, Curve, Disc, End, Scene, at, to_svg
+from snpjax.sleptsov.view.picture import net_scene
+from snpjax.spiking.view.picture import arrange, network_scene
+from snpjax.testing import dividing_systems, nets, plastic_systems, systems, variant_systems
+
+
+GAP = (20.0, 10.0)
+
+
+def are_apart(points: np.ndarray, sizes: np.ndarray) -> bool:
+    """Whether no two boxes overlap."""
+    reach = (sizes[:, None] + sizes[None]) / 2
+    near = np.all(reach - np.abs(points[:, None] - points[None]) > 1e-6, axis=2)
+    return not np.any(near & ~np.eye(len(points), dtype=bool))
+
+
+@st.composite
+def graphs(draw, max_nodes: int = 12):
+    num = draw(st.integers(1, max_nodes))
+    node = st.integers(0, num - 1)
+    pairs = draw(st.lists(st.tuples(node, node), max_size=2 * num, unique=True))
+    side = st.integers(10, 200)
+    sizes = draw(st.lists(st.tuples(side, side), min_size=num, max_size=num))
+    ends = np.asarray(pairs, np.int64).reshape(-1, 2)
+    return np.asarray(sizes, float), ends[:, 0], ends[:, 1]
+
+
+def longest_paths(num, sources, targets):
+    """The length of the longest path to each node; `None` where there is a cycle."""
+    before = [[s for s, t in zip(sources, targets, strict=True) if t == n != s] for n in range(num)]
+    found = {}
+
+    def length(node, on_the_way):
+        if node in on_the_way:
+            raise RecursionError
+        if node not in found:
+            further = {*on_the_way, node}
+            found[node] = max((1 + length(b, further) for b in before[node]), default=0)
+        return found[node]
+
+    try:
+        return [length(node, frozenset()) for node in range(num)]
+    except RecursionError:
+        return None
+
+
+@given(graphs())
+def test_layers_are_longest_paths(graph):
+    sizes, sources, targets = graph
+    wanted = longest_paths(len(sizes), sources.tolist(), targets.tolist())
+    found = layers(len(sizes), sources, targets)
+    if wanted is None or np.all(sources == targets):
+        assert found is None
+        return
+    assert found is not None
+    differ = sources != targets
+    assert np.all(found[sources[differ]] < found[targets[differ]])
+    for node in range(len(sizes)):
+        hears = np.any(differ & (targets == node))
+        own = found[targets[differ & (sources == node)]]
+        assert found[node] == (own.min() - 1 if not hears and len(own) else wanted[node])
+
+
+@given(graphs())
+def test_what_closes_cycles_is_left_out(graph):
+    sizes, sources, targets = graph
+    kept = without_cycles(len(sizes), sources, targets)
+    assert longest_paths(len(sizes), sources[kept].tolist(), targets[kept].tolist()) is not None
+    assert not np.any(kept & (sources == targets))
+    if longest_paths(len(sizes), sources.tolist(), targets.tolist()) is not None:
+        assert np.array_equal(kept, sources != targets)
+    assert 2 * np.sum(kept) >= np.sum(sources != targets)
+
+
+@given(graphs())
+@settings(max_examples=25)
+def test_boxes_stand_apart_and_always_there(graph):
+    sizes, sources, targets = graph
+    points = placed(sizes, sources, targets, gap=GAP)
+    assert points.shape == sizes.shape and np.isfinite(points).all()
+    assert are_apart(points, sizes + np.asarray(GAP) * 0.69)
+    assert np.array_equal(points, placed(sizes, sources, targets, gap=GAP))
+
+
+@given(graphs())
+def test_layers_stand_from_left_to_right(graph):
+    sizes, sources, targets = graph
+    layer = np.arange(len(sizes)) % 3
+    points = in_layers(layer, sizes, sources, targets, gap=GAP)
+    for k in range(int(layer.max())):
+        here, later = layer == k, layer == k + 1
+        right = (points[here, 0] + sizes[here, 0] / 2).max()
+        assert right + GAP[0] <= (points[later, 0] - sizes[later, 0] / 2).min() + 1e-9
+
+
+def test_few_edges_cross():
+    """Two layers of a matching: in the right order none crosses."""
+    layer = np.repeat([0, 1], 6)
+    targets = 6 + np.asarray([3, 0, 5, 1, 4, 2])
+    points = in_layers(layer, np.ones((12, 2)), np.arange(6), targets, gap=GAP)
+    assert np.array_equal(np.argsort(points[:6, 1]), np.argsort(points[targets, 1]))
+
+
+def test_springs_draw_a_ring_as_a_ring():
+    num = 12
+    points = relaxed(num, np.arange(num), (np.arange(num) + 1) % num)
+    radius = np.linalg.norm(points - points.mean(axis=0), axis=1)
+    assert radius.std() < 0.02 * radius.mean()
+    # Steps of the same length all around.
+    steps = np.linalg.norm(points - np.roll(points, 1, axis=0), axis=1)
+    assert steps.std() < 0.05 * steps.mean()
+
+
+@pytest.mark.parametrize("num", [150, pytest.param(MAX_SPRINGS + 1, marks=pytest.mark.slow)])
+def test_large_graphs_stand_apart(num):
+    rng = np.random.default_rng(0)
+    sources, targets = rng.integers(0, num, (2, 2 * num))
+    sizes = rng.uniform(20, 90, (num, 2))
+    assert are_apart(placed(sizes, sources, targets), sizes)
+
+
+@given(graphs(max_nodes=6), st.booleans())
+@settings(max_examples=25)
+def test_arrows_run_from_border_to_border(graph, is_layered):
+    sizes, sources, targets = graph
+    points = placed(sizes, sources, targets, gap=(40.0, 40.0))
+    curves = routed(points, sizes, sources, targets, is_layered=is_layered)
+    for curve, source, target in zip(curves, sources, targets, strict=True):
+        for end, node in ((curve[0], source), (curve[3], target)):
+            off = (np.abs(np.asarray(end) - points[node]) - sizes[node] / 2).max()
+            assert abs(off) < 0.02 * max(np.hypot(*(points[source] - points[target])), 20)
+        # The middle is in neither box.
+        x = np.asarray(at(Curve(curve), 0.5))
+        for node in {source, target} if source != target else ():
+            assert np.any(np.abs(x - points[node]) > sizes[node] / 2 - 1)
+
+
+def test_an_arrow_goes_around_a_box():
+    points = np.asarray([[0.0, 0.0], [100.0, 0.0], [200.0, 0.0]])
+    sizes = np.full((3, 2), 30.0)
+    (curve,) = routed(points, sizes, np.asarray([0]), np.asarray([2]), is_layered=False)
+    passed = np.asarray([at(Curve(curve), t) for t in np.linspace(0, 1, 50)])
+    inside = np.all(np.abs(passed - points[1]) < sizes[1] / 2, axis=1)
+    assert not inside.any()
+    (straight,) = routed(points[:2], sizes[:2], np.asarray([0]), np.asarray([1]), is_layered=False)
+    assert straight[0][1] == straight[3][1] == 0
+
+
+def test_opposite_arrows_and_labels_stay_apart():
+    points, sizes = np.asarray([[0.0, 0.0], [200.0, 0.0]]), np.full((2, 2), 30.0)
+    ends = np.asarray([0, 1]), np.asarray([1, 0])
+    there, back = (Curve(c) for c in routed(points, sizes, *ends, is_layered=False))
+    assert at(there, 0.5)[1] < -5 < 5 < at(back, 0.5)[1]
+    taken = rectangles(points, sizes)
+    first, second = (label_at(there, "it", 10, taken) for _ in range(2))
+    assert abs(first[0] - second[0]) > 10 and len(taken) == 4
+
+
+def test_positions_are_those_of_the_file():
+    neurons = [snp.Neuron(name, 0) for name in "abc"]
+    given_positions = {"a": [0, 0], "b": [400, 10], "c": [100, 900]}
+    system = snp.SpikingSystem(neurons, [("a", "b")], notes={"positions": given_positions})
+    assert snp.viz.positions(system) == {n: tuple(p) for n, p in given_positions.items()}
+    for notes in ({"positions": {"a": [0, 0]}}, {"positions": dict.fromkeys("abc", "x")}, {}):
+        found = snp.viz.positions(system.replace(notes=notes))
+        assert list(found) == ["a", "b", "c"] and found["a"][0] < found["b"][0]
+
+
+def well_formed(scene: Scene) -> None:
+    """It is SVG, and there are no infinite places."""
+    ElementTree.fromstring(to_svg(scene))
+    assert all(np.isfinite(scene.bounds()))
+
+
+VARIANTS = ("anti-spikes", "exhaustive", "astrocytes", "synapse-rules")
+KINDS = [systems(), plastic_systems(), dividing_systems(), *map(variant_systems, VARIANTS)]
+
+
+@given(st.one_of(KINDS))
+@settings(max_examples=25)
+def test_every_system_has_its_picture(system):
+    scene = network_scene(system)
+    well_formed(scene)
+    ends = [curve for curve in scene.shapes if isinstance(curve, Curve) and curve.end is End.ARROW]
+    called = [n.label if system.is_growing else n.name for n in system.neurons]
+    called += list(system.rules_by_label)
+    fed = called[: len(system.neurons)]
+    wanted = len(system.synapses) + sum(x in system.output for x in called)
+    wanted += sum(x in system.input for x in fed)
+    assert sum(not arrow.is_dashed for arrow in ends) == wanted
+    arranged = arrange(system)
+    assert are_apart(arranged.middles, arranged.sizes)
+    assert len(snp.viz.positions(system)) == len(system.neurons)
+    for most in (1, 2):
+        well_formed(network_scene(system, max_neurons=most))
+
+
+@given(nets())
+def test_every_net_has_its_picture(net):
+    scene = net_scene(net)
+    well_formed(scene)
+    curves = [shape for shape in scene.shapes if isinstance(shape, Curve)]
+    regular = len(net.inputs) + len(net.outputs)
+    assert sum(c.end is End.ARROW and not c.is_dashed for c in curves) == regular
+    assert sum(c.end is End.CIRCLE for c in curves) == len(net.inhibitors)
+    assert sum(c.end is End.DOT for c in curves) == len(net.tests)
+    assert sum(c.is_dashed for c in curves) == len(net.priorities)
+    circles = [s for s in scene.shapes if isinstance(s, Disc) and s.radius > 5]
+    bars = [s for s in scene.shapes if isinstance(s, Box)]
+    assert (len(circles), len(bars)) == (net.num_places, net.num_transitions)
+    middles = np.asarray([(s.x, s.y) for s in (*circles, *bars)]).reshape(-1, 2)
+    assert are_apart(middles, np.full(middles.shape, 30.0))

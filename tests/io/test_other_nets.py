@@ -1,0 +1,567 @@
+"""Net files of other tools: each construct is read as it is meant, or refused at its place."""
+
+import json
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import snpjax as snp
+from snpjax.io.formats import format_to_read, is_of_net
+from snpjax.io.read import read_net_source
+from snpjax.io.source import Source
+from snpjax.sleptsov import SleptsovNet, net_of_text
+from tests.io.test_sleptsov import NODES, PAGE, findings, parse, quietly, unnamed, written
+from tests.support.command import invoke
+from tests.support.sleptsov_seeds import GREATSPN, NET, PIPE, PM4PY, SEEDS, TAPN
+
+
+def remarks(text: str, format: Any, **options: Any) -> tuple[SleptsovNet, list[str]]:
+    """The net, and what was remarked with `line:column`."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        net = read_net_source(Source("model", text), format, **options)
+    found = [w.message for w in caught if isinstance(w.message, snp.ReadWarning)]
+    return net, [
+        f"{d.line}:{d.column}: {d.message}" for w in found for d in w.diagnostics if d.line
+    ]
+
+
+# Strict PNML
+
+ARC = '<arc id="a" source="p" target="t"{}>{}</arc>'
+
+
+def place(inside: str = "", attributes: str = "") -> str:
+    return f'<place id="p"{attributes}>{inside}</place><transition id="t"/>' + ARC.format("", "")
+
+
+def transition(inside: str = "", attributes: str = "") -> str:
+    start = f'<place id="p"/><transition id="t"{attributes}>{inside}</transition>'
+    return start + ARC.format("", "")
+
+
+def arc(inside: str = "", attributes: str = "") -> str:
+    return NODES + ARC.format(attributes, inside)
+
+
+@pytest.mark.parametrize(
+    ("inside", "message"),
+    [
+        ("^<post-it/>", "<post-it> in <page> is not known"),
+        (place("^<bound><text>3</text></bound>"), "<bound> in <place> is not known"),
+        (place(attributes=' ^colour="red"'), "the attribute 'colour' of <place> is not known"),
+        (transition("^<clock/>"), "<clock> in <transition> is not known"),
+        (arc("^<speed><text>9</text></speed>"), "<speed> in <arc> is not known"),
+        (arc(attributes=' ^flow="2"'), "the attribute 'flow' of <arc> is not known"),
+        (place("<name ^lang='en'/>"), "the attribute 'lang' of <name> is not known"),
+        (place("<name><text>^<b/></text></name>"), "<b> in <text> is not known"),
+        (place("<name>^<letters/></name>"), "<letters> in <name> is not known"),
+        (place("^<q:name xmlns:q='other'/>"), "<q:name> in <place> is not known"),
+        (place(attributes=' ^xmlns="other"'), "the attribute 'xmlns' of <place>"),
+        (place("^<initialMarking>5</initialMarking>"), "'5' stands in <initialMarking> (write"),
+        ('^<place id="p">5</place>', "the text '5' stands in <place> (remove it)"),
+        (place("^<initialMarking/>"), "<initialMarking> has no <text>"),
+        (place("<initialMarking>^<text/></initialMarking>"), "the marking of 'p': '' is no"),
+        (
+            place("<initialMarking><text>1</text>^<text>2</text></initialMarking>"),
+            "a second <text> in <initialMarking>",
+        ),
+        (
+            place("<initialMarking><text>1</text></initialMarking>^<initialMarking/>"),
+            "a second <initialMarking> in <place> (remove one); first at",
+        ),
+        (
+            place("<initialMarking>^<text>1</text></initialMarking>", ' initialMarking="2"'),
+            "the marking of 'p' is said twice, 1 and 2 tokens",
+        ),
+        ("^<net id='inner'/>", "<net> in <page> is a net inside a net"),
+        # Coloured content
+        (place("^<hlinitialMarking/>"), "<hlinitialMarking> in <place> is coloured content"),
+        (place("^<type><text>dot</text></type>"), "<type> in <place> is coloured content"),
+        (arc("^<hlinscription/>"), "<hlinscription> in <arc> is coloured content"),
+        (transition("^<condition/>"), "<condition> in <transition> is coloured content"),
+        ("^<declaration/>", "<declaration> in <page> is coloured content"),
+        (
+            place("<initialMarking><text>0</text>^<structure/></initialMarking>"),
+            "<structure> in <initialMarking> is coloured content",
+        ),
+        # Data of pm4py
+        (transition(attributes=' ^guard="x &gt; 1"'), "'guard' of <transition> is part of a net"),
+        (transition("^<readVariable/>"), "<readVariable> in <transition> is part of a net"),
+        # TAPAAL
+        (place(attributes=' ^invariant="&lt;= 3"'), "the invariant '<= 3' of place 'p': times"),
+        (transition(attributes=' ^urgent="true"'), "the urgent 'true' of transition 't': tim"),
+        (transition(attributes=' ^player="1"'), "games of two players are not supported"),
+        (transition("<player>^<value>1</value></player>"), "games of two players are not"),
+        (transition(attributes=' ^distribution="uniform"'), "distribution 'uniform' of trans"),
+        (transition(attributes=' ^weight="2.0"'), "the weight '2.0' of transition 't'"),
+        ('^<transportArc source="p" target="t"/>', "<transportArc> in <page> is a transport arc"),
+        (arc(attributes=' ^inscription="[1,4]"'), "the interval [1,4] of arc 'a'"),
+        (arc(attributes=' inscription="[0,inf):1" ^type="transport"'), "is a transport arc"),
+        (arc(attributes=' ^inscription="2" weight="3"'), "two weights, 3 and 2"),
+        (arc(attributes=' ^weight="batch"'), "the inscription of arc 'a': 'batch' is no"),
+        (
+            NODES + '^<inputArc id="a" source="t" target="p"/>',
+            "is an <inputArc>, but leads to a place (it must leave a place)",
+        ),
+        (
+            NODES + '^<outputArc id="a" source="p" target="t"/>',
+            "is an <outputArc>, but leads to a transition (it must leave a transition)",
+        ),
+        (
+            arc("<arctype><text>read</text></arctype>", ' ^type="inhibitor"'),
+            "two kinds, 'read' and 'inhibitor'",
+        ),
+        # PIPE
+        (place("<capacity>^<value>3</value></capacity>"), "bounded places are not supported"),
+        (place("<tagged>^<value>true</value></tagged>"), "tagged tokens are not supported"),
+        (transition("<rate>^<value>0.5</value></rate>"), "the rate '0.5' of transition 't': times"),
+        (
+            transition("<infiniteServer>^<value>true</value></infiniteServer>"),
+            "the infiniteServer 'true' of transition 't': times, rates and weights are not read",
+        ),
+        (transition("<timed>^<value>maybe</value></timed>"), "is 'maybe' (write true or false)"),
+        (
+            transition("<priority>^<value>3</value></priority>") + '<transition id="u"/>',
+            "a <priority> without a <timed>",
+        ),
+        (transition(attributes=' ^priority="3"'), "attributes `priority` that differ"),
+        (
+            transition(attributes=' ^priority="1"') + '<transition id="u" priority="0"/>',
+            "attributes `priority` that differ",
+        ),
+        (
+            transition("<timed><value>true</value></timed>") + '^<transition id="u"/>',
+            "transition 'u' has no <timed>, but others have",
+        ),
+        (
+            place("<initialMarking>^<value>Red,1,Blue,2</value></initialMarking>"),
+            "the marking of 'p' has tokens of another colour: coloured content (Red, Blue)",
+        ),
+        (
+            place("<initialMarking><value>Red,1</value></initialMarking>")
+            + '<place id="q"><initialMarking>^<value>Blue,1</value></initialMarking></place>',
+            "coloured content (Red, Blue)",
+        ),
+        (
+            place("<initialMarking>^<value>Red,1,2</value></initialMarking>"),
+            "'Red,1,2' is no number, nor colours with the number of each",
+        ),
+        (arc("<inscription>^<value></value></inscription>"), "'' is no integer"),
+        # Tina
+        (transition("^<delay><interval/></delay>"), "<delay> in <transition>: times, rates"),
+    ],
+)
+def test_what_could_change_a_net_is_refused_at_its_place(inside, message):
+    """The place is where ^ stands."""
+    found = findings(PAGE.format(f"\n{inside.replace('^', '')}"), "pnml")
+    assert list(found) == [f"2:{inside.index('^') + 1}"], found
+    assert message in found[f"2:{inside.index('^') + 1}"]
+
+
+@pytest.mark.parametrize(
+    "inside",
+    [
+        place("<graphics><position x='1' y='2'/><fill color='red'/></graphics>"),
+        place("<toolspecific tool='other' version='1'><initialMarking>5</initialMarking>"
+              "<place id='p'/></toolspecific>"),
+        place("<name><text>p</text><graphics><offset x='1'/></graphics></name>"),
+        place("<initialMarking><text>0</text><toolspecific tool='x'/></initialMarking>"),
+        place("<initialMarking><value/></initialMarking>"),
+        place("<capacity><value>0</value></capacity><tagged><value>false</value></tagged>"),
+        place(attributes=' xml:lang="en" invariant="&lt; inf" initialMarking="0" name="p"'),
+        place(attributes=' displayName="true" positionX="1" positionY="1" nameOffsetX="2"'),
+        transition("<orientation><value>90</value></orientation><rate><value>1.00</value></rate>"),
+        transition("<infiniteServer><value>false</value></infiniteServer>"),
+        transition("<timed><value>true</value></timed>"),
+        transition("<timed><value>false</value></timed><priority><value>7</value></priority>"),
+        transition("<priority><value>3</value></priority>"),
+        transition(attributes=' urgent="false" player="0" priority="1" timed="true" angle="90"'),
+        arc("<name><text>1</text></name><arcpath id='0' x='1' y='2' curvePoint='false'/>"),
+        arc("<inscription><text>1</text><graphics/></inscription><type value='normal'/>"),
+        arc("<arctype><text>normal</text></arctype><tagged><value>false</value></tagged>"),
+        arc(attributes=' inscription="[0,inf)" weight="1" type="timed"'),
+        arc(attributes=' inscription="[ 0 , inf )"'),
+        arc(attributes=' inscription="1" weight="1" type="normal"'),
+        arc(attributes=' inscription="" type="normal"'),
+        NODES + '<inputArc source="p" target="t" inscription="1"/>',
+        NODES + '<inputArc source="p" target="t"><inscription><value>1</value></inscription>'
+        "</inputArc>",
+    ],
+)  # fmt: skip
+def test_decoration_and_neutral_values_change_nothing(inside):
+    net, remarked = remarks(PAGE.format(inside), "pnml")
+    assert unnamed(net) == unnamed(net_of_text("t: p ->"))
+    assert remarked == []
+
+
+def test_what_is_ignored_on_request_is_listed():
+    text = PAGE.format(f"\n{place('<bound><place/></bound>', ' colour=chr')}\n<post-it/>").replace(
+        "=chr", '="red"'
+    )
+    assert len(findings(text, "pnml")) == 3
+    net, remarked = remarks(text, "pnml", ignore_unknown=True)
+    assert net == net_of_text("t: p ->")
+    assert [line.partition(" (")[0] for line in remarked] == [
+        "2:15: the attribute 'colour' of <place> is not known, and ignored",
+        "2:28: <bound> in <place> is not known, and ignored",
+        "3:1: <post-it> in <page> is not known, and ignored",
+    ]
+    # Of other elements it is known that they change the net.
+    for inside in (place("<hlinitialMarking/>"), "<transportArc/>", transition("<readVariable/>")):
+        assert findings(PAGE.format(inside), "pnml", ignore_unknown=True)
+
+
+def test_what_is_dropped_on_request_is_listed():
+    inside = (
+        '<place id="p" invariant="&lt;= 3"/><transition id="t" urgent="true"><rate><text>2</text>'
+        "</rate><delay/></transition>" + ARC.format(' inscription="[1,4]" weight="2"', "")
+    )
+    assert len(findings(PAGE.format(inside), "pnml")) == 5
+    net, remarked = remarks(PAGE.format(inside), "pnml", drop_time=True)
+    assert net == net_of_text("t: 2p ->")
+    assert [line.partition(": ")[2] for line in remarked] == [
+        "the invariant '<= 3' of place 'p' is dropped",
+        "the urgent 'true' of transition 't' is dropped",
+        "the rate '2' of transition 't' is dropped",
+        "<delay> in <transition> is dropped",
+        "the interval [1,4] of arc 'a' is dropped",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "weight"),
+    [
+        (' inscription="3"', 3),
+        (' weight="3"', 3),
+        (' inscription="1" weight="3"', 3),  # TAPAAL: a 1 stands in all arcs without an interval
+        (' inscription="[0,inf)" weight="3"', 3),
+        (' inscription="3" weight="3"', 3),
+    ],
+)
+def test_weights_of_tapaal(text, weight):
+    net = parse(PAGE.format(arc(attributes=text)), "pnml")
+    assert net.inputs.triples() == [(0, 0, weight)]
+
+
+def test_arcs_of_verifypn():
+    text = PAGE.format(
+        '<place id="p" initialMarking="4"/><place id="q"/><transition id="t"/>'
+        '<inputArc source="p" target="t"><inscription><value>2</value></inscription></inputArc>'
+        '<outputArc source="t" target="q" inscription="3"/>'
+        '<inhibitorArc source="q" target="t"><inscription><value>5</value></inscription>'
+        "</inhibitorArc>"
+    )
+    assert parse(text, "pnml") == net_of_text("t: 2p !5q -> 3q", {"p": 4})
+
+
+def test_types_of_nets():
+    core = PAGE.format(NODES).replace("ptnet", "http://www.pnml.org/version-2009/grammar/{}")
+    assert parse(core.format("pnmlcoremodel"), "pnml").num_places == 1
+    coloured = core.format("pnmlcoremodel").replace('<place id="p"/>', place("<type/>"))
+    assert "coloured content" in "".join(findings(coloured, "pnml").values())
+    (message,) = findings(core.format("symmetricnet"), "pnml").values()
+    assert "high-level net" in message
+    assert list(findings(core.format("symmetricnet"), "pnml")) == ["1:19"]
+
+
+def test_several_nets():
+    """What is wrong with others does not matter; those that TAPAAL composes are refused."""
+    other = '<net id="m" type="symmetricnet"><declaration/></net>'
+    text = PAGE.format(NODES).replace("</pnml>", f"{other}</pnml>")
+    (message,) = findings(text, "pnml").values()
+    assert "the file has 2 nets (choose one by net=, --net: n, m)" in message
+    assert parse(text, "pnml", net="n").num_places == 1
+    assert len(findings(text, "pnml", net="m")) == 2
+    assert parse(text.replace('id="m"', 'id="m" active="false"'), "pnml").num_places == 1
+    shared = text.replace("<pnml>", '<pnml><shared-place name="p" initialMarking="1"/>')
+    for net in (None, "n"):
+        (message,) = findings(shared, "pnml", net=net).values()
+        assert "components that share nodes (compose them in TAPAAL" in message
+
+
+def test_shared_nodes_and_constants_of_tapaal():
+    net = parse(TAPN[0], "tapn")
+    assert net == net_of_text("take: stock !4done -> 2done", {"stock": 2})
+    text = TAPN[0].replace('<shared-place initialMarking="2"', '<shared-place initialMarking="3"')
+    (message,) = findings(text, "tapn").values()
+    assert "the marking of 'stock' is said twice, 2 and 3 tokens" in message
+    text = TAPN[0].replace('value="2"', 'value="two"')
+    assert "the inscription of arc 'o': 'two' is no integer" in next(
+        iter(findings(text, "tapn").values())
+    )
+    text = TAPN[0].replace("<constant", '<shared-transition name="take" urgent="true"/><constant')
+    assert list(findings(text, "tapn")) == ["4:34"]
+
+
+# Final markings
+
+
+def test_final_markings_are_read_written_and_asked_for():
+    net = parse(PM4PY, "pnml")
+    assert (net.place_names, net.transition_names) == (("start", "end"), ("hidden",))
+    assert net.final_markings.tolist() == [[0, 2]]
+    assert net.replace(final_markings=()) != net
+    again = parse(written(net, "pnml"), "pnml")
+    assert again == net and again.final_markings.tolist() == [[0, 2]]
+    graph = snp.explore(net)
+    assert snp.check(graph, "eventually (final and halted)")
+    assert snp.check(graph, "on all paths next final").is_proved
+    assert snp.check(graph, "always not final").is_refuted
+    assert snp.check(net, lambda markings: markings.is_final == (markings["end"] == 2))
+    several = net.replace(final_markings=[[1, 0], [0, 2]])
+    assert snp.check(several, "always final")
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [("eventually final", "the net has no final markings"), ("final > 0", "is a condition")],
+)
+def test_nets_without_final_markings(query, message):
+    with pytest.raises(snp.QueryError, match=message):
+        snp.check(net_of_text("t: a -> b", {"a": 1}), query)
+
+
+def test_only_nets_have_final_markings():
+    system = snp.SpikingSystem([snp.Neuron("final", 1, ["a -> a"])], [])
+    with pytest.raises(snp.QueryError, match='only nets .* write "final"'):
+        snp.check(system, "eventually final")
+    assert snp.check(system, 'eventually "final" = 1')
+
+
+@pytest.mark.parametrize(
+    ("inside", "message"),
+    [
+        ('<place idref="x"><text>1</text></place>', "names 'x', which is no place"),
+        ('<place idref="t"><text>1</text></place>', "names 't', which is no place"),
+        ('<place idref="p"><text>-1</text></place>', "a final marking of 'p' is -1"),
+        ('<place idref="p"/>', "does not say the tokens of 'p'"),
+        ('<place idref="p"><text>1</text></place>' * 2, "names 'p' twice"),
+        ('<place idref="p" weight="2"><text>1</text></place>', "'weight' of <finalPlace>"),
+        ("<transition/>", "<transition> in <marking> is not known"),
+    ],
+)
+def test_mistakes_of_final_markings(inside, message):
+    text = PAGE.format(NODES).replace(
+        "</net>", f"<finalmarkings><marking>{inside}</marking></finalmarkings></net>"
+    )
+    (found,) = findings(text, "pnml").values()
+    assert message.replace("finalPlace", "place") in found
+
+
+def test_final_markings_are_bounded():
+    nodes = "".join(f'<place id="p{n}"/>' for n in range(2**13))
+    text = PAGE.format(nodes).replace(
+        "</net>", f"<finalmarkings>{'<marking/>' * (2**12 + 1)}</finalmarkings></net>"
+    )
+    (message,) = findings(text, "pnml").values()
+    assert "4097 final markings of 8192 places are more than" in message
+
+
+def test_invalid_final_markings():
+    with pytest.raises(ValueError, match="number 1 has 1 numbers. Give one for each of the 2 plac"):
+        net_of_text("t: a -> b").replace(final_markings=[[1, 2], [3]])
+    with pytest.raises(snp.sleptsov.InvalidNet, match="place b holds -2 tokens in final marking 0"):
+        net_of_text("t: a -> b").replace(final_markings=[[1, -2]])
+
+
+# Priorities of timed nets
+
+
+def pairs(net: SleptsovNet) -> set[tuple[str, str]]:
+    return {(net.transition_name(a), net.transition_name(b)) for a, b in net.priorities.tolist()}
+
+
+def test_immediate_transitions_of_pipe_beat_timed_ones():
+    net = parse(PIPE[0], "pipe")
+    assert pairs(net) == {("T2", "T1"), ("T1", "T0")}
+    assert net.replace(priorities=()) == net_of_text(
+        "T0: P0 ->\nT1: P0 -> 2P1\nT2: 2P0 !P1 ->", {"P0": 2}, places=["P0", "P1"]
+    )
+    timed = PIPE[0].replace("<value>false</value></timed>", "<value>true</value></timed>")
+    assert pairs(parse(timed, "pipe")) == set()
+    # Of the two tokens of P0, T2 takes both; without its priority T0 and T1 take one each.
+    graph = snp.explore(snp.sleptsov.Execution(net, rule=snp.sleptsov.Petri()))
+    assert [s["P0"].tolist() for s in [graph.configurations()]] == [[2, 0]]
+
+
+def test_groups_of_greatspn():
+    net = parse(GREATSPN[0], "greatspn")
+    plain = net_of_text(
+        "slow: 2idle -> done\nfast: busy !3done ->\nweak: idle -> busy\nstrong: 3busy ->",
+        {"idle": 3, "busy": 2},
+        places=["idle", "busy", "done"],
+    )
+    assert net.replace(priorities=()) == plain
+    assert pairs(net) == {("strong", "weak"), ("weak", "slow"), ("weak", "fast")}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("|0|", "^0", "this is no GreatSPN net"),
+        ("f   1", "^g   1", "the header begins with f"),
+        ("f   1   3", "f   1   ^x", "the number of places: 'x' is no integer"),
+        ("f   1   3", "f   1   ^-3", "the number of places is -3"),
+        ("f   1   3", "f   1   99999999999", "the number of places is 99999999999"),
+        ("K 3", "K ^-7134", "the parameter 'K' has no value"),
+        ("K 3", "K ^3.5", "its value: '3.5' is no integer"),
+        ("-1 1.0 1.0 1.2", "^-2 1.0 1.0 1.2", "there is no marking parameter 2 (there are 1;"),
+        ("-1 1.0 1.0 1.2", "^-10001 1.0 1.0 1.2", "place 'idle' is coloured content"),
+        ("-1 1.0 1.0 1.2", "-1 1.0 ^here 1.2", "a coordinate: 'here' is no number"),
+        ("3.2 1.1 0", "3.2 1.1 0 ^1.0 1.0 C", "place 'done' is coloured content"),
+        ("3.2 1.1 0", "3.2 1.^1", "a layer, or the 0 after the last one is expected at the end"),
+        ("busy   ", "^idle   ", "the name 'idle' of a place is there twice"),
+        ("R 1.0", "R 2.0", "the rate 2 of transition 'fast': times, rates and weights"),
+        ("fast|x|y -1.0", "fast|x|y ^-2.0", "there is no rate parameter 2 (there are 1)"),
+        ("fast|x|y -1.0", "fast|x|y ^-1.5", "there is no rate parameter 1.5"),
+        ("fast|x|y -1.0", "fast|x|y ^-inf", "there is no rate parameter inf"),
+        ("fast|x|y -1.0", "fast|x|y ^nan", "the rate nan of transition 'fast'"),
+        ("fast|x|y -1.0", "fast|x|y ^-510", "the function of the marking as the rate of trans"),
+        ("fast|x|y -1.0", "fast|x|y ^fast", "'fast' is no number"),
+        ("slow    1.0 1 ", "slow    1.0 ^4 ", "4 as the number of servers of transition 'slow'"),
+        ("slow    1.0 1 0", "slow    1.0 0 ^127", "the distribution of transition 'slow'"),
+        ("slow    1.0 1 0", "slow    1.0 0 ^3", "there is no group 3 (there are 2)"),
+        ("1.5 0.9 0\n", "1.5 0.9 0 ^1.0 1.0 [x=y]\n", "has a guard, coloured content"),
+        ("   2 1 1 0", "   2 ^4 1 0", "there is no place 4 (there are 3)"),
+        ("   2 1 1 0", "   ^0 1 1 0", "the weight of the input arc of transition 'slow' is 0"),
+        ("   2 1 1 0", "   2 1 1 0 ^0.0 0.0 <x>", "has a function, of colours or of the marking"),
+        ("1.2 1.0\n   1\n", "1.2 1.0\n   ^1x\n", "the number of output arcs: '1x' is no integer"),
+        ("G2 0.0 0.0 5", "G2 0.0 0.0 ^1", "a group of priority 1 after one of priority 1"),
+        ("   3 2 0 0\n   0\n   0\n", "   3 2 0 0\n   ^0", "unexpected end of file: the number of"),
+        ("   3 2 0 0\n   0\n   0\n", "   3 2 0 0\n   0\n   0\n^more", "there is more after the la"),
+    ],
+)
+def test_mistakes_of_greatspn_files(old, new, message):
+    """The place is where ^ stands, if it does."""
+    text = GREATSPN[0].replace(old, new, 1)
+    assert text != GREATSPN[0]
+    found = findings(text.replace("^", ""), "greatspn")
+    at = next(place for place, told in found.items() if message in told)
+    if "^" in text:
+        line, column = Source("model", text).position(text.index("^"))
+        assert at == f"{line}:{column}"
+
+
+def test_rates_of_greatspn_are_dropped_on_request():
+    text = GREATSPN[0].replace("R 1.0", "R 2.0").replace("slow    1.0 1 ", "slow    0.5 4 ")
+    text = text.replace("weak    1.0 1 1", "weak    * 0 127")
+    text = text.replace("1.5 0.9 0\n   1 1 0 0", "1.5 0.9 0\nmin(#busy, 2)\n   1 1 0 0")
+    net, remarked = remarks(text, "greatspn", drop_time=True)
+    assert [line.partition(": ")[2] for line in remarked] == [
+        "the rate 0.5 of transition 'slow' is dropped",
+        "4 as the number of servers of transition 'slow' is dropped",
+        "the rate 2 of transition 'fast' is dropped",
+        "the function of the marking as the rate of transition 'weak' is dropped",
+        "the distribution of transition 'weak' is dropped",
+    ]
+    plain = parse(GREATSPN[0], "greatspn")
+    assert net.replace(priorities=()) == plain.replace(priorities=())
+    assert pairs(net) == {("strong", name) for name in ("slow", "fast", "weak")}
+
+
+def test_levels_of_many_transitions_are_bounded():
+    members = "".join(
+        f'<transition id="t{n}"><timed><text>{str(n % 2 == 0).lower()}</text></timed></transition>'
+        for n in range(2 * 2049)
+    )
+    (message,) = findings(PAGE.format(members), "pnml").values()
+    assert "more than 4194304 priorities between transitions" in message
+
+
+# Formats by content
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "format"),
+    [
+        ("a.net", NET[0], "net"),
+        ("a.net", GREATSPN[0], "greatspn"),
+        ("a.xml", PIPE[0], "pipe"),
+        ("a.xml", "<?xml version='1.0'?>\n<!-- <content> -->\n<x:pnml xmlns:x='u'/>", "pipe"),
+        ("a.xml", "<content><pnml/></content>", None),
+        ("a.tapn", TAPN[0], "tapn"),
+    ],
+)
+def test_formats_that_the_text_tells(name, text, format, tmp_path):
+    path = tmp_path / name
+    path.write_text(text)
+    assert is_of_net(path) == is_of_net(name, Source(name, text)) == (format is not None)
+    if format:
+        assert format_to_read(Source(name, text), "net").name == format
+    if format and "u'" not in text:
+        assert quietly(snp.read_net, path) == parse(text, format)
+    if name == "a.xml" and format:
+        with pytest.raises(snp.ReadError, match="this is a file of a net"):
+            snp.read(path)
+
+
+def test_formats_that_are_only_read(tmp_path):
+    net = parse(GREATSPN[0], "greatspn")
+    for name in ("a.tapn", "a.xml"):
+        with pytest.raises(ValueError, match="is read, not written"):
+            snp.write_net(net, tmp_path / name)
+    with pytest.raises(ValueError, match="GreatSPN .net is read, not written"):
+        snp.write_net(net, tmp_path / "a.net", format="greatspn")
+    path = tmp_path / "a.net"
+    path.write_text(GREATSPN[0])
+    snp.write_net(net, path)  # as Tina's
+    assert format_to_read(Source("a.net", path.read_text()), "net").name == "net"
+    assert by_numbers(snp.read_net(path)) == by_numbers(net)
+
+
+def by_numbers(net: SleptsovNet) -> list[Any]:
+    return [net.marking.tolist(), net.inputs.triples(), np.unique(net.priorities, axis=0).tolist()]
+
+
+def test_encodings_other_than_utf8():
+    text = PIPE[0].replace("a note", "\u00e9")
+    assert "is in iso-8859-1, and is read as UTF-8" in findings(text, "pipe")["1:31"]
+    assert parse(text.replace("iso-8859-1", "UTF-8"), "pipe") == parse(PIPE[0], "pipe")
+
+
+def test_the_commands(tmp_path):
+    def run(*arguments: object) -> Any:
+        return invoke(*arguments)
+
+    odd = tmp_path / "odd.pnml"
+    odd.write_text(PAGE.format(place("<bound/>", ' initialMarking="1"')))
+    timed = tmp_path / "timed.xml"
+    timed.write_text(PIPE[0].replace("<value>1.0</value>", "<value>0.5</value>"))
+    for *command, extra in (
+        ("sleptsov", "run", []),
+        ("sleptsov", "info", []),
+        ("sleptsov", "convert", [tmp_path / "out.net"]),
+        ("check", ["eventually halted"]),
+        ("explore", []),
+        ("draw", ["--output", tmp_path / "out.svg"]),
+    ):
+        for file, option, message in (
+            (odd, "--ignore-unknown", "<bound> in <place> is not known, and ignored"),
+            (timed, "--drop-time", "the rate '0.5' of transition 'T0' is dropped"),
+        ):
+            result = run(*command, file, *extra)
+            assert result.exit_code == 2 and f"{option})" in result.output, result.output
+            result = run(*command, file, *extra, option)
+            assert result.exit_code == 0 and message in result.output, (command, result.output)
+    final = tmp_path / "final.pnml"
+    final.write_text(PM4PY)
+    assert "final markings   1" in run("sleptsov", "info", final).stdout
+    assert json.loads(run("sleptsov", "info", final, "--json").stdout)["final_markings"] == 1
+    assert run("check", final, "eventually final", "--rule", "petri").exit_code == 0
+    result = run("sleptsov", "convert", odd, tmp_path / "a.tapn")
+    assert result.exit_code == 2 and "TAPAAL is read, not written" in result.output
+    result = run("sleptsov", "convert", odd, tmp_path / "a.net", "--to", "greatspn")
+    assert result.exit_code == 2 and "no format 'greatspn' that is written" in result.output
+    lsn = tmp_path / "a.lsn"
+    lsn.write_text("1 0 0 0 0\n")
+    result = run("sleptsov", "convert", lsn, tmp_path / "b.net", "--ignore-unknown")
+    assert result.exit_code == 2 and "no option `ignore_unknown`" in result.output
+
+
+def test_every_seed_of_another_tool_is_written_as_pnml():
+    for format in ("tapn", "pipe", "greatspn"):
+        net = parse(SEEDS[format][0], format)
+        assert parse(written(net, "pnml"), "pnml") == net

@@ -1,0 +1,541 @@
+"""The reader of P-Lingua: meaning of every statement, and the place of every mistake."""
+
+import warnings
+
+import pytest
+from hypothesis import given, strategies as st
+
+from snpjax import BuddingRule, DivisionRule, ModelWarning, Neuron, Rule, SpikingSystem, Synapse
+from snpjax.io import ReadError, ReadWarning
+from snpjax.io.plingua import read_plingua
+from snpjax.io.source import Source
+from tests.support.helpers import PAIR, SHARED, needs_shared
+
+
+RING = """@model<spiking_psystems>
+/* a ring of n relays; relay k delays by k-1 steps; the tap hears every second relay */
+def main()
+{
+  call ring(4);
+  @mout = tap;
+}
+def ring(n)
+{
+  let half = n//2;
+  @mu = relay{k} : 1<=k<=n;
+  @mu += tap;
+  @ms(relay{1}) = a*(n-2);
+  @marcs = (relay{k}, relay{k+1}) : 1<=k<n;
+  @marcs += (relay{n}, relay{1});
+  @marcs += (relay{2*k}, tap) : 1<=k<=half;
+  [a --> a]'relay{k} "a(aa)*" :: k-1 : 1<=k<=n;
+  [a*2 --> a]'relay{k} : 1<=k<=n, k<>3;
+  { [a*s --> a]'tap; } : 1<=s<=2;
+}
+"""
+
+GROWTH = """@model<spiking_psystems>
+def main()
+{
+  @mu = src, cell, sink, probe;
+  @ms(src) = a*4;  @ms(cell) = a*2;
+  @marcs = (src,cell), (cell,sink);
+  @mdict = (right,probe);
+  @mout = sink;
+  []'cell --> []'left || []'right "a{2}";
+  []'left --> []'left / []'tail "a{2}";
+  [a --> a]'src "a+";
+  [a --> a]'right "a+" :: 1;
+  [a --> a]'tail "a+";
+  [a --> a]'sink "a+";
+}
+"""
+
+THREE_ERRORS = """@model<spiking_psystems>
+def main()
+{
+  @mu = x, y;
+  @marcs = (x, z);
+  [a --> a*2]'x "a{2";
+}
+"""
+
+
+def parse(text, level="extended"):
+    """The system of a whole file; a warning is an error."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        return read_plingua(Source("model.pli", text), level)
+
+
+def main(body):
+    """A file whose `main` holds `body` from line 3, column 1 on."""
+    return f"@model<spiking_psystems>\ndef main() {{\n{body}\n}}\n"
+
+
+def errors(text, level="extended"):
+    """`line:column` and message of every error."""
+    with pytest.raises(ReadError) as caught:
+        parse(text, level)
+    assert all(d.severity == "error" for d in caught.value.diagnostics)
+    return {f"{d.line}:{d.column}": d.message for d in caught.value.diagnostics}
+
+
+def counts(system):
+    return {neuron.name: neuron.spikes for neuron in system.neurons}
+
+
+def rules(system):
+    return {neuron.name: [str(rule) for rule in neuron.rules] for neuron in system.neurons}
+
+
+# What the language means
+
+
+def test_pair():
+    assert parse(PAIR, "extended") == SpikingSystem(
+        [
+            Neuron("p", 2, [Rule("a{2}", 1, 1, 1), Rule(None, 1)]),
+            Neuron("q", 1, ["a -> a", "a^2 -> lambda"]),
+        ],
+        [("p", "q"), ("q", "p")],
+        output="q",
+    )
+
+
+def test_ring():
+    system = parse(RING)
+    assert counts(system) == {"relay{1}": 2, "relay{2}": 0, "relay{3}": 0, "relay{4}": 0, "tap": 0}
+    assert [(s.source, s.target) for s in system.synapses] == [
+        ("relay{1}", "relay{2}"),
+        ("relay{2}", "relay{3}"),
+        ("relay{3}", "relay{4}"),
+        ("relay{4}", "relay{1}"),
+        ("relay{2}", "tap"),
+        ("relay{4}", "tap"),
+    ]
+    odd = [Rule("a(aa)*", 1, 1, delay) for delay in range(4)]
+    two = Rule(None, 2, 1)
+    assert [neuron.rules for neuron in system.neurons] == [
+        (odd[0], two),
+        (odd[1], two),
+        (odd[2],),
+        (odd[3], two),
+        (Rule(None, 1, 1), two),
+    ]
+    assert system.output == ("tap",)
+
+
+def test_division_and_budding():
+    system = parse(GROWTH, "strict")
+    assert not system.is_static
+    assert system.neurons[1].rules == (DivisionRule("a{2}", "left", "right"),)
+    assert system.rules_by_label == {
+        "left": (BuddingRule("a{2}", "tail"),),
+        "right": (Rule("a+", 1, 1, 1),),
+        "tail": (Rule("a+", 1, 1),),
+    }
+    assert system.dictionary == (("right", "probe"),)
+
+
+def test_budding_may_relabel_the_parent_when_extended():
+    text = main("@mu = i; []'i --> []'x / []'y \"a\"; [a --> a]'x;")
+    assert parse(text).neurons[0].rules == (BuddingRule("a", "y", "x"),)
+    assert "relabels its parent" in errors(text, "strict")["3:22"]
+
+
+def test_the_last_range_is_the_outermost_loop():
+    system = parse(main("@mu = x{i,j} : 1<=j<=i, 1<=i<=2;"))
+    assert [n.name for n in system.neurons] == ["x{1,1}", "x{2,1}", "x{2,2}"]
+    system = parse(main("@mu = x{i,j} : 1<=i<=2, 0<j<3;"))
+    assert [n.name for n in system.neurons] == ["x{1,1}", "x{2,1}", "x{1,2}", "x{2,2}"]
+    assert "variable i is not defined" in errors(main("@mu = x{i,j} : 1<=i<=2, 1<=j<=i;"))["3:31"]
+
+
+def test_filters_are_tested_innermost_and_empty_ranges_do_nothing():
+    system = parse(main("@mu = x{i,j} : i<>j, 1<=i<=2, 1<=j<=2;\n@mu = y{i} : 3<=i<=2;"))
+    assert [n.name for n in system.neurons] == ["x{2,1}", "x{1,2}"]
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ("2^3^2", 64),
+        ("1+2*(5+2^3)", 27),
+        ("10-2-3", 5),
+        ("7//2*2", 6),
+        ("3/2*4", 6),
+        ("7%4", 3),
+        ("0-2^2+9", 5),
+        ("-2+5", 3),
+        ("2*-3+7", 1),
+        ("4^-1*8", 2),
+        ("(1/3+2/3)*5", 5),
+    ],
+)
+def test_expressions_are_exact(expression, value):
+    assert counts(parse(main(f"@mu = x; @ms(x) = a*({expression});"))) == {"x": value}
+
+
+def test_labels():
+    text = main("let e = 3; @mu = in{1+1}, {e}, 5, {e+4}, X, x; @ms(in{2}) = a; @ms(3) = a*2;")
+    assert counts(parse(text)) == {"in{2}": 1, "3": 2, "5": 0, "7": 0, "X": 0, "x": 0}
+
+
+def test_keywords_and_modules_ignore_case():
+    text = "@Model<Spiking_PSystems>\nDEF Main() { CALL Net(2); }\n"
+    text += "Def NET(n) { @MU = x; @ms(x) = a*n; }"
+    assert counts(parse(text)) == {"x": 2}
+
+
+def test_contents_replace_or_add_and_reach_every_neuron_of_the_label():
+    assert counts(parse(main("@ms(x) = a*7; @mu = x; @ms(x) = a*2; @ms(x) += a;"))) == {"x": 3}
+    with pytest.warns(ReadWarning, match="3:10: the label 'x' is given again, first at 3:7"):
+        system = read_plingua(
+            Source("f", main("@mu = x, x; @ms(x) = a*2; [a --> a]'x;")), "extended"
+        )
+    assert counts(system) == {"x": 2, "x#2": 2}
+    assert [n.label for n in system.neurons] == ["x", "x"]
+    assert rules(system) == {"x": ["a -> a"], "x#2": ["a -> a"]}
+
+
+def test_input_trains():
+    text = "@mu = x, y; @min = y; @minst = (9,9); @min = x; @minst = (1,1), (4,2), (5,1);"
+    text += "@minst = (5,0);"
+    assert parse(main(text)).input == {"x": (1, 0, 0, 2)}
+
+
+def test_globals_are_seen_everywhere_and_parameters_only_in_their_module():
+    text = "@model<spiking_psystems>\nlet n = 2;\nm = n*2;\ndef main() { @mu = x; call f(m); }\n"
+    text += "def f(k) { @ms(x) = a*(k+n); }"
+    assert counts(parse(text)) == {"x": 6}
+    text = main("let n = 1; @mu = x; call f();\n}\ndef f() { @ms(x) = a*n;")
+    assert "variable n is not defined" in errors(text)["5:22"]
+
+
+def test_a_text_may_be_an_argument():
+    text = main('@mu = x; call f("a+");\n}\ndef f(E) { [a --> a]\'x E;')
+    assert parse(text).neurons[0].rules == (Rule("a+", 1, 1),)
+
+
+def test_recursion_ends_with_an_empty_range():
+    text = main("call f(5);\n}\ndef f(n) { @mu = x{n}; call f(n-1) : 2<=i<=2, n<>1;")
+    assert [n.name for n in parse(text).neurons] == ["x{5}", "x{4}", "x{3}", "x{2}", "x{1}"]
+    assert "do not end" in errors(main("call main();"))["3:1"]
+
+
+def test_hints_and_modes_that_are_off_are_accepted():
+    text = "let n = 1; @mseq = 0; @masynch = n-1; @mu = x; @moutres_binary; @MOUTRES_Summatories;"
+    text += "@moutres_natural(n+1,false,true); @moutres_natural;"
+    system = parse(main(text))
+    assert counts(system) == {"x": 0}
+    assert system.notes["output"] == [
+        {"form": "binary"},
+        {"form": "summatories"},
+        {"form": "natural", "k": 2, "strong": False, "alternate": True},
+        {"form": "natural"},
+    ]
+    assert parse(main("@mu = x;")).notes == {}
+
+
+def test_a_module_that_is_never_called_need_only_balance_its_braces():
+    text = main("@mu = x;") + "def other(n) { @ms(in{i}) = i*n : }"
+    with pytest.warns(ReadWarning, match="5:29: in the module other, which is never called: exp"):
+        assert counts(read_plingua(Source("f", text), "extended")) == {"x": 0}
+    assert counts(parse(main("@mu = x;") + "def other(n) { @ms(in{i}) = a*i; }")) == {"x": 0}
+    assert "expected '}'" in errors(main("@mu = x;") + "def other(n) { {")["5:17"]
+
+
+def test_triangular_families():
+    text = "@mu = m{i} : 1<=i<=100; @marcs = (m{i}, m{j}) : i<j<=100, 1<=i<=100;"
+    system = parse(main(text))
+    assert len(system.synapses) == 100 * 99 // 2
+    assert system.synapses[0] == Synapse("m{1}", "m{2}")
+
+
+# Places of mistakes
+
+
+def test_three_errors():
+    found = errors(THREE_ERRORS, "strict")
+    assert list(found) == ["5:16", "6:10", "6:19"]
+    assert "no neuron 'z'" in found["5:16"] and "'x', 'y'" in found["5:16"]
+    assert "produces 2 but consumes 1" in found["6:10"]
+    assert "not closed" in found["6:19"]
+    assert list(errors(THREE_ERRORS)) == ["5:16", "6:19"]
+
+
+@pytest.mark.parametrize(
+    ("body", "place", "message"),
+    [
+        ("@mz = x;", "3:1", "unknown keyword @mz (did you mean @mu"),
+        ("@mu = x\n@ms(x) = a;", "3:8", "expected ';'"),
+        ("@mu = x; @mout = x", "3:19", "expected ';'"),
+        ("@mu = x; @ms(x) = a2;", "3:19", "write a*2"),
+        ("@mu = x; // a neuron", "3:10", "comments are written /* ... */"),
+        ("@mu = x; [a -> a]'x;", "3:13", "the arrow is written -->"),
+        ('@mu = x; [a --> a]\'x :: 1 "a+";', "3:27", "(a guard stands before the delay of its"),
+        ("@mu = x; [aaa --> a]'x;", "3:11", "write a*3"),
+        ("@mu = x; [a --> lambda]'x;", "3:17", "write #"),
+        ("@mu = x; @ms(x) = a*2-1;", "3:22", "parentheses"),
+        ("@mu = x; n = 3;", "3:10", "defined by let"),
+        ("@mu = i; []'i --> []'j || []'k;", "3:31", "a guard in quotes"),
+        ("@mu = x; [a --> a]'x \"a : 1<=i<=2;", "3:22", "not closed"),
+        ("@mu = x; /* a comment", "3:10", "not closed"),
+        ("@mu = x; }", "4:1", "closes nothing"),
+        ("@mu = x; {", "4:2", "opened at 2:12"),
+        ("@mu = x; @ms(x) = 2;", "3:19", "write a*2"),
+        ("@mu = x; [a^2 --> a]'x;", "3:12", "spikes are written a*2"),
+        ("@mu = x{i} : 1<=i<=3; @ms(x{4}) = a;", "3:27", "are x{1} to x{3})"),
+        ("@mu = x{i} : 1<=i<=1; @marcs = (x{1}, x{i+1}) : 1<=i<=1;", "3:39", "is x{1})"),
+        ("@mu = x{i} : 1<=i<=1000000000;", "3:14", "3,000,000"),
+        ("@mu = x; @moutres_natural(1,true,true,2);", "3:10", "too many values"),
+        ("@mu = x; @moutres_binary(1);", "3:10", "too many values"),
+        ("@mu = x; @moutres_natural(1/2);", "3:27", "is 1/2, not an integer"),
+        ("@mu = x; call g(); } def g() { call h(); } def h() { call g();", "3:54", "do not end"),
+        ("@ms(y) = a; @mu = x;", "3:5", "no neuron 'y' (the only one is 'x')"),
+        ("@mu = x; @mout = y;", "3:18", "no neuron 'y'"),
+        ("@mu = x; @min = y;", "3:17", "no neuron 'y'"),
+        ("@mu = x; [a --> a]'y;", "3:20", "no neuron 'y'"),
+        ("@mu = x; @minst = (1,1);", "3:10", "no input neuron"),
+        ("@mu = x; @min = x; @minst = (0,1);", "3:30", "the step of an input spike is 0"),
+        ("@mu = x; call net();", "3:10", "no module net (the only one is 'main')"),
+        ("@mu = x; call main(1);", "3:10", "has 0 parameters, not 1"),
+        ("@mu = x; call main();", "3:10", "do not end"),
+        ("@mu = x; @ms(x) = a*k;", "3:21", "variable k is not defined"),
+        ("@mu = x; @ms(x) = a*(1/2);", "3:21", "is 1/2, not an integer"),
+        ("@mu = x; @ms(x) = a*(1-2);", "3:21", "is -1"),
+        ("@mu = x; [a --> a]'x :: 0-1;", "3:25", "the delay is -1"),
+        ("@mu = x{i} : 1<=i<=1/2;", "3:20", "is 1/2, not an integer"),
+        ("@mu = x{i} : 1<=i<=0-1;", "3:20", "is -1"),
+        ("@mu = x; @ms(x) = a*(1//0);", "3:25", "division by zero"),
+        ("@mu = x; @ms(x) = a*(2^99999);", "3:24", "bits"),
+        ("@mu = x; @ms(x) = a*" + 101 * "1" + ";", "3:21", "101 digits"),
+        ("@mu = x; @ms(x) = a*" + 51 * "(" + "1" + 51 * ")" + ";", "3:71", "nested"),
+        ("@mu = x{i,j} : 1<=i<=100000, 1<=j<=100000;", "3:30", "3,000,000"),
+        ("{ @mu = x{i,j} : 1<=i<=100000; } : 1<=j<=100000;", "3:36", "3,000,000"),
+        ("@mu = x{i,j} : i<=j<=100000, 1<=i<=100000;", "3:30", "3,000,000"),
+        ('@mu = x; [a --> a]\'x "a*3";', "3:25", "the guard does not parse"),
+        ("@mu = x; [a*9999999 --> a]'x;", "3:11", "the guard needs"),
+        ("@mu = x; [a --> #]'x :: 2;", "3:25", "a forgetting rule has no delay"),
+        ("@mu = x; [a*0 --> a]'x;", "3:11", "consumed is 0"),
+        ("@mu = x, y; @marcs = (x,y),\n (x,y);", "4:2", "listed twice"),
+        ("@mu = x : 1<=i<=5000; @marcs = (x,x);", "3:32", "the repeated labels make more than"),
+        ("@mu = x; @marcs = (x,x{k});", "3:24", "variable k is not defined"),
+        ("@mseq = 3; @mu = x;", "3:1", "not supported: sequential mode (@mseq)"),
+        ("@masynch = 1; @mu = x;", "3:1", "not supported: asynchronous mode (@masynch)"),
+        ("@mu = x; @masth = (s, {(x,x)}, 1);", "3:10", "not supported: astrocytes"),
+        ("@mu = x; @ms(x) = _a*2;", "3:19", "not supported: anti-spikes"),
+        ("@mu = x; [a --> _a]'x;", "3:17", "not supported: anti-spikes"),
+    ],
+)
+def test_place_of_one_mistake(body, place, message):
+    found = errors(main(body))
+    assert list(found) == [place]
+    assert message in found[place]
+
+
+def test_duplicates_say_both_places():
+    found = errors(main("@mu = x, y; @marcs = (x,y),\n (x,y);"))
+    assert found["4:2"].endswith("first at 3:22")
+    found = errors("@model<spiking_psystems>\ndef main() {}\ndef MAIN() {}")
+    assert found["3:5"].startswith("the module MAIN is defined twice, first at 2:5")
+
+
+def test_levels():
+    text = main("@mu = x, y; @marcs = (x,x); [a --> a]'x \"a+\"; [a*2 --> #]'x;")
+    assert set(errors(text, "strict")) == {"3:22", "3:47"}
+    parse(text)
+
+
+def test_an_unknown_output_beside_one_with_synapses():
+    text = main("@mu = x, y; @marcs = (x,y); @mout = z, x;")
+    assert list(errors(text, "strict")) == ["3:37"]
+
+
+def test_warnings_have_places():
+    text = main("@mu = x; [a --> a]'x; [a --> a]'x;\n [a*3 --> a]'x \"a\";")
+    with pytest.warns(ReadWarning) as caught:
+        read_plingua(Source("f.pli", text), "extended")
+    assert len(caught) == 1 and isinstance(caught[0].message, ModelWarning)
+    first, second = str(caught[0].message).splitlines()
+    assert first.startswith("f.pli:3:23: neuron 'x', rule 2 repeats a -> a")
+    assert first.endswith("first at 3:10")
+    assert second.startswith("f.pli:4:2: ") and "can never apply" in second
+
+
+def test_mistakes_in_several_statements_and_modules_are_reported_together():
+    text = main(
+        "@mu = x; @mout x; @ms(q) = a; call f();\n}\ndef f() { @marcs = (x x); @ms(x) = a*(1/0);"
+    )
+    assert list(errors(text)) == ["3:16", "3:23", "5:23", "5:41"]
+
+
+def test_a_mistake_has_no_follow_up_errors():
+    assert list(errors(main("@mu = x{k}; @ms(x{1}) = a; @mout = x{1};"))) == ["3:9"]
+    assert list(errors(main("let n = 1/0; @mu = x; @ms(x) = a*n;"))) == ["3:11"]
+    assert list(errors(main("let n = ; @mu = x; @ms(x) = a*n;"))) == ["3:9"]
+    assert list(errors(main('@mu = x; [a --> #]\'x "b"; [a --> a]\'x "c";'), "strict")) == [
+        "3:23",
+        "3:40",
+    ]
+
+
+def test_a_family_has_one_error():
+    found = errors(main("@mu = x{i} : 1<=i<=9; [a --> a*2]'x{i} : 1<=i<=9;"), "strict")
+    assert list(found) == ["3:30"] and found["3:30"].endswith("; and 8 more like it")
+    found = errors(main("@mu = x; @marcs = (x, y{i}) : 1<=i<=9;"))
+    assert list(found) == ["3:23"]
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "message"),
+    [
+        ("@model<transition_psystems>\ndef main() {}", "1:8", "a model of 'transition_psystems'"),
+        ("def main() {} @model<spiking_psystems>", "1:1", "does not begin with a model line"),
+        ("/* */ def main() {}", "1:7", "there is no @model<spiking_psystems>, so this is no"),
+        (' [{"id": 1}]', "1:2", "this is JSON, not P-Lingua (name it .json, or give format=)"),
+        ("@model<spiking_psystems>\ndef start() {}", "1:1", "no module main"),
+        ("@model<spiking_psystems>\ndef main() { @mu = x;", "2:22", "opened at 2:12"),
+        ("@model<spiking_psystems>\ndef main() { @mu = x;\ndef f() { }", "3:1", "opened at 2:12"),
+        ("@model<spiking_psystems>\ndef main( { }", "2:11", "expected a name or ')'"),
+        ("@model<spiking_psystems>\nlet n = 3\ndef main() { }", "2:10", "expected ';'"),
+        ("@model<spiking_psystems>\nn = 3/0;\ndef main() { }", "2:7", "division by zero"),
+        ("@model<spiking_psystems>\ndef main() { }\ndef f(n, n) { }", "3:10", "named twice"),
+    ],
+)
+def test_mistakes_outside_the_braces(text, place, message):
+    found = errors(text)
+    assert list(found) == [place]
+    assert message in found[place]
+
+
+FRAGMENTS = [
+    "",
+    "{",
+    "}",
+    "(",
+    ")",
+    ";",
+    '"',
+    "'",
+    "[",
+    "-->",
+    "@mu",
+    "@",
+    "a*2",
+    "//",
+    "/*",
+    "9" * 30,
+]
+
+
+@given(st.data())
+def test_mutations_raise_nothing_but_read_errors(data):
+    text = data.draw(st.sampled_from([PAIR, RING, GROWTH]))
+    for _ in range(data.draw(st.integers(1, 3))):
+        start = data.draw(st.integers(0, len(text)))
+        end = min(len(text), start + data.draw(st.integers(0, 4)))
+        piece = data.draw(st.sampled_from(FRAGMENTS) | st.text(max_size=3))
+        text = text[:start] + piece + text[end:]
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ReadWarning)
+            assert isinstance(read_plingua(Source("f", text), "extended"), SpikingSystem)
+    except ReadError as error:
+        assert error.diagnostics
+        lines = text.split("\n")
+        for diagnostic in error.diagnostics:
+            assert 1 <= diagnostic.line <= len(lines)
+            assert 1 <= diagnostic.column <= len(lines[diagnostic.line - 1]) + 1
+
+
+# Files as their authors wrote them
+
+
+def sample(name, level="extended"):
+    text = (SHARED / "samples" / "plingua" / name).read_text()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ReadWarning)
+        return read_plingua(Source(name, text), level)
+
+
+@needs_shared
+@pytest.mark.parametrize(
+    ("name", "sizes"),
+    [
+        ("five_neurons.pli", (5, 8, 11)),
+        ("natural_numbers.pli", (3, 5, 4)),
+        ("input_train.pli", (4, 5, 3)),
+        ("input_no_clock.pli", (2, 2, 1)),
+        ("output_with_synapse.pli", (2, 2, 1)),
+        ("forgetting_overlap.pli", (2, 2, 1)),
+        ("bad_produce_gt_consume.pli", (2, 1, 1)),
+        ("division_unknown_dictionary_label.pli", (3, 3, 2)),
+        ("sort_8.pli", (24, 72, 100)),
+        ("sorting_network_6.pli", (18, 42, 57)),
+        ("declarations.pli", (20, 5, 2)),
+    ],
+)
+def test_samples_that_read(name, sizes):
+    system = sample(name)
+    assert (len(system.neurons), len(system.rules), len(system.synapses)) == sizes
+
+
+@needs_shared
+@pytest.mark.parametrize(
+    ("name", "level", "message"),
+    [
+        ("forgetting_overlap.pli", "strict", "5:21: neuron 'x', rule 2 forgets 2 spikes"),
+        ("bad_produce_gt_consume.pli", "strict", "3:49: neuron 'x', rule 1 produces 2"),
+        ("bad_forgetting_delay.pli", "strict", "a forgetting rule has no delay"),
+        ("bad_forgetting_delay.pli", "extended", "a forgetting rule has no delay"),
+        ("sequential_mode.pli", "extended", "4:3: not supported: sequential mode"),
+        ("antispikes.pli", "extended", "5:26: not supported: anti-spikes"),
+        ("astrocyte.pli", "extended", "5:3: not supported: astrocytes"),
+    ],
+)
+def test_samples_that_are_refused(name, level, message):
+    with pytest.raises(ReadError) as caught:
+        sample(name, level)
+    assert message in str(caught.value)
+
+
+@needs_shared
+def test_repeated_labels_of_a_sample():
+    system = sample("declarations.pli")
+    assert {n.name: n.spikes for n in system.neurons if n.label == "jn{1}"} == {
+        "jn{1}": 5,
+        "jn{1}#2": 5,
+    }
+    assert counts(system)["n3"] == 27
+    rules_of = {n.name: n.rules for n in system.neurons}
+    for i in (1, 2, 3):
+        assert rules_of[f"test{{{i}}}"] == (Rule(None, 1, 1, i + 1),)
+
+
+def test_calls_that_make_too_much_are_stopped(monkeypatch):
+    monkeypatch.setattr("snpjax.io.plingua.expand.MAX_LISTED", 1_000)
+    text = main("call f() : 1<=i<=500;\n}\ndef f() { @mu = x, y, z;")
+    assert "make more than 1,000 neurons" in errors(text)["3:1"]
+
+
+@needs_shared
+@pytest.mark.slow
+def test_a_sample_of_a_million_rules_at_level_strict():
+    system = sample("sorting_network_1024.pli", "strict")
+    sizes = len(system.neurons), len(system.rules), len(system.synapses)
+    assert sizes == (3_072, 1_049_600, 1_573_376)
+
+
+@pytest.mark.slow
+def test_a_large_file_of_explicit_statements():
+    count = 100_000
+    body = "@mu = " + ", ".join(f"n{i}" for i in range(count)) + ";\n"
+    body += "@marcs = " + ",\n".join(f"(n{i}, n{i + 1})" for i in range(count - 1)) + ";\n"
+    body += "".join(
+        f'[a*{i % 9 + 1} --> a]\'n{i} "a{{{i % 7 + 9},}}" :: {i % 3};\n' * 1 for i in range(count)
+    )
+    system = parse(main(body))
+    assert (system.num_neurons, system.num_rules, system.num_synapses) == (count, count, count - 1)
+    assert "n{1}" in errors(main(body + "@ms(n{1}) = a;"))[f"{2 * count + 3}:5"]

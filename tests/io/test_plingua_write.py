@@ -1,0 +1,630 @@
+"""The writer of P-Lingua: what is written is read again, and what the language cannot hold is
+told."""
+
+import re
+import warnings
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+
+import snpjax as snp
+from snpjax import ALL, SpikingSystem, graphs
+from snpjax.io import ReadError, ReadWarning
+from snpjax.io.losses import Losses
+from snpjax.io.plingua import read_plingua, write_plingua
+from snpjax.io.plingua.literals import Literals
+from snpjax.io.source import Source
+from snpjax.testing import dividing_systems, guards, plastic_systems, systems
+from tests.io.test_plingua import GROWTH, RING
+from tests.io.test_plingua_families import check_same
+from tests.support.helpers import PAIR, SHARED, case_system, load_cases, many, needs_shared
+
+
+def read(text, level="extended", families=False):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", snp.ModelWarning)
+        return read_plingua(Source("f.pli", text), level, families=families)
+
+
+def written(system):
+    """The text, and what is lost."""
+    losses = Losses("P-Lingua 4")
+    return write_plingua(system, losses), losses.items
+
+
+def check_reads_back(system):
+    text, losses = written(system)
+    assert losses == []
+    assert read(text, system.level) == system
+
+
+def test_pair():
+    text, losses = written(read(PAIR))
+    assert losses == []
+    assert (
+        text
+        == """@model<spiking_psystems>
+def main()
+{
+  @mu = p, q;
+  @ms(p) = a*2;
+  @ms(q) = a;
+  @marcs = (p, q), (q, p);
+  @mout = q;
+  [a --> a]'p "a{2}" :: 1;
+  [a --> #]'p;
+  [a --> a]'q;
+  [a*2 --> #]'q;
+}
+"""
+    )
+
+
+@pytest.mark.parametrize("text", [PAIR, RING, GROWTH])
+def test_own_files_read_back(text):
+    check_reads_back(read(text))
+
+
+def test_the_public_functions(tmp_path):
+    system = read(GROWTH)
+    snp.write(system, tmp_path / "growth.pli")
+    assert snp.read(tmp_path / "growth.pli") == system
+    weighted = SpikingSystem([snp.Neuron("x"), snp.Neuron("y")], [("x", "y", 2)])
+    with pytest.raises(snp.io.WriteError, match=r"weight 2 of synapse \(x, y\)"):
+        snp.write(weighted, tmp_path / "weighted.pli")
+    assert not (tmp_path / "weighted.pli").exists()
+
+
+def test_an_empty_system():
+    check_reads_back(SpikingSystem([]))
+
+
+def test_repeated_labels_and_wide_lists():
+    body = "@mu = x : 1<=i<=2; @mu = y, z{i,3} : 1<=i<=60; @ms(x) = a*5; @marcs = (x, y{1});"
+    body = body.replace("y,", "y{i},").replace("y{1}", "z{1,3}")
+    system = read(f"@model<spiking_psystems>\ndef main() {{ {body} @mout = x; @min = x; }}")
+    assert [n.name for n in system.neurons[:2]] == ["x", "x#2"]
+    check_reads_back(system)
+    text, _ = written(system)
+    assert text.count("@mu") == 1 and max(map(len, text.splitlines())) <= 100
+
+
+def test_hints_of_the_output_are_notes():
+    text = PAIR.replace("@mout", "@moutres_natural(2,false,TRUE); @moutres_binary; @mout")
+    system = read(text)
+    natural = {"form": "natural", "k": 2, "strong": False, "alternate": True}
+    assert system.notes == {"output": [natural, {"form": "binary"}]}
+    assert read(written(system)[0]).notes == system.notes
+    assert "@moutres" not in written(SpikingSystem([], notes={"output": [{"form": "x"}, 3]}))[0]
+
+
+def test_names_that_are_no_labels():
+    names = ["env_{out}", "env_out", "p 1", "2b", "*/ x", "é", "05", "in{1}", "7", "in{01}", "a"]
+    system = SpikingSystem([snp.Neuron(name) for name in names], output="env_{out}")
+    text, losses = written(system)
+    assert losses == []
+    again = read(text)
+    expected = ["env_out_2", "env_out", "p_1", "n2b", "x", "n", "n05", "in{1}", "7", "in_01", "a"]
+    assert [n.name for n in again.neurons] == expected
+    assert again.output == ("env_out_2",)
+    table = dict(re.findall(r"^   (\w+) = (.*?)(?: \*/)?$", text, re.MULTILINE))
+    assert table["env_out_2"] == '"env_{out}"' and table["n"] == r'"\u00e9"'
+    assert len(table) == 7
+
+
+@pytest.mark.parametrize(
+    ("system", "items"),
+    [
+        (SpikingSystem([snp.Neuron("x")], [("x", "x", 3)]), ["weight 3 of synapse (x, x)"]),
+        (
+            SpikingSystem([snp.Neuron("x", -2)], signed=True),
+            ["the declaration that counts may be negative", "the spikes of neuron 'x'"],
+        ),
+        (
+            SpikingSystem([snp.Neuron(x) for x in "xy"], input={"x": [1], "y": [0, 2]}),
+            ["the input of neuron 'y'"],
+        ),
+        (
+            SpikingSystem(
+                [snp.Neuron("x", 0, [snp.PlasticityRule(None, 1, "+", 1, ["y"])]), snp.Neuron("y")]
+            ),
+            ["neuron 'x', rule 1, the plasticity rule"],
+        ),
+        (SpikingSystem([snp.Neuron("x", label="y")]), ["label 'y' of neuron 'x'"]),
+        (
+            SpikingSystem([snp.Neuron("x")], rules_by_label={"z": ["a -> a"]}),
+            ["the rules of label 'z'"],
+        ),
+        (
+            SpikingSystem([snp.Neuron("x", 10**100, [snp.Rule("a+", 10**100, 1)])]),
+            ["the spikes of neuron 'x'", "neuron 'x', rule 1: a number of more than 100 digits"],
+        ),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::snpjax.ModelWarning")
+def test_what_is_lost(system, items):
+    text, losses = written(system)
+    assert len(losses) == len(items)
+    for loss, item in zip(losses, items, strict=True):
+        assert loss.startswith(item) and loss.endswith(")")
+    read(text)
+
+
+@pytest.mark.filterwarnings("ignore::snpjax.ModelWarning")
+def test_a_guard_without_counts_is_lost():
+    system = SpikingSystem([snp.Neuron("x", 0, [snp.Rule(set(), 1, 1)])])
+    assert written(system)[1] == ["neuron 'x', rule 1, ∅/a -> a: its guard has no text (left out)"]
+
+
+# Every system that the language can hold
+
+
+def holdable(level):
+    """Random systems of the language: no weights, one input neuron, no zeros at a train's end."""
+
+    return systems(level=level, weights=False).map(only_one_input)
+
+
+def only_one_input(system):
+    train = dict(list(system.input.items())[:1])
+    train = {name: tuple(np.trim_zeros(x, "b")) for name, x in train.items()}
+    return system.replace(input=train)
+
+
+def one_of_each_label(system):
+    """Without weights, and without the neurons whose label another one bears before."""
+    first = {}
+    for neuron in system.neurons:
+        first.setdefault(neuron.label, neuron)
+    label_of = {neuron.name: label for label, neuron in first.items()}
+    return only_one_input(system).replace(
+        neurons=[snp.Neuron(x, n.spikes, n.rules) for x, n in first.items()],
+        synapses=[
+            (label_of[s], label_of[t])
+            for s, t, _ in system.synapses
+            if s in label_of and t in label_of
+        ],
+    )
+
+
+@st.composite
+def dynamic_systems(draw):
+    """Division and budding rules, and rules of labels that are still to come."""
+    old, new = ["p", "q", "r{1}"], ["s", "t{0,-2}", "5"]
+    labels = st.sampled_from([*old, *new])
+
+    def parents(label):  # a parent that keeps its label is written `None`
+        return st.none() | st.sampled_from([x for x in new if x != label])
+
+    def rule(label):
+        guard = draw(guards())
+        kind = draw(st.integers(0, 2))
+        if kind == 0:
+            return snp.DivisionRule(guard, draw(labels), draw(labels))
+        if kind == 1:
+            return snp.BuddingRule(guard, draw(labels), draw(parents(label)))
+        return snp.Rule(guard, draw(st.integers(1, 3)), 1, draw(st.integers(0, 2)))
+
+    rules = {label: [rule(label) for _ in range(draw(st.integers(0, 2)))] for label in [*old, *new]}
+    born = {"s", "t{0,-2}", "5"} & {
+        child
+        for its in rules.values()
+        for r in its
+        if not isinstance(r, snp.Rule)
+        for child in ((r.left, r.right) if isinstance(r, snp.DivisionRule) else (r.bud, r.parent))
+    }
+    # What gives birth may be unborn itself: such rules are the label's only while it is born.
+    by_label = {label: rules[label] for label in new if label in born and rules[label]}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", snp.ModelWarning)
+        return SpikingSystem(
+            [snp.Neuron(label, draw(st.integers(0, 3)), rules[label]) for label in old],
+            draw(st.lists(st.sampled_from([(x, y) for x in old for y in old]), unique=True)),
+            dictionary=draw(st.lists(st.tuples(labels, labels), max_size=3)),
+            rules_by_label=by_label,
+        )
+
+
+def check_dynamic(system):
+    text, losses = written(system)
+    again = read(text)  # also with losses
+    if not losses:  # a label may be born of one that is not
+        assert again == system
+
+
+@given(dividing_systems().map(one_of_each_label) | dividing_systems() | plastic_systems())
+def test_systems_that_change_read_back(system):
+    """Inputs and outputs that name labels; what is lost leaves a file that can be read."""
+    check_dynamic(system)
+
+
+def test_inputs_and_outputs_are_labels_where_neurons_divide():
+    rules = ["[a]_x -> []_y || []_z"]
+    system = SpikingSystem(
+        [snp.Neuron("x", 1, rules), snp.Neuron("x#2", 1, rules, "x")],
+        output=("z", "x"),
+        input={"y": (1, 2)},
+    )
+    text, losses = written(system)
+    assert not losses and "@mout = z, x;" in text and "@min = y;" in text
+    with pytest.warns(ReadWarning, match="given again"):
+        assert read_plingua(Source("f", text), "extended", families=False) == system
+    with pytest.raises(ReadError, match="f:8:11: output: there is no label 'w'") as caught:
+        read_plingua(Source("f", text.replace("= z, x", "= w")), "extended", families=False)
+    assert len(caught.value.diagnostics) == 1
+
+
+@given(holdable("extended") | holdable("strict"))
+def test_reads_back(system):
+    check_reads_back(system)
+
+
+@given(dynamic_systems())
+def test_dynamic_systems_read_back(system):
+    check_dynamic(system)
+
+
+def test_labels_that_only_unborn_neurons_create():
+    """Their rules are lost together: a file with some of them would not be read."""
+    divides = {"x": ["[a]_x -> []_y || []_y"], "y": ["[a]_y -> []_p || []_p"]}
+    system = snp.SpikingSystem([snp.Neuron("p")], rules_by_label=divides)
+    text, losses = written(system)
+    assert len(losses) == 2 and all("no neuron ever bears it" in loss for loss in losses)
+    assert read(text).rules_by_label == {}
+
+
+@pytest.mark.slow
+@settings(max_examples=many(2000))
+@given(holdable("extended") | holdable("strict"))
+def test_two_thousand_systems_read_back(system):
+    check_reads_back(system)
+
+
+@pytest.mark.slow
+@settings(max_examples=many(2000))
+@given(dynamic_systems())
+def test_two_thousand_dynamic_systems_read_back(system):
+    check_dynamic(system)
+
+
+CASES = load_cases("spiking", schema="snpjax-case/1")
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_cases_read_back(case):
+    if case["theme"] == "invalid" or case["variant"] not in ("static", "division-budding"):
+        pytest.skip(f"{case['variant']} case, {case['theme']}")
+    system = case_system(case)
+    text, losses = written(system)
+    unnamed = SpikingSystem(
+        system.neurons,
+        system.synapses,
+        input={name: tuple(np.trim_zeros(x, "b")) for name, x in system.input.items()},
+        output=system.output,
+        dictionary=system.dictionary,
+        rules_by_label=system.rules_by_label,
+    )
+    has_table = "names that are no labels" in text
+    is_plain = all(w == 1 for _, _, w in system.synapses) and len(system.input) < 2
+    assert is_plain == (not losses)
+    again = read(text)
+    if is_plain and not has_table:
+        assert again == unnamed
+    assert [n.rules for n in again.neurons] == [n.rules for n in system.neurons] or has_table
+
+
+# Literal statements: as the grammar reads them, and so are mistakes
+
+
+def outcome(text):
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            system = read_plingua(Source("f", text), "extended", families=False)
+        return system, [str(warning.message) for warning in caught]
+    except ReadError as error:
+        return str(error)
+
+
+def check_as_the_grammar(text):
+    with mock.patch.object(Literals, "read", lambda self, start, end: None):
+        expected = outcome(text)
+    assert outcome(text) == expected
+
+
+@given(holdable("extended"))
+def test_literal_statements_are_read_as_by_the_grammar(system):
+    text, _ = written(system)
+    found = Literals(text).read(text.index("{") + 1, text.rindex("}"))
+    assert (found is not None) == bool(system.neurons)
+    check_as_the_grammar(text)
+
+
+PIECES = [
+    *("", " ", "\n", "/* */", "/* ; ", "{", "}", "(", ")", ";", ",", '"', "'", "[", "]", "-->"),
+    *("a", "A", "a*2", "_a", "#", "::", ":", ": 1<=i<=2", "=", "+=", "@mu", "@ms", "@marcs"),
+    *("@MS", "in{1}", "in{ 2 , 3}", "{1}", "x", "01", "1x", "0", "-1", "é", "let", "def"),
+]
+
+
+@settings(max_examples=300)
+@given(st.data())
+def test_changed_texts_are_read_as_by_the_grammar(data):
+    text = data.draw(st.sampled_from([PAIR, GROWTH, RING, ODD]))
+    for _ in range(data.draw(st.integers(1, 3))):
+        start = data.draw(st.integers(0, len(text)))
+        end = min(len(text), start + data.draw(st.integers(0, 6)))
+        text = text[:start] + data.draw(st.sampled_from(PIECES)) + text[end:]
+    check_as_the_grammar(text)
+
+
+ODD = """@model<spiking_psystems>
+def main()
+{
+  /* every spelling */ @Mu += p , in{ 2 , -3}, /* last */ 7 ;
+  @mS ( p )=a * 3; @ms(p) += a; @ms(in{2,-3}) = a*0;
+  @MARCS += ( p,7 ) , /* one */ /*;*/
+    (7 , in{2,-3});
+  [ a * 2 --> a ] ' p "a(aa)+" :: 2 ; [a --> #]'7; [a-->a*1]'in{2,-3}:: 0;
+}
+"""
+
+
+def test_odd_spellings_are_literal():
+    start, end = ODD.index("{") + 1, ODD.rindex("}")
+    literals = Literals(ODD)
+    while (found := literals.read(start, end)) is not None:
+        start = found[1]
+    assert not ODD[start:end].strip()
+    check_as_the_grammar(ODD)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "@mu = x; @marcs = (x,y), (z,x);",
+        "@mu = x, x; @marcs = (x,x), (x,x);",
+        '@mu = x; [a --> a]\'x "a"; [a --> a]\'x "b"; [a*3 --> a]\'x "a";',
+        "@mu = x; [a*3 --> #]'x :: 2; [a*3 --> #]'x :: 2; [a*0 --> a*5]'x;",
+        "@mu = x; [a*9999999 --> a]'x; [a --> a]'y; [a --> a]'y;",
+        "@mu = x; @ms(x) = a; @ms(y) = a; @ms(x) = a*5 @mout = x;",
+        "call f(); call f(); } def f() { @mu = x; [a --> a]'x; @ms(x) += a;",
+        "{ @mu = x; [a --> a]'x; } : 1<=i<=2;",
+    ],
+)
+def test_mistakes_in_literal_statements_are_told_as_by_the_grammar(body):
+    check_as_the_grammar(f"@model<spiking_psystems>\ndef main() {{\n{body}\n}}\n")
+
+
+def test_long_failures_take_linear_time():
+    body = (
+        "@mu = x; [a --> a]'x"
+        + 200_000 * " "
+        + "/* "
+        + 200_000 * "* "
+        + "*/ @mu = "
+        + "y" * 200_000
+    )
+    assert "expected ';'" in str(outcome(f"@model<spiking_psystems>\ndef main() {{\n{body}\n}}\n"))
+
+
+def test_statements_too_long_for_the_grammar_are_refused(monkeypatch):
+    monkeypatch.setattr("snpjax.io.plingua.syntax.MAX_STATEMENT", 40)
+    body = "@mu = x; @ms(x) = a*(1+1);\n @ms(x) = a*(1+1+1+1+1+1+1+1+1+1+1+1+1+1+1);"
+    found = outcome(f"@model<spiking_psystems>\ndef main() {{\n{body}\n}}\n")
+    assert isinstance(found, str) and found.startswith("f:4:2: a statement with expressions")
+
+
+# Populations
+
+
+def populations():
+    place = np.arange(8)
+    forget = [(1, 7 - place), (9 - place, 8)]
+    return snp.PopulationSystem(
+        [
+            snp.Population("in", 8, 8 - place, ["a+/a -> a"], place + 1),
+            snp.Population(
+                "s",
+                8,
+                0,
+                [snp.RuleTemplate(None, 8 - place, 1), snp.RuleTemplate(forget, ALL)],
+                place,
+            ),
+            snp.Population("o", 8, place % 3, ["a(aa)*/a -> a; 2"], place + 5),
+            snp.Population("tap", 1, 4, ["a -> a", "a^2 -> lambda"], np.zeros((1, 0), int)),
+        ],
+        [
+            snp.Projection("in", "s"),
+            snp.Projection("s", "o", graphs.Intervals(place, np.full(8, 8))),
+            snp.Projection("o", "tap"),
+            snp.Projection("o", "o", graphs.AllToAll(self_edges=False)),
+            snp.Projection("in", "in", graphs.OneToOne()),
+            snp.Projection("s", "in", graphs.Pairs(place[::2], place[::2] + 1)),
+        ],
+        input={"in{3}": [0, 2, 1]},
+        output=["tap", "o", "s{0}"],
+    )
+
+
+def test_populations_are_written_with_ranges():
+    system = populations()
+    text, losses = written(system)
+    assert losses == []
+    assert (
+        text
+        == """@model<spiking_psystems>
+def main()
+{
+  @mu = in{i} : 1<=i<=8;
+  @mu = s{i} : 0<=i<=7;
+  @mu = o{i} : 5<=i<=12;
+  @mu = tap;
+  @ms(in{i}) = a*(9-i) : 1<=i<=8;
+  @ms(o{6}) = a;
+  @ms(o{7}) = a*2;
+  @ms(o{9}) = a;
+  @ms(o{10}) = a*2;
+  @ms(o{12}) = a;
+  @ms(tap) = a*4;
+  @marcs = (in{i}, s{j}) : 0<=j<=7, 1<=i<=8;
+  @marcs = (s{i}, o{j}) : i+5<=j<=12, 0<=i<=7;
+  @marcs = (o{i}, tap) : 5<=i<=12;
+  @marcs = (o{i}, o{j}) : 5<=j<=12, 5<=i<=12, i<>j;
+  @marcs = (in{i}, in{i}) : 1<=i<=8;
+  @marcs = (s{2*i}, in{2*i+2}) : 0<=i<=3;
+  @min = in{3};
+  @minst = (2, 2), (3, 1);
+  @mout = tap;
+  @mout = o{i} : 5<=i<=12;
+  @mout = s{0};
+  [a --> a]'in{i} "a+" : 1<=i<=8;
+  [a*(8-i) --> a]'s{i} : 0<=i<=7;
+  [a*j --> #]'s{i} : 1<=j<=7-i, 0<=i<=6;
+  [a*j --> #]'s{i} : 9-i<=j<=8, 1<=i<=7;
+  [a --> a]'o{i} "a(aa)*" :: 2 : 5<=i<=12;
+  [a --> a]'tap;
+  [a*2 --> #]'tap;
+}
+"""
+    )
+    check_same(system, read(text))
+    again = read(text, families=True)
+    assert isinstance(again, snp.PopulationSystem)
+    check_same(again, read(text))
+    assert again.input.keys() == {"in{3}"} and again.output == system.output
+
+
+@st.composite
+def population_systems(draw):
+    size = draw(st.integers(1, 6))
+    first = draw(st.integers(0, 2))
+
+    def numbers(least, most):
+        if draw(st.booleans()):
+            return draw(st.integers(least, most))
+        return draw(st.lists(st.integers(least, most), min_size=size, max_size=size).map(np.array))
+
+    low = numbers(1, 3)
+    templates = [
+        snp.RuleTemplate(None, numbers(7, 9), numbers(1, 2), numbers(0, 1)),
+        snp.RuleTemplate([(low, low + numbers(-1, 2), numbers(1, 2))], numbers(1, 2), 1),
+        snp.RuleTemplate([(numbers(10, 12), numbers(9, 16), numbers(1, 3))], ALL),
+        "a{20,}/a -> a",
+    ]
+    chosen = draw(st.lists(st.sampled_from(templates), unique_by=id))
+    index = np.arange(first, first + size)
+    many = st.lists(st.integers(0, size - 1), min_size=size, max_size=size).map(np.array)
+    pairs = draw(st.sets(st.tuples(st.integers(0, size - 1), st.integers(0, size - 1))))
+    start = draw(many)
+    graph = draw(
+        st.sampled_from(
+            [
+                graphs.AllToAll(),
+                graphs.OneToOne(),
+                graphs.Intervals(start, np.minimum(start + draw(many), size)),
+                graphs.Intervals(start, np.minimum(start + 2, size), by="target"),
+                graphs.Pairs(*np.array(sorted(pairs), int).reshape(-1, 2).T),
+            ]
+        )
+    )
+    return snp.PopulationSystem(
+        [
+            snp.Population("x", size, numbers(0, 3), chosen, draw(st.sampled_from([index, None]))),
+            snp.Population("y", size, 0, [], index),
+            snp.Population("z", 1, 1, ["a -> a"], np.zeros((1, 0), int)),
+        ],
+        [snp.Projection("x", "y", graph), snp.Projection("z", "x"), snp.Projection("y", "z")],
+        output=draw(st.sampled_from(["y", "z", f"y{{{first}}}"])),
+    )
+
+
+def check_populations_read_back(system):
+    text, losses = written(system)
+    assert losses == []
+    (x, *others) = system.populations.values()
+    if x.indices is None:  # the language has no names x[0], x[1], ...
+        x = snp.Population(x.name, x.size, x.spikes, x.rules, np.arange(x.size))
+        system = snp.PopulationSystem([x, *others], system.projections, output=system.output)
+    check_same(system, read(text))
+
+
+@given(population_systems())
+def test_populations_read_back(system):
+    check_populations_read_back(system)
+
+
+@pytest.mark.slow
+@settings(max_examples=many(2000))
+@given(population_systems())
+def test_two_thousand_systems_of_populations_read_back(system):
+    check_populations_read_back(system)
+
+
+def test_populations_that_have_no_ranges_are_listed():
+    system = snp.PopulationSystem(
+        [
+            snp.Population("x", 3, [1, 0, 2], ["a -> a"], [7, 2, 4]),
+            snp.Population("y", 2, 0, [], [[1, 2], [2, 1]]),
+        ],
+        [snp.Projection("x", "y")],
+    )
+    text, losses = written(system)
+    assert losses == [] and "@mu = x{7}, x{2}, x{4}, y{1,2}, y{2,1};" in text
+    check_same(system, read(text))
+
+
+def test_what_is_lost_of_populations():
+    system = snp.PopulationSystem(
+        [
+            snp.Population("x", 3, [1, -1, -2], [snp.RuleTemplate([(2, None)], ALL)]),
+            snp.Population("p q", 2, 0),
+        ],
+        [
+            snp.Projection("x", "x", graphs.AllToAll(3)),
+            snp.Projection("x", "p q", graphs.Pairs([0, 1], [0, 1], [1, 2])),
+        ],
+        input={"x": [1]},
+        signed=True,
+    )
+    text, losses = written(system)
+    assert [re.sub(r" \(.*\)$", "", item) for item in losses] == [
+        "the declaration that counts may be negative",
+        "the negative spikes of 2 neurons of 'x'",
+        "weight 3 of projection 'x' -> 'x'",
+        "the weights of 1 synapses of projection 'x' -> 'p q'",
+        "the input of neuron 'x[1]'",
+        "the input of neuron 'x[2]'",
+        "population 'x', rule 1, {2..}/all -> lambda: it has no end",
+    ]
+    assert '   p_q = "p q"' in text
+    assert [n.name for n in read(text).neurons][2:4] == ["x{2}", "p_q{0}"]
+
+
+def test_guards_that_are_too_large_are_losses():
+    far = snp.RuleTemplate([(5, np.array([9, 10**9]))], 1, 1)
+    text, losses = written(snp.PopulationSystem([snp.Population("x", 2, 0, [far])]))
+    rule = "population 'x', rule 1, {5..1000000000}/a -> a"
+    assert losses == [f"{rule}: its guard has no text (left out)"]
+    assert [len(neuron.rules) for neuron in read(text).neurons] == [1, 0]
+
+
+@needs_shared
+@pytest.mark.parametrize("name", ["sorting_network_6.pli", "sorting_network_1024.pli"])
+def test_samples_keep_their_families(name):
+    source = Source(name, (SHARED / "samples" / "plingua" / name).read_text())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ReadWarning)
+        system = read_plingua(source, "extended", families=True)
+    text, losses = written(system)
+    assert losses == [] and len(text) < 1_000
+    again = read(text, families=True)
+    assert isinstance(again, snp.PopulationSystem) and again.num_synapses == system.num_synapses
+    for name, population in system.populations.items():
+        other = again.populations[name]
+        assert np.array_equal(other.indices, population.indices)
+        assert np.array_equal(other.spikes, population.spikes)
+    if system.num_neurons < 100:
+        check_same(again, system.expand())

@@ -1,0 +1,805 @@
+"""Files of Sleptsov nets: published ones, every mistake at its place, and round trips."""
+
+import json
+import random
+import re
+import warnings
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+
+import snpjax as snp
+from snpjax.io.formats import formats_of
+from snpjax.io.read import model_text, read_net_source
+from snpjax.io.sleptsov import numbers
+from snpjax.io.sleptsov.hsn import read_nested
+from snpjax.io.sleptsov.substituting import Nesting
+from snpjax.io.source import Source, decoded, load
+from snpjax.sleptsov import Arcs, Numbered, SleptsovNet, net_of_text
+from snpjax.sleptsov.programs import matrix_product
+from snpjax.sleptsov.subnets import mul
+from snpjax.testing.reference_sleptsov import Reference
+from tests.io.test_fuzz import NUM_MUTATIONS, mutated
+from tests.support.command import invoke
+from tests.support.helpers import SHARED, needs_shared
+from tests.support.sleptsov_seeds import SEEDS
+
+
+CASES = SHARED / "cases" / "sleptsov"
+KINDS = ("inputs", "outputs", "inhibitors", "tests")
+FLAT = [format for format in formats_of("net") if format != "hsn"]
+
+
+def quietly(function: Any, *arguments: Any, **options: Any) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", snp.ModelWarning)
+        return function(*arguments, **options)
+
+
+def parse(text: str, format: Any, path: str = "model", **options: Any) -> SleptsovNet:
+    return quietly(read_net_source, Source(path, text), format, **options)
+
+
+def findings(text: str, format: Any, path: str = "model", **options: Any) -> dict[str, str]:
+    """`line:column` and messages of every error."""
+    with pytest.raises(snp.ReadError) as caught:
+        parse(text, format, path, **options)
+    found = caught.value.diagnostics
+    assert len({(d.line, d.column, d.message) for d in found}) == len(found)
+    told: dict[str, str] = {}
+    for d in found:
+        told[f"{d.line}:{d.column}"] = told.get(f"{d.line}:{d.column}", "") + d.message
+    return told
+
+
+def written(net: SleptsovNet, format: Any) -> str:
+    text, losses = quietly(model_text, net, format)
+    assert losses.items == []
+    return text
+
+
+def unnamed(net: SleptsovNet) -> SleptsovNet:
+    return net.replace(place_names=None, transition_names=None, name="")
+
+
+def by_name(net: SleptsovNet) -> dict[str, Any]:
+    """All of a net but the numbers of its nodes."""
+    places, transitions = tuple(net.place_names), tuple(net.transition_names)
+    named = {
+        kind: {(places[p], transitions[t], w) for p, t, w in getattr(net, kind).triples()}
+        for kind in KINDS
+    }
+    pairs = {(transitions[a], transitions[b]) for a, b in net.priorities.tolist()}
+    return {**named, "priorities": pairs, "marking": marked(net, net.marking.tolist())}
+
+
+def marked(net: SleptsovNet, marking: Any) -> dict[str, int]:
+    return {n: k for n, k in zip(net.place_names, marking, strict=True) if k}
+
+
+# Published files
+
+
+def cases() -> list[Any]:
+    if not CASES.is_dir():
+        return [pytest.param(None, marks=needs_shared, id="no-cases")]
+    found = [json.loads(path.read_text()) for path in sorted((CASES / "expected").glob("*.json"))]
+    return [pytest.param(c, id=c["id"]) for c in found if isinstance(c, dict) and "also" in c]
+
+
+@pytest.mark.parametrize("case", cases())
+def test_published_nets(case):
+    net = quietly(snp.read_net, CASES / case["net"])
+    assert (net.num_places, net.num_transitions) == (case["m"], case["n"])
+    assert len(net.inputs) == case["regular_input_arcs"]
+    assert len(net.inhibitors) == case["inhibitor_arcs"]
+    assert len(net.outputs) == case["output_arcs"]
+    assert len(net.priorities) == case["priority_pairs"]
+    assert sum(net.marking.tolist()) == case["initial_marking_sum"]
+    if case["priority_order"] is not None:
+        assert net.priority_order.tolist() == case["priority_order"]
+    for also in case["also"]:
+        other = quietly(snp.read_net, CASES / also)
+        suffix = Path(also).suffix
+        if suffix == ".net":
+            assert by_name(other) == by_name(shifted(net)), also
+        elif suffix == ".mcc":
+            # The columns are in order of priority, and say which transitions they were.
+            assert other == net.replace(
+                priorities=(),
+                order=net.priority_order,
+                place_names=other.place_names,
+                transition_names=other.transition_names,
+            ), also
+            assert list(other.transition_names) == [f"t{t}" for t in range(case["n"])]
+        elif suffix == ".pnml":
+            assert unnamed(other) == unnamed(net).replace(priorities=other.priorities), also
+            assert by_name(other) == by_name(net), also
+        else:
+            assert unnamed(other) == unnamed(net), also
+            assert suffix == ".msn" or by_name(other) == by_name(net), also
+
+
+def shifted(net: SleptsovNet) -> SleptsovNet:
+    """The net with names from 0."""
+    return net.replace(
+        place_names=Numbered("p", net.num_places, 0),
+        transition_names=Numbered("t", net.num_transitions, 0),
+    )
+
+
+def features() -> list[Any]:
+    if not CASES.is_dir():
+        return [pytest.param(None, marks=needs_shared, id="no-cases")]
+    entries = json.loads((CASES / "expected" / "features.json").read_text())
+    return [pytest.param(entry, id=entry["file"]) for entry in entries]
+
+
+@pytest.mark.parametrize("entry", features())
+def test_rarer_syntax(entry):
+    path = CASES / entry["file"]
+    if "error" in entry:
+        with pytest.raises(snp.ReadError) as caught:
+            snp.read_net(path)
+        assert all(piece in str(caught.value) for piece in entry["error"])
+        return
+    net = quietly(snp.read_net, path)
+    ids = net.notes.get("ids", {})
+    places = ids.get("places", list(net.place_names))
+    transitions = ids.get("transitions", list(net.transition_names))
+    assert (places, transitions) == (entry["places"], entry["transitions"])
+    assert {p: k for p, k in zip(places, net.marking.tolist(), strict=True) if k} == entry[
+        "initial"
+    ]
+    pairs = {(transitions[a], transitions[b]) for a, b in net.priorities.tolist()}
+    assert pairs == {tuple(pair) for pair in entry["priorities"]}
+    ended = Reference(net).run(rule=entry["rule"])
+    assert (ended.status, ended.steps) == (entry["status"], entry["steps"])
+    assert [[transitions[t], c] for _, t, c in ended.trace] == entry.get("trace", [])
+    marking = dict(zip(places, ended.marking, strict=True))
+    assert marking == {**dict.fromkeys(places, 0), **entry["marking"]}
+
+
+def malformed() -> list[Any]:
+    if not CASES.is_dir():
+        return [pytest.param(None, marks=needs_shared, id="no-cases")]
+    entries = json.loads((CASES / "malformed" / "index.json").read_text())
+    return [pytest.param(entry, id=entry["file"]) for entry in entries]
+
+
+@pytest.mark.parametrize("entry", malformed())
+def test_published_mistakes(entry):
+    with pytest.raises(snp.ReadError) as caught:
+        snp.read_net(CASES / entry["file"])
+    (found,) = caught.value.diagnostics
+    assert found.line == entry["line"]
+    assert str(found).startswith(f"{CASES / entry['file']}:{entry['line']}:")
+    for piece in entry["mentions"]:
+        assert piece.lower() in found.message.lower()
+
+
+@needs_shared
+def test_high_level_files_are_written_back():
+    for path in sorted((CASES / "hsn").glob("*.hsn")):
+        source = load(path)
+        high = quietly(read_nested, source, Nesting.of(source))
+        again = Source(source.path, model_text(high, "hsn")[0])
+        same = quietly(read_nested, again, Nesting.of(again))
+        assert same.net == high.net
+        for one, other in zip(high.substitutions, same.substitutions, strict=True):
+            assert (one.name, [*one.roles()]) == (other.name, [*other.roles()])
+
+
+# Round trips
+
+WORDS = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Zl", "Zp"]), min_size=1)
+PLAIN = WORDS.filter(lambda name: name == name.strip() and len(name) < 20)
+
+
+@st.composite
+def nets(
+    draw: Any, *, thresholds: bool = True, names: Any = PLAIN, final: bool = False
+) -> SleptsovNet:
+    """Nets of every kind: no nodes, self-loops, weights, dead and unbounded transitions."""
+    m, n = draw(st.integers(0, 5)), draw(st.integers(0, 5))
+    ends = st.tuples(st.integers(0, max(m - 1, 0)), st.integers(0, max(n - 1, 0)))
+    weights = st.integers(1, 3) | st.just(2**63 - 1)
+
+    def arcs(weights: Any) -> Arcs:
+        drawn = draw(st.dictionaries(ends, weights, max_size=8 if m and n else 0))
+        return Arcs.of([(p, t, w) for (p, t), w in drawn.items()])
+
+    pairs = draw(st.sets(st.tuples(*[st.integers(0, max(n - 1, 0))] * 2), max_size=5))
+    order = draw(st.permutations(range(n)))
+    number = {t: at for at, t in enumerate(order)}
+    named = draw(st.booleans())
+    return quietly(
+        SleptsovNet,
+        draw(st.lists(st.integers(0, 9) | st.just(2**63 - 1), min_size=m, max_size=m)),
+        inputs=arcs(weights),
+        outputs=arcs(weights),
+        inhibitors=arcs(weights if thresholds else st.just(1)),
+        tests=arcs(weights) if thresholds else None,
+        priorities=[pair for pair in pairs if n and number[pair[0]] < number[pair[1]]],
+        num_transitions=n,
+        place_names=draw(_unique(names, m)) if named else None,
+        transition_names=draw(_unique(names, n)) if named else None,
+        final_markings=draw(_final_markings(m)) if final else (),
+        name=draw(st.just("") | PLAIN),
+    )
+
+
+def _final_markings(places: int) -> Any:
+    marking = st.lists(st.integers(0, 3), min_size=places, max_size=places)
+    return st.lists(marking, max_size=2)
+
+
+def _unique(names: Any, count: int) -> Any:
+    return st.lists(names, min_size=count, max_size=count, unique=True)
+
+
+@pytest.mark.parametrize("format", ["net", "pnml"])
+@settings(max_examples=40)
+@given(data=st.data())
+def test_formats_of_every_arc_keep_the_net(format, data):
+    net = data.draw(nets(final=format == "pnml"))
+    assert parse(written(net, format), format) == net
+
+
+@settings(max_examples=40)
+@given(net=nets())
+def test_drawings_keep_the_net(net):
+    assume(not set(net.place_names) & set(net.transition_names))
+    text = written(net, "ndr")
+    again = parse(text, "ndr")
+    assert again == net
+    assert written(again, "ndr") == text  # positions too
+
+
+@pytest.mark.parametrize("format", ["lsn", "mcc", "msn"])
+@settings(max_examples=40)
+@given(data=st.data())
+def test_formats_of_plain_arcs_keep_the_net(format, data):
+    net = data.draw(nets(thresholds=False))
+    regular = {(p, t) for p, t, _ in net.inputs.triples()}
+    if format == "msn" and any((p, t) in regular for p, t, _ in net.inhibitors.triples()):
+        return  # one cell cannot hold both
+    if data.draw(st.booleans()):
+        net = shifted(net)
+    assert parse(written(net, format), format) == net
+
+
+@settings(max_examples=40)
+@given(net=nets(thresholds=False), data=st.data())
+def test_given_orders(net, data):
+    """SN-MCC keeps an order that is given; elsewhere it becomes a chain of priorities."""
+    order = data.draw(st.permutations(range(net.num_transitions)))
+    net = shifted(net).replace(priorities=(), order=order)
+    text = written(net, "mcc")
+    assert parse(text, "mcc").order is not None
+    assert parse(text, "mcc") == net
+    assert written(parse(text, "mcc"), "mcc") == text
+    text, losses = model_text(net, "lsn")
+    assert len(losses.items) == 1
+    assert parse(text, "lsn").priority_order.tolist() == order
+    forward = [(a, b) for a, b in zip(order, order[1:], strict=False)][:2]
+    both = net.replace(priorities=forward)
+    assert parse(written(both, "mcc"), "mcc") == both
+
+
+LONG = "a: 2x !y -> z\nb: z ?2x -> y\nc: !3x y -> \na > b > c"
+
+
+def test_losses_are_named(tmp_path):
+    net = net_of_text(LONG, {"x": 5})
+    for name in ("a.lsn", "a.mcc", "a.msn"):
+        path = tmp_path / name
+        with pytest.raises(snp.WriteError) as caught:
+            snp.write_net(net, path)
+        found = caught.value.items
+        assert "inhibitor arc from x to c with the threshold 3" in found[0]
+        assert "test arc from x to b with the threshold 2" in found[1]
+        assert len(found) == 2 and not path.exists()
+        with pytest.warns(snp.WriteWarning):
+            snp.write_net(net, path, lossy=True)
+        kept = quietly(snp.read_net, path)
+        assert len(kept.inhibitors) == 1 and len(kept.tests) == 0
+    twins = quietly(net_of_text, "t: a !a -> ", {"a": 1})
+    assert "beside a regular one" in quietly(model_text, twins, "msn")[1].items[0]
+    shared = net_of_text("a: a -> b\na': a -> b", {"a": 1})
+    text, losses = model_text(shared, "ndr")
+    assert "'a'" in losses.items[0] and "one name" in losses.items[0]
+    assert parse(text, "ndr").transition_names == ("a''", "a'")
+    lines = shared.replace(place_names=["two\nlines", "b"])
+    assert "line end" in model_text(lines, "net")[1].items[0]
+    assert parse(model_text(lines, "net")[0], "net").place_names == ("two lines", "b")
+    assert "'\\x00'" in model_text(shared.replace(name="\x00"), "pnml")[1].items[0]
+
+
+def test_export_of_priorities_to_pnml_says_who_sees_them():
+    net = net_of_text(LONG)
+    with pytest.warns(snp.ModelWarning, match="2 are written .* other tools do not see"):
+        model_text(net, "pnml")
+
+
+def test_matrices_that_are_too_large_are_refused(tmp_path):
+    net = matrix_product(np.ones((12, 12), int), np.ones((12, 12), int)).net
+    for name in ("a.mcc", "a.msn"):
+        with pytest.raises(ValueError, match="Write LSN"):
+            snp.write_net(net, tmp_path / name)
+    snp.write_net(net, tmp_path / "a.lsn")
+    assert snp.read_net(tmp_path / "a.lsn") == net
+
+
+@pytest.mark.slow
+def test_the_largest_published_net_in_columns(tmp_path):
+    net = matrix_product(np.ones((10, 10), int), np.ones((10, 10), int)).net
+    snp.write_net(net, tmp_path / "mm10.mcc")
+    assert snp.read_net(tmp_path / "mm10.mcc") == net
+
+
+# Mistakes
+
+
+def test_every_mistake_of_an_lsn_file_at_once():
+    text = """; é
+2 2 11 3 0
+1 1 1
+3 1 1
+1 3 -1
+0 1 1
+1 -1 1
+1 2 0
+-1 2 -1
+-1 -2 1
+-1 -3 0
+
+1 1 2
+x 1 1
+1 5
+1 -6
+4 1
+"""
+    found = findings(text, "lsn")
+    assert [place.split(":")[0] for place in found] == [str(n) for n in [*range(4, 15), 16, 17]]
+    assert "first in line 3" in found["13:1"]
+    assert "blank line" in found["12:1"]
+    assert list(findings("1 1 2 0 0\n1 1\n1 1 1 1", "lsn")) == ["2:1", "3:1"]
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "message"),
+    [
+        ("", "1:1", "no header"),
+        ("; only\n; comments\n", "2:11", "no header"),
+        ("1 1 0 0 0 0", "1:1", "6 numbers"),
+        ("99999999999 1 0 0 0", "1:1", "99999999999 places are more"),
+        ("1 1 9999999999999999 0 0\n", "1:25", "unexpected end of file after 0 lines"),
+        ("1 1 1 0 0\n-9223372036854775808 1 1", "2:1", "does not fit"),
+        ("1 1 1 0 0\n-9223372036854775807 1 1", "2:1", "place 9223372036854775807 is out"),
+        ("1 1 1 0 0\n+1 1 1", "2:1", "'+1' is no integer"),
+        ("1 1 0 1 0\n0 5", "2:1", "indices start at 1"),
+        ('1 0 0 0 0\n; snpjax {"places": ["a", "b"]}', "2:1", "2 names for 1"),
+        ("1 0 0 0 0\n; snpjax [", "2:1", "no JSON"),
+        ('2 0 0 0 0\n; snpjax {"places": ["a", "a"]}', "2:1", "twice"),
+        ('1 0 0 0 0\n; snpjax {"places": ["\\ud800"]}', "2:1", "no JSON"),
+    ],
+)
+def test_mistakes_of_lsn_files(text, place, message):
+    found = findings(text, "lsn")
+    assert message in found[place]
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "message"),
+    [
+        ("", "1:1", "the header `m n mm`"),
+        ("1 1", "1:3", "the header `m n mm`"),
+        ("1 x 1", "1:3", "'x' is no integer"),
+        ("1 -1 1", "1:3", "n is -1"),
+        ("1 99999999 1", "1:3", "more than"),
+        ("1 1 1\n0 1\n0", "3:1", "D-value has 0 of its 1"),
+        ("1 1 1\n0 1 0 1 5\n# permutation of transitions:\n1", "3:1", "permutation"),
+        ('1 1 1\n0 1 0 1 5\n# snpjax {"priorities": [[0, 1]]}', "3:1", "list of pairs"),
+        ('1 1 1\n0 1 0 1 5\n# snpjax {"priorities": [[0, 0]]}', "3:1", "not in an order"),
+        ("2 1 2\n0 1\n1 -2\n0 0\n1 2 5 5", "3:3", "-2 of column 0"),
+    ],
+)
+def test_mistakes_of_mcc_files(text, place, message):
+    assert message in findings(text, "mcc")[place]
+
+
+PARTS = ["1", "22", "-3", "-", "x", " ", " ", "\n", "0", "9" * 18, "9" * 19, "9" * 30, "\u00e9"]
+
+
+@settings(max_examples=200)
+@given(parts=st.lists(st.sampled_from(PARTS), max_size=20), block=st.integers(1, 30))
+def test_integers_are_those_of_python(parts, block):
+    """Whatever blocks they are read in, and with the place of each."""
+    text = "".join(parts)
+    words = text.split()
+    with mock.patch.object(numbers, "_BLOCK", block):
+        found = numbers.Words(Source("model", text), numbers.as_bytes(text))
+        few = numbers.Words(Source("model", text), numbers.as_bytes(text), count=2)
+    assert [found.text(word) for word in range(len(words))] == words
+    assert [text[found.offset(word) :].split()[0] for word in range(len(words))] == words
+    for word, value in zip(words, found.values.tolist(), strict=True):
+        is_number = re.fullmatch("-?[0-9]+", word) and abs(int(word)) < 2**63
+        assert value == (int(word) if is_number else 0)
+    assert {word for word in found.wrong} == {
+        at for at, word in enumerate(words) if isinstance(numbers.integer(word), str)
+    }
+    assert few.values.tolist() == found.values.tolist()[:2]
+    assert text[: few.end].split() == words[:2]
+
+
+def test_what_follows_the_numbers_is_ignored():
+    numbers = "1 1 1\n0 1 0 1 5"
+    expected = parse(numbers, "mcc")
+    for rest in (" 7 8", " and words 99999999999999999999", "\n# 1 2", "\nx # y\n1 0\n"):
+        assert parse(numbers + rest, "mcc") == expected
+    assert parse("\ufeff1 0 0 0 0\nwords\n".removeprefix("\ufeff"), "lsn").num_places == 1
+    assert parse("1 0 0 1 0\n1 2\n1 2 3\n\n", "lsn").marking.tolist() == [2]
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "message"),
+    [
+        ("1 1 -2 0 0 5", "1:5", "B of p0 and t0"),
+        ("1 1 1 -1 0 5", "1:7", "D of p0 and t0"),
+        ("1 1 1 0 2 5", "1:9", "R of t0 and t0"),
+        ("1 1 1 0 1 5", "1:9", "over itself"),
+        ("1 1 1 0 0 -5", "1:11", "the marking of p0"),
+        ("0 2 0 1 1 0", "1:9", "cycle of priorities: t0, t1"),
+    ],
+)
+def test_mistakes_of_msn_files(text, place, message):
+    assert message in findings(text, "msn")[place]
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "message"),
+    [
+        ("tr t a -> b\ntr", "2:1", "a name is expected"),
+        ("tr t*2 a -> b", "1:4", "a name is expected"),
+        ("tr t a -> b -> c", "1:6", "more than one `->`"),
+        ("tr t a -> b?1", "1:11", "only input arcs test"),
+        ("tr t a*x -> b", "1:6", "no mark of an arc"),
+        ("tr t a*99999999999999999999 -> b", "1:6", "no mark of an arc"),
+        ("tr t a!-2 -> b", "1:6", "stopwatch"),
+        ("tr t a?2 a?3 -> b", "1:10", "two thresholds, 2 and 3 (remove one); first at 1:6"),
+        ("tr t a*9223372036854775807 a -> ", "1:28", "do not fit"),
+        ("tr t (3) a -> b", "1:7", "not expected here"),
+        ("tr t : -> b", "1:6", "a label is expected"),
+        ("tr t ]0,w[ a -> b", "1:6", "the interval ]0,w[ of transition 't': times"),
+        ("pl p (x)", "1:7", "no marking"),
+        ("pl p (-1)", "1:7", "no marking"),
+        ("pl p (1)\npl p (2)", "2:7", "marked twice (remove one); first at 1:7"),
+        ("tr t ->\npr t", "2:1", "a priority is written"),
+        ("tr t ->\npr > t", "2:1", "a priority is written"),
+        ("tr t ->\npr t > t*2", "2:8", "no transition"),
+        ("tr {} -> a", "1:4", "empty"),
+        ("tr t {} -> a", "1:6", "empty"),
+        ("net n m", "1:7", "not expected here"),
+        ("pl p & -> t", "1:6", "not expected in a declaration"),
+    ],
+)
+def test_mistakes_of_tina_files(text, place, message):
+    assert message in findings(text, "net")[place]
+
+
+def test_intervals_may_be_dropped():
+    text = "tr t [1,4] a -> b"
+    assert parse(text, "net", drop_time=True) == parse("tr t a -> b", "net")
+    with pytest.warns(
+        snp.ReadWarning, match=r"1:6: .*interval \[1,4\] of transition 't' is dropped"
+    ):
+        read_net_source(Source("model", text), "net", drop_time=True)
+    drawn = "p 0 0 a 0 n\nt 0 0 t 1 4 n\ne a t 1 n"
+    assert len(parse(drawn, "ndr", drop_time=True).inputs) == 1
+    with pytest.raises(ValueError, match="drop_time"):
+        parse("1 0 0 0 0", "lsn", drop_time=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "message"),
+    [
+        ("q 1 2", "1:1", "begins no line of a drawing"),
+        ("p 1 2 a", "1:1", "`p x y name marking anchor` is expected"),
+        ("p x 2 a 1 n", "1:3", "no coordinate"),
+        ("p 1 nan a 1 n", "1:5", "no coordinate"),
+        ("p 1 2 a -1 n", "1:9", "no marking"),
+        ("p 1 2 {} 0 n", "1:7", "empty name"),
+        ("p 1 2 {a 0 n", "1:7", "'}'"),
+        ("p 1 2 a 0 n\nt 1 2 t 0 w n\ne t a ?1 n", "3:7", "only input arcs test"),
+        ("p 1 2 a 0 n\nt 1 2 t 0 w n\ne a t x n", "3:7", "no mark"),
+        ("t 1 2 t 0 w n\nt 1 2 u 0 w n\ne t u 2 n", "3:7", "weight 1"),
+        ("t 1 2 t 0 w n\nt 1 2 u 0 w n\ne t u 1 n\ne u t 1 n", "4:1", "cycle"),
+        ("t 1 2 t c 0 w n {*HSN(add.lsn i a)} s", "1:17", "is no substitution"),
+        ("t 1 2 t c 0 w n {*HSN(add.lsn i a 1)} s", "1:17", "no place 'a'"),
+        ("p 1 2 a 0 n\nt 1 2 t c 0 w n {*HSN(add.lsn q a 1)} s", "2:17", "none of i, o, s"),
+        ("p 1 2 a 0 n\nt 1 2 t c 0 w n {*HSN(add.lsn i a 0)} s", "2:17", "no place of a sub"),
+    ],
+)
+def test_mistakes_of_drawings(text, place, message):
+    assert message in findings(text, "ndr")[place]
+
+
+def test_drawn_substitutions_are_linked():
+    text = SEEDS["ndr"][0]
+    net = parse(text, "ndr")
+    assert net.num_transitions == 3 + 16
+    assert net.transition_names[2] == "sum" and "sum.copy1.t1" in net.transition_names
+
+
+PAGE = '<pnml><net id="n" type="ptnet"><page id="g">{}</page></net></pnml>'
+NODES = '<place id="p"/><transition id="t"/>'
+
+
+@pytest.mark.parametrize(
+    ("inside", "message"),
+    [
+        ("<place/>", "has no id"),
+        (NODES + '<arc source="p" target="t" type="transport"/>', "nets with time"),
+        (NODES + '<arc source="p" target="t" weight="0"/>', "is 0 (write 1 or more)"),
+        (NODES + '<inhibitorArc source="t" target="p"/>', "leads to a place"),
+        (NODES + '<arc source="t" target="t"/>', "joins two transitions"),
+        ('<referencePlace id="r" ref="q"/>', "refers to 'q', which there is not"),
+        ('<referencePlace id="r" ref="r"/>', "refers to itself"),
+        (NODES + '<referencePlace id="r" ref="t"/>', "refers to a transition"),
+        (
+            '<transition id="t"><toolspecific tool="snpjax"><beats ref="u"/></toolspecific>'
+            "</transition>",
+            "both must be transitions",
+        ),
+        (
+            NODES + '<arc source="p" target="t"><arctype><text>read</text></arctype></arc>'
+            '<arc source="p" target="t"><arctype><text>read</text></arctype>'
+            "<inscription><text>2</text></inscription></arc>",
+            "two thresholds",
+        ),
+    ],
+)
+def test_mistakes_of_pnml_files(inside, message):
+    (found,) = findings(PAGE.format(inside), "pnml").values()
+    assert message in found
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("<net/>", "the root element is <net>"),
+        ("<pnml/>", "no <net>"),
+        ("<pnml><place id='p'/></pnml>", "outside of a <net>"),
+        ("<pnml><net id='n' type='unheard-of'/></pnml>", "unknown type"),
+        ("<a>" * 200, "the root element"),
+        ("<pnml><net>" + "<page>" * 200, "nested more than"),
+        ("", "no element found"),
+    ],
+)
+def test_files_that_are_no_pnml(text, message):
+    assert message in next(iter(findings(text, "pnml").values()))
+
+
+def test_dialects_of_pnml():
+    """All say the same of the second input arc."""
+    arc = '<arc id="b" source="q" target="t"'
+    dialects = [
+        arc + "><arctype><text>inhibitor</text></arctype></arc>",
+        arc + '><type value="inhibitor"/></arc>',
+        arc + ' type="inhibitor"/>',
+        arc + ' type="tapnInhibitor" weight="1"/>',
+        arc + ' type="tapnInhibitor" inscription="[0,inf)"/>',
+        '<inhibitorArc id="b" source="q" target="t"/>',
+    ]
+    text = (
+        '<place id="p"><initialMarking><value>Default,3</value></initialMarking></place>'
+        '<place id="q" initialMarking="2"/><transition id="t"/>'
+        '<arc id="a" source="p" target="t" inscription="[0,inf)" weight="2"/>'
+    )
+    found = [parse(PAGE.format(text + dialect), "pnml") for dialect in dialects]
+    assert found[0] == net_of_text("t: 2p !q ->", {"p": 3, "q": 2})
+    assert all(net == found[0] for net in found)
+    threshold = PAGE.format(text + arc + ' type="tapnInhibitor" weight="4"/>')
+    assert parse(threshold, "pnml").inhibitors.triples() == [(1, 0, 4)]
+
+
+def test_names_of_pnml_that_are_there_twice_give_way_to_ids():
+    named = "<name><text>x</text></name>"
+    text = PAGE.format(f'<place id="a">{named}</place><place id="b">{named}</place>')
+    with pytest.warns(snp.ReadWarning, match="'x' is there twice"):
+        net = read_net_source(Source("model", text), "pnml")
+    assert net.place_names == ("x", "b")
+
+
+# High-level files
+
+
+def high(tmp_path: Path, name: str, subnet: str, **changes: str) -> Path:
+    text = SEEDS["hsn"][0].replace("add.lsn", subnet)
+    for old, new in changes.items():
+        text = text.replace(old, new)
+    (tmp_path / name).write_text(text)
+    return tmp_path / name
+
+
+def test_subnets_are_found_beside_the_file_then_in_the_library(tmp_path):
+    path = high(tmp_path, "a.hsn", "add.lsn")
+    linked = snp.read_net(path)
+    assert Reference(linked).run().marking[4] == 12
+    assert snp.read_net(high(tmp_path, "b.hsn", "add")) == linked
+    snp.write_net(mul().net, tmp_path / "add.lsn")
+    with pytest.raises(snp.ReadError):  # places 1 2 -3 4 -5 of mul mean other things, but exist
+        snp.read_net(high(tmp_path, "c.hsn", "nothing.lsn"))
+    assert snp.read_net(path).num_transitions == 1 + 29
+
+
+def test_nested_subnets(tmp_path):
+    """p5 := p3 + p4 by a sub-net that is the whole of another file."""
+    high(tmp_path, "inner.hsn", "add.lsn")
+    (tmp_path / "outer.hsn").write_text(
+        "5 1 3 3 1\n1 1 -1\n-1 1 1\n2 1 1\n2 1\n3 20\n4 22\n"
+        "1 5 inner.hsn\n3 3\n4 4\n5 -5\n-1 1\n-2 -2\n"
+    )
+    # At rest the start of the inner program holds a token, and its inputs are empty.
+    inner = (tmp_path / "inner.hsn").read_text()
+    inner = inner.replace("2 1\n3 7\n4 5", "1 1\n2 1\n3 0")
+    (tmp_path / "inner.hsn").write_text(inner)
+    net = snp.read_net(tmp_path / "outer.hsn")
+    ended = Reference(net).run()
+    assert ended.status == "halted" and ended.marking[:5] == (1, 0, 20, 22, 42)
+
+
+def test_mistakes_of_high_level_files(tmp_path):
+    def found(path: Path) -> str:
+        with pytest.raises(snp.ReadError) as caught:
+            snp.read_net(path)
+        return str(caught.value)
+
+    high(tmp_path, "a.hsn", "b.hsn")
+    high(tmp_path, "b.hsn", "a.hsn")
+    assert "a.hsn contains itself" in found(tmp_path / "a.hsn")
+    assert "not beside this file" in found(high(tmp_path, "c.hsn", "../add.lsn"))
+    (tmp_path / "bad.lsn").write_text("1 1 1 0 0\n2 1 1\n1 1 1\n")
+    message = found(high(tmp_path, "d.hsn", "bad.lsn"))
+    assert "d.hsn:12:5: the sub-net bad.lsn cannot be read" in message and "bad.lsn:2:1" in message
+    (tmp_path / "empty.lsn").write_text("5 0 0 0 0\n")
+    assert "no transition" in found(high(tmp_path, "e.hsn", "empty.lsn"))
+    both = found(high(tmp_path, "f.hsn", "add.lsn", **{"-1 4": "-1 4 4", "3 1\n4 2": "3 -1\n9 2"}))
+    assert re.search(r"f\.hsn:14:1: input: place 9", both) is None  # it has no start: not looked at
+    assert "f.hsn:15:1: a second output" in both and "f.hsn:16:1: '-1 4 4' maps no place" in both
+    assert "f.hsn:12:1: the substitution of transition 1 has no start" in both
+    assert "no input" in found(
+        high(tmp_path, "g.hsn", "add.lsn", **{"1 5 add": "1 3 add", "3 1\n4 2\n": ""})
+    )
+    pair = {"5 1 6": "5 2 7", "-5 1 1": "-5 1 1\n-1 -2 0"}
+    assert "h.hsn:9:1: a priority names transition 1" in found(
+        high(tmp_path, "h.hsn", "add", **pair)
+    )
+    assert "begins no substitution" in found(high(tmp_path, "i.hsn", "add", **{"1 5 add": "1 add"}))
+    cut = high(tmp_path, "j.hsn", "add", **{"5 1 6 3 1": "5 1 6 3 2"})
+    assert "after 1 of 2 substitutions" in found(cut)
+
+
+def test_one_place_as_two_inputs_is_told(tmp_path):
+    path = high(tmp_path, "a.hsn", "add.lsn", **{"\n4 2\n5 -3": "\n3 2\n5 -3"})
+    with pytest.warns(snp.ReadWarning, match="place 3 is an input twice"):
+        snp.read_net(path)
+
+
+# Files of every kind
+
+
+@pytest.mark.parametrize("format", SEEDS)
+def test_seeds_are_read(format):
+    for seed in SEEDS[format]:
+        assert parse(seed, format).num_transitions
+
+
+@pytest.mark.parametrize("format", SEEDS)
+def test_mutations_raise_nothing_but_read_errors(format):
+    choose = random.Random(format)
+    num_read = 0
+    for _ in range(NUM_MUTATIONS):
+        data = mutated(choose.choice(SEEDS[format]), choose)
+        try:
+            source = decoded("mutated", data, may_be_empty=True)
+            net = quietly(read_net_source, source, format)
+            num_read += 1
+        except snp.ReadError as error:
+            assert all(found.line is None or found.column for found in error.diagnostics), data
+            continue
+        if format != "hsn":  # what was read can be written, and read again
+            written_as = format if formats_of("net")[format].writer else "pnml"
+            text, losses = quietly(model_text, net, written_as)
+            assert losses.items or quietly(parse, text, written_as) == net, data
+    assert 0 < num_read < NUM_MUTATIONS
+
+
+@pytest.mark.parametrize("format", FLAT)
+def test_line_ends(format, tmp_path):
+    path = tmp_path / f"a{formats_of('net')[format].suffixes[0]}"
+    path.write_bytes(b"\xef\xbb\xbf" + SEEDS[format][0].replace("\n", "\r\n").encode())
+    assert quietly(snp.read_net, path) == parse(SEEDS[format][0], format)
+
+
+def test_formats_by_suffix(tmp_path):
+    path = tmp_path / "a.lsn"
+    path.write_text("1 0 0 0 0\n")
+    with pytest.raises(snp.ReadError, match="snp.read_net"):
+        snp.read(path)
+    other = path.rename(tmp_path / "a.txt")
+    with pytest.raises(snp.ReadError, match="unknown suffix '.txt'"):
+        snp.read_net(other)
+    net = snp.read_net(other, format="lsn")
+    with pytest.raises(ValueError, match="cannot be written"):
+        snp.write_net(net, tmp_path / "b.txt")
+    with pytest.raises(ValueError, match="the format is 'lns'"):
+        snp.read_net(other, format="lns")  # pyright: ignore[reportArgumentType]
+    with pytest.raises(ValueError, match="HighNet"):
+        snp.write_net(net, tmp_path / "b.hsn")
+    with pytest.raises(snp.ReadError, match="there is no such file"):
+        snp.read_net(tmp_path / "missing.lsn")
+
+
+# The commands
+
+
+def run(*arguments: object) -> Any:
+    return invoke("sleptsov", *arguments)
+
+
+def test_generate_and_convert(tmp_path):
+    result = run("generate", "mmul", tmp_path / "a.hsn", 1, 2, 3, 4, 5, 6, 7, 8)
+    assert result.exit_code == 0, result.output
+    assert "places p13, p24, p35, p46: 46 places, 14 transitions" in result.stdout
+    result = run("convert", tmp_path / "a.hsn", tmp_path / "a.mcc", "--json")
+    assert json.loads(result.stdout)["places"] == 294
+    net = snp.read_net(tmp_path / "a.mcc")
+    assert net == matrix_product([[1, 2], [3, 4]], [[5, 6], [7, 8]]).net
+    result = run("generate", "pol", tmp_path / "b.lsn", "--size", 2, "--seed", 5, "--json")
+    told = json.loads(result.stdout)
+    ended = Reference(snp.read_net(tmp_path / "b.lsn")).run()
+    x, *coefficients = told["numbers"]
+    assert ended.marking[told["answers"]] == sum(c * x**i for i, c in enumerate(coefficients))
+    assert ended.marking[told["done"]["place"]] == told["done"]["tokens"]
+    assert "22 places" not in run("generate", "d", tmp_path / "d.net", 1).stdout
+    assert snp.read_net(tmp_path / "d.net").num_places == 24
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (["generate", "div", "a.lsn", 1], 2, "there is no program 'div'"),
+        (["generate", "add", "a.lsn"], 2, "give either NUMBERS"),
+        (["generate", "add", "a.lsn", 1], 2, "at least two"),
+        (["generate", "mmul", "a.lsn", 1, 2], 2, "2 or more"),
+        (["generate", "mmul", "a.lsn", 1, 2, 3], 2, "two square matrices"),
+        (["generate", "d", "a.lsn", 1, 2], 2, "number of levels"),
+        (["generate", "d", "a.hsn", 1], 2, "no sub-nets"),
+        (["generate", "add", "a.txt", 1, 2], 2, "cannot be written"),
+        (["generate", "add", "no/a.lsn", 1, 2], 2, "check the name"),
+        (["generate", "mmul", "a.mcc", "--size", 13], 1, "Write LSN"),
+        (["convert", "bad.lsn", "a.lsn"], 2, "bad.lsn:1:1"),
+        (["convert", "good.net", "a.lsn"], 1, "test arc from x to b"),
+        (["convert", "good.net", "a.lsn", "--net", "n"], 2, "no option `net`"),
+        (["convert", "good.net", "a.lsn", "--from", "nte"], 2, "there is no format 'nte'"),
+        (["convert", "timed.net", "a.lsn"], 2, "--drop-time"),
+        (["convert", "timed.net", "a.lsn", "--drop-time"], 0, ""),
+        (["convert", "good.net", "a.lsn", "--lossy"], 0, "lost in LSN: the test arc"),
+    ],
+)
+def test_how_the_commands_end(arguments, status, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("bad.lsn").write_text("1 1 1\n")
+    Path("good.net").write_text(written(net_of_text(LONG), "net"))
+    Path("timed.net").write_text("tr t [1,2] a -> b\n")
+    result = run(*arguments)
+    assert result.exit_code == status, result.output
+    assert message in result.output
+    assert Path("a.lsn").exists() == (status == 0)

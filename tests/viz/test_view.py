@@ -1,0 +1,670 @@
+"""The server of the page: whom it answers, and that its steps are those of the model."""
+
+import errno
+import http.client
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import jax.random as jr
+import pytest
+from hypothesis import HealthCheck, given, settings, strategies as st
+
+import snpjax as snp
+from snpjax.io import formats_of, model_text
+from snpjax.sleptsov import net_of_text
+from snpjax.testing import reference, reference_sleptsov, systems
+from snpjax.viz.page import PageServer, Session, opened, recorded_page
+from snpjax.viz.page.assets import ASSETS, asset
+from snpjax.viz.page.described import exact, moment_json
+from snpjax.viz.page.edits import Edit, edited
+from snpjax.viz.page.nets import CHOOSER, NetStepper, net_moment_json
+from snpjax.viz.page.stepping import Refused, Stepper
+from snpjax.viz.page.texts import MAX_NEURONS
+from tests.support.command import invoke
+from tests.support.helpers import PAIR, quietly, with_ballast
+
+
+HOSTILE = "</script><img src=x onerror=alert(1)>"
+
+
+@pytest.fixture(scope="module")
+def server():
+    """A running server of the pair."""
+    with PageServer(Session("pair.pli", PAIR)) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield server
+        server.shutdown()
+
+
+def asked(server, call, question, *, status=200, **changes) -> Any:
+    """The answer to a question of the page; `changes` are of the request."""
+    headers = {"Content-Type": "application/json", **changes.pop("headers", {})}
+    path = changes.pop("path", f"/{server.token}/api/{call}")
+    body = json.dumps(question) if isinstance(question, dict) else question
+    response, text = requested(server, "POST", path, body, headers)
+    assert response.status == status, text
+    return json.loads(text) if response.headers["Content-Type"] == "application/json" else text
+
+
+def requested(server, method, path, body=None, headers=None):
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=60)
+    try:
+        connection.request(method, path, body, headers or {})
+        response = connection.getresponse()
+        return response, response.read().decode()
+    finally:
+        connection.close()
+
+
+# ---- whom it answers ----
+
+
+@pytest.mark.parametrize("path", ["/", "/static/main.js", "/wrong/", "/wrong/api/begin", "/%C3/"])
+def test_without_the_token_there_is_nothing(server, path):
+    for method in ("GET", "POST"):
+        response, text = requested(server, method, path)
+        assert response.status == 403 and "token" in text
+        assert server.token not in text
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:{port}", "127.0.0.1"])
+def test_another_host_is_refused(server, host):
+    """A name of somebody else may lead to this machine (DNS rebinding)."""
+    host = host.format(port=server.server_port)
+    response, text = requested(server, "GET", f"/{server.token}/", headers={"Host": host})
+    assert response.status == 403 and "snpjax" not in text
+    asked(server, "begin", {}, status=403, headers={"Host": host})
+
+
+@pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://127.0.0.1:1"])
+def test_another_page_is_refused(server, origin):
+    asked(server, "begin", {}, status=403, headers={"Origin": origin})
+
+
+def test_its_own_page_is_answered(server):
+    origin = f"http://127.0.0.1:{server.server_port}"
+    assert asked(server, "begin", {}, headers={"Origin": origin})["read"]
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded"])
+def test_a_form_is_no_question(server, kind):
+    asked(server, "begin", {}, status=400, headers={"Content-Type": kind})
+
+
+@pytest.mark.parametrize("body", ["", "[]", "3", "{", "[" * 100_000])
+def test_what_is_no_object_is_no_question(server, body):
+    asked(server, "begin", body, status=400)
+
+
+def test_any_length_and_any_address_are_answered(server):
+    port, token = server.server_port, server.token
+    for line, length, status in [
+        (f"POST /{token}/api/begin", "9" * 5000, b" 400 "),
+        (f"POST /{token}/api/begin", "-1", b" 400 "),
+        ("POST /wrong/", "9" * 5000, b" 403 "),
+        ("GET http://[/", "0", b" 403 "),
+    ]:
+        with socket.create_connection(("127.0.0.1", port), timeout=60) as one:
+            head = f"{line} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Length: {length}\r\n\r\n"
+            one.sendall(head.encode())
+            assert status in one.recv(100), line
+
+
+def test_it_listens_on_the_loopback_address_only(server):
+    assert server.server_address[0] == "127.0.0.1"
+    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/[\w-]{32}/", server.url)
+    with PageServer(Session("pair.pli", PAIR)) as other:
+        assert other.token != server.token
+
+
+def test_a_port_is_not_taken_over(server):
+    with pytest.raises(OSError) as raised:
+        PageServer(Session("pair.pli", PAIR), port=server.server_port)
+    assert raised.value.errno == errno.EADDRINUSE
+
+
+def test_every_file_is_served_and_nothing_else_is_loaded(server):
+    for name, kind in ASSETS.items():
+        response, text = requested(server, "GET", f"/{server.token}/{name}")
+        assert response.status == 200 and response.headers["Content-Type"] == kind
+        assert text.encode() == asset(name)
+        policy = response.headers["Content-Security-Policy"]
+        assert "default-src 'self'" in policy and "unsafe" not in policy
+        assert "http" not in policy
+    for path in ("static/../session.py", "static/", "vendor/README.md", "etc/passwd", "%2e%2e"):
+        response, _ = requested(server, "GET", f"/{server.token}/{path}")
+        assert response.status == 404
+
+
+def test_every_file_of_the_page_is_listed():
+    folder = Path(str(sys.modules["snpjax.viz.page.assets"].__file__)).parent
+    scripts = {f"static/{path.name}" for path in (folder / "static").glob("*.js")}
+    assert scripts == {
+        name for name in ASSETS if name.startswith("static/") and name.endswith("js")
+    }
+
+
+def test_the_page_never_makes_markup_from_texts():
+    """Texts of models are text nodes; and nothing is loaded from elsewhere."""
+    for name in ASSETS:
+        if name.startswith("vendor/"):
+            continue
+        text = asset(name).decode()
+        for wrong in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval("):
+            assert wrong not in text, name
+        links = set(re.findall(r"https?://[^\s\"'`)]+", text))
+        assert links <= {"http://www.w3.org/2000/svg"}, name
+
+
+def _luminance(colour: str) -> float:
+    """Relative luminance of #rrggbb (WCAG 2)."""
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def test_letters_can_be_read_in_both_schemes():
+    """4.5 to 1, as WCAG 2 asks."""
+    light, dark = (
+        dict(re.findall(r"(--[\w-]+): (#\w{6});", block))
+        for block in re.findall(r":root \{(.*?)\}", asset("static/style.css").decode(), re.DOTALL)
+    )
+    pairs = [
+        ("ink", "ground panel tint closed"),
+        ("soft", "ground panel"),
+        ("accent", "panel tint"),
+        ("on-accent", "accent"),
+        ("fire", "fire-tint panel ground"),
+        ("panel", "ink fire wrong"),
+        ("wrong", "panel"),
+        ("odd", "panel"),
+    ]
+    for scheme in (light, dark):
+        for letters, grounds in pairs:
+            for ground in grounds.split():
+                both = sorted(_luminance(scheme[f"--{name}"]) for name in (letters, ground))
+                assert (both[1] + 0.05) / (both[0] + 0.05) >= 4.5, (letters, ground)
+
+
+def test_a_bug_is_an_answer_and_the_server_lives_on(server, monkeypatch):
+    def broken(self, question):
+        raise ZeroDivisionError("division by zero")
+
+    monkeypatch.setitem(server.session._readers, "begin", lambda question: broken(None, question))
+    assert "bug of snpjax" in asked(server, "begin", {}, status=500)["refused"]
+    monkeypatch.undo()
+    assert asked(server, "begin", {})["read"]
+
+
+def test_a_browser_that_goes_away_does_nothing_bad(server):
+    with socket.create_connection(("127.0.0.1", server.server_port)) as lost:
+        lost.sendall(f"POST /{server.token}/api/begin HTTP/1.1\r\n".encode())
+    assert asked(server, "begin", {})["read"]
+
+
+# ---- what it answers ----
+
+
+def test_a_question_that_makes_no_sense_is_refused(server):
+    model = asked(server, "begin", {})["model"]
+    for call, question, problem in [
+        ("nothing", {}, "There is no call"),
+        ("first", {"model": 10**6}, "no longer kept"),
+        ("first", {"model": True}, "`model` is True"),
+        ("step", {"model": model, "at": -1, "count": 1}, "`at` is -1"),
+        ("step", {"model": model, "at": 7, "count": 1, "rest": 0}, "There is no configuration 7"),
+        ("step", {"model": model, "at": 0, "count": 1, "rest": "dice"}, "`rest` is 'dice'"),
+        ("step", {"model": model, "at": 0, "count": 1, "chosen": [1]}, "`chosen` is [1]"),
+        ("step", {"model": model, "at": 0, "count": 1, "chosen": [[0, 9]]}, "Rule 10 of neuron 1"),
+        ("open", {"name": "a.pli", "text": 3}, "`text` is 3"),
+        ("open", {"name": "a.pli", "text": "", "format": "exe"}, "`format` is 'exe'"),
+        ("save", {"model": model, "format": "esnp"}, "`format` is 'esnp'"),
+        ("edit", {"model": model, "neuron": 0, "spikes": 1}, "`spikes` is 1"),
+        ("go", {"model": model, "configuration": 0}, "not explored yet"),
+    ]:
+        refused = asked(server, call, question, status=409)["refused"]
+        assert problem in refused, (call, question)
+
+
+def test_a_text_that_does_not_read_is_answered_with_its_errors(server):
+    text = PAIR.replace("(p,q), (q,p)", "(p,q), (q,r)").replace("a --> #", "b --> #", 1)
+    answer = asked(server, "open", {"name": "../../pair.pli", "text": text})
+    assert not answer["read"] and answer["name"] == "pair.pli" and answer["text"] == text
+    places = [(f["line"], f["column"]) for f in answer["findings"]]
+    lines = text.splitlines()
+    assert len(places) == 2
+    for line, column in places:
+        assert lines[line - 1][column - 1 :].startswith(("r);", "b -->"))
+    mended = asked(server, "open", {"name": "pair.pli", "text": PAIR})
+    assert mended["read"] and [n["name"] for n in mended["system"]["neurons"]] == ["p", "q"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "problem"),
+    [
+        ("model.exe", PAIR, "unknown suffix '.exe'"),
+        ("", PAIR, "unknown suffix"),
+        ("net.lsn", "1 1", "2 numbers in the header"),
+        ("net.hsn", "1 1 0 0 0", "names the files of its sub-nets"),
+        ("pair.pli", "", "the file is empty"),
+        ("pair.pli", "\ud800", "not UTF-8"),
+        ("<b>.pli", "@model", "the model line is not complete"),
+    ],
+)
+def test_any_text_is_answered(server, name, text, problem):
+    answer = asked(server, "open", {"name": name, "text": text})
+    assert not answer["read"] and problem in answer["findings"][0]["message"]
+
+
+def test_a_system_that_is_too_large_says_so():
+    text = PAIR.replace("@mu = p, q;", f"@mu = p, q; @mu += r{{i}}: 1 <= i <= {MAX_NEURONS};")
+    with pytest.raises(snp.ReadError, match="more than the 5,000"):
+        opened("pair.pli", text, format=None, level="extended")
+
+
+@pytest.mark.parametrize(
+    "format", [name for name, x in formats_of("system").items() if x.reader and x.writer]
+)
+def test_what_is_saved_can_be_opened(server, format):
+    model = asked(server, "begin", {})["model"]
+    saved = asked(server, "save", {"model": model, "format": format})
+    if not saved["written"]:
+        assert saved["losses"]
+        saved = asked(server, "save", {"model": model, "format": format, "lossy": True})
+    again = asked(server, "open", {"name": saved["name"], "text": saved["text"], "format": format})
+    assert again["read"] and len(again["system"]["synapses"]) == 2
+    assert [neuron["spikes"] for neuron in again["system"]["neurons"]] == [2, 1]
+
+
+def test_losses_are_told_before_anything_is_lost(server):
+    text = (
+        '{"schema": "snpjax/1", "neurons": [{"id": "p"}, {"id": "q"}], "synapses": [["p", "q", 7]]}'
+    )
+    model = asked(server, "open", {"name": "a.snp.json", "text": text})["model"]
+    refused = asked(server, "save", {"model": model, "format": "cusnp"})
+    assert not refused["written"] and "weight 7" in refused["losses"][0]
+
+
+# ---- edits ----
+
+
+def pair() -> snp.SpikingSystem:
+    return opened("pair.pli", PAIR, format=None, level="extended").system
+
+
+@pytest.mark.parametrize(
+    ("spikes", "rules", "found"),
+    [
+        ("two", None, [("spikes", None, None)]),
+        ("-1", None, [("spikes", None, None)]),
+        ("1", "a -> b", [("rules", 1, 6)]),
+        ("x", "a -> a\n\n  a -> ", [("spikes", None, None), ("rules", 3, 7)]),
+        ("1", "a -> a\na -> lambda; 3", [("rules", 2, 1)]),
+    ],
+)
+def test_a_wrong_edit_is_located(spikes, rules, found):
+    system, findings = edited(pair(), Edit(0, spikes, rules))
+    assert system is None
+    assert [(f.part, f.line, f.column) for f in findings if f.severity == "error"] == found
+
+
+def test_a_right_edit_changes_one_neuron_only():
+    before = pair()
+    system, findings = edited(before, Edit(1, " 7 ", "a^2/a -> a; 1\n\na -> lambda\n"))
+    assert system is not None and not findings
+    assert system.neurons[1] == snp.Neuron("q", 7, ["a^2/a -> a; 1", "a -> lambda"])
+    assert system.neurons[0] == before.neurons[0] and system.synapses == before.synapses
+    again, _ = edited(system, Edit(1, "1", None))
+    assert again is not None and again.neurons[1].rules == system.neurons[1].rules
+
+
+def test_a_dead_rule_is_told_but_taken():
+    system, (finding,) = edited(pair(), Edit(0, "1", "a^3/a -> a\na/a^2 -> a"))
+    assert system is not None and finding.severity == "warning" and finding.line == 2
+
+
+def test_rules_of_a_label_are_those_of_all_its_neurons():
+    two = [snp.Neuron(name, 1, ["a -> a"], "x") for name in ("x#0", "x#1")]
+    system = snp.SpikingSystem([*two, snp.Neuron("y")], [("x#0", "y")])
+    after, findings = edited(system, Edit(0, "1", "[a]_x -> []_x || []_y"))
+    assert after is not None and not findings
+    assert after.neurons[0].rules == after.neurons[1].rules != two[0].rules
+
+
+def test_an_edit_is_another_model(server):
+    before = asked(server, "begin", {})["model"]
+    edit = {"model": before, "neuron": 0, "spikes": "1", "rules": "a -> a"}
+    assert asked(server, "check", edit) == {"findings": []}
+    after = asked(server, "edit", edit)
+    assert after["edited"] and after["model"] != before and "@ms(p) = a;" in after["text"]
+    assert asked(server, "first", {"model": before})["rows"][0]["spikes"] == [2, 1]
+    wrong = asked(server, "edit", {**edit, "rules": "a -> b"})
+    assert not wrong["read"] and wrong["findings"][0]["column"] == 6
+
+
+# ---- steps ----
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow], max_examples=20)
+@given(systems(max_neurons=6), st.data())
+def test_every_step_is_one_of_the_reference(system, data):
+    """By any choices, some of them left to the first rule, and from any earlier configuration."""
+    system = with_ballast(system)
+    stepper = Stepper(system)
+    known = [reference.initial(system)]
+    for _ in range(6):
+        at = data.draw(st.integers(0, len(known) - 1))
+        moment, configuration = stepper.moments[at], known[at]
+        applicable = reference.applicable(system, configuration)
+        assert moment.options == {i: own for i, own in enumerate(applicable) if own}
+        assert moment.is_halted == reference.is_halting(system, configuration)
+        if moment.is_halted:
+            with pytest.raises(Refused, match="halted"):
+                stepper.step(at, {}, "first")
+            continue
+        chosen = {i: data.draw(st.sampled_from(own)) for i, own in moment.options.items()}
+        left = data.draw(st.sets(st.sampled_from(sorted(chosen)))) if chosen else set()
+        given_rules = {i: rule for i, rule in chosen.items() if i not in left}
+        choice = tuple(
+            given_rules.get(i, own[0]) if own else None for i, own in enumerate(applicable)
+        )
+        after, emitted = reference.step(system, configuration, choice)
+        step = stepper.step(at, given_rules, "first").solution
+        del known[at + 1 :]
+        known.append(after)
+        assert step.spikes.tolist() == list(after.spikes)
+        assert step.timers.tolist() == list(after.timers)
+        assert step.pending.tolist() == list(after.pending)
+        assert step.emissions is not None and step.emissions[0].tolist() == list(emitted)
+
+
+_RELAY = snp.Neuron("x", 5, ["a+/a -> a"])
+_OTHERS = [snp.Neuron("y"), snp.Neuron("z")]
+_TO_BOTH = [("x", "y"), ("x", "z")]
+VARIANTS = {
+    "anti-spikes": (
+        [snp.Neuron("x", -2, ["a+/a -> a", "ā+/ā -> ā"]), *_OTHERS],
+        snp.AntiSpikes(),
+    ),
+    "exhaustive": ([_RELAY, *_OTHERS], snp.Exhaustive()),
+    "astrocytes": (
+        [_RELAY, *_OTHERS],
+        snp.Astrocytes([snp.Astrocyte([("x", "y"), ("x", "z")], threshold=3)]),
+    ),
+    "rules on synapses": (
+        [snp.Neuron("x", 5), *_OTHERS],
+        snp.SynapseRules({("x", "y"): ["a+/a -> a", "a+/a^2 -> a^3"], ("x", None): ["a+/a -> a"]}),
+    ),
+    "plasticity": ([snp.Neuron("x", 3, ["a+/a -> -1(x, {y})", "a+/a -> a"]), *_OTHERS], None),
+    "budding": ([snp.Neuron("x", 1, ["[a]_x -> []_x / []_w"]), *_OTHERS], None),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", VARIANTS)
+def test_every_variant_is_stepped_as_by_the_reference(name):
+    neurons, variant = VARIANTS[name]
+    system = quietly(snp.SpikingSystem, neurons, _TO_BOTH, variant=variant, output="x")
+    session = Session("v.snp.json", _text_of(system))
+    model = session.answer("begin", {})["model"]
+    rows = session.answer("first", {"model": model})["rows"]
+    ask = {"model": model, "at": 0, "count": 6, "rest": "first"}
+    rows += session.answer("step", ask)["rows"]
+    known = reference.run(system, max_steps=6)
+    for row, configuration in zip(rows, known.configurations, strict=True):
+        assert row["spikes"] == list(configuration.spikes)
+        applicable = reference.applicable(system, configuration)
+        assert row["options"] == [[i, own] for i, own in enumerate(applicable) if own]
+        if configuration.network is not None and "network" in row:
+            assert [tuple(x[:3]) for x in row["network"]["synapses"]] == sorted(
+                configuration.network.synapses
+            )
+    assert [row["halted"] for row in rows][-1] == known.halted
+    described = session.answer("begin", {})["system"]
+    assert len(described["synapses"]) == 2 and json.dumps(described)
+
+
+NETS = {
+    "priorities": ("halve: 2x !stop -> half\ndrop: x ->\nhalve > drop", {"x": 9}),
+    "choices": ("a: x -> 2y\nb: x -> z\nc: 3y ?2z -> x\nb > c", {"x": 4, "z": 2, "y": 7}),
+}
+
+
+@pytest.mark.slow
+@settings(max_examples=10)
+@given(st.sampled_from(sorted(NETS)), st.data())
+def test_every_firing_is_one_of_the_reference(name, data):
+    net = net_of_text(*NETS[name])
+    known = reference_sleptsov.Reference(net)
+    stepper = NetStepper(net)
+    marking = known.initial
+    for at in range(5):
+        moment = stepper.moments[at]
+        assert tuple(moment.solution.marking.tolist()) == marking
+        assert moment.candidates == known.candidates(marking)
+        assert moment.is_halted == (not known.fireable(marking))
+        if moment.is_halted:
+            break
+        chosen = data.draw(st.sampled_from([None, *moment.candidates]))
+        given_choice = {} if chosen is None else {CHOOSER: chosen}
+        fired = known.fireable(marking)[0] if chosen is None else chosen
+        row = net_moment_json(net, stepper.step(at, given_choice, "first"), moment)
+        copies = known.multiplicity(marking, fired)
+        assert copies is not None
+        assert row["emitted"] == [[net.num_places + fired, copies]]
+        marking = known.fired(marking, fired, copies)
+
+
+@pytest.mark.slow
+def test_a_net_is_opened_edited_and_saved():
+    session = Session("net.lsn", model_text(net_of_text(*NETS["priorities"]), "lsn")[0])
+    begun = session.answer("begin", {})
+    assert begun["read"] and begun["system"]["kind"] == "net" and begun["format"] == "lsn"
+    wrong = session.answer("edit", {"model": begun["model"], "neuron": 0, "spikes": "-1"})
+    assert not wrong["read"] and "-1 is no number of tokens" in wrong["findings"][0]["message"]
+    after = session.answer("edit", {"model": begun["model"], "neuron": 0, "spikes": "5"})
+    rows = session.answer("step", {"model": after["model"], "at": 0, "count": 9, "rest": 0})["rows"]
+    run = snp.run(net_of_text(NETS["priorities"][0], {"x": 5}))
+    assert rows[-1]["spikes"] == run.marking.tolist() and rows[-1]["halted"]
+    for known in begun["formats"]:
+        if known["kind"] == "net" and known["written"]:
+            ask = {"model": after["model"], "format": known["name"], "lossy": True}
+            saved = session.answer("save", ask)
+            again = session.answer("open", {"name": saved["name"], "text": saved["text"]})
+            assert again["read"] and again["system"]["neurons"][0]["spikes"] == 5, known
+    with pytest.raises(Refused, match="not drawn here"):
+        session.answer("explore", {"model": after["model"], "most": 9})
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2**32 - 1])
+def test_a_seed_makes_the_path_of_a_run(seed):
+    system = pair()
+    solution = snp.run(system, max_steps=8, choice=snp.UniformChoice(jr.key(seed)))
+    stepper = Stepper(system)
+    while not stepper.moments[-1].is_halted:
+        stepper.step(len(stepper.moments) - 1, {}, seed)
+    assert solution.configurations is not None
+    assert [m.solution.spikes.tolist() for m in stepper.moments] == solution.configurations.tolist()
+
+
+def test_counts_that_a_browser_would_round_are_texts():
+    assert exact(2**53 - 1) == 2**53 - 1 and exact(2**53) == f"{2**53}"
+    neurons = [snp.Neuron("p", 2**61, ["a+/a -> a"]), snp.Neuron("q", 0)]
+    stepper = Stepper(quietly(snp.SpikingSystem, neurons, [("p", "q", 2**60)]))
+    rows = [moment_json(stepper.system, stepper.moments[0], None)]
+    assert rows[0]["spikes"] == [f"{2**61}", 0]
+    with pytest.raises(Refused, match="more spikes than 64 bits can count"):
+        for at in range(20):
+            stepper.step(at, {}, "first")
+    assert stepper.moments[-1].solution.spikes[1] == 7 * 2**60
+
+
+@pytest.mark.slow
+def test_dividing_neurons_get_the_room_they_need():
+    rules = ["[a]_x -> []_x || []_y"]
+    system = snp.SpikingSystem(
+        [snp.Neuron("x", 1, rules), snp.Neuron("in", 0)],
+        [("in", "x")],
+        rules_by_label={"y": ["a -> a"]},
+        output="y",
+    )
+    session = Session("growth.snp.json", "")
+    text = _text_of(system)
+    model = session.answer("open", {"name": "growth.snp.json", "text": text})["model"]
+    first = session.answer("first", {"model": model})["rows"]
+    answer = session.answer("step", {"model": model, "at": 0, "count": 9, "rest": 0})
+    names = [row["network"]["names"] for row in [*first, *answer["rows"]] if "network" in row]
+    assert names == [["x", "in"], ["x", "in", "y"]]
+    assert answer["rows"][-1]["halted"] and answer["rows"][0]["fired"][0][2] == rules[0]
+
+
+def _text_of(system: snp.SpikingSystem) -> str:
+    from snpjax.viz.page.texts import written
+
+    return written(system, format="native", lossy=False)[0]
+
+
+@pytest.mark.slow
+def test_every_configuration_of_the_graph_can_be_gone_to(server):
+    model = asked(server, "begin", {})["model"]
+    graph = asked(server, "explore", {"model": model, "most": 50})
+    assert graph["complete"] and graph["configurations"][0] == "<2,1>"
+    for number, text in enumerate(graph["configurations"]):
+        answer = asked(server, "go", {"model": model, "configuration": number})
+        assert answer["path"][-1] == number and len(answer["rows"]) == len(answer["path"])
+        spikes = re.sub("⁽[⁰¹²³⁴⁵⁶⁷⁸⁹]+⁾", "", text)
+        assert f"<{','.join(map(str, answer['rows'][-1]['spikes']))}>" == spikes
+        assert answer["rows"][-1]["halted"] == (number in graph["halting"])
+    edges = {(source, target) for source, target, _ in graph["edges"]}
+    assert all(pair in edges for pair in zip(answer["path"], answer["path"][1:], strict=False))
+
+
+# ---- one file ----
+
+
+class _Scripts(HTMLParser):
+    """What a browser takes for elements, and the texts of the scripts."""
+
+    def __init__(self, text: str):
+        HTMLParser.__init__(self)
+        self.tags: list[str] = []
+        self.scripts: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        if tag == "script":
+            self.scripts.append("")
+
+    def handle_data(self, data):
+        if self.tags[-1:] == ["script"]:
+            self.scripts[-1] += data
+
+
+def test_a_file_holds_a_run_and_no_markup_of_the_model():
+    text = PAIR.replace("@mu = p, q;", f"/* {HOSTILE} <!-- ]]> */ @mu = p, q;")
+    found = opened(f"{HOSTILE}.pli", text, format=None, level="extended")
+    plain = recorded_page(opened("p.pli", PAIR, format=None, level="extended"), max_steps=9, rest=0)
+    page = recorded_page(found, max_steps=9, rest=0)
+    assert HOSTILE not in page
+    seen = _Scripts(page)
+    assert seen.tags == _Scripts(plain).tags
+    value = json.loads(seen.scripts[1])
+    assert value["text"] == text
+    run = snp.run(found.system, max_steps=9, choice=snp.UniformChoice(jr.key(0)))
+    assert run.configurations is not None
+    assert [row["spikes"] for row in value["rows"]] == run.configurations.tolist()
+    # It needs nothing else, and may load nothing else.
+    assert not re.search(r'(src|href)="(?!data:)', page)
+    assert "default-src 'none'" in page
+    assert set(json.loads(seen.scripts[0])["imports"]) >= {"snpjax/main", "snpjax/dagre.esm"}
+
+
+def test_a_file_says_why_its_run_ends(monkeypatch):
+    monkeypatch.setattr("snpjax.viz.page.models._MOST_STEPS", 2)
+    found = opened("p.pli", PAIR, format=None, level="extended")
+    value = json.loads(_Scripts(recorded_page(found, max_steps=9, rest=0)).scripts[1])
+    assert len(value["rows"]) == 3 and "keeps 2 steps" in value["refused"]
+
+
+def test_a_file_can_be_written_whatever_the_name():
+    """File names, and names in JSON, may hold what is no character."""
+    found = opened("\udcff.pli", PAIR, format=None, level="extended")
+    page = recorded_page(found, max_steps=1, rest=0).encode().decode()
+    assert r"<title>\udcff.pli · snpjax</title>" in page
+
+
+# ---- the command ----
+
+
+@pytest.fixture
+def pair_file(tmp_path):
+    path = tmp_path / "pair.pli"
+    path.write_text(PAIR)
+    return path
+
+
+def view(*arguments):
+    return invoke("view", *arguments)
+
+
+def test_export_writes_one_file(pair_file, tmp_path):
+    target = tmp_path / "page.html"
+    result = view(pair_file, "--export", target, "--steps", "2")
+    assert result.exit_code == 0 and f"{target}: written" in result.output
+    value = json.loads(_Scripts(target.read_text()).scripts[1])
+    assert len(value["rows"]) == 3 and value["name"] == "pair.pli"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["missing.pli"], "there is no such file"),
+        (["{tmp}/pair.exe"], "unknown suffix '.exe'"),
+        (["{pair}", "--steps", "3"], "it says how --export runs"),
+        (["{tmp}/net.lsn", "--strict"], "this is a file of a net"),
+        (["{pair}", "--export", "{tmp}/no/page.html"], "check the name"),
+        (["{bad}", "--export", "{tmp}/page.html"], "bad.pli:1:1"),
+    ],
+)
+def test_bad_usage_is_one_clear_error(pair_file, tmp_path, arguments, problem):
+    (tmp_path / "pair.exe").write_text(PAIR)
+    bad = tmp_path / "bad.pli"
+    bad.write_text("%")
+    some = {"tmp": tmp_path, "pair": pair_file, "bad": bad}
+    result = view(*(argument.format(**some) for argument in arguments))
+    assert result.exit_code == 2 and problem in result.output and "Traceback" not in result.output
+
+
+def test_a_port_in_use_is_one_clear_error(pair_file):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        result = view(pair_file, "--no-browser", "--port", port)
+    assert result.exit_code == 2 and f"port {port} is in use (give another one" in result.output
+
+
+def test_ctrl_c_ends_it(pair_file):
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-m", "snpjax", "view", str(pair_file), "--no-browser"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    ) as process:
+        assert process.stdout is not None and process.stderr is not None
+        line = process.stdout.readline()
+        assert re.match(r"serving http://127\.0\.0\.1:\d+/[\w-]+/ ", line)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=30) == 0
+        assert process.stdout.read().strip() == "ended" and process.stderr.read() == ""
