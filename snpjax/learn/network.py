@@ -13,7 +13,8 @@ from jaxtyping import Array, Float, Key
 from snpjax_formats import AbstractLayout, graphs
 
 from ..choice import AbstractChoice
-from ..spiking.model.population import Population, PopulationSystem, Projection
+from ..spiking.model.population import PopulationSystem
+from ..spiking.model.population_parts import Population, Projection
 from ..spiking.model.rule import Rule
 from .coding import total
 from .forward import NeuronRange, forward, order_of

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 from jaxtyping import Float
@@ -18,6 +18,9 @@ PerNeuron: TypeAlias = "float | Float[np.ndarray, ' neurons']"
 
 #: A class of `snpjax_formats`, or what suits the graph, by default or in the eyes of a chooser.
 LayoutLike: TypeAlias = type[AbstractLayout] | AbstractChooser | Literal["auto"]
+
+#: What a projection takes: a description, edges, or a matrix `(post, pre)` of weights.
+RateGraph: TypeAlias = graphs.AbstractGraph | Edges | np.ndarray | graphs.SparseMatrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +75,7 @@ class RateProjection:
 
     pre: str
     post: str
-    graph: Any = field(default_factory=graphs.AllToAll)
+    graph: RateGraph = field(default_factory=graphs.AllToAll)
     weights: "float | Float[np.ndarray, ' edges'] | Uniform | None" = None
     target: str = "exc"
     delay: "float | Float[np.ndarray, ' edges']" = 0.0
@@ -125,7 +128,7 @@ class RateProjection:
         return problems
 
 
-def _edges_of(graph: Any, num_sources: int, num_targets: int) -> Edges:
+def _edges_of(graph: RateGraph, num_sources: int, num_targets: int) -> Edges:
     """**Raises:** `ValueError` where sizes differ; `TypeError` for what is no graph."""
     if isinstance(graph, graphs.AbstractGraph):
         graph.check(num_sources, num_targets)
@@ -135,9 +138,9 @@ def _edges_of(graph: Any, num_sources: int, num_targets: int) -> Edges:
     elif isinstance(graph, np.ndarray) and graph.ndim == 2:
         target, source = np.nonzero(graph)
         edges = Edges(source, target, graph[target, source], *graph.shape[::-1])
-    elif not isinstance(graph, np.ndarray) and hasattr(graph, "tocoo"):
+    elif isinstance(graph, graphs.SparseMatrix):
         found = graph.tocoo()
-        edges = Edges(found.col, found.row, found.data, *graph.shape[::-1])
+        edges = Edges(found.col, found.row, found.data, *found.shape[::-1])
     else:
         raise TypeError(
             f"`graph` is a {type(graph).__name__}. Give a graph of `snpjax.graphs`, `Edges`, or a "

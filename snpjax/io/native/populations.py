@@ -7,7 +7,8 @@ described in `templates.py` and graphs in `graphs.py`, which are all to all unle
 """
 
 from ...spiking.model.neuron_names import base_of
-from ...spiking.model.population import Population, PopulationSystem, Projection
+from ...spiking.model.population import PopulationSystem
+from ...spiking.model.population_parts import Population, Projection
 from ...spiking.model.population_validity import not_strict
 from ...spiking.model.template import RuleTemplate, is_shared
 from ...spiking.model.validity import Level, Place

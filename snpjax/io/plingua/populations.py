@@ -7,7 +7,8 @@ from jaxtyping import Bool, Int
 
 from ...spiking.model.guard import Guard
 from ...spiking.model.guard_syntax import GUARD_LIMIT
-from ...spiking.model.population import Population, PopulationSystem, Projection
+from ...spiking.model.population import PopulationSystem
+from ...spiking.model.population_parts import Population, Projection
 from ...spiking.model.rule_table import ALL, UNBOUNDED
 from ...spiking.model.template import PerNeuron, RuleTemplate
 from ...spiking.model.validity import InvalidSystem

@@ -10,7 +10,8 @@ import numpy as np
 
 from ...drawing.scene import shortened
 from ..model.neuron_names import base_of
-from ..model.population import Population, PopulationSystem, Projection
+from ..model.population import PopulationSystem
+from ..model.population_parts import Population, Projection
 from ..model.rule import Rule
 from ..model.template import column, is_shared, text_of_neuron
 from .signs import pretty, rule_lines, spikes_text
