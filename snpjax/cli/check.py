@@ -153,7 +153,7 @@ def _text(verdict: "Verdict") -> str:
 
 
 def _json(verdict: "Verdict") -> dict[str, Any]:
-    shown = verdict.shown.as_json()
+    trace = verdict.trace.as_json()
     return {
         "query": verdict.query,
         "status": verdict.status.value,
@@ -161,6 +161,6 @@ def _json(verdict: "Verdict") -> dict[str, Any]:
         "depth": verdict.depth,
         "reason": advised(verdict.reason) or None,
         "vacuous": list(verdict.vacuous),
-        **(shown if verdict.witness is not None else dict.fromkeys(shown)),
+        **(trace if verdict.witness is not None else dict.fromkeys(trace)),
         "loop": verdict.loop,
     }

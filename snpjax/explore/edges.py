@@ -47,7 +47,7 @@ class GraphEdges:
         source."""
         return edges - self.first[sources] if self.numbers is None else self.numbers[edges]
 
-    def those(
+    def subset(
         self, kept: Bool[np.ndarray, " all_edges"], numbers: Int[np.ndarray, " all_edges"]
     ) -> "GraphEdges":
         """Without some edges, none of which was the first to reach a configuration; `numbers` are

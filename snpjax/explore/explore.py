@@ -374,7 +374,7 @@ class _Search(Generic[ConfigurationsT, StepsT]):
             assert self.encoding.wider is not None
             self.lower(self.encoding.wider)
             if self.num < _LARGE_FROM:
-                packing = Packing.whole(packing.num_fields, self.encoding.dtype)
+                packing = Packing.full_width(packing.num_fields, self.encoding.dtype)
         if packing is not self.memory.packing:
             if not _are_free(self.memory.bytes_to_repack(packing)):
                 return False

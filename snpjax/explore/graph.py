@@ -282,7 +282,7 @@ class Graph(Generic[ConfigurationsT, StepsT]):
             )
             kept.append(~is_redundant)
             numbers.append(choices)
-        edges = self.edges.those(np.concatenate(kept), np.concatenate(numbers))
+        edges = self.edges.subset(np.concatenate(kept), np.concatenate(numbers))
         return replace(self, edges=edges)
 
     def _padded(self, numbers: Int[np.ndarray, " some"]) -> Iterator[Array]:

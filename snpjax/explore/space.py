@@ -45,7 +45,7 @@ class Memory:
     def first(cls, machine: Enumerable, chunk: int) -> "Memory":
         """The initial configuration."""
         fields = machine.encode(machine.init())
-        packing = Packing.whole(len(fields), machine.encoding.dtype)
+        packing = Packing.full_width(len(fields), machine.encoding.dtype)
         words = packing.pack(fields[:, None])[0].T
         capacity = max(_FIRST, 4 * chunk)
         store = jnp.zeros((capacity, packing.num_words), jnp.uint32).at[:1].set(words)

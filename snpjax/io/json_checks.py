@@ -50,25 +50,25 @@ class Findings:
     def text(self, value: object, path: JsonPath, what: str) -> str | None:
         if isinstance(value, str):
             return value
-        self.error(path, f'{what} is {shown(value)} (write a text in quotes, such as "p")')
+        self.error(path, f'{what} is {abbreviated(value)} (write a text in quotes, such as "p")')
         return None
 
     def integer(self, value: object, path: JsonPath, what: str) -> int | None:
         if type(value) is int:
             return value
-        self.error(path, f"{what} is {shown(value)} (write an integer)")
+        self.error(path, f"{what} is {abbreviated(value)} (write an integer)")
         return None
 
     def truth(self, value: object, path: JsonPath, what: str) -> bool | None:
         if isinstance(value, bool):
             return value
-        self.error(path, f"{what} is {shown(value)} (write true or false)")
+        self.error(path, f"{what} is {abbreviated(value)} (write true or false)")
         return None
 
     def sequence(self, value: object, path: JsonPath, what: str) -> list | None:
         if isinstance(value, list):
             return value
-        self.error(path, f"{what} is {shown(value)} (write a list in brackets)")
+        self.error(path, f"{what} is {abbreviated(value)} (write a list in brackets)")
         return None
 
     def texts(self, value: object, path: JsonPath, what: str) -> list[str] | None:
@@ -85,15 +85,17 @@ class Findings:
     ) -> dict[str, object] | None:
         """An object; `keys` are those it may have (`None`: any)."""
         if not isinstance(value, dict):
-            self.error(path, f"{what} is {shown(value)} (write an object in braces)")
+            self.error(path, f"{what} is {abbreviated(value)} (write an object in braces)")
             return None
         if isinstance(value, RepeatedKeys):
             for key in value.keys_twice:
-                message = f"the key {shown(key)} stands twice in {what} (remove one)"
+                message = f"the key {abbreviated(key)} stands twice in {what} (remove one)"
                 self.error((*path, Key(key, 1)), message, (*path, Key(key, 0)))
         if keys is not None and not value.keys() <= set(keys):
             for key in value.keys() - set(keys):
-                message = f"{what} has the unknown key {shown(key)} (known: {', '.join(keys)})"
+                message = (
+                    f"{what} has the unknown key {abbreviated(key)} (known: {', '.join(keys)})"
+                )
                 self.error((*path, Key(key)), message)
         return value
 
@@ -104,7 +106,7 @@ class Findings:
         return False
 
 
-def shown(value: object) -> str:
+def abbreviated(value: object) -> str:
     """A JSON value in a message, short whatever it is."""
     if value is None:
         return "null"

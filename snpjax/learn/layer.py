@@ -113,7 +113,7 @@ def chain(layers: Sequence[SpikingLayer], /, *, source: Rules = SENDER) -> Spiki
     counts and sends them by the rules of `source`.
 
     Its parameters are those of the layers. The network's response to counts is that of the layers,
-    called one after the other, to what the inputs send (`sent`).
+    called one after the other, to what the inputs send (`count_train`).
 
     **Raises:** `ValueError` for layers that do not fit together.
     """

@@ -241,7 +241,7 @@ def test_checked_with_a_witness(graph):
         "  step 1: serve | a = 1 (token 1)",
         "  step 2: serve | a = 0 (token 1)",
     ]
-    assert verdict.shown.as_json()["rules"] == [[0], [0]]
+    assert verdict.trace.as_json()["rules"] == [[0], [0]]
     assert snp.check(graph, lambda some: some["a"] <= 2)
     assert not snp.check(graph, "eventually halted")  # the token may go round for ever
     assert snp.check(Ring({"a": 1, "b": 1}), "on some path eventually b = 0 and a = 1")

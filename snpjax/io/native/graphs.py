@@ -11,7 +11,7 @@ import numpy as np
 
 from snpjax_formats import graphs
 
-from ..json_checks import Findings, shown
+from ..json_checks import Findings, abbreviated
 from ..json_text import JsonPath
 from .numbers import NumberReader
 
@@ -36,7 +36,7 @@ def read_graph(findings: Findings, value: object, path: JsonPath) -> graphs.Abst
     kind = entries["kind"]
     of_kind = KINDS.get(kind) if isinstance(kind, str) else None
     if of_kind is None:
-        message = f"the kind of graph is {shown(kind)} (write one of {', '.join(KINDS)})"
+        message = f"the kind of graph is {abbreviated(kind)} (write one of {', '.join(KINDS)})"
         findings.error((*path, "kind"), message)
         return None
     arguments = {field.name: field for field in fields(of_kind)}  # pyright: ignore[reportArgumentType]
@@ -91,7 +91,7 @@ class _Arguments:
     def _side(self, value: object, path: JsonPath) -> str | None:
         if value in ("source", "target"):
             return f"{value}"
-        self.findings.error(path, f'"by" is {shown(value)} (write "source" or "target")')
+        self.findings.error(path, f'"by" is {abbreviated(value)} (write "source" or "target")')
         return None
 
     def _sizes(self, value: object, path: JsonPath) -> tuple[int, int] | None:
@@ -107,7 +107,9 @@ class _Arguments:
     def _probability(self, value: object, path: JsonPath) -> float | None:
         if type(value) in (int, float):
             return value  # pyright: ignore[reportReturnType]
-        self.findings.error(path, f'"probability" is {shown(value)} (write a number from 0 to 1)')
+        self.findings.error(
+            path, f'"probability" is {abbreviated(value)} (write a number from 0 to 1)'
+        )
         return None
 
 

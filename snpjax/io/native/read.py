@@ -18,8 +18,8 @@ from ...spiking.model.population import PopulationSystem
 from ...spiking.model.system import Neuron, SpikingSystem
 from ...spiking.model.validity import Level, Place, Problem, possible_labels
 from ...spiking.model.variants import AntiSpikes, Variant
-from ..building import KnownNames, built, tell_problems, try_to_build
-from ..json_checks import Findings, shown
+from ..building import KnownNames, require_system, tell_problems, try_to_build
+from ..json_checks import Findings, abbreviated
 from ..json_text import JsonPath, Key, decode
 from ..source import Report, Source
 from .header import read_compatibility, read_level, read_name, read_signed
@@ -56,7 +56,7 @@ def read_native(source: Source, level: Level) -> SpikingSystem | PopulationSyste
                 system = _Reader(findings).read(value, level)
         findings.tell(report)
     report.finish()
-    return built(system)
+    return require_system(system)
 
 
 class _Reader:
@@ -198,7 +198,7 @@ class _Reader:
 
     def _synapse(self, item: object, path: JsonPath) -> tuple[str, str, int] | None:
         if not isinstance(item, list) or not 2 <= len(item) <= 3:
-            found = f"a list of {len(item)}" if isinstance(item, list) else shown(item)
+            found = f"a list of {len(item)}" if isinstance(item, list) else abbreviated(item)
             self.findings.error(path, f"a synapse is {found} (write [from, to, weight])")
             return None
         source, target, weight = item if len(item) == 3 else (*item, 1)
@@ -280,14 +280,14 @@ class _Reader:
 
 def _has_schema(value: object, findings: Findings) -> TypeGuard[dict[str, object]]:
     if not isinstance(value, dict):
-        findings.error((), f"this is {shown(value)} (a model is an object with {_ACCEPTED})")
+        findings.error((), f"this is {abbreviated(value)} (a model is an object with {_ACCEPTED})")
         return False
     schema = value.get("schema")
     if schema == SCHEMA:
         return True
     if "schema" in value:
-        findings.error(("schema",), f"the schema is {shown(schema)} (accepted: {_ACCEPTED})")
+        findings.error(("schema",), f"the schema is {abbreviated(schema)} (accepted: {_ACCEPTED})")
         return False
-    keys = ", ".join(shown(key) for key in list(value)[:5]) or "none"
+    keys = ", ".join(abbreviated(key) for key in list(value)[:5]) or "none"
     findings.error((), f'there is no "schema", only the keys {keys} (accepted: {_ACCEPTED})')
     return False

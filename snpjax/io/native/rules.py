@@ -15,7 +15,7 @@ from ...spiking.model.rule import (
 )
 from ...spiking.model.rule_syntax import parse_rule
 from ..building import NO_GUARD
-from ..json_checks import Findings, shown
+from ..json_checks import Findings, abbreviated
 from ..json_text import InString, JsonPath
 from ..source import guard_or_error
 
@@ -91,7 +91,9 @@ class RuleReader:
         if isinstance(value, str):
             return self.read_text(value, path, label)
         if not isinstance(value, dict):
-            message = f'a rule is {shown(value)} (write a text such as "a^2/a -> a" or an object)'
+            message = (
+                f'a rule is {abbreviated(value)} (write a text such as "a^2/a -> a" or an object)'
+            )
             self.findings.error(path, message)
             return None
         kinds = [kind for kind in known if kind in value]
@@ -178,7 +180,9 @@ class RuleReader:
         alpha, k = change["alpha"], self._number(change, "k", here)
         targets = self.findings.texts(change["targets"], (*here, "targets"), '"targets"')
         if not isinstance(alpha, str) or alpha not in ALPHAS:
-            message = f"the kind of plasticity is {shown(alpha)} (write one of {', '.join(ALPHAS)})"
+            message = (
+                f"the kind of plasticity is {abbreviated(alpha)} (write one of {', '.join(ALPHAS)})"
+            )
             self.findings.error((*here, "alpha"), message)
             return None
         if consume is None or k is None or targets is None:

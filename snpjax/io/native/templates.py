@@ -13,7 +13,7 @@ import numpy as np
 from ...spiking.model.guard import Guard
 from ...spiking.model.rule_table import ALL, UNBOUNDED
 from ...spiking.model.template import RuleTemplate
-from ..json_checks import Findings, shown
+from ..json_checks import Findings, abbreviated
 from ..json_text import JsonPath
 from .numbers import NumberReader
 from .rules import RuleReader
@@ -44,7 +44,9 @@ class TemplateReader:
             read = self.rules.read_text(value, path)
             return RuleTemplate.of(read.rule) if read is not None and read.is_whole else None  # pyright: ignore[reportArgumentType]
         if not isinstance(value, dict):
-            message = f'a rule is {shown(value)} (write a text such as "a^2/a -> a" or an object)'
+            message = (
+                f'a rule is {abbreviated(value)} (write a text such as "a^2/a -> a" or an object)'
+            )
             self.findings.error(path, message)
             return None
         entries: dict[str, Any] = self.findings.mapping(value, path, "the rule", _KEYS) or {}
@@ -84,9 +86,8 @@ class TemplateReader:
         if "guard" not in entries or isinstance(value, str):
             return self.rules.guard(entries, path)
         if not isinstance(value, list):
-            message = (
-                f"the guard is {shown(value)} (write a text, or a list of [low, high, period])"
-            )
+            fix = "write a text, or a list of [low, high, period]"
+            message = f"the guard is {abbreviated(value)} ({fix})"
             self.findings.error(here, message)
             return None
         terms = [self._term(term, (*here, i), size) for i, term in enumerate(value)]
@@ -95,7 +96,7 @@ class TemplateReader:
 
     def _term(self, value: object, path: JsonPath, size: int | None) -> tuple[Any, Any, Any] | None:
         if not isinstance(value, list) or not 1 <= len(value) <= 3:
-            found = f"a list of {len(value)}" if isinstance(value, list) else shown(value)
+            found = f"a list of {len(value)}" if isinstance(value, list) else abbreviated(value)
             message = f"a term of the guard is {found} (write [low, high, period])"
             self.findings.error(path, message)
             return None

@@ -18,7 +18,7 @@ from ...spiking.model.variants import (
     SynapseRules,
     Variant,
 )
-from ..json_checks import Findings, shown
+from ..json_checks import Findings, abbreviated
 from ..json_text import JsonPath
 from .rules import ReadRule, RuleReader
 from .texts import as_lines, as_string, as_strings
@@ -75,7 +75,7 @@ class VariantReader:
                 return self._astrocytes(entries)
             case "synapse_rules":
                 return self._synapse_rules(entries)
-        message = f"the kind of variant is {shown(kind)} (write one of {', '.join(_KEYS)})"
+        message = f"the kind of variant is {abbreviated(kind)} (write one of {', '.join(_KEYS)})"
         self.findings.error((*_PATH, "kind"), message)
         return None
 

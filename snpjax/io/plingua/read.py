@@ -25,7 +25,7 @@ from ...spiking.model.validity import (
     possible_labels,
     unknown_neuron,
 )
-from ..building import UnknownNames, built, placed, try_to_build
+from ..building import UnknownNames, located_problems, require_system, try_to_build
 from ..source import Report, Source
 from . import tree
 from .draft import RuleNode, SystemDraft
@@ -75,7 +75,7 @@ def read_plingua(
     bodies.check_uncalled(frame.modules.values())
     system = _Assembly(report, draft).build(level)
     report.finish()
-    return built(system)
+    return require_system(system)
 
 
 def _read_families(
@@ -127,7 +127,7 @@ class _Assembly:
                 notes={"output": self.draft.hints} if self.draft.hints else None,
             )
         )
-        for problem, offset, first in placed(problems, self._offset, self._has_no_guard):
+        for problem, offset, first in located_problems(problems, self._offset, self._has_no_guard):
             message = (
                 problem.message if first is None else f"{problem.message}; {self._first(first)}"
             )

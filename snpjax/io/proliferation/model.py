@@ -18,7 +18,7 @@ from ...proliferation.law import Gamma
 from ...proliferation.model import TOLERANCE, CellType, ProliferationModel
 from ...proliferation.start import Start
 from ..errors import file_error
-from ..json_checks import Findings, shown
+from ..json_checks import Findings, abbreviated
 from ..json_text import JsonPath, decode
 from ..source import Report, load
 from ..yaml_text import Plain, load_yaml
@@ -216,7 +216,9 @@ class _Reader:
             return
         is_gamma = self.gamma or entries.get("law") == "gamma"
         if entries.get("law", "normal") not in ("normal", "gamma"):
-            self._error((*place, "law"), f"{what}: law {shown(entries['law'])} (normal or gamma)")
+            self._error(
+                (*place, "law"), f"{what}: law {abbreviated(entries['law'])} (normal or gamma)"
+            )
         numbers = [self._value(entries[k], (*place, k), f"{what}: {k}") for k in ("mean", "std")]
         first, second = numbers
         if first is None or second is None:
@@ -261,7 +263,9 @@ class _Reader:
             known = [start.value for start in Start]
             if rule in known:
                 return Start(rule)
-            self._error(("start",), f"start is {shown(rule)} (write one of {', '.join(known)})")
+            self._error(
+                ("start",), f"start is {abbreviated(rule)} (write one of {', '.join(known)})"
+            )
         is_async = top.get("asynchronous", True)
         if not isinstance(is_async, bool):
             self.findings.truth(is_async, ("asynchronous",), "asynchronous")
@@ -301,7 +305,7 @@ class _Reader:
     def _value(self, value: object, place: JsonPath, what: str) -> float | None:
         if type(value) in (int, float) and math.isfinite(value):  # pyright: ignore
             return float(value)  # pyright: ignore[reportArgumentType]
-        self._error(place, f"{what} is {shown(value)} (write a number)")
+        self._error(place, f"{what} is {abbreviated(value)} (write a number)")
         return None
 
     def _error(self, place: JsonPath, message: str) -> None:

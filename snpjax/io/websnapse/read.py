@@ -19,9 +19,9 @@ from collections.abc import Sequence
 from ...spiking.model.rule import DivisionRule
 from ...spiking.model.system import Json, SpikingSystem
 from ...spiking.model.validity import Level, unknown_neuron
-from ..building import UnknownNames, built
+from ..building import UnknownNames, require_system
 from ..environment import InputNode, NeuronNode, Node, OutputNode, PlacedRule, Wire, build_system
-from ..json_checks import Findings, shown
+from ..json_checks import Findings, abbreviated
 from ..json_text import JsonPath, decode
 from ..source import Report, Source
 from ..yaml_text import Plain, load_yaml
@@ -48,7 +48,7 @@ def read_websnapse(source: Source, level: Level) -> SpikingSystem:
         system = _Reader(findings).read(value, level)
         findings.tell(report)
     report.finish()
-    return built(system)
+    return require_system(system)
 
 
 def read_factory_yaml(source: Source, level: Level) -> SpikingSystem:
@@ -64,7 +64,7 @@ def read_factory_yaml(source: Source, level: Level) -> SpikingSystem:
         system = _Reader(findings).read(document.value, level)
         findings.tell(report, document.locate)
     report.finish()
-    return built(system)
+    return require_system(system)
 
 
 class _Reader:
@@ -152,7 +152,9 @@ class _Reader:
         kind = self.values.name(value, path, "the type of a neuron")
         if kind is None or kind in _TYPES:
             return kind
-        message = f'the type of a neuron is {shown(kind)} (write "regular", "input" or "output")'
+        message = (
+            f'the type of a neuron is {abbreviated(kind)} (write "regular", "input" or "output")'
+        )
         self.findings.error(path, message)
         return None
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from ..json_checks import Findings, shown
+from ..json_checks import Findings, abbreviated
 from ..json_text import InString, JsonPath
 from ..yaml_text import Plain
 from .rules import ParsedRule, RuleParser
@@ -59,7 +59,9 @@ class RuleList:
         for index, item in enumerate(items):
             text = item.text if isinstance(item, Plain) else item
             if not isinstance(text, str):
-                message = rf'a rule is {shown(item)} (write a text, such as "a^{{2}}/a\to a;0")'
+                message = (
+                    rf'a rule is {abbreviated(item)} (write a text, such as "a^{{2}}/a\to a;0")'
+                )
                 self.findings.error((*path, index), message)
                 continue
             read = PlacedRuleText(self._parser.parse(text), (*path, index))

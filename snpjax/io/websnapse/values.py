@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ...spiking.model.system import Json
 from ..environment import MAX_INPUT_ENTRIES
-from ..json_checks import Findings, shown
+from ..json_checks import Findings, abbreviated
 from ..json_text import MAX_DEPTH, InString, JsonPath, NoNumber
 from ..yaml_text import Plain
 
@@ -49,7 +49,7 @@ class ValueReader:
         number = value.number if isinstance(value, Plain) else value
         if type(number) is int or (type(number) is float and math.isfinite(number)):
             return number
-        self.findings.error(path, f"{what} is {shown(value)} (write a number)")
+        self.findings.error(path, f"{what} is {abbreviated(value)} (write a number)")
         return None
 
     def train(self, value: object, path: JsonPath) -> Sequence[int]:
@@ -69,7 +69,7 @@ class ValueReader:
                     self.findings.error((*path, step), message)
             train = [max(0, spikes or 0) for spikes in found]
         else:
-            self.findings.error(path, f"{what} is {shown(value)}, not quoted ({_QUOTE})")
+            self.findings.error(path, f"{what} is {abbreviated(value)}, not quoted ({_QUOTE})")
         self._num_entries += len(train)
         if self._num_entries <= MAX_INPUT_ENTRIES:
             return train
@@ -99,7 +99,7 @@ class ValueReader:
         if isinstance(value, dict):
             return {key: self.note(item, (*path, key)) for key, item in value.items()}
         if isinstance(value, NoNumber) or (isinstance(value, float) and not math.isfinite(value)):
-            self.findings.error(path, f"a note is {shown(value)} (write a text or a number)")
+            self.findings.error(path, f"a note is {abbreviated(value)} (write a text or a number)")
             return None
         assert value is None or isinstance(value, bool | int | float | str)
         return value

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from ...spiking.model.system import Json, SpikingSystem
 from ...spiking.model.validity import Level
-from ..building import built
+from ..building import require_system
 from ..environment import (
     MAX_INPUT_ENTRIES,
     InputNode,
@@ -53,7 +53,7 @@ def read_xmp(source: Source, level: Level) -> SpikingSystem:
     report = Report(source)
     system = _Reader("websnapse", AtOffsets(report)).read(level)
     report.finish()
-    return built(system)
+    return require_system(system)
 
 
 def read_factory_xml(source: Source, level: Level) -> SpikingSystem:
@@ -67,7 +67,7 @@ def read_factory_xml(source: Source, level: Level) -> SpikingSystem:
     report = Report(source)
     system = _Reader("factory", AtOffsets(report)).read(level)
     report.finish()
-    return built(system)
+    return require_system(system)
 
 
 @dataclass(slots=True)

@@ -11,7 +11,7 @@ from jaxtyping import Float
 
 from ...drawing.edges import free_place, label_at, rectangles, routed
 from ...drawing.force import separated
-from ...drawing.layered import layers, placed
+from ...drawing.layered import layered_positions, layers
 from ...drawing.scene import (
     BLUE,
     GREY,
@@ -130,7 +130,9 @@ def arrange(
         ends = [(link.source, link.target) for link in links]
         sources, targets = np.asarray(ends, np.int64).reshape(-1, 2).T
         widest = max((width_of(link.label, SMALL) for link in links), default=0)
-        middles = placed(sizes + extra, sources, targets, gap=(max(_GAP, widest + 44.0), 26.0))
+        middles = layered_positions(
+            sizes + extra, sources, targets, gap=(max(_GAP, widest + 44.0), 26.0)
+        )
     return Arranged(cards, links, middles + extra / 2 * [-1, 1], sizes)
 
 
