@@ -17,8 +17,8 @@ from ..spiking.model.validity import (
     Problem,
     unknown_neuron,
 )
+from .findings import AtOffsets, Tell
 from .source import Report
-from .tell import AtOffsets, Tell
 
 
 P = TypeVar("P")  # a place in a file

@@ -28,7 +28,7 @@ from snpjax.explore import explore
 from snpjax.explore.drawing import graph_scene
 from snpjax.sleptsov.view.picture import net_scene
 from snpjax.spiking.view.picture import network_scene
-from snpjax.spiking.view.signs import pretty
+from snpjax.spiking.view.pretty import pretty
 from snpjax.spiking.view.summary import summary
 from tests.check.test_graph_exports import CHUNKS, naturals
 from tests.support.helpers import with_ballast

@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Int
 
 from ...sleptsov import Arcs
-from ..tell import AtOffsets
+from ..findings import AtOffsets
 from .numbers import MAX_NODES, MOST
 from .priorities import tell_cycles
 

@@ -24,9 +24,9 @@ import re
 from typing import NoReturn, TypeVar
 
 from ...sleptsov import SleptsovNet
+from ..findings import AtOffsets
 from ..source import Report, Source
-from ..tell import AtOffsets
-from .built import build_net
+from .build_net import build_net
 from .draft import Kind, NetDraft
 from .dropping import Dropping
 from .numbers import MAX_NODES, integer, shortened

@@ -2,13 +2,13 @@
 
 from ...sleptsov import SleptsovNet
 from ...sleptsov.linking import HighNet, link
+from ..findings import AtOffsets
 from ..losses import Losses
 from ..source import Report, Source
-from ..tell import AtOffsets
-from .built import build_net
+from .build_net import build_net
+from .comment_data import remark
 from .lsn import LowLevel, lsn_parts
 from .numbers import integer, shortened
-from .remark import remark
 from .substituting import Mapped, Nesting, PlacedSubstitution, Role, build_high_net
 
 

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from ...sleptsov import SleptsovNet
+from ..findings import AtOffsets
 from ..source import Report, Source
-from ..tell import AtOffsets
-from .built import build_net
+from .build_net import build_net
 from .numbers import shortened
 from .pnml_elements import PnmlElement, PnmlLabel
 from .pnml_net import FileNet, Shared

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..tell import MAX_FINDINGS, AtOffsets
+from ..findings import MAX_FINDINGS, AtOffsets
 from .draft import NetDraft
 from .dropping import Dropping
 from .numbers import MAX_NODES, integer, shortened

@@ -18,9 +18,9 @@ from ...sleptsov.linking import (
 )
 from ...sleptsov.subnets import LIBRARY
 from ..errors import ReadError
+from ..findings import AtOffsets
 from ..source import Report, Source, load
-from ..tell import AtOffsets
-from .built import build_net
+from .build_net import build_net
 from .numbers import shortened
 
 

@@ -11,10 +11,10 @@ from typing import Any
 
 from ...sleptsov import SleptsovNet
 from ...sleptsov.linking import HighNet, link
+from ..findings import AtOffsets
 from ..losses import Losses
 from ..source import Report, Source
-from ..tell import AtOffsets
-from .built import build_net
+from .build_net import build_net
 from .draft import NetDraft
 from .dropping import Dropping
 from .flattening import with_pairs_for_order

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ...sleptsov import SleptsovNet
+from ..findings import AtOffsets
 from ..losses import Losses
 from ..source import Report, Source
-from ..tell import AtOffsets
-from .built import build_net
+from .build_net import build_net
 from .draft import MAX_PAIRS, NetDraft
 from .dropping import Dropping
 from .flattening import with_pairs_for_order

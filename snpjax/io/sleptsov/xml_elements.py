@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 from xml.parsers import expat
 
-from ..tell import AtOffsets
+from ..findings import AtOffsets
 from ..xml_text import XmlText
 
 

@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from xml.parsers import expat
 
-from ..tell import AtOffsets
+from ..findings import AtOffsets
 from ..xml_text import XmlText
 
 

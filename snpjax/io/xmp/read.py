@@ -22,9 +22,9 @@ from ..environment import (
     Wire,
     build_system,
 )
+from ..findings import AtOffsets
 from ..json_text import MAX_DIGITS
 from ..source import Report, Source
-from ..tell import AtOffsets
 from .elements import XmlElement, read_children
 from .rules import Dialect, XmpRuleReader
 

@@ -22,9 +22,9 @@ from ...spiking.model.guard_syntax import TEXT_LIMIT
 from ...spiking.model.rule import Rule
 from ..building import NO_GUARD
 from ..environment import PlacedRule
+from ..findings import AtOffsets
 from ..json_text import MAX_DIGITS
 from ..source import guard_or_error
-from ..tell import AtOffsets
 from .elements import XmlElement
 
 

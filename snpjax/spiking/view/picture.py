@@ -32,7 +32,7 @@ from ...drawing.scene import (
 from ..model.population import PopulationSystem
 from ..model.rule import AnyRule, PlasticityRule
 from ..model.variants import Astrocytes, SynapseRules
-from .signs import rule_lines, spikes_text
+from .pretty import rule_lines, spikes_text
 from .summary import MAX_NAME, MAX_NEURONS, MAX_WIDTH, Card, CardLink, summary
 
 

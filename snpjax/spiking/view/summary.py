@@ -14,7 +14,7 @@ from ..model.population import PopulationSystem
 from ..model.population_parts import Population, Projection
 from ..model.rule import Rule
 from ..model.template import column, is_shared, text_of_neuron
-from .signs import pretty, rule_lines, spikes_text
+from .pretty import pretty, rule_lines, spikes_text
 
 
 if TYPE_CHECKING:
