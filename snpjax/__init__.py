@@ -91,6 +91,7 @@ from .trajectory import (
     SAVE_FINAL as SAVE_FINAL,
     SAVE_OUTPUTS as SAVE_OUTPUTS,
     HistoryDropped as HistoryDropped,
+    NotSaved as NotSaved,
     Save as Save,
     Trajectory as Trajectory,
 )

@@ -141,18 +141,14 @@ def assert_same_run(solution: snp.Solution, computation: reference.Computation) 
     steps = computation.steps
     assert solution.steps == steps
     assert solution.halted == computation.halted
-    assert solution.configurations is not None and solution.timer_history is not None
-    assert solution.pending_history is not None
     assert solution.configurations.tolist() == [list(c.spikes) for c in computation.configurations]
     assert solution.timer_history.tolist() == [list(c.timers) for c in computation.configurations]
     assert solution.pending_history.tolist() == [
         list(c.pending) for c in computation.configurations
     ]
-    assert solution.rules is not None and solution.emissions is not None
     assert choices_of(solution) == list(computation.choices)
     assert solution.emissions.tolist() == [list(row) for row in computation.emissions]
     columns = [system.names[name] for name in system.output]
-    assert solution.spike_trains is not None
     assert solution.spike_trains.tolist() == [
         [row[column] for column in columns] for row in computation.emissions
     ]
@@ -164,7 +160,6 @@ def assert_same_run(solution: snp.Solution, computation: reference.Computation) 
 
 def choices_of(solution: snp.Solution) -> list[reference.Choice]:
     """The selected rules as the reference writes them."""
-    assert solution.rules is not None
     rows = np.asarray(solution.rules).tolist()
     return [tuple(None if rule == snp.NO_RULE else rule for rule in row) for row in rows]
 
