@@ -176,9 +176,10 @@ FROM_OTHER_ROOMS = {
 def test_tests_mirror_the_product():
     """A folder of tests is named as the room that they test, a file beside them as a module."""
     tests = REPOSITORY / "tests"
-    inside = [path for path in tests.iterdir() if path.is_dir() and path.name != "__pycache__"]
+    folders = {path.name for path in tests.iterdir() if path.is_dir()}
     rooms = {path.parent.name for path in PACKAGES["snpjax"].glob("*/__init__.py")}
-    assert {path.name for path in inside} - {"support", "cases", "baseline"} <= {*rooms, "formats"}
+    aside = {"support", "cases", "baseline", "__pycache__"}
+    assert folders - aside <= {*rooms, "formats"}
     for path in tests.rglob("*.py"):
         assert path.parent.name == "fuzz" or (path.parent / "__init__.py").exists(), path
     modules = {path.stem for path in PACKAGES["snpjax"].glob("*.py")}
