@@ -51,7 +51,7 @@ def many(examples: int, part: int = 8) -> int:
 
 
 def load_cases(folder: str, *, schema: str) -> list[Any]:
-    """The cases of a folder as test parameters: those of tests/cases, and those that are only beside
+    """The cases of a folder as parameters: those of tests/cases, and those that are only beside
     the repository. One skipped parameter where there are none."""
     roots = SHARED / "cases", CASES
     paths = {path.name: path for root in roots for path in root.glob(f"{folder}/*")}
