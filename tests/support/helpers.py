@@ -16,7 +16,9 @@ from snpjax.testing import reference
 
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-#: Published systems with known answers; not part of the repository.
+#: Systems with known answers, see tests/cases/README.md.
+CASES = REPOSITORY / "tests" / "cases"
+#: More of them, and model files of other programs; not part of the repository.
 SHARED = REPOSITORY.parent / "shared"
 
 needs_shared = pytest.mark.skipif(
@@ -49,11 +51,13 @@ def many(examples: int, part: int = 8) -> int:
 
 
 def load_cases(folder: str, *, schema: str) -> list[Any]:
-    """The published cases of a folder as test parameters; one skipped parameter where it is
-    missing."""
-    if not SHARED.is_dir():
+    """The cases of a folder as parameters: those of tests/cases, and those that are only beside
+    the repository. One skipped parameter where there are none."""
+    roots = SHARED / "cases", CASES
+    paths = {path.name: path for root in roots for path in root.glob(f"{folder}/*")}
+    if not paths:
         return [pytest.param(None, marks=needs_shared, id="no-cases")]
-    cases = [json.loads(path.read_text()) for path in sorted((SHARED / "cases" / folder).glob("*"))]
+    cases = [json.loads(paths[name].read_text()) for name in sorted(paths)]
     return [pytest.param(case, id=case["name"]) for case in cases if case["schema"] == schema]
 
 
