@@ -23,7 +23,8 @@ class GivenChoices(AbstractChoice):
     from 0; without it the first one. A row must be valid: one applicable alternative where there is
     any, `NO_RULE` elsewhere, and no subset that there is not; otherwise the run ends with
     `RESULTS.choice_refused`. After the last row nothing is chosen. A third axis `paths` gives each
-    path its own list. `None` in a nested list also means no rule.
+    path its own list. `None` in a nested list also means no rule. A rule that repeats another one
+    of its neuron means the one that is kept, which is the first.
     """
 
     rules: Int[Array, "steps choosers *paths"]

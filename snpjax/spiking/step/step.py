@@ -514,6 +514,9 @@ def _slots_of(
     rules: Int[Array, "neurons *paths"],
 ) -> Int[Array, "neurons *paths"]:
     """The applicable slot of each given rule; without one, a slot that does not exist."""
+    if program.kept is not None:
+        is_one = (rules >= 0) & (rules < len(program.kept))
+        rules = jnp.where(is_one, _of_slot(program, program.kept, state, rules), rules)
     if program.number is None:
         return rules
     is_meant = can_apply & (_of_neurons(program, program.number, state) == rules[None])
