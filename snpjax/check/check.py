@@ -20,6 +20,7 @@ from .labels import Labels
 from .names import Needs, check_clock, check_names, needs_of
 from .paths import Checker, Path
 from .query import parse_query
+from .tracing import on_host
 from .vacuity import along, vacuous
 from .verdict import Status, Verdict
 
@@ -30,6 +31,7 @@ MAX_CONFIGURATIONS = 1_000_000
 _LIMITS = (Stop.MAX_CONFIGURATIONS, Stop.MAX_DEPTH)
 
 
+@on_host("check")
 def check(
     subject: Explorable[ConfigurationsT, StepsT] | Graph[ConfigurationsT, StepsT],
     property: str | Callable[[ConfigurationsT], Bool[np.ndarray, " configurations"]],
