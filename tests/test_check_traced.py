@@ -6,7 +6,6 @@ import jax.random as jr
 import pytest
 
 import snpjax as snp
-from snpjax import check as checked
 from snpjax.check import (
     check_cycles,
     halting_distribution,
@@ -28,7 +27,7 @@ def graph():
 def test_every_function_of_the_host_names_simulate(graph):
     found = snp.invariants(SYSTEM)
     calls = {
-        "check": lambda _: checked(graph, "always x <= 2"),
+        "check": lambda _: snp.check(graph, "always x <= 2"),
         "estimate": lambda x: snp.estimate(SYSTEM, "x", key=jr.key(0), max_steps=x),
         "equivalent": lambda _: snp.equivalent(graph, graph),
         "growth": lambda _: snp.growth(graph),
