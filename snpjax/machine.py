@@ -26,8 +26,9 @@ from jaxtyping import Array, Bool, Int, PyTree, UInt, UInt32
 
 from snpjax_formats import AbstractChooser, AbstractLayout
 
-from ._text.lines import Labels, Table
+from ._text.lines import Labels as Labels, Table as Table
 from .choice import AbstractChoice, GivenChoices, Ways
+from .results import select_result as select_result
 from .trajectory import Save, Trajectory
 
 

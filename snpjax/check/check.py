@@ -72,7 +72,10 @@ def check(
         if any(x is not None for x in given):
             raise ValueError("A graph is explored already. Give limits and inputs to `explore`.")
     elif not isinstance(subject, Explorable):
-        raise TypeError(f"{subject!r} cannot be checked. Pass a system, a net or a graph.")
+        raise TypeError(
+            f"{subject!r} cannot be checked. Pass a system, a net, a graph, or a model with "
+            "`enumerable` and `schema`."
+        )
     else:
         if inputs is not None:
             subject = with_inputs(subject, inputs)

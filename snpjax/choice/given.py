@@ -61,14 +61,13 @@ class GivenChoices(AbstractChoice):
 
     def select(self, applicable: Applicable, step: Steps, state: PyTree) -> Selected:
         del state
-        row = self._row(self.rules, step, NO_RULE)
-        missing = applicable.shape[1] - row.shape[0]
-        if missing < 0:
+        choosers = applicable.shape[1]
+        if self.rules.shape[1] > bucket(choosers):
             raise ValueError(
-                f"The given choices name more than {applicable.shape[1]} neurons. Give one column "
-                "per neuron."
+                f"The given choices name more than {choosers} neurons. Give one column per neuron."
             )
-        padding = [(0, missing)] + [(0, 0)] * (row.ndim - 1)
+        row = self._row(self.within(choosers).rules, step, NO_RULE)
+        padding = [(0, choosers - row.shape[0])] + [(0, 0)] * (row.ndim - 1)
         return jnp.pad(row, padding, constant_values=NO_RULE)
 
     def subset(

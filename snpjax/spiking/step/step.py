@@ -17,7 +17,15 @@ from jaxtyping import Array, Bool, Int, PyTree
 from snpjax_formats.ell import expanded
 
 from ..._xla import materialize
-from ...choice import NO_RULE, AbstractChoice, GivenChoices, has_weights, is_valid, of_slots
+from ...choice import (
+    NO_RULE,
+    AbstractChoice,
+    GivenChoices,
+    answer_of,
+    has_weights,
+    is_valid,
+    of_slots,
+)
 from ...machine import Record
 from ...results import RESULTS, select_result
 from .dynamic_synapses import Change
@@ -221,8 +229,8 @@ def _select(program: SpikingProgram, state: SpikingState, choice: AbstractChoice
         # network is not worth looking at twice.
         some = can_apply if program.network is not None else applicable(program, state)
         if names_slots or program.number is None:
-            return choice.select(some, state.step, state)
-        return choice.select(_by_number(program, state, some), state.step, state)
+            return answer_of(choice, some, state.step, state)
+        return answer_of(choice, _by_number(program, state, some), state.step, state)
 
     slots = _kept(state, selected)
     if not names_slots:
