@@ -19,9 +19,8 @@ import pytest
 from jaxtyping import Array, Bool, Int, UInt
 
 import snpjax as snp
-from snpjax._text.lines import Labels, Table
 from snpjax.choice import AbstractChoice, NumberedChoice, Ways
-from snpjax.machine import Action, Encoding, Record, Schema
+from snpjax.machine import Action, Encoding, Labels, Record, Schema, Table
 
 from .graph_readers import read_aut, read_dot, read_prism
 
