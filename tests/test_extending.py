@@ -183,6 +183,8 @@ def test_choices_that_the_ring_refuses(page):
     for wrong in ([[0], [0], [0]], [[2]], [[None]], [[0, 1]]):
         with pytest.raises(snp.RunFailed, match="A given action is not possible"):
             snp.run(ring, choice=snp.GivenChoices(wrong))
+    after_the_halt = snp.GivenChoices([[0], [0], [1], [1], [0], [0], [1]])
+    assert snp.run(ring, choice=after_the_halt).steps == 5
     with pytest.raises(ValueError, match="name more than 1 neurons"):
         snp.run(ring, choice=snp.GivenChoices(np.zeros((1, 20), int)))
 
