@@ -166,8 +166,7 @@ def _made(
     state = lax.optimization_barrier(state)  # or XLA on GPUs would step anew for many of the users
     status = machine.status(state)
     num_good = jnp.min(jnp.where(is_one & (status != RESULTS.halted), own, chunk))
-    overflows = jnp.broadcast_to(status == RESULTS.spike_overflow, own.shape)  # of all alike, too
-    overflows = overflows.at[num_good].get(mode="fill", fill_value=False)
+    overflows = (status == RESULTS.spike_overflow).at[num_good].get(mode="fill", fill_value=False)
     return machine.encode(state), parent + part.low, is_one, num_good, overflows
 
 
