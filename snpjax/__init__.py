@@ -103,7 +103,7 @@ if TYPE_CHECKING:
 # They are imported when they are used: most commands need neither.
 _LATER = ("learn", "proliferation", "rate", "viz")
 
-_MODULES = ("choice", "compatibility", "graphs", "io", "sleptsov", "spiking")
+_MODULES = ("choice", "compatibility", "graphs", "io", "machine", "sleptsov", "spiking")
 
 try:
     __version__ = version("snpjax")

@@ -88,8 +88,8 @@ def check_model(model: object) -> None:
     """**Raises:** `TypeError` for what cannot be run."""
     if not isinstance(model, Model | Lowered):
         raise TypeError(
-            f"`model` is a {type(model).__name__}. Give a system (`snpjax.read` reads a file), or a "
-            "model of your own with the methods `lower`, `solution` and `solutions`."
+            f"`model` is a {type(model).__name__}. Give a system, which `snpjax.read` reads from a "
+            "file, or a model with `lower`, `solution` and `solutions`."
         )
 
 
