@@ -15,7 +15,7 @@ import pytest
 import snpjax as snp
 from snpjax_formats import ELL, Edges
 
-from .helpers import REPOSITORY
+from tests.support.helpers import REPOSITORY
 
 
 #: Where an extension imports from.

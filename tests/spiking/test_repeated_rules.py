@@ -8,7 +8,7 @@ import pytest
 import snpjax as snp
 from snpjax_formats import ELL
 
-from .helpers import quietly
+from tests.support.helpers import quietly
 
 
 def repeating(*rules: str, spikes: int = 5, **parts) -> snp.SpikingSystem:
