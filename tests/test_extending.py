@@ -14,7 +14,6 @@ import pytest
 
 import snpjax as snp
 from snpjax_formats import ELL, Edges
-
 from tests.support.helpers import REPOSITORY
 
 
@@ -50,7 +49,7 @@ OUTSIDE = (
     PAGE,
     REPOSITORY / "examples/diagonals.py",
     REPOSITORY / "examples/19_own_layout.py",
-    REPOSITORY / "tests/test_explorable.py",
+    REPOSITORY / "tests/explore/test_explorable.py",
 )
 
 
@@ -222,5 +221,5 @@ def test_what_a_model_lacks_is_told():
     for call in (snp.explore, lambda x: snp.check(x, "always a = 1")):
         with pytest.raises(TypeError, match="a model with `enumerable` and `schema`"):
             call(Sometimes())
-    with pytest.raises(TypeError, match="or a model with `lower` and `solution`"):
+    with pytest.raises(TypeError, match="or a model with `lower`, `solution` and `solutions`"):
         snp.run(Sometimes())  # pyright: ignore

@@ -186,7 +186,7 @@ def test_drawn_transitions_are_undominated(net, way, seed):
     def choose(candidates, step):
         offered.append(candidates)
         # The one that failed is in no trace.
-        return drawn.get(step, found.culprits and found.culprits.transition)
+        return drawn.get(step, found.culprit and found.culprit.transition)
 
     wanted = Reference(net).run(rule=way[1], max_steps=STEPS, choose=choose)
     for step, candidates in enumerate(offered):

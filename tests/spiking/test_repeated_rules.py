@@ -7,7 +7,6 @@ import pytest
 
 import snpjax as snp
 from snpjax_formats import ELL
-
 from tests.support.helpers import quietly
 
 
