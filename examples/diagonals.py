@@ -9,10 +9,16 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, DTypeLike, Num
 
-from snpjax_formats import Edges
-from snpjax_formats.layout import BySource, ByTarget
-from snpjax_formats.select import AbstractTimedLayout, Question
-from snpjax_formats.stored import device_array, storable, value_bytes
+from snpjax_formats import (
+    AbstractTimedLayout,
+    BySource,
+    ByTarget,
+    Edges,
+    Question,
+    device_array,
+    storable,
+    value_bytes,
+)
 
 
 MAX_DIAGONALS = 64  # each is a part of the program

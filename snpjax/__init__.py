@@ -91,6 +91,7 @@ from .trajectory import (
     SAVE_FINAL as SAVE_FINAL,
     SAVE_OUTPUTS as SAVE_OUTPUTS,
     HistoryDropped as HistoryDropped,
+    NotSaved as NotSaved,
     Save as Save,
     Trajectory as Trajectory,
 )
@@ -102,7 +103,7 @@ if TYPE_CHECKING:
 # They are imported when they are used: most commands need neither.
 _LATER = ("learn", "proliferation", "rate", "viz")
 
-_MODULES = ("choice", "compatibility", "graphs", "io", "sleptsov", "spiking")
+_MODULES = ("choice", "compatibility", "graphs", "io", "machine", "sleptsov", "spiking")
 
 try:
     __version__ = version("snpjax")

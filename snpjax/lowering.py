@@ -88,7 +88,8 @@ def check_model(model: object) -> None:
     """**Raises:** `TypeError` for what cannot be run."""
     if not isinstance(model, Model | Lowered):
         raise TypeError(
-            f"`model` is a {type(model).__name__}. Give a system; read a file with `snpjax.read`."
+            f"`model` is a {type(model).__name__}. Give a system, which `snpjax.read` reads from a "
+            "file, or a model with `lower`, `solution` and `solutions`."
         )
 
 

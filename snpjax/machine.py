@@ -28,6 +28,7 @@ from snpjax_formats import AbstractChooser, AbstractLayout
 
 from ._text.lines import EdgeLabels as EdgeLabels, Table as Table
 from .choice import AbstractChoice, GivenChoices, Ways
+from .results import select_result as select_result
 from .trajectory import Save, Trajectory
 
 

@@ -326,6 +326,7 @@ def _drive(
         ended = jax.tree.map(lambda x: own_paths(x, paths), ended)
     state, steps, result = ended
     # The last rows may be those of a step in which every path had already halted.
+    initial = machine.kept(initial) if isinstance(machine, Leaping) else initial
     saved = history.finish(initial, int(np.max(steps, initial=0)))
     return Trajectory(state, *saved, history.wanted, np.asarray(steps), result)
 

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int, Integer, PyTree
 
+from ._text.conditions import elementwise
 from ._xla import varying_with
 from .choice import AbstractChoice
 from .machine import AbstractMachine, Leaping, Record, Stacked, over_paths
@@ -87,6 +88,7 @@ def simulate(
     if path is None:
         path = jnp.arange(shape[0], dtype=jnp.uint32) if shape else jnp.zeros((), jnp.uint32)
     limit = jnp.asarray(max_steps, jnp.int32)
+    stop = None if stop is None else elementwise(stop)
     if isinstance(machine, Leaping) and observe is None and stop is None and not differentiable:
         most = jnp.broadcast_to(limit, shape)
         state, steps, _ = machine.leap(state, choice.for_path(path), most, rows=None)

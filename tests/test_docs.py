@@ -20,7 +20,7 @@ def test_tables_of_formats_are_generated(page):
     ("page", "printed"),
     [
         ("exploring", "Graph("),
-        ("files", "3\n"),
+        ("extending", "ELL: predicted"),
         ("numbers", "After 0 steps, every step can"),
         pytest.param("networks", "Solution of SpikingSystem(", marks=pytest.mark.slow),
         pytest.param("variants", "[0 0 1 2 3 3 2]", marks=pytest.mark.slow),

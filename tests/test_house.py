@@ -156,6 +156,116 @@ def test_nothing_asks_what_attributes_an_object_has():
     assert calls == [], "use a protocol, an abstract class or isinstance"
 
 
+#: Modules that are public beside the packages, which name them.
+PUBLIC_MODULES = {
+    "snpjax.io.proliferation",
+    "snpjax.sleptsov.programs",
+    "snpjax.sleptsov.subnets",
+    "snpjax.viz.page",
+    "snpjax.viz.proliferation",
+    "snpjax_formats.select.gathering",
+    *(f"snpjax.testing.{path.stem}" for path in PACKAGES["snpjax"].glob("testing/*.py")),
+}
+
+_SCENES = {"snpjax.sleptsov.view.picture", "snpjax.spiking.view.picture"}
+
+#: What tests import from inside another room of the product, and why.
+FROM_OTHER_ROOMS = {
+    "test_simulate": {"snpjax.spiking.lower.lowered"},  # to count how often it lowers
+    "check/test_graph_exports": {"snpjax.explore.text"},  # to have several blocks of few rows
+    "check/test_markov": {"snpjax.explore.edges"},  # to give a graph other edges
+    "check/test_networks": {"snpjax.spiking.model.lookup"},  # rules of neurons or of labels
+    "cli/test_formats": {  # to time nothing
+        "snpjax_formats.select.candidates",
+        "snpjax_formats.select.timing_cases",
+        "snpjax_formats.select.gaussian",
+        "snpjax_formats.select.timing",
+    },
+    "drawing/test_placing": _SCENES,  # what is placed
+    "viz/test_viz": {  # what is in a picture: the scene of a model
+        *_SCENES,
+        "snpjax._text.quoting",
+        "snpjax.drawing.scene",
+        "snpjax.explore.drawing",
+        "snpjax.spiking.view.pretty",
+        "snpjax.spiking.view.summary",
+    },
+}
+
+
+def test_tests_mirror_the_product():
+    """A folder of tests is named as the room that they test, a file beside them as a module."""
+    tests = REPOSITORY / "tests"
+    folders = {path.name for path in tests.iterdir() if path.is_dir()}
+    rooms = {path.parent.name for path in PACKAGES["snpjax"].glob("*/__init__.py")}
+    aside = {"support", "cases", "baseline", "__pycache__"}
+    assert folders - aside <= {*rooms, "formats"}
+    for path in tests.rglob("*.py"):
+        assert path.parent.name == "fuzz" or (path.parent / "__init__.py").exists(), path
+    modules = {path.stem for path in PACKAGES["snpjax"].glob("*.py")}
+    beside = {path.stem.removeprefix("test_") for path in tests.glob("test_*.py")}
+    assert beside - {"docs", "house", "extending", "dimacs"} <= modules  # examples/dimacs.py
+
+
+def test_tests_import_public_names_of_other_rooms():
+    tests = REPOSITORY / "tests"
+    found = {}
+    for path in tests.rglob("test_*.py"):
+        own = path.parent.relative_to(tests).as_posix()
+        room = "snpjax_formats" if own == "formats" else f"snpjax.{own}"
+        other = {
+            name
+            for name in modules_imported(path)
+            if name.count(".") > 1 and not name.startswith(f"{room}.")
+        }
+        if other - PUBLIC_MODULES:
+            found[path.relative_to(tests).with_suffix("").as_posix()] = other - PUBLIC_MODULES
+    assert found == FROM_OTHER_ROOMS
+
+
+@pytest.mark.parametrize("path", sorted(REPOSITORY.glob("bench/*.py")), ids=lambda path: path.stem)
+def test_benches_use_public_names(path):
+    doors = {"snpjax", "snpjax_formats", *PUBLIC_MODULES}
+    for root, folder in PACKAGES.items():
+        doors |= {f"{root}.{init.parent.name}" for init in folder.glob("[!_]*/__init__.py")}
+    assert modules_imported(path) <= doors
+    for node in ast.walk(ast.parse(path.read_text())):
+        match node:
+            case ast.Attribute(attr=name) | ast.alias(name=name):
+                assert not name.startswith("_") or name.endswith("__"), f"{path}:{node.lineno}"
+            case _:
+                pass
+
+
+def modules_imported(path: Path) -> set[str]:
+    """Modules of this repository's packages that a file outside them imports, also where one is
+    imported as a name of its package that does not give it."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            inside = {f"{node.module}.{alias.name}" for alias in node.names} & _HIDDEN
+            found |= inside if len(inside) == len(node.names) else {*inside, node.module}
+    return {name for name in found if name.split(".")[0] in PACKAGES}
+
+
+def _hidden_modules() -> Iterator[str]:
+    """Modules that are no names of their package."""
+    for root, folder in PACKAGES.items():
+        for path in MODULES:
+            if not path.is_relative_to(folder) or path.name == "__init__.py":
+                continue
+            parts = path.relative_to(folder).with_suffix("").parts
+            init = ast.parse((path.parent / "__init__.py").read_text())
+            given = {a.asname for node in ast.walk(init) for a in getattr(node, "names", ())}
+            if parts[-1] not in given:
+                yield ".".join((root, *parts))
+
+
+_HIDDEN = set(_hidden_modules())
+
+
 @pytest.mark.parametrize(
     "name", ["explore", "check", "estimate", "equivalent", "invariants", "growth"]
 )
@@ -219,7 +329,8 @@ def test_public_names_are_documented():
 def test_dir_lists_exactly_the_public_names():
     listed = dir(snp)
     assert {"learn", "rate", "viz", "proliferation", "run", "lower", "simulate"} <= set(listed)
-    assert not {"import_module", "Any", "TYPE_CHECKING", "version", "machine", "results"} & {
+    assert {"choice", "io", "machine"} <= set(listed)  # what an extension imports from
+    assert not {"import_module", "Any", "TYPE_CHECKING", "version", "lowering", "results"} & {
         *listed
     }
     for name in listed:

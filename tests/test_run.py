@@ -17,6 +17,7 @@ import snpjax as snp
 from snpjax.spiking import SpikingMachine, halted, initial_state, lower, step
 from snpjax.testing import reference
 from snpjax_formats import ELL, Dense
+from tests import user_script
 from tests.support.helpers import assert_same_run, choices_of
 
 
@@ -122,12 +123,16 @@ def test_saving_every_nth_configuration(every):
     solution = snp.run(clock(), max_steps=17, save=snp.Save(every=every, details=False))
     whole = snp.run(clock(), max_steps=17)
     assert solution.configurations.tolist() == whole.configurations[::every].tolist()
-    assert solution.rules is None
+    with pytest.raises(snp.NotSaved, match="Selected rules were not saved"):
+        solution.rules  # noqa: B018
 
 
 def test_saving_nothing_but_the_end():
     solution = snp.run(delayed(), save=snp.SAVE_FINAL)
-    assert solution.configurations is None and solution.spike_trains is None
+    assert solution.saved == snp.SAVE_FINAL
+    for name in ("configurations", "timer_history", "pending_history", "rules", "emissions"):
+        with pytest.raises(snp.NotSaved, match=r"were not saved. Run with `save=SAVE_ALL`\."):
+            getattr(solution, name)
     assert solution.spikes.tolist() == [0, 3]
     with pytest.raises(ValueError, match="Spike trains were not saved"):
         solution.spike_train  # noqa: B018
@@ -154,11 +159,11 @@ def test_chunks_join_seamlessly(monkeypatch):
 def test_history_over_budget_is_dropped_and_said():
     with pytest.warns(snp.HistoryDropped, match="Save"):
         solution = snp.run(clock(), max_steps=100, save=snp.Save(budget=2000))
-    assert solution.configurations is None and solution.rules is None
+    assert solution.saved.every is None and not solution.saved.details
     assert solution.count() == 50, "outputs are dropped last"
     with pytest.warns(snp.HistoryDropped, match="kept: the final configuration"):
         solution = snp.run(clock(), max_steps=100, save=snp.Save(budget=100))
-    assert solution.spike_trains is None and solution.steps == 100
+    assert not solution.saved.outputs and solution.steps == 100
     assert solution.spikes.tolist() == [1, 0]
 
 
@@ -175,7 +180,7 @@ def test_batch_equals_single_runs_with_ragged_halting():
         assert batch.rules[:steps, :, path].tolist() == single.rules.tolist()
         assert (batch.rules[steps:, :, path] == snp.NO_RULE).all()
         assert (batch.spike_trains[steps:, :, path] == 0).all()
-        assert batch.interval()[path] == single.interval()
+        assert batch.intervals()[path] == single.interval()
 
 
 class _Path(snp.AbstractChoice):
@@ -211,7 +216,7 @@ def test_path_does_not_depend_on_batch_size_layout_or_padding():
 
 def test_batch_keeps_outputs_and_the_final_configuration_by_default():
     batch = snp.run(generator(), choice=snp.UniformChoice(jr.key(0)), paths=4, max_steps=32)
-    assert batch.configurations is None and batch.rules is None
+    assert batch.saved == snp.SAVE_OUTPUTS
     assert batch.spikes.shape == (3, 4)
     assert batch.spike_trains.shape[1:] == (1, 4)
     assert batch.paths == 4
@@ -377,6 +382,9 @@ def test_one_compilation_per_size():
         def solution(self, trajectory):
             return self.system.solution(trajectory)
 
+        def solutions(self, trajectory):
+            return self.system.solutions(trajectory)
+
     snp.run(Counted(clock()), max_steps=20)
     first = traces
     bigger = snp.SpikingSystem(
@@ -424,7 +432,8 @@ def test_solution_reads_well():
     assert "<table>" in solution._repr_html_() and "n1: a^2/a -&gt; a" in solution._repr_html_()
     assert "<table>" in generator()._repr_html_()
     batch = snp.run(generator(), paths=3, max_steps=3)
-    assert "3 paths" in repr(batch) and "<pre>" in batch._repr_html_()
+    assert "SolutionBatch(3 paths of" in repr(batch)
+    assert repr(batch[1]) == repr(solution)
 
 
 def test_limit_holds_however_calls_are_cut(monkeypatch):
@@ -517,7 +526,7 @@ def test_count_does_not_wrap():
     system = snp.SpikingSystem([snp.Neuron("x", 2**40, [snp.Rule("a+", 1, 2**60)])], output="x")
     assert snp.run(system, max_steps=9).count() == 9 * 2**60
     batch = snp.run(system, max_steps=9, paths=2)
-    assert batch.count().tolist() == [9 * 2**60] * 2
+    assert batch.counts().tolist() == [9 * 2**60] * 2
 
 
 def test_input_counts_in_what_can_arrive():
@@ -567,3 +576,8 @@ def test_naming_outputs():
 def test_layouts_are_interchangeable(layout):
     solution = snp.run(generator(), layout=layout, max_steps=10)
     assert_same_run(solution, reference.run(generator(), max_steps=10))
+
+
+def test_what_a_type_checker_knows():
+    """The gate lets pyright read the same script in strict mode."""
+    user_script.main()

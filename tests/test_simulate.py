@@ -228,7 +228,9 @@ def test_a_run_goes_on_with_the_same_bits(first, paths):
     options = {"choice": uniform(3), "save": snp.SAVE_ALL}
     whole = snp.run(generator(), max_steps=STEPS, paths=paths, **options)
     begun = snp.run(generator(), max_steps=first, paths=paths, **options)
-    then = snp.run(generator(), max_steps=STEPS - first, initial=begun.state, **options)
+    then = snp.run(
+        generator(), max_steps=STEPS - first, paths=paths, initial=begun.state, **options
+    )
     assert np.array_equal(then.steps + begun.steps, whole.steps)
     for name in ("configurations", "timer_history", "pending_history"):
         own, more = getattr(begun, name), getattr(then, name)[1:]
@@ -264,7 +266,7 @@ def test_growing_systems_nets_and_batches_go_on():
     for engine in (EventDriven(), FullScan()):
         whole = snp.run(rule, choice=choice, engine=engine, paths=5)
         begun = snp.run(rule, choice=choice, engine=engine, paths=5, max_steps=1)
-        then = snp.run(rule, choice=choice, engine=engine, initial=begun.state)
+        then = snp.run(rule, choice=choice, engine=engine, paths=5, initial=begun.state)
         assert then.marking.tolist() == whole.marking.tolist()
 
     both = snp.SystemBatch([generator(), generator()])
@@ -285,13 +287,13 @@ def test_runs_begin_with_other_spikes():
     )
     assert by_name.configurations.tolist() == snp.run(other, max_steps=4).configurations.tolist()
     table = np.asarray([[1, 2, 0], [1, 1, 5], [2, 0, 7]])
-    many = snp.run(system, initial=table, max_steps=4, save=snp.SAVE_ALL)
+    many = snp.run(system, paths=3, initial=table, max_steps=4, save=snp.SAVE_ALL)
     assert many.paths == 3
     for path in range(3):
         alone = snp.run(system, initial=table[:, path], max_steps=4)
         own = many.configurations[: alone.steps + 1, :, path]
         assert own.tolist() == alone.configurations.tolist()
-    mixed = snp.run(system, initial={"n3": [0, 4]}, max_steps=0, save=snp.SAVE_ALL)
+    mixed = snp.run(system, paths=2, initial={"n3": [0, 4]}, max_steps=0, save=snp.SAVE_ALL)
     assert mixed.configurations[0].T.tolist() == [[2, 1, 0], [2, 1, 4]]
 
 
@@ -299,7 +301,7 @@ def test_inputs_are_trains_of_each_path():
     system = generator()
     trains = np.zeros((5, 1, 3), np.int64)
     trains[1, 0, 1], trains[4, 0, 2] = 1, 2
-    many = snp.run(system, inputs=trains, max_steps=STEPS, save=snp.SAVE_ALL)
+    many = snp.run(system, paths=3, inputs=trains, max_steps=STEPS, save=snp.SAVE_ALL)
     for path in range(3):
         own = system.replace(input={"n2": trains[:, 0, path].tolist()})
         alone = snp.run(own, max_steps=STEPS)
@@ -325,7 +327,8 @@ def test_inputs_are_trains_of_each_path():
         ({"inputs": [[-1]]}, "`inputs` sends -1 spikes in step 1 to input 0"),
         ({"inputs": [[2**30]]}, "too many to detect every overflow of int32"),
         ({"inputs": {"n1": [1]}}, "'n1' is not an input neuron: they are n2"),
-        ({"inputs": np.zeros((1, 1, 3), int), "paths": 2}, "have 3 paths. Leave `paths` out"),
+        ({"inputs": np.zeros((1, 1, 3), int), "paths": 2}, r"have 3 paths. Give `paths=3`"),
+        ({"initial": np.zeros((3, 4), int)}, r"`paths` is None, .* have 4 paths. Give `paths=4`"),
         ({"inputs": np.zeros((1, 1, 3), int), "initial": np.ones((3, 2), int)}, "has 3 paths, and"),
     ],
 )
@@ -520,7 +523,7 @@ def test_all_inputs_of_an_adder_in_one_batch():
     x, y = (some.ravel() for some in np.meshgrid(numbers, numbers))
     place = np.arange(bits)[:, None]
     trains = np.stack([x >> place & 1, y >> place & 1], axis=1)
-    solution = snp.run(adder(bits), inputs=trains, max_steps=bits + 4)
+    solution = snp.run(adder(bits), paths=len(x), inputs=trains, max_steps=bits + 4)
     weights = 2 ** np.arange(bits + 1)
     sent = solution.train()[2 : bits + 3]
     sent = np.pad(sent, ((0, bits + 1 - len(sent)), (0, 0)))

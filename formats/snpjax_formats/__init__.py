@@ -21,7 +21,11 @@ from .implicit import (
     Ones as Ones,
 )
 from .interval import Interval as Interval
-from .layout import AbstractLayout as AbstractLayout
+from .layout import (
+    AbstractLayout as AbstractLayout,
+    BySource as BySource,
+    ByTarget as ByTarget,
+)
 from .memory import (
     LayoutTooLarge as LayoutTooLarge,
     check_free as check_free,
@@ -37,6 +41,7 @@ from .select import (
     Features as Features,
     FixedChooser as FixedChooser,
     Published as Published,
+    Question as Question,
     StartingTree as StartingTree,
     Workload as Workload,
     choose as choose,
@@ -44,6 +49,11 @@ from .select import (
     is_best_joined as is_best_joined,
 )
 from .sliced_ell import SlicedELL as SlicedELL
+from .stored import (
+    device_array as device_array,
+    storable as storable,
+    value_bytes as value_bytes,
+)
 from .sum import Sum as Sum
 from .two_way import TwoWay as TwoWay
 

@@ -28,6 +28,7 @@ layout that was written outside the package.
 """
 
 import abc
+import dataclasses
 from typing import Any, ClassVar, TypeAlias
 
 import equinox as eqx
@@ -59,6 +60,15 @@ class AbstractLayout(eqx.Module):
 
     num_sources: eqx.AbstractVar[int]
     num_targets: eqx.AbstractVar[int]
+
+    def __check_init__(self):
+        for field in dataclasses.fields(self):
+            is_size = field.name in ("num_sources", "num_targets")
+            if is_size and not field.metadata.get("static", False):
+                raise TypeError(
+                    f"`{field.name}` of {type(self).__name__} is a leaf, but shapes depend on it. "
+                    "Declare it with `equinox.field(static=True)`."
+                )
 
     @classmethod
     @abc.abstractmethod

@@ -20,6 +20,7 @@ from .labels import Labelling
 from .names import Needs, check_clock, check_names, needs_of
 from .paths import Checker, Path
 from .query import parse_query
+from .tracing import on_host
 from .vacuity import along, vacuous
 from .verdict import Status, Verdict
 
@@ -30,6 +31,7 @@ MAX_CONFIGURATIONS = 1_000_000
 _LIMITS = (Stop.MAX_CONFIGURATIONS, Stop.MAX_DEPTH)
 
 
+@on_host("check")
 def check(
     subject: Explorable[ConfigurationsT, StepsT] | Graph[ConfigurationsT, StepsT],
     property: str | Callable[[ConfigurationsT], Bool[np.ndarray, " configurations"]],
@@ -70,7 +72,10 @@ def check(
         if any(x is not None for x in given):
             raise ValueError("A graph is explored already. Give limits and inputs to `explore`.")
     elif not isinstance(subject, Explorable):
-        raise TypeError(f"{subject!r} cannot be checked. Pass a system, a net or a graph.")
+        raise TypeError(
+            f"{subject!r} cannot be checked. Pass a system, a net, a graph, or a model with "
+            "`enumerable` and `schema`."
+        )
     else:
         if inputs is not None:
             subject = with_inputs(subject, inputs)

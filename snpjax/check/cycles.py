@@ -10,6 +10,7 @@ from ..spiking.model.system import SpikingSystem
 from .invariants import Cycle, Invariants
 from .kripke import Structure
 from .systems import SpikingGraph
+from .tracing import on_host
 from .verdict import Status
 
 
@@ -33,6 +34,7 @@ class CycleVerdict:
         return f"{self.cycle}: {self.status.value}{found}"
 
 
+@on_host("check.check_cycles")
 def check_cycles(graph: SpikingGraph, invariants: Invariants) -> tuple[CycleVerdict, ...]:
     """Which of the minimal cycles can be made.
 

@@ -13,6 +13,7 @@ from ..choice import NO_RULE, GivenChoices
 from ..spiking.model.rule import PlasticityRule, Rule
 from ..spiking.model.system import SpikingSystem
 from .systems import SpikingGraph
+from .tracing import on_host
 
 
 # Where loops are looked for, see `growth`.
@@ -73,6 +74,7 @@ class Growth:
         return f"{after}, {every} can be repeated for ever and change {more}"
 
 
+@on_host("growth")
 def growth(graph: SpikingGraph) -> Growth | None:
     """A proof that the system of a graph is unbounded, or `None` where none was found.
 

@@ -15,6 +15,7 @@ from ..spiking.view.configurations import Configurations
 from ..spiking.view.transition_matrix import TransitionMatrix
 from .integer_kernel import minimal_solutions, null_space
 from .systems import SpikingGraph
+from .tracing import on_host
 from .verdict import Status
 
 
@@ -107,6 +108,7 @@ class Invariants:
         return "\n".join(lines)
 
 
+@on_host("invariants")
 def invariants(system: SpikingSystem, *, limit: int = 2_000) -> Invariants:
     """The invariants of a static system, by its transition matrix.
 
@@ -179,6 +181,7 @@ class InvariantVerdict:
         return f"{self.invariant}: {self.status.value}{where}"
 
 
+@on_host("check_invariants")
 def check_invariants(graph: SpikingGraph, invariants: Invariants) -> tuple[InvariantVerdict, ...]:
     """Whether conserved sums, first `conserved`, then `bounding`, have one value in the whole
     graph.

@@ -16,6 +16,7 @@ from ..explore.conditions import certain_condition
 from ..explore.graph import Graph
 from ..machine import ConfigurationsT, StepsT
 from .mdp import Decisions
+from .tracing import on_host
 
 
 #: Configurations by what holds of them, by number, or one truth value each.
@@ -52,6 +53,7 @@ class Quantity:
         return f"{value:.10g}" if exactly else f"{value:.10g} (error below {self.error:.1g})"
 
 
+@on_host("check.reach_probability")
 def reach_probability(
     graph: Graph[ConfigurationsT, StepsT], target: Target[ConfigurationsT]
 ) -> Quantity:
@@ -70,6 +72,7 @@ def reach_probability(
     return _least_probability(Decisions.of(graph, ()), _holds(graph, target))
 
 
+@on_host("check.reach_probability_range")
 def reach_probability_range(
     graph: Graph[ConfigurationsT, StepsT],
     target: Target[ConfigurationsT],
@@ -94,6 +97,7 @@ def reach_probability_range(
     return _least_probability(decisions, goal), _largest_probability(decisions, goal)
 
 
+@on_host("check.halting_time")
 def halting_time(graph: Graph[ConfigurationsT, StepsT]) -> Quantity:
     """The expected number of steps until the halt, under uniform choice; infinite from where it is
     not reached with probability 1.
@@ -103,6 +107,7 @@ def halting_time(graph: Graph[ConfigurationsT, StepsT]) -> Quantity:
     return _most_time(Decisions.of(graph, ()), _halting(graph))
 
 
+@on_host("check.halting_time_range")
 def halting_time_range(
     graph: Graph[ConfigurationsT, StepsT], *, chosen: Sequence[str] | None = None
 ) -> tuple[Quantity, Quantity]:
@@ -113,6 +118,7 @@ def halting_time_range(
     return _least_time(decisions, halting), _most_time(decisions, halting)
 
 
+@on_host("check.halting_distribution")
 def halting_distribution(
     graph: Graph[ConfigurationsT, StepsT], up_to: int
 ) -> Float[np.ndarray, " steps"]:

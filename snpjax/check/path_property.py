@@ -7,6 +7,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from jaxtyping import Bool
 
+from .._text.conditions import elementwise
 from ..spiking.view.configurations import Configurations, visited
 from ..spiking.view.solution import SolutionBatch
 from ..trajectory import SAVE_FINAL, SAVE_OUTPUTS, Save
@@ -36,6 +37,12 @@ class PathProperty:
     judge: Judge
     save: Save = SAVE_OUTPUTS
     text: str = "the given property"
+
+    def __bool__(self) -> bool:
+        raise TypeError(
+            "`and`, `or` and `not` cannot combine properties of paths. Write one "
+            "`PathProperty(judge)` with `&`, `|` and `~` between arrays of truth values."
+        )
 
 
 def halts() -> PathProperty:
@@ -68,7 +75,7 @@ def reaches(predicate: Callable[[Configurations], np.ndarray]) -> PathProperty:
     """
 
     def judge(batch: SolutionBatch) -> Judged:
-        reached = np.asarray(predicate(visited(batch)))
+        reached = np.asarray(elementwise(predicate)(visited(batch)))
         if reached.dtype != bool or reached.ndim != 1:
             raise ValueError(
                 f"The predicate gives an array of {reached.dtype} with {reached.ndim} axes. Give "

@@ -33,6 +33,7 @@ from ..spiking.lower.lower_division import Capacity
 from ..trajectory import Save
 from .path_property import Judge, Judged, PathProperty
 from .systems import System
+from .tracing import on_host
 
 
 # Paths of one batch: at most so many, and so few that their histories have at most these bytes.
@@ -83,6 +84,7 @@ class Estimate:
         )
 
 
+@on_host("estimate")
 def estimate(
     system: System,
     property: PathProperty | Judge,

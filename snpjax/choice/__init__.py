@@ -10,6 +10,7 @@ from .base import (
     Selected as Selected,
     Steps as Steps,
     Ways as Ways,
+    answer_of as answer_of,
     is_valid as is_valid,
 )
 from .first import FirstChoice as FirstChoice

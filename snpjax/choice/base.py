@@ -64,6 +64,23 @@ class AbstractChoice(eqx.Module):
         to choose that many. Past the last chooser are those that choose nothing."""
 
 
+def answer_of(
+    choice: AbstractChoice, applicable: Applicable, step: Steps, state: PyTree
+) -> Selected:
+    """What a choice selects.
+
+    **Raises:** `TypeError` for anything but an integer for each chooser.
+    """
+    selected = jnp.asarray(choice.select(applicable, step, state))
+    shape = applicable.shape[1:]
+    if selected.shape != shape or not jnp.issubdtype(selected.dtype, jnp.integer):
+        raise TypeError(
+            f"`{type(choice).__name__}.select` gives {selected.dtype} of shape {selected.shape}. "
+            f"Give an integer for each chooser, of shape {shape}."
+        )
+    return selected.astype(jnp.int32) if selected.dtype.itemsize > 4 else selected
+
+
 def is_valid(
     applicable: Bool[Array, "alternatives choosers *paths"], chosen: Int[Array, "choosers *paths"]
 ) -> Bool[Array, "choosers *paths"]:

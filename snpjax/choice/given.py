@@ -23,7 +23,8 @@ class GivenChoices(AbstractChoice):
     from 0; without it the first one. A row must be valid: one applicable alternative where there is
     any, `NO_RULE` elsewhere, and no subset that there is not; otherwise the run ends with
     `RESULTS.choice_refused`. After the last row nothing is chosen. A third axis `paths` gives each
-    path its own list. `None` in a nested list also means no rule.
+    path its own list. `None` in a nested list also means no rule. A rule that repeats another one
+    of its neuron means the one that is kept, which is the first.
     """
 
     rules: Int[Array, "steps choosers *paths"]
@@ -60,14 +61,13 @@ class GivenChoices(AbstractChoice):
 
     def select(self, applicable: Applicable, step: Steps, state: PyTree) -> Selected:
         del state
-        row = self._row(self.rules, step, NO_RULE)
-        missing = applicable.shape[1] - row.shape[0]
-        if missing < 0:
+        choosers = applicable.shape[1]
+        if self.rules.shape[1] > bucket(choosers):
             raise ValueError(
-                f"The given choices name more than {applicable.shape[1]} neurons. Give one column "
-                "per neuron."
+                f"The given choices name more than {choosers} neurons. Give one column per neuron."
             )
-        padding = [(0, missing)] + [(0, 0)] * (row.ndim - 1)
+        row = self._row(self.within(choosers).rules, step, NO_RULE)
+        padding = [(0, choosers - row.shape[0])] + [(0, 0)] * (row.ndim - 1)
         return jnp.pad(row, padding, constant_values=NO_RULE)
 
     def subset(

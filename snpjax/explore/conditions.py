@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Bool
 
+from .._text.conditions import elementwise
 from ..machine import ConfigurationsT, StepsT
 
 
@@ -27,7 +28,8 @@ def condition_of(
     it is cut the function is asked again with larger ones, and may be wrong if it says something
     else.
 
-    **Raises:** `ValueError` for a function that does not give one boolean for each.
+    **Raises:** `ValueError` for a function that does not give one boolean for each; `TypeError` for
+    one that uses `and`, `or` or `not`.
     """
     schema, last_step = graph.schema, int(graph.machine.encoding.last_step)
 
@@ -69,7 +71,7 @@ def certain_condition(
 def _said(
     function: Callable[[ConfigurationsT], np.ndarray], configurations: ConfigurationsT
 ) -> Bool[np.ndarray, " configurations"]:
-    holds = np.asarray(function(configurations))
+    holds = np.asarray(elementwise(function)(configurations))
     if holds.shape != (len(configurations),) or holds.dtype != bool:
         raise ValueError(
             f"The function gives {holds.dtype} of shape {holds.shape}. Give one boolean for each "

@@ -105,7 +105,10 @@ def explore(
     for what is no model.
     """
     if not isinstance(system, Explorable):
-        raise TypeError(f"{system!r} cannot be explored. Pass a system or a net.")
+        raise TypeError(
+            f"{system!r} cannot be explored. Pass a system, a net, or a model with `enumerable` "
+            "and `schema`."
+        )
     given = (system, max_configurations, max_depth, inputs, saturate, clock)
     refuse_tracers("explore", "simulate(lowered.machine, state, choice, max_steps=...)", given)
     if max_configurations < 1 or (max_depth is not None and max_depth < 0):
@@ -203,6 +206,11 @@ class _Search(Generic[ConfigurationsT, StepsT]):
             at_least=at_least,
             **self.options.lowering,  # pyright: ignore[reportCallIssue] (it refuses what it cannot)
         )
+        if not isinstance(self.machine, Enumerable):
+            raise TypeError(
+                f"A {type(self.machine).__name__} cannot be explored. Give it `encoding`, "
+                "`alternatives`, `choosers`, `encode` and `decode`."
+            )
         self.encoding = self.machine.encoding
         self.choosers = jnp.asarray(self.machine.choosers())
         self.sizes = fitting_sizes(self.machine, self.given_sizes)

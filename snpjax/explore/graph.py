@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Int, PyTree, UInt32
 from scipy.sparse import csr_array
 
+from .._text.conditions import elementwise
 from .._text.lines import EdgeLabels
 from ..choice import NO_RULE, GivenChoices, NumberedChoice
 from ..machine import (
@@ -299,12 +300,14 @@ class Graph(Generic[ConfigurationsT, StepsT]):
         """What `function` says of each configuration: it is given them block by block, and returns
         an array whose first axis is theirs."""
         blocks = _blocks(self.num_configurations)
-        return np.concatenate([function(self.configurations(block)) for block in blocks])
+        asked = elementwise(function)
+        return np.concatenate([asked(self.configurations(block)) for block in blocks])
 
     def map_transitions(self, function: Callable[[StepsT], np.ndarray]) -> np.ndarray:
         """What `function` says of each edge, see `map`."""
         blocks = _blocks(self.num_choices)
-        return np.concatenate([function(self.transitions(block)) for block in blocks])
+        asked = elementwise(function)
+        return np.concatenate([asked(self.transitions(block)) for block in blocks])
 
     def where(self, holds: Callable[[ConfigurationsT], np.ndarray]) -> Int[np.ndarray, " some"]:
         """The numbers of the configurations of which it holds: `graph.where(lambda c: c["n3"] >

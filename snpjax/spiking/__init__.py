@@ -48,6 +48,7 @@ from .step.step import (
     initial_state as initial_state,
     step as step,
 )
+from .view.configurations import Configurations as Configurations, Transitions as Transitions
 from .view.snapshot import Network as Network
 from .view.solution import (
     NO_NUMBER as NO_NUMBER,

@@ -287,5 +287,4 @@ def test_samples_are_the_systems_of_the_cases(case):
     )
     solution = snp.run(fed, max_steps=len(one["output"]))
     listed = one["spikes"][: solution.steps + 1]
-    assert solution.configurations is not None
     assert solution.configurations[: len(listed)].tolist() == listed

@@ -12,7 +12,6 @@ from hypothesis import given, settings, strategies as st
 
 import snpjax as snp
 from snpjax.sleptsov import (
-    NO_TRANSITION,
     Arcs,
     Disjoint,
     EventDriven,
@@ -47,6 +46,7 @@ def run(net, way, *, choice=None, dtype=np.int64, max_steps=STEPS, markings=None
         markings = np.pad(markings, ((0, extra), (0, 0)))
     return snp.run(
         Execution(filled(net), rule=RULES[rule], counts=True),
+        paths=None if markings is None else markings.shape[1],
         initial=markings,
         max_steps=max_steps,
         engine=ENGINES[engine],
@@ -64,9 +64,9 @@ def check(net, found, wanted):
     assert not found.marking[net.num_places :].any()
     assert found.trace == wanted.trace
     if wanted.culprit is None:
-        assert found.culprits is None and found.failure is None
+        assert found.culprit is None and found.failure is None
     else:
-        culprit = found.culprits
+        culprit = found.culprit
         assert (culprit.transition, culprit.multiplicity, culprit.place) == wanted.culprit
 
 
@@ -114,14 +114,9 @@ def test_a_batch_is_its_runs(net, way, data):
         assert found.marking[: net.num_places, path].tolist() == list(wanted.marking)
         result = jax.tree.map(lambda x, path=path: x[path], found.result)
         assert result == getattr(snp.RESULTS, wanted.status)
-        fired = [(s, t, c) for s, (t, c) in enumerate(_trace(found, path)) if t != NO_TRANSITION]
-        assert fired == wanted.trace
+        assert found[path].trace == wanted.trace
         culprit = found.culprits[path]
         assert (culprit is None) == (wanted.culprit is None)
-
-
-def _trace(found, path):
-    return zip(found.fired[:, path].tolist(), found.multiplicities[:, path].tolist(), strict=True)
 
 
 @given(
@@ -191,7 +186,7 @@ def test_drawn_transitions_are_undominated(net, way, seed):
     def choose(candidates, step):
         offered.append(candidates)
         # The one that failed is in no trace.
-        return drawn.get(step, found.culprits and found.culprits.transition)
+        return drawn.get(step, found.culprit and found.culprit.transition)
 
     wanted = Reference(net).run(rule=way[1], max_steps=STEPS, choose=choose)
     for step, candidates in enumerate(offered):
@@ -373,6 +368,7 @@ def test_a_batch_keeps_markings_and_nothing_else():
     markings[0] = range(PATHS)
     found = snp.run(
         net,
+        paths=PATHS,
         initial=markings,
         max_steps=STEPS,
         engine=EventDriven(),

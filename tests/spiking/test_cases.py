@@ -1,4 +1,4 @@
-"""Published systems with known answers, read where the folder is present."""
+"""Published systems with known answers."""
 
 from typing import Any
 

@@ -101,7 +101,7 @@ def test_reference_gives_the_configurations_of_peers(case, peer, row):
 def test_run_gives_the_configurations_of_peers(case, peer, row):
     system = peer_system(case, peer)
     solution = snp.run(in_one_shape(system), max_steps=MAX_STEPS)
-    shown = solution.shown[:, : len(system.neurons)].tolist()
+    shown = solution.as_displayed().configurations[:, : len(system.neurons)].tolist()
     assert_row(shown, bool(solution.halted), row)
 
 
@@ -132,7 +132,7 @@ def test_display(case):
         choice = snp.GivenChoices(one["rules"])
         solution = snp.run(system, choice=choice, max_steps=len(one["rules"]))
         assert repeated(solution.configurations, len(one["spikes"])) == one["spikes"]
-        assert repeated(solution.shown, len(one["shown"])) == one["shown"]
+        assert repeated(solution.as_displayed().configurations, len(one["shown"])) == one["shown"]
 
 
 def repeated(rows: np.ndarray, count: int) -> list[list[int]]:
@@ -402,20 +402,25 @@ def test_it_is_a_part_of_the_system():
         snp.SpikingSystem(CLOSING, compatibility="sparse-snp")  # pyright: ignore
 
 
-def test_shown_needs_what_was_saved():
+def test_displayed_configurations_need_what_was_saved():
     system = snp.SpikingSystem(CLOSING, STAR, compatibility=WEBSNAPSE_V2)
     whole = snp.run(system, max_steps=9)
-    with pytest.raises(ValueError, match="Configurations were not saved"):
-        _ = replace(whole, configurations=None).shown
-    with pytest.raises(ValueError, match="Selected rules were not saved"):
-        _ = replace(whole, rules=None).shown
-    kept = {name: getattr(whole, name) for name in ("configurations", "timer_history", "rules")}
-    assert kept["configurations"].tolist() != whole.shown.tolist()
-    every_third = {name: kept[name][::3] for name in ("configurations", "timer_history")}
-    assert replace(whole, **every_third, every=3).shown.tolist() == whole.shown[::3].tolist()
-    batch = {name: np.stack([kept[name]] * 2, axis=-1) for name in kept}
+    for save, what in (
+        (snp.Save(every=None), "Configurations"),
+        (snp.Save(details=False), "rules"),
+    ):
+        with pytest.raises(snp.NotSaved, match=f"{what} were not saved"):
+            snp.run(system, max_steps=9, save=save).as_displayed()
+    shown = whole.as_displayed().configurations
+    assert whole.configurations.tolist() != shown.tolist()
+    third = snp.run(system, max_steps=9, save=snp.Save(every=3)).as_displayed()
+    assert third.configurations.tolist() == shown[::3].tolist()
+    for steps in range(9):
+        last = snp.run(system, max_steps=steps).as_displayed()
+        assert last.spikes.tolist() == shown[min(steps, len(shown) - 1)].tolist()
+    batch = snp.run(system, max_steps=9, paths=2, save=snp.SAVE_ALL).as_displayed()
     for path in range(2):
-        assert replace(whole, **batch).shown[..., path].tolist() == whole.shown.tolist()
+        assert batch.configurations[..., path].tolist() == shown.tolist()
 
 
 # ---- populations ----

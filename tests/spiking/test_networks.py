@@ -11,9 +11,11 @@ import snpjax as snp
 from snpjax.spiking.view import snapshot
 from snpjax.testing import dividing_systems, plastic_systems, reference, reference_graph, runs
 from snpjax.testing.reference_state import state_of
+from snpjax.trajectory import path_of
 from tests.support.changing import (
     MAX_STEPS,
     Path,
+    assert_rests,
     assert_same_graph,
     assert_same_run,
     explore,
@@ -94,12 +96,13 @@ def test_paths_of_a_batch_are_runs(kind, data, seed):
     choice = given_choices(system, *computations)
     batch = run(system, choice=choice, paths=PATHS, save=snp.SAVE_ALL)
     for path, computation in enumerate(computations):
-        assert_same_run(batch, computation, path)
+        assert_same_run(batch[path], computation)
+    assert_rests(batch)
     choice = snp.UniformChoice(jr.key(seed))
     batch = run(system, choice=choice, paths=PATHS, save=snp.SAVE_ALL)
     for path in range(PATHS):
-        computation = followed(batch, path)
-        assert_same_run(batch, computation, path)
+        computation = followed(batch[path])
+        assert_same_run(batch[path], computation)
         assert_same_run(run(system, choice=Path(choice, jnp.asarray(path))), computation)
 
 
@@ -125,7 +128,7 @@ def test_networks_as_the_search_has_them(drawn):
     for configuration in computation.configurations:
         network = configuration.network
         state = state_of(system, network)
-        found = snapshot.network_of(system, snapshot.taken(state, None, 0))
+        found = snapshot.network_of(system, path_of(state, 0))
         assert found == (network.labels, network.synapses)
         for source, target in itertools.product(list(system.names)[:3], repeat=2):
             called = {(network.labels[s], network.labels[t]) for s, t, _ in network.synapses}

@@ -49,7 +49,7 @@ def with_ballast(system: snp.SpikingSystem) -> snp.SpikingSystem:
         )
 
 
-def run(system: snp.SpikingSystem, **options) -> snp.Solution:
+def run(system: snp.SpikingSystem, **options):
     """All systems of a kind share one compilation."""
     return snp.run(system, **{"max_steps": MAX_STEPS, **_room(system), **options})
 
@@ -145,58 +145,58 @@ def sent_to_outputs(
     ]  # fmt: skip
 
 
-def assert_same_run(
-    solution: snp.Solution, computation: reference.Computation, path: int | None = None
-) -> None:
+def assert_same_run(solution: snp.Solution, computation: reference.Computation) -> None:
     """Every configuration with its network, every rule, subset and emission of a run is that of the
-    reference. A solution of several paths must have saved everything."""
+    reference."""
     system, steps = solution.system, computation.steps
     assert isinstance(system, snp.SpikingSystem)
-    own = ... if path is None else (..., path)
-    assert np.asarray(solution.steps)[own] == steps
-    assert np.asarray(solution.halted)[own] == computation.halted
+    assert solution.steps == steps
+    assert solution.halted == computation.halted
     size = len(solution.spikes)
     for name, history, final in (
         ("spikes", solution.configurations, solution.spikes),
         ("timers", solution.timer_history, solution.timers),
         ("pending", solution.pending_history, solution.pending),
     ):
-        assert history is not None
         wanted = padded([getattr(x, name) for x in computation.configurations], 0, size)
-        assert history[own][: steps + 1].tolist() == wanted.tolist(), name
-        assert (history[own][steps:] == wanted[-1]).all(), name
-        assert final[own].tolist() == wanted[-1].tolist(), name
-    assert solution.rules is not None and solution.emissions is not None
+        assert history.tolist() == wanted.tolist(), name
+        assert final.tolist() == wanted[-1].tolist(), name
     wanted = padded(_choices(system, computation)[0].tolist(), snp.NO_RULE, size)
-    assert solution.rules[own][:steps].tolist() == wanted.tolist()
-    assert (solution.rules[own][steps:] == snp.NO_RULE).all()
+    assert solution.rules.tolist() == wanted.tolist()
     wanted = padded(computation.emissions, 0, size)
-    assert solution.emissions[own][:steps].tolist() == wanted.tolist()
-    assert solution.spike_trains is not None
-    assert solution.spike_trains[own][:steps].tolist() == sent_to_outputs(system, computation)
-    assert (solution.spike_trains[own][steps:] == 0).all()
+    assert solution.emissions.tolist() == wanted.tolist()
+    assert solution.spike_trains.tolist() == sent_to_outputs(system, computation)
     for row, configuration in enumerate(computation.configurations):
-        assert solution.network(row, path) == network_of(configuration), row
-    assert solution.network(path=path) == network_of(computation.configurations[-1])
+        assert solution.network(row) == network_of(configuration), row
+    assert solution.network() == network_of(computation.configurations[-1])
 
 
-def followed(solution: snp.Solution, path: int | None = None) -> reference.Computation:
+def assert_rests(batch: snp.SolutionBatch) -> None:
+    """After its end a path repeats its last configuration, and sends nothing."""
+    for path, steps in enumerate(batch.steps.tolist()):
+        for history in (batch.configurations, batch.timer_history, batch.pending_history):
+            assert (history[steps:, :, path] == history[steps, :, path]).all()
+        assert (batch.rules[steps:, :, path] == snp.NO_RULE).all()
+        assert not batch.emissions[steps:, :, path].any()
+        assert not batch.spike_trains[steps:, :, path].any()
+
+
+def followed(solution: snp.Solution) -> reference.Computation:
     """The computation of the reference with the choices that a run made.
 
     **Raises:** `ValueError` if one of them is not valid.
     """
     system = solution.system
-    assert isinstance(system, snp.SpikingSystem) and solution.rules is not None
-    rules = solution.rules if path is None else solution.rules[..., path]
+    assert isinstance(system, snp.SpikingSystem)
     row = 0
 
     def choose(
         system: snp.SpikingSystem, configuration: reference.Configuration
     ) -> reference.Choice:
         nonlocal row
-        before, after = (_synapses(solution.network(x, path)) for x in (row, row + 1))
+        before, after = (_synapses(solution.network(x)) for x in (row, row + 1))
         options = reference.alternatives(system, configuration)
-        selected = [None if rule == snp.NO_RULE else rule for rule in rules[row].tolist()]
+        selected = [None if rule == snp.NO_RULE else rule for rule in solution.rules[row].tolist()]
         row += 1
         changed = sorted(before ^ after)
         return tuple(
@@ -206,8 +206,7 @@ def followed(solution: snp.Solution, path: int | None = None) -> reference.Compu
             for slot, own in enumerate(options)
         )
 
-    steps = int(np.asarray(solution.steps)[... if path is None else path])
-    return reference.run(system, choose, max_steps=steps)
+    return reference.run(system, choose, max_steps=solution.steps)
 
 
 class Path(snp.AbstractChoice):

@@ -16,7 +16,9 @@ from snpjax.testing import reference
 
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-#: Published systems with known answers; not part of the repository.
+#: Systems with known answers, see tests/cases/README.md.
+CASES = REPOSITORY / "tests" / "cases"
+#: More of them, and model files of other programs; not part of the repository.
 SHARED = REPOSITORY.parent / "shared"
 
 needs_shared = pytest.mark.skipif(
@@ -49,11 +51,13 @@ def many(examples: int, part: int = 8) -> int:
 
 
 def load_cases(folder: str, *, schema: str) -> list[Any]:
-    """The published cases of a folder as test parameters; one skipped parameter where it is
-    missing."""
-    if not SHARED.is_dir():
+    """The cases of a folder as parameters: those of tests/cases, and those that are only beside
+    the repository. One skipped parameter where there are none."""
+    roots = SHARED / "cases", CASES
+    paths = {path.name: path for root in roots for path in root.glob(f"{folder}/*")}
+    if not paths:
         return [pytest.param(None, marks=needs_shared, id="no-cases")]
-    cases = [json.loads(path.read_text()) for path in sorted((SHARED / "cases" / folder).glob("*"))]
+    cases = [json.loads(paths[name].read_text()) for name in sorted(paths)]
     return [pytest.param(case, id=case["name"]) for case in cases if case["schema"] == schema]
 
 
@@ -141,18 +145,14 @@ def assert_same_run(solution: snp.Solution, computation: reference.Computation) 
     steps = computation.steps
     assert solution.steps == steps
     assert solution.halted == computation.halted
-    assert solution.configurations is not None and solution.timer_history is not None
-    assert solution.pending_history is not None
     assert solution.configurations.tolist() == [list(c.spikes) for c in computation.configurations]
     assert solution.timer_history.tolist() == [list(c.timers) for c in computation.configurations]
     assert solution.pending_history.tolist() == [
         list(c.pending) for c in computation.configurations
     ]
-    assert solution.rules is not None and solution.emissions is not None
     assert choices_of(solution) == list(computation.choices)
     assert solution.emissions.tolist() == [list(row) for row in computation.emissions]
     columns = [system.names[name] for name in system.output]
-    assert solution.spike_trains is not None
     assert solution.spike_trains.tolist() == [
         [row[column] for column in columns] for row in computation.emissions
     ]
@@ -164,7 +164,6 @@ def assert_same_run(solution: snp.Solution, computation: reference.Computation) 
 
 def choices_of(solution: snp.Solution) -> list[reference.Choice]:
     """The selected rules as the reference writes them."""
-    assert solution.rules is not None
     rows = np.asarray(solution.rules).tolist()
     return [tuple(None if rule == snp.NO_RULE else rule for rule in row) for row in rows]
 

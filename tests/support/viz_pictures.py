@@ -7,16 +7,16 @@ import itertools
 from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
+from types import SimpleNamespace
 
 import equinox as eqx
-import jax.numpy as jnp
 import numpy as np
 
 import snpjax as snp
 from snpjax.proliferation import Bins, CellType, Fixed, Histogram, ProliferationModel
 from snpjax.sleptsov import net_of_text
-from snpjax.spiking import Solution
-from snpjax.spiking.view.snapshot import Networks
+from snpjax.spiking import Solution, SolutionBatch
+from snpjax.spiking.step.step import SpikingState
 from snpjax.viz.axes import new_figure
 from snpjax.viz.proliferation import Compared
 
@@ -55,34 +55,28 @@ def adder_net():
     )
 
 
-def solution_of(
-    system, emissions, configurations, *, steps=None, halted=True, spike_trains=None
-) -> Solution:
+def solution_of(system, emissions, configurations, *, steps=None, halted=True, spike_trains=None):
     """A run that was never made: `emissions` and `configurations` are (rows, neurons[, paths])."""
     configurations = np.asarray(configurations)
-    emissions = None if emissions is None else np.asarray(emissions)
-    final = configurations[-1]
     codes = [int(r._value) for r in (snp.RESULTS.halted, snp.RESULTS.max_steps_reached)]
-    value = jnp.asarray(np.where(halted, *codes))
+    value = np.where(halted, *codes)
     result = eqx.tree_at(lambda r: r._value, snp.RESULTS.halted, value)
-    return Solution(
-        system=system,
+    steps = np.asarray(len(configurations) - 1 if steps is None else steps)
+
+    def state(spikes, step):
+        none = np.zeros_like(spikes)
+        return SpikingState(spikes, none, none, step, snp.RESULTS.halted, np.zeros_like(step))
+
+    trajectory = snp.Trajectory(
+        final=state(configurations[-1], steps),
+        states=state(configurations, np.zeros((len(configurations), *steps.shape), int)),
+        outputs=spike_trains,
+        details=None if emissions is None else SimpleNamespace(emissions=np.asarray(emissions)),
+        saved=snp.Save(outputs=spike_trains is not None, details=emissions is not None),
+        steps=steps,
         result=result,
-        steps=len(configurations) - 1 if steps is None else steps,
-        spikes=final,
-        timers=np.zeros_like(final),
-        pending=np.zeros_like(final),
-        every=1,
-        configurations=configurations,
-        timer_history=np.zeros_like(configurations),
-        pending_history=np.zeros_like(configurations),
-        rules=None,
-        emissions=emissions,
-        spike_trains=spike_trains,
-        failure=None,
-        networks=Networks(system, None, None, None),
-        state=None,  # pyright: ignore[reportArgumentType] (a run that was never made)
     )
+    return (Solution if steps.ndim == 0 else SolutionBatch)(system, trajectory)
 
 
 def run() -> Solution:
@@ -102,7 +96,7 @@ def wide_run(num: int = 1_200, steps: int = 3_000) -> Solution:
     return solution_of(system, emissions, configurations)
 
 
-def batch(paths: int = 1_000) -> Solution:
+def batch(paths: int = 1_000) -> SolutionBatch:
     """Paths of a geometric law of numbers and of halting times; some have neither."""
     number = np.minimum(2 + np.arange(paths) // 100, 8)
     has_none = np.arange(paths) % 20 == 0

@@ -493,7 +493,6 @@ def test_a_seed_makes_the_path_of_a_run(seed):
     stepper = Stepper(system)
     while not stepper.moments[-1].is_halted:
         stepper.step(len(stepper.moments) - 1, {}, seed)
-    assert solution.configurations is not None
     assert [m.solution.spikes.tolist() for m in stepper.moments] == solution.configurations.tolist()
 
 
@@ -585,7 +584,6 @@ def test_a_file_holds_a_run_and_no_markup_of_the_model():
     value = json.loads(seen.scripts[1])
     assert value["text"] == text
     run = snp.run(found.system, max_steps=9, choice=snp.UniformChoice(jr.key(0)))
-    assert run.configurations is not None
     assert [row["spikes"] for row in value["rows"]] == run.configurations.tolist()
     # It needs nothing else, and may load nothing else.
     assert not re.search(r'(src|href)="(?!data:)', page)

@@ -333,12 +333,13 @@ def test_what_runs_refuse():
     with pytest.raises(ValueError, match="Emissions were not saved"):
         snp.viz.raster(bare)
     for draw in (snp.viz.numbers, snp.viz.halting_times):
-        with pytest.raises(ValueError, match="not a batch"):
+        with pytest.raises(ValueError, match="no batch of paths"):
             draw(bare)
-    with pytest.raises(ValueError, match="1000 paths. Name one"):
-        snp.viz.heat_map(batch())
-    with pytest.raises(ValueError, match="no path 1000"):
-        snp.viz.heat_map(batch(), path=1000)
+    for draw in (snp.viz.raster, snp.viz.heat_map):
+        with pytest.raises(ValueError, match=r"draw one: `batch\[0\]`"):
+            draw(batch())
+    with pytest.raises(IndexError):
+        batch()[1000]
 
 
 # ---- graphs ----

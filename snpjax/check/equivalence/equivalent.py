@@ -7,6 +7,7 @@ from ...machine import AbstractCapacity, LayoutLike
 from ...spiking.model.population import PopulationSystem
 from ...spiking.model.system import SpikingSystem
 from ..systems import SpikingGraph, System
+from ..tracing import on_host
 from .comparison import AbstractComparison, Pair, matched
 from .result import Equivalence
 from .traces import SameTraces
@@ -15,6 +16,7 @@ from .traces import SameTraces
 _SAME_TRACES = SameTraces()
 
 
+@on_host("equivalent")
 def equivalent(
     first: System | SpikingGraph,
     second: System | SpikingGraph,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Bool, Int
 
+from ..._text.conditions import elementwise
 from ..._text.lines import Column, EdgeStyle, Table, lines, numbers, one_of, text
 from ...explore.text import (
     column_names,
@@ -153,7 +154,10 @@ def _labels(graph: "Graph", predicates: Mapping[str, Predicate]) -> Iterator[byt
     yield (" ".join(f'{number}="{name}"' for number, name in enumerate(names)) + "\n").encode()
     for number, some in configuration_blocks(graph):
         holds = [number == 0, some.is_halting, some.is_halting, graph.is_open[number]]
-        holds += [_checked(name, predicate(some), number) for name, predicate in predicates.items()]
+        holds += [
+            _checked(name, elementwise(predicate)(some), number)
+            for name, predicate in predicates.items()
+        ]
         has_one = np.any(holds, axis=0)
         columns: list[Column] = []
         for index, own in enumerate(holds):

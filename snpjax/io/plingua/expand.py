@@ -326,14 +326,16 @@ class _Expander:
         guard = self._guard(node.guard, scope)
         if guard is None:
             self._mark_without_guard(label)
-        self._add_rule(label, DivisionRule(guard or NO_GUARD, left, right), node)
+        rule = DivisionRule(NO_GUARD if guard is None else guard, left, right)
+        self._add_rule(label, rule, node)
 
     def _budding(self, node: tree.Budding, scope: Scope) -> None:
         label, parent, bud = (x.resolve(scope) for x in (node.label, node.parent, node.bud))
         guard = self._guard(node.guard, scope)
         if guard is None:
             self._mark_without_guard(label)
-        rule = BuddingRule(guard or NO_GUARD, bud, None if parent == label else parent)
+        own = NO_GUARD if guard is None else guard
+        rule = BuddingRule(own, bud, None if parent == label else parent)
         self._add_rule(label, rule, node)
 
     def _literal_neurons(self, node: tree.LiteralNeurons, scope: Scope) -> None:

@@ -15,6 +15,7 @@ from ...choice import (
     GivenChoices,
     NumberedChoice,
     UniformChoice,
+    answer_of,
 )
 from .program import NetProgram
 from .state import NetState
@@ -109,7 +110,7 @@ def selected(
     if isinstance(choice, GivenChoices):
         choice = choice.within(1)
     by_number = candidates.at[positions].get(mode="fill", fill_value=False)
-    number = choice.select(by_number[:, None], state.step, state)[0]
+    number = answer_of(choice, by_number[:, None], state.step, state)[0]
     at = jnp.where(number >= 0, number, len(positions))  # negative ones would wrap
     position = positions.at[at].get(mode="fill", fill_value=size)
     places = expanded(jnp.arange(size, dtype=jnp.int32), candidates.ndim)

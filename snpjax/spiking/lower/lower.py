@@ -23,6 +23,7 @@ from snpjax_formats import (
     is_best_joined,
 )
 
+from ...choice import NO_RULE
 from ...precision import precision
 from ..model.compatibility import Compatibility
 from ..model.population import PopulationSystem
@@ -186,6 +187,9 @@ class _Storage:
 
 def _rules(table: SlotTable, spread: "Spread", padding: Padding) -> dict[str, Array | None]:
     """The tables of rules, without those that say nothing."""
+    kept = table.kept
+    if kept is None:  # of a batch in which rules of another system repeat
+        kept = np.arange(table.num_slots)[:, None].repeat(table.num_types, axis=1)
     return {
         "low": spread(table.low_for(spread.dtype), 1),
         "high": spread(table.high, 0),
@@ -194,6 +198,7 @@ def _rules(table: SlotTable, spread: "Spread", padding: Padding) -> dict[str, Ar
         "produce": spread(table.produce, 0),
         "delay": spread(table.delay, 0, np.int32) if padding.has_delays else None,
         "number": spread(table.number, 0, np.int32) if padding.is_renumbered else None,
+        "kept": spread(kept, NO_RULE - 1, np.int32) if padding.has_repeats else None,
     }
 
 

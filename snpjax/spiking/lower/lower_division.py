@@ -10,6 +10,7 @@ from jaxtyping import Array, Int
 
 from snpjax_formats import bucket
 
+from ...choice import NO_RULE
 from ...machine import AbstractCapacity
 from ...precision import precision
 from ..model.compatibility import TEXTBOOK
@@ -129,6 +130,7 @@ def lower_growing(
             produce=spread(table.produce, 0),
             delay=spread(table.delay, 0, np.int32) if table.delay.any() else None,
             number=spread(table.number, 0, np.int32),
+            kept=None if table.kept is None else spread(table.kept, NO_RULE - 1, np.int32),
             type_of=None,
             rows=None,
             synapses=None,

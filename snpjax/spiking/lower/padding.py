@@ -37,6 +37,7 @@ class Padding:
     has_delays: bool
     has_families: bool
     is_renumbered: bool
+    has_repeats: bool
 
     @classmethod
     def of(cls, systems: Sequence[HostProgram]) -> "Padding":
@@ -60,6 +61,7 @@ class Padding:
             has_delays=any(table.delay.any() for table in tables),
             has_families=any((table.consume == ALL).any() for table in tables),
             is_renumbered=any(map(_is_renumbered, tables)),
+            has_repeats=any(table.kept is not None for table in tables),
         )
 
 

@@ -284,6 +284,12 @@ class Guard:
         first, second, tail, period = _align(self, other)
         return _split(first & ~second, tail, period)
 
+    def __bool__(self) -> bool:
+        raise TypeError(
+            "`and`, `or` and `not` cannot combine guards. Write `a & b`, `a | b` or `~a`, or test "
+            "`guard.is_empty`."
+        )
+
     def __invert__(self) -> "Guard":
         """All counts that are not in this set."""
         finite = self._finite_bits ^ mask(self._tail)

@@ -62,7 +62,9 @@ class SlotTable:
     Axes: `slots`, in order of declaration, where a rule whose guard has several terms takes several
     slots of which at most one applies; `types`; `neurons`. Empty slots have low > high; a low of
     -`UNBOUNDED` has no end, see `low_for`. `consume` is `ALL` in a consume-all slot. `largest`
-    bounds the absolute value of every constant, also of those too large for 64 bits.
+    bounds the absolute value of every constant, also of those too large for 64 bits. `kept[r, t]`
+    is the rule that counts in place of rule r, which may repeat it; `None` where no rule repeats
+    another.
     """
 
     low: Int[np.ndarray, "slots types"]
@@ -75,6 +77,7 @@ class SlotTable:
     type_of: Int[np.ndarray, " neurons"]
     families: RuleFamilies | None
     largest: int
+    kept: Int[np.ndarray, "slots types"] | None = None
 
     @property
     def num_slots(self) -> int:
@@ -87,6 +90,8 @@ class SlotTable:
     @property
     def num_rules(self) -> int:
         """The most rules of any type."""
+        if self.kept is not None:
+            return len(self.kept)
         return int(np.max(self.number[self.low <= self.high], initial=-1)) + 1
 
     def largest_production(self) -> Int[np.ndarray, " neurons"]:
@@ -143,20 +148,8 @@ def slots_of_neurons(
         type_of[index] = known[id(rules)]
     builder = _Builder(compatibility)
     for rules in types:
-        builder.add(_distinct(rules), faithful)
+        builder.add(rules, faithful)
     return builder.table(type_of)
-
-
-def _distinct(rules: tuple[AnyRule | str, ...]) -> list[tuple[int, AnyRule]]:
-    """Numbered rules without repetitions: a repeated rule keeps its number and never applies."""
-    seen: set[AnyRule] = set()
-    distinct = []
-    for number, rule in enumerate(rules):
-        assert not isinstance(rule, str)
-        if rule not in seen:
-            seen.add(rule)
-            distinct.append((number, rule))
-    return distinct
 
 
 def table_of_slots(slots: list[list[Slot]], type_of: Int[np.ndarray, " neurons"]) -> SlotTable:
@@ -175,11 +168,17 @@ class _Builder:
         self.slots: list[list[Slot]] = []
         self.members: list[tuple[int, int, int]] = []  # type, count, number
         self.families: list[tuple[int, int]] = []  # type, number of the first member
+        self.repeated: list[tuple[int, list[int]]] = []  # type, the rule that is kept of each
 
-    def add(self, rules: list[tuple[int, AnyRule]], faithful: bool) -> None:
+    def add(self, rules: tuple[AnyRule | str, ...], faithful: bool) -> None:
         type_index = len(self.slots)
         slots: list[Slot] = []
-        groups = [[one] for one in rules] if faithful else _families(rules, self.compatibility)
+        first: dict[AnyRule, int] = {}
+        kept = [first.setdefault(_parsed(rule), number) for number, rule in enumerate(rules)]
+        if len(first) < len(kept):
+            self.repeated.append((type_index, kept))
+        distinct = [(number, rule) for rule, number in first.items()]
+        groups = [[x] for x in distinct] if faithful else _families(distinct, self.compatibility)
         for group in groups:
             number, rule = group[0]
             if len(group) == 1:
@@ -202,7 +201,8 @@ class _Builder:
 
     def table(self, type_of: Int[np.ndarray, " neurons"]) -> SlotTable:
         counts = np.asarray([len(slots) for slots in self.slots], np.int64)
-        shape = (int(counts.max(initial=0)), len(counts))
+        num_repeated = max((len(kept) for _, kept in self.repeated), default=0)
+        shape = (max(int(counts.max(initial=0)), num_repeated), len(counts))
         owner = np.repeat(np.arange(len(counts)), counts)
         place = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
         flat = [slot for slots in self.slots for slot in slots]
@@ -222,7 +222,16 @@ class _Builder:
             type_of=type_of,
             families=self._families(),
             largest=max((max(map(abs, values), default=0) for values in finite), default=0),
+            kept=self._kept(shape),
         )
+
+    def _kept(self, shape: tuple[int, int]) -> Int[np.ndarray, "slots types"] | None:
+        if not self.repeated:
+            return None
+        table = np.repeat(np.arange(shape[0])[:, None], shape[1], axis=1)
+        for type_index, kept in self.repeated:
+            table[: len(kept), type_index] = kept
+        return table
 
     def _families(self) -> RuleFamilies | None:
         if not self.families:
@@ -239,6 +248,11 @@ class _Builder:
             numbers[order],
             width,
         )
+
+
+def _parsed(rule: AnyRule | str) -> AnyRule:
+    assert not isinstance(rule, str)  # a neuron parses its rules
+    return rule
 
 
 def _effect(rule: AnyRule) -> tuple[int, int, int]:

@@ -41,6 +41,7 @@ class SpikingProgram(eqx.Module):
     at k spikes iff low <= k <= high and (k - low) % period == 0, which includes k >= consume; empty
     slots have low > high. A rule whose guard needs several such terms has several slots, of which
     at most one applies: `number` is the rule of each. A negative `consume` takes all spikes.
+    `kept[r]` is the rule that counts in place of rule r, which may repeat it.
     """
 
     low: Int[Array, "slots columns"]
@@ -66,6 +67,7 @@ class SpikingProgram(eqx.Module):
     compatibility: Compatibility = eqx.field(static=True)  # what of it is left for the steps
     # Whether a rule is used as often as it can be; it is where `most_together` bounds that.
     is_exhaustive: bool = eqx.field(static=True, default=False)
+    kept: Int[Array, "slots columns"] | None = None  # None: no rule repeats another
 
     @property
     def num_neurons(self) -> int:

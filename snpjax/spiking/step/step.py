@@ -17,7 +17,15 @@ from jaxtyping import Array, Bool, Int, PyTree
 from snpjax_formats.ell import expanded
 
 from ..._xla import materialize
-from ...choice import NO_RULE, AbstractChoice, GivenChoices, has_weights, is_valid, of_slots
+from ...choice import (
+    NO_RULE,
+    AbstractChoice,
+    GivenChoices,
+    answer_of,
+    has_weights,
+    is_valid,
+    of_slots,
+)
 from ...machine import Record
 from ...results import RESULTS, select_result
 from .dynamic_synapses import Change
@@ -221,8 +229,8 @@ def _select(program: SpikingProgram, state: SpikingState, choice: AbstractChoice
         # network is not worth looking at twice.
         some = can_apply if program.network is not None else applicable(program, state)
         if names_slots or program.number is None:
-            return choice.select(some, state.step, state)
-        return choice.select(_by_number(program, state, some), state.step, state)
+            return answer_of(choice, some, state.step, state)
+        return answer_of(choice, _by_number(program, state, some), state.step, state)
 
     slots = _kept(state, selected)
     if not names_slots:
@@ -514,6 +522,9 @@ def _slots_of(
     rules: Int[Array, "neurons *paths"],
 ) -> Int[Array, "neurons *paths"]:
     """The applicable slot of each given rule; without one, a slot that does not exist."""
+    if program.kept is not None:
+        is_one = (rules >= 0) & (rules < len(program.kept))
+        rules = jnp.where(is_one, _of_slot(program, program.kept, state, rules), rules)
     if program.number is None:
         return rules
     is_meant = can_apply & (_of_neurons(program, program.number, state) == rules[None])
