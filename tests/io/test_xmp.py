@@ -10,7 +10,7 @@ from hypothesis import given, settings, strategies as st
 
 import snpjax as snp
 from snpjax import Guard, Neuron, Rule, SpikingSystem
-from snpjax.io import ReadError, ReadWarning, environment, findings
+from snpjax.io import ReadError, ReadWarning, environment
 from snpjax.io.source import Source
 from snpjax.io.xmp import elements, read_factory_xml, read_xmp
 from snpjax.testing import reference
@@ -703,7 +703,7 @@ def test_input_entries_are_bounded(monkeypatch):
 
 
 def test_findings_are_bounded(monkeypatch):
-    monkeypatch.setattr(findings, "MAX_FINDINGS", 100)
+    monkeypatch.setattr("snpjax.io.findings.MAX_FINDINGS", 100)
     found = findings(content(*["<x/>"] * 1000))
     assert len(found) == 100 and list(found)[-1] == "101:1"
     weights = "".join(f"<n{i}>1</n{i}>" for i in range(1000))
