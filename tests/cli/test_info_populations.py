@@ -109,8 +109,8 @@ def test_layouts_of_projections_are_those_of_a_run():
     stored = snp.lower(system).machine.program.synapses.parts
     told = describe_populations(system, "f")
     assert told["layouts"] == {layout_name(type(part)): part.nbytes for part in stored}
-    assert told["layouts"] == {"all-to-all": 0, "scaled": 4}
-    assert told["auto"] == {"layout": "sum", "reason": "x to y as all-to-all, x to x as scaled"}
+    assert told["layouts"] == {"ones": 0, "scaled": 4}
+    assert told["auto"] == {"layout": "sum", "reason": "x to y as ones, x to x as scaled"}
 
 
 def test_info_of_families(tmp_path):
