@@ -111,7 +111,6 @@ def test_no_module_stands_outside_the_tree():
         "_xla",
         "lowering",
         "machine",
-        "precision",
         "results",
         "run",
         "simulate",
