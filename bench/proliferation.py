@@ -31,11 +31,11 @@ BOUNDS = {
 AXIS = 10.0 ** (4 * np.arange(1024) / 1024)
 
 
-def experiment(cells: int) -> pr.Model:
+def experiment(cells: int) -> pr.ProliferationModel:
     near = np.random.default_rng(1).normal(np.log10(4000.0), 0.13, 53_546)
     counts = np.bincount(np.searchsorted(AXIS, 10.0 ** np.minimum(near, 3.99)), minlength=1024)
     counts = counts.astype(np.int64) * max(1, round(cells / 53_546))
-    return pr.Model(pr.Histogram(AXIS, counts), TYPES, duration=240.0, phi_min=11.0)
+    return pr.ProliferationModel(pr.Histogram(AXIS, counts), TYPES, duration=240.0, phi_min=11.0)
 
 
 def best(function: Callable[[], object], times: int) -> float:
@@ -64,7 +64,7 @@ def check_sample(expected: pr.Expected, sample: pr.Sample) -> None:
     assert 0.9 < dispersion < 1.1, dispersion
 
 
-def measure_expected(model: pr.Model) -> None:
+def measure_expected(model: pr.ProliferationModel) -> None:
     exact = pr.expected(model)
     program, parameters = pr.lower(model)
     with jax.enable_x64(True):
@@ -78,7 +78,7 @@ def measure_expected(model: pr.Model) -> None:
     )
 
 
-def measure_fit(model: pr.Model) -> None:
+def measure_fit(model: pr.ProliferationModel) -> None:
     """The data are the expectation itself, so that the answer is known."""
     final = pr.expected(model)
     table = final.table()
@@ -114,7 +114,7 @@ def measure_fit(model: pr.Model) -> None:
     )
 
 
-def plain(model: pr.Model, rng: np.random.Generator) -> int:
+def plain(model: pr.ProliferationModel, rng: np.random.Generator) -> int:
     """The same simulation in NumPy, generation by generation; the number of final cells."""
     held = model.initial.occupied
     last = model.max_divisions[model.initial.counts > 0]
@@ -144,7 +144,7 @@ def plain(model: pr.Model, rng: np.random.Generator) -> int:
     return int(total)
 
 
-def measure_sample(model: pr.Model) -> None:
+def measure_sample(model: pr.ProliferationModel) -> None:
     expected = pr.expected(model)
     check_sample(expected, pr.simulate(model, jax.random.key(1), runs=20))
     rng = np.random.default_rng(0)

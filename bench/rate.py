@@ -127,10 +127,10 @@ def main() -> None:
     sums = rate.Update(lambda v, x, p: {"r": x["exc"] + 1})
     network = rate.RateNetwork(
         [
-            rate.Population("pre", n, fades, {"r": x}, {}),
-            rate.Population("post", n, sums, {"r": 0.0}, {}),
+            rate.RatePopulation("pre", n, fades, {"r": x}, {}),
+            rate.RatePopulation("post", n, sums, {"r": 0.0}, {}),
         ],
-        [rate.Projection("pre", "post", edges)],
+        [rate.RateProjection("pre", "post", edges)],
         record=[],
     )
     began = time.perf_counter()

@@ -172,21 +172,21 @@ def _loaded(contest: gathering.Contest, name: str, payload: bytes) -> Any:
     return serialize_executable.deserialize_and_load(payload, given, jax.tree.structure((0, 0)))
 
 
-def _configurations(shard: int, of: int) -> Iterator[gathering.Configuration]:
+def _configurations(shard: int, of: int) -> Iterator[gathering.TimingCase]:
     for cell in range(shard, _CELLS, of):
         yield from gathering.members(cell, seed=0, limits=gathering.limits_here())
 
 
-def _done(folder: Path) -> set[gathering.Configuration]:
+def _done(folder: Path) -> set[gathering.TimingCase]:
     files = folder.glob("gpu-*.jsonl")
     return {m.configuration for path in files for m in gathering.read_timings(path)}
 
 
-def _programs(folder: Path, configuration: gathering.Configuration) -> Path:
+def _programs(folder: Path, configuration: gathering.TimingCase) -> Path:
     return folder / "programs" / _name(configuration)
 
 
-def _name(configuration: gathering.Configuration) -> str:
+def _name(configuration: gathering.TimingCase) -> str:
     """Of a file: a cell has two graphs of the paper's kind."""
     return f"{configuration.name}-{configuration.spread}".replace(" ", "-").replace(".", "-")
 

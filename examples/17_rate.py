@@ -11,13 +11,13 @@ n = 200
 weights = rate.Uniform(0, 4 / n, seed=1)
 network = rate.RateNetwork(
     [
-        rate.Population("exc", n, rate.leaky(), parameters={"tau": 20.0, "b": 1.0}),
-        rate.Population("inh", n // 4, rate.leaky(), parameters={"tau": 10.0, "b": 0.0}),
+        rate.RatePopulation("exc", n, rate.leaky(), parameters={"tau": 20.0, "b": 1.0}),
+        rate.RatePopulation("inh", n // 4, rate.leaky(), parameters={"tau": 10.0, "b": 0.0}),
     ],
     [
-        rate.Projection("exc", "exc", snp.graphs.RandomPairs(0.2, 0), weights=weights),
-        rate.Projection("exc", "inh", weights=1 / n, delay=2.0),
-        rate.Projection("inh", "exc", weights=-8 / n),
+        rate.RateProjection("exc", "exc", snp.graphs.RandomPairs(0.2, 0), weights=weights),
+        rate.RateProjection("exc", "inh", weights=1 / n, delay=2.0),
+        rate.RateProjection("inh", "exc", weights=-8 / n),
     ],
     dt=1.0,
     integrator=rate.ExponentialEuler(),

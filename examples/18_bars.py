@@ -28,16 +28,16 @@ def compete(variables, inputs, parameters):
 # Oja's rule turns the weights of the winner to the picture that it won.
 network = rate.RateNetwork(
     [
-        rate.Population(
+        rate.RatePopulation(
             "pixels", size**2, rate.Update(lambda v, x, p: {"r": x["drive"]}), drive=shown,
             drive_every=3,
         ),
-        rate.Population(
+        rate.RatePopulation(
             "neurons", 2 * size, rate.Update(compete), {"r": 0.0, "tired": 0.0}, {"rate": 0.2}
         ),
     ],
     [
-        rate.Projection(
+        rate.RateProjection(
             "pixels", "neurons", weights=rate.Uniform(0, 0.3), plasticity=rate.oja(0.03)
         )
     ],

@@ -24,7 +24,9 @@ axis = np.concatenate([2.0**power * octave for power in range(14)])
 near = np.searchsorted(axis, np.exp(rng.normal(np.log(3000.0), 0.35, 20_000)))
 initial = pr.Histogram(axis, np.bincount(near, minlength=axis.size))
 
-final = pr.simulate(pr.Model(initial, TRUTH, duration=120.0, phi_min=8.0), jax.random.key(2026))
+final = pr.simulate(
+    pr.ProliferationModel(initial, TRUTH, duration=120.0, phi_min=8.0), jax.random.key(2026)
+)
 table = final.table()
 counts = np.zeros(axis.size, np.int64)
 counts[np.searchsorted(axis, table.fluorescence)] = table.total

@@ -26,7 +26,7 @@ from jaxtyping import Array, Bool, Int, PyTree, UInt, UInt32
 
 from snpjax_formats import AbstractChooser, AbstractLayout
 
-from ._text.lines import Labels as Labels, Table as Table
+from ._text.lines import EdgeLabels as EdgeLabels, Table as Table
 from .choice import AbstractChoice, GivenChoices, Ways
 from .results import select_result as select_result
 from .trajectory import Save, Trajectory
@@ -444,7 +444,7 @@ class Schema(Generic[ConfigurationsT, StepsT]):
       that of the configurations or steps: states, and details of `Record`.
     - `tables`, `step_tables`: all numbers of configurations, a row each; all numbers of steps, a
       row or a number each.
-    - `actions`: what stands at the edges of a graph, for each kind of `Labels`.
+    - `actions`: what stands at the edges of a graph, for each kind of `EdgeLabels`.
     - `action_names`: the names in `actions`.
     - `alternatives`: everything that may be selected; `selected`: which of these some steps select.
     - `words`: what was selected in one of some steps, in words.
@@ -479,7 +479,7 @@ class Schema(Generic[ConfigurationsT, StepsT]):
     steps: Callable[[Int[np.ndarray, " steps"], Int[np.ndarray, " steps"], PyTree], StepsT]
     tables: Callable[[ConfigurationsT], Mapping[str, Table]]
     step_tables: Callable[[StepsT], Mapping[str, Table]]
-    actions: Callable[[StepsT, Labels], Sequence[Action]]
+    actions: Callable[[StepsT, EdgeLabels], Sequence[Action]]
     action_names: Sequence[str]
     alternatives: Sequence[Hashable]
     selected: Callable[[StepsT], set[Any]]

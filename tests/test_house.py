@@ -245,6 +245,26 @@ def _hidden_modules() -> Iterator[str]:
 _HIDDEN = set(_hidden_modules())
 
 
+def test_class_names_have_one_meaning():
+    homes: dict[str, set[str]] = {}
+    for path in MODULES:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes.setdefault(node.name, set()).add(str(path.relative_to(REPOSITORY)))
+    assert {"Rule", "Edges", "SpikingSystem"} <= set(homes)
+    assert {name: paths for name, paths in homes.items() if len(paths) > 1} == {}
+
+
+def test_nothing_asks_what_attributes_an_object_has():
+    calls = [
+        f"{path.relative_to(REPOSITORY)}:{node.lineno}"
+        for path in MODULES
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Name) and node.id == "hasattr"
+    ]
+    assert calls == [], "use a protocol, an abstract class or isinstance"
+
+
 @pytest.mark.parametrize(
     "name", ["explore", "check", "estimate", "equivalent", "invariants", "growth"]
 )

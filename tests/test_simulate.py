@@ -151,8 +151,8 @@ def test_it_can_be_exported(lowered, batch):
 
 def test_gradients_in_both_modes():
     network = rate.RateNetwork(
-        [rate.Population("a", 3, initial={"r": [0.1, 0.5, -0.2]})],
-        [rate.Projection("a", "a", weights=np.float32(0.3))],
+        [rate.RatePopulation("a", 3, initial={"r": [0.1, 0.5, -0.2]})],
+        [rate.RateProjection("a", "a", weights=np.float32(0.3))],
         dt=0.5,
     )
     machine = snp.lower(network).machine

@@ -14,11 +14,11 @@ from .ell import ELL as ELL
 from .ellpack_r import ELLPACKR as ELLPACKR
 from .hybrid import Hybrid as Hybrid
 from .implicit import (
-    AllToAll as AllToAll,
     FixedInDegree as FixedInDegree,
     FixedProbability as FixedProbability,
     Grouped as Grouped,
-    OneToOne as OneToOne,
+    Identity as Identity,
+    Ones as Ones,
 )
 from .interval import Interval as Interval
 from .layout import (
@@ -39,7 +39,7 @@ from .select import (
     AbstractTimedLayout as AbstractTimedLayout,
     Decision as Decision,
     Features as Features,
-    Fixed as Fixed,
+    FixedChooser as FixedChooser,
     Published as Published,
     Question as Question,
     StartingTree as StartingTree,

@@ -80,7 +80,7 @@ class AllToAll(AbstractGraph):
 
     def edges(self, num_sources: int, num_targets: int) -> Edges:
         self.check(num_sources, num_targets)
-        edges = implicit.AllToAll(num_sources, num_targets, self.self_edges).edges()
+        edges = implicit.Ones(num_sources, num_targets, self.self_edges).edges()
         return _weighted(edges, self.weight)
 
     def num_edges(self, num_sources: int, num_targets: int) -> int:
@@ -89,7 +89,7 @@ class AllToAll(AbstractGraph):
 
     def layout(self, num_sources: int, num_targets: int) -> AbstractLayout:
         self.check(num_sources, num_targets)
-        stored = implicit.AllToAll(num_sources, num_targets, self.self_edges)
+        stored = implicit.Ones(num_sources, num_targets, self.self_edges)
         return _scaled(stored, self.weight)
 
     def arrivals(
@@ -125,7 +125,7 @@ class OneToOne(AbstractGraph):
 
     def edges(self, num_sources: int, num_targets: int) -> Edges:
         self.check(num_sources, num_targets)
-        return _weighted(implicit.OneToOne(num_sources).edges(), self.weight)
+        return _weighted(implicit.Identity(num_sources).edges(), self.weight)
 
     def num_edges(self, num_sources: int, num_targets: int) -> int:
         self.check(num_sources, num_targets)
@@ -133,7 +133,7 @@ class OneToOne(AbstractGraph):
 
     def layout(self, num_sources: int, num_targets: int) -> AbstractLayout:
         self.check(num_sources, num_targets)
-        return _scaled(implicit.OneToOne(num_sources), self.weight)
+        return _scaled(implicit.Identity(num_sources), self.weight)
 
     def arrivals(
         self, x: Float64[np.ndarray, " sources"], num_targets: int

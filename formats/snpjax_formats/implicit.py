@@ -24,7 +24,7 @@ _PAIRS_CPU = 1 << 20
 _PAIRS = 1 << 28
 
 
-class AllToAll(AbstractLayout):
+class Ones(AbstractLayout):
     """Every source reaches every target with weight 1: y is the sum of x, in O(1) bytes.
 
     With `has_self = False` none reaches the target of its own number, which needs as many sources
@@ -43,7 +43,7 @@ class AllToAll(AbstractLayout):
             )
 
     @classmethod
-    def from_edges(cls, edges: Edges, *, max_input: int | None = None) -> "AllToAll":
+    def from_edges(cls, edges: Edges, *, max_input: int | None = None) -> "Ones":
         """**Raises:** `ValueError` if these are not all edges, with or without self-edges."""
         del max_input
         edges = edges.canonical()
@@ -81,7 +81,7 @@ class AllToAll(AbstractLayout):
         return total if self.has_self else total - x.astype(accumulate)
 
     def edge_products(self, x: BySource, g: ByTarget) -> Num[Array, "..."]:
-        raise ValueError("The edges of AllToAll are not trained. Use Dense.")
+        raise ValueError("The edges of Ones are not trained. Use Dense.")
 
     def edges(self) -> Edges:
         source = np.tile(np.arange(self.num_sources, dtype=np.int32), self.num_targets)
@@ -90,7 +90,7 @@ class AllToAll(AbstractLayout):
         return Edges(source[chosen], target[chosen], None, self.num_sources, self.num_targets)
 
 
-class OneToOne(AbstractLayout):
+class Identity(AbstractLayout):
     """Source i reaches target i, and no other: the identity of `num` numbers."""
 
     num_sources: int = eqx.field(static=True)
@@ -100,7 +100,7 @@ class OneToOne(AbstractLayout):
         self.num_sources = self.num_targets = num
 
     @classmethod
-    def from_edges(cls, edges: Edges, *, max_input: int | None = None) -> "OneToOne":
+    def from_edges(cls, edges: Edges, *, max_input: int | None = None) -> "Identity":
         """**Raises:** `ValueError` if these are not exactly the edges i -> i of weight 1."""
         del max_input
         edges = edges.canonical()
@@ -127,7 +127,7 @@ class OneToOne(AbstractLayout):
         return g.astype(accumulate)
 
     def edge_products(self, x: BySource, g: ByTarget) -> Num[Array, "..."]:
-        raise ValueError("The edges of OneToOne are not trained. Use ELL.")
+        raise ValueError("The edges of Identity are not trained. Use ELL.")
 
     def edges(self) -> Edges:
         index = np.arange(self.num_sources, dtype=np.int32)

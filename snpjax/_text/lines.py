@@ -15,7 +15,7 @@ from jaxtyping import Bool, Int, UInt8
 #: A part of every line; bytes of value 0 are holes.
 Column: TypeAlias = "UInt8[np.ndarray, 'lines width'] | bytes"
 #: What stands at an edge: the rules of a choice, or what is emitted.
-Labels: TypeAlias = Literal["rules", "emissions"]
+EdgeLabels: TypeAlias = Literal["rules", "emissions"]
 
 
 class Table(NamedTuple):
@@ -42,7 +42,7 @@ class EdgeStyle(NamedTuple):
     `nothing` where there is nothing; the number of a subset after `subset`, and how often something
     is done, if it has a place for that, after `times`."""
 
-    labels: Labels
+    labels: EdgeLabels
     equals: bytes
     separator: bytes
     nothing: bytes

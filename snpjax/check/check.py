@@ -16,7 +16,7 @@ from .ctl_fragment import FALSE, Form, Now, Release, universal
 from .formula import Query, comparisons
 from .kripke import Structure
 from .kripke_of_graph import View, labels_of, view_of, without_steps
-from .labels import Labels
+from .labels import Labelling
 from .names import Needs, check_clock, check_names, needs_of
 from .paths import Checker, Path
 from .query import parse_query
@@ -200,7 +200,7 @@ def _remarked(
     verdict: Verdict,
     query: Query,
     structure: Structure,
-    labels: Labels,
+    labels: Labelling,
     path: Path | None,
 ) -> Verdict:
     """With remarks on what is vacuous: in all configurations, or on the path that is asked for."""

@@ -1,9 +1,5 @@
 """What is wrong with a query, and where."""
 
-from collections.abc import Mapping
-
-from ..spiking.model.validity import unknown_neuron
-
 
 class QueryError(ValueError):
     """A query that cannot be checked: its problem, the place, and the query with a mark there.
@@ -25,10 +21,3 @@ class QueryError(ValueError):
         line = lines[self.line - 1].replace("\t", " ")
         mark = " " * (self.column - 1) + "^"
         return f"query:{self.line}:{self.column}: {self.problem}\n  {line}\n  {mark}"
-
-
-def no_neuron(
-    query: str, at: int, name: str, names: Mapping[str, object], what: str = "neuron"
-) -> QueryError:
-    """The error for a name that no neuron has."""
-    return QueryError(query, at, unknown_neuron(name, dict.fromkeys(names, 0), what))

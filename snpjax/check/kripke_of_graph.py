@@ -11,7 +11,7 @@ from ..explore.successors import NO_EDGE, following
 from ..machine import SomeConfigurations, SomeSteps
 from .formula import Comparison, Observed, Variable
 from .kripke import Structure
-from .labels import Labels, Truth, Values
+from .labels import Labelling, Truth, Values
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +24,7 @@ class View:
 
     graph: Graph
     structure: Structure
-    labels: Labels
+    labels: Labelling
     configuration: Int[np.ndarray, " states"]
 
     def edges(self, states: Sequence[int]) -> Int[np.ndarray, " steps"]:
@@ -39,7 +39,7 @@ class View:
         return edges
 
 
-def labels_of(graph: Graph, comparisons: Sequence[Comparison]) -> Labels:
+def labels_of(graph: Graph, comparisons: Sequence[Comparison]) -> Labelling:
     """The truth of comparisons in all configurations."""
     some = list(dict.fromkeys(comparisons))
     values = _Evaluation(graph)
@@ -53,7 +53,7 @@ def labels_of(graph: Graph, comparisons: Sequence[Comparison]) -> Labels:
     truth: dict[Comparison, Truth] = {}
     for number, comparison in enumerate(some):
         truth[comparison] = (table[2 * number], table[2 * number + 1])
-    return Labels(graph.num_configurations, truth)
+    return Labelling(graph.num_configurations, truth)
 
 
 def view_of(graph: Graph, comparisons: Sequence[Comparison]) -> View:
@@ -102,7 +102,7 @@ def _with_steps(view: View, comparisons: Sequence[Comparison]) -> View:
         structure.is_open[configuration],
         initial=int(state[-1]),
     )
-    return View(graph, paths, Labels(len(configuration), truth), configuration)
+    return View(graph, paths, Labelling(len(configuration), truth), configuration)
 
 
 def _truths_of_steps(view: View, comparisons: Sequence[Comparison]) -> list[Truth]:

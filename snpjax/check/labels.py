@@ -16,7 +16,7 @@ Truth: TypeAlias = tuple[States, States]
 
 
 @dataclass(frozen=True, eq=False)
-class Labels:
+class Labelling:
     """The truth of every comparison in all states."""
 
     num_states: int

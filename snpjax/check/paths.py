@@ -6,7 +6,7 @@ import numpy as np
 
 from .ctl_fragment import All, Eventually, Form, Next, Now, Release, Steady, Unless
 from .kripke import States, Structure, Way
-from .labels import Labels
+from .labels import Labelling
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Checker:
     """
 
     structure: Structure
-    labels: Labels
+    labels: Labelling
     # By the identity of forms, with the forms so that they stay what they are.
     _known: dict[tuple[int, bool], tuple[Form, States]] = field(default_factory=dict)
     _ways: dict[int, Way] = field(default_factory=dict)

@@ -8,11 +8,11 @@ from .ctl_fragment import universal
 from .errors import QueryError
 from .formula import And, Formula, Implies, InOrder, Not, Or, Query, Temporal, parts_of
 from .kripke import States, Structure
-from .labels import Labels
+from .labels import Labelling
 from .paths import Checker, Path
 
 
-def vacuous(query: Query, structure: Structure, labels: Labels, never: str) -> Iterator[str]:
+def vacuous(query: Query, structure: Structure, labels: Labelling, never: str) -> Iterator[str]:
     """A remark for every trigger of a query that is false wherever it is looked at: an implication
     at the top speaks of the initial configuration, one below `always` of all.
 
@@ -36,7 +36,7 @@ def vacuous(query: Query, structure: Structure, labels: Labels, never: str) -> I
                 yield f"{what} {never} where the query looks at it"
 
 
-def along(path: Path, labels: Labels) -> tuple[Structure, Labels]:
+def along(path: Path, labels: Labelling) -> tuple[Structure, Labelling]:
     """The states of a path, one by one; after the last one anything may follow, unless it is that
     of the loop once more."""
     size = len(path.states) - (path.loop is not None)
@@ -48,7 +48,7 @@ def along(path: Path, labels: Labels) -> tuple[Structure, Labels]:
     first = np.minimum(np.arange(size + 1), len(following))
     states = np.asarray(path.states[:size])
     truth = {own: (surely[states], may[states]) for own, (surely, may) in labels.truth.items()}
-    return Structure(first, following, is_open), Labels(size, truth)
+    return Structure(first, following, is_open), Labelling(size, truth)
 
 
 def _is_false(trigger: Formula, text: str, checker: Checker) -> States:

@@ -85,7 +85,7 @@ class Verdict(Generic[ConfigurationsT, StepsT]):
         return max(len(self.witness or ()) - 1, 0)
 
     @cached_property
-    def shown(self) -> Witness[ConfigurationsT, StepsT]:
+    def trace(self) -> Witness[ConfigurationsT, StepsT]:
         """The witness, or nothing, in the words of the model."""
         choices = GivenChoices([]) if self.choices is None else self.choices
         return Witness(self.graph, self.witness or (), self.edges, choices)
@@ -96,23 +96,23 @@ class Verdict(Generic[ConfigurationsT, StepsT]):
         the transition that fires."""
         if self.choices is None:
             return np.zeros((0, self.num_neurons), np.int32)
-        return self.shown.selected
+        return self.trace.selected
 
     @property
     def spikes(self) -> Int[np.ndarray, "configurations columns"]:
         """The configurations of the witness, one by one: the spikes of the neurons, or the tokens
         of the places."""
-        return self.shown.counts
+        return self.trace.counts
 
     @property
     def configurations(self) -> ConfigurationsT:
         """All that is known of them, as `Graph.configurations` gives it."""
-        return self.shown.configurations
+        return self.trace.configurations
 
     @property
     def num_neurons(self) -> int:
         """The neurons of the witness: where they divide or bud, slots, as many as in the end."""
-        return self.shown.num_choosers
+        return self.trace.num_choosers
 
     def replay(self) -> Any:
         """The witness as a run, to look at: its configurations, rules and emissions, or its
@@ -125,7 +125,7 @@ class Verdict(Generic[ConfigurationsT, StepsT]):
                 f"{self.query!r} is {self.summary}: no computation shows it, so there is none to "
                 "replay."
             )
-        return self.shown.replay()
+        return self.trace.replay()
 
     def __bool__(self) -> bool:
         if self.is_decided:
@@ -185,7 +185,7 @@ def _witness_lines(verdict: Verdict) -> Iterator[str]:
     """A line for every configuration: the rules that led to it, and what they changed."""
     if verdict.witness is None:
         return
-    steps, shown = verdict.num_steps, verdict.shown
+    steps, trace = verdict.num_steps, verdict.trace
     first = _MAX_STEPS - _LAST_STEPS
     for step in range(steps + 1):
         if steps > _MAX_STEPS and first < step <= steps - _LAST_STEPS:
@@ -193,9 +193,9 @@ def _witness_lines(verdict: Verdict) -> Iterator[str]:
                 yield f"  ... {steps - _MAX_STEPS:,} steps not shown ..."
             continue
         if step == 0:
-            state, rules = _listed(shown.initial()), ""
+            state, rules = _listed(trace.initial()), ""
         else:
-            state, rules = _listed(shown.changes(step)), _listed(shown.made(step))
+            state, rules = _listed(trace.changes(step)), _listed(trace.actions(step))
             if not rules and verdict.configurations.is_halting[step - 1]:
                 state = "halted"
         mark = "  <- repeated from here" if step == verdict.loop and steps > step else ""

@@ -102,7 +102,7 @@ class Witness(Generic[ConfigurationsT, StepsT]):
         changed = np.any([values[step] != values[step - 1] for values in tables], axis=0)
         return self._state(step, changed) or ["no change"]
 
-    def made(self, step: int) -> list[str]:
+    def actions(self, step: int) -> list[str]:
         """What was selected in a step, and the links that it changed; nothing where none was
         made."""
         if self.edges[step - 1] == NO_EDGE:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ..check import Verdict
     from ..explore import Graph
     from ..machine import Explorable, LoweringOptions
-    from .models import Model
+    from .models import ReadableModel
 
 
 @orderly()
@@ -113,7 +113,7 @@ def check(
 
 
 def _verdicts(
-    system: "Model",
+    system: "ReadableModel",
     queries: list[str],
     caps: dict[str, int],
     limits: dict[str, int | None],
@@ -153,7 +153,7 @@ def _text(verdict: "Verdict") -> str:
 
 
 def _json(verdict: "Verdict") -> dict[str, Any]:
-    shown = verdict.shown.as_json()
+    trace = verdict.trace.as_json()
     return {
         "query": verdict.query,
         "status": verdict.status.value,
@@ -161,6 +161,6 @@ def _json(verdict: "Verdict") -> dict[str, Any]:
         "depth": verdict.depth,
         "reason": advised(verdict.reason) or None,
         "vacuous": list(verdict.vacuous),
-        **(shown if verdict.witness is not None else dict.fromkeys(shown)),
+        **(trace if verdict.witness is not None else dict.fromkeys(trace)),
         "loop": verdict.loop,
     }

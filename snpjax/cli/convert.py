@@ -7,7 +7,7 @@ import typer
 
 from ..io.formats import names_text
 from .ending import orderly
-from .lossy import format_from, format_to, print_saved, save, unwritten
+from .lossy import format_from, format_to, print_saved, save, write_failure
 from .options import AsJson, Strict
 
 
@@ -86,4 +86,4 @@ def _write_names(system: "SpikingSystem | PopulationSystem", target: Path) -> No
     try:
         atomic_write(target, name_table(system))
     except OSError as error:
-        raise unwritten(target, error) from None
+        raise write_failure(target, error) from None

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..sleptsov import SleptsovNet
     from ..spiking import PopulationSystem, SpikingSystem
 
-    Model = SpikingSystem | PopulationSystem | SleptsovNet
+    DrawableModel = SpikingSystem | PopulationSystem | SleptsovNet
 
 
 @orderly()
@@ -110,7 +110,7 @@ def draw(
     from . import data
     from .text import printable
 
-    model: Model
+    model: DrawableModel
     is_net = is_of_net(file)
     of_nets = {"--drop-time": drop_time, "--net": net_id is not None}
     of_nets["--ignore-unknown"] = ignore_unknown
@@ -167,7 +167,7 @@ def _refuse(options: dict[str, bool], is_net: bool) -> None:
             raise typer.BadParameter(f"this is a file of {kind} (leave it out)", param_hint=option)
 
 
-def _model(model: "Model", output: Path, max_neurons: int) -> str:
+def _model(model: "DrawableModel", output: Path, max_neurons: int) -> str:
     """The network, or the net."""
     from ..sleptsov import SleptsovNet
     from ..sleptsov.view.picture import net_scene
@@ -181,7 +181,9 @@ def _model(model: "Model", output: Path, max_neurons: int) -> str:
     return "the network"
 
 
-def _run(model: "Model", output: Path, steps: int, paths: int | None, seed: int | None) -> str:
+def _run(
+    model: "DrawableModel", output: Path, steps: int, paths: int | None, seed: int | None
+) -> str:
     import snpjax as snp
 
     from ..sleptsov import SleptsovNet
@@ -208,7 +210,7 @@ def _run(model: "Model", output: Path, steps: int, paths: int | None, seed: int 
 
 
 def _graph(
-    model: "Model",
+    model: "DrawableModel",
     output: Path,
     max_configurations: int,
     max_depth: int | None,

@@ -33,7 +33,7 @@ from .options import (
 
 
 if TYPE_CHECKING:
-    from .._text.lines import Labels
+    from .._text.lines import EdgeLabels
     from ..explore import Graph
     from ..machine import Explorable
 
@@ -190,7 +190,7 @@ def _numbers(graph: "Graph", up_to: int, output: str) -> dict[str, Any]:
     return {"values": list(found.values), "complete_up_to": found.complete_up_to}
 
 
-def _written(graph: "Graph", target: Path, labels: "Labels") -> tuple[Path, ...]:
+def _written(graph: "Graph", target: Path, labels: "EdgeLabels") -> tuple[Path, ...]:
     from ..io import write_graph
 
     format = format_to_write(target, "graph")

@@ -56,7 +56,7 @@ def save(
             return tuple(losses.items), f"{WriteError(losses.format_name, losses.items)}"
         atomic_write(target, text)
     except OSError as error:
-        raise unwritten(target, error) from None
+        raise write_failure(target, error) from None
     except ImportError as error:
         raise ended(f"error: {error}", BAD_INPUT) from None
     except ValueError as error:
@@ -64,7 +64,7 @@ def save(
     return tuple(losses.items), None
 
 
-def unwritten(path: Path, error: OSError) -> typer.Exit:
+def write_failure(path: Path, error: OSError) -> typer.Exit:
     """Why a file cannot be written; to be raised."""
     return ended(f"error: {path}: {error.strerror} (check the name and the permissions)", BAD_INPUT)
 

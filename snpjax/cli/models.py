@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ..sleptsov import Execution
     from ..spiking import PopulationSystem, SpikingSystem
 
-    Model: TypeAlias = SpikingSystem | PopulationSystem | Execution
+    ReadableModel: TypeAlias = SpikingSystem | PopulationSystem | Execution
 
 NetRule: TypeAlias = Annotated[
     str | None,
@@ -35,7 +35,7 @@ def read_model(
     net_id: str | None,
     ignore_unknown: bool,
     of_systems: Mapping[str, Any],
-) -> "Model":
+) -> "ReadableModel":
     """The system or the net of a file. An option that the other kind has is a usage error; those
     `of_systems` were given where they are neither `None`, empty nor false."""
     import snpjax as snp
@@ -68,7 +68,7 @@ def is_net(model: object) -> bool:
     return isinstance(model, Execution)
 
 
-def headline(model: "Model", file: str) -> str:
+def headline(model: "ReadableModel", file: str) -> str:
     """The file, the name of the model and its size."""
     from . import text
 
@@ -79,7 +79,7 @@ def headline(model: "Model", file: str) -> str:
     return text.printable(f"{file}: {', '.join([net.name, *sizes] if net.name else sizes)}")
 
 
-def model_json(model: "Model", file: str) -> dict[str, Any]:
+def model_json(model: "ReadableModel", file: str) -> dict[str, Any]:
     """What every answer begins with."""
     from . import data
 

@@ -13,7 +13,7 @@ from .options import AsJson
 
 if TYPE_CHECKING:
     from ..io.proliferation import ModelFile
-    from ..proliferation import Histogram, Model, Start, Table
+    from ..proliferation import Histogram, ProliferationModel, SparseHistogram, Start
 
 proliferation = typer.Typer(
     no_args_is_help=True,
@@ -290,14 +290,16 @@ def _model(
     phi_min: float | None,
     start: str | None,
     law: str,
-) -> "Model":
+) -> "ProliferationModel":
     from ..io.proliferation import read_histogram
 
     file, rule = _file(model, law), _start(start)
     return file.model(read_histogram(initial), duration=time_max, phi_min=phi_min, start=rule)
 
 
-def _write_expected(model: "Model", track_types: bool, output: Path | None, as_json: bool) -> None:
+def _write_expected(
+    model: "ProliferationModel", track_types: bool, output: Path | None, as_json: bool
+) -> None:
     from ..proliferation import expected
 
     found = expected(model)
@@ -306,7 +308,11 @@ def _write_expected(model: "Model", track_types: bool, output: Path | None, as_j
 
 
 def _write(
-    table: "Table", model: "Model", track_types: bool, output: Path | None, as_json: bool
+    table: "SparseHistogram",
+    model: "ProliferationModel",
+    track_types: bool,
+    output: Path | None,
+    as_json: bool,
 ) -> None:
     from ..io.proliferation import table_text, write_table
     from . import data
@@ -325,7 +331,7 @@ def _write(
         typer.echo(table_text(table, names=names), nl=False)
 
 
-def _say_total(model: "Model", total: str, output: Path | None) -> None:
+def _say_total(model: "ProliferationModel", total: str, output: Path | None) -> None:
     """What the rows are, beside them and not among them."""
     place = "" if output is None else f"{output}: "
     typer.echo(

@@ -33,7 +33,7 @@ sleptsov.command()(generate)
 _MAX_SHOWN = 40  # places or firings, where all are not asked for
 
 NetFile: TypeAlias = Annotated[Path, typer.Argument(metavar="FILE", help="The file of a net.")]
-Format: TypeAlias = Annotated[
+FormatOption: TypeAlias = Annotated[
     str | None,
     typer.Option("--from", metavar="FORMAT", help="The format, when the name does not say."),
 ]
@@ -84,7 +84,7 @@ def run(
     int32: Annotated[
         bool, typer.Option("--int32", help="Count tokens in 32 bits, not 64.")
     ] = False,
-    source_format: Format = None,
+    source_format: FormatOption = None,
     drop_time: DropTime = False,
     net_id: NetId = None,
     ignore_unknown: IgnoreUnknown = False,
@@ -130,7 +130,7 @@ def run(
 @orderly()
 def info(
     file: NetFile,
-    source_format: Format = None,
+    source_format: FormatOption = None,
     drop_time: DropTime = False,
     net_id: NetId = None,
     ignore_unknown: IgnoreUnknown = False,

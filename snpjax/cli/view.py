@@ -117,12 +117,12 @@ def _serve(server: "PageServer", session: "Session", *, opens: bool) -> None:
 def _export(file: Path, target: Path, steps: int, seed: int, level: "Level") -> None:
     from .._text.atomic import atomic_write
     from ..io.source import load
-    from ..viz.page import opened, recorded_page
+    from ..viz.page import open_model, recorded_page
     from ..viz.page.stepping import Refused
     from .text import printable
 
     source = load(file)
-    found = opened(f"{file}", source.text, format=None, level=level)
+    found = open_model(f"{file}", source.text, format=None, level=level)
     try:
         text = recorded_page(found, max_steps=steps, rest=seed)
     except Refused as error:

@@ -19,7 +19,7 @@ _SWEEPS = 12
 _MAX_CROSSED = 1_500  # edges between two layers whose crossings are counted
 
 
-def placed(
+def layered_positions(
     sizes: Sizes, sources: Ends, targets: Ends, *, gap: tuple[float, float] = (70.0, 26.0)
 ) -> Points:
     """The middle of every box: no two overlap, and they keep `gap` from each other in one of both

@@ -78,7 +78,7 @@ class Curve:
 
 
 @dataclass(frozen=True)
-class Words:
+class TextLine:
     """A line of text; `y` is its middle. With `has_ground` it hides the lines below it."""
 
     x: float
@@ -91,7 +91,7 @@ class Words:
     has_ground: bool = False
 
 
-Shape: TypeAlias = Box | Disc | Curve | Words
+Shape: TypeAlias = Box | Disc | Curve | TextLine
 ARROW = 7.0  # length of a head
 ROUND = 3.6  # radius of a circle at an end
 
@@ -169,7 +169,7 @@ def round_end(curve: Curve) -> Disc:
     return Disc(x - ROUND * u, y - ROUND * v, ROUND, fill, curve.colour, curve.thickness)
 
 
-def ground(words: Words) -> Box:
+def ground(words: TextLine) -> Box:
     """A piece of paper below a text in the middle of lines."""
     width = width_of(words.text, words.size) + 4
     return Box(words.x, words.y, width, words.size + 2, 2, PAPER, PAPER, 0)
@@ -216,7 +216,7 @@ def _elements(shape: Shape) -> Iterable[str]:
                 yield f'<path d="M{head} Z" fill="{shape.colour}"/>'
             elif shape.end is not End.NOTHING:
                 yield from _elements(round_end(shape))
-        case Words():
+        case TextLine():
             if shape.has_ground:
                 yield from _elements(ground(shape))
             bold = ' font-weight="bold"' if shape.is_bold else ""
@@ -244,7 +244,7 @@ def _corners(shape: Shape) -> Iterable[Point]:
                 yield shape.x + side * shape.radius, shape.y + side * shape.radius
         case Curve():
             yield from (at(shape, t / 8) for t in range(9))
-        case Words():
+        case TextLine():
             width = width_of(shape.text, shape.size)
             left = {"start": 0.0, "middle": width / 2, "end": width}[shape.anchor]
             yield shape.x - left, shape.y - shape.size * 0.6

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Int, PyTree
 
-from .._text.lines import Labels, Table
+from .._text.lines import EdgeLabels, Table
 from ..choice import GivenChoices
 from ..machine import Action, Schema
 
@@ -68,7 +68,7 @@ def schema_of_counts(
         step = np.zeros(len(is_halting), int)
         return NamedCounts(columns, np.asarray(counts(states)).T, is_halting, step)
 
-    def actions_of(steps: NamedActions, labels: Labels) -> list[Action]:
+    def actions_of(steps: NamedActions, labels: EdgeLabels) -> list[Action]:
         del labels  # nothing is emitted
         return [Action(np.ones(len(steps), bool), steps.action, actions.__getitem__)]
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Int
 
-from .._text.lines import Column, EdgeStyle, Labels, lines, numbers, text
+from .._text.lines import Column, EdgeLabels, EdgeStyle, lines, numbers, text
 from .._text.quoting import dot_escaped, dot_quoted
 from ..drawing.scene import VERMILLION
 from ..machine import SomeConfigurations
@@ -24,7 +24,7 @@ WITNESS_COLOUR = VERMILLION
 def to_dot(
     graph: "Graph",
     *,
-    labels: Labels = "emissions",
+    labels: EdgeLabels = "emissions",
     witness: int | None = None,
     max_configurations: int = MAX_DRAWN,
 ) -> str:
@@ -57,7 +57,7 @@ def to_dot(
 def dot_blocks(
     graph: "Graph",
     *,
-    labels: Labels = "emissions",
+    labels: EdgeLabels = "emissions",
     witness: int | None = None,
 ) -> Iterator[bytes]:
     """The text of `to_dot` in blocks, of a graph of any size."""
@@ -101,7 +101,7 @@ def dot_blocks(
     yield b"}\n"
 
 
-def drawn_edges(labels: Labels) -> EdgeStyle:
+def drawn_edges(labels: EdgeLabels) -> EdgeStyle:
     """How edges are written in pictures."""
     return EdgeStyle(labels, b":" if labels == "rules" else b"=", b", ", b"", times=b" x ")
 

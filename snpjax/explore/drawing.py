@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .._text.lines import Labels, lines
+from .._text.lines import EdgeLabels, lines
 from .._text.quoting import printable
 from ..drawing.edges import label_at, rectangles, routed
 from ..drawing.layered import in_layers
@@ -20,7 +20,7 @@ from ..drawing.scene import (
     Curve,
     Scene,
     Shape,
-    Words,
+    TextLine,
     width_of,
 )
 from .dot import drawn_edges, edges_of_path, state_columns, tells_steps_apart
@@ -41,7 +41,7 @@ def graph_scene(
     graph: "Graph",
     *,
     witness: int | None = None,
-    labels: Labels = "emissions",
+    labels: EdgeLabels = "emissions",
     max_labels: int | None = MAX_LABELS,
 ) -> Scene:
     """A small graph as a scene, see `Graph.to_svg`; without labels if there are more than
@@ -68,7 +68,7 @@ def graph_scene(
     for curve, label in zip(curves, pairs.values(), strict=True):
         if label:
             x, y = label_at(curve, label, SMALL, taken)
-            shapes.append(Words(x, y, label, SMALL, BLUE, has_ground=True))
+            shapes.append(TextLine(x, y, label, SMALL, BLUE, has_ground=True))
     for i, ((x, y), text) in enumerate(zip(middles.tolist(), texts, strict=True)):
         colour, thickness = (VERMILLION, 2.4) if i in path else (BLACK, 1.2)
         width, height = sizes[i].tolist()
@@ -77,7 +77,7 @@ def graph_scene(
         box = Box(x, y, width, height, stroke=colour, thickness=thickness)
         title = f"configuration {i}{', halting' if halts[i] else ''}"
         shapes.append(replace(box, is_dashed=bool(is_open[i]), title=title))
-        shapes.append(Words(x, y, text))
+        shapes.append(TextLine(x, y, text))
     return Scene(tuple(shapes), f"{graph!r}")
 
 
@@ -93,7 +93,7 @@ def texts_of(graph: "Graph") -> list[str]:
     return [_shortened(x, _MAX_TEXT) for x in texts]
 
 
-def labels_of_pairs(graph: "Graph", labels: Labels) -> dict[tuple[int, int], str]:
+def labels_of_pairs(graph: "Graph", labels: EdgeLabels) -> dict[tuple[int, int], str]:
     """The labels of all choices between two configurations, each once."""
     if not graph.num_choices:
         return {}

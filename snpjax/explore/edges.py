@@ -8,7 +8,7 @@ from jaxtyping import Bool, Int, UInt8
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Edges:
+class GraphEdges:
     """The choices of a graph in the parts in which a search found them. They are put together when
     they are asked for, which takes as long as a search on a GPU does.
 
@@ -47,9 +47,9 @@ class Edges:
         source."""
         return edges - self.first[sources] if self.numbers is None else self.numbers[edges]
 
-    def those(
+    def subset(
         self, kept: Bool[np.ndarray, " all_edges"], numbers: Int[np.ndarray, " all_edges"]
-    ) -> "Edges":
+    ) -> "GraphEdges":
         """Without some edges, none of which was the first to reach a configuration; `numbers` are
         those of their choices."""
         bits = [np.unpackbits(bits, count=num) for bits, num in self.is_new]
@@ -57,7 +57,7 @@ class Edges:
         own = kept[: self.first[-1]]
         before = np.concatenate([np.zeros(1, np.int64), np.cumsum(own)])
         targets = self.targets
-        return Edges(
+        return GraphEdges(
             self.num_sources,
             [np.diff(before[self.first]).astype(np.int32)],
             None if targets is None else [targets[own]],

@@ -23,14 +23,14 @@ from ..machine import (
     StepsT,
     TakesInput,
 )
-from .edges import Edges
+from .edges import GraphEdges
 from .graph import Graph, Stop
 from .packing import Packing
 from .search import (
     NO_ONE,
-    Block,
+    ChunkNumbers,
+    FrontierBlock,
     Made,
-    Numbers,
     Outcome,
     Part,
     frontier,
@@ -127,7 +127,7 @@ def explore(
     if capacity is not None:
         lowering["capacity"] = capacity
     taken(system, system.enumerable, "explore", dict(lowering))
-    options = Options(dict(saturate or {}), clock, lowering)
+    options = SearchOptions(dict(saturate or {}), clock, lowering)
     most = min(max_configurations, MAX_CONFIGURATIONS - 3 * max(sizes))
     progress = progress or (lambda num, depth: None)
     search = _Search(system, options, tuple(sizes), most, edges, progress)
@@ -144,7 +144,7 @@ def with_inputs(
     return system.with_input(inputs)
 
 
-class Options(NamedTuple):
+class SearchOptions(NamedTuple):
     """How a model is lowered for a search, see `explore`."""
 
     saturate: Mapping[str, int]
@@ -155,7 +155,7 @@ class Options(NamedTuple):
 class _Piece(NamedTuple):
     """Choices whose successors are to be made: from `base` to `end` of a block."""
 
-    block: Block
+    block: FrontierBlock
     low: int  # the first configuration of the block
     base: int
     end: int
@@ -176,7 +176,7 @@ class _Search(Generic[ConfigurationsT, StepsT]):
     def __init__(
         self,
         system: Explorable[ConfigurationsT, StepsT],
-        options: Options,
+        options: SearchOptions,
         sizes: tuple[int, ...],
         most: int,
         edges: bool,
@@ -256,7 +256,7 @@ class _Search(Generic[ConfigurationsT, StepsT]):
             if not waiting:
                 break
             one, outcome = waiting.popleft()
-            numbers = Numbers(*np.asarray(outcome.numbers).tolist())
+            numbers = ChunkNumbers(*np.asarray(outcome.numbers).tolist())
             if not numbers.was_put:  # nor was any after it
                 again = [one, *(chunk for chunk, _ in waiting), *making]
                 todo.extendleft(chunk.piece for chunk in reversed(again))
@@ -283,7 +283,7 @@ class _Search(Generic[ConfigurationsT, StepsT]):
 
     def _pieces(self, low: int, high: int) -> Iterator[_Piece]:
         """The choices of a level, block by block, the device being one ahead."""
-        wanted: deque[tuple[int, int, Block]] = deque()
+        wanted: deque[tuple[int, int, FrontierBlock]] = deque()
         most = high - low
         while low < high or wanted:
             while low < high and len(wanted) < _AHEAD:
@@ -341,7 +341,7 @@ class _Search(Generic[ConfigurationsT, StepsT]):
             x.copy_to_host_async()
         return outcome
 
-    def _keep(self, one: _Chunk, outcome: Outcome, numbers: Numbers) -> None:
+    def _keep(self, one: _Chunk, outcome: Outcome, numbers: ChunkNumbers) -> None:
         """Take over what a chunk brought."""
         num = one.piece.end - one.piece.base
         self.memory.most_num -= num - numbers.num_new
@@ -370,7 +370,7 @@ class _Search(Generic[ConfigurationsT, StepsT]):
         ):
             self.memory.repack(packing, chunk)
 
-    def _widen(self, one: _Chunk, numbers: Numbers) -> bool:
+    def _widen(self, one: _Chunk, numbers: ChunkNumbers) -> bool:
         """Take larger numbers, where those of a chunk did not fit; whether there is memory."""
         packing = self.memory.packing
         if not numbers.fits:
@@ -382,7 +382,7 @@ class _Search(Generic[ConfigurationsT, StepsT]):
             assert self.encoding.wider is not None
             self.lower(self.encoding.wider)
             if self.num < _LARGE_FROM:
-                packing = Packing.whole(packing.num_fields, self.encoding.dtype)
+                packing = Packing.full_width(packing.num_fields, self.encoding.dtype)
         if packing is not self.memory.packing:
             if not _are_free(self.memory.bytes_to_repack(packing)):
                 return False
@@ -397,7 +397,7 @@ class _Search(Generic[ConfigurationsT, StepsT]):
             packing=self.memory.packing,
             words=self.memory.space.store,
             depth_starts=np.asarray(self.depth_starts),
-            edges=Edges(
+            edges=GraphEdges(
                 self.num_expanded, self.counts, self.targets if self.edges else None, self.is_new
             ),
             stop=self.stop,

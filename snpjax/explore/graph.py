@@ -13,7 +13,7 @@ from jaxtyping import Array, Bool, Int, PyTree, UInt32
 from scipy.sparse import csr_array
 
 from .._text.conditions import elementwise
-from .._text.lines import Labels
+from .._text.lines import EdgeLabels
 from ..choice import NO_RULE, GivenChoices, NumberedChoice
 from ..machine import (
     ConfigurationsT,
@@ -25,7 +25,7 @@ from ..machine import (
     StepsT,
 )
 from .dot import MAX_DRAWN, to_dot
-from .edges import Edges
+from .edges import GraphEdges
 from .language import Generated, halting_trains, intervals
 from .nodes import to_networkx
 from .packing import Packing
@@ -121,7 +121,7 @@ class Graph(Generic[ConfigurationsT, StepsT]):
     packing: Packing
     words: UInt32[Array, "capacity words"]
     depth_starts: Int[np.ndarray, " depths"]
-    edges: Edges
+    edges: GraphEdges
     stop: Stop
     saturate: Mapping[str, int] = field(default_factory=dict)
     clock: int = 0
@@ -283,7 +283,7 @@ class Graph(Generic[ConfigurationsT, StepsT]):
             )
             kept.append(~is_redundant)
             numbers.append(choices)
-        edges = self.edges.those(np.concatenate(kept), np.concatenate(numbers))
+        edges = self.edges.subset(np.concatenate(kept), np.concatenate(numbers))
         return replace(self, edges=edges)
 
     def _padded(self, numbers: Int[np.ndarray, " some"]) -> Iterator[Array]:
@@ -485,7 +485,7 @@ class Graph(Generic[ConfigurationsT, StepsT]):
     def to_dot(
         self,
         *,
-        labels: Labels = "emissions",
+        labels: EdgeLabels = "emissions",
         witness: int | None = None,
         max_configurations: int = MAX_DRAWN,
     ) -> str:
@@ -495,7 +495,7 @@ class Graph(Generic[ConfigurationsT, StepsT]):
     def to_svg(
         self,
         *,
-        labels: Labels = "emissions",
+        labels: EdgeLabels = "emissions",
         witness: int | None = None,
         max_configurations: int = MAX_CONFIGURATIONS,
     ) -> str:

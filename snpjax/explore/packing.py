@@ -68,7 +68,7 @@ class Packing(eqx.Module):
         return cls(None, ((width, places),), num_fields)
 
     @classmethod
-    def whole(cls, num_fields: int, dtype: np.dtype) -> "Packing":
+    def full_width(cls, num_fields: int, dtype: np.dtype) -> "Packing":
         """Every field takes as many bits as its type has."""
         return cls.uniform(num_fields, 8 * dtype.itemsize)
 

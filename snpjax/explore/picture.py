@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Int
 
-from .._text.lines import Labels
+from .._text.lines import EdgeLabels
 from .._text.quoting import table_html
 from ..drawing.scene import to_svg as scene_svg
 from .text import names_of
@@ -29,7 +29,7 @@ _MAX_ROWS = 40  # depths in a table
 def to_svg(
     graph: "Graph",
     *,
-    labels: Labels = "emissions",
+    labels: EdgeLabels = "emissions",
     witness: int | None = None,
     max_configurations: int = MAX_CONFIGURATIONS,
 ) -> str:

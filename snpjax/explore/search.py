@@ -22,7 +22,7 @@ MAX_CHOICES = 2**30
 NO_ONE = np.int32(2**31 - 1)
 
 
-class Space(eqx.Module):
+class StateSpace(eqx.Module):
     """The configurations found so far, by number: in breadth-first order, the successors of a
     configuration in the order of its choices."""
 
@@ -32,7 +32,7 @@ class Space(eqx.Module):
     is_stopped: Bool[Array, ""]  # a chunk could not be put in, so none after it may be
 
 
-class Block(NamedTuple):
+class FrontierBlock(NamedTuple):
     """Neighbouring configurations, and how many choices they have."""
 
     words: UInt32[Array, "block words"]
@@ -67,10 +67,10 @@ class Outcome(NamedTuple):
 
     targets: Int[Array, " chunk"]
     is_new: UInt8[Array, " bytes"]  # a bit for each, the first one highest
-    numbers: Int[Array, " numbers"]  # see `Numbers`
+    numbers: Int[Array, " numbers"]  # see `ChunkNumbers`
 
 
-class Numbers(NamedTuple):
+class ChunkNumbers(NamedTuple):
     """What the host needs to know of an outcome; one array on the device."""
 
     num_new: int
@@ -97,7 +97,7 @@ def frontier(
     packing: Packing,
     words: UInt32[Array, "block words"],
     num: Int[Array, ""],
-) -> Block:
+) -> FrontierBlock:
     """The choices of the first `num` of some configurations."""
     state = state_in(machine, packing, words)
     alternatives = num_alternatives(machine.alternatives(state), choosers)
@@ -109,7 +109,7 @@ def frontier(
     is_too_much = jnp.any(is_live & ((about > 30.001) | jnp.any(alternatives >= MAX_WAYS, axis=0)))
     is_too_much |= jnp.sum(counts.astype(jnp.float32)) > 1.0001 * MAX_CHOICES
     ends = jnp.cumsum(counts)
-    return Block(words, packing, ends, counts, ends[-1], is_too_much)
+    return FrontierBlock(words, packing, ends, counts, ends[-1], is_too_much)
 
 
 @partial(jax.jit, static_argnames="chunk")
@@ -117,7 +117,7 @@ def successors(
     machine: Enumerable,
     choosers: Int[Array, " choosers"],
     packing: Packing,
-    block: Block,
+    block: FrontierBlock,
     part: Part,
     *,
     chunk: int,
@@ -133,7 +133,7 @@ def successors(
 def largest(
     machine: Enumerable,
     choosers: Int[Array, " choosers"],
-    block: Block,
+    block: FrontierBlock,
     part: Part,
     *,
     chunk: int,
@@ -144,7 +144,11 @@ def largest(
 
 
 def _made(
-    machine: Enumerable, choosers: Int[Array, " choosers"], block: Block, part: Part, chunk: int
+    machine: Enumerable,
+    choosers: Int[Array, " choosers"],
+    block: FrontierBlock,
+    part: Part,
+    chunk: int,
 ) -> tuple[
     UInt[Array, "fields chunk"],
     Int[Array, " chunk"],
@@ -172,11 +176,11 @@ def _made(
 
 @partial(jax.jit, donate_argnames="space")
 def put(
-    space: Space,
+    space: StateSpace,
     made: Made,
     most_found: Int[Array, ""],
     takes_overflow: Bool[Array, ""],
-) -> tuple[Space, Outcome]:
+) -> tuple[StateSpace, Outcome]:
     """Put successors into the space, unless a chunk before could not be, or a field does not fit,
     or counts overflow where that is not taken.
 
@@ -203,14 +207,14 @@ def put(
     num_new = jnp.minimum(jnp.sum(is_new, dtype=jnp.int32), most_found - space.num)
     failed = made.parents[jnp.minimum(made.num_good, chunk - 1)]
     failed = jnp.where(is_put & has_failed, failed, NO_ONE)
-    numbers = Numbers(
+    numbers = ChunkNumbers(
         *(num_new, is_put, made.fits, failed, left_out, made.overflows)  # pyright: ignore
     )
     store = lax.dynamic_update_slice_in_dim(store, news, space.num, 0)
     table = table.at[jnp.where(is_new, place, table.shape[0])].set(own, mode="drop")
     is_stopped = ~is_put | (failed < NO_ONE) | (left_out < NO_ONE)
     return (
-        Space(store, table, space.num + num_new, is_stopped),
+        StateSpace(store, table, space.num + num_new, is_stopped),
         Outcome(
             targets=targets,
             is_new=jnp.packbits(is_new),

@@ -13,7 +13,7 @@ from jaxtyping import Array, Int, UInt, UInt32
 
 from ..machine import Enumerable
 from .packing import Packing
-from .search import Space
+from .search import StateSpace
 from .table import empty_table, insert
 
 
@@ -38,19 +38,19 @@ class Memory:
     """
 
     packing: Packing
-    space: Space
+    space: StateSpace
     most_num: int
 
     @classmethod
     def first(cls, machine: Enumerable, chunk: int) -> "Memory":
         """The initial configuration."""
         fields = machine.encode(machine.init())
-        packing = Packing.whole(len(fields), machine.encoding.dtype)
+        packing = Packing.full_width(len(fields), machine.encoding.dtype)
         words = packing.pack(fields[:, None])[0].T
         capacity = max(_FIRST, 4 * chunk)
         store = jnp.zeros((capacity, packing.num_words), jnp.uint32).at[:1].set(words)
         num = jnp.asarray(1, jnp.int32)
-        space = Space(store, empty_table(4), num, jnp.asarray(False))
+        space = StateSpace(store, empty_table(4), num, jnp.asarray(False))
         memory = cls(packing, space, 1)
         memory.rebuild_table(chunk)
         return memory

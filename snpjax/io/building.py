@@ -17,8 +17,8 @@ from ..spiking.model.validity import (
     Problem,
     unknown_neuron,
 )
+from .findings import AtOffsets, Tell
 from .source import Report
-from .tell import AtOffsets, Tell
 
 
 P = TypeVar("P")  # a place in a file
@@ -47,14 +47,14 @@ def try_to_build(
             return None, error.problems
 
 
-def built(system: System | None) -> System:
+def require_system(system: System | None) -> System:
     """What a reader gives when its report is finished: a system, unless there were errors."""
     if system is None:
         raise AssertionError("an invalid system without errors; please report a bug of snpjax")
     return system
 
 
-def placed(
+def located_problems(
     problems: Iterable[Problem],
     place_of: Callable[[Place, str], P],
     has_no_guard: Callable[[Place], bool] = lambda place: False,
@@ -81,8 +81,8 @@ def tell_problems(
     place_of: Callable[[Place, str], P],
     has_no_guard: Callable[[Place], bool] = lambda place: False,
 ) -> None:
-    """Tell each problem at its place, see `placed`."""
-    for problem, place, first in placed(problems, place_of, has_no_guard):
+    """Tell each problem at its place, see `located_problems`."""
+    for problem, place, first in located_problems(problems, place_of, has_no_guard):
         of_severity = tell.error if problem.severity == "error" else tell.warning
         of_severity(place, problem.message, first)
 

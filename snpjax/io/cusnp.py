@@ -20,7 +20,7 @@ from ..spiking.model.population import PopulationSystem
 from ..spiking.model.rule import AnyRule, Rule
 from ..spiking.model.system import Neuron, SpikingSystem
 from ..spiking.model.validity import Level, Place
-from .building import build_in_lines, built, most_listed, size_message
+from .building import build_in_lines, most_listed, require_system, size_message
 from .losses import Losses
 from .rule_lines import RuleLines, TooManyRules
 from .source import Report, Source
@@ -56,7 +56,7 @@ def read_cusnp(source: Source, level: Level) -> SpikingSystem:
     except _Stop:
         system = None
     report.finish()
-    return built(system)
+    return require_system(system)
 
 
 class _Stop(Exception):

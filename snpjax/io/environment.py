@@ -29,7 +29,7 @@ from ..spiking.model.rule import AnyRule
 from ..spiking.model.system import Json, Neuron, SpikingSystem
 from ..spiking.model.validity import Level, Place
 from .building import KnownNames, tell_problems, try_to_build
-from .tell import Tell
+from .findings import Tell
 
 
 P = TypeVar("P")

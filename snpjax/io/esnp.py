@@ -15,7 +15,7 @@ from typing import NamedTuple, NoReturn
 
 from ..spiking.model.system import Neuron, SpikingSystem
 from ..spiking.model.validity import Level, Place
-from .building import KnownNames, build_in_lines, built, most_listed, size_message
+from .building import KnownNames, build_in_lines, most_listed, require_system, size_message
 from .rule_lines import RuleLines, TooManyRules
 from .source import Report, Source
 
@@ -67,7 +67,7 @@ def read_esnp(source: Source, level: Level) -> SpikingSystem:
     reader = _Reader(report)
     system = reader.read(level)
     report.finish()
-    return built(system)
+    return require_system(system)
 
 
 class _Mistake(Exception):
@@ -125,7 +125,7 @@ class _Line:
             raise self.mistake(f"'{words}'" if "'" not in words else "' and a label", *terminals)
 
     def mistake(self, wanted: str, *terminals: str) -> _Mistake:
-        from .plingua.messages import WORD, hint_for, shown  # only on the way to an error
+        from .plingua.messages import WORD, hint_for, quoted_word  # only on the way to an error
 
         offset = self.skip()
         match = WORD.match(self.text, offset, self.end)
@@ -138,7 +138,9 @@ class _Line:
         if found in _COMMENTS_AND_BRACES and not terminals:
             return _Mistake(offset, only_plingua(_COMMENTS_AND_BRACES[found]))
         hint = hint_for(found, frozenset(terminals), self.text[offset : min(self.end, offset + 80)])
-        return _Mistake(offset, f"expected {wanted}, not {shown(found)}{hint or ' (correct this)'}")
+        return _Mistake(
+            offset, f"expected {wanted}, not {quoted_word(found)}{hint or ' (correct this)'}"
+        )
 
     def finish(self) -> None:
         """Nothing but semicolons is left."""

@@ -57,8 +57,8 @@ class Format:
     - `reader`: makes a model from a `Source`, and of systems the validity level; raises `ReadError`
       with the mistakes in the text.
     - `writer`: makes the text from a model and a `Losses`, where it notes what the format cannot
-      hold. That of a graph takes the graph and the `Options` of `write_graph`, and makes the bytes
-      of its files by suffix, in blocks.
+      hold. That of a graph takes the graph and the `ExportOptions` of `write_graph`, and makes the
+      bytes of its files by suffix, in blocks.
     - `recognises`: whether a `Source` is of this format, asked where several formats share its
       suffix; `None` recognises every text.
     - `options`: which keyword arguments of `read_net` the reader takes, or of `write_graph` the

@@ -5,24 +5,24 @@ from functools import partial
 from typing import TypeAlias
 
 from ..spiking.model.validity import Severity
-from .json_text import Key, NoNumber, Path, RepeatedKeys, locate, report_depth
+from .json_text import JsonPath, Key, NoNumber, RepeatedKeys, locate, report_depth
 from .source import Report
 
 
 #: Gives the character offset in the text of each path.
-Locate: TypeAlias = Callable[[Iterable[Path]], Mapping[Path, int]]
+Locate: TypeAlias = Callable[[Iterable[JsonPath]], Mapping[JsonPath, int]]
 
 
 class Findings:
     """What is wrong with a value, by path; `tell` finds the places in the text."""
 
     def __init__(self) -> None:
-        self._found: list[tuple[Severity, Path, str, Path | None]] = []
+        self._found: list[tuple[Severity, JsonPath, str, JsonPath | None]] = []
 
-    def error(self, path: Path, message: str, first: Path | None = None) -> None:
+    def error(self, path: JsonPath, message: str, first: JsonPath | None = None) -> None:
         self._found.append(("error", path, message, first))
 
-    def warning(self, path: Path, message: str, first: Path | None = None) -> None:
+    def warning(self, path: JsonPath, message: str, first: JsonPath | None = None) -> None:
         self._found.append(("warning", path, message, first))
 
     def tell(self, report: Report, locate_all: Locate | None = None) -> None:
@@ -47,31 +47,31 @@ class Findings:
 
     # Each of these gives the value if it has the right type; else it notes an error, gives `None`.
 
-    def text(self, value: object, path: Path, what: str) -> str | None:
+    def text(self, value: object, path: JsonPath, what: str) -> str | None:
         if isinstance(value, str):
             return value
-        self.error(path, f'{what} is {shown(value)} (write a text in quotes, such as "p")')
+        self.error(path, f'{what} is {abbreviated(value)} (write a text in quotes, such as "p")')
         return None
 
-    def integer(self, value: object, path: Path, what: str) -> int | None:
+    def integer(self, value: object, path: JsonPath, what: str) -> int | None:
         if type(value) is int:
             return value
-        self.error(path, f"{what} is {shown(value)} (write an integer)")
+        self.error(path, f"{what} is {abbreviated(value)} (write an integer)")
         return None
 
-    def truth(self, value: object, path: Path, what: str) -> bool | None:
+    def truth(self, value: object, path: JsonPath, what: str) -> bool | None:
         if isinstance(value, bool):
             return value
-        self.error(path, f"{what} is {shown(value)} (write true or false)")
+        self.error(path, f"{what} is {abbreviated(value)} (write true or false)")
         return None
 
-    def sequence(self, value: object, path: Path, what: str) -> list | None:
+    def sequence(self, value: object, path: JsonPath, what: str) -> list | None:
         if isinstance(value, list):
             return value
-        self.error(path, f"{what} is {shown(value)} (write a list in brackets)")
+        self.error(path, f"{what} is {abbreviated(value)} (write a list in brackets)")
         return None
 
-    def texts(self, value: object, path: Path, what: str) -> list[str] | None:
+    def texts(self, value: object, path: JsonPath, what: str) -> list[str] | None:
         items = self.sequence(value, path, what)
         if items is None:
             return None
@@ -81,30 +81,32 @@ class Findings:
         return None if None in texts else [text for text in texts if text is not None]
 
     def mapping(
-        self, value: object, path: Path, what: str, keys: Collection[str] | None = None
+        self, value: object, path: JsonPath, what: str, keys: Collection[str] | None = None
     ) -> dict[str, object] | None:
         """An object; `keys` are those it may have (`None`: any)."""
         if not isinstance(value, dict):
-            self.error(path, f"{what} is {shown(value)} (write an object in braces)")
+            self.error(path, f"{what} is {abbreviated(value)} (write an object in braces)")
             return None
         if isinstance(value, RepeatedKeys):
             for key in value.keys_twice:
-                message = f"the key {shown(key)} stands twice in {what} (remove one)"
+                message = f"the key {abbreviated(key)} stands twice in {what} (remove one)"
                 self.error((*path, Key(key, 1)), message, (*path, Key(key, 0)))
         if keys is not None and not value.keys() <= set(keys):
             for key in value.keys() - set(keys):
-                message = f"{what} has the unknown key {shown(key)} (known: {', '.join(keys)})"
+                message = (
+                    f"{what} has the unknown key {abbreviated(key)} (known: {', '.join(keys)})"
+                )
                 self.error((*path, Key(key)), message)
         return value
 
-    def required(self, entries: dict[str, object], key: str, path: Path, what: str) -> bool:
+    def required(self, entries: dict[str, object], key: str, path: JsonPath, what: str) -> bool:
         if key in entries:
             return True
         self.error(path, f'{what} has no "{key}" (add it)')
         return False
 
 
-def shown(value: object) -> str:
+def abbreviated(value: object) -> str:
     """A JSON value in a message, short whatever it is."""
     if value is None:
         return "null"

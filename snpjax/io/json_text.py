@@ -36,7 +36,7 @@ class InString(NamedTuple):
 
 
 Step: TypeAlias = str | int | Key | InString
-Path: TypeAlias = tuple[Step, ...]
+JsonPath: TypeAlias = tuple[Step, ...]
 
 
 class RepeatedKeys(dict):
@@ -111,7 +111,7 @@ class _Wanted:
     inner: dict[Step, "_Wanted"] = field(default_factory=dict)
 
 
-def locate(text: str, paths: Iterable[Path]) -> dict[Path, int]:
+def locate(text: str, paths: Iterable[JsonPath]) -> dict[JsonPath, int]:
     """The character offset of every path in a well-formed JSON text, the object's own where a step
     is missing.
     """
@@ -121,12 +121,14 @@ def locate(text: str, paths: Iterable[Path]) -> dict[Path, int]:
         for step in path:
             node = node.inner.setdefault(step, _Wanted())
         node.is_wanted = True
-    found: dict[Path, int] = {}
+    found: dict[JsonPath, int] = {}
     _locate(text, _skip(text, 0), (), root, found)
     return found
 
 
-def _locate(text: str, start: int, path: Path, wanted: _Wanted, found: dict[Path, int]) -> int:
+def _locate(
+    text: str, start: int, path: JsonPath, wanted: _Wanted, found: dict[JsonPath, int]
+) -> int:
     """Note what is wanted of the value at `start`; the offset after the value."""
     if wanted.is_wanted:
         found[path] = start
@@ -145,7 +147,7 @@ def _locate(text: str, start: int, path: Path, wanted: _Wanted, found: dict[Path
     return _DECODER.raw_decode(text, start)[1]
 
 
-def _all_paths(path: Path, wanted: _Wanted) -> Iterable[Path]:
+def _all_paths(path: JsonPath, wanted: _Wanted) -> Iterable[JsonPath]:
     for step, node in wanted.inner.items():
         if node.is_wanted:
             yield (*path, step)
@@ -153,7 +155,7 @@ def _all_paths(path: Path, wanted: _Wanted) -> Iterable[Path]:
 
 
 def _locate_in_object(
-    text: str, start: int, path: Path, wanted: _Wanted, found: dict[Path, int]
+    text: str, start: int, path: JsonPath, wanted: _Wanted, found: dict[JsonPath, int]
 ) -> int:
     seen: dict[str, int] = {}
     offset = _skip(text, start + 1)
@@ -178,7 +180,7 @@ def _locate_in_object(
 
 
 def _locate_in_list(
-    text: str, start: int, path: Path, wanted: _Wanted, found: dict[Path, int]
+    text: str, start: int, path: JsonPath, wanted: _Wanted, found: dict[JsonPath, int]
 ) -> int:
     index, offset = 0, _skip(text, start + 1)
     while text[offset] != "]":

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import get_args
 
 from .._text.atomic import atomic_write_all
-from .._text.lines import Labels
-from ..check.exports.write import Files, Options, Predicate
+from .._text.lines import EdgeLabels
+from ..check.exports.write import ExportOptions, Files, Predicate
 from ..explore import Graph
 from .formats import Format, GraphFormat, format_named, format_to_write
 from .read import check_options
@@ -18,7 +18,7 @@ def write_graph(
     path: str | os.PathLike[str],
     *,
     format: GraphFormat | Format | None = None,
-    labels: Labels | None = None,
+    labels: EdgeLabels | None = None,
     predicates: Mapping[str, Predicate] | None = None,
     chain: bool = False,
     bounds: int | Mapping[str, int] | None = None,
@@ -56,11 +56,11 @@ def write_graph(
     }
     check_options(known, {option for option, is_given in given.items() if is_given})
     labels = "rules" if labels is None else labels
-    if labels not in get_args(Labels):
+    if labels not in get_args(EdgeLabels):
         raise ValueError(f'`labels` is {labels!r} (write "rules" or "emissions")')
     if known.writer is None:
         raise ValueError(f"{known.title} is read, not written")
-    files: Files = known.writer(graph, Options(labels, predicates or {}, chain, bounds))
+    files: Files = known.writer(graph, ExportOptions(labels, predicates or {}, chain, bounds))
     paths = {suffix: target.with_suffix(suffix) if suffix else target for suffix in files}
     atomic_write_all({paths[suffix]: blocks for suffix, blocks in files.items()})
     return tuple(paths.values())

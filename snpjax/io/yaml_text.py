@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from .errors import file_error
-from .json_text import MAX_DEPTH, InString, Key, Path, RepeatedKeys
+from .json_text import MAX_DEPTH, InString, JsonPath, Key, RepeatedKeys
 from .source import Report
 
 
@@ -93,11 +93,11 @@ class Document:
     def value(self) -> object:
         return self.root.value
 
-    def locate(self, paths: Iterable[Path]) -> dict[Path, int]:
+    def locate(self, paths: Iterable[JsonPath]) -> dict[JsonPath, int]:
         """The character offset of every path, the innermost value's own where a step is missing."""
         return {path: self._offset(path) for path in paths}
 
-    def _offset(self, path: Path) -> int:
+    def _offset(self, path: JsonPath) -> int:
         node = self.root
         for step in path:
             if isinstance(step, InString):

@@ -7,11 +7,11 @@ from .cells import (
     NonlinearSNP as NonlinearSNP,
 )
 from .coding import (
-    counted as counted,
+    count_train as count_train,
     first_spike as first_spike,
     latency_train as latency_train,
+    nearest_counts as nearest_counts,
     rate_train as rate_train,
-    sent as sent,
     total as total,
 )
 from .evolve import Evolved as Evolved, evolve as evolve

@@ -8,7 +8,7 @@ from jaxtyping import Array, Float, Int, Key
 from .surrogate import rounded, within
 
 
-def counted(values: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+def nearest_counts(values: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
     """Numbers of spikes: the nearest whole ones, 0 or more; derivatives pass straight through."""
     return within(rounded(values), 0)
 
@@ -23,7 +23,7 @@ def rate_train(
     return is_one + (chances - lax.stop_gradient(chances))[None]
 
 
-def sent(counts: Float[Array, "*shape"], steps: int) -> Float[Array, "steps *shape"]:
+def count_train(counts: Float[Array, "*shape"], steps: int) -> Float[Array, "steps *shape"]:
     """What neurons with so many spikes send if they send one in each step: 1 in the first `counts`
     steps. The derivative is that of the step in which the last spike goes."""
     number = jnp.arange(1, steps + 1).reshape(-1, *(1,) * counts.ndim).astype(jnp.float32)

@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Key, PyTree, Shaped
 
 
-Model = TypeVar("Model")
+ModelT = TypeVar("ModelT")
 
 
 class Optimiser(Protocol):
@@ -26,10 +26,10 @@ class Optimiser(Protocol):
     def update(self) -> Callable[..., Any]: ...
 
 
-class Fitted(NamedTuple, Generic[Model]):
+class Fitted(NamedTuple, Generic[ModelT]):
     """A trained model, and the loss of each step."""
 
-    model: Model
+    model: ModelT
     losses: Float[np.ndarray, " steps"]
 
 
@@ -54,7 +54,7 @@ class _Carry(NamedTuple):
 
 
 def fit(
-    model: Model,
+    model: ModelT,
     loss: Callable[..., Float[Array, ""]],
     optimiser: Optimiser,
     data: Sequence[Shaped[Array | np.ndarray, "samples ..."]],
@@ -63,8 +63,8 @@ def fit(
     epochs: int,
     key: Key[Array, ""],
     batch_size: int = 64,
-    where: Callable[[Model], PyTree] = lambda model: model,
-) -> Fitted[Model]:
+    where: Callable[[ModelT], PyTree] = lambda model: model,
+) -> Fitted[ModelT]:
     """Train a model by any optimiser that has `init` and `update`, as those of optax have.
 
     **Arguments:**
@@ -113,10 +113,10 @@ def fit(
 
 @eqx.filter_jit
 def _epoch(
-    model: Model,
+    model: ModelT,
     loss: Callable[..., Float[Array, ""]],
     update: Callable[..., Any],
-    where: Callable[[Model], PyTree],
+    where: Callable[[ModelT], PyTree],
     batch_size: int,
     columns: tuple[Shaped[Array, "samples ..."], ...],
     carry: _Carry,
@@ -159,6 +159,6 @@ def _epoch(
     return lax.scan(body, carry, rows)
 
 
-def _with(model: Model, where: Callable[[Model], PyTree], parameters: PyTree) -> Model:
+def _with(model: ModelT, where: Callable[[ModelT], PyTree], parameters: PyTree) -> ModelT:
     """The model with these parameters."""
     return eqx.tree_at(where, model, eqx.combine(parameters, where(model)))

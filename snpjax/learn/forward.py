@@ -17,7 +17,7 @@ from .run import scanned
 from .step import initial_state
 
 
-class Place(NamedTuple):
+class NeuronRange(NamedTuple):
     """Where a population stands among the neurons of a model.
 
     - `slots`: of the rules of its neurons.
@@ -45,7 +45,7 @@ def order_of(count: int, projections: Sequence[tuple[int, int]]) -> tuple[int, .
 @eqx.filter_jit
 def forward(
     model: RelaxedSystem,
-    places: Sequence[Place],
+    places: Sequence[NeuronRange],
     projections: Sequence[tuple[int, int]],
     order: Sequence[int],
     spikes: Float[Array, "neurons *paths"],
@@ -80,7 +80,7 @@ def forward(
 def population_run(
     model: RelaxedSystem,
     constants: Constants,
-    place: Place,
+    place: NeuronRange,
     spikes: Float[Array, "neurons *paths"],
     arriving: Float[Array, "steps neurons *paths"] | None,
     steps: int,
@@ -129,7 +129,7 @@ def population_run(
     return outputs, final.spikes
 
 
-def _cut(model: RelaxedSystem, place: Place) -> RelaxedSystem:
+def _cut(model: RelaxedSystem, place: NeuronRange) -> RelaxedSystem:
     """The rules of one population, all of whose neurons are outputs."""
 
     def own(table: Array | None) -> Array | None:

@@ -13,7 +13,7 @@ from snpjax_formats import AbstractLayout, Sum
 
 from ..spiking.model.guard import Guard
 from ..spiking.model.rule import Rule
-from .forward import Place, population_run
+from .forward import NeuronRange, population_run
 from .network import SENDER, Rules, SpikingNetwork
 from .relaxed import RelaxedSystem, constants_of, nameless
 from .surrogate import AbstractSurrogate
@@ -30,7 +30,7 @@ class SpikingLayer(eqx.Module):
     """
 
     model: RelaxedSystem
-    place: Place = eqx.field(static=True)
+    place: NeuronRange = eqx.field(static=True)
     rules: tuple[Rule | str, ...] = eqx.field(static=True)
     steps: int = eqx.field(static=True)
 
@@ -95,7 +95,7 @@ class SpikingLayer(eqx.Module):
 
 @eqx.filter_jit
 def _response(
-    model: RelaxedSystem, place: Place, train: Float[Array, "train inputs *paths"], steps: int
+    model: RelaxedSystem, place: NeuronRange, train: Float[Array, "train inputs *paths"], steps: int
 ) -> tuple[Float[Array, "steps outputs *paths"], Float[Array, "outputs *paths"]]:
     constants = constants_of(model)
     assert isinstance(constants.synapses, Sum)
@@ -113,7 +113,7 @@ def chain(layers: Sequence[SpikingLayer], /, *, source: Rules = SENDER) -> Spiki
     counts and sends them by the rules of `source`.
 
     Its parameters are those of the layers. The network's response to counts is that of the layers,
-    called one after the other, to what the inputs send (`sent`).
+    called one after the other, to what the inputs send (`count_train`).
 
     **Raises:** `ValueError` for layers that do not fit together.
     """

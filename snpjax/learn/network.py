@@ -13,10 +13,11 @@ from jaxtyping import Array, Float, Key
 from snpjax_formats import AbstractLayout, graphs
 
 from ..choice import AbstractChoice
-from ..spiking.model.population import Population, PopulationSystem, Projection
+from ..spiking.model.population import PopulationSystem
+from ..spiking.model.population_parts import Population, Projection
 from ..spiking.model.rule import Rule
 from .coding import total
-from .forward import Place, forward, order_of
+from .forward import NeuronRange, forward, order_of
 from .relaxed import RelaxedSystem, constants_of, nameless, relax
 from .run import RelaxedSolution, run
 from .surrogate import AbstractSurrogate
@@ -54,7 +55,7 @@ class SpikingNetwork(eqx.Module):
     """
 
     model: RelaxedSystem
-    places: tuple[Place, ...] = eqx.field(static=True)
+    places: tuple[NeuronRange, ...] = eqx.field(static=True)
     projections: tuple[tuple[int, int], ...] = eqx.field(static=True)
     steps: int = eqx.field(static=True)
 
@@ -173,11 +174,11 @@ def _check(sizes: Sequence[int], rules: Sequence[Rules], projections: Sequence[t
         raise ValueError("\n".join(problems))
 
 
-def _places(model: RelaxedSystem, sizes: Sequence[int]) -> tuple[Place, ...]:
+def _places(model: RelaxedSystem, sizes: Sequence[int]) -> tuple[NeuronRange, ...]:
     is_slot, start, places = np.asarray(model.is_slot), 0, []
     for size in sizes:
         used = np.flatnonzero(is_slot[:, start : start + size].any(axis=1))
-        places.append(Place(start, size, int(used[-1]) + 1 if len(used) else 0))
+        places.append(NeuronRange(start, size, int(used[-1]) + 1 if len(used) else 0))
         start += size
     return tuple(places)
 

@@ -1,6 +1,6 @@
 """Cell proliferation, read through the dilution of a fluorescent label."""
 
-from .binning import Bins as Bins, CellsDropped as CellsDropped, Rule as Rule
+from .binning import BinRule as BinRule, Bins as Bins, CellsDropped as CellsDropped
 from .calibrate import Calibration as Calibration, calibrate as calibrate
 from .distance import Objective as Objective, hellinger as hellinger
 from .expected import Expected as Expected, expected as expected
@@ -17,19 +17,19 @@ from .law import Fixed as Fixed, Gamma as Gamma, Normal as Normal
 from .model import (
     CellType as CellType,
     InvalidModel as InvalidModel,
-    Model as Model,
+    ProliferationModel as ProliferationModel,
     max_divisions as max_divisions,
 )
 from .program import (
     Parameters as Parameters,
-    Program as Program,
+    ProliferationProgram as ProliferationProgram,
     Range as Range,
     Unresolved as Unresolved,
     lower as lower,
 )
 from .sample import Sample as Sample, SampleFailed as SampleFailed, simulate as simulate
 from .start import Start as Start
-from .table import Table as Table
+from .table import SparseHistogram as SparseHistogram
 from .uncertainty import (
     Goodness as Goodness,
     Profile as Profile,

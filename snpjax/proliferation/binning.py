@@ -8,14 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int
 
-from .model import Model
+from .model import ProliferationModel
 
 
 #: The bin of what is dropped.
 NO_BIN = -1
 
 
-class Rule(enum.Enum):
+class BinRule(enum.Enum):
     """What becomes of values outside the bins.
 
     - `CALIBRATION`: all that is not above the first edge goes into the first bin; cells above the
@@ -69,12 +69,12 @@ class Bins:
         values: Float[np.ndarray, " values"],
         counts: Float[np.ndarray, " values"] | Int[np.ndarray, " values"],
         *,
-        rule: Rule = Rule.CALIBRATION,
+        rule: BinRule = BinRule.CALIBRATION,
         phi_min: float | None = None,
     ) -> Float[np.ndarray, " bins"]:
         """The cells of each bin.
 
-        **Raises:** `ValueError` for cells above the last edge, with `Rule.CALIBRATION`.
+        **Raises:** `ValueError` for cells above the last edge, with `BinRule.CALIBRATION`.
         """
         index = self.placed(values, counts, rule=rule, phi_min=phi_min)
         is_in = index != NO_BIN
@@ -85,7 +85,7 @@ class Bins:
         values: Float[np.ndarray, " values"],
         counts: Float[np.ndarray, " values"] | Int[np.ndarray, " values"],
         *,
-        rule: Rule = Rule.CALIBRATION,
+        rule: BinRule = BinRule.CALIBRATION,
         phi_min: float | None = None,
     ) -> Int[np.ndarray, " values"]:
         """The bin of each value, `NO_BIN` where it is dropped; otherwise as `count`."""
@@ -98,16 +98,20 @@ class Bins:
                 f"edge, {self.edges[-1]:g} (give Bins with a higher `highest`; is the histogram on "
                 "another scale?)"
             )
-            if rule is Rule.CALIBRATION:
+            if rule is BinRule.CALIBRATION:
                 raise ValueError(text)
             warnings.warn(CellsDropped(text), stacklevel=3)
-        if rule is Rule.DISPLAY:
+        if rule is BinRule.DISPLAY:
             above = above | (values < max(self.lowest, phi_min or 0.0))
         return np.where(above, NO_BIN, index)
 
 
 def bins_of_model(
-    model: Model, bins: Bins, *, rule: Rule = Rule.CALIBRATION, phi_min: float | None = None
+    model: ProliferationModel,
+    bins: Bins,
+    *,
+    rule: BinRule = BinRule.CALIBRATION,
+    phi_min: float | None = None,
 ) -> Int[np.ndarray, "channels generations"]:
     """The bin of phi / 2^k of each occupied channel and generation that it can have, else
     `NO_BIN`. `phi_min` is by default the model's."""

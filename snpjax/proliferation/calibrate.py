@@ -10,12 +10,12 @@ import numpy as np
 from jaxtyping import Array, Float
 from scipy.optimize import minimize
 
-from .binning import Bins, Rule, bins_of_model
+from .binning import BinRule, Bins, bins_of_model
 from .distance import Fit, Objective, hellinger, pairs_of, weights_of
 from .histogram import Histogram
-from .model import Model
+from .model import ProliferationModel
 from .program import lower
-from .search import Search, TypeBounds, search_of
+from .search import ParameterSpace, TypeBounds, search_of
 
 
 #: A number this near to a bound, in parts of the range, is on it.
@@ -39,7 +39,7 @@ class Calibration:
     - `fit`, `search`, `point`: for `uncertainty` and `profile`.
     """
 
-    model: Model
+    model: ProliferationModel
     values: dict[str, float]
     active: tuple[str, ...]
     distance: float
@@ -51,7 +51,7 @@ class Calibration:
     observed: Float[np.ndarray, " bins"]
     evaluations: int
     fit: Fit
-    search: Search
+    search: ParameterSpace
     point: Float[np.ndarray, " numbers"]
 
     def __repr__(self) -> str:
@@ -64,7 +64,7 @@ class Calibration:
 
 
 def calibrate(
-    model: Model,
+    model: ProliferationModel,
     observed: Histogram,
     *,
     bins: Bins = Bins(),  # noqa: B008 (a frozen object)
@@ -119,8 +119,8 @@ def calibrate(
 
 
 def _calibration(
-    model: Model,
-    search: Search,
+    model: ProliferationModel,
+    search: ParameterSpace,
     fit: Fit,
     bins: Bins,
     observed: Histogram,
@@ -158,11 +158,15 @@ def _calibration(
 
 
 def _fit(
-    model: Model, observed: Histogram, bins: Bins, objective: Objective, search: Search
+    model: ProliferationModel,
+    observed: Histogram,
+    bins: Bins,
+    objective: Objective,
+    search: ParameterSpace,
 ) -> Fit:
     is_gaussian = objective is Objective.GAUSSIAN
     program, parameters = lower(model, ranges=search.ranges(), second_moments=is_gaussian)
-    index = bins_of_model(model, bins, rule=Rule.CALIBRATION)
+    index = bins_of_model(model, bins, rule=BinRule.CALIBRATION)
     cells = bins.count(observed.fluorescence, observed.counts)
     counts, num = model.initial.occupied.counts, bins.num
     if is_gaussian:
@@ -199,7 +203,7 @@ def pooled(cells: Float[np.ndarray, " bins"], least: float = 5.0) -> np.ndarray:
 
 
 def _starting_points(
-    fit: Fit, own: np.ndarray, search: Search, starts: int, seed: int
+    fit: Fit, own: np.ndarray, search: ParameterSpace, starts: int, seed: int
 ) -> list[np.ndarray]:
     """The model's own values, and the best of random points."""
     first = (own - search.lower) / (search.upper - search.lower)

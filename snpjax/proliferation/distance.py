@@ -10,8 +10,8 @@ from jaxtyping import Array, Float, Int
 
 from .binning import NO_BIN
 from .family import family_mean_slopes, mixed_covariance, mixed_means
-from .program import Parameters, Program
-from .search import Numbers
+from .program import Parameters, ProliferationProgram
+from .search import ParameterVector
 
 
 #: Under the square root of an empty bin, for its gradient.
@@ -55,14 +55,14 @@ class Fit(eqx.Module):
     - `observed`: measured cells.
     """
 
-    program: Program
+    program: ProliferationProgram
     fixed: Parameters
     weights: Float[Array, "bins generations"]
     pairs: Float[Array, "pairs both"] | None
     observed: Float[Array, " bins"]
     lower: Float[Array, " numbers"]
     upper: Float[Array, " numbers"]
-    meaning: Numbers = eqx.field(static=True)
+    meaning: ParameterVector = eqx.field(static=True)
     objective: Objective = eqx.field(static=True)
 
     def numbers(self, z: Float[Array, " numbers"]) -> Float[Array, " numbers"]:

@@ -8,14 +8,14 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from .._xla import precision
-from .binning import NO_BIN, Bins, Rule, bins_of_model
+from .binning import NO_BIN, BinRule, Bins, bins_of_model
 from .family import family_means, family_second_moments
 from .law import Gamma, Normal
-from .model import CellType, Model
+from .model import CellType, ProliferationModel
 from .moments import NARROW, Method
 from .pairs import NARROWEST, narrow_second_moments
-from .program import NARROW_SECONDS, Parameters, Program, gamma_error, lower
-from .table import Table, merged
+from .program import NARROW_SECONDS, Parameters, ProliferationProgram, gamma_error, lower
+from .table import SparseHistogram, merged
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +33,7 @@ class Expected:
       entries (or of 1).
     """
 
-    model: Model
+    model: ProliferationModel
     family_mean: Float[np.ndarray, "types generations"]
     family_second_moment: Float[np.ndarray, "types generations generations"]
     fluorescence: Float[np.ndarray, "channels generations"]
@@ -107,12 +107,12 @@ class Expected:
         sums = self.family_covariance.cumsum(0).cumsum(1)  # of generations up to each
         return float(np.sqrt(max(self.counts @ np.diag(sums)[self.last], 0.0)))
 
-    def table(self) -> Table:
+    def table(self) -> SparseHistogram:
         """The histogram: fluorescences that can occur in ascending order, means and sds."""
         return merged(self.fluorescence, self.mean, self.by_type, variance=self.sd**2)
 
     def binned(
-        self, bins: Bins, *, rule: Rule = Rule.CALIBRATION, phi_min: float | None = None
+        self, bins: Bins, *, rule: BinRule = BinRule.CALIBRATION, phi_min: float | None = None
     ) -> tuple[Float[np.ndarray, " bins"], Float[np.ndarray, "bins bins"]]:
         """Mean and covariance of the cells in bins."""
         index = bins_of_model(self.model, bins, rule=rule, phi_min=phi_min)
@@ -121,7 +121,7 @@ class Expected:
         )
 
 
-def expected(model: Model, *, dtype: type = np.float64) -> Expected:
+def expected(model: ProliferationModel, *, dtype: type = np.float64) -> Expected:
     """The exact expectation and covariance of the final histogram.
 
     Nothing is sampled: the error is that of solving the equations of `moments`, of which `Expected`
@@ -184,7 +184,7 @@ def _by_pairs(cell_type: CellType, duration: float) -> bool:
 
 
 @eqx.filter_jit
-def _solved(program: Program, parameters: Parameters):
+def _solved(program: ProliferationProgram, parameters: Parameters):
     return family_means(program, parameters), family_second_moments(program, parameters)
 
 

@@ -8,16 +8,18 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from .moments import Method, mean, second_moments
-from .program import Parameters, Program
+from .program import Parameters, ProliferationProgram
 
 
-def family_means(program: Program, parameters: Parameters) -> Float[Array, "types generations"]:
+def family_means(
+    program: ProliferationProgram, parameters: Parameters
+) -> Float[Array, "types generations"]:
     """E[N_k] of one family of each type, as if there were no threshold."""
     return _by_method(mean, program, parameters)
 
 
 def family_mean_slopes(
-    program: Program, parameters: Parameters
+    program: ProliferationProgram, parameters: Parameters
 ) -> tuple[Float[Array, "types generations"], Float[Array, "2 types generations"]]:
     """`family_means`, and their derivatives by `Parameters.first` and `second` of their own type.
 
@@ -36,20 +38,22 @@ def family_mean_slopes(
 
 
 def family_second_moments(
-    program: Program, parameters: Parameters
+    program: ProliferationProgram, parameters: Parameters
 ) -> Float[Array, "types generations generations"]:
     """E[N_k N_l] of one family of each type. The program is to be lowered with
     `second_moments=True`."""
     return _by_method(second_moments, program, parameters)
 
 
-def mixed_means(program: Program, parameters: Parameters) -> Float[Array, " generations"]:
+def mixed_means(
+    program: ProliferationProgram, parameters: Parameters
+) -> Float[Array, " generations"]:
     """E[N_k] of a family whose type is not known."""
     return parameters.proportions @ family_means(program, parameters)
 
 
 def mixed_covariance(
-    program: Program, parameters: Parameters
+    program: ProliferationProgram, parameters: Parameters
 ) -> Float[Array, "generations generations"]:
     """The covariance of the N_k of a family whose type is not known."""
     means = mixed_means(program, parameters)
@@ -58,7 +62,7 @@ def mixed_covariance(
 
 
 def expected_counts(
-    program: Program, parameters: Parameters
+    program: ProliferationProgram, parameters: Parameters
 ) -> Float[Array, "channels generations"]:
     """The expected number of cells of each occupied channel and generation: the final histogram,
     whose fluorescences are phi / 2^k."""
@@ -68,7 +72,9 @@ def expected_counts(
     return jnp.where(is_there, program.counts[:, None] * means[None, :], 0)
 
 
-def _by_method(function: Callable[..., Array], program: Program, parameters: Parameters) -> Array:
+def _by_method(
+    function: Callable[..., Array], program: ProliferationProgram, parameters: Parameters
+) -> Array:
     """A function of one type for all types; those of one method as a batch."""
     methods = program.methods
     rows: dict[int, Array] = {}

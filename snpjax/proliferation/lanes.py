@@ -26,7 +26,7 @@ STEPS = 8
 IDLE = np.uint32(0)
 
 
-class Families(eqx.Module):
+class InitialCells(eqx.Module):
     """Which initial cells are simulated, of one type.
 
     - `key`: two random words.
@@ -85,7 +85,7 @@ class Lanes(eqx.Module):
     times: Float[Array, "levels lanes"]
 
 
-class State(eqx.Module):
+class LaneState(eqx.Module):
     """Lanes, pool, and what was counted since the counts were last taken away.
 
     - `begun`: families that were looked at, of all.
@@ -102,14 +102,14 @@ class State(eqx.Module):
     is_cut: Bool[Array, ""]
 
 
-def empty(lanes: int, pool: int, levels: int, entries: int) -> State:
+def empty(lanes: int, pool: int, levels: int, entries: int) -> LaneState:
     """Nothing begun. Cells can wait in generations below `levels`."""
 
     def zeros(size: int, dtype: type) -> Array:
         return jnp.zeros((size,), dtype)
 
     zero = jnp.zeros((), jnp.int32)
-    return State(
+    return LaneState(
         Lanes(
             zeros(lanes, jnp.uint32),
             zeros(lanes, jnp.int32),
@@ -136,22 +136,22 @@ def empty(lanes: int, pool: int, levels: int, entries: int) -> State:
     )
 
 
-def is_done(state: State, families: Families) -> Bool[Array, ""]:
+def is_done(state: LaneState, families: InitialCells) -> Bool[Array, ""]:
     """Whether every family was simulated to its end."""
     is_left = (state.begun < families.num) | (state.pool.taken < state.pool.size)
     return ~(is_left | jnp.any(state.lanes.node != IDLE))
 
 
 def advance(
-    state: State, families: Families, timer: Timer, limit: Int[Array, ""], *, start: Start
-) -> State:
+    state: LaneState, families: InitialCells, timer: Timer, limit: Int[Array, ""], *, start: Start
+) -> LaneState:
     """Turns until every family is done, or `limit` of them: each fills the pool if it is empty,
     gives families to idle lanes, and divides one cell of each lane `STEPS` times."""
 
-    def goes_on(state: State) -> Array:
+    def goes_on(state: LaneState) -> Array:
         return (state.turns < limit) & ~is_done(state, families)
 
-    def turn(state: State) -> State:
+    def turn(state: LaneState) -> LaneState:
         is_empty = (state.pool.taken >= state.pool.size) & (state.begun < families.num)
         state = lax.cond(
             is_empty, lambda state: begin(state, families, timer, start), lambda state: state, state
@@ -163,7 +163,7 @@ def advance(
     return lax.while_loop(goes_on, turn, state)
 
 
-def begin(state: State, families: Families, timer: Timer, start: Start) -> State:
+def begin(state: LaneState, families: InitialCells, timer: Timer, start: Start) -> LaneState:
     """Fill the pool with the next families. Of those of the type, the undivided are counted."""
     size = state.pool.family.shape[0]
     number = state.begun + jnp.arange(size, dtype=jnp.uint32)
@@ -183,7 +183,7 @@ def begin(state: State, families: Families, timer: Timer, start: Start) -> State
     to = jnp.where(keeps, through - 1, size)
     index = jnp.zeros((size,), jnp.int32).at[to].set(jnp.arange(size, dtype=jnp.int32), mode="drop")
     left = families.num - state.begun
-    return State(
+    return LaneState(
         state.lanes,
         Pool(
             family[index],
@@ -219,7 +219,7 @@ def first_division(
     return rest * time if start is Start.RESIDUAL else (1 + u) * time
 
 
-def take(state: State) -> State:
+def take(state: LaneState) -> LaneState:
     """Idle lanes take the next families of the pool, while there are some."""
     lanes, pool = state.lanes, state.pool
     is_idle = lanes.node == IDLE
@@ -243,7 +243,7 @@ def take(state: State) -> State:
     return dataclasses.replace(state, lanes=lanes, pool=pool)
 
 
-def divide(state: State, key: UInt32[Array, "2"], timer: Timer) -> State:
+def divide(state: LaneState, key: UInt32[Array, "2"], timer: Timer) -> LaneState:
     """Every lane divides its cell, and goes on with a daughter that divides, or with the youngest
     cell that waits."""
     lanes = state.lanes

@@ -10,13 +10,13 @@ from scipy.special import gammainc, ndtr
 
 from .grid import legendre
 from .law import Fixed, Gamma, Law, Normal
-from .model import Model
+from .model import ProliferationModel
 from .sample import Sample, SampleFailed
 from .start import Start
 
 
 def sample_lattice(
-    model: Model, key: PRNGKeyArray, *, runs: int | None = None, slots: int = 256
+    model: ProliferationModel, key: PRNGKeyArray, *, runs: int | None = None, slots: int = 256
 ) -> Sample:
     """Simulate a huge population approximately, cohort by cohort.
 

@@ -42,7 +42,7 @@ class CellType:
 
 
 @dataclass(frozen=True)
-class Model:
+class ProliferationModel:
     """Stained cells that divide; each division halves the fluorescence.
 
     Each cell of `initial` draws a type by the proportions. A cell divides when its timer, drawn
@@ -106,19 +106,19 @@ class Model:
     def names(self) -> tuple[str, ...]:
         return tuple(cell_type.name for cell_type in self.types)
 
-    def at(self, duration: float) -> "Model":
+    def at(self, duration: float) -> "ProliferationModel":
         """The same population after another time, in hours."""
         return replace_in(self, duration=duration)
 
     def __repr__(self) -> str:
         kinds = ", ".join(f"{x.proportion:g} {x.name}" for x in self.types)
         return (
-            f"Model({self.initial.cells:,} cells; {kinds}; {self.duration:g} h, "
+            f"ProliferationModel({self.initial.cells:,} cells; {kinds}; {self.duration:g} h, "
             f"phi_min {self.threshold:g}, start {self.start.value})"
         )
 
 
-def replace_in(model: Model, **changes: object) -> Model:
+def replace_in(model: ProliferationModel, **changes: object) -> ProliferationModel:
     """A model that differs in some arguments; it is checked again."""
     return replace(model, **changes)  # pyright: ignore[reportArgumentType]
 
@@ -162,7 +162,7 @@ def problems_of_types(types: Sequence[CellType]) -> list[str]:
     return found
 
 
-def _problems_of_experiment(model: Model) -> list[str]:
+def _problems_of_experiment(model: ProliferationModel) -> list[str]:
     found = []
     if not isinstance(model.start, Start):
         found.append(f"start is {model.start!r} (give a Start, such as Start.ASYNC)")

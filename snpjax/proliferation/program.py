@@ -15,7 +15,7 @@ from jaxtyping import Array, DTypeLike, Float, Int
 from .._xla import precision
 from .grid import Grid, grid
 from .law import Fixed, Gamma, Normal
-from .model import CellType, Model
+from .model import CellType, ProliferationModel
 from .moments import NARROW, Method
 from .start import Start
 
@@ -39,7 +39,7 @@ class Parameters(eqx.Module):
     duration: Float[Array, ""]
 
 
-class Program(eqx.Module):
+class ProliferationProgram(eqx.Module):
     """The rest of a model, as arrays.
 
     - `counts`: cells of each channel; `last`: the last generation that its cells are found in.
@@ -76,13 +76,13 @@ NARROW_SECONDS = _NARROW_SIZES[-1][0]
 
 
 def lower(
-    model: Model,
+    model: ProliferationModel,
     *,
     ranges: Sequence[Range | None] | None = None,
     second_moments: bool | Sequence[bool] = False,
     generations: int | None = None,
     dtype: DTypeLike = np.float64,
-) -> tuple[Program, Parameters]:
+) -> tuple[ProliferationProgram, Parameters]:
     """The program and the parameters of a model.
 
     **Arguments:**
@@ -106,7 +106,7 @@ def lower(
     )
     held = model.initial.counts > 0
     with precision(dtype):
-        program = Program(
+        program = ProliferationProgram(
             jnp.asarray(model.initial.counts[held], dtype),
             jnp.asarray(model.max_divisions[held], np.int32),
             _grid_on_device(size, np.dtype(dtype)),
@@ -122,7 +122,7 @@ def _grid_on_device(size: int, dtype: np.dtype) -> Grid:
     return jax.tree.map(lambda x: jnp.asarray(x, dtype), grid(size))
 
 
-def parameters_of(model: Model, dtype: DTypeLike = np.float64) -> Parameters:
+def parameters_of(model: ProliferationModel, dtype: DTypeLike = np.float64) -> Parameters:
     """The values of a model's parameters."""
     numbers = [_numbers(cell_type) for cell_type in model.types]
     with precision(dtype):

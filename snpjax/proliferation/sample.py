@@ -14,13 +14,13 @@ from jaxtyping import Array, Int, PRNGKeyArray
 
 from snpjax_formats import bucket
 
-from .binning import NO_BIN, Bins, Rule, bins_of_model
+from .binning import NO_BIN, BinRule, Bins, bins_of_model
 from .draws import MAX_GENERATION, OFFSET, ROOT, Timer, random_words, timer_of
-from .lanes import STEPS, Families, State, advance, empty, is_done
+from .lanes import STEPS, InitialCells, LaneState, advance, empty, is_done
 from .law import Fixed, Normal
-from .model import Model
+from .model import ProliferationModel
 from .start import Start
-from .table import Table, merged
+from .table import SparseHistogram, merged
 
 
 class SampleFailed(RuntimeError):
@@ -42,7 +42,7 @@ class Sample:
     - `sampler`: "cells" (exact law), "lattice" (see `Lattice`) or "gaussian".
     """
 
-    model: Model
+    model: ProliferationModel
     counts: Int[np.ndarray, "*runs channels generations"]
     type_generation: Int[np.ndarray, "*runs types generations"]
     by_type: Int[np.ndarray, "*runs types channels generations"] | None
@@ -55,7 +55,7 @@ class Sample:
         """Cells in all."""
         return self.type_generation.sum((-2, -1))
 
-    def table(self, run: int | None = None) -> Table:
+    def table(self, run: int | None = None) -> SparseHistogram:
         """The histogram of a run: fluorescences in ascending order and cells, without empty ones.
 
         **Raises:** `ValueError` if the sample has several runs and none is named.
@@ -67,7 +67,7 @@ class Sample:
         return merged(self.fluorescence, self.counts[where], by_type)
 
     def binned(
-        self, bins: Bins, *, rule: Rule = Rule.CALIBRATION, phi_min: float | None = None
+        self, bins: Bins, *, rule: BinRule = BinRule.CALIBRATION, phi_min: float | None = None
     ) -> Int[np.ndarray, "*runs bins"]:
         """Cells in bins."""
         index = bins_of_model(self.model, bins, rule=rule, phi_min=phi_min)
@@ -95,7 +95,7 @@ _SECONDS_PER_CALL = 0.5
 
 
 def simulate(
-    model: Model,
+    model: ProliferationModel,
     key: PRNGKeyArray,
     *,
     runs: int | None = None,
@@ -181,7 +181,7 @@ class _Plan:
         return self.lanes * _FAMILIES_PER_LANE
 
     @staticmethod
-    def of(model: Model, runs: int, budget: int | None) -> "_Plan":
+    def of(model: ProliferationModel, runs: int, budget: int | None) -> "_Plan":
         held = model.initial.occupied
         cells, channels, generations = held.cells, held.counts.size, model.generations
         if cells >= 2**32:
@@ -207,7 +207,7 @@ class _Plan:
 
 
 def _of_type(
-    model: Model, key: PRNGKeyArray, plan: _Plan, index: int, first: int, last: int
+    model: ProliferationModel, key: PRNGKeyArray, plan: _Plan, index: int, first: int, last: int
 ) -> tuple[Int[np.ndarray, "runs channels generations"], int]:
     """The cells of one type in runs `first` to `last`, which are of one group, and the number of
     timers drawn."""
@@ -234,8 +234,8 @@ def _of_type(
 
 
 def _families(
-    model: Model, key: PRNGKeyArray, plan: _Plan, index: int, first: int, last: int
-) -> Families | None:
+    model: ProliferationModel, key: PRNGKeyArray, plan: _Plan, index: int, first: int, last: int
+) -> InitialCells | None:
     """The families of a type, `None` if there cannot be any."""
     # Cells draw a word below the upper bound of their type; the last bound is 2^32.
     bounds = np.cumsum([0.0, *(x.proportion for x in model.types)])
@@ -258,7 +258,7 @@ def _families(
     )
     first_family, num, cells = (jnp.asarray(x, jnp.uint32) for x in numbers)
     rest = (plan.channels, plan.generations, low, high - 1)
-    return Families(
+    return InitialCells(
         jr.bits(jr.fold_in(key, group), (2,), np.uint32),
         first_family,
         num,
@@ -276,7 +276,7 @@ _is_done = jax.jit(is_done)
 
 
 def _drive(
-    families: Families, timer: Timer, start: Start, plan: _Plan, entries: int
+    families: InitialCells, timer: Timer, start: Start, plan: _Plan, entries: int
 ) -> tuple[Int[np.ndarray, " entries"], int, bool]:
     """Turns, some half a second of them at a time, after which counts are moved to the host: cells
     of each entry, timers drawn, and whether a cell divided too often."""
@@ -298,7 +298,7 @@ def _drive(
 
 
 @functools.partial(jax.jit, donate_argnums=0)
-def _drained(state: State) -> State:
+def _drained(state: LaneState) -> LaneState:
     return dataclasses.replace(
         state,
         counts=jnp.zeros_like(state.counts),
@@ -312,9 +312,9 @@ _ANY = Normal(1.0, 1.0)
 
 
 def _fixed(
-    families: Families,
+    families: InitialCells,
     plan: _Plan,
-    model: Model,
+    model: ProliferationModel,
     mean: float,
     last: Int[np.ndarray, " channels"],
     shape: tuple[int, ...],

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from .law import Fixed, Gamma, Normal
-from .model import CellType, Model
+from .model import CellType, ProliferationModel
 from .program import Parameters, Range
 
 
@@ -25,7 +25,7 @@ SD_FLOOR = 3.0 / 240.0
 
 
 @dataclass(frozen=True)
-class Numbers:
+class ParameterVector:
     """What a vector of numbers means: shares x1, x2, ... of what the types before leave (the
     proportion of the first type is x1, of the second (1 - x1) x2, ..., of the last the rest), then
     the first parameter of each law in the order of the types, then the second.
@@ -58,10 +58,10 @@ class Numbers:
 
 
 @dataclass(frozen=True, eq=False)
-class Search:
-    """Numbers and their bounds."""
+class ParameterSpace:
+    """The numbers of a calibration and their bounds."""
 
-    numbers: Numbers
+    numbers: ParameterVector
     lower: Float[np.ndarray, " numbers"]
     upper: Float[np.ndarray, " numbers"]
 
@@ -69,7 +69,7 @@ class Search:
     def names(self) -> tuple[str, ...]:
         return self.numbers.names
 
-    def vector(self, model: Model) -> Float[np.ndarray, " numbers"]:
+    def vector(self, model: ProliferationModel) -> Float[np.ndarray, " numbers"]:
         """The numbers of a model, moved into the bounds."""
         left, shares = 1.0, []
         for cell_type in model.types[:-1]:
@@ -79,7 +79,9 @@ class Search:
         numbers = [[getattr(law, law.fields[i]) for law in laws if law] for i in (0, 1)]
         return np.clip(np.array([*shares, *numbers[0], *numbers[1]]), self.lower, self.upper)
 
-    def model(self, x: Float[np.ndarray, " numbers"], model: Model) -> Model:
+    def model(
+        self, x: Float[np.ndarray, " numbers"], model: ProliferationModel
+    ) -> ProliferationModel:
         """`model` with other numbers."""
         shares, first, second = self.numbers.split(np.asarray(x, float))
         left, proportions = 1.0, []
@@ -95,7 +97,7 @@ class Search:
             law = type(types[i].law)
             assert law is Normal or law is Gamma
             types[i] = CellType(types[i].name, types[i].proportion, law(float(a), float(b)))
-        return Model(
+        return ProliferationModel(
             model.initial,
             types,
             duration=model.duration,
@@ -118,8 +120,8 @@ class Search:
 
 
 def search_of(
-    model: Model, bounds: Mapping[str, TypeBounds] | None, sd_floor: float | None
-) -> Search:
+    model: ProliferationModel, bounds: Mapping[str, TypeBounds] | None, sd_floor: float | None
+) -> ParameterSpace:
     """The search of all parameters of a model.
 
     **Raises:** `ValueError` with every bound that makes no sense.
@@ -168,8 +170,8 @@ def search_of(
         raise ValueError("\n".join(problems))
     shares = [(f"x{i + 1}", 0.0, 1.0) for i in range(len(model.types) - 1)]
     names, lower, upper = zip(*shares, *laws[0], *laws[1], strict=True)
-    numbers = Numbers(names, tuple(of_type), len(model.types))
-    return Search(numbers, np.array(lower, np.float64), np.array(upper, np.float64))
+    numbers = ParameterVector(names, tuple(of_type), len(model.types))
+    return ParameterSpace(numbers, np.array(lower, np.float64), np.array(upper, np.float64))
 
 
 def _usual(field: str, duration: float) -> tuple[float, float]:

@@ -7,7 +7,7 @@ from jaxtyping import Float, Num
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class SparseHistogram:
     """A sparse histogram.
 
     - `fluorescence`: ascending, each once.
@@ -26,7 +26,7 @@ def merged(
     by_type: Num[np.ndarray, "types channels generations"] | None = None,
     *,
     variance: Float[np.ndarray, "channels generations"] | None = None,
-) -> Table:
+) -> SparseHistogram:
     """The table of what is not 0. Values that two channels share are one, by exact equality; two
     such channels are independent, so that variances add."""
     values, where = np.unique(fluorescence.ravel(), return_inverse=True)
@@ -38,7 +38,7 @@ def merged(
 
     sums = added(total)
     held = sums > 0
-    return Table(
+    return SparseHistogram(
         values[held],
         sums[held],
         None if by_type is None else np.stack([added(x)[held] for x in by_type]),

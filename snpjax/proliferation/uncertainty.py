@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float
 from scipy.special import chdtrc, chdtri, ndtri
 
-from .binning import Rule
+from .binning import BinRule
 from .calibrate import Calibration, descend, pooled
 from .distance import Fit, Objective, drawn_covariance
 from .expected import expected
@@ -119,7 +119,9 @@ def uncertainty(calibration: Calibration) -> Uncertainty:
     slopes, p = slopes[seen][:, free], p[seen]
     information = total * (slopes.T / p) @ slopes
     inverse = np.linalg.pinv(information, hermitian=True)
-    mean, covariance = expected(calibration.model).binned(calibration.bins, rule=Rule.CALIBRATION)
+    mean, covariance = expected(calibration.model).binned(
+        calibration.bins, rule=BinRule.CALIBRATION
+    )
     drawn = _drawn(mean, covariance, total)[np.ix_(seen, seen)]
     # The estimate moves by inverse @ slopes.T @ (residual / p): its covariance for any covariance
     # of the residuals.
@@ -148,7 +150,9 @@ def goodness_of_fit(calibration: Calibration) -> Goodness:
     observed = calibration.observed
     total = observed.sum()
     groups = pooled(observed)
-    mean, covariance = expected(calibration.model).binned(calibration.bins, rule=Rule.CALIBRATION)
+    mean, covariance = expected(calibration.model).binned(
+        calibration.bins, rule=BinRule.CALIBRATION
+    )
     sums = np.eye(groups[-1] + 1)[groups].T
     drawn = _drawn(sums @ mean, sums @ covariance @ sums.T, total)
     residual = (sums @ observed - total * (sums @ mean) / mean.sum())[:-1]

@@ -13,7 +13,11 @@ from .integrator import (
     ExponentialEuler as ExponentialEuler,
 )
 from .machine import Delivery as Delivery, RateMachine as RateMachine, RateState as RateState
-from .model import Population as Population, Projection as Projection, Uniform as Uniform
+from .model import (
+    RatePopulation as RatePopulation,
+    RateProjection as RateProjection,
+    Uniform as Uniform,
+)
 from .network import InvalidNetwork as InvalidNetwork, RateNetwork as RateNetwork
 from .plasticity import Plasticity as Plasticity, hebb as hebb, oja as oja
 from .simulate import simulate as simulate

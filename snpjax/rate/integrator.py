@@ -12,8 +12,8 @@ from jaxtyping import Array
 from .equation import Variables
 
 
-Inputs: TypeAlias = Mapping[str, Mapping[str, Array]]  # by population and target
-State: TypeAlias = dict[str, Variables]  # the variables by population
+InputArrays: TypeAlias = Mapping[str, Mapping[str, Array]]  # by population and target
+PopulationVariables: TypeAlias = dict[str, Variables]  # the variables by population
 Local: TypeAlias = Callable[[str, Variables, Mapping[str, Array]], Variables]
 
 
@@ -22,8 +22,12 @@ class AbstractIntegrator(abc.ABC):
 
     @abc.abstractmethod
     def advance(
-        self, arriving: Callable[[State], Inputs], local: Local, state: State, dt: float
-    ) -> State:
+        self,
+        arriving: Callable[[PopulationVariables], InputArrays],
+        local: Local,
+        state: PopulationVariables,
+        dt: float,
+    ) -> PopulationVariables:
         """The variables `dt` milliseconds later.
 
         `arriving` are the inputs of all populations where their variables are so; `local` the
@@ -36,8 +40,12 @@ class Euler(AbstractIntegrator):
     """The explicit method of first order: `y + dt f(y)`."""
 
     def advance(
-        self, arriving: Callable[[State], Inputs], local: Local, state: State, dt: float
-    ) -> State:
+        self,
+        arriving: Callable[[PopulationVariables], InputArrays],
+        local: Local,
+        state: PopulationVariables,
+        dt: float,
+    ) -> PopulationVariables:
         inputs = arriving(state)
         return {name: _moved(y, local(name, y, inputs[name]), dt) for name, y in state.items()}
 
@@ -53,10 +61,14 @@ class ExponentialEuler(AbstractIntegrator):
     """
 
     def advance(
-        self, arriving: Callable[[State], Inputs], local: Local, state: State, dt: float
-    ) -> State:
+        self,
+        arriving: Callable[[PopulationVariables], InputArrays],
+        local: Local,
+        state: PopulationVariables,
+        dt: float,
+    ) -> PopulationVariables:
         inputs = arriving(state)
-        out: State = {}
+        out: PopulationVariables = {}
         for name, y in state.items():
             slope, new = local(name, y, inputs[name]), {}
             for variable, x in y.items():
@@ -79,15 +91,19 @@ class Diffrax(AbstractIntegrator):
     """One step of a solver of diffrax a step, such as `Diffrax(diffrax.Tsit5())`; diffrax is a
     library of its own.
 
-    Inputs are computed anew for each stage, so that the order of the solver is that of the network.
+    Inputs are recomputed for each stage, so that the order of the solver is that of the network.
     """
 
     solver: Any
 
     def advance(
-        self, arriving: Callable[[State], Inputs], local: Local, state: State, dt: float
-    ) -> State:
-        def derivative(time: Any, y: State, arguments: Any) -> State:
+        self,
+        arriving: Callable[[PopulationVariables], InputArrays],
+        local: Local,
+        state: PopulationVariables,
+        dt: float,
+    ) -> PopulationVariables:
+        def derivative(time: Any, y: PopulationVariables, arguments: Any) -> PopulationVariables:
             del time, arguments
             inputs = arriving(y)
             return {name: dict(local(name, own, inputs[name])) for name, own in y.items()}

@@ -16,7 +16,7 @@ from ..choice import AbstractChoice
 from ..machine import AbstractMachine, Record
 from ..results import RESULTS
 from .equation import Derivative, Update, Variables
-from .integrator import AbstractIntegrator, Inputs, State
+from .integrator import AbstractIntegrator, InputArrays, PopulationVariables
 from .plasticity import Plasticity
 
 
@@ -97,7 +97,9 @@ class RateMachine(AbstractMachine):
         like = jnp.zeros(state.step.shape, bool)
         return jax.tree.map(lambda x: jnp.broadcast_to(x, like.shape), RESULTS.halted)
 
-    def derivative(self, state: State, step: Int[Array, ""] | None = None) -> State:
+    def derivative(
+        self, state: PopulationVariables, step: Int[Array, ""] | None = None
+    ) -> PopulationVariables:
         """The derivatives of all populations: the right-hand side that any solver of differential
         equations takes, `diffrax.ODETerm(lambda t, y, args: machine.derivative(y))` for one.
 
@@ -129,10 +131,10 @@ class RateMachine(AbstractMachine):
         }
         state = state._replace(past=past)
 
-        def arriving(moving: State) -> Inputs:
+        def arriving(moving: PopulationVariables) -> InputArrays:
             return self._arriving(state, moving)
 
-        moving: State = {
+        moving: PopulationVariables = {
             name: own
             for name, own in state.variables.items()
             if isinstance(self.populations[name].equation, Derivative)
@@ -156,7 +158,7 @@ class RateMachine(AbstractMachine):
         state = RateState(state.step + 1, variables, past, weights)
         return state, Record(None, detail, jnp.ones((), bool))
 
-    def _arriving(self, state: RateState, moving: Mapping[str, Variables]) -> Inputs:
+    def _arriving(self, state: RateState, moving: Mapping[str, Variables]) -> InputArrays:
         """The inputs of all populations, where those in `moving` are there."""
         inputs: dict[str, dict[str, Array]] = {name: {} for name in self.populations}
         for name, population in self.populations.items():

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 from jaxtyping import Float
@@ -19,9 +19,12 @@ PerNeuron: TypeAlias = "float | Float[np.ndarray, ' neurons']"
 #: A class of `snpjax_formats`, or what suits the graph, by default or in the eyes of a chooser.
 LayoutLike: TypeAlias = type[AbstractLayout] | AbstractChooser | Literal["auto"]
 
+#: What a projection takes: a description, edges, or a matrix `(post, pre)` of weights.
+RateGraph: TypeAlias = graphs.AbstractGraph | Edges | np.ndarray | graphs.SparseMatrix
+
 
 @dataclass(frozen=True, eq=False)
-class Population:
+class RatePopulation:
     """`size` neurons with the same equation.
 
     **Arguments:**
@@ -56,7 +59,7 @@ class Uniform:
 
 
 @dataclass(frozen=True, eq=False)
-class Projection:
+class RateProjection:
     """Edges from the neurons of `pre` to those of `post`, which add `W r` to the input `target`.
 
     **Arguments:**
@@ -72,7 +75,7 @@ class Projection:
 
     pre: str
     post: str
-    graph: Any = field(default_factory=graphs.AllToAll)
+    graph: RateGraph = field(default_factory=graphs.AllToAll)
     weights: "float | Float[np.ndarray, ' edges'] | Uniform | None" = None
     target: str = "exc"
     delay: "float | Float[np.ndarray, ' edges']" = 0.0
@@ -125,7 +128,7 @@ class Projection:
         return problems
 
 
-def _edges_of(graph: Any, num_sources: int, num_targets: int) -> Edges:
+def _edges_of(graph: RateGraph, num_sources: int, num_targets: int) -> Edges:
     """**Raises:** `ValueError` where sizes differ; `TypeError` for what is no graph."""
     if isinstance(graph, graphs.AbstractGraph):
         graph.check(num_sources, num_targets)
@@ -135,9 +138,9 @@ def _edges_of(graph: Any, num_sources: int, num_targets: int) -> Edges:
     elif isinstance(graph, np.ndarray) and graph.ndim == 2:
         target, source = np.nonzero(graph)
         edges = Edges(source, target, graph[target, source], *graph.shape[::-1])
-    elif not isinstance(graph, np.ndarray) and hasattr(graph, "tocoo"):
+    elif isinstance(graph, graphs.SparseMatrix):
         found = graph.tocoo()
-        edges = Edges(found.col, found.row, found.data, *graph.shape[::-1])
+        edges = Edges(found.col, found.row, found.data, *found.shape[::-1])
     else:
         raise TypeError(
             f"`graph` is a {type(graph).__name__}. Give a graph of `snpjax.graphs`, `Edges`, or a "
@@ -152,7 +155,7 @@ def _edges_of(graph: Any, num_sources: int, num_targets: int) -> Edges:
 
 
 def problems_of(
-    populations: Sequence[Population], projections: Sequence[Projection], dt: float
+    populations: Sequence[RatePopulation], projections: Sequence[RateProjection], dt: float
 ) -> list[str]:
     """Everything that is wrong with a network, each with its place and the fix."""
     problems = []
@@ -170,7 +173,7 @@ def problems_of(
     return problems
 
 
-def _of_population(p: Population) -> list[str]:
+def _of_population(p: RatePopulation) -> list[str]:
     problems = []
     if p.size < 0:
         problems.append(f"`size` is {p.size}. Give 0 or more neurons.")
@@ -192,7 +195,7 @@ def _of_population(p: Population) -> list[str]:
     return problems
 
 
-def _of_projection(p: Projection, sizes: Mapping[str, int], dt: float) -> list[str]:
+def _of_projection(p: RateProjection, sizes: Mapping[str, int], dt: float) -> list[str]:
     problems = [
         f"there is no population {name!r}. Use one of {sorted(sizes)}."
         for name in dict.fromkeys((p.pre, p.post))

@@ -16,7 +16,7 @@ from ..machine import AbstractMachine, Lowered, Stacked
 from ..trajectory import Save, Trajectory
 from .integrator import AbstractIntegrator, Euler
 from .machine import Delivery, Equations, RateMachine, RateState, row_count, steps_of
-from .model import LayoutLike, Population, Projection, Uniform, problems_of
+from .model import LayoutLike, RatePopulation, RateProjection, Uniform, problems_of
 from .solution import RateSolution
 
 
@@ -51,8 +51,8 @@ class RateNetwork:
         the rates at the beginning of the same step, which there is a delay of one step.
     """
 
-    populations: Sequence[Population]
-    projections: Sequence[Projection] = ()
+    populations: Sequence[RatePopulation]
+    projections: Sequence[RateProjection] = ()
     dt: float = field(default=1.0, kw_only=True)
     integrator: AbstractIntegrator = field(default=Euler(), kw_only=True)
     dtype: Any = field(default=np.float32, kw_only=True)
@@ -137,7 +137,7 @@ class RateNetwork:
         return tuple((name, variable) for name, variable in self.record)
 
 
-def _equations(p: Population, dtype: np.dtype) -> Equations:
+def _equations(p: RatePopulation, dtype: np.dtype) -> Equations:
     def spread(value: Any) -> Array:
         return jnp.asarray(np.broadcast_to(np.asarray(value, dtype), (p.size,)))
 
@@ -151,7 +151,7 @@ def _equations(p: Population, dtype: np.dtype) -> Equations:
 
 
 def _deliveries(
-    p: Projection, sizes: dict[str, int], dt: float, dtype: np.dtype, layout: LayoutLike
+    p: RateProjection, sizes: dict[str, int], dt: float, dtype: np.dtype, layout: LayoutLike
 ) -> list[Delivery]:
     """A delivery for each delay."""
     layout = layout if p.layout == "auto" else p.layout
@@ -183,7 +183,7 @@ def _deliveries(
 
 
 def _structured(
-    p: Projection, num_sources: int, num_targets: int, dtype: np.dtype
+    p: RateProjection, num_sources: int, num_targets: int, dtype: np.dtype
 ) -> AbstractLayout | None:
     """The layout of a description whose edges have one weight, without listing them."""
     if not isinstance(p.graph, graphs.AllToAll | graphs.OneToOne):
@@ -195,7 +195,7 @@ def _structured(
     return Scaled(stored, jnp.asarray(factor, dtype))
 
 
-def _stored(edges: Edges, p: Projection, layout: LayoutLike) -> AbstractLayout:
+def _stored(edges: Edges, p: RateProjection, layout: LayoutLike) -> AbstractLayout:
     assert edges.value is not None
     trained = p.plasticity is not None
     workload = Workload(accumulate=edges.value.dtype, trained=trained)

@@ -4,7 +4,7 @@ from ..machine import AbstractEngine as AbstractEngine
 from . import programs as programs, subnets as subnets
 from .composing import Composition as Composition
 from .linking import HighNet as HighNet, Substitution as Substitution, link as link
-from .model.arcs import Arcs as Arcs, Compressed as Compressed
+from .model.arcs import Arcs as Arcs, CompressedArcs as CompressedArcs
 from .model.engines import (
     EventDriven as EventDriven,
     FullScan as FullScan,

@@ -17,7 +17,9 @@ from .model.net import SleptsovNet
 from .subnets import clean_move, copy
 
 
-Part: TypeAlias = tuple[Literal["transition", "subnet", "input", "output", "start", "finish"], int]
+NetPart: TypeAlias = tuple[
+    Literal["transition", "subnet", "input", "output", "start", "finish"], int
+]
 
 _KINDS = ("inputs", "outputs", "inhibitors", "tests")
 _SHARED_BY_COPY = 2  # places of a copy that are those of others; the rest is new
@@ -48,7 +50,7 @@ class Substitution:
     finish: tuple[int, int]
     name: str = ""
 
-    def roles(self) -> Iterator[tuple[Part, tuple[int, int]]]:
+    def roles(self) -> Iterator[tuple[NetPart, tuple[int, int]]]:
         """Each pair of places and what it is for."""
         for number, pair in enumerate(self.inputs):
             yield ("input", number), pair
@@ -84,7 +86,7 @@ class SubstitutionProblem(NamedTuple):
     """What is wrong with a part of a substitution; `first` is the one that it repeats."""
 
     number: int
-    part: Part
+    part: NetPart
     message: str
     first: int | None = None
 
@@ -95,7 +97,7 @@ def substitution_problems(
     """What is wrong with the substitutions in a net of that size."""
     seen: dict[int, int] = {}
     for number, one in enumerate(substitutions):
-        here: Part = ("transition", 0)
+        here: NetPart = ("transition", 0)
         named = f"transition {one.transition + 1}"
         first = seen.setdefault(one.transition, number)
         if not 0 <= one.transition < num_transitions:

@@ -12,11 +12,8 @@ from .model import compatibility as compatibility
 from .model.compatibility import Compatibility as Compatibility
 from .model.environment import AnyInput as AnyInput
 from .model.guard import Guard as Guard, GuardError as GuardError
-from .model.population import (
-    Population as Population,
-    PopulationSystem as PopulationSystem,
-    Projection as Projection,
-)
+from .model.population import PopulationSystem as PopulationSystem
+from .model.population_parts import Population as Population, Projection as Projection
 from .model.rule import (
     AnyRule as AnyRule,
     BuddingRule as BuddingRule,

@@ -17,8 +17,8 @@ from ..spiking.model.rule import Rule
 from ..spiking.model.system import SpikingSystem
 from ..spiking.model.variants import AntiSpikes, Astrocytes, SynapseRules
 from .reference_network import (
-    Network,
-    Selection,
+    NeuronAction,
+    ReferenceNetwork,
     alternatives_in_network,
     applicable_in_network,
     initial_network,
@@ -42,12 +42,12 @@ class Configuration(NamedTuple):
     timers: tuple[int, ...]
     pending: tuple[int, ...]
     input_position: int = 0
-    network: Network | None = None
+    network: ReferenceNetwork | None = None
 
 
 #: What each neuron does in a step: the index of a rule, or None; with plasticity also the targets.
 #: With astrocytes, what each of them decides follows.
-Choice = tuple[Selection, ...]
+Choice = tuple[NeuronAction, ...]
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ def is_halting(system: SpikingSystem, configuration: Configuration) -> bool:
     )
 
 
-def alternatives(system: SpikingSystem, configuration: Configuration) -> list[list[Selection]]:
+def alternatives(system: SpikingSystem, configuration: Configuration) -> list[list[NeuronAction]]:
     """What each neuron may do in the next step: its rules, or only None where none is applicable.
 
     For a plasticity rule there is one alternative for every set of targets, `(rule, targets)`, and
@@ -160,7 +160,7 @@ def choices(system: SpikingSystem, configuration: Configuration) -> Iterator[Cho
 
 def decisions(
     system: SpikingSystem, configuration: Configuration, choice: Choice
-) -> list[list[Selection]]:
+) -> list[list[NeuronAction]]:
     """What each astrocyte may decide when neurons select so, see `reference_variants`."""
     if not isinstance(system.variant, Astrocytes):
         return []

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .reference import Choice, Configuration
 
 
-class Network(NamedTuple):
+class ReferenceNetwork(NamedTuple):
     """What can change of a network.
 
     - `labels`: the label of every slot.
@@ -32,19 +32,19 @@ class Network(NamedTuple):
 
 #: What one neuron does in a step: nothing, or a rule by its index. With plasticity the rule, which
 #: is None for the second half of one, and the slots to which synapses are created or deleted.
-Selection = int | None | tuple[int | None, tuple[int, ...]]
+NeuronAction = int | None | tuple[int | None, tuple[int, ...]]
 
 _Synapses = dict[tuple[int, int], int]
 
 
-def initial_network(system: SpikingSystem) -> Network | None:
+def initial_network(system: SpikingSystem) -> ReferenceNetwork | None:
     """The network of the definition; None where it never changes."""
     if system.is_static:
         return None
     names = system.names
     synapses = sorted((names[s], names[t], weight) for s, t, weight in system.synapses)
     labels = tuple(neuron.label for neuron in system.neurons)
-    return Network(labels, tuple(synapses), (None,) * len(labels))
+    return ReferenceNetwork(labels, tuple(synapses), (None,) * len(labels))
 
 
 def rules_of(system: SpikingSystem, label: str) -> tuple[AnyRule, ...]:
@@ -56,7 +56,7 @@ def rules_of(system: SpikingSystem, label: str) -> tuple[AnyRule, ...]:
 
 
 def applicable_in_network(
-    system: SpikingSystem, configuration: "Configuration", network: Network
+    system: SpikingSystem, configuration: "Configuration", network: ReferenceNetwork
 ) -> list[list[int]]:
     """As `reference.applicable`; none either for a neuron that has a second half to do."""
     found = []
@@ -73,7 +73,7 @@ def applicable_in_network(
     return found
 
 
-def _is_enabled(rule: AnyRule, k: int, slot: int, network: Network) -> bool:
+def _is_enabled(rule: AnyRule, k: int, slot: int, network: ReferenceNetwork) -> bool:
     """Whether a rule is applicable in the open neuron of a slot with k spikes."""
     match rule:
         case DivisionRule():
@@ -88,13 +88,13 @@ def _is_enabled(rule: AnyRule, k: int, slot: int, network: Network) -> bool:
 
 
 def alternatives_in_network(
-    system: SpikingSystem, network: Network, applicable: list[list[int]]
-) -> list[list[Selection]]:
+    system: SpikingSystem, network: ReferenceNetwork, applicable: list[list[int]]
+) -> list[list[NeuronAction]]:
     """As `reference.alternatives`: rules ascending, the targets of one in lexicographic order."""
-    found: list[list[Selection]] = []
+    found: list[list[NeuronAction]] = []
     for slot, numbers in enumerate(applicable):
         rules = rules_of(system, network.labels[slot])
-        options: list[Selection] = []
+        options: list[NeuronAction] = []
         half = network.second[slot]
         if half is not None:
             rule = rules[half]
@@ -112,7 +112,7 @@ def alternatives_in_network(
 
 
 def _target_sets(
-    system: SpikingSystem, network: Network, slot: int, rule: PlasticityRule, sign: str
+    system: SpikingSystem, network: ReferenceNetwork, slot: int, rule: PlasticityRule, sign: str
 ) -> list[tuple[int, ...]]:
     """The slots to which one half of a plasticity rule may create or delete synapses: at most k
     candidates are all taken, of more any k."""
@@ -125,7 +125,10 @@ def _target_sets(
 
 
 def step_in_network(
-    system: SpikingSystem, configuration: "Configuration", network: Network, choice: "Choice"
+    system: SpikingSystem,
+    configuration: "Configuration",
+    network: ReferenceNetwork,
+    choice: "Choice",
 ) -> tuple["Configuration", tuple[int, ...]]:
     """As `reference.step` for a valid `choice`, but for the position in the input, which stays."""
     spikes = list(configuration.spikes)
@@ -226,7 +229,7 @@ def step_in_network(
         spikes=tuple(spikes),
         timers=tuple(timers),
         pending=tuple(pending),
-        network=Network(
+        network=ReferenceNetwork(
             tuple(labels), tuple(sorted((s, t, w) for (s, t), w in synapses.items())), tuple(second)
         ),
     )

@@ -13,7 +13,7 @@ Gain = Callable[[float], float]
 
 
 @dataclass(frozen=True)
-class RatePopulation:
+class ReferencePopulation:
     """Neurons with `tau dr/dt = -r + gain(inputs + b)`, or, where `tau` is `None`, with
     `r = gain(inputs + b)` in each step. `drive[t][i]` arrives at neuron i in step t."""
 
@@ -25,7 +25,7 @@ class RatePopulation:
 
 
 @dataclass(frozen=True)
-class RateProjection:
+class ReferenceProjection:
     """Edges (source, target, weight, delay in steps); `hebb` is the rate at which weights grow."""
 
     pre: int
@@ -44,8 +44,8 @@ class RateRun:
 
 
 def run(
-    populations: Sequence[RatePopulation],
-    projections: Sequence[RateProjection],
+    populations: Sequence[ReferencePopulation],
+    projections: Sequence[ReferenceProjection],
     *,
     steps: int,
     dt: float,
@@ -70,8 +70,8 @@ def run(
 
 
 def _arriving(
-    populations: Sequence[RatePopulation],
-    projections: Sequence[RateProjection],
+    populations: Sequence[ReferencePopulation],
+    projections: Sequence[ReferenceProjection],
     made: RateRun,
     step: int,
 ) -> list[list[float]]:
@@ -88,7 +88,7 @@ def _arriving(
     return total
 
 
-def _next(p: RatePopulation, r: float, x: float, dt: float, is_exponential: bool) -> float:
+def _next(p: ReferencePopulation, r: float, x: float, dt: float, is_exponential: bool) -> float:
     if p.tau is None:
         return p.gain(x)
     goal = p.gain(x)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ..sleptsov import Arcs, SleptsovNet
 
 Marking: TypeAlias = tuple[int, ...]
-Rule: TypeAlias = Literal["sleptsov", "petri", "disjoint"]
+FiringRule: TypeAlias = Literal["sleptsov", "petri", "disjoint"]
 
 #: No regular input arc bounds a multiplicity.
 UNBOUNDED = None
@@ -124,7 +124,7 @@ class Reference:
     def run(
         self,
         *,
-        rule: Rule = "sleptsov",
+        rule: FiringRule = "sleptsov",
         max_steps: int = 10**9,
         largest: int = 2**63 - 1,
         choose: Callable[[Sequence[int], int], int] | None = None,
@@ -169,7 +169,7 @@ class Reference:
             if keep:
                 markings.append(now)
 
-    def successors(self, marking: Marking, rule: Rule = "sleptsov") -> list[Marking]:
+    def successors(self, marking: Marking, rule: FiringRule = "sleptsov") -> list[Marking]:
         """The marking after each allowed choice, in order of priority."""
         found = []
         for t in self.candidates(marking):
@@ -178,7 +178,7 @@ class Reference:
             found.append(self.fired(marking, t, copies))
         return found
 
-    def reachable(self, rule: Rule = "sleptsov") -> tuple[set[Marking], set[Marking]]:
+    def reachable(self, rule: FiringRule = "sleptsov") -> tuple[set[Marking], set[Marking]]:
         """All markings over every allowed choice, and those in which nothing is fireable."""
         seen, todo = {self.initial}, [self.initial]
         final: set[Marking] = set()

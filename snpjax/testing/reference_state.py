@@ -7,10 +7,10 @@ import numpy as np
 from ..spiking.model.system import SpikingSystem
 from ..spiking.step.division import GrownState
 from ..spiking.step.plasticity import PlasticState
-from .reference_network import Network
+from .reference_network import ReferenceNetwork
 
 
-def state_of(system: SpikingSystem, network: Network | None) -> Any:
+def state_of(system: SpikingSystem, network: ReferenceNetwork | None) -> Any:
     """The state of one configuration, with an axis of one configuration last; `None` where the
     network stays as it is."""
     if network is None or not system.changes_network:

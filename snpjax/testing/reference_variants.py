@@ -12,7 +12,7 @@ from ..spiking.model.variants import AntiSpikes, Astrocytes, Exhaustive, Synapse
 
 if TYPE_CHECKING:
     from .reference import Configuration
-    from .reference_network import Selection
+    from .reference_network import NeuronAction
 
 #: What an astrocyte decides, where it has to.
 PASS, SUPPRESS = 0, 1
@@ -35,7 +35,7 @@ def effect(system: SpikingSystem, rule: Rule, k: int) -> tuple[int, int]:
     return rule.consume, rule.produce
 
 
-def on_astrocytes(system: SpikingSystem, emissions: Sequence[int]) -> "list[list[Selection]]":
+def on_astrocytes(system: SpikingSystem, emissions: Sequence[int]) -> "list[list[NeuronAction]]":
     """What each astrocyte may do about these emissions: pass or suppress, where their number is
     its threshold; else there is nothing to decide, which is None."""
     assert isinstance(system.variant, Astrocytes)

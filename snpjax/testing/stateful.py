@@ -15,7 +15,7 @@ from ..spiking.view.snapshot import Network
 from .reference import (
     Computation,
     Configuration,
-    Selection,
+    NeuronAction,
     alternatives,
     initial,
     is_halting,
@@ -214,7 +214,7 @@ def _table(rows: Sequence[Sequence[int]], width: int, empty: int) -> np.ndarray:
 def _rules(run: Computation) -> np.ndarray:
     """The rules of every step, `NO_RULE` where none was selected."""
 
-    def number(selected: Selection) -> int:
+    def number(selected: NeuronAction) -> int:
         rule = selected[0] if isinstance(selected, tuple) else selected  # without its targets
         return NO_RULE if rule is None else rule
 

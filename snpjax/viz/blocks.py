@@ -10,7 +10,7 @@ from jaxtyping import Num
 MAX_ROWS, MAX_COLUMNS = 500, 1_400
 
 
-class Blocks(NamedTuple):
+class BlockMaxima(NamedTuple):
     """`values` of blocks of `rows` times `columns` numbers; the last ones may be smaller."""
 
     values: Num[np.ndarray, "block_rows block_columns"]
@@ -27,13 +27,13 @@ def largest(
     *,
     max_rows: int = MAX_ROWS,
     max_columns: int = MAX_COLUMNS,
-) -> Blocks:
+) -> BlockMaxima:
     """The number of largest size in each block, so that none is lost that stands out; the positive
     one of two."""
     rows = -(-table.shape[0] // max_rows) or 1
     columns = -(-table.shape[1] // max_columns) or 1
     if 0 in table.shape or rows == columns == 1:
-        return Blocks(table, 1, 1)
+        return BlockMaxima(table, 1, 1)
     row_starts = np.arange(0, table.shape[0], rows)
     column_starts = np.arange(0, table.shape[1], columns)
 
@@ -42,6 +42,6 @@ def largest(
 
     high = of(np.maximum)
     if not np.any(table < 0):
-        return Blocks(high, rows, columns)
+        return BlockMaxima(high, rows, columns)
     low = of(np.minimum)
-    return Blocks(np.where(-low > high, low, high), rows, columns)
+    return BlockMaxima(np.where(-low > high, low, high), rows, columns)

@@ -14,7 +14,7 @@ from ..drawing.scene import (
     End,
     Scene,
     Shape,
-    Words,
+    TextLine,
     arrow_head,
     ground,
     round_end,
@@ -94,11 +94,11 @@ def _patches(shape: Shape, scale: float) -> "list[Any]":
                 return [line, head]
             round_ends = [] if shape.end is End.NOTHING else _patches(round_end(shape), scale)
             return [line, *round_ends]
-        case Words():
+        case TextLine():
             return _outlines(shape, scale)
 
 
-def _outlines(words: Words, scale: float) -> "list[Any]":
+def _outlines(words: TextLine, scale: float) -> "list[Any]":
     """A text as it looks, and what is below it."""
     patches, transforms = part("patches"), part("transforms")
     fonts = part("font_manager")

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .._text.lines import Labels
+from .._text.lines import EdgeLabels
 from ..drawing.layered import in_layers
 from ..drawing.scene import BLACK, BLUE, GREY, SKY, VERMILLION
 from ..explore.dot import edges_of_path
@@ -28,7 +28,7 @@ def graph(
     found: Graph[ConfigurationsT, StepsT],
     *,
     witness: int | None = None,
-    labels: Labels = "emissions",
+    labels: EdgeLabels = "emissions",
     max_texts: int = MAX_CONFIGURATIONS,
     max_dots: int = MAX_DOTS,
     ax: "Axes | None" = None,

@@ -13,7 +13,7 @@ from ..drawing.scene import BLACK, BLUE, SKY
 from ..proliferation.binning import Bins, bins_of_model
 from ..proliferation.expected import Expected, binned_mean, expected
 from ..proliferation.histogram import Histogram
-from ..proliferation.model import Model
+from ..proliferation.model import ProliferationModel
 from .axes import COLUMN, drawing, save, styled
 
 
@@ -33,7 +33,7 @@ class Compared:
     Expected cells are scaled to those measured.
     """
 
-    model: Model
+    model: ProliferationModel
     measured: Histogram
     bins: Bins = _BINS
 
@@ -126,7 +126,7 @@ class Compared:
 
 
 def draw(
-    model: Model,
+    model: ProliferationModel,
     measured: Histogram,
     path: str | os.PathLike[str] | None = None,
     *,

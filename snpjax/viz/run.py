@@ -11,7 +11,7 @@ from ..spiking.model.system import is_growing
 from ..spiking.view.snapshot import name_of
 from ..spiking.view.solution import Solution
 from .axes import WIDE, drawing, new_figure, whole_numbers
-from .blocks import MAX_COLUMNS, MAX_ROWS, Blocks, largest
+from .blocks import MAX_COLUMNS, MAX_ROWS, BlockMaxima, largest
 
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def _check_single(solution: object) -> None:
         raise ValueError("This is no run of one path. Of a batch, draw one: `batch[0]`.")
 
 
-def _blocks(axes: "Axes", table: Num[np.ndarray, "neurons steps"]) -> Blocks:
+def _blocks(axes: "Axes", table: Num[np.ndarray, "neurons steps"]) -> BlockMaxima:
     """Blocks of at least a pixel, also beside the names, numbers and colours that axes get."""
     box = axes.get_window_extent()
     rows, columns = (max(int(0.75 * length), 1) for length in (box.height, box.width))
@@ -137,7 +137,7 @@ def _thick(table: np.ndarray) -> float:
     return float(np.clip(260 / max(table.shape[1], 1), 0.5, 2.0))
 
 
-def _extent(blocks: Blocks, first: int, every: int) -> tuple[float, float, float, float]:
+def _extent(blocks: BlockMaxima, first: int, every: int) -> tuple[float, float, float, float]:
     """Left, right, bottom and top of an image whose columns are steps from `first` on; a last block
     that is smaller is as wide as the others, and the limits of the axes cut it."""
     rows, columns = np.multiply(blocks.values.shape, (blocks.rows, blocks.columns)).tolist()
@@ -155,7 +155,7 @@ def _name_rows(ax: "Axes", solution: Solution, num: int) -> None:
     ax.tick_params(axis="y", length=0)
 
 
-def _say_blocks(ax: "Axes", blocks: Blocks, what: str, kept: str) -> None:
+def _say_blocks(ax: "Axes", blocks: BlockMaxima, what: str, kept: str) -> None:
     if not blocks.are_single:
         neurons = f"{blocks.rows} neuron{'s' * (blocks.rows > 1)}"
         steps = f"{blocks.columns}{kept} step{'s' * (blocks.columns > 1)}"

@@ -18,7 +18,7 @@ from snpjax.check import reach_probability
 from snpjax.check.ctl_fragment import universal
 from snpjax.check.formula import Observed, comparisons
 from snpjax.check.kripke import Structure
-from snpjax.check.labels import Labels
+from snpjax.check.labels import Labelling
 from snpjax.check.names import needs_of
 from snpjax.check.paths import Checker
 from snpjax.check.query import parse_query
@@ -131,7 +131,7 @@ def reference_holds(query, system, graph):
             for state in states
         ]
         truth[comparison] = (np.asarray(column), np.asarray(column))
-    checker = Checker(structure, Labels(len(states), truth))
+    checker = Checker(structure, Labelling(len(states), truth))
     return bool(checker.holds(universal(query), may=True)[0]) == query.on_all_paths
 
 

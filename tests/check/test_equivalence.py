@@ -287,11 +287,11 @@ def test_numbers_equal_brute_force(pair):
         return
     assert found.verdict is Agreement.DIFFERENT
     difference = found.difference
-    (train,) = difference.shown.outputs.values()
+    (train,) = difference.run.outputs.values()
     one, other = np.flatnonzero(train)
     assert other - one == min(wanted[0] ^ wanted[1]) and other == len(train) - 1
     assert other - one in wanted[difference.shown_by]
-    solution = difference.shown.replay()
+    solution = difference.run.replay()
     assert solution.interval() == other - one
 
 

@@ -56,7 +56,7 @@ def check_traces(pair):
         assert found.verdict is Agreement.EQUAL
         return
     assert found.verdict is Agreement.DIFFERENT
-    shown = found.difference.shown
+    shown = found.difference.run
     run = shown.replay()
     emitted = [tuple(row) for row in run.spike_trains.tolist()]
     trace = tuple(emitted + [(0,) * len(shown.outputs)] * (shown.steps - len(emitted)))
@@ -110,7 +110,7 @@ def test_any_input_of_labels():
     assert found.verdict is Agreement.EQUAL
     trains = compared(sender(), sender().replace(output=["b"]), SameTraces(inputs=snp.AnyInput(3)))
     assert trains.verdict is Agreement.DIFFERENT
-    run = trains.difference.shown
+    run = trains.difference.run
     assert set(run.inputs) == {"g"} and run.replay().steps <= run.steps
 
 

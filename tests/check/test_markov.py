@@ -20,7 +20,7 @@ from snpjax.check.markov import (
 )
 from snpjax.check.mdp import Decisions
 from snpjax.explore import explore
-from snpjax.explore.edges import Edges
+from snpjax.explore.edges import GraphEdges
 from snpjax.testing import reference_graph, systems
 from tests.support.helpers import many, with_ballast
 
@@ -184,7 +184,7 @@ def chain_of(graph, successors):
     """A graph with other edges."""
     counts = np.asarray([len(own) for own in successors], np.int32)
     targets = np.asarray([j for own in successors for j in own], np.int32)
-    edges = Edges(len(successors), [counts], [targets], graph.edges.is_new)
+    edges = GraphEdges(len(successors), [counts], [targets], graph.edges.is_new)
     return dataclasses.replace(graph, edges=edges)
 
 

@@ -14,7 +14,7 @@ import snpjax as snp
 from snpjax.check.ctl_fragment import universal
 from snpjax.check.formula import Observed, comparisons
 from snpjax.check.kripke import Structure
-from snpjax.check.labels import Labels
+from snpjax.check.labels import Labelling
 from snpjax.check.names import needs_of
 from snpjax.check.path_property import reaches, visited
 from snpjax.check.paths import Checker
@@ -220,7 +220,7 @@ def reference_holds(query, system, graph):
     for comparison in comparisons(query.formula):
         column = np.asarray([compared(comparison, one.value) for one in seen])
         truth[comparison] = (column, column)
-    checker = Checker(structure, Labels(len(states), truth))
+    checker = Checker(structure, Labelling(len(states), truth))
     return bool(checker.holds(universal(query), may=True)[0]) == query.on_all_paths
 
 

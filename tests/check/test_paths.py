@@ -8,7 +8,7 @@ from snpjax.check.ctl_fragment import universal
 from snpjax.check.errors import QueryError
 from snpjax.check.formula import comparisons
 from snpjax.check.kripke import Structure
-from snpjax.check.labels import Labels
+from snpjax.check.labels import Labelling
 from snpjax.check.paths import Checker, Path
 from snpjax.check.query import parse_query
 from snpjax.check.vacuity import along, vacuous
@@ -126,7 +126,7 @@ def checker_of(successors, values, query, is_open=()):
     for comparison in comparisons(query.formula):
         column = np.asarray([holds(comparison, state) for state in range(size)])
         truth[comparison] = (column, column)
-    return Checker(structure, Labels(size, truth))
+    return Checker(structure, Labelling(size, truth))
 
 
 def check_on_paths(text, successors, values):
@@ -237,9 +237,9 @@ def test_a_long_chain_is_checked_in_one_search():
     query = parse_query("eventually p = 1")
     last = np.arange(size) == size - 1
     (comparison,) = comparisons(query.formula)
-    checker = Checker(structure, Labels(size, {comparison: (last, last)}))
+    checker = Checker(structure, Labelling(size, {comparison: (last, last)}))
     assert checker.holds(universal(query), may=False).all()
-    never = Checker(structure, Labels(size, {comparison: (~last & last, ~last & last)}))
+    never = Checker(structure, Labelling(size, {comparison: (~last & last, ~last & last)}))
     assert len(never.counterexample(universal(query), 0).states) == size + 1
 
 

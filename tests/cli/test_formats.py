@@ -12,8 +12,8 @@ from snpjax.cli.app import app
 from snpjax_formats import graphs
 from snpjax_formats.select import Learned, Question, Workload, features_of, gathering, gaussian
 from snpjax_formats.select.candidates import BY_NAME
-from snpjax_formats.select.configurations import Limits
 from snpjax_formats.select.timing import Contest, Timing
+from snpjax_formats.select.timing_cases import Limits
 from tests.support.helpers import REPOSITORY
 
 
@@ -38,7 +38,7 @@ def races(monkeypatch, tmp_path):
 
     def measure(configuration, features, contest, programs):
         times = {name: timing(BY_NAME[name], features) for name in contest.layouts}
-        return gathering.Measured(configuration, features, times)
+        return gathering.TimingRecord(configuration, features, times)
 
     monkeypatch.setattr("snpjax_formats.select.measured.race", race)
     monkeypatch.setattr(Contest, "programs", lambda _: {})

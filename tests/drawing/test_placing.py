@@ -13,8 +13,8 @@ from snpjax.drawing.force import relaxed
 from snpjax.drawing.layered import (
     MAX_SPRINGS,
     in_layers,
+    layered_positions,
     layers,
-    placed,
     without_cycles,
 )
 from snpjax.drawing.scene import Box, Curve, Disc, End, Scene, at, to_svg
@@ -95,10 +95,10 @@ def test_what_closes_cycles_is_left_out(graph):
 @settings(max_examples=25)
 def test_boxes_stand_apart_and_always_there(graph):
     sizes, sources, targets = graph
-    points = placed(sizes, sources, targets, gap=GAP)
+    points = layered_positions(sizes, sources, targets, gap=GAP)
     assert points.shape == sizes.shape and np.isfinite(points).all()
     assert are_apart(points, sizes + np.asarray(GAP) * 0.69)
-    assert np.array_equal(points, placed(sizes, sources, targets, gap=GAP))
+    assert np.array_equal(points, layered_positions(sizes, sources, targets, gap=GAP))
 
 
 @given(graphs())
@@ -135,14 +135,14 @@ def test_large_graphs_stand_apart(num):
     rng = np.random.default_rng(0)
     sources, targets = rng.integers(0, num, (2, 2 * num))
     sizes = rng.uniform(20, 90, (num, 2))
-    assert are_apart(placed(sizes, sources, targets), sizes)
+    assert are_apart(layered_positions(sizes, sources, targets), sizes)
 
 
 @given(graphs(max_nodes=6), st.booleans())
 @settings(max_examples=25)
 def test_arrows_run_from_border_to_border(graph, is_layered):
     sizes, sources, targets = graph
-    points = placed(sizes, sources, targets, gap=(40.0, 40.0))
+    points = layered_positions(sizes, sources, targets, gap=(40.0, 40.0))
     curves = routed(points, sizes, sources, targets, is_layered=is_layered)
     for curve, source, target in zip(curves, sources, targets, strict=True):
         for end, node in ((curve[0], source), (curve[3], target)):

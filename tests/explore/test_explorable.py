@@ -20,7 +20,7 @@ from jaxtyping import Array, Bool, Int, UInt
 
 import snpjax as snp
 from snpjax.choice import AbstractChoice, NumberedChoice, Ways
-from snpjax.machine import Action, Encoding, Labels, Record, Schema, Table
+from snpjax.machine import Action, EdgeLabels, Encoding, Record, Schema, Table
 from tests.support.graph_readers import read_aut, read_dot, read_prism
 
 
@@ -142,7 +142,7 @@ class Ring:
                 "token": Table("token", has_token.astype(int), words="token {}"),
             }
 
-        def actions(steps: Moves, labels: Labels) -> list[Action]:
+        def actions(steps: Moves, labels: EdgeLabels) -> list[Action]:
             return [Action(np.ones(len(steps), bool), steps.action, ACTIONS.__getitem__)]
 
         return Schema(
@@ -241,7 +241,7 @@ def test_checked_with_a_witness(graph):
         "  step 1: serve | a = 1 (token 1)",
         "  step 2: serve | a = 0 (token 1)",
     ]
-    assert verdict.shown.as_json()["rules"] == [[0], [0]]
+    assert verdict.trace.as_json()["rules"] == [[0], [0]]
     assert snp.check(graph, lambda some: some["a"] <= 2)
     assert not snp.check(graph, "eventually halted")  # the token may go round for ever
     assert snp.check(Ring({"a": 1, "b": 1}), "on some path eventually b = 0 and a = 1")

@@ -38,7 +38,7 @@ def test_what_fits_comes_back(bits):
     fields = np.stack([rng.integers(0, most.astype(np.int64) + 1) for _ in range(PATHS)], axis=1)
     fields[:, 0] = most
     fields = fields.astype(dtype)
-    for packing in (Packing.fitting(most), Packing.whole(len(most), dtype)):
+    for packing in (Packing.fitting(most), Packing.full_width(len(most), dtype)):
         words, fits = PACK(packing, fields)
         assert np.all(fits)
         assert np.asarray(words).T.tolist() == [by_hand(packing, row) for row in fields.T.tolist()]

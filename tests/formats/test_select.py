@@ -17,16 +17,16 @@ import snpjax as snp
 from snpjax_formats import (
     ELL,
     LAYOUTS,
-    AllToAll,
     BitDense,
     BitGather,
     Dense,
     Edges,
-    Fixed,
+    FixedChooser,
     Hybrid,
     Int8Dense,
     Interval,
     LayoutTooLarge,
+    Ones,
     Published,
     StartingTree,
     Workload,
@@ -37,7 +37,6 @@ from snpjax_formats import (
 )
 from snpjax_formats.select import Learned, Measured, cache, features_of, gaussian
 from snpjax_formats.select.candidates import BY_NAME, CANDIDATES, feasible
-from snpjax_formats.select.configurations import CPU_LIMITS, Limits, members
 from snpjax_formats.select.decision import Question
 from snpjax_formats.select.device import cpu_kind, device_of, is_cpu
 from snpjax_formats.select.gathering import gather, read_timings
@@ -45,6 +44,7 @@ from snpjax_formats.select.gaussian import fitted
 from snpjax_formats.select.inputs import NUM_OWN, input_names, input_table
 from snpjax_formats.select.model import CostModel, UnusableModel
 from snpjax_formats.select.timing import INPUTS, Contest, Timing, WrongAnswer, race
+from snpjax_formats.select.timing_cases import CPU_LIMITS, Limits, members
 from snpjax_formats.select.training import fit
 
 
@@ -112,7 +112,7 @@ def test_structure_is_kept_where_it_is_faster():
     assert choose_for(small, 1, 500, max_input=1, device="cpu") is None  # bits
     assert isinstance(choose_for(small, 1, 500, max_input=1, device="gpu"), Interval)
     assert isinstance(choose_for(small, 1, 500, max_input=2, device="cpu"), Interval)
-    assert isinstance(choose_for(large, 10**6, 10**6, device="cpu"), AllToAll)
+    assert isinstance(choose_for(large, 10**6, 10**6, device="cpu"), Ones)
     assert choose_for(graphs.RandomPairs(0.5, 0), 10, 10) is None
     assert is_best_joined(1000, device="gpu") and not is_best_joined(10**5, device="gpu")
     assert not is_best_joined(1000, device="cpu")
@@ -200,7 +200,7 @@ def test_the_heuristic_of_the_paper():
         assert choose(edges, chooser=Published()).layout.__name__ == layout
     with pytest.raises(LayoutTooLarge, match="Dense needs"):
         Published().decide(question(full, RATES, free=1000))
-    assert choose(RANDOM, chooser=Fixed(Dense)).layout is Dense
+    assert choose(RANDOM, chooser=FixedChooser(Dense)).layout is Dense
 
 
 @pytest.mark.parametrize("workload", [Workload(), RATES, Workload(trained=True, gradients=True)])

@@ -15,11 +15,11 @@ from hypothesis import example, given, settings, strategies as st
 from snpjax_formats import COO, ELL, Edges, TwoWay, bits, graphs, implicit, prefix
 from snpjax_formats.bits import BitDense, BitGather
 from snpjax_formats.implicit import (
-    AllToAll,
     FixedInDegree,
     FixedProbability,
     Grouped,
-    OneToOne,
+    Identity,
+    Ones,
     hashed_pair,
 )
 from snpjax_formats.interval import Interval
@@ -155,14 +155,14 @@ def test_layout_of_edges_equals_the_oracle(layout, dense, seed):
     assert again.to_dense().tolist() == dense.tolist()
 
 
-@pytest.mark.parametrize("layout", [Interval, BitDense, BitGather, AllToAll, OneToOne])
+@pytest.mark.parametrize("layout", [Interval, BitDense, BitGather, Ones, Identity])
 def test_weights_and_parallel_edges_are_refused(layout):
     zero = np.zeros(2, np.int32)
     for edges in (Edges(zero, zero, None, 3, 3), Edges(zero[:1], zero[:1], zero[:1] + 2, 3, 3)):
         with pytest.raises(ValueError, match="Use (ELL|Dense)") as error:
             layout.from_edges(edges)
         assert layout.obstacle(edges.canonical()) == str(error.value)
-    assert layout.obstacle(OneToOne(1).edges()) is None
+    assert layout.obstacle(Identity(1).edges()) is None
 
 
 @pytest.mark.parametrize("layout", [Interval, BitDense, BitGather])
@@ -373,12 +373,12 @@ def test_forms_of_other_devices():
 
 def implicit_layouts():
     return [
-        AllToAll(5, 3),
-        AllToAll(4, 4, False),
-        AllToAll(0, 3),
-        AllToAll(3, 0),
-        OneToOne(4),
-        OneToOne(0),
+        Ones(5, 3),
+        Ones(4, 4, False),
+        Ones(0, 3),
+        Ones(3, 0),
+        Identity(4),
+        Identity(0),
         Grouped(jnp.asarray([[1, -2, 0], [0, 0, 3]], jnp.int32), 6, 4),
         Grouped(jnp.asarray([[1, 2]], jnp.int32), 4, 0),
         Grouped(jnp.zeros((2, 0), jnp.int32), 0, 4),
@@ -400,13 +400,13 @@ def test_implicit_layout_equals_its_edges(stored):
 
 
 def test_what_implicit_layouts_mean():
-    assert AllToAll(3, 2).to_dense().tolist() == [[1, 1, 1], [1, 1, 1]]
-    assert AllToAll(2, 2, False).to_dense().tolist() == [[0, 1], [1, 0]]
-    assert OneToOne(2).to_dense().tolist() == [[1, 0], [0, 1]]
+    assert Ones(3, 2).to_dense().tolist() == [[1, 1, 1], [1, 1, 1]]
+    assert Ones(2, 2, False).to_dense().tolist() == [[0, 1], [1, 0]]
+    assert Identity(2).to_dense().tolist() == [[1, 0], [0, 1]]
     grouped = Grouped(jnp.asarray([[1, -2], [0, 3]], jnp.int32), 4, 2)
     assert grouped.to_dense().tolist() == [[1, 1, -2, -2], [0, 0, 3, 3]]
     assert FixedProbability(1.0, 3, 2, 3).to_dense().tolist() == [[1, 1]] * 3
-    assert AllToAll(3, 2).nbytes == OneToOne(3).nbytes == FixedInDegree(2, 0, 9, 9).nbytes == 0
+    assert Ones(3, 2).nbytes == Identity(3).nbytes == FixedInDegree(2, 0, 9, 9).nbytes == 0
 
 
 def murmur3(data: bytes, seed: int) -> int:
@@ -477,16 +477,16 @@ def test_blocks_do_not_matter():
 
 def test_edges_that_an_implicit_layout_has():
     for layout, stored in (
-        (AllToAll, AllToAll(3, 2)),
-        (AllToAll, AllToAll(3, 3, False)),
-        (AllToAll, AllToAll(0, 2)),
-        (OneToOne, OneToOne(3)),
+        (Ones, Ones(3, 2)),
+        (Ones, Ones(3, 3, False)),
+        (Ones, Ones(0, 2)),
+        (Identity, Identity(3)),
     ):
         again = layout.from_edges(stored.edges())
         assert again.to_dense().tolist() == stored.to_dense().tolist()
         assert layout.bytes_needed(stored.edges()) == again.nbytes == 0
     tri = edges_of(np.tri(3))
-    for layout in (AllToAll, OneToOne):
+    for layout in (Ones, Identity):
         with pytest.raises(ValueError, match=r"are not .*-to-.* Use (Dense|ELL)"):
             layout.from_edges(tri)
     for layout in (Grouped, FixedInDegree, FixedProbability, Scaled):
@@ -506,7 +506,7 @@ def test_scaled_multiplies_by_the_factor_of_the_source():
         check_products(Scaled(stored, jnp.asarray(factor)), dense * factor)
     repeated = FixedInDegree(20, 3, 5, 4)  # parallel edges: weights of its own
     check_products(Scaled(repeated, jnp.asarray(factors)), repeated.to_dense() * factors)
-    floats = Scaled(AllToAll(5, 4), jnp.asarray([0.5, 1, 2, 4, 8]))
+    floats = Scaled(Ones(5, 4), jnp.asarray([0.5, 1, 2, 4, 8]))
     assert floats.edges().value.dtype == np.float32
     np.testing.assert_array_equal(floats.to_dense(), [[0.5, 1, 2, 4, 8]] * 4)
 
@@ -517,9 +517,9 @@ def some_sum(dtype=np.int32):
     target, source = np.nonzero(weighted)
     value = weighted[target, source]
     parts = (
-        OneToOne(3),
+        Identity(3),
         COO.from_edges(Edges(source.astype(np.int32), target.astype(np.int32), value, 3, 2)),
-        AllToAll(2, 4),
+        Ones(2, 4),
     )
     dense = np.zeros((7, 6), np.int64)
     dense[0:3, 1:4] += np.eye(3, dtype=int)
@@ -540,7 +540,7 @@ def test_sum_places_parts(starts):
     dense = np.zeros((9, 8), np.int64)
     dense[t0 : t0 + 2, s0 : s0 + 3] += 1
     dense[t1 : t1 + 3, s1 : s1 + 3] += np.eye(3, dtype=int)
-    stored = Sum((AllToAll(3, 2), OneToOne(3)), *starts, 8, 9)
+    stored = Sum((Ones(3, 2), Identity(3)), *starts, 8, 9)
     check_products(stored, dense)
     text = jax.jit(lambda x: stored.multiply(x, accumulate=jnp.int32)).lower(jnp.zeros(8, int))
     is_disjoint = t0 + 2 <= t1 or t1 + 3 <= t0
@@ -551,7 +551,7 @@ def test_sum_places_parts(starts):
 def test_sum_of_nothing():
     check_products(Sum((), (), (), 4, 3), np.zeros((3, 4), np.int64))
     nothing = np.zeros((3, 4), np.int64)
-    check_products(Sum((AllToAll(2, 0), AllToAll(0, 2)), (0, 2), (1, 0), 4, 3), nothing)
+    check_products(Sum((Ones(2, 0), Ones(0, 2)), (0, 2), (1, 0), 4, 3), nothing)
 
 
 def test_sum_of_edges_takes_intervals_for_long_runs():
@@ -580,17 +580,17 @@ def test_sum_of_edges_takes_intervals_for_long_runs():
 def float_layouts():
     edges = edges_of(np.tri(6, 6))
     floats = Edges(edges.source, edges.target, np.linspace(1, 2, 21, dtype=np.float32), 6, 6)
-    weighted = ELL.from_edges(floats), AllToAll(2, 3), TwoWay.from_edges(floats)
+    weighted = ELL.from_edges(floats), Ones(2, 3), TwoWay.from_edges(floats)
     return [
-        AllToAll(6, 6, False),
-        OneToOne(6),
+        Ones(6, 6, False),
+        Identity(6),
         Grouped(jnp.asarray([[1.0, -2, 0.5], [0, 3, 1]]), 6, 6),
         FixedInDegree(3, 7, 6, 6),
         FixedProbability(0.5, 7, 6, 6),
-        Scaled(AllToAll(6, 6), jnp.asarray(2.5)),
+        Scaled(Ones(6, 6), jnp.asarray(2.5)),
         Scaled(ELL.from_edges(edges), jnp.linspace(-1, 1, 6)),
         Sum(weighted, (0, 3, 0), (0, 2, 0), 6, 6),
-        Sum((AllToAll(3, 2), Scaled(OneToOne(4), jnp.asarray(0.5))), (0, 2), (0, 2), 6, 6),
+        Sum((Ones(3, 2), Scaled(Identity(4), jnp.asarray(0.5))), (0, 2), (0, 2), 6, 6),
     ]
 
 
@@ -751,9 +751,9 @@ def test_layouts_of_descriptions_are_structured():
         stored = graph.layout(*sizes)
         return type(stored), type(stored.layout) if isinstance(stored, Scaled) else None
 
-    assert type_of(graphs.AllToAll(), 3, 3) == (AllToAll, None)
-    assert type_of(graphs.AllToAll(2), 3, 3) == (Scaled, AllToAll)
-    assert type_of(graphs.OneToOne(), 3, 3) == (OneToOne, None)
+    assert type_of(graphs.AllToAll(), 3, 3) == (Ones, None)
+    assert type_of(graphs.AllToAll(2), 3, 3) == (Scaled, Ones)
+    assert type_of(graphs.OneToOne(), 3, 3) == (Identity, None)
     assert type_of(graphs.Intervals([0], [1], weight=4), 1, 1) == (Scaled, Interval)
     assert type_of(graphs.Blocks([[1]]), 3, 3) == (Grouped, None)
     assert graphs.Pairs([0], [0]).layout(1, 1) is None
@@ -831,16 +831,16 @@ def test_random_pairs_are_independent():
         (lambda: graphs.Blocks([1, 2]), "`weights` has shape (2,)"),
         (lambda: graphs.Blocks([[1, 2]]).check(3, 5), "5 targets do not form 2 equal groups"),
         (lambda: graphs.Blocks([[1, 0.5]]), "weight is of type float64"),
-        (lambda: AllToAll(2, 3, False), "`has_self` is False, but there are 2 sources"),
+        (lambda: Ones(2, 3, False), "`has_self` is False, but there are 2 sources"),
         (lambda: Grouped(jnp.ones((2, 2)), 4, 5), "5 targets do not form 2 equal groups"),
         (lambda: FixedInDegree(-1, 0, 3, 3), "`in_degree` is -1"),
         (lambda: FixedInDegree(1, 0, 0, 3), "no sources to draw from"),
         (lambda: FixedInDegree(1, -1, 3, 3), "`seed` is -1. Use 0 to 2^32 - 1"),
         (lambda: FixedProbability(-0.5, 0, 3, 3), "`probability` is -0.5"),
-        (lambda: Scaled(OneToOne(3), jnp.ones(2)), "`factor` has shape (2,), neither () nor"),
-        (lambda: Scaled(Scaled(OneToOne(3), jnp.ones(3)), jnp.ones(3)), "weights of its own"),
-        (lambda: Sum((OneToOne(3),), (0,), (1,), 3, 3), "Part 0 has targets [1, 4), but `num_t"),
-        (lambda: Sum((OneToOne(3),), (), (0,), 3, 3), "`source_starts` has 0 entries"),
+        (lambda: Scaled(Identity(3), jnp.ones(2)), "`factor` has shape (2,), neither () nor"),
+        (lambda: Scaled(Scaled(Identity(3), jnp.ones(3)), jnp.ones(3)), "weights of its own"),
+        (lambda: Sum((Identity(3),), (0,), (1,), 3, 3), "Part 0 has targets [1, 4), but `num_t"),
+        (lambda: Sum((Identity(3),), (), (0,), 3, 3), "`source_starts` has 0 entries"),
         (lambda: BitDense(jnp.zeros((1, 3), jnp.uint32), None, 33, 3), "`words` has shape (1, 3)"),
         (lambda: BitGather(jnp.zeros((1, 3), int), None, 3, 4), "`sources` has 3 columns"),
         (lambda: Interval(*jnp.zeros((2, 1, 3), int), "target", 3, 4), "`start` has shape (1, 3)"),

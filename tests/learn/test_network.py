@@ -138,7 +138,7 @@ def test_layers_are_their_network():
     ]
     layers[0] = eqx.tree_at(lambda x: x.model.low, layers[0], layers[0].model.low + 1)
     counts = jnp.asarray(PATTERNS)
-    train = learn.sent(counts, 9)
+    train = learn.count_train(counts, 9)
     for layer in layers:
         train = layer(train)
     network = learn.chain(layers)
@@ -151,9 +151,9 @@ def test_layers_are_their_network():
         ]
         exact = snp.run(quietly(system.replace, neurons=neurons), max_steps=9)
         assert exact.spike_trains.T.sum(axis=1).tolist() == learn.total(train)[:, path].tolist()
-    single = layers[1](layers[0](learn.sent(counts[:, 5], 9)))
+    single = layers[1](layers[0](learn.count_train(counts[:, 5], 9)))
     assert single.tolist() == train[..., 5].tolist()
-    slopes = eqx.filter_grad(lambda layer: jnp.sum(layers[1](layer(learn.sent(counts, 9)))))(
+    slopes = eqx.filter_grad(lambda layer: jnp.sum(layers[1](layer(learn.count_train(counts, 9)))))(
         layers[0]
     )
     assert jnp.any(slopes.model.low != 0)
@@ -235,16 +235,16 @@ def test_weights_stay_in_their_range():
 
 def test_sent():
     counts = jnp.asarray([0.0, 2.0, 5.0])
-    train = learn.sent(counts, 4)
+    train = learn.count_train(counts, 4)
     assert train.tolist() == [[0, 1, 1], [0, 1, 1], [0, 0, 1], [0, 0, 1]]
-    slopes = jax.jacobian(lambda x: learn.sent(x, 4))(counts)
+    slopes = jax.jacobian(lambda x: learn.count_train(x, 4))(counts)
     assert jnp.sum(slopes, axis=0).tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, 0]]
 
 
 def test_codes():
     values = jnp.asarray([-1.2, 0.4, 2.6])
-    assert learn.counted(values).tolist() == [0, 0, 3]
-    assert jax.grad(lambda x: learn.counted(x).sum())(values).tolist() == [0, 1, 1]
+    assert learn.nearest_counts(values).tolist() == [0, 0, 3]
+    assert jax.grad(lambda x: learn.nearest_counts(x).sum())(values).tolist() == [0, 1, 1]
     chances = jnp.asarray([0.0, 0.3, 1.0])
     train = learn.rate_train(chances, 4000, jr.key(0))
     assert set(np.unique(train)) == {0.0, 1.0}

@@ -25,11 +25,13 @@ def initial() -> pr.Histogram:
     return pr.Histogram(AXIS, np.round(weights / weights.sum() * 20_000).astype(int))
 
 
-def population(types=TRUTH) -> pr.Model:
-    return pr.Model(initial(), types, duration=120.0, phi_min=1.5)
+def population(types=TRUTH) -> pr.ProliferationModel:
+    return pr.ProliferationModel(initial(), types, duration=120.0, phi_min=1.5)
 
 
-def on_axis(table: pr.Table, cells: int, rng: np.random.Generator | None = None) -> pr.Histogram:
+def on_axis(
+    table: pr.SparseHistogram, cells: int, rng: np.random.Generator | None = None
+) -> pr.Histogram:
     """The cells of a table on the axis; exactly so many of them, drawn where there is `rng`."""
     counts = np.zeros(AXIS.size)
     counts[np.searchsorted(AXIS, table.fluorescence)] = table.total
@@ -85,7 +87,9 @@ def test_errors_cover_what_was_drawn():
 def test_another_start_rule_does_not_fit():
     sample = pr.simulate(population(), jax.random.key(4))
     observed = on_axis(sample.table(), 5_000, np.random.default_rng(4))
-    wrong = pr.Model(initial(), GUESS, duration=120.0, phi_min=1.5, start=pr.Start.RESIDUAL)
+    wrong = pr.ProliferationModel(
+        initial(), GUESS, duration=120.0, phi_min=1.5, start=pr.Start.RESIDUAL
+    )
     fit = pr.calibrate(wrong, observed, bins=BINS, bounds={"go": {"mean": (80.0, 120.0)}}, starts=1)
     assert fit.active and pr.goodness_of_fit(fit).p_value < 1e-4
 
@@ -141,7 +145,7 @@ def test_types_without_spread_are_not_calibrated():
 # ---- published data
 
 
-def published(number: int, start: str = "async") -> tuple[pr.Model, dict]:
+def published(number: int, start: str = "async") -> tuple[pr.ProliferationModel, dict]:
     from snpjax.io.proliferation import read_histogram, read_model
 
     folder = CASES / "histograms"

@@ -115,7 +115,7 @@ def read_golden(path):
         law = pr.Gamma(t["shape"], t["scale"]) if "shape" in t else None
         law = pr.Normal(t["mean"], t["sd"]) if "mean" in t else law
         types.append(pr.CellType(t["name"], t["proportion"], law))
-    model = pr.Model(
+    model = pr.ProliferationModel(
         read_histogram(CASES / config["histogram"]),
         types,
         duration=config["tmax"],
@@ -142,7 +142,7 @@ def test_expectation_and_covariance_are_the_published_ones(path):
     close(found.type_generation, exact["type_generation_mean"], 1e-8)
     # Squares: a root makes much of what is nearly 0.
     close(found.type_generation_sd**2, np.square(exact["type_generation_sd"]), 1e-6)
-    binned, covariance = found.binned(pr.Bins(), rule=pr.Rule.DISPLAY, phi_min=1e-9)
+    binned, covariance = found.binned(pr.Bins(), rule=pr.BinRule.DISPLAY, phi_min=1e-9)
     close(binned, exact["rebinned_mean"], 1e-8)
     close(np.diag(covariance), np.square(exact["rebinned_sd"]), 1e-6)
     # The published runs, z of 20 of them.
@@ -235,7 +235,7 @@ def test_closed_forms_meet_the_grid_where_both_hold():
 
 def test_gradients_are_those_of_differences():
     """In all parameters and the duration, also where the method is chosen while running."""
-    model = pr.Model(bump(), TYPES, duration=120.0, phi_min=2.0)
+    model = pr.ProliferationModel(bump(), TYPES, duration=120.0, phi_min=2.0)
     program, parameters = pr.lower(
         model, ranges=[None, pr.Range((30, 300), (8, 40)), pr.Range((20, 63), (8, 30))]
     )
@@ -266,25 +266,25 @@ def test_gradients_are_those_of_differences():
 
 
 def test_expectation_is_linear_and_knows_no_order():
-    model = pr.Model(bump(), TYPES, duration=120.0, phi_min=2.0)
+    model = pr.ProliferationModel(bump(), TYPES, duration=120.0, phi_min=2.0)
     whole = pr.expected(model)
     assert math.isclose(whole.mean.sum(), whole.type_generation.sum())
     half = pr.Histogram(AXIS, np.array(bump().counts) * 2)
-    twice = pr.expected(pr.Model(half, TYPES, duration=120.0, phi_min=2.0))
+    twice = pr.expected(pr.ProliferationModel(half, TYPES, duration=120.0, phi_min=2.0))
     assert np.allclose(twice.mean, 2 * whole.mean, rtol=1e-12)
     assert math.isclose(twice.total_sd**2, 2 * whole.total_sd**2)
     # Two types of one law are one type.
     split = [TYPES[0], TYPES[1], *(pr.CellType(x, 0.25, TYPES[2].law) for x in "ab")]
-    merged = pr.expected(pr.Model(bump(), split, duration=120.0, phi_min=2.0))
+    merged = pr.expected(pr.ProliferationModel(bump(), split, duration=120.0, phi_min=2.0))
     assert np.allclose(merged.mean, whole.mean, rtol=1e-10)
     assert np.allclose(merged.sd, whole.sd, rtol=1e-8)
     # A power of two in fluorescence changes nothing.
     scaled = pr.Histogram(AXIS * 8, bump().counts)
-    other = pr.expected(pr.Model(scaled, TYPES, duration=120.0, phi_min=16.0))
+    other = pr.expected(pr.ProliferationModel(scaled, TYPES, duration=120.0, phi_min=16.0))
     assert np.array_equal(other.mean, whole.mean)
     assert np.array_equal(other.table().fluorescence, whole.table().fluorescence * 8)
     # A higher threshold takes entries away and changes no other.
-    raised = pr.expected(pr.Model(bump(), TYPES, duration=120.0, phi_min=30.0))
+    raised = pr.expected(pr.ProliferationModel(bump(), TYPES, duration=120.0, phi_min=30.0))
     assert np.all(raised.last <= whole.last)
     inside = raised.is_there
     columns = inside.shape[1]
@@ -292,7 +292,7 @@ def test_expectation_is_linear_and_knows_no_order():
 
 
 def test_tables_add_what_falls_on_one_value():
-    model = pr.Model(bump(), TYPES, duration=120.0, phi_min=2.0)
+    model = pr.ProliferationModel(bump(), TYPES, duration=120.0, phi_min=2.0)
     found = pr.expected(model)
     table = found.table()
     assert np.all(np.diff(table.fluorescence) > 0) and table.sd is not None
@@ -317,7 +317,7 @@ def test_binning_is_that_of_the_reference(pairs):
     for value, count in pairs:
         wanted[reference.bin_of(value, bins.edges.tolist())] += count
     assert bins.count(values, counts).tolist() == wanted.tolist()
-    shown = bins.count(values, counts, rule=pr.Rule.DISPLAY, phi_min=20.0)
+    shown = bins.count(values, counts, rule=pr.BinRule.DISPLAY, phi_min=20.0)
     assert shown.sum() == counts[values >= 20].sum()
 
 
@@ -328,7 +328,7 @@ def test_an_edge_belongs_to_the_bin_below():
     with pytest.raises(ValueError, match="5 of 7 cells are above the last edge, 100"):
         bins.count(np.array([5.0, 500.0]), np.array([2, 5]))
     with pytest.warns(pr.CellsDropped):
-        counts = bins.count(np.array([5.0, 500.0]), np.array([2, 5]), rule=pr.Rule.DISPLAY)
+        counts = bins.count(np.array([5.0, 500.0]), np.array([2, 5]), rule=pr.BinRule.DISPLAY)
     assert counts.sum() == 2
 
 
@@ -365,7 +365,7 @@ def test_histograms_that_are_none(fluorescence, counts, said):
 
 def test_everything_wrong_with_a_model_is_said_at_once():
     with pytest.raises(pr.InvalidModel) as error:
-        pr.Model(
+        pr.ProliferationModel(
             bump(),
             [
                 pr.CellType("a", 0.5, pr.Normal(40.0, 0.0)),
@@ -389,17 +389,19 @@ def test_everything_wrong_with_a_model_is_said_at_once():
 @pytest.mark.parametrize("phi_min", [0.0, -1.0, math.nan, 1e-30])
 def test_thresholds_that_are_refused(phi_min):
     with pytest.raises(pr.InvalidModel, match="phi_min"):
-        pr.Model(bump(), TYPES, duration=10.0, phi_min=phi_min)
+        pr.ProliferationModel(bump(), TYPES, duration=10.0, phi_min=phi_min)
 
 
 def test_proportions_are_never_rescaled():
-    pr.Model(bump(), [pr.CellType("a", 1 + 9e-7)], duration=1.0)
+    pr.ProliferationModel(bump(), [pr.CellType("a", 1 + 9e-7)], duration=1.0)
     with pytest.raises(pr.InvalidModel, match=r"sum to 1.000002 \(correct them\)"):
-        pr.Model(bump(), [pr.CellType("a", 1 + 2e-6)], duration=1.0)
+        pr.ProliferationModel(bump(), [pr.CellType("a", 1 + 2e-6)], duration=1.0)
 
 
 def test_a_law_that_the_grid_does_not_resolve_is_refused():
-    model = pr.Model(bump(), [pr.CellType("a", 1.0, pr.Normal(5.0, 1.0))], duration=1000.0)
+    model = pr.ProliferationModel(
+        bump(), [pr.CellType("a", 1.0, pr.Normal(5.0, 1.0))], duration=1000.0
+    )
     with pytest.raises(pr.Unresolved, match="type 'a': an sd of 0.001 of the duration"):
         pr.expected(model)
 

@@ -19,8 +19,8 @@ RUNS = 30
 
 
 @functools.cache
-def model(start: pr.Start = pr.Start.ASYNC) -> pr.Model:
-    return pr.Model(bump(), TYPES, duration=150.0, phi_min=2.0, start=start)
+def model(start: pr.Start = pr.Start.ASYNC) -> pr.ProliferationModel:
+    return pr.ProliferationModel(bump(), TYPES, duration=150.0, phi_min=2.0, start=start)
 
 
 @functools.cache
@@ -31,7 +31,7 @@ def expected() -> pr.Expected:
 # ---- the same cells
 
 
-def followed(model: pr.Model, key, run: int = 0) -> np.ndarray:
+def followed(model: pr.ProliferationModel, key, run: int = 0) -> np.ndarray:
     """The sampler's histogram, cell by cell through the reference, from the sampler's draws."""
     held = model.initial.occupied
     words = jax.random.bits(jax.random.fold_in(key, 0), (2,), np.uint32)
@@ -79,7 +79,7 @@ def followed(model: pr.Model, key, run: int = 0) -> np.ndarray:
 @pytest.mark.parametrize("start", [pr.Start.ASYNC, pr.Start.STRETCH])
 def test_lanes_follow_every_cell(start):
     """The traversal of the device is that of the reference, given the same draws."""
-    small = pr.Model(bump(60), TYPES, duration=150.0, phi_min=8.0, start=start)
+    small = pr.ProliferationModel(bump(60), TYPES, duration=150.0, phi_min=8.0, start=start)
     key = jax.random.key(5)
     sample = pr.simulate(small, key, runs=2)
     # The sums of single precision may be fused on one side only: a cell in a million.
@@ -129,8 +129,8 @@ def test_what_cannot_be_simulated():
         pr.simulate(model(), jax.random.key(0), budget=1000)
     huge = pr.Histogram([8.0], [2**32])
     with pytest.raises(pr.SampleFailed, match="families are numbered in 32 bits"):
-        pr.simulate(pr.Model(huge, TYPES, duration=1.0), jax.random.key(0))
-    deep = pr.Model(
+        pr.simulate(pr.ProliferationModel(huge, TYPES, duration=1.0), jax.random.key(0))
+    deep = pr.ProliferationModel(
         pr.Histogram([2.0**40], [1]),
         [pr.CellType("a", 1.0, pr.Normal(10.0, 2.0))],
         duration=60.0,
@@ -142,13 +142,13 @@ def test_what_cannot_be_simulated():
 @pytest.mark.slow
 def test_division_times_without_spread():
     types = [pr.CellType("a", 0.5, pr.Fixed(40.0)), pr.CellType("b", 0.5)]
-    sync = pr.Model(bump(), types, duration=120.0, phi_min=2.0, start=pr.Start.SYNC)
+    sync = pr.ProliferationModel(bump(), types, duration=120.0, phi_min=2.0, start=pr.Start.SYNC)
     sample = pr.simulate(sync, jax.random.key(0))
     cells = sample.type_generation
     assert cells[0].nonzero()[0].tolist() == [3] and cells[1].nonzero()[0].tolist() == [0]
     assert cells[0, 3] / 8 + cells[1, 0] <= sync.initial.cells
     for start in (pr.Start.ASYNC, pr.Start.RESIDUAL):
-        some = pr.Model(bump(), types, duration=130.0, phi_min=2.0, start=start)
+        some = pr.ProliferationModel(bump(), types, duration=130.0, phi_min=2.0, start=start)
         sample = pr.simulate(some, jax.random.key(1), runs=RUNS)
         assert not accept(pr.expected(some), sample.counts, sample.type_generation).failures
 
@@ -169,7 +169,7 @@ def test_samples_have_the_exact_law():
 
 def test_gamma_samples_have_the_exact_law():
     types = [TYPES[0], pr.CellType("a", 0.8, pr.Gamma(7.0, 6.0))]
-    gamma = pr.Model(bump(), types, duration=150.0, phi_min=2.0)
+    gamma = pr.ProliferationModel(bump(), types, duration=150.0, phi_min=2.0)
     sample = pr.simulate(gamma, jax.random.key(8), runs=RUNS)
     assert not accept(pr.expected(gamma), sample.counts, sample.type_generation).failures
 
@@ -253,8 +253,8 @@ def test_published_configurations(path):
     z = (sample.type_generation.mean(0) - theirs.mean(0))[large]
     z /= found.type_generation_sd[large] * np.sqrt(1 / runs + 1 / 20)
     assert np.abs(z).max() < 4.6
-    binned, covariance = found.binned(pr.Bins(), rule=pr.Rule.DISPLAY, phi_min=1e-9)
-    ours = sample.binned(pr.Bins(), rule=pr.Rule.DISPLAY, phi_min=1e-9)
+    binned, covariance = found.binned(pr.Bins(), rule=pr.BinRule.DISPLAY, phi_min=1e-9)
+    ours = sample.binned(pr.Bins(), rule=pr.BinRule.DISPLAY, phi_min=1e-9)
     sds = np.sqrt(np.diag(covariance))
     z = (ours.mean(0) - binned)[binned >= 5] / sds[binned >= 5] * np.sqrt(runs)
     assert np.abs(z).max() < 4.89

@@ -53,7 +53,7 @@ def networks(draw, *, plastic: bool = False):
     """Two populations and two projections, as the reference takes them, and their kinds."""
     kinds = draw(st.sampled_from(KINDS))
     populations = [
-        reference.RatePopulation(
+        reference.ReferencePopulation(
             [draw(NUMBERS) for _ in range(size)],
             [draw(NUMBERS) for _ in range(size)],
             None if is_update else draw(st.sampled_from([1.5, 10.0, 40.0])),
@@ -70,7 +70,7 @@ def networks(draw, *, plastic: bool = False):
         weight = NUMBERS.map(lambda x: x or 0.5)
         edges = [(s, t, draw(weight), delay) for s, t in chosen]
         hebb = 0.05 if plastic else None
-        projections.append(reference.RateProjection(pre, post, edges, hebb))
+        projections.append(reference.ReferenceProjection(pre, post, edges, hebb))
     return kinds, populations, projections
 
 
@@ -92,7 +92,9 @@ def built(drawn, *, layout, integrator=None, dt=1.0):
         parameters = {"b": p.b} if p.tau is None else {"tau": p.tau, "b": p.b}
         parameters = {k: np.asarray(v) for k, v in parameters.items()}
         initial = {"r": np.asarray(p.initial)}
-        made.append(rate.Population(f"p{i}", SIZES[i], equation, initial, parameters, drive=drive))
+        made.append(
+            rate.RatePopulation(f"p{i}", SIZES[i], equation, initial, parameters, drive=drive)
+        )
     joined = []
     for i, p in enumerate(projections):
         columns = (np.asarray([e[column] for e in p.edges]) for column in range(3))
@@ -103,7 +105,7 @@ def built(drawn, *, layout, integrator=None, dt=1.0):
         plasticity = None if p.hebb is None else rate.hebb(p.hebb)
         delay = dt * DELAY if i == 1 and plasticity is None else 0.0
         joined.append(
-            rate.Projection(
+            rate.RateProjection(
                 f"p{p.pre}", f"p{p.post}", edges, delay=delay, plasticity=plasticity, layout=layout
             )
         )
@@ -168,11 +170,11 @@ def test_every_layout_learns_as_the_reference(layout, drawn):
 
 def test_edges_of_one_projection_have_delays_of_their_own():
     chain = Edges(np.zeros(3, int), np.arange(3), np.array([1.0, 2.0, 3.0]), 1, 3)
-    pulse = rate.Population(
+    pulse = rate.RatePopulation(
         "pulse", 1, rate.Update(lambda v, x, p: {"r": x["drive"]}), drive=np.ones((1, 1))
     )
-    line = rate.Population("line", 3, rate.Update(lambda v, x, p: {"r": x["exc"]}))
-    projection = rate.Projection("pulse", "line", chain, delay=np.array([2.0, 0.0, 5.0]))
+    line = rate.RatePopulation("line", 3, rate.Update(lambda v, x, p: {"r": x["exc"]}))
+    projection = rate.RateProjection("pulse", "line", chain, delay=np.array([2.0, 0.0, 5.0]))
     machine = snp.lower(rate.RateNetwork([pulse, line], [projection], dt=1.0)).machine
     _, rates = rate.simulate(machine, steps=8)
     expected = np.zeros((8, 3))
@@ -184,10 +186,12 @@ def simple(**options):
     """Neuron `out` follows `in`, which is 1 from the first step on."""
     return rate.RateNetwork(
         [
-            rate.Population("in", 1, rate.Update(lambda v, x, p: {"r": v["r"]}), {"r": 1.0}, {}),
-            rate.Population("out", 1, rate.leaky(rate.identity)),
+            rate.RatePopulation(
+                "in", 1, rate.Update(lambda v, x, p: {"r": v["r"]}), {"r": 1.0}, {}
+            ),
+            rate.RatePopulation("out", 1, rate.leaky(rate.identity)),
         ],
-        [rate.Projection("in", "out", weights=2.0, **options)],
+        [rate.RateProjection("in", "out", weights=2.0, **options)],
         dt=1.0,
     )
 
@@ -212,10 +216,10 @@ def test_paths_learn_apart():
     edges = Edges(np.zeros(2, int), np.arange(2), np.array([0.5, 1.0]), 1, 2)
     network = rate.RateNetwork(
         [
-            rate.Population("x", 1, initial={"r": 1.0}),
-            rate.Population("y", 2, rate.leaky(rate.identity)),
+            rate.RatePopulation("x", 1, initial={"r": 1.0}),
+            rate.RatePopulation("y", 2, rate.leaky(rate.identity)),
         ],
-        [rate.Projection("x", "y", edges, plasticity=rate.hebb(0.1, high=1.01), layout=COO)],
+        [rate.RateProjection("x", "y", edges, plasticity=rate.hebb(0.1, high=1.01), layout=COO)],
     )
     one, two = (snp.run(network, max_steps=STEPS, paths=paths) for paths in (None, 2))
     np.testing.assert_allclose(two.variables["y"]["r"][:, 1], one.variables["y"]["r"], rtol=1e-6)
@@ -258,7 +262,11 @@ def test_gradients_are_finite_differences():
 
 def test_float64_where_it_is_asked_for():
     network = rate.RateNetwork(
-        [rate.Population("a", 2, rate.leaky(rate.identity), {"r": 1.0}, {"tau": 3.0, "b": 0.0})],
+        [
+            rate.RatePopulation(
+                "a", 2, rate.leaky(rate.identity), {"r": 1.0}, {"tau": 3.0, "b": 0.0}
+            )
+        ],
         dtype=np.float64,
     )
     rates = snp.run(network, max_steps=30).rates["a"]["r"]
@@ -269,15 +277,21 @@ def test_float64_where_it_is_asked_for():
 def test_a_structure_is_not_listed():
     n = 100_000
     many = rate.RateNetwork(
-        [rate.Population("a", n, rate.leaky(rate.identity), {"r": 1.0}, {"tau": 1.0, "b": 0.0})],
-        [rate.Projection("a", "a", graphs.AllToAll(), weights=1 / n)],
+        [
+            rate.RatePopulation(
+                "a", n, rate.leaky(rate.identity), {"r": 1.0}, {"tau": 1.0, "b": 0.0}
+            )
+        ],
+        [rate.RateProjection("a", "a", graphs.AllToAll(), weights=1 / n)],
     )
     machine = snp.lower(many).machine
     assert sum(x.nbytes for x in jax.tree.leaves(machine.deliveries)) < 100
 
 
 def test_stiff_neurons_need_the_exponential_method():
-    network = [rate.Population("a", 1, rate.leaky(rate.identity), {"r": 1.0}, {"tau": 0.1, "b": 3})]
+    network = [
+        rate.RatePopulation("a", 1, rate.leaky(rate.identity), {"r": 1.0}, {"tau": 0.1, "b": 3})
+    ]
     with pytest.raises(snp.RunFailed, match="ExponentialEuler"):
         snp.run(rate.RateNetwork(network), max_steps=60)
     stiff = rate.RateNetwork(network, integrator=rate.ExponentialEuler())
@@ -288,18 +302,18 @@ def test_everything_wrong_is_said_at_once():
     with pytest.raises(rate.InvalidNetwork) as caught:
         rate.RateNetwork(
             [
-                rate.Population("a", -1, initial={"v": 0.0}),
-                rate.Population("a", 2, parameters={"tau": [1.0, 2.0, 3.0], "b": np.nan}),
-                rate.Population("b", 2, "r", drive=np.zeros((4, 3)), drive_every=0),
+                rate.RatePopulation("a", -1, initial={"v": 0.0}),
+                rate.RatePopulation("a", 2, parameters={"tau": [1.0, 2.0, 3.0], "b": np.nan}),
+                rate.RatePopulation("b", 2, "r", drive=np.zeros((4, 3)), drive_every=0),
             ],
             [
-                rate.Projection("a", "c", delay=-1.0),
-                rate.Projection("b", "b", graphs.AllToAll(), weights=np.ones(3), delay=0.5),
-                rate.Projection("b", "b", np.eye(3)),
-                rate.Projection("b", "b", 7, layout="dense"),
-                rate.Projection("b", "b", np.eye(2), weights=2.0, delay=np.zeros(7)),
-                rate.Projection("b", "b", 2 * np.eye(2), weights=2.0),
-                rate.Projection("b", "b", 7),
+                rate.RateProjection("a", "c", delay=-1.0),
+                rate.RateProjection("b", "b", graphs.AllToAll(), weights=np.ones(3), delay=0.5),
+                rate.RateProjection("b", "b", np.eye(3)),
+                rate.RateProjection("b", "b", 7, layout="dense"),
+                rate.RateProjection("b", "b", np.eye(2), weights=2.0, delay=np.zeros(7)),
+                rate.RateProjection("b", "b", 2 * np.eye(2), weights=2.0),
+                rate.RateProjection("b", "b", 7),
             ],
             dt=1.0,
             dtype=np.int32,
@@ -335,7 +349,7 @@ def test_everything_wrong_is_said_at_once():
 def test_what_cannot_be_lowered():
     def network(**options):
         return rate.RateNetwork(
-            [rate.Population("a", 4)], [rate.Projection("a", "a", **options)], dt=1.0
+            [rate.RatePopulation("a", 4)], [rate.RateProjection("a", "a", **options)], dt=1.0
         )
 
     for layout in (Dense, BSR):
@@ -350,7 +364,7 @@ def test_what_cannot_be_lowered():
         snp.run(network(), choice=snp.GivenChoices([[0]]))
     wrong = rate.Update(lambda v, x, p: {"q": v["r"]})
     with pytest.raises(ValueError, match=r"gives \['q'\]"):
-        snp.run(rate.RateNetwork([rate.Population("a", 1, wrong)]), max_steps=1)
+        snp.run(rate.RateNetwork([rate.RatePopulation("a", 1, wrong)]), max_steps=1)
     many = snp.lower(network(weights=1.0, delay=np.arange(16.0))).machine
     assert len(many.deliveries) == 16 and many.rows == {"a": 16}
 
@@ -358,8 +372,8 @@ def test_what_cannot_be_lowered():
 def test_too_large_for_the_device(monkeypatch):
     monkeypatch.setattr("snpjax_formats.memory.free_bytes", lambda: 100)
     network = rate.RateNetwork(
-        [rate.Population("a", 30)],
-        [rate.Projection("a", "a", weights=rate.Uniform(0, 1), layout=ELL)],
+        [rate.RatePopulation("a", 30)],
+        [rate.RateProjection("a", "a", weights=rate.Uniform(0, 1), layout=ELL)],
     )
     with pytest.raises(LayoutTooLarge, match="ELL needs .* bytes"):
         snp.lower(network)
@@ -372,13 +386,13 @@ def test_oja_learns_the_direction_of_most_variance():
     network = rate.RateNetwork(
         [
             # Shown for four steps each: a rate passes a projection in one.
-            rate.Population(
+            rate.RatePopulation(
                 "x", 2, rate.Update(lambda v, x, p: {"r": x["drive"]}), drive=drive, drive_every=4
             ),
-            rate.Population("y", 1, rate.Update(lambda v, x, p: {"r": x["exc"]})),
+            rate.RatePopulation("y", 1, rate.Update(lambda v, x, p: {"r": x["exc"]})),
         ],
         [
-            rate.Projection(
+            rate.RateProjection(
                 "x", "y", weights=rate.Uniform(0.1, 0.2), plasticity=rate.oja(0.02), layout=COO
             )
         ],
@@ -394,7 +408,7 @@ def test_oja_learns_the_direction_of_most_variance():
 def test_a_solver_of_diffrax():
     import diffrax  # pyright: ignore[reportMissingImports]
 
-    population = rate.Population(
+    population = rate.RatePopulation(
         "a", 1, rate.leaky(rate.identity), {"r": 1.0}, {"tau": 5.0, "b": 0}
     )
     network = rate.RateNetwork([population], integrator=rate.Diffrax(diffrax.Tsit5()))

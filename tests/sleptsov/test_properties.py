@@ -21,7 +21,7 @@ from snpjax.sleptsov import (
     Sleptsov,
     SleptsovNet,
 )
-from snpjax.sleptsov.step.event_driven import begun
+from snpjax.sleptsov.step.event_driven import initial_loops
 from snpjax.sleptsov.step.gpu_loop import event_loop_on_gpu
 from snpjax.testing import nets
 from snpjax.testing.reference_sleptsov import Reference
@@ -277,7 +277,7 @@ def test_the_kernel_of_a_gpu_walks_the_same_way(net):
 @jax.jit
 def _both_walks(machine, state):
     most = jnp.full(2, 5, jnp.int32)
-    start = begun(machine, state, rows=5)
+    start = initial_loops(machine, state, rows=5)
     wanted = machine.leap(state, snp.FirstChoice(), most, rows=5)
     return wanted, event_loop_on_gpu(
         machine.program, machine.dependents, machine.rule, start, most, interpret=True

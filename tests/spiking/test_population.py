@@ -17,13 +17,13 @@ from snpjax import graphs
 from snpjax.spiking import lower
 from snpjax_formats import (
     ELL,
-    AllToAll,
     BitDense,
     Dense,
+    Identity,
     Int8Dense,
     Interval,
     LayoutTooLarge,
-    OneToOne,
+    Ones,
     SlicedELL,
     Sum,
 )
@@ -73,13 +73,13 @@ def test_each_projection_keeps_its_structure(joins):
     joins(False)
     synapses = lower_of(sorter(np.arange(1, 3000))).synapses
     assert isinstance(synapses, Sum)
-    assert [type(part) for part in synapses.parts] == [AllToAll, Interval]
+    assert [type(part) for part in synapses.parts] == [Ones, Interval]
     assert synapses.nbytes < 30_000, "nine million synapses"
     system = snp.PopulationSystem(
         [snp.Population("a", 300, 1, ["a -> a"]), snp.Population("b", 300)],
         [snp.Projection("a", "b", graphs.OneToOne())],
     )
-    assert isinstance(lower_of(system).synapses.parts[0], OneToOne)
+    assert isinstance(lower_of(system).synapses.parts[0], Identity)
 
 
 def test_parts_that_are_better_joined(joins):

@@ -106,7 +106,7 @@ def _choices(
 
 
 def numbered(
-    options: Sequence[reference.Selection], selected: reference.Selection
+    options: Sequence[reference.NeuronAction], selected: reference.NeuronAction
 ) -> tuple[int, int]:
     """The number of a rule, and that of the targets among those that this rule may take."""
     if not isinstance(selected, tuple):

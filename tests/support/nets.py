@@ -25,7 +25,9 @@ class Size(NamedTuple):
     def fits(self, net: SleptsovNet) -> bool:
         rows = len(net.inputs) + len(net.outputs)
         conditions = len(net.inputs) + len(net.inhibitors) + len(net.tests)
-        widths = [arcs.by_transition(net.num_transitions).degrees for arcs in _kinds(net)]
+        widths = [
+            np.bincount(arcs.transition, minlength=net.num_transitions) for arcs in _kinds(net)
+        ]
         width = np.sum(widths, axis=0).max(initial=0)
         return (
             net.num_places + self.width <= self.places

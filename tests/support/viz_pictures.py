@@ -13,7 +13,7 @@ import equinox as eqx
 import numpy as np
 
 import snpjax as snp
-from snpjax.proliferation import Bins, CellType, Fixed, Histogram, Model
+from snpjax.proliferation import Bins, CellType, Fixed, Histogram, ProliferationModel
 from snpjax.sleptsov import net_of_text
 from snpjax.spiking import Solution, SolutionBatch
 from snpjax.spiking.step.step import SpikingState
@@ -129,7 +129,9 @@ def compared() -> Compared:
     """A model of cells beside a measurement, with an expectation that is given, not computed."""
     axis = 2.0 ** np.arange(2, 12)
     stained = Histogram(axis, np.asarray([0, 0, 0, 0, 0, 5, 30, 90, 70, 20]))
-    model = Model(stained, [CellType("cycling", 1.0, Fixed(30.0))], duration=60.0, phi_min=2.0)
+    model = ProliferationModel(
+        stained, [CellType("cycling", 1.0, Fixed(30.0))], duration=60.0, phi_min=2.0
+    )
     found = Compared(model, stained, Bins(1.0, 4096.0, 24))
     mean = 40 * np.exp(-(((np.arange(24) - 14) / 4) ** 2))
     found.__dict__["_binned"] = (mean, np.diag(mean))

@@ -17,13 +17,13 @@ from snpjax.testing import (
     runs,
     systems,
 )
-from snpjax.testing.reference import Configuration, Network
+from snpjax.testing.reference import Configuration, ReferenceNetwork
 from snpjax.testing.reference_graph import explore
 from snpjax.testing.reference_network import rules_of
 from tests.support.helpers import case_system, load_cases
 
 
-def network_of(configuration: Configuration) -> Network:
+def network_of(configuration: Configuration) -> ReferenceNetwork:
     assert configuration.network is not None
     return configuration.network
 
@@ -683,7 +683,7 @@ def test_renaming_permutes(system, data):
     to = {old: new for new, old in enumerate(order)}
     there = reference.initial(other)
     for before, choice, emitted, after in steps_of(draw_run(data, system)):
-        moved: list[reference.Selection] = [None] * len(choice)
+        moved: list[reference.NeuronAction] = [None] * len(choice)
         for slot, selected in enumerate(choice):
             if isinstance(selected, tuple):
                 selected = (selected[0], tuple(sorted(to[target] for target in selected[1])))

@@ -22,7 +22,7 @@ import snpjax as snp
 from snpjax.io import formats_of, model_text
 from snpjax.sleptsov import net_of_text
 from snpjax.testing import reference, reference_sleptsov, systems
-from snpjax.viz.page import PageServer, Session, opened, recorded_page
+from snpjax.viz.page import PageServer, Session, open_model, recorded_page
 from snpjax.viz.page.assets import ASSETS, asset
 from snpjax.viz.page.described import exact, moment_json
 from snpjax.viz.page.edits import Edit, edited
@@ -269,7 +269,7 @@ def test_any_text_is_answered(server, name, text, problem):
 def test_a_system_that_is_too_large_says_so():
     text = PAIR.replace("@mu = p, q;", f"@mu = p, q; @mu += r{{i}}: 1 <= i <= {MAX_NEURONS};")
     with pytest.raises(snp.ReadError, match="more than the 5,000"):
-        opened("pair.pli", text, format=None, level="extended")
+        open_model("pair.pli", text, format=None, level="extended")
 
 
 @pytest.mark.parametrize(
@@ -299,7 +299,7 @@ def test_losses_are_told_before_anything_is_lost(server):
 
 
 def pair() -> snp.SpikingSystem:
-    return opened("pair.pli", PAIR, format=None, level="extended").system
+    return open_model("pair.pli", PAIR, format=None, level="extended").system
 
 
 @pytest.mark.parametrize(
@@ -528,9 +528,9 @@ def test_dividing_neurons_get_the_room_they_need():
 
 
 def _text_of(system: snp.SpikingSystem) -> str:
-    from snpjax.viz.page.texts import written
+    from snpjax.viz.page.texts import serialize
 
-    return written(system, format="native", lossy=False)[0]
+    return serialize(system, format="native", lossy=False)[0]
 
 
 @pytest.mark.slow
@@ -573,8 +573,10 @@ class _Scripts(HTMLParser):
 
 def test_a_file_holds_a_run_and_no_markup_of_the_model():
     text = PAIR.replace("@mu = p, q;", f"/* {HOSTILE} <!-- ]]> */ @mu = p, q;")
-    found = opened(f"{HOSTILE}.pli", text, format=None, level="extended")
-    plain = recorded_page(opened("p.pli", PAIR, format=None, level="extended"), max_steps=9, rest=0)
+    found = open_model(f"{HOSTILE}.pli", text, format=None, level="extended")
+    plain = recorded_page(
+        open_model("p.pli", PAIR, format=None, level="extended"), max_steps=9, rest=0
+    )
     page = recorded_page(found, max_steps=9, rest=0)
     assert HOSTILE not in page
     seen = _Scripts(page)
@@ -591,14 +593,14 @@ def test_a_file_holds_a_run_and_no_markup_of_the_model():
 
 def test_a_file_says_why_its_run_ends(monkeypatch):
     monkeypatch.setattr("snpjax.viz.page.models._MOST_STEPS", 2)
-    found = opened("p.pli", PAIR, format=None, level="extended")
+    found = open_model("p.pli", PAIR, format=None, level="extended")
     value = json.loads(_Scripts(recorded_page(found, max_steps=9, rest=0)).scripts[1])
     assert len(value["rows"]) == 3 and "keeps 2 steps" in value["refused"]
 
 
 def test_a_file_can_be_written_whatever_the_name():
     """File names, and names in JSON, may hold what is no character."""
-    found = opened("\udcff.pli", PAIR, format=None, level="extended")
+    found = open_model("\udcff.pli", PAIR, format=None, level="extended")
     page = recorded_page(found, max_steps=1, rest=0).encode().decode()
     assert r"<title>\udcff.pli · snpjax</title>" in page
 

@@ -16,7 +16,7 @@ import snpjax as snp
 from snpjax.io import model_text
 from snpjax.sleptsov import net_of_text
 from snpjax.testing import reference
-from snpjax.viz.page import PageServer, Session, opened, recorded_page
+from snpjax.viz.page import PageServer, Session, open_model, recorded_page
 from tests.support.helpers import REPOSITORY, quietly
 
 
@@ -127,7 +127,7 @@ def saved(page):
 def test_steps_forward_and_back(visit):
     page = visit()
     assert page.title() == "natural_numbers.pli · snpjax"
-    system = opened("n.pli", NATURALS, format=None, level="extended").system
+    system = open_model("n.pli", NATURALS, format=None, level="extended").system
     run = snp.run(system, max_steps=64, choice=snp.UniformChoice(jr.key(0)))
     rows = run.configurations.tolist()
     assert spikes(page) == rows[0]
@@ -231,9 +231,9 @@ def test_a_sleptsov_net_is_stepped(visit):
 
 
 def text_of(system: snp.SpikingSystem) -> str:
-    from snpjax.viz.page.texts import written
+    from snpjax.viz.page.texts import serialize
 
-    return written(system, format="native", lossy=False)[0]
+    return serialize(system, format="native", lossy=False)[0]
 
 
 # ---- choosing ----
@@ -241,7 +241,7 @@ def text_of(system: snp.SpikingSystem) -> str:
 
 def test_a_choice_is_made_and_made_otherwise(visit):
     page = visit()
-    system = opened("n.pli", NATURALS, format=None, level="extended").system
+    system = open_model("n.pli", NATURALS, format=None, level="extended").system
     start = reference.initial(system)
     shown(page.locator(".choice legend")).to_have_text("chooser")
     page.locator(".choice .option").nth(2).click()
@@ -320,7 +320,7 @@ def test_the_graph_is_drawn_and_followed(visit):
     page.click("#tab-graph")
     page.click("#explore button")
     shown(page.locator("#graph-status")).to_contain_text("complete", timeout=PATIENCE)
-    system = opened("n.pli", NATURALS, format=None, level="extended").system
+    system = open_model("n.pli", NATURALS, format=None, level="extended").system
     graph = snp.explore(system)
     assert page.locator("#graph .state").count() == graph.num_configurations
     assert page.locator("#graph .halting").count() == len(graph.halting())
@@ -395,7 +395,7 @@ def test_pictures_are_whole(visit, tmp_path, view):
 
 
 def test_an_exported_file_shows_the_run(visit, tmp_path):
-    found = opened("n.pli", NATURALS, format=None, level="extended")
+    found = open_model("n.pli", NATURALS, format=None, level="extended")
     target = tmp_path / "page.html"
     target.write_text(recorded_page(found, max_steps=64, rest=0))
     page = visit(url=target.as_uri())

@@ -19,7 +19,7 @@ from snpjax.drawing.scene import (
     Disc,
     End,
     Scene,
-    Words,
+    TextLine,
     columns,
     shortened,
     to_svg,
@@ -28,7 +28,7 @@ from snpjax.explore import explore
 from snpjax.explore.drawing import graph_scene
 from snpjax.sleptsov.view.picture import net_scene
 from snpjax.spiking.view.picture import network_scene
-from snpjax.spiking.view.signs import pretty
+from snpjax.spiking.view.pretty import pretty
 from snpjax.spiking.view.summary import summary
 from tests.check.test_graph_exports import CHUNKS, naturals
 from tests.support.helpers import with_ballast
@@ -69,7 +69,7 @@ def _no_screen():
 
 
 def texts(scene: Scene) -> list[str]:
-    return [shape.text for shape in scene.shapes if isinstance(shape, Words)]
+    return [shape.text for shape in scene.shapes if isinstance(shape, TextLine)]
 
 
 def arrows(scene: Scene) -> list[Curve]:
@@ -472,6 +472,6 @@ def test_svg_of_every_shape():
         Box(5, 5, 10, 10),
         Disc(1, 1, 2),
     ]
-    svg = to_svg(Scene((*shapes, Words(0, 0, "<&>", has_ground=True)), "a & b"))
+    svg = to_svg(Scene((*shapes, TextLine(0, 0, "<&>", has_ground=True)), "a & b"))
     assert_plain(svg)
     assert svg.count("stroke-dasharray") == len(End) and "&lt;&amp;&gt;" in svg

@@ -16,7 +16,7 @@ from .heuristic import (
     choose_for as choose_for,
     is_best_joined as is_best_joined,
 )
-from .published import Fixed as Fixed, Published as Published
+from .published import FixedChooser as FixedChooser, Published as Published
 from .workload import Workload as Workload
 
 

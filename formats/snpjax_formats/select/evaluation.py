@@ -11,7 +11,7 @@ from .candidates import CANDIDATES
 from .decision import Question
 from .device import is_cpu
 from .features import Features
-from .gathering import Measured
+from .gathering import TimingRecord
 from .heuristic import StartingTree
 from .workload import Workload
 
@@ -31,7 +31,7 @@ class Timed:
     `halves` are from every second sample, where a candidate has several.
     """
 
-    measured: tuple[Measured, ...]
+    measured: tuple[TimingRecord, ...]
     log_seconds: Float[np.ndarray, "rows candidates"]
     by_name: Float[np.ndarray, "rows candidates"]
     halves: tuple[Float[np.ndarray, "rows candidates"], Float[np.ndarray, "rows candidates"]]
@@ -47,7 +47,7 @@ class Timed:
         )
 
 
-def timed(measured: Sequence[Measured]) -> Timed:
+def timed(measured: Sequence[TimingRecord]) -> Timed:
     """The table of all timings."""
     shape = len(measured), len(CANDIDATES)
     tables = [np.full(shape, np.nan) for _ in range(3)]

@@ -13,18 +13,19 @@ from typing import Any, TypeAlias
 
 import jax
 import jaxlib.version
+from jax.stages import Compiled
 
 from .candidates import BY_NAME, LAYOUT_SET, feasible
-from .configurations import (
-    CPU_LIMITS,
-    GPU_LIMITS,
-    Configuration as Configuration,
-    Limits,
-    members as members,
-)
 from .device import device_of, num_cores
 from .features import Degrees, Features, features_of
-from .timing import INPUTS, Contest as Contest, Program, Timing
+from .timing import INPUTS, Contest as Contest, Timing
+from .timing_cases import (
+    CPU_LIMITS,
+    GPU_LIMITS,
+    Limits,
+    TimingCase as TimingCase,
+    members as members,
+)
 
 
 # Of one layout: a data set shall not fill the device.
@@ -37,16 +38,16 @@ _FORGET_AFTER = 16
 
 
 @dataclasses.dataclass(frozen=True)
-class Measured:
+class TimingRecord:
     """One line of a data set: a configuration and how long each candidate took."""
 
-    configuration: Configuration
+    configuration: TimingCase
     features: Features
     times: dict[str, Timing]
     device: str = "cpu"  # its kind
     layouts: int = LAYOUT_SET  # the set that was timed
 
-    def joined(self, other: "Measured") -> "Measured":
+    def joined(self, other: "TimingRecord") -> "TimingRecord":
         """The samples of both."""
         times = dict(self.times)
         for name, timing in other.times.items():
@@ -66,7 +67,7 @@ def gather(
     seconds: float | None = None,
     limits: Limits | None = None,
     again: Path | None = None,
-    progress: Callable[[Measured], None] | None = None,
+    progress: Callable[[TimingRecord], None] | None = None,
 ) -> int:
     """Time the configurations of `cells` cells that are not in the file yet, and append them; how
     many there are in it now.
@@ -105,7 +106,7 @@ def gather(
     return len(done)
 
 
-_Work: TypeAlias = Iterator[tuple[Configuration, Collection[str]]]
+_Work: TypeAlias = Iterator[tuple[TimingCase, Collection[str]]]
 
 
 def _cells(cells: int, shard: tuple[int, int], seed: int, limits: Limits) -> _Work:
@@ -123,7 +124,7 @@ def _again(path: Path, shard: tuple[int, int]) -> _Work:
 
 
 def contest_of(
-    configuration: Configuration, names: Collection[str] = tuple(BY_NAME)
+    configuration: TimingCase, names: Collection[str] = tuple(BY_NAME)
 ) -> tuple[Features, Contest]:
     """What is timed for a configuration: the candidates of these names that fit."""
     edges, workload = configuration.edges(), configuration.workload
@@ -134,15 +135,15 @@ def contest_of(
 
 
 def measure(
-    configuration: Configuration,
+    configuration: TimingCase,
     features: Features,
     contest: Contest,
-    programs: Mapping[str, Program],
-) -> Measured:
+    programs: Mapping[str, Compiled],
+) -> TimingRecord:
     """Time it, on the default device."""
     times = contest.timed(programs, rounds=_ROUNDS)
     _, kind = device_of(None)
-    return Measured(configuration, features, times, kind)
+    return TimingRecord(configuration, features, times, kind)
 
 
 def limits_here() -> Limits:
@@ -151,7 +152,7 @@ def limits_here() -> Limits:
     return CPU_LIMITS if device == "cpu" else GPU_LIMITS
 
 
-def read_timings(path: Path, *, sets: Collection[int] = (LAYOUT_SET,)) -> Iterator[Measured]:
+def read_timings(path: Path, *, sets: Collection[int] = (LAYOUT_SET,)) -> Iterator[TimingRecord]:
     """The lines of a file that are whole and of these sets of layouts, by default today's; one that
     ends with `.gz` is unpacked."""
     with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open() as file:
@@ -164,7 +165,7 @@ def read_timings(path: Path, *, sets: Collection[int] = (LAYOUT_SET,)) -> Iterat
                 yield _read(record)
 
 
-def line_of(measured: Measured) -> str:
+def line_of(measured: TimingRecord) -> str:
     """A line of a data set."""
     record = {
         "layouts": measured.layouts,
@@ -189,7 +190,7 @@ def _short(seconds: float) -> float:
     return float(f"{seconds:.4g}")
 
 
-def _read(record: dict[str, Any]) -> Measured:
+def _read(record: dict[str, Any]) -> TimingRecord:
     features = dict(record["features"])
     for side in ("into", "out_of"):
         features[side] = Degrees(**features[side])
@@ -198,8 +199,10 @@ def _read(record: dict[str, Any]) -> Measured:
         for name, timing in record["times"].items()
         if name in BY_NAME
     }
-    configuration = Configuration(**record["configuration"])
-    return Measured(configuration, Features(**features), times, record["device"], record["layouts"])
+    configuration = TimingCase(**record["configuration"])
+    return TimingRecord(
+        configuration, Features(**features), times, record["device"], record["layouts"]
+    )
 
 
 def _end_line(path: Path) -> None:

@@ -15,7 +15,7 @@ _ELLPACK = 128
 
 
 @dataclass(frozen=True)
-class Fixed(AbstractChooser):
+class FixedChooser(AbstractChooser):
     """Always the same layout."""
 
     layout: type[AbstractLayout]

@@ -5,12 +5,13 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any
 
 import jax
 import jax.lax as lax
 import jax.numpy as jnp
 import numpy as np
+from jax.stages import Compiled, Lowered
 from jaxtyping import Array, Float
 
 from ..edges import Edges
@@ -55,10 +56,6 @@ class WrongAnswer(AssertionError):
     """A layout that gives other sums than the coordinate list. Our own bug: please report it."""
 
 
-#: A program that makes products of a layout with some inputs, so many times.
-Program: TypeAlias = jax.stages.Compiled
-
-
 @dataclass(frozen=True, eq=False)
 class Contest:
     """What is to be timed against each other, on the host."""
@@ -87,7 +84,7 @@ class Contest:
             layouts = {c.name: c.build(edges, workload) for c in candidates}
         return cls(layouts, workload, inputs, inner, *_expected(edges, inputs, workload))
 
-    def programs(self, *, budget: float | None = None) -> dict[str, Program]:
+    def programs(self, *, budget: float | None = None) -> dict[str, Compiled]:
         """Compiled for the default device, by the cores of this process; after so many seconds no
         further one is begun, but there is always one."""
         began = time.perf_counter()
@@ -95,10 +92,10 @@ class Contest:
         def is_late() -> bool:
             return budget is not None and time.perf_counter() - began > budget
 
-        def compiled(lowered: jax.stages.Lowered, is_first: bool) -> Program | None:
+        def compiled(lowered: Lowered, is_first: bool) -> Compiled | None:
             return lowered.compile() if is_first or not is_late() else None
 
-        made: dict[str, Future[Program | None]] = {}
+        made: dict[str, Future[Compiled | None]] = {}
         with ThreadPoolExecutor(num_cores()) as pool:
             for name, stored in self.layouts.items():
                 if made and is_late():
@@ -119,7 +116,11 @@ class Contest:
         return {name: program for name, program in programs.items() if program is not None}
 
     def timed(
-        self, programs: Mapping[str, Program], *, rounds: int, budget: float | None = None
+        self,
+        programs: Mapping[str, Compiled],
+        *,
+        rounds: int,
+        budget: float | None = None,
     ) -> dict[str, Timing]:
         """Those with a program, checked and timed on the default device; see `race`."""
         began = time.perf_counter()

@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float, Int
 from .candidates import CANDIDATES, LAYOUT_SET
 from .device import is_cpu
 from .evaluation import check_reports, report_of, timed
-from .gathering import Measured, read_timings
+from .gathering import TimingRecord, read_timings
 from .gaussian import fitted
 from .inputs import NUM_OWN, input_table
 from .model import CostModel, standard
@@ -132,7 +132,7 @@ def _predicted(
 
 
 def _folds(
-    measured: Sequence[Measured], is_current: Bool[np.ndarray, " rows"], folds: int
+    measured: Sequence[TimingRecord], is_current: Bool[np.ndarray, " rows"], folds: int
 ) -> Int[np.ndarray, " rows"]:
     """A fold for every cell, by a shuffle of the cells, so that no cell is on both sides; -1 for
     one of which nothing is reported."""
@@ -143,9 +143,9 @@ def _folds(
     return np.where(is_reported, fold, -1)
 
 
-def _merged(measured: list[Measured]) -> list[Measured]:
+def _merged(measured: list[TimingRecord]) -> list[TimingRecord]:
     """What was timed several times on a kind of device, once, with all samples."""
-    found: dict[Any, Measured] = {}
+    found: dict[Any, TimingRecord] = {}
     for m in measured:
         key = m.device, m.layouts, m.configuration
         before = found.get(key)

@@ -9,7 +9,7 @@ from .labelled import Labelled
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Determinised:
     """What determinising two graphs side by side found.
 
     - `word`: the labels of a shortest trace that only one of them has; `None` if none was found.
@@ -45,7 +45,7 @@ class _Level:
 
 def compare_traces(
     labelled: Labelled, *, max_steps: int | None = None, max_subsets: int = 1_000_000
-) -> Comparison:
+) -> Determinised:
     """Whether two graphs have the same traces: breadth-first, so that the trace found is a shortest
     one, and the least of those.
 
@@ -63,17 +63,17 @@ def compare_traces(
     while len(levels[-1]):
         steps = len(levels) - 1
         if steps == max_steps or len(seen) > max_subsets:
-            return Comparison(None, 0, _least(compared, steps), len(seen))
+            return Determinised(None, 0, _least(compared, steps), len(seen))
         following, shown_by = _following(labelled, levels[-1])
         if len(shown := np.flatnonzero(shown_by >= 0)):
             word = _word([*levels, following], int(shown[0]))
-            return Comparison(word, int(shown_by[shown[0]]), len(word) - 1, len(seen))
+            return Determinised(word, int(shown_by[shown[0]]), len(word) - 1, len(seen))
         if following.is_open.any():
             compared = _least(compared, steps + 1)
         # Where neither can lack anything, nothing can be found.
         is_wanted = ~following.is_open.all(axis=1)
         levels.append(_some(following, is_wanted & _unseen(following, seen)))
-    return Comparison(None, 0, compared, len(seen))
+    return Determinised(None, 0, compared, len(seen))
 
 
 def _least(compared: int | None, steps: int) -> int:

@@ -16,7 +16,7 @@ from ..systems import SpikingGraph, System, system_of
 
 
 #: One label: the spikes of the input neurons, then those of the outputs, then 1 for a halt.
-Label: TypeAlias = tuple[int, ...]
+StepLabel: TypeAlias = tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,10 +68,10 @@ class Labelled:
         before = np.cumsum(counts) - counts
         return np.arange(len(owner)) + (low - before)[owner], owner
 
-    def input_of(self, label: int) -> Label:
+    def input_of(self, label: int) -> StepLabel:
         return tuple(self.rows[label, : self.num_inputs].tolist())
 
-    def output_of(self, label: int) -> Label:
+    def output_of(self, label: int) -> StepLabel:
         stop = -1 if self.sees_halting else None
         return tuple(self.rows[label, self.num_inputs : stop].tolist())
 

@@ -11,13 +11,11 @@ from .labelled import Labelled
 @dataclass(frozen=True, eq=False)
 class Refinement:
     """The rounds of a refinement: `rounds[k][i]` is the block of configuration i, which has the
-    configurations that cannot be told apart from it within k steps.
-
-    - `is_stable`: whether one more round would change nothing: the last blocks are bisimilarity.
+    configurations that cannot be told apart from it within k steps. If no round tells the initial
+    configurations apart, the last blocks are bisimilarity, unless `max_rounds` came first.
     """
 
     rounds: list[Int[np.ndarray, " configurations"]]
-    is_stable: bool
 
     def splits(self, one: int, other: int) -> int | None:
         """The first round that tells two configurations apart."""
@@ -44,11 +42,11 @@ def refine(labelled: Labelled, *, max_rounds: int | None = None) -> Refinement:
     while max_rounds is None or len(rounds) <= max_rounds:
         blocks = _split(labelled, rounds[-1])
         if blocks.max(initial=0) == rounds[-1].max(initial=0):
-            return Refinement(rounds, True)
+            break
         rounds.append(blocks)
         if blocks[one] != blocks[other]:
             break
-    return Refinement(rounds, False)
+    return Refinement(rounds)
 
 
 def _split(

@@ -78,7 +78,7 @@ class Difference:
     runs: tuple[OneRun | None, OneRun | None]
 
     @property
-    def shown(self) -> OneRun:
+    def run(self) -> OneRun:
         """The run that shows the difference."""
         found = self.runs[self.shown_by]
         assert found is not None

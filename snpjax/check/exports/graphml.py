@@ -8,7 +8,7 @@ from xml.sax.saxutils import escape
 from ..._text.lines import Column, Table, label_rows, lines, numbers, rows, text
 from ..._text.quoting import without_controls
 from ...explore.text import configuration_blocks, edge_blocks, lists, step_tables, tables
-from .write import Files, Options
+from .write import ExportOptions, Files
 
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _OF_NODES = {"step": "int", "depth": "int", "halting": "boolean", "expanded": "boolean"}
 
 
-def graphml_files(graph: "Graph", options: Options) -> Files:
+def graphml_files(graph: "Graph", options: ExportOptions) -> Files:
     """One file with the attributes of `Graph.to_networkx`; lists are texts with blanks between,
     names lines of a text, and `-1` is no rule. Labels are a list of JSON.
 

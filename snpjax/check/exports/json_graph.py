@@ -8,7 +8,7 @@ import numpy as np
 
 from ..._text.lines import Column, Table, label_rows, lines, numbers, rows, text
 from ...explore.text import configuration_blocks, edge_blocks, lists, step_tables, tables
-from .write import Files, Options
+from .write import ExportOptions, Files
 
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 SCHEMA = "snpjax-graph/1"
 
 
-def json_files(graph: "Graph", options: Options) -> Files:
+def json_files(graph: "Graph", options: ExportOptions) -> Files:
     """One file, an object with
 
     - `schema`, `name`, `neurons`: their names in order; `rules`: the texts of each neuron's rules;

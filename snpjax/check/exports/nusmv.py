@@ -14,14 +14,14 @@ from ...spiking.model.system import Neuron, SpikingSystem, dynamic_message
 from .identifiers import identifiers
 from .nusmv_net import net_to_nusmv
 from .smv_text import case, number_range
-from .write import Files, Options
+from .write import ExportOptions, Files
 
 
 if TYPE_CHECKING:
     from ...explore import Graph
 
 
-def nusmv_files(graph: "Graph", options: Options) -> Files:
+def nusmv_files(graph: "Graph", options: ExportOptions) -> Files:
     """One file, see `to_nusmv`, and `net_to_nusmv` for a net. Bounds are those of the graph, unless
     given."""
     bounds, system = options.bounds, graph.system

@@ -17,7 +17,7 @@ from ...explore.text import (
     tables,
 )
 from .identifiers import identifiers
-from .write import Files, Options, Predicate
+from .write import ExportOptions, Files, Predicate
 
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _BUILT_IN = ("init", "deadlock", "halting", "unexpanded")
 _NOTHING = {"rules": b"no_rule", "emissions": b"silent"}
 
 
-def prism_files(graph: "Graph", options: Options) -> Files:
+def prism_files(graph: "Graph", options: ExportOptions) -> Files:
     """Three files, to be read with `prism -importmodel NAME.all -mdp` (or `-dtmc`).
 
     `.sta` has `spikes_p` of every neuron, `timer_p` and `pending_p` of those that are ever closed,
@@ -101,7 +101,7 @@ def _numbered(
     return np.asarray(own)[which.reshape(-1)]
 
 
-def _choices(graph: "Graph", options: Options) -> Iterator[bytes]:
+def _choices(graph: "Graph", options: ExportOptions) -> Iterator[bytes]:
     """A decision process: source, number of the choice, target, probability, action."""
     num_loops = int(np.sum(graph.is_halting | graph.is_open))
     size = graph.num_choices + num_loops

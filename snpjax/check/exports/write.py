@@ -6,7 +6,7 @@ from typing import NamedTuple, TypeAlias
 from jaxtyping import Bool
 from numpy import ndarray
 
-from ..._text.lines import Labels
+from ..._text.lines import EdgeLabels
 from ...machine import SomeConfigurations
 
 
@@ -16,10 +16,10 @@ Predicate: TypeAlias = Callable[[SomeConfigurations], Bool[ndarray, " configurat
 Files: TypeAlias = Mapping[str, Iterable[bytes]]
 
 
-class Options(NamedTuple):
+class ExportOptions(NamedTuple):
     """What `write_graph` was asked for, besides the graph."""
 
-    labels: Labels
+    labels: EdgeLabels
     predicates: Mapping[str, Predicate]
     chain: bool
     bounds: int | Mapping[str, int] | None

@@ -11,9 +11,9 @@ import numpy as np
 
 from snpjax_formats import graphs
 
-from ..json_checks import Findings, shown
-from ..json_text import Path
-from .numbers import Numbers
+from ..json_checks import Findings, abbreviated
+from ..json_text import JsonPath
+from .numbers import NumberReader
 
 
 KINDS: dict[str, type[graphs.AbstractGraph]] = {
@@ -28,7 +28,7 @@ KINDS: dict[str, type[graphs.AbstractGraph]] = {
 }
 
 
-def read_graph(findings: Findings, value: object, path: Path) -> graphs.AbstractGraph | None:
+def read_graph(findings: Findings, value: object, path: JsonPath) -> graphs.AbstractGraph | None:
     """The graph, or `None` after a mistake, which is noted."""
     entries = findings.mapping(value, path, "the graph")
     if entries is None or not findings.required(entries, "kind", path, "the graph"):
@@ -36,7 +36,7 @@ def read_graph(findings: Findings, value: object, path: Path) -> graphs.Abstract
     kind = entries["kind"]
     of_kind = KINDS.get(kind) if isinstance(kind, str) else None
     if of_kind is None:
-        message = f"the kind of graph is {shown(kind)} (write one of {', '.join(KINDS)})"
+        message = f"the kind of graph is {abbreviated(kind)} (write one of {', '.join(KINDS)})"
         findings.error((*path, "kind"), message)
         return None
     arguments = {field.name: field for field in fields(of_kind)}  # pyright: ignore[reportArgumentType]
@@ -62,9 +62,9 @@ def read_graph(findings: Findings, value: object, path: Path) -> graphs.Abstract
 class _Arguments:
     def __init__(self, findings: Findings):
         self.findings = findings
-        self.numbers = Numbers(findings)
+        self.numbers = NumberReader(findings)
 
-    def argument(self, name: str, value: object, path: Path, is_pairs: bool) -> Any:
+    def argument(self, name: str, value: object, path: JsonPath, is_pairs: bool) -> Any:
         """The argument of that name; `None` after a mistake."""
         what = f'"{name}"'
         match name:
@@ -88,13 +88,13 @@ class _Arguments:
                 return self.findings.integer(value, path, what)  # of any number of bits
         return self.numbers.integer(value, path, what)
 
-    def _side(self, value: object, path: Path) -> str | None:
+    def _side(self, value: object, path: JsonPath) -> str | None:
         if value in ("source", "target"):
             return f"{value}"
-        self.findings.error(path, f'"by" is {shown(value)} (write "source" or "target")')
+        self.findings.error(path, f'"by" is {abbreviated(value)} (write "source" or "target")')
         return None
 
-    def _sizes(self, value: object, path: Path) -> tuple[int, int] | None:
+    def _sizes(self, value: object, path: JsonPath) -> tuple[int, int] | None:
         sizes = self.numbers.row(value, path, '"sizes"')
         if sizes is None:
             return None
@@ -104,10 +104,12 @@ class _Arguments:
         self.findings.error(path, message)
         return None
 
-    def _probability(self, value: object, path: Path) -> float | None:
+    def _probability(self, value: object, path: JsonPath) -> float | None:
         if type(value) in (int, float):
             return value  # pyright: ignore[reportReturnType]
-        self.findings.error(path, f'"probability" is {shown(value)} (write a number from 0 to 1)')
+        self.findings.error(
+            path, f'"probability" is {abbreviated(value)} (write a number from 0 to 1)'
+        )
         return None
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from ...spiking.model.compatibility import CHOICES, TEXTBOOK, Compatibility
 from ...spiking.model.validity import Level
-from ..json_checks import Findings, shown
+from ..json_checks import Findings, abbreviated
 
 
 _OPTIONS = (*CHOICES, "guard_modulo")
@@ -25,7 +25,7 @@ def read_level(findings: Findings, top: dict[str, object], level: Level) -> Leve
     """The stricter of `level` and the one in the file."""
     value = top.get("level", "extended")
     if value not in ("strict", "extended"):
-        message = f'the level is {shown(value)} (write "strict" or "extended")'
+        message = f'the level is {abbreviated(value)} (write "strict" or "extended")'
         findings.error(("level",), message)
     return "strict" if "strict" in (value, level) else "extended"
 
@@ -37,7 +37,7 @@ def read_compatibility(findings: Findings, top: dict[str, object]) -> Compatibil
     value = top.get("compatibility", {})
     entries = findings.mapping(value, path, '"compatibility"', _OPTIONS) or {}
     for name, option in entries.items():
-        where, what = (*path, name), f"the option {shown(name)}"
+        where, what = (*path, name), f"the option {abbreviated(name)}"
         if name == "guard_modulo":
             number = findings.integer(option, where, what)
             if number is not None and number < 1:
@@ -49,7 +49,7 @@ def read_compatibility(findings: Findings, top: dict[str, object]) -> Compatibil
                 options[name] = option
             else:
                 listed = " or ".join(json.dumps(x) for x in CHOICES[name])
-                findings.error(where, f"{what} is {shown(option)} (write {listed})")
+                findings.error(where, f"{what} is {abbreviated(option)} (write {listed})")
     if len(options) < len(entries):
         return TEXTBOOK
     try:

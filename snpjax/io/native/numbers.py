@@ -6,14 +6,14 @@ import numpy as np
 from jaxtyping import Int
 
 from ..json_checks import Findings
-from ..json_text import Path
+from ..json_text import JsonPath
 
 
 _LIMITS = np.iinfo(np.int64)
 _MAX_TOLD = 20  # wrong numbers of one array
 
 
-class Numbers:
+class NumberReader:
     """Takes numbers. Each method gives `None` after a mistake, which is noted at its place.
 
     An item `null` of an array is the number `null`, where one is given.
@@ -23,7 +23,7 @@ class Numbers:
         self.findings = findings
 
     def integer(
-        self, value: object, path: Path, what: str, *, null: int | None = None
+        self, value: object, path: JsonPath, what: str, *, null: int | None = None
     ) -> int | None:
         if value is None and null is not None:
             return null
@@ -34,7 +34,7 @@ class Numbers:
         return None
 
     def row(
-        self, value: object, path: Path, what: str, *, null: int | None = None
+        self, value: object, path: JsonPath, what: str, *, null: int | None = None
     ) -> Int[np.ndarray, " items"] | None:
         """A list of integers."""
         items = self.findings.sequence(value, path, what)
@@ -49,7 +49,7 @@ class Numbers:
         return array
 
     def table(
-        self, value: object, path: Path, what: str
+        self, value: object, path: JsonPath, what: str
     ) -> "Int[np.ndarray, 'rows columns'] | None":
         """A list of lists of integers, each as long as the first."""
         rows = self.findings.sequence(value, path, what)
@@ -72,21 +72,21 @@ class Numbers:
         return None
 
     def row_or_table(
-        self, value: object, path: Path, what: str
+        self, value: object, path: JsonPath, what: str
     ) -> "Int[np.ndarray, '*rows columns'] | None":
         """A list of integers, or a list of lists of them."""
         is_table = isinstance(value, list) and value and isinstance(value[0], list)
         return self.table(value, path, what) if is_table else self.row(value, path, what)
 
     def integer_or_row(
-        self, value: object, path: Path, what: str, *, null: int | None = None
+        self, value: object, path: JsonPath, what: str, *, null: int | None = None
     ) -> "int | Int[np.ndarray, ' items'] | None":
         """An integer, or a list of them."""
         take = self.row if isinstance(value, list) else self.integer
         return take(value, path, what, null=null)
 
     def per_neuron(
-        self, value: object, path: Path, what: str, size: int | None, *, null: int | None = None
+        self, value: object, path: JsonPath, what: str, size: int | None, *, null: int | None = None
     ) -> "int | Int[np.ndarray, ' neurons'] | None":
         """A number that all neurons share, or one for each of `size` (`None`: of any number)."""
         numbers = self.integer_or_row(value, path, what, null=null)

@@ -7,16 +7,17 @@ described in `templates.py` and graphs in `graphs.py`, which are all to all unle
 """
 
 from ...spiking.model.neuron_names import base_of
-from ...spiking.model.population import Population, PopulationSystem, Projection
+from ...spiking.model.population import PopulationSystem
+from ...spiking.model.population_parts import Population, Projection
 from ...spiking.model.population_validity import not_strict
 from ...spiking.model.template import RuleTemplate, is_shared
 from ...spiking.model.validity import Level, Place
 from ..building import tell_problems, try_to_build
 from ..json_checks import Findings
-from ..json_text import Key, Path
+from ..json_text import JsonPath, Key
 from .graphs import num_random, read_graph
 from .header import read_compatibility, read_level, read_name, read_signed
-from .numbers import Numbers
+from .numbers import NumberReader
 from .templates import TemplateReader
 
 
@@ -35,14 +36,14 @@ class PopulationReader:
 
     def __init__(self, findings: Findings):
         self.findings = findings
-        self.numbers = Numbers(findings)
+        self.numbers = NumberReader(findings)
         self.templates = TemplateReader(findings)
         self.populations: list[Population] = []
-        self.population_paths: list[Path] = []
-        self.rule_paths: list[list[Path]] = []
+        self.population_paths: list[JsonPath] = []
+        self.rule_paths: list[list[JsonPath]] = []
         self.projections: list[Projection] = []
-        self.projection_paths: list[Path] = []
-        self.output_paths: dict[str, Path] = {}
+        self.projection_paths: list[JsonPath] = []
+        self.output_paths: dict[str, JsonPath] = {}
         self.names: set[str] = set()
         self.are_names_known = True
         self._compared = 0.0
@@ -89,7 +90,7 @@ class PopulationReader:
         self.are_names_known &= isinstance(value, list)
         self.names.update(population.name for population in self.populations)
 
-    def _population(self, entries: dict[str, object], path: Path) -> Population | None:
+    def _population(self, entries: dict[str, object], path: JsonPath) -> Population | None:
         name, size = None, None
         if self.findings.required(entries, "name", path, "the population"):
             what = "the name of a population"
@@ -113,7 +114,7 @@ class PopulationReader:
         self.rule_paths.append([its_path for _, its_path in rules])
         return Population(name, size, 0 if spikes is None else spikes, templates, indices)
 
-    def _size(self, value: object, path: Path) -> int | None:
+    def _size(self, value: object, path: JsonPath) -> int | None:
         size = self.findings.integer(value, path, "the size of a population")
         if size is None or 0 <= size <= _MAX_SIZE:
             return size
@@ -121,7 +122,7 @@ class PopulationReader:
         self.findings.error(path, message)
         return None
 
-    def _count(self, templates: list[RuleTemplate], size: int, path: Path) -> None:
+    def _count(self, templates: list[RuleTemplate], size: int, path: JsonPath) -> None:
         """Refuse more rules than can be compared with each other."""
         num_terms = sum(len(template.terms()) for template in templates)
         width = 1 if all(map(is_shared, templates)) else size
@@ -199,7 +200,7 @@ class PopulationReader:
 
     # Places
 
-    def _path(self, place: Place, code: str) -> Path:
+    def _path(self, place: Place, code: str) -> JsonPath:
         del code
         if place.kind == "input":
             return ("input", Key(f"{place.index}"))

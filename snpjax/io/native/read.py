@@ -18,9 +18,9 @@ from ...spiking.model.population import PopulationSystem
 from ...spiking.model.system import Neuron, SpikingSystem
 from ...spiking.model.validity import Level, Place, Problem, possible_labels
 from ...spiking.model.variants import AntiSpikes, Variant
-from ..building import KnownNames, built, tell_problems, try_to_build
-from ..json_checks import Findings, shown
-from ..json_text import Key, Path, decode
+from ..building import KnownNames, require_system, tell_problems, try_to_build
+from ..json_checks import Findings, abbreviated
+from ..json_text import JsonPath, Key, decode
 from ..source import Report, Source
 from .header import read_compatibility, read_level, read_name, read_signed
 from .populations import PopulationReader
@@ -56,7 +56,7 @@ def read_native(source: Source, level: Level) -> SpikingSystem | PopulationSyste
                 system = _Reader(findings).read(value, level)
         findings.tell(report)
     report.finish()
-    return built(system)
+    return require_system(system)
 
 
 class _Reader:
@@ -66,13 +66,13 @@ class _Reader:
         self.findings = findings
         self.rules = RuleReader(findings)
         self.neurons: list[Neuron] = []
-        self.neuron_paths: list[Path] = []
+        self.neuron_paths: list[JsonPath] = []
         self.rules_of: dict[int | str, list[ReadRule]] = {}
-        self.synapse_paths: list[Path] = []
-        self.output_paths: dict[str, Path] = {}
+        self.synapse_paths: list[JsonPath] = []
+        self.output_paths: dict[str, JsonPath] = {}
         self.names: dict[str, int] = {}
         self.are_names_known = True
-        self.known: KnownNames[Path] = KnownNames(self.names, findings.error)
+        self.known: KnownNames[JsonPath] = KnownNames(self.names, findings.error)
         self.called = self.known  # what inputs and outputs may name
         self.variant = VariantReader(findings, self.rules, self._is_known)
 
@@ -167,13 +167,13 @@ class _Reader:
         self.rules_of.update(by_label)
         return items is not None and len(self.neurons) == len(items)
 
-    def _is_known(self, name: str, path: Path, here: str) -> bool:
+    def _is_known(self, name: str, path: JsonPath, here: str) -> bool:
         """Whether a neuron has this name; a name that none has is reported where it stands
         first.
         """
         return name in self.names or (self.are_names_known and self.known.has(name, path, here))
 
-    def _is_called(self, name: str, path: Path, here: str) -> bool:
+    def _is_called(self, name: str, path: JsonPath, here: str) -> bool:
         """The same of what inputs and outputs name."""
         is_certain = self.are_names_known and self.rules.are_labels_known
         return name in self.called.names or (is_certain and self.called.has(name, path, here))
@@ -196,9 +196,9 @@ class _Reader:
             self.synapse_paths.append(path)
         return synapses
 
-    def _synapse(self, item: object, path: Path) -> tuple[str, str, int] | None:
+    def _synapse(self, item: object, path: JsonPath) -> tuple[str, str, int] | None:
         if not isinstance(item, list) or not 2 <= len(item) <= 3:
-            found = f"a list of {len(item)}" if isinstance(item, list) else shown(item)
+            found = f"a list of {len(item)}" if isinstance(item, list) else abbreviated(item)
             self.findings.error(path, f"a synapse is {found} (write [from, to, weight])")
             return None
         source, target, weight = item if len(item) == 3 else (*item, 1)
@@ -257,7 +257,7 @@ class _Reader:
             return self.variant.rule(place)
         return self.rules_of[place.index][place.rule]
 
-    def _path(self, place: Place, code: str) -> Path:
+    def _path(self, place: Place, code: str) -> JsonPath:
         rule = self._rule(place)
         if rule is not None:
             return rule.path_of(code)
@@ -280,14 +280,14 @@ class _Reader:
 
 def _has_schema(value: object, findings: Findings) -> TypeGuard[dict[str, object]]:
     if not isinstance(value, dict):
-        findings.error((), f"this is {shown(value)} (a model is an object with {_ACCEPTED})")
+        findings.error((), f"this is {abbreviated(value)} (a model is an object with {_ACCEPTED})")
         return False
     schema = value.get("schema")
     if schema == SCHEMA:
         return True
     if "schema" in value:
-        findings.error(("schema",), f"the schema is {shown(schema)} (accepted: {_ACCEPTED})")
+        findings.error(("schema",), f"the schema is {abbreviated(schema)} (accepted: {_ACCEPTED})")
         return False
-    keys = ", ".join(shown(key) for key in list(value)[:5]) or "none"
+    keys = ", ".join(abbreviated(key) for key in list(value)[:5]) or "none"
     findings.error((), f'there is no "schema", only the keys {keys} (accepted: {_ACCEPTED})')
     return False

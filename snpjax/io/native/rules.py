@@ -15,8 +15,8 @@ from ...spiking.model.rule import (
 )
 from ...spiking.model.rule_syntax import parse_rule
 from ..building import NO_GUARD
-from ..json_checks import Findings, shown
-from ..json_text import InString, Path
+from ..json_checks import Findings, abbreviated
+from ..json_text import InString, JsonPath
 from ..source import guard_or_error
 
 
@@ -37,11 +37,11 @@ class ReadRule:
     """
 
     rule: AnyRule
-    path: Path
+    path: JsonPath
     value: object
     is_whole: bool = True
 
-    def path_of(self, code: str) -> Path:
+    def path_of(self, code: str) -> JsonPath:
         """Where a problem of the rule is: at a number of it, if it has that, or at the rule."""
         if code == "produce_exceeds_consume":
             if isinstance(self.value, dict) and "produce" in self.value:
@@ -63,7 +63,7 @@ class RuleReader:
         self.are_labels_known = True  # no such rule was left out
         self._texts: dict[str, AnyRule | RuleError] = {}
 
-    def read_all(self, value: object, path: Path, label: str) -> list[ReadRule]:
+    def read_all(self, value: object, path: JsonPath, label: str) -> list[ReadRule]:
         """The rules in a list; those of which nothing can be made are left out (and reported)."""
         items = self.findings.sequence(value, path, "the list of rules")
         rules: list[ReadRule] = []
@@ -76,7 +76,7 @@ class RuleReader:
                 self.has_growth, self.are_labels_known = True, False
         return rules
 
-    def read_spiking(self, value: object, path: Path) -> list[ReadRule]:
+    def read_spiking(self, value: object, path: JsonPath) -> list[ReadRule]:
         """The same of rules that belong to no neuron: spiking and forgetting rules only."""
         items = self.findings.sequence(value, path, "the list of rules")
         read = [
@@ -86,12 +86,14 @@ class RuleReader:
         return [rule for rule in read if rule is not None]
 
     def _read(
-        self, value: object, path: Path, label: str | None, known: tuple[str, ...] = _KINDS
+        self, value: object, path: JsonPath, label: str | None, known: tuple[str, ...] = _KINDS
     ) -> ReadRule | None:
         if isinstance(value, str):
             return self.read_text(value, path, label)
         if not isinstance(value, dict):
-            message = f'a rule is {shown(value)} (write a text such as "a^2/a -> a" or an object)'
+            message = (
+                f'a rule is {abbreviated(value)} (write a text such as "a^2/a -> a" or an object)'
+            )
             self.findings.error(path, message)
             return None
         kinds = [kind for kind in known if kind in value]
@@ -118,7 +120,7 @@ class RuleReader:
             return None
         return ReadRule(Rule(guard, consume, produce, delay, sign), path, value, whole)
 
-    def read_text(self, text: str, path: Path, label: str | None = None) -> ReadRule | None:
+    def read_text(self, text: str, path: JsonPath, label: str | None = None) -> ReadRule | None:
         """A rule that is a text; without a label a spiking or forgetting rule."""
         rule = self._texts.get(text)
         if rule is None:
@@ -142,7 +144,7 @@ class RuleReader:
         return ReadRule(stand_in, path, text, is_whole=False)
 
     def _read_growth(
-        self, kind: str, entries: dict[str, object], guard: Guard | None, path: Path, label: str
+        self, kind: str, entries: dict[str, object], guard: Guard | None, path: JsonPath, label: str
     ) -> ReadRule | None:
         if "guard" not in entries:
             self.findings.required(entries, "guard", path, "the rule")
@@ -165,7 +167,7 @@ class RuleReader:
         entries: dict[str, object],
         guard: Guard,
         consume: int | None,
-        path: Path,
+        path: JsonPath,
         whole: bool,
     ) -> ReadRule | None:
         here = (*path, "plasticity")
@@ -178,7 +180,9 @@ class RuleReader:
         alpha, k = change["alpha"], self._number(change, "k", here)
         targets = self.findings.texts(change["targets"], (*here, "targets"), '"targets"')
         if not isinstance(alpha, str) or alpha not in ALPHAS:
-            message = f"the kind of plasticity is {shown(alpha)} (write one of {', '.join(ALPHAS)})"
+            message = (
+                f"the kind of plasticity is {abbreviated(alpha)} (write one of {', '.join(ALPHAS)})"
+            )
             self.findings.error((*here, "alpha"), message)
             return None
         if consume is None or k is None or targets is None:
@@ -187,7 +191,7 @@ class RuleReader:
         return ReadRule(rule, path, entries, whole)
 
     def _number(
-        self, entries: dict[str, object], key: str, path: Path, default: int | None = None
+        self, entries: dict[str, object], key: str, path: JsonPath, default: int | None = None
     ) -> int | None:
         if key not in entries:
             if default is None:
@@ -195,7 +199,7 @@ class RuleReader:
             return default
         return self.findings.integer(entries[key], (*path, key), f'"{key}"')
 
-    def guard(self, entries: dict[str, object], path: Path) -> Guard | None:
+    def guard(self, entries: dict[str, object], path: JsonPath) -> Guard | None:
         """The guard that is a text; `None` if there is none, or after a mistake."""
         here = (*path, "guard")
         if "guard" not in entries:
@@ -210,7 +214,7 @@ class RuleReader:
         self.findings.error((*here, InString(guard.position)), message)
         return None
 
-    def _exactly(self, consume: int, path: Path) -> Guard | None:
+    def _exactly(self, consume: int, path: JsonPath) -> Guard | None:
         if consume < 0:
             return NO_GUARD  # the number is reported with the system
         try:

@@ -13,9 +13,9 @@ import numpy as np
 from ...spiking.model.guard import Guard
 from ...spiking.model.rule_table import ALL, UNBOUNDED
 from ...spiking.model.template import RuleTemplate
-from ..json_checks import Findings, shown
-from ..json_text import Path
-from .numbers import Numbers
+from ..json_checks import Findings, abbreviated
+from ..json_text import JsonPath
+from .numbers import NumberReader
 from .rules import RuleReader
 
 
@@ -28,23 +28,25 @@ class TemplateReader:
     def __init__(self, findings: Findings):
         self.findings = findings
         self.rules = RuleReader(findings)
-        self.numbers = Numbers(findings)
+        self.numbers = NumberReader(findings)
 
     def read_all(
-        self, value: object, path: Path, size: int | None
-    ) -> list[tuple[RuleTemplate, Path]]:
+        self, value: object, path: JsonPath, size: int | None
+    ) -> list[tuple[RuleTemplate, JsonPath]]:
         """The rules in a list, with their paths; those with mistakes, which are noted, are left
         out."""
         items = self.findings.sequence(value, path, "the list of rules")
         read = [(self._read(x, (*path, i), size), (*path, i)) for i, x in enumerate(items or ())]
         return [(template, its_path) for template, its_path in read if template is not None]
 
-    def _read(self, value: object, path: Path, size: int | None) -> RuleTemplate | None:
+    def _read(self, value: object, path: JsonPath, size: int | None) -> RuleTemplate | None:
         if isinstance(value, str):
             read = self.rules.read_text(value, path)
             return RuleTemplate.of(read.rule) if read is not None and read.is_whole else None  # pyright: ignore[reportArgumentType]
         if not isinstance(value, dict):
-            message = f'a rule is {shown(value)} (write a text such as "a^2/a -> a" or an object)'
+            message = (
+                f'a rule is {abbreviated(value)} (write a text such as "a^2/a -> a" or an object)'
+            )
             self.findings.error(path, message)
             return None
         entries: dict[str, Any] = self.findings.mapping(value, path, "the rule", _KEYS) or {}
@@ -65,7 +67,9 @@ class TemplateReader:
             return None
         return RuleTemplate(guard, consume, produce, delay)
 
-    def _consume(self, value: object, path: Path, size: int | None) -> "int | np.ndarray | None":
+    def _consume(
+        self, value: object, path: JsonPath, size: int | None
+    ) -> "int | np.ndarray | None":
         if value == "all":
             return ALL
         consume = self.numbers.per_neuron(value, path, '"consume"', size)
@@ -76,24 +80,23 @@ class TemplateReader:
         return consume
 
     def _guard(
-        self, entries: dict[str, object], path: Path, size: int | None
+        self, entries: dict[str, object], path: JsonPath, size: int | None
     ) -> Guard | list[tuple[Any, Any, Any]] | None:
         value, here = entries.get("guard"), (*path, "guard")
         if "guard" not in entries or isinstance(value, str):
             return self.rules.guard(entries, path)
         if not isinstance(value, list):
-            message = (
-                f"the guard is {shown(value)} (write a text, or a list of [low, high, period])"
-            )
+            fix = "write a text, or a list of [low, high, period]"
+            message = f"the guard is {abbreviated(value)} ({fix})"
             self.findings.error(here, message)
             return None
         terms = [self._term(term, (*here, i), size) for i, term in enumerate(value)]
         sound = [term for term in terms if term is not None]
         return sound if len(sound) == len(terms) else None
 
-    def _term(self, value: object, path: Path, size: int | None) -> tuple[Any, Any, Any] | None:
+    def _term(self, value: object, path: JsonPath, size: int | None) -> tuple[Any, Any, Any] | None:
         if not isinstance(value, list) or not 1 <= len(value) <= 3:
-            found = f"a list of {len(value)}" if isinstance(value, list) else shown(value)
+            found = f"a list of {len(value)}" if isinstance(value, list) else abbreviated(value)
             message = f"a term of the guard is {found} (write [low, high, period])"
             self.findings.error(path, message)
             return None

@@ -18,8 +18,8 @@ from ...spiking.model.variants import (
     SynapseRules,
     Variant,
 )
-from ..json_checks import Findings, shown
-from ..json_text import Path
+from ..json_checks import Findings, abbreviated
+from ..json_text import JsonPath
 from .rules import ReadRule, RuleReader
 from .texts import as_lines, as_string, as_strings
 
@@ -47,10 +47,10 @@ class VariantReader:
         self,
         findings: Findings,
         rules: RuleReader,
-        is_known: Callable[[str, Path, str], bool],
+        is_known: Callable[[str, JsonPath, str], bool],
     ):
         self.findings, self.rules, self.is_known = findings, rules, is_known
-        self.paths: list[Path] = []  # of astrocytes, or of synapses
+        self.paths: list[JsonPath] = []  # of astrocytes, or of synapses
         self.rules_of: list[list[ReadRule]] = []
         self.pairs: list[RuledSynapse] = []
         self.may_be_signed = False  # after a mistake: anti-spikes may have been meant
@@ -75,11 +75,11 @@ class VariantReader:
                 return self._astrocytes(entries)
             case "synapse_rules":
                 return self._synapse_rules(entries)
-        message = f"the kind of variant is {shown(kind)} (write one of {', '.join(_KEYS)})"
+        message = f"the kind of variant is {abbreviated(kind)} (write one of {', '.join(_KEYS)})"
         self.findings.error((*_PATH, "kind"), message)
         return None
 
-    def _items(self, entries: dict[str, object], key: str) -> list[tuple[Path, object]]:
+    def _items(self, entries: dict[str, object], key: str) -> list[tuple[JsonPath, object]]:
         if not self.findings.required(entries, key, _PATH, '"variant"'):
             return []
         items = self.findings.sequence(entries[key], (*_PATH, key), f'"{key}"') or []
@@ -100,7 +100,7 @@ class VariantReader:
                 self.paths.append(path)
         return Astrocytes(found)
 
-    def _pairs(self, value: object, path: Path, number: int) -> list[tuple[str, str]] | None:
+    def _pairs(self, value: object, path: JsonPath, number: int) -> list[tuple[str, str]] | None:
         """The synapses of an astrocyte; `None` if one is none, or names no neuron."""
         items = self.findings.sequence(value, path, '"synapses"')
         pairs = []
@@ -144,7 +144,7 @@ class VariantReader:
     def _entries(
         self,
         item: object,
-        path: Path,
+        path: JsonPath,
         what: str,
         keys: tuple[str, ...],
         required: tuple[str, ...],
@@ -157,7 +157,7 @@ class VariantReader:
 
     # Places
 
-    def added_synapses(self, given: set[tuple[str, str]]) -> list[Path]:
+    def added_synapses(self, given: set[tuple[str, str]]) -> list[JsonPath]:
         """Where the synapses with rules stand that a system has besides the given ones."""
         return [
             path
@@ -172,7 +172,7 @@ class VariantReader:
         assert isinstance(place.index, int)
         return self.rules_of[place.index][place.rule]
 
-    def path(self, place: Place, code: str) -> Path:
+    def path(self, place: Place, code: str) -> JsonPath:
         """Where a problem of the variant is."""
         if code in _OF_WHOLE or not self.paths:
             return _PATH

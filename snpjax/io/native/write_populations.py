@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from ...spiking.model.guard import Guard
-from ...spiking.model.population import Population, PopulationSystem, Projection
+from ...spiking.model.population import PopulationSystem
+from ...spiking.model.population_parts import Population, Projection
 from ...spiking.model.rule import Rule
 from ...spiking.model.rule_table import ALL, UNBOUNDED
 from ...spiking.model.template import RuleTemplate

@@ -13,7 +13,7 @@ RuleNode: TypeAlias = tree.SpikingRule | tree.Division | tree.Budding | int
 
 
 @dataclass(slots=True)
-class Draft:
+class SystemDraft:
     """A system as the statements tell it, by labels, each item with the piece of the file it comes
     from.
 

@@ -13,9 +13,9 @@ from ...spiking.model.system import Json
 from ..building import NO_GUARD
 from ..source import Report, guard_or_error
 from . import tree
-from .draft import Draft, RuleNode
+from .draft import RuleNode, SystemDraft
 from .expression import EvaluationError, FollowUp, Scope, Unknown
-from .families import Families
+from .families import FamilyDraft
 from .literals import rule_at
 from .messages import UNSUPPORTED
 from .modules import Frame, Module
@@ -64,7 +64,7 @@ class Bodies:
                     self._report.warning(offset, f"{here}: {message}")
 
 
-def expand(report: Report, frame: Frame, bodies: Bodies) -> Draft:
+def expand(report: Report, frame: Frame, bodies: Bodies) -> SystemDraft:
     """Run `main` and what it calls."""
     expander = _Expander(report, frame, bodies, None)
     expander.draft.are_labels_known = not frame.is_broken
@@ -80,22 +80,24 @@ def expand(report: Report, frame: Frame, bodies: Bodies) -> Draft:
         expander.run_globals()
         expander.run_module(main, dict.fromkeys(main.parameters, Unknown()))
     except _Stop:
-        return Draft(are_labels_known=False)  # what was made so far says nothing
+        return SystemDraft(are_labels_known=False)  # what was made so far says nothing
     except RecursionError:
         message = "calls, blocks and ranges are nested too deep here (write it in fewer levels)"
         report.error(expander.last_call, message)
-        return Draft(are_labels_known=False)
+        return SystemDraft(are_labels_known=False)
     return expander.draft
 
 
-def expand_families(report: Report, frame: Frame, bodies: Bodies) -> tuple[Families, Draft]:
+def expand_families(
+    report: Report, frame: Frame, bodies: Bodies
+) -> tuple[FamilyDraft, SystemDraft]:
     """Run `main` and what it calls, with every family as arrays; the draft has the rest.
 
     Nothing is told: a file with a mistake is read again, one by one.
 
     **Raises:** `Irregular` if the file has a mistake, or something that families cannot hold.
     """
-    families = Families()
+    families = FamilyDraft()
     expander = _Expander(Report(report.source), frame, bodies, families)
     main = frame.modules.get("main")
     if main is None or main.parameters or frame.is_broken:
@@ -113,12 +115,12 @@ def expand_families(report: Report, frame: Frame, bodies: Bodies) -> tuple[Famil
 class _Expander:
     """Runs statements; with `families`, those of families go there."""
 
-    def __init__(self, report: Report, frame: Frame, bodies: Bodies, families: Families | None):
+    def __init__(self, report: Report, frame: Frame, bodies: Bodies, families: FamilyDraft | None):
         self.report = report
         self.frame = frame
         self.bodies = bodies
         self.families = families
-        self.draft = Draft()
+        self.draft = SystemDraft()
         self.globals: Scope = {}
         self._rules: dict[tree.RuleKey, Rule] = {}
         self._ranges = Ranges()

@@ -46,7 +46,7 @@ class Expression:
     value: Callable[[Scope], Number]
     names: frozenset[str] = frozenset()
     variable: str | None = None
-    form: "Form | None" = None
+    form: "ValueForm | None" = None
 
     def integer(self, scope: Scope, what: str) -> int:
         value = self.value(scope)
@@ -81,7 +81,7 @@ class Negative:
 
 
 #: A number, the name of a variable, or an operation.
-Form: TypeAlias = int | str | Chain | Negative
+ValueForm: TypeAlias = int | str | Chain | Negative
 Operation: TypeAlias = tuple[str, Expression]
 
 

@@ -21,7 +21,7 @@ MAX_STATEMENTS = 20_000  # run, each over all its instances at once
 
 
 @dataclass(frozen=True, slots=True)
-class Labels:
+class LabelFamily:
     """Labels of one name with as many indices; axes: `instances` and `axes` of the indices."""
 
     name: str
@@ -30,7 +30,7 @@ class Labels:
 
 @dataclass(frozen=True, slots=True)
 class ContentsFamily:
-    labels: Labels
+    labels: LabelFamily
     spikes: Int[np.ndarray, " instances"]
     adds: bool
 
@@ -40,7 +40,7 @@ class RuleFamily:
     """Rules of one statement, run for the `number`-th time of all statements. `guard` is its text,
     `None` for exactly what is consumed."""
 
-    labels: Labels
+    labels: LabelFamily
     guard: str | None
     consume: Int[np.ndarray, " instances"]
     produce: Int[np.ndarray, " instances"]
@@ -50,14 +50,14 @@ class RuleFamily:
 
 
 @dataclass(slots=True)
-class Families:
+class FamilyDraft:
     """A system as the statements tell it, by families of labels, in the order of the statements."""
 
     num_instances: int = 0
-    neurons: list[Labels] = field(default_factory=list)
+    neurons: list[LabelFamily] = field(default_factory=list)
     contents: list[ContentsFamily] = field(default_factory=list)
-    arcs: list[tuple[Labels, Labels]] = field(default_factory=list)
-    outputs: list[Labels] = field(default_factory=list)
+    arcs: list[tuple[LabelFamily, LabelFamily]] = field(default_factory=list)
+    outputs: list[LabelFamily] = field(default_factory=list)
     rules: list[RuleFamily] = field(default_factory=list)
     num_literals: int = 0
     num_statements: int = 0
@@ -167,16 +167,16 @@ class Families:
 TextOf = Callable[[tree.Text, Scope], str]
 
 
-def one_label(label: str) -> Labels:
+def one_label(label: str) -> LabelFamily:
     """The family of one label, from its text."""
     name, brace, indices = label.partition("{")
     row = [int(index) for index in indices[:-1].split(",")] if brace else []
     if any(abs(index) >= 2**62 for index in row):
         raise Irregular
-    return Labels(name, np.asarray([row], np.int64))
+    return LabelFamily(name, np.asarray([row], np.int64))
 
 
-def _labels(label: tree.Label, found: Instances) -> Labels:
+def _labels(label: tree.Label, found: Instances) -> LabelFamily:
     if label.name is None:
         if not label.names.isdisjoint(found.variables):
             raise Irregular
@@ -184,12 +184,12 @@ def _labels(label: tree.Label, found: Instances) -> Labels:
             one = one_label(label.resolve(found.scope))
         except (EvaluationError, FollowUp):
             raise Irregular from None
-        return Labels(one.name, np.repeat(one.indices, found.count, axis=0))
+        return LabelFamily(one.name, np.repeat(one.indices, found.count, axis=0))
     columns = [found.integers(index, None) for index in label.indices]
     if len(columns) == 1:
-        return Labels(label.name, columns[0][:, None])
+        return LabelFamily(label.name, columns[0][:, None])
     empty = np.zeros((found.count, 0), np.int64)
-    return Labels(label.name, np.stack(columns, axis=1) if columns else empty)
+    return LabelFamily(label.name, np.stack(columns, axis=1) if columns else empty)
 
 
 def _spikes(spikes: tree.Spikes, found: Instances) -> Int[np.ndarray, " instances"]:
@@ -199,14 +199,14 @@ def _spikes(spikes: tree.Spikes, found: Instances) -> Int[np.ndarray, " instance
 
 
 _REFUSED = tree.Division | tree.Budding | tree.Dictionary | tree.Unsupported
-_ACTIONS: dict[type, Callable[[Families, Any, Instances, TextOf], None]] = {
-    tree.NewNeurons: Families._new_neurons,
-    tree.Contents: Families._contents,
-    tree.Synapses: Families._synapses,
-    tree.Outputs: Families._outputs,
-    tree.SpikingRule: Families._spiking,
-    tree.LiteralNeurons: Families._literal,
-    tree.LiteralContents: Families._literal,
-    tree.LiteralArcs: Families._literal,
-    tree.LiteralRules: Families._literal,
+_ACTIONS: dict[type, Callable[[FamilyDraft, Any, Instances, TextOf], None]] = {
+    tree.NewNeurons: FamilyDraft._new_neurons,
+    tree.Contents: FamilyDraft._contents,
+    tree.Synapses: FamilyDraft._synapses,
+    tree.Outputs: FamilyDraft._outputs,
+    tree.SpikingRule: FamilyDraft._spiking,
+    tree.LiteralNeurons: FamilyDraft._literal,
+    tree.LiteralContents: FamilyDraft._literal,
+    tree.LiteralArcs: FamilyDraft._literal,
+    tree.LiteralRules: FamilyDraft._literal,
 }

@@ -97,7 +97,7 @@ def explain(error: UnexpectedInput, text: str, start: int, end: int) -> tuple[in
         near = get_close_matches(found.lower(), KEYWORDS, n=2, cutoff=0.4)
         meant = f"did you mean {' or '.join(near)}?" if near else "the first ones are @mu and @ms"
         return offset, f"unknown keyword {found} ({meant})"
-    return offset, f"expected {wanted}, not {shown(found)}{hint}"
+    return offset, f"expected {wanted}, not {quoted_word(found)}{hint}"
 
 
 def _place(error: UnexpectedInput, text: str, start: int, end: int) -> tuple[int, frozenset[str]]:
@@ -128,7 +128,7 @@ def _in_words(expected: frozenset[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
 
 
-def shown(found: str) -> str:
+def quoted_word(found: str) -> str:
     """A word of the file in a message."""
     if not found.isprintable():
         return f"the character {ascii(found)}"

@@ -7,12 +7,13 @@ from jaxtyping import Bool, Int
 
 from ...spiking.model.guard import Guard
 from ...spiking.model.guard_syntax import GUARD_LIMIT
-from ...spiking.model.population import Population, PopulationSystem, Projection
+from ...spiking.model.population import PopulationSystem
+from ...spiking.model.population_parts import Population, Projection
 from ...spiking.model.rule_table import ALL, UNBOUNDED
 from ...spiking.model.template import PerNeuron, RuleTemplate
 from ...spiking.model.validity import InvalidSystem
 from ..source import guard_or_error
-from .families import Families, Labels, RuleFamily, one_label
+from .families import FamilyDraft, LabelFamily, RuleFamily, one_label
 from .projections import graph_of
 from .vector import Irregular
 
@@ -22,7 +23,9 @@ MAX_TERMS = 64  # of all rules of a neuron
 _LIMIT = 2**62
 
 
-def system_of(families: Families, input: "tuple[str, tuple[int, ...]] | None") -> PopulationSystem:
+def system_of(
+    families: FamilyDraft, input: "tuple[str, tuple[int, ...]] | None"
+) -> PopulationSystem:
     """The system of populations that a file describes.
 
     The neurons of one name are a population, which stands where its first neuron is created.
@@ -52,7 +55,7 @@ def system_of(families: Families, input: "tuple[str, tuple[int, ...]] | None") -
 
 
 class _System:
-    def __init__(self, families: Families):
+    def __init__(self, families: FamilyDraft):
         self.families = families
         self.places: dict[str, _Places] = {}
         rows: dict[str, list[np.ndarray]] = {}
@@ -78,7 +81,7 @@ class _System:
             else:
                 spikes[where] = contents.spikes  # of several for one neuron, the last stays
 
-    def find(self, labels: Labels) -> Int[np.ndarray, " instances"]:
+    def find(self, labels: LabelFamily) -> Int[np.ndarray, " instances"]:
         """The numbers of neurons in their population."""
         place = self.places.get(labels.name)
         if place is None:

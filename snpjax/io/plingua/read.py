@@ -25,10 +25,10 @@ from ...spiking.model.validity import (
     possible_labels,
     unknown_neuron,
 )
-from ..building import UnknownNames, built, placed, try_to_build
+from ..building import UnknownNames, located_problems, require_system, try_to_build
 from ..source import Report, Source
 from . import tree
-from .draft import Draft, RuleNode
+from .draft import RuleNode, SystemDraft
 from .expand import Bodies, expand, expand_families
 from .literals import arc_at, rule_at
 from .modules import Frame, split_modules
@@ -75,7 +75,7 @@ def read_plingua(
     bodies.check_uncalled(frame.modules.values())
     system = _Assembly(report, draft).build(level)
     report.finish()
-    return built(system)
+    return require_system(system)
 
 
 def _read_families(
@@ -95,7 +95,7 @@ class _Assembly:
     file.
     """
 
-    def __init__(self, report: Report, draft: Draft):
+    def __init__(self, report: Report, draft: SystemDraft):
         self.report = report
         self.draft = draft
         self.names_of: dict[str, list[str]] = {}  # by label
@@ -127,7 +127,7 @@ class _Assembly:
                 notes={"output": self.draft.hints} if self.draft.hints else None,
             )
         )
-        for problem, offset, first in placed(problems, self._offset, self._has_no_guard):
+        for problem, offset, first in located_problems(problems, self._offset, self._has_no_guard):
             message = (
                 problem.message if first is None else f"{problem.message}; {self._first(first)}"
             )
@@ -273,7 +273,7 @@ class _Assembly:
         return 0 if self.draft.input is None else self.draft.input[1]
 
 
-def _train(draft: Draft) -> tuple[int, ...]:
+def _train(draft: SystemDraft) -> tuple[int, ...]:
     steps = [step for step, spikes in draft.train.items() if spikes]
     return tuple(draft.train.get(step, 0) for step in range(1, max(steps, default=0) + 1))
 

@@ -9,7 +9,8 @@ from jaxtyping import Int
 
 from snpjax_formats import Edges, graphs
 
-from ...spiking.model.population import Population, PopulationSystem, Projection
+from ...spiking.model.population import PopulationSystem
+from ...spiking.model.population_parts import Population, Projection
 from ...spiking.model.rule_table import ALL, UNBOUNDED
 from ...spiking.model.template import RuleTemplate, column, guard_of, text_of_neuron
 from ..losses import Losses

@@ -21,24 +21,24 @@ _WORD = re.compile(r"\S+")
 _DIGITS = 10
 
 
-class Row(NamedTuple):
+class HistogramRow(NamedTuple):
     """A line of columns: its number from 1, and its words with their offsets."""
 
     line: int
     words: list[tuple[int, str]]
 
 
-def rows(source: Source) -> Iterator[Row]:
+def rows(source: Source) -> Iterator[HistogramRow]:
     """The lines of a text that are neither blank nor comments."""
     start = 0
     for number, line in enumerate(source.text.split("\n"), start=1):
         words = [(start + word.start(), word.group()) for word in _WORD.finditer(line)]
         if words and not words[0][1].startswith("#"):
-            yield Row(number, words)
+            yield HistogramRow(number, words)
         start += len(line) + 1
 
 
-def number_in(report: Report, row: Row, column: int, what: str) -> float | None:
+def number_in(report: Report, row: HistogramRow, column: int, what: str) -> float | None:
     """The number in a column; `None` after a mistake, which is reported."""
     offset, word = row.words[column]
     where = f"line {row.line}: {what} "
@@ -86,7 +86,7 @@ def read_histogram(path: str | os.PathLike[str]) -> Histogram:
 
 
 def _read_row(
-    report: Report, row: Row, channels: dict[float, tuple[float, int]], axis: list[float]
+    report: Report, row: HistogramRow, channels: dict[float, tuple[float, int]], axis: list[float]
 ) -> None:
     where = f"line {row.line}: "
     if len(row.words) != 2:

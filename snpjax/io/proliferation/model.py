@@ -15,11 +15,11 @@ from ..._text.atomic import atomic_write
 from ...proliferation.binning import Bins
 from ...proliferation.histogram import Histogram
 from ...proliferation.law import Gamma
-from ...proliferation.model import TOLERANCE, CellType, Model
+from ...proliferation.model import TOLERANCE, CellType, ProliferationModel
 from ...proliferation.start import Start
 from ..errors import file_error
-from ..json_checks import Findings, shown
-from ..json_text import Path as Place, decode
+from ..json_checks import Findings, abbreviated
+from ..json_text import JsonPath, decode
 from ..source import Report, load
 from ..yaml_text import Plain, load_yaml
 from .histogram import read_histogram
@@ -77,7 +77,7 @@ class ModelFile:
         duration: float | None = None,
         phi_min: float | None = None,
         start: Start | None = None,
-    ) -> Model:
+    ) -> ProliferationModel:
         """The model, with other numbers where some are given.
 
         **Raises:** `ValueError` if there is no duration anywhere; `InvalidModel`; `ReadError`.
@@ -85,7 +85,7 @@ class ModelFile:
         duration = self.duration if duration is None else duration
         if duration is None:
             raise ValueError("the model says no simulation time (give the duration in hours)")
-        return Model(
+        return ProliferationModel(
             self.histogram("initial") if initial is None else initial,
             self.types,
             duration=duration,
@@ -175,7 +175,7 @@ class _Reader:
         if items is not None and not items:
             self._error(("populations",), '"populations" is empty (list one or more)')
         for i, item in enumerate(items or ()):
-            place: Place = ("populations", i)
+            place: JsonPath = ("populations", i)
             entries = self.findings.mapping(item, place, f"population {i + 1}")
             if entries is not None:
                 self._population(entries, place, i, types, bounds)
@@ -185,7 +185,7 @@ class _Reader:
     def _population(
         self,
         entries: dict[str, object],
-        place: Place,
+        place: JsonPath,
         index: int,
         types: list[CellType],
         bounds: dict[str, dict[str, tuple[float, float]]],
@@ -216,7 +216,9 @@ class _Reader:
             return
         is_gamma = self.gamma or entries.get("law") == "gamma"
         if entries.get("law", "normal") not in ("normal", "gamma"):
-            self._error((*place, "law"), f"{what}: law {shown(entries['law'])} (normal or gamma)")
+            self._error(
+                (*place, "law"), f"{what}: law {abbreviated(entries['law'])} (normal or gamma)"
+            )
         numbers = [self._value(entries[k], (*place, k), f"{what}: {k}") for k in ("mean", "std")]
         first, second = numbers
         if first is None or second is None:
@@ -235,7 +237,7 @@ class _Reader:
                 bounds.setdefault(name, {})[parameter] = limits
 
     def _limits(
-        self, entries: dict[str, object], place: Place, what: str, low: str, high: str
+        self, entries: dict[str, object], place: JsonPath, what: str, low: str, high: str
     ) -> tuple[float, float] | None:
         """Two bounds, `None` if they are not set."""
         if entries.get(low) in _UNSET or entries.get(high) in _UNSET:
@@ -261,7 +263,9 @@ class _Reader:
             known = [start.value for start in Start]
             if rule in known:
                 return Start(rule)
-            self._error(("start",), f"start is {shown(rule)} (write one of {', '.join(known)})")
+            self._error(
+                ("start",), f"start is {abbreviated(rule)} (write one of {', '.join(known)})"
+            )
         is_async = top.get("asynchronous", True)
         if not isinstance(is_async, bool):
             self.findings.truth(is_async, ("asynchronous",), "asynchronous")
@@ -298,13 +302,13 @@ class _Reader:
             self._error((key,), f"{key} is {value:g} (write {least:g} or more)")
         return value
 
-    def _value(self, value: object, place: Place, what: str) -> float | None:
+    def _value(self, value: object, place: JsonPath, what: str) -> float | None:
         if type(value) in (int, float) and math.isfinite(value):  # pyright: ignore
             return float(value)  # pyright: ignore[reportArgumentType]
-        self._error(place, f"{what} is {shown(value)} (write a number)")
+        self._error(place, f"{what} is {abbreviated(value)} (write a number)")
         return None
 
-    def _error(self, place: Place, message: str) -> None:
+    def _error(self, place: JsonPath, message: str) -> None:
         self.findings.error(place, message)
 
 

@@ -7,12 +7,14 @@ from pathlib import Path
 from ..._text.atomic import atomic_write
 from ...proliferation.calibrate import Calibration
 from ...proliferation.law import Law
-from ...proliferation.table import Table
+from ...proliferation.table import SparseHistogram
 from ...proliferation.uncertainty import Goodness, Uncertainty
 from .types import columns_of
 
 
-def table_text(table: Table, *, names: tuple[str, ...] | None = None, separator: str = "\t") -> str:
+def table_text(
+    table: SparseHistogram, *, names: tuple[str, ...] | None = None, separator: str = "\t"
+) -> str:
     """Rows `value total`, then a column for each type, then `sd` where there is one, in ascending
     order, with ten significant digits. With `names` of the types, and a separator of commas, there
     is a header."""
@@ -30,7 +32,7 @@ def table_text(table: Table, *, names: tuple[str, ...] | None = None, separator:
 
 
 def write_table(
-    table: Table, path: str | os.PathLike[str], *, names: tuple[str, ...] | None = None
+    table: SparseHistogram, path: str | os.PathLike[str], *, names: tuple[str, ...] | None = None
 ) -> None:
     """Write a table, with commas and a header where the suffix is `.csv`."""
     separator = "," if Path(path).suffix.lower() == ".csv" else "\t"

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import numpy as np
 from jaxtyping import Int
 
+from ..findings import MAX_FINDINGS, AtOffsets
 from ..source import Source
-from ..tell import MAX_FINDINGS, AtOffsets
 from .numbers import MAX_NODES, Words, as_bytes, shortened
 
 

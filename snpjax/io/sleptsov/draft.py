@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Int
 
 from ...sleptsov import Arcs
-from ..tell import AtOffsets
+from ..findings import AtOffsets
 from .numbers import MAX_NODES, MOST
 from .priorities import tell_cycles
 
@@ -30,7 +30,7 @@ _REGULAR = ("input", "output")
 
 
 @dataclass
-class Draft:
+class NetDraft:
     """Nodes by name in order of first mention, and what joins them.
 
     Regular arcs that are told twice add up; inhibitor and test arcs must agree.

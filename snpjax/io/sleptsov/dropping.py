@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ..tell import AtOffsets
+from ..findings import AtOffsets
 
 
 @dataclass(frozen=True)

@@ -24,10 +24,10 @@ import re
 from typing import NoReturn, TypeVar
 
 from ...sleptsov import SleptsovNet
+from ..findings import AtOffsets
 from ..source import Report, Source
-from ..tell import AtOffsets
-from .built import build_net
-from .draft import Draft, Kind
+from .build_net import build_net
+from .draft import Kind, NetDraft
 from .dropping import Dropping
 from .numbers import MAX_NODES, integer, shortened
 
@@ -130,13 +130,13 @@ class _Line:
 class _Reader:
     def __init__(self, tell: AtOffsets, drop_time: bool):
         self.tell, self._drop = tell, Dropping(tell, drop_time)
-        self.draft = Draft(tell)
+        self.draft = NetDraft(tell)
         self._text = tell.report.source.text
         self._at = 0  # where the next line begins
         self._tokens: list[int | None] = []  # the values of marking parameters
         self._rates: list[float | None] = []
         self._groups: list[tuple[int, int]] = []  # priority and place of each
-        self._levels: dict[int, tuple[int, int]] = {}  # of transitions, see `Draft.levels`
+        self._levels: dict[int, tuple[int, int]] = {}  # of transitions, see `NetDraft.levels`
 
     def read(self) -> None:
         num_tokens, num_places, num_rates, num_transitions, num_groups = self._header()

@@ -2,14 +2,14 @@
 
 from ...sleptsov import SleptsovNet
 from ...sleptsov.linking import HighNet, link
+from ..findings import AtOffsets
 from ..losses import Losses
 from ..source import Report, Source
-from ..tell import AtOffsets
-from .built import build_net
+from .build_net import build_net
+from .comment_data import remark
 from .lsn import LowLevel, lsn_parts
 from .numbers import integer, shortened
-from .remark import remark
-from .substituting import Block, Mapped, Nesting, Role, build_high_net
+from .substituting import Mapped, Nesting, PlacedSubstitution, Role, build_high_net
 
 
 #: The role that the signs of a mapping `hp lp` say.
@@ -67,7 +67,7 @@ def _signed(pair: tuple[int, int], is_positive: tuple[bool, bool]) -> tuple[int,
     return hp if is_positive[0] else -hp, lp if is_positive[1] else -lp
 
 
-def _blocks(low: LowLevel, tell: AtOffsets) -> list[Block]:
+def _blocks(low: LowLevel, tell: AtOffsets) -> list[PlacedSubstitution]:
     """The substitutions; what is wrong with the lines is told."""
     blocks = []
     line = low.end
@@ -88,7 +88,9 @@ def _blocks(low: LowLevel, tell: AtOffsets) -> list[Block]:
             break
         transition, count = numbers
         assert isinstance(transition, int) and isinstance(count, int)
-        block = Block(transition - 1, at, words[2], at + low.text(line).rfind(words[2]))
+        block = PlacedSubstitution(
+            transition - 1, at, words[2], at + low.text(line).rfind(words[2])
+        )
         for at_line in range(line + 1, line + 1 + max(count, 0)):
             if at_line >= len(low.lines):
                 message = (

@@ -11,14 +11,14 @@ import numpy as np
 from jaxtyping import Bool, Int
 
 from ...sleptsov import Arcs, SleptsovNet
+from ..findings import MAX_FINDINGS, AtOffsets
 from ..losses import Losses
 from ..source import Report, Source
-from ..tell import MAX_FINDINGS, AtOffsets
-from .built import build_net
+from .build_net import build_net
+from .comment_data import Remark, remark
 from .flattening import with_pairs_for_order, without_thresholds
 from .numbers import MAX_NODES, Words, as_bytes, lines_of, shortened, starts_of
 from .priorities import tell_cycles
-from .remark import Remark, remark
 
 
 HEADER = "the header `m n k l nst`"

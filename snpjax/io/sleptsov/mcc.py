@@ -13,14 +13,14 @@ from jaxtyping import Bool, Int
 
 from ...sleptsov import Arcs, SleptsovNet
 from ...sleptsov.model.priority import priority_order
+from ..findings import MAX_FINDINGS, AtOffsets
 from ..losses import Losses
 from ..source import MAX_FILE_BYTES, Report, Source
-from ..tell import MAX_FINDINGS, AtOffsets
-from .built import build_net
+from .build_net import build_net
 from .columns import Matrices
+from .comment_data import Remark, remark
 from .flattening import without_thresholds
 from .numbers import Words, as_bytes
-from .remark import Remark, remark
 
 
 _TRAILER = "# permutation of transitions:"

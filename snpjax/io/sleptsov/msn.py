@@ -3,15 +3,15 @@
 import numpy as np
 
 from ...sleptsov import Arcs, SleptsovNet
+from ..findings import MAX_FINDINGS, AtOffsets
 from ..losses import Losses
 from ..source import MAX_FILE_BYTES, Report, Source
-from ..tell import MAX_FINDINGS, AtOffsets
-from .built import build_net
+from .build_net import build_net
 from .columns import Matrices
+from .comment_data import Remark, remark
 from .flattening import tell_arcs, with_pairs_for_order, without_thresholds
 from .numbers import lines_of
 from .priorities import tell_cycles
-from .remark import Remark, remark
 
 
 _INHIBITOR = -1

@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from ...sleptsov import SleptsovNet
+from ..findings import AtOffsets
 from ..source import Report, Source
-from ..tell import AtOffsets
-from .built import build_net
+from .build_net import build_net
 from .numbers import shortened
-from .pnml_elements import Element, Label
+from .pnml_elements import PnmlElement, PnmlLabel
 from .pnml_net import FileNet, Shared
 from .pnml_vocabulary import (
     ATTRIBUTES,
@@ -76,7 +76,7 @@ class _Frame(NamedTuple):
     """
 
     role: str
-    owner: Element | None
+    owner: PnmlElement | None
     name: str
     offset: int
 
@@ -105,7 +105,7 @@ class _Reader:
         skipped = _Frame("skipped", owner, name, offset)
         if above.role == "skipped" or owner is None:
             if name == "beats" and self._own_tool and owner is not None:
-                owner.beats.append(Label(attributes.get("ref", ""), offset))
+                owner.beats.append(PnmlLabel(attributes.get("ref", ""), offset))
             return skipped
         if name in DECORATION and above.role != "text":
             if name == "toolspecific" and attributes.get("tool") == TOOL:
@@ -135,18 +135,18 @@ class _Reader:
             self.tell.error(offset, f"the root element is <{shortened(name)}> (<pnml> is expected)")
             return _Frame("skipped", None, name, offset)
         self._namespace = attributes.get("xmlns", "")
-        return _Frame("owner", Element("pnml", attributes, offset, self._text), name, offset)
+        return _Frame("owner", PnmlElement("pnml", attributes, offset, self._text), name, offset)
 
     @property
     def _text(self) -> str:
         return self.tell.report.source.text
 
     def _owner(
-        self, above: Element, name: str, attributes: Mapping[str, str], offset: int
-    ) -> Element:
+        self, above: PnmlElement, name: str, attributes: Mapping[str, str], offset: int
+    ) -> PnmlElement:
         """An element that has others."""
         kind = "finalPlace" if above.kind == "marking" else name
-        element = Element(kind, attributes, offset, self._text)
+        element = PnmlElement(kind, attributes, offset, self._text)
         if name == "net":
             self._net = FileNet(element)
             self.nets.append(self._net)
@@ -157,25 +157,25 @@ class _Reader:
         self._check_attributes(kind, attributes, offset)
         return element
 
-    def _share(self, element: Element) -> None:
+    def _share(self, element: PnmlElement) -> None:
         name = element.attributes.get("name", "")
         shared = self.shared
         if element.kind == "constant":
-            value = element.attribute("value") or Label("", element.offset)
+            value = element.attribute("value") or PnmlLabel("", element.offset)
             shared.constants[name] = value
         else:
             nodes = shared.places if element.kind == "shared-place" else shared.transitions
             nodes[name] = element
 
     def _label(
-        self, owner: Element, name: str, attributes: Mapping[str, str], offset: int
+        self, owner: PnmlElement, name: str, attributes: Mapping[str, str], offset: int
     ) -> _Frame:
         if name in owner.labels:
             message = f"a second <{name}> in <{self._open[-1].name}> (remove one)"
             self._error(offset, message, owner.labels[name].offset)
             return _Frame("skipped", owner, name, offset)
         if name == "type" and "value" in attributes:
-            owner.labels[name] = Label(attributes["value"].strip(), offset)
+            owner.labels[name] = PnmlLabel(attributes["value"].strip(), offset)
             attributes = {key: text for key, text in attributes.items() if key != "value"}
         self._check_attributes(name, attributes, offset)
         return _Frame("label", owner, name, offset)
@@ -191,7 +191,7 @@ class _Reader:
             label = self._open[-1].name if self._open[-1].role == "label" else "text"
             if label in owner.labels:
                 self._error(frame.offset, f"a second <{name}> in <{label}> (remove one)")
-            owner.labels[label] = Label(text.strip(), frame.offset, name == "value")
+            owner.labels[label] = PnmlLabel(text.strip(), frame.offset, name == "value")
             return
         if text.strip():
             where = "(write <text> around it)" if frame.role == "label" else "(remove it)"
@@ -214,7 +214,7 @@ class _Reader:
                 continue
             if name == "xmlns" and (kind == "net" or text == self._namespace):
                 continue
-            at = Element(kind, attributes, offset, self._text).offset_of(name)
+            at = PnmlElement(kind, attributes, offset, self._text).offset_of(name)
             shown = "place" if kind == "finalPlace" else kind
             self._refuse(f"the attribute {shortened(name)!r}", name, shown, at)
 

@@ -4,13 +4,13 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from .draft import Draft, Kind
+from .draft import Kind, NetDraft
 from .numbers import shortened
-from .pnml_elements import Element, Label
+from .pnml_elements import PnmlElement, PnmlLabel
 
 
 if TYPE_CHECKING:
-    from .pnml_net import Numbers
+    from .pnml_net import PnmlNumbers
 
 
 _KINDS: dict[str, Kind] = {
@@ -36,7 +36,7 @@ _SOURCES = {"inputArc": "place", "outputArc": "transition", "inhibitorArc": "pla
 
 
 def take_arc(
-    arc: Element, ends: Mapping[str, tuple[str, int]], draft: Draft, numbers: "Numbers"
+    arc: PnmlElement, ends: Mapping[str, tuple[str, int]], draft: NetDraft, numbers: "PnmlNumbers"
 ) -> None:
     """Add an arc to the draft; whatever is wrong with it is told."""
     tell = numbers.tell
@@ -73,7 +73,7 @@ def take_arc(
         draft.arc("output", to_node, from_node, weight, arc.offset)
 
 
-def _kind(arc: Element, named: str, numbers: "Numbers") -> Kind | None:
+def _kind(arc: PnmlElement, named: str, numbers: "PnmlNumbers") -> Kind | None:
     """The kind of an arc, in any of the dialects; `None` if it is refused, which is told."""
     tell = numbers.tell
     if "type" not in arc.attributes and arc.labels.keys().isdisjoint(("arctype", "type")):
@@ -87,7 +87,7 @@ def _kind(arc: Element, named: str, numbers: "Numbers") -> Kind | None:
         message = f"{named} is of two kinds, {shortened(first.text)!r} and {shortened(last.text)!r}"
         tell.error(last.offset, f"{message} (remove one)")
         return None
-    kind, label = next(iter(told.items()), ("", Label("", arc.offset)))
+    kind, label = next(iter(told.items()), ("", PnmlLabel("", arc.offset)))
     if kind not in _KINDS:
         reason = _REFUSED.get(kind)
         message = f"{named} is of the unknown kind {shortened(label.text)!r}"
@@ -104,7 +104,7 @@ def _kind(arc: Element, named: str, numbers: "Numbers") -> Kind | None:
     return "inhibitor"
 
 
-def _weight(arc: Element, named: str, kind: Kind, numbers: "Numbers") -> int | None:
+def _weight(arc: PnmlElement, named: str, kind: Kind, numbers: "PnmlNumbers") -> int | None:
     """The weight or threshold of an arc; `None` if it is none, which is told.
 
     TAPAAL writes the weight as an attribute, and as the attribute `inscription` an interval of
@@ -131,7 +131,7 @@ def _weight(arc: Element, named: str, kind: Kind, numbers: "Numbers") -> int | N
     return counted[0]
 
 
-def _is_untimed(inscription: Label, named: str, numbers: "Numbers") -> bool:
+def _is_untimed(inscription: PnmlLabel, named: str, numbers: "PnmlNumbers") -> bool:
     """Whether an attribute `inscription` is no weight; intervals of time are told."""
     text = inscription.text
     if not text or _NO_TIME.fullmatch(text):

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 
-class Label(NamedTuple):
+class PnmlLabel(NamedTuple):
     """What the text of a label says, and where it stands."""
 
     text: str
@@ -13,7 +13,7 @@ class Label(NamedTuple):
     is_value: bool = False  # in a `<value>` of PIPE, which may be empty
 
 
-class Element:
+class PnmlElement:
     """A node, an arc, a page or a net, with its attributes and labels."""
 
     __slots__ = ("kind", "attributes", "offset", "source", "id", "labels", "beats")
@@ -22,19 +22,19 @@ class Element:
         self.kind, self.attributes, self.offset = kind, attributes, offset
         self.source = source  # the text of the file
         self.id = attributes.get("id", "")
-        self.labels: dict[str, Label] = {}
-        self.beats: list[Label] = []
+        self.labels: dict[str, PnmlLabel] = {}
+        self.beats: list[PnmlLabel] = []
 
-    def attribute(self, name: str) -> Label | None:
+    def attribute(self, name: str) -> PnmlLabel | None:
         """An attribute as a label."""
         text = self.attributes.get(name)
-        return None if text is None else Label(text.strip(), self.offset_of(name))
+        return None if text is None else PnmlLabel(text.strip(), self.offset_of(name))
 
     def offset_of(self, attribute: str) -> int:
         """Where an attribute stands."""
         match = re.compile(rf"\s({re.escape(attribute)})\s*=").search(self.source, self.offset)
         return match.start(1) if match else self.offset
 
-    def label(self, name: str) -> Label | None:
+    def label(self, name: str) -> PnmlLabel | None:
         """A label, or the attribute of that name."""
         return self.labels.get(name) or self.attribute(name)

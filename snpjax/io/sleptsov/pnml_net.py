@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..tell import MAX_FINDINGS, AtOffsets
-from .draft import Draft
+from ..findings import MAX_FINDINGS, AtOffsets
+from .draft import NetDraft
 from .dropping import Dropping
 from .numbers import MAX_NODES, integer, shortened
 from .pnml_arcs import take_arc
-from .pnml_elements import Element, Label
+from .pnml_elements import PnmlElement, PnmlLabel
 from .pnml_vocabulary import ARCS, NEUTRAL, NODES
 
 
@@ -24,7 +24,7 @@ _PLAIN_TYPES = re.compile(
 _HIGH_LEVEL = re.compile(r"(hlpn|highlevel|symmetric|coloured|colored)", re.IGNORECASE)
 
 
-class Numbers:
+class PnmlNumbers:
     """The numbers of a net, as its labels write them; what is wrong with them is told.
 
     **Arguments:**
@@ -33,12 +33,12 @@ class Numbers:
     - `drop_time`: see `Dropping`.
     """
 
-    def __init__(self, tell: AtOffsets, constants: Mapping[str, Label], drop_time: bool):
+    def __init__(self, tell: AtOffsets, constants: Mapping[str, PnmlLabel], drop_time: bool):
         self.tell, self.constants = tell, constants
         self.drop = Dropping(tell, drop_time)
         self._colours: dict[str, int] = {}  # of tokens in use, and where each is first
 
-    def count(self, label: Label, what: str, *, least: int) -> int | None:
+    def count(self, label: PnmlLabel, what: str, *, least: int) -> int | None:
         """The number that a label says, at least `least`; `None` if it is none, which is told."""
         text = label.text
         if text in self.constants:
@@ -86,16 +86,16 @@ class Numbers:
 class FinalMarking:
     """One of `<finalmarkings>`: its places by their ids, each with its tokens."""
 
-    places: list[Element] = field(default_factory=list)
+    places: list[PnmlElement] = field(default_factory=list)
 
 
 @dataclass
 class Shared:
     """What stands beside the nets of a file: constants, and the nodes that nets of TAPAAL share."""
 
-    constants: dict[str, Label] = field(default_factory=dict)
-    places: dict[str, Element] = field(default_factory=dict)
-    transitions: dict[str, Element] = field(default_factory=dict)
+    constants: dict[str, PnmlLabel] = field(default_factory=dict)
+    places: dict[str, PnmlElement] = field(default_factory=dict)
+    transitions: dict[str, PnmlElement] = field(default_factory=dict)
 
 
 class FileNet:
@@ -104,11 +104,11 @@ class FileNet:
     Findings are kept until the net is chosen: those of other nets do not matter.
     """
 
-    def __init__(self, owner: Element):
+    def __init__(self, owner: PnmlElement):
         self.owner = owner
-        self.nodes: dict[str, Element] = {}
-        self.arcs: list[Element] = []
-        self.ids: dict[str, Element] = {owner.id: owner}
+        self.nodes: dict[str, PnmlElement] = {}
+        self.arcs: list[PnmlElement] = []
+        self.ids: dict[str, PnmlElement] = {owner.id: owner}
         self.final: list[FinalMarking] = []
         self._times: list[tuple[int, str]] = []
         self._findings: list[tuple[bool, int, str, int | None]] = []
@@ -128,7 +128,7 @@ class FileNet:
         if len(self._times) <= MAX_FINDINGS:
             self._times.append((offset, what))
 
-    def add(self, owner: Element) -> None:
+    def add(self, owner: PnmlElement) -> None:
         """Take a node, an arc, a page or a final marking."""
         if owner.kind == "marking":
             self.final.append(FinalMarking())
@@ -151,7 +151,7 @@ class FileNet:
         for is_error, offset, message, first in self._findings:
             (tell.error if is_error else tell.warning)(offset, message, first)
         self._check_type(tell)
-        numbers, draft = Numbers(tell, shared.constants, drop_time), Draft(tell)
+        numbers, draft = PnmlNumbers(tell, shared.constants, drop_time), NetDraft(tell)
         for offset, what in self._times:
             numbers.drop(offset, what)
         ends: dict[str, tuple[str, int]] = {}
@@ -224,7 +224,9 @@ class FileNet:
             names.append(name)
         return tuple(names)
 
-    def _mark(self, node: Element, draft: Draft, numbers: Numbers, shared: Shared) -> None:
+    def _mark(
+        self, node: PnmlElement, draft: NetDraft, numbers: PnmlNumbers, shared: Shared
+    ) -> None:
         """The tokens of a place, which an element, an attribute or a shared place says."""
         what = f"the marking of {shortened(node.id)!r}"
         found = [node.labels.get("initialMarking"), node.attribute("initialMarking")]
@@ -242,7 +244,9 @@ class FileNet:
         else:
             draft.mark(draft.place(node.id), counts[0] or 0, labels[0].offset)
 
-    def _resolve(self, node: Element, ends: dict[str, tuple[str, int]], tell: AtOffsets) -> None:
+    def _resolve(
+        self, node: PnmlElement, ends: dict[str, tuple[str, int]], tell: AtOffsets
+    ) -> None:
         """Let a reference node stand for the node that it, or the one it refers to, refers to."""
         wanted = node.kind.removeprefix("reference").lower()
         seen, at = {node.id}, node
@@ -266,10 +270,10 @@ class FileNet:
 
     def _take_priority(
         self,
-        node: Element,
-        beats: Label,
+        node: PnmlElement,
+        beats: PnmlLabel,
         ends: Mapping[str, tuple[str, int]],
-        draft: Draft,
+        draft: NetDraft,
         tell: AtOffsets,
     ) -> None:
         (kind, number), end = ends.get(node.id, ("", -1)), ends.get(beats.text, ("", -1))
@@ -282,7 +286,7 @@ class FileNet:
         else:
             draft.priority(number, end[1], beats.offset)
 
-    def _take_levels(self, draft: Draft, numbers: Numbers) -> None:
+    def _take_levels(self, draft: NetDraft, numbers: PnmlNumbers) -> None:
         """The priorities that follow from `<timed>` and `<priority>`, as PIPE has them: immediate
         transitions beat timed ones, and among immediate ones the larger priority wins."""
         transitions = [node for node in self.nodes.values() if node.kind == "transition"]
@@ -325,7 +329,7 @@ class FileNet:
         draft.levels(levels)
 
     def _final_markings(
-        self, ends: Mapping[str, tuple[str, int]], numbers: Numbers
+        self, ends: Mapping[str, tuple[str, int]], numbers: PnmlNumbers
     ) -> list[list[int]]:
         num_places = len({number for kind, number in ends.values() if kind == "place"})
         if len(self.final) * num_places > MAX_NODES:
@@ -342,7 +346,7 @@ class FileNet:
         marking: FinalMarking,
         num_places: int,
         ends: Mapping[str, tuple[str, int]],
-        numbers: Numbers,
+        numbers: PnmlNumbers,
     ) -> list[int]:
         """A final marking; the places that it does not name hold no tokens."""
         tokens = [0] * num_places
@@ -366,7 +370,7 @@ class FileNet:
         return tokens
 
 
-def check_neutral(element: Element, numbers: Numbers) -> None:
+def check_neutral(element: PnmlElement, numbers: PnmlNumbers) -> None:
     """Tell elements and attributes of which only the values that change nothing are read."""
     known = NEUTRAL.get(element.kind, {})
     if known.keys().isdisjoint(element.attributes) and known.keys().isdisjoint(element.labels):

@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Int
 
 from ...sleptsov.model.priority import cycles, priority_order
-from ..tell import AtOffsets
+from ..findings import AtOffsets
 
 
 _MAX_SHOWN = 20  # members of a cycle

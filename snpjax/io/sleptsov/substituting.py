@@ -11,16 +11,16 @@ import numpy as np
 from ...sleptsov import SleptsovNet
 from ...sleptsov.linking import (
     HighNet,
-    Part,
+    NetPart,
     Substitution,
     pair_problems,
     substitution_problems,
 )
 from ...sleptsov.subnets import LIBRARY
 from ..errors import ReadError
+from ..findings import AtOffsets
 from ..source import Report, Source, load
-from ..tell import AtOffsets
-from .built import build_net
+from .build_net import build_net
 from .numbers import shortened
 
 
@@ -39,7 +39,7 @@ class Mapped(NamedTuple):
 
 
 @dataclass
-class Block:
+class PlacedSubstitution:
     """A substitution in a file: its 0-based transition, the sub-net, and where they stand."""
 
     transition: int
@@ -64,7 +64,7 @@ class Nesting:
 def build_high_net(
     report: Report,
     tell: AtOffsets,
-    blocks: Sequence[Block],
+    blocks: Sequence[PlacedSubstitution],
     nesting: Nesting,
     arguments: Mapping[str, Any],
     pair_offset: Callable[[int], int],
@@ -97,7 +97,7 @@ def build_high_net(
     return HighNet(build_net(report, quiet=True, **arguments), tuple(substitutions))
 
 
-def _offset(block: Block, part: Part) -> int:
+def _offset(block: PlacedSubstitution, part: NetPart) -> int:
     kind, number = part
     if kind == "subnet":
         return block.name_offset
@@ -106,7 +106,7 @@ def _offset(block: Block, part: Part) -> int:
 
 
 def _substitution(
-    block: Block, source: Source, nesting: Nesting, tell: AtOffsets
+    block: PlacedSubstitution, source: Source, nesting: Nesting, tell: AtOffsets
 ) -> Substitution | None:
     """The substitution, if all that it needs is there."""
     roles: dict[str, list[tuple[int, int]]] = {"input": [], **{role: [] for role in _ONCE}}
@@ -135,7 +135,7 @@ def _substitution(
     )
 
 
-def _warn_of_shared_inputs(block: Block, tell: AtOffsets) -> None:
+def _warn_of_shared_inputs(block: PlacedSubstitution, tell: AtOffsets) -> None:
     seen: dict[int, Mapped] = {}
     for mapped in block.mapped:
         if mapped.role == "input" and seen.setdefault(mapped.pair[0], mapped) is not mapped:
@@ -147,7 +147,7 @@ def _warn_of_shared_inputs(block: Block, tell: AtOffsets) -> None:
 
 
 def _subnet(
-    block: Block, source: Source, nesting: Nesting, tell: AtOffsets
+    block: PlacedSubstitution, source: Source, nesting: Nesting, tell: AtOffsets
 ) -> "SleptsovNet | HighNet | None":
     """The sub-net of that name, beside the file or else of the library."""
     name, at = block.name, block.name_offset

@@ -11,15 +11,15 @@ from typing import Any
 
 from ...sleptsov import SleptsovNet
 from ...sleptsov.linking import HighNet, link
+from ..findings import AtOffsets
 from ..losses import Losses
 from ..source import Report, Source
-from ..tell import AtOffsets
-from .built import build_net
-from .draft import Draft
+from .build_net import build_net
+from .draft import NetDraft
 from .dropping import Dropping
 from .flattening import with_pairs_for_order
 from .numbers import shortened
-from .substituting import Block, Mapped, Nesting, Role, build_high_net
+from .substituting import Mapped, Nesting, PlacedSubstitution, Role, build_high_net
 from .tina import mark_of, name_of, number_of, written_names
 
 
@@ -120,8 +120,8 @@ def _apart(names: Sequence[str], taken: set[str]) -> list[str]:
 class _Reader:
     def __init__(self, tell: AtOffsets, drop_time: bool):
         self.tell, self.drop = tell, Dropping(tell, drop_time)
-        self.draft = Draft(tell)
-        self.blocks: list[Block] = []
+        self.draft = NetDraft(tell)
+        self.blocks: list[PlacedSubstitution] = []
         self.positions: dict[str, list[float]] = {}
         self.name = ""
         self._nodes: dict[str, _Line] = {}
@@ -258,7 +258,7 @@ class _Reader:
             )
             self.tell.error(at, message)
             return
-        block = Block(transition, at, words[0], at)
+        block = PlacedSubstitution(transition, at, words[0], at)
         for role, place, number in triples:
             found = self.draft.places.get(name_of(place))
             lp = number_of(number)

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ...sleptsov import SleptsovNet
+from ..findings import AtOffsets
 from ..losses import Losses
 from ..source import Report, Source
-from ..tell import AtOffsets
-from .built import build_net
-from .draft import MAX_PAIRS, Draft
+from .build_net import build_net
+from .draft import MAX_PAIRS, NetDraft
 from .dropping import Dropping
 from .flattening import with_pairs_for_order
 from .numbers import shortened
@@ -94,7 +94,7 @@ def write_net_format(net: SleptsovNet, losses: Losses) -> str:
 class _Reader:
     def __init__(self, tell: AtOffsets, drop_time: bool):
         self.tell, self.drop = tell, Dropping(tell, drop_time)
-        self.draft = Draft(tell)
+        self.draft = NetDraft(tell)
         self.name = ""
         self._priorities: list[tuple[list[_Word], list[_Word]]] = []
 

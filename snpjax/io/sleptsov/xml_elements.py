@@ -9,20 +9,20 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 from xml.parsers import expat
 
-from ..tell import AtOffsets
+from ..findings import AtOffsets
 from ..xml_text import XmlText
 
 
 MAX_DEPTH = 100
-Start: TypeAlias = Callable[[str, Mapping[str, str], int], None]
-End: TypeAlias = Callable[[str, str], None]
+OnStart: TypeAlias = Callable[[str, Mapping[str, str], int], None]
+OnEnd: TypeAlias = Callable[[str, str], None]
 
 
 class _Stop(Exception):
     """The rest of the file is not read, for a reason that is told."""
 
 
-def read_elements(tell: AtOffsets, start: Start, end: End) -> None:
+def read_elements(tell: AtOffsets, start: OnStart, end: OnEnd) -> None:
     """Call `start(name, attributes, offset)` and `end(name, text)` for every element, names
     without the prefix that the root element has, and the text without that of other elements
     inside.
@@ -44,7 +44,7 @@ def read_elements(tell: AtOffsets, start: Start, end: End) -> None:
 
 
 class _Reader:
-    def __init__(self, tell: AtOffsets, start: Start, end: End):
+    def __init__(self, tell: AtOffsets, start: OnStart, end: OnEnd):
         self.tell, self._start, self._end = tell, start, end
         self.text = XmlText(tell.report.source.text)
         self.open: list[str] = []

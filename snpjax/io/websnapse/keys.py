@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ..json_checks import Findings, shown
+from ..json_checks import Findings, abbreviated
 from ..json_text import Key
 
 
@@ -31,7 +31,7 @@ NEW = Keys("neurons", "synapses", _NEURON, ("from", "to", "weight"))
 def keys_of(findings: Findings, value: object) -> Keys | None:
     """The keys that a decoded file uses; old ones with a warning, others with an error."""
     if not isinstance(value, dict):
-        findings.error((), f"this is {shown(value)} (a WebSnapse model has {_ACCEPTED})")
+        findings.error((), f"this is {abbreviated(value)} (a WebSnapse model has {_ACCEPTED})")
         return None
     found = []
     for new, old in (("neurons", "nodes"), ("synapses", "edges")):
@@ -41,7 +41,7 @@ def keys_of(findings: Findings, value: object) -> Keys | None:
             findings.error((Key(old),), message)
             return None
         if not names:
-            keys = ", ".join(shown(key) for key in list(value)[:5]) or "none"
+            keys = ", ".join(abbreviated(key) for key in list(value)[:5]) or "none"
             message = (
                 f'there is no "{new}" among the keys {keys} (WebSnapse models have {_ACCEPTED})'
             )

@@ -1,7 +1,7 @@
 """Names of neurons in LaTeX: `Cx_{11}` and `Cx_11` are one."""
 
 
-class Labels:
+class NameTable:
     """The names in a file. A spelling that was used before is preferred to another one of the same
     name.
     """

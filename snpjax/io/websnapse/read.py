@@ -19,17 +19,17 @@ from collections.abc import Sequence
 from ...spiking.model.rule import DivisionRule
 from ...spiking.model.system import Json, SpikingSystem
 from ...spiking.model.validity import Level, unknown_neuron
-from ..building import UnknownNames, built
+from ..building import UnknownNames, require_system
 from ..environment import InputNode, NeuronNode, Node, OutputNode, PlacedRule, Wire, build_system
-from ..json_checks import Findings, shown
-from ..json_text import Path, decode
+from ..json_checks import Findings, abbreviated
+from ..json_text import JsonPath, decode
 from ..source import Report, Source
 from ..yaml_text import Plain, load_yaml
 from .keys import NEW, Keys, keys_of
-from .labels import Labels
-from .rule_list import ReadRule, RuleList, RulePlaces
-from .rules import Label
-from .values import Values, is_null
+from .labels import NameTable
+from .rule_list import PlacedRuleText, RuleList, RulePlaces
+from .rules import PlacedLabel
+from .values import ValueReader, is_null
 
 
 _TYPES = ("regular", "input", "output")
@@ -48,7 +48,7 @@ def read_websnapse(source: Source, level: Level) -> SpikingSystem:
         system = _Reader(findings).read(value, level)
         findings.tell(report)
     report.finish()
-    return built(system)
+    return require_system(system)
 
 
 def read_factory_yaml(source: Source, level: Level) -> SpikingSystem:
@@ -64,7 +64,7 @@ def read_factory_yaml(source: Source, level: Level) -> SpikingSystem:
         system = _Reader(findings).read(document.value, level)
         findings.tell(report, document.locate)
     report.finish()
-    return built(system)
+    return require_system(system)
 
 
 class _Reader:
@@ -72,15 +72,15 @@ class _Reader:
 
     def __init__(self, findings: Findings):
         self.findings = findings
-        self.values = Values(findings)
+        self.values = ValueReader(findings)
         self.rules = RuleList(findings)
         self.keys: Keys = NEW
-        self.labels = Labels()
-        self.nodes: list[Node[Path]] = []
+        self.labels = NameTable()
+        self.nodes: list[Node[JsonPath]] = []
         self.kinds: dict[str, str] = {}  # type of each node by name
         self.made: set[str] = set()  # labels of neurons that rules make
-        self.twins: list[tuple[str, str, Path]] = []  # names spelled in two ways
-        self.paths: dict[str, Path] = {}
+        self.twins: list[tuple[str, str, JsonPath]] = []  # names spelled in two ways
+        self.paths: dict[str, JsonPath] = {}
         self.positions: dict[str, Json] = {}
         self.is_dynamic = False
         self.are_names_known = True
@@ -125,7 +125,7 @@ class _Reader:
 
     # Neurons
 
-    def _named(self, items: list[object]) -> list[tuple[dict[str, object], Path, str]]:
+    def _named(self, items: list[object]) -> list[tuple[dict[str, object], JsonPath, str]]:
         """The entries of neurons with a name and a type; from then on the names are known."""
         named = []
         for index, item in enumerate(items):
@@ -148,11 +148,13 @@ class _Reader:
             named.append((entry, path, name))
         return named
 
-    def _kind(self, value: object, path: Path) -> str | None:
+    def _kind(self, value: object, path: JsonPath) -> str | None:
         kind = self.values.name(value, path, "the type of a neuron")
         if kind is None or kind in _TYPES:
             return kind
-        message = f'the type of a neuron is {shown(kind)} (write "regular", "input" or "output")'
+        message = (
+            f'the type of a neuron is {abbreviated(kind)} (write "regular", "input" or "output")'
+        )
         self.findings.error(path, message)
         return None
 
@@ -166,7 +168,7 @@ class _Reader:
                 self.findings.error(path, message, self.paths[first])
 
     def _read_node(
-        self, entry: dict[str, object], path: Path, name: str, rules: list[PlacedRule[Path]]
+        self, entry: dict[str, object], path: JsonPath, name: str, rules: list[PlacedRule[JsonPath]]
     ) -> None:
         place, kind = (*path, "id"), entry["type"]
         kind = kind.text if isinstance(kind, Plain) else kind
@@ -186,13 +188,13 @@ class _Reader:
             message = f"{kind} neuron {name!r} has rules (only regular neurons have some)"
             self.findings.error((*path, "rules"), message)
 
-    def _train(self, entry: dict[str, object], path: Path) -> Sequence[int]:
+    def _train(self, entry: dict[str, object], path: JsonPath) -> Sequence[int]:
         key = "spiketrain" if "content" not in entry and "spiketrain" in entry else "content"
         if not self.findings.required(entry, key, path, "the input neuron"):
             return ()
         return self.values.train(entry[key], (*path, key))
 
-    def _position(self, entry: dict[str, object], path: Path) -> list[Json] | None:
+    def _position(self, entry: dict[str, object], path: JsonPath) -> list[Json] | None:
         place = entry
         if "position" in entry and not is_null(entry["position"]):
             path = (*path, "position")
@@ -204,7 +206,7 @@ class _Reader:
 
     # Rules
 
-    def _learn_children(self, rules: list[ReadRule]) -> None:
+    def _learn_children(self, rules: list[PlacedRuleText]) -> None:
         for read in rules:
             for child in read.parsed.children or ():
                 self.is_dynamic = True
@@ -216,8 +218,8 @@ class _Reader:
                         read.at(child.position), f"{message} {label!r} (give it another one)"
                     )
 
-    def _by_label(self, rules: list[ReadRule]) -> dict[str, list[PlacedRule[Path]]]:
-        by_label: dict[str, list[PlacedRule[Path]]] = {}
+    def _by_label(self, rules: list[PlacedRuleText]) -> dict[str, list[PlacedRule[JsonPath]]]:
+        by_label: dict[str, list[PlacedRule[JsonPath]]] = {}
         for read in rules:
             label = read.parsed.label
             if label is None:
@@ -231,7 +233,7 @@ class _Reader:
                     by_label.setdefault(name, []).append(placed)
         return by_label
 
-    def _bearers(self, label: Label, read: ReadRule) -> list[str]:
+    def _bearers(self, label: PlacedLabel, read: PlacedRuleText) -> list[str]:
         """The labels that a rule belongs to: websnapse-dynamic takes several with commas between,
         but commas are part of names too.
         """
@@ -253,10 +255,10 @@ class _Reader:
 
     def _own(
         self,
-        rules: list[ReadRule],
+        rules: list[PlacedRuleText],
         name: str,
-        by_label: dict[str, list[PlacedRule[Path]]],
-    ) -> list[PlacedRule[Path]]:
+        by_label: dict[str, list[PlacedRule[JsonPath]]],
+    ) -> list[PlacedRule[JsonPath]]:
         """The rules in the list of a neuron, and those of its label besides."""
         own = []
         for read in rules:
@@ -285,7 +287,7 @@ class _Reader:
                 self.findings.warning(placed.place, message)
         return own
 
-    def _placed(self, read: ReadRule) -> PlacedRule[Path] | None:
+    def _placed(self, read: PlacedRuleText) -> PlacedRule[JsonPath] | None:
         rule = read.parsed.rule
         if isinstance(rule, DivisionRule):
             left, right = self.labels.add(rule.left), self.labels.add(rule.right)
@@ -296,9 +298,9 @@ class _Reader:
 
     # Synapses
 
-    def _synapses(self, items: list[object]) -> tuple[list[Wire[Path]], list[tuple[str, str]]]:
-        wires: list[Wire[Path]] = []
-        pairs: dict[tuple[str, str], Path] = {}
+    def _synapses(self, items: list[object]) -> tuple[list[Wire[JsonPath]], list[tuple[str, str]]]:
+        wires: list[Wire[JsonPath]] = []
+        pairs: dict[tuple[str, str], JsonPath] = {}
         source_key, target_key, weight_key = self.keys.synapse
         unborn = self.made - self.kinds.keys()
         for index, item in enumerate(items):
@@ -330,9 +332,9 @@ class _Reader:
         source: str,
         target: str,
         weight: int,
-        path: Path,
-        parts: tuple[Path, Path, Path],
-        pairs: dict[tuple[str, str], Path],
+        path: JsonPath,
+        parts: tuple[JsonPath, JsonPath, JsonPath],
+        pairs: dict[tuple[str, str], JsonPath],
     ) -> None:
         """A synapse of which an end is a label that no neuron bears yet: the dictionary's."""
         here = f"synapse ({source}, {target})"
@@ -365,7 +367,7 @@ class _Reader:
         known = self.labels.find(name)
         return known if known in self.kinds or known in self.made else None
 
-    def _tell_unknown(self, name: str, path: Path, here: str) -> None:
+    def _tell_unknown(self, name: str, path: JsonPath, here: str) -> None:
         if not self.are_names_known:
             return
         message = self._unknown.message(

@@ -3,34 +3,34 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from ..json_checks import Findings, shown
-from ..json_text import InString, Path
+from ..json_checks import Findings, abbreviated
+from ..json_text import InString, JsonPath
 from ..yaml_text import Plain
 from .rules import ParsedRule, RuleParser
 from .values import is_null
 
 
 @dataclass(frozen=True, slots=True)
-class ReadRule:
+class PlacedRuleText:
     """A rule text and where it stands."""
 
     parsed: ParsedRule
-    path: Path
+    path: JsonPath
 
-    def at(self, position: int) -> Path:
+    def at(self, position: int) -> JsonPath:
         """The path of a character of the text."""
         return (*self.path, InString(position))
 
 
 @dataclass(frozen=True, slots=True)
-class RulePlaces(Mapping[str, Path]):
+class RulePlaces(Mapping[str, JsonPath]):
     """The paths of the problem codes of a rule, made only when they are asked for: rules are
     many.
     """
 
-    read: ReadRule
+    read: PlacedRuleText
 
-    def __getitem__(self, code: str) -> Path:
+    def __getitem__(self, code: str) -> JsonPath:
         return self.read.at(self.read.parsed.places[code])
 
     def __iter__(self) -> Iterator[str]:
@@ -50,7 +50,7 @@ class RuleList:
         self._parser = RuleParser()
         self._warned: set[str] = set()
 
-    def read(self, value: object, path: Path, what: str) -> list[ReadRule]:
+    def read(self, value: object, path: JsonPath, what: str) -> list[PlacedRuleText]:
         """The rules in a list, with their mistakes told; all that can be of use."""
         if is_null(value):
             return []
@@ -59,10 +59,12 @@ class RuleList:
         for index, item in enumerate(items):
             text = item.text if isinstance(item, Plain) else item
             if not isinstance(text, str):
-                message = rf'a rule is {shown(item)} (write a text, such as "a^{{2}}/a\to a;0")'
+                message = (
+                    rf'a rule is {abbreviated(item)} (write a text, such as "a^{{2}}/a\to a;0")'
+                )
                 self.findings.error((*path, index), message)
                 continue
-            read = ReadRule(self._parser.parse(text), (*path, index))
+            read = PlacedRuleText(self._parser.parse(text), (*path, index))
             for fault in read.parsed.errors:
                 self.findings.error(read.at(fault.position), fault.message)
             if read.parsed.warnings and text not in self._warned:

@@ -39,7 +39,7 @@ class RuleFault(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Label:
+class PlacedLabel:
     """A label in a rule text and where it stands."""
 
     text: str
@@ -57,8 +57,8 @@ class ParsedRule:
 
     text: str
     rule: Rule | DivisionRule | None = None
-    label: Label | None = None
-    children: tuple[Label, Label] | None = None
+    label: PlacedLabel | None = None
+    children: tuple[PlacedLabel, PlacedLabel] | None = None
     is_whole: bool = True
     places: Mapping[str, int] = field(default_factory=dict)
     errors: list[RuleFault] = field(default_factory=list)
@@ -132,7 +132,7 @@ def _read_bracket(parsed: ParsedRule, plain: str, start: int) -> None:
     parsed.rule = DivisionRule(NO_GUARD if guard is None else guard, left.text, right.text)
 
 
-def _read_child(text: str, plain: str, start: int) -> tuple[Label, int]:
+def _read_child(text: str, plain: str, start: int) -> tuple[PlacedLabel, int]:
     start = _skip(plain, start)
     if not plain.startswith("[", start):
         raise RuleFault(f"there is no empty bracket of a new neuron ({_DIVISION})", start)
@@ -146,7 +146,7 @@ def _read_child(text: str, plain: str, start: int) -> tuple[Label, int]:
     return label, after
 
 
-def _read_label(text: str, plain: str, start: int) -> tuple[Label | None, int]:
+def _read_label(text: str, plain: str, start: int) -> tuple[PlacedLabel | None, int]:
     """The label `_{i}` or `_i`, and where the text goes on after blanks."""
     start = _skip(plain, start)
     if not plain.startswith("_", start):
@@ -157,7 +157,7 @@ def _read_label(text: str, plain: str, start: int) -> tuple[Label | None, int]:
         assert word is not None
         if not word[0]:
             raise RuleFault("a label is missing after _ (write _{i})", start)
-        return Label(word[0], start), _skip(plain, word.end())
+        return PlacedLabel(word[0], start), _skip(plain, word.end())
     depth = 0
     for brace in re.compile("[{}]").finditer(text, start):
         depth += 1 if brace[0] == "{" else -1
@@ -166,7 +166,7 @@ def _read_label(text: str, plain: str, start: int) -> tuple[Label | None, int]:
             place = start + 1 + len(label) - len(label.lstrip())
             if not label.strip():
                 raise RuleFault("the label is empty (write _{i})", place)
-            return Label(label.strip(), place), _skip(plain, brace.end())
+            return PlacedLabel(label.strip(), place), _skip(plain, brace.end())
     raise RuleFault("the brace opened here is not closed (write _{i})", start)
 
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from ...spiking.model.system import Json
 from ..environment import MAX_INPUT_ENTRIES
-from ..json_checks import Findings, shown
-from ..json_text import MAX_DEPTH, InString, NoNumber, Path
+from ..json_checks import Findings, abbreviated
+from ..json_text import MAX_DEPTH, InString, JsonPath, NoNumber
 from ..yaml_text import Plain
 
 
@@ -17,7 +17,7 @@ _MAX_EXACT = 2**53  # larger floats are no longer exact integers
 _QUOTE = 'write the spikes of each step as digits in quotes, such as "0110"'
 
 
-class Values:
+class ValueReader:
     """Gives each value if it is of the right kind; else notes an error and gives `None`."""
 
     def __init__(self, findings: Findings):
@@ -30,13 +30,13 @@ class Values:
             return []
         return self.findings.sequence(top[key], (key,), f'"{key}"') or []
 
-    def name(self, value: object, path: Path, what: str) -> str | None:
+    def name(self, value: object, path: JsonPath, what: str) -> str | None:
         """A text; an unquoted one in YAML is what is written, `1` and `yes` too."""
         if isinstance(value, Plain) and value.text:
             return value.text
         return self.findings.text(value, path, what)
 
-    def integer(self, value: object, path: Path, what: str) -> int | None:
+    def integer(self, value: object, path: JsonPath, what: str) -> int | None:
         """An integer, also written `2.0` or in quotes."""
         number = value.number if isinstance(value, Plain) else value
         if isinstance(number, str) and (match := _DIGITS.fullmatch(number)):
@@ -45,14 +45,14 @@ class Values:
             return int(number)
         return self.findings.integer(value if number is None else number, path, what)
 
-    def number(self, value: object, path: Path, what: str) -> int | float | None:
+    def number(self, value: object, path: JsonPath, what: str) -> int | float | None:
         number = value.number if isinstance(value, Plain) else value
         if type(number) is int or (type(number) is float and math.isfinite(number)):
             return number
-        self.findings.error(path, f"{what} is {shown(value)} (write a number)")
+        self.findings.error(path, f"{what} is {abbreviated(value)} (write a number)")
         return None
 
-    def train(self, value: object, path: Path) -> Sequence[int]:
+    def train(self, value: object, path: JsonPath) -> Sequence[int]:
         """The spikes of an input node: digits in quotes, or a list of integers."""
         train: Sequence[int] = ()
         what = "the train of an input neuron"
@@ -69,7 +69,7 @@ class Values:
                     self.findings.error((*path, step), message)
             train = [max(0, spikes or 0) for spikes in found]
         else:
-            self.findings.error(path, f"{what} is {shown(value)}, not quoted ({_QUOTE})")
+            self.findings.error(path, f"{what} is {abbreviated(value)}, not quoted ({_QUOTE})")
         self._num_entries += len(train)
         if self._num_entries <= MAX_INPUT_ENTRIES:
             return train
@@ -77,7 +77,7 @@ class Values:
         self.findings.error(path, message)
         return ()
 
-    def _digits(self, text: str, path: Path, what: str) -> Sequence[int]:
+    def _digits(self, text: str, path: JsonPath, what: str) -> Sequence[int]:
         text = text.rstrip()
         start = len(text) - len(text.lstrip())
         wrong = _NO_DIGIT.search(text, start)
@@ -87,7 +87,7 @@ class Values:
         self.findings.error((*path, InString(wrong.start())), message)
         return ()
 
-    def note(self, value: object, path: Path) -> Json:
+    def note(self, value: object, path: JsonPath) -> Json:
         """A value that is kept as it is; what JSON cannot hold is an error."""
         if len(path) > MAX_DEPTH:
             self.findings.error(path, f"this is nested more than {MAX_DEPTH} deep (shorten it)")
@@ -99,7 +99,7 @@ class Values:
         if isinstance(value, dict):
             return {key: self.note(item, (*path, key)) for key, item in value.items()}
         if isinstance(value, NoNumber) or (isinstance(value, float) and not math.isfinite(value)):
-            self.findings.error(path, f"a note is {shown(value)} (write a text or a number)")
+            self.findings.error(path, f"a note is {abbreviated(value)} (write a text or a number)")
             return None
         assert value is None or isinstance(value, bool | int | float | str)
         return value

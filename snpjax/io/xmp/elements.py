@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from xml.parsers import expat
 
-from ..tell import AtOffsets
+from ..findings import AtOffsets
 from ..xml_text import XmlText
 
 
@@ -40,7 +40,7 @@ class _Runs:
         return self.offsets[run] + index - self.starts[run]
 
 
-class Element:
+class XmlElement:
     """An element. `offset` is where it stands in the source.
 
     `children` is its list or, as long as there are none, an empty tuple: a file can have a million
@@ -52,12 +52,12 @@ class Element:
     def __init__(self, name: str, offset: int):
         self.name = name
         self.offset = offset
-        self.children: Sequence[Element] = ()
+        self.children: Sequence[XmlElement] = ()
         self._text = ""
         self._parts: list[str] | None = None
         self._runs: _Runs | int | None = None
 
-    def add_child(self, child: "Element") -> None:
+    def add_child(self, child: "XmlElement") -> None:
         if not isinstance(self.children, list):
             self.children = []
         self.children.append(child)
@@ -99,7 +99,7 @@ class _Stop(Exception):
 
 
 def read_children(
-    tell: AtOffsets, root: str, accepted: str, take: Callable[[Element], None]
+    tell: AtOffsets, root: str, accepted: str, take: Callable[[XmlElement], None]
 ) -> bool:
     """Give every child of the root element to `take`, in order.
 
@@ -136,11 +136,13 @@ def read_children(
 
 
 class _Reader:
-    def __init__(self, tell: AtOffsets, root: str, accepted: str, take: Callable[[Element], None]):
+    def __init__(
+        self, tell: AtOffsets, root: str, accepted: str, take: Callable[[XmlElement], None]
+    ):
         self.tell, self.root, self.accepted, self.take = tell, root, accepted, take
         self.text = tell.report.source.text
         self.bytes = XmlText(self.text)
-        self.open: list[Element] = []
+        self.open: list[XmlElement] = []
         self.parser = expat.ParserCreate("utf-8")  # the text is decoded already
         self.parser.XmlDeclHandler = self.declaration
         self.parser.StartDoctypeDeclHandler = self.document_type
@@ -181,7 +183,7 @@ class _Reader:
             raise _Stop
         if attributes:
             self.tell.warning(at, "attributes are not read (write elements)")
-        element = Element(name, at)
+        element = XmlElement(name, at)
         if len(self.open) > 1:
             self.open[-1].add_child(element)
         self.open.append(element)

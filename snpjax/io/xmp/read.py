@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from ...spiking.model.system import Json, SpikingSystem
 from ...spiking.model.validity import Level
-from ..building import built
+from ..building import require_system
 from ..environment import (
     MAX_INPUT_ENTRIES,
     InputNode,
@@ -22,11 +22,11 @@ from ..environment import (
     Wire,
     build_system,
 )
+from ..findings import AtOffsets
 from ..json_text import MAX_DIGITS
 from ..source import Report, Source
-from ..tell import AtOffsets
-from .elements import Element, read_children
-from .rules import Dialect, RuleReader
+from .elements import XmlElement, read_children
+from .rules import Dialect, XmpRuleReader
 
 
 MAX_NAME = 1000
@@ -53,7 +53,7 @@ def read_xmp(source: Source, level: Level) -> SpikingSystem:
     report = Report(source)
     system = _Reader("websnapse", AtOffsets(report)).read(level)
     report.finish()
-    return built(system)
+    return require_system(system)
 
 
 def read_factory_xml(source: Source, level: Level) -> SpikingSystem:
@@ -67,7 +67,7 @@ def read_factory_xml(source: Source, level: Level) -> SpikingSystem:
     report = Report(source)
     system = _Reader("factory", AtOffsets(report)).read(level)
     report.finish()
-    return built(system)
+    return require_system(system)
 
 
 @dataclass(slots=True)
@@ -85,7 +85,7 @@ class _Reader:
     def __init__(self, dialect: Dialect, tell: AtOffsets):
         self.dialect: Dialect = dialect
         self.tell = tell
-        self.rules = RuleReader(dialect, tell)
+        self.rules = XmpRuleReader(dialect, tell)
         self.nodes: list[Node[int]] = []
         self.links: list[_Links] = []
         self.ids: set[str] = set()
@@ -107,7 +107,7 @@ class _Reader:
             are_names_known=self.are_names_known,
         )
 
-    def _take(self, element: Element) -> None:
+    def _take(self, element: XmlElement) -> None:
         parts = self._parts(element)
         name = self._name(parts["id"], "the <id>") if "id" in parts else None
         if "id" not in parts:
@@ -139,10 +139,10 @@ class _Reader:
             )
         self._take_links(name, element, parts)
 
-    def _parts(self, element: Element) -> dict[str, Element]:
+    def _parts(self, element: XmlElement) -> dict[str, XmlElement]:
         """The children by name; of an `<out>` the last, since they may repeat."""
         self._refuse_text(element)
-        parts: dict[str, Element] = {}
+        parts: dict[str, XmlElement] = {}
         for child in element.children:
             if child.name not in _PARTS:
                 known = ", ".join(_PARTS[:-2])
@@ -157,7 +157,7 @@ class _Reader:
                 self._refuse_child(child.children[0], child)
         return parts
 
-    def _neuron(self, name: str, place: int, parts: Mapping[str, Element]) -> NeuronNode[int]:
+    def _neuron(self, name: str, place: int, parts: Mapping[str, XmlElement]) -> NeuronNode[int]:
         spikes = parts.get("startingSpikes", parts.get("spikes"))
         count = None if spikes is None else self._integer(spikes, "the number of spikes")
         rules = self.rules.read_all(parts["rules"]) if "rules" in parts else []
@@ -168,7 +168,7 @@ class _Reader:
         place_of_spikes = place if spikes is None else spikes.start
         return NeuronNode(name, place, count or 0, place_of_spikes, rules)
 
-    def _warn_of_running(self, parts: Mapping[str, Element]) -> None:
+    def _warn_of_running(self, parts: Mapping[str, XmlElement]) -> None:
         rule, delay = parts.get("currentRule"), parts.get("delay")
         running = rule if rule is not None and rule.text.strip() else None
         if running is None and delay is not None and delay.text.strip() not in _IDLE:
@@ -181,14 +181,14 @@ class _Reader:
             )
             self.tell.warning(running.start, message)
 
-    def _refuse_rules(self, rules: Element | None, owner: str) -> None:
+    def _refuse_rules(self, rules: XmlElement | None, owner: str) -> None:
         if rules is not None and rules.text.strip():
             message = f"{owner} has no rules, so these are not read (remove them)"
             self.tell.warning(rules.start, message)
 
     # Synapses
 
-    def _take_links(self, name: str, element: Element, parts: Mapping[str, Element]) -> None:
+    def _take_links(self, name: str, element: XmlElement, parts: Mapping[str, XmlElement]) -> None:
         links = _Links(name)
         for child in element.children:
             if child.name == "out" and child.text.strip():  # an empty list is written `<out/>`
@@ -244,7 +244,7 @@ class _Reader:
 
     # Values
 
-    def _name(self, element: Element, what: str) -> str | None:
+    def _name(self, element: XmlElement, what: str) -> str | None:
         name = element.text.strip()
         if not name:
             self.tell.error(element.offset, f"{what} is empty (write a name)")
@@ -254,7 +254,7 @@ class _Reader:
             return None
         return name or None
 
-    def _integer(self, element: Element, what: str) -> int | None:
+    def _integer(self, element: XmlElement, what: str) -> int | None:
         return self._number(element.text.strip(), element.start, what)
 
     def _number(self, text: str, place: int, what: str) -> int | None:
@@ -269,14 +269,14 @@ class _Reader:
             return int(match[1])
         return None
 
-    def _truth(self, element: Element | None) -> bool:
+    def _truth(self, element: XmlElement | None) -> bool:
         text = "false" if element is None else element.text.strip().lower()
         if element is not None and text not in ("true", "false"):
             message = f"<{element.name}> is {_short(element.text.strip())!r} (write true or false)"
             self.tell.error(element.start, message)
         return text == "true"
 
-    def _train(self, element: Element | None) -> list[int]:
+    def _train(self, element: XmlElement | None) -> list[int]:
         """The numbers of a bitstring."""
         if element is None or not element.text.strip():
             return []
@@ -310,7 +310,7 @@ class _Reader:
             self.tell.warning(element.start, message)
         return train
 
-    def _take_position(self, name: str, position: Element | None) -> None:
+    def _take_position(self, name: str, position: XmlElement | None) -> None:
         if position is None:
             return
         self._refuse_text(position)
@@ -333,13 +333,13 @@ class _Reader:
 
     # What does not belong
 
-    def _refuse_text(self, element: Element) -> None:
+    def _refuse_text(self, element: XmlElement) -> None:
         text = element.text.strip()
         if text:
             message = f"the text {_short(text)!r} stands outside of all parts (remove it)"
             self.tell.error(element.start, message)
 
-    def _refuse_child(self, child: Element, parent: Element) -> None:
+    def _refuse_child(self, child: XmlElement, parent: XmlElement) -> None:
         message = f"unknown element <{_short(child.name)}> in <{_short(parent.name)}> (remove it)"
         self.tell.error(child.offset, message)
 

@@ -22,10 +22,10 @@ from ...spiking.model.guard_syntax import TEXT_LIMIT
 from ...spiking.model.rule import Rule
 from ..building import NO_GUARD
 from ..environment import PlacedRule
+from ..findings import AtOffsets
 from ..json_text import MAX_DIGITS
 from ..source import guard_or_error
-from ..tell import AtOffsets
-from .elements import Element
+from .elements import XmlElement
 
 
 Dialect: TypeAlias = Literal["websnapse", "factory"]
@@ -39,7 +39,7 @@ _GUARD_EXAMPLE = '(write "3a", "3a+" or "a(2a)*")'
 
 
 @dataclass(frozen=True, slots=True)
-class _ReadRule:
+class _RuleText:
     """What a text gives: the rule, if its numbers are there, and what is wrong, by character."""
 
     rule: Rule | None
@@ -49,20 +49,20 @@ class _ReadRule:
     delay_at: int
 
 
-class RuleReader:
+class XmpRuleReader:
     """Reads rules of one dialect. A text that was read before is not read again."""
 
     def __init__(self, dialect: Dialect, tell: AtOffsets):
         self.dialect: Dialect = dialect
         self.tell = tell
-        self._known: dict[str, _ReadRule] = {}
+        self._known: dict[str, _RuleText] = {}
 
-    def read_all(self, element: Element) -> list[PlacedRule[int]]:
+    def read_all(self, element: XmlElement) -> list[PlacedRule[int]]:
         """The rules of a `<rules>` element; those of which nothing can be made are left out."""
         rules = [self._read(element, start, text) for start, text in split_at_blanks(element.text)]
         return [rule for rule in rules if rule is not None]
 
-    def _read(self, element: Element, start: int, text: str) -> PlacedRule[int] | None:
+    def _read(self, element: XmlElement, start: int, text: str) -> PlacedRule[int] | None:
         read = self._known.get(text)
         if read is None:
             read = self._known[text] = _Parser(text, self.dialect).parse()
@@ -108,7 +108,7 @@ class _Parser:
         self.dialect: Dialect = dialect
         self.findings: list[tuple[int, str]] = []
 
-    def parse(self) -> _ReadRule:
+    def parse(self) -> _RuleText:
         text = self.text
         arrow = text.find("->")
         if arrow < 0:
@@ -133,10 +133,10 @@ class _Parser:
             rule = Rule(NO_GUARD if guard is None else guard, consume, produce, delay)
         delay_at = self._skip_blanks(min(semicolon + 1, len(text)))
         findings = tuple(sorted(self.findings))
-        return _ReadRule(rule, guard is not None, findings, produce_at, delay_at)
+        return _RuleText(rule, guard is not None, findings, produce_at, delay_at)
 
-    def _nothing(self, at: int, message: str) -> _ReadRule:
-        return _ReadRule(None, False, ((at, f"the rule does not parse: {message}"),), 0, 0)
+    def _nothing(self, at: int, message: str) -> _RuleText:
+        return _RuleText(None, False, ((at, f"the rule does not parse: {message}"),), 0, 0)
 
     def _part(self, read, start: int, end: int):
         """What `read` makes of a part of the text; `None` after a fault, which is noted."""

@@ -7,7 +7,7 @@ from jaxtyping import Int
 from snpjax_formats import bucket
 
 from ..._xla import precision
-from ..model.arcs import Compressed
+from ..model.arcs import CompressedArcs
 from ..model.net import SleptsovNet
 from ..model.validity import KINDS, is_unbounded
 from ..step.program import NetProgram, Rows
@@ -109,7 +109,7 @@ def _rows(
     gain[entry[split:]] = net.outputs.weight
     gain -= take  # both are at least 0, so that nothing wraps
     transition, place = np.divmod(unique, max(num, 1))
-    by = Compressed.of(transition, place, np.arange(len(unique)), size)
+    by = CompressedArcs.of(transition, place, np.arange(len(unique)), size)
     widest = int(by.degrees.max(initial=0))
     length = bucket(len(unique))
     return Rows(

@@ -7,7 +7,7 @@ from jaxtyping import Array, Int
 from snpjax_formats import bucket
 
 from ..._xla import precision
-from ..model.arcs import Compressed
+from ..model.arcs import CompressedArcs
 from ..model.net import SleptsovNet
 from ..step.conditions import ConditionBlock, ConditionTable
 from ..step.dependents import WORD, Dependents
@@ -26,7 +26,7 @@ def condition_table(conditions: Conditions, program: NetProgram) -> ConditionTab
     transition times their number."""
     size, dtype = program.num_transitions, program.dtype
     arcs = np.arange(len(conditions.place))
-    by = Compressed.of(conditions.transition, arcs, arcs, conditions.num_transitions)
+    by = CompressedArcs.of(conditions.transition, arcs, arcs, conditions.num_transitions)
     blocks, column_of, start = [], np.full(size, 2**31 - 1, np.int64), 0
     with precision(dtype):
         for width, members in _widths(by.degrees):
@@ -74,7 +74,7 @@ def _widths(degrees: Int[np.ndarray, " transitions"]) -> list[tuple[int, np.ndar
 
 def dependents_of(conditions: Conditions, program: NetProgram) -> Dependents:
     arcs = np.arange(len(conditions.place))
-    by = Compressed.of(conditions.place, arcs, arcs, program.num_places)
+    by = CompressedArcs.of(conditions.place, arcs, arcs, program.num_places)
     length = bucket(len(arcs))
 
     def entries(values: np.ndarray, dtype: np.dtype | type) -> Array:

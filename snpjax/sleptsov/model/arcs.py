@@ -3,14 +3,25 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from jaxtyping import Int
 
 
+@runtime_checkable
+class SupportsArray(Protocol):
+    """An array of NumPy, JAX or pandas."""
+
+    def __array__(self) -> np.ndarray: ...
+
+
+#: Integers, or pairs of them, in any iterable or array.
+Integers: TypeAlias = Iterable[int] | Iterable[tuple[int, int]] | SupportsArray
+
+
 @dataclass(frozen=True, eq=False)
-class Compressed:
+class CompressedArcs:
     """Arcs by the node at one end: those of node i are `others[starts[i] : starts[i + 1]]`, with
     their `weights`."""
 
@@ -21,7 +32,7 @@ class Compressed:
     @classmethod
     def of(
         cls, nodes: np.ndarray, others: np.ndarray, weights: np.ndarray, num_nodes: int
-    ) -> "Compressed":
+    ) -> "CompressedArcs":
         order = np.argsort(nodes, kind="stable")
         starts = np.zeros(num_nodes + 1, np.int64)
         np.cumsum(np.bincount(nodes, minlength=num_nodes), out=starts[1:])
@@ -53,7 +64,7 @@ class Arcs:
     transition: Int[np.ndarray, " arcs"]
     weight: Int[np.ndarray, " arcs"]
 
-    def __init__(self, place: Any, transition: Any, weight: Any) -> None:
+    def __init__(self, place: Integers, transition: Integers, weight: Integers) -> None:
         given = {"place": place, "transition": transition, "weight": weight}
         columns = [as_int64(name, column) for name, column in given.items()]
         if len({column.shape for column in columns}) > 1 or columns[0].ndim != 1:
@@ -81,12 +92,6 @@ class Arcs:
         """No arcs."""
         return cls((), (), ())
 
-    def by_transition(self, num_transitions: int) -> Compressed:
-        return Compressed.of(self.transition, self.place, self.weight, num_transitions)
-
-    def by_place(self, num_places: int) -> Compressed:
-        return Compressed.of(self.place, self.transition, self.weight, num_places)
-
     def triples(self) -> list[tuple[int, int, int]]:
         """(place, transition, weight) of every arc."""
         columns = (self.place.tolist(), self.transition.tolist(), self.weight.tolist())
@@ -111,12 +116,12 @@ class Arcs:
         return f"Arcs({len(self):,} arcs)" if len(self) > 12 else f"Arcs.of({self.triples()})"
 
 
-def as_int64(name: str, numbers: Any) -> Int[np.ndarray, " ..."]:
+def as_int64(name: str, numbers: Integers) -> Int[np.ndarray, " ..."]:
     """Integers as an array of 64 bits.
 
     **Raises:** `ValueError` for what is no integer or does not fit.
     """
-    listed = numbers if hasattr(numbers, "dtype") else list(numbers)
+    listed = numbers if isinstance(numbers, SupportsArray) else list(numbers)
     array = np.asarray(listed)
     if array.dtype.kind not in "iu" and listed is not numbers:
         array = np.asarray(listed, dtype=object)  # NumPy makes floats of large integers

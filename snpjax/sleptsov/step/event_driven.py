@@ -77,7 +77,7 @@ def _leap(
     *,
     rows: int | None,
 ) -> tuple[NetState, Int[Array, "*paths"], Firing | None]:
-    start = begun(machine, state, rows)
+    start = initial_loops(machine, state, rows)
     if isinstance(choice, FirstChoice) and jax.default_backend() == "gpu":
         from .gpu_loop import event_loop_on_gpu  # Pallas takes long to import
 
@@ -104,7 +104,7 @@ def _leap(
     return new_state, end.made, None if end.trace is None else Firing(*end.trace)
 
 
-def begun(machine: EventMachine, state: NetState, rows: int | None) -> LoopState:
+def initial_loops(machine: EventMachine, state: NetState, rows: int | None) -> LoopState:
     """The loops of the paths before their first step, with room for so many details."""
     live = is_live(machine.program, _events(state).words) & ~is_failed(state)
     trace = None

@@ -25,7 +25,7 @@ from ...drawing.scene import (
     End,
     Scene,
     Shape,
-    Words,
+    TextLine,
     shortened,
     to_svg,
     width_of,
@@ -42,7 +42,6 @@ _RADIUS, _BAR, _LENGTH = 16.0, 7.0, 34.0
 _GAP = (54.0, 38.0)
 _NAME = 16  # characters
 _ROOM = 14.0  # of a name
-_MAX_ROWS = 60
 # Tokens as dots, up to so many, by their places in a circle.
 _DOTS = {
     1: ((0, 0),),
@@ -114,13 +113,13 @@ def net_scene(
     for curve, a in zip(curves, arcs, strict=True):
         if a.label:
             x, y = label_at(curve, a.label, SMALL, taken)
-            shapes.append(Words(x, y, a.label, SMALL, BLUE, has_ground=True))
+            shapes.append(TextLine(x, y, a.label, SMALL, BLUE, has_ground=True))
     for node, (x, y) in enumerate(middles.tolist()):
         if node < num_places:
             shapes += _place(x, y, int(tokens[node]))
         else:
             shapes.append(Box(x, y, _BAR, _LENGTH, 0, BLACK, BLACK, 0.8))
-        shapes.append(Words(x, y - _LENGTH / 2 - 8, names[node], SMALL, has_ground=True))
+        shapes.append(TextLine(x, y - _LENGTH / 2 - 8, names[node], SMALL, has_ground=True))
     return Scene(tuple(shapes), f"{net!r}")
 
 
@@ -191,4 +190,4 @@ def _place(x: float, y: float, tokens: int) -> Iterable[Shape]:
         if tokens >= 10_000:
             text = f"{tokens:.0e}".replace("e+0", "e").replace("e+", "e")
             text = text if int(float(text)) == tokens else f"≈{text}"
-        yield Words(x, y, text, TEXT if len(text) < 3 else SMALL)
+        yield TextLine(x, y, text, TEXT if len(text) < 3 else SMALL)

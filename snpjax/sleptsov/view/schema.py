@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..._text.lines import Labels, Table
+from ..._text.lines import EdgeLabels, Table
 from ..._text.nearest import nearest
 from ...machine import Action, Schema
 from ..model.net import SleptsovNet
@@ -14,7 +14,7 @@ def schema_of(net: SleptsovNet) -> Schema[Markings, Firings]:
     is_taken_from = np.zeros(net.num_places, bool)
     is_taken_from[net.inputs.place] = True
 
-    def actions(steps: Firings, labels: Labels) -> list[Action]:
+    def actions(steps: Firings, labels: EdgeLabels) -> list[Action]:
         """Nothing leaves a net: the transition stands at an edge in any case."""
         del labels
         present = np.ones(len(steps), bool)

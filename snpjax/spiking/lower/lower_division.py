@@ -18,7 +18,7 @@ from ..model.rule import BuddingRule, DivisionRule
 from ..model.rule_table import SlotTable, slots_of_neurons
 from ..step.division import DivisionTables, GrownState
 from ..step.program import SpikingProgram
-from ..step.room import GROWTH_FACTOR, MOST, check_room
+from ..step.reserve import GROWTH_FACTOR, MOST, check_room
 from .count_dtype import NARROW, least_fitting
 from .host_program import trains_of
 from .lower import Spread

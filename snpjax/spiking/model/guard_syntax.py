@@ -44,7 +44,7 @@ class GuardError(ValueError):
         return f"guard {shown!r}: {self.subject} at character {self.position + 1} {self.fault}"
 
 
-class Instruction(NamedTuple):
+class GuardInstruction(NamedTuple):
     """One step of the stack machine; `position` is where its operator stands in the text.
 
     - `letters`: push the set {low}.
@@ -60,7 +60,7 @@ class Instruction(NamedTuple):
     high: int | None = 0
 
 
-def read_guard(text: str) -> list[Instruction]:
+def read_guard(text: str) -> list[GuardInstruction]:
     """Read a guard into instructions. **Raises:** `GuardError` at the first mistake."""
     if len(text) > TEXT_LIMIT:
         fault = f"passes the limit of {TEXT_LIMIT} characters (use Guard.from_lengths)"
@@ -89,9 +89,9 @@ class _Reader:
         # A final `$` ends the text; everything after `end` reads as nothing.
         self.end = len(stripped) - 1 if stripped.endswith("$") else len(text)
         self.frames = [_Frame(opened=-1)]
-        self.instructions: list[Instruction] = []
+        self.instructions: list[GuardInstruction] = []
 
-    def read(self) -> list[Instruction]:
+    def read(self) -> list[GuardInstruction]:
         if self.peek() == "^":
             self.at += 1
         while char := self.peek():
@@ -127,7 +127,7 @@ class _Reader:
         return next((t for t in tokens if self.text.startswith(t, self.at, self.end)), None)
 
     def emit(self, operation, position: int, low: int = 0, high: int | None = 0) -> None:
-        self.instructions.append(Instruction(operation, position, low, high))
+        self.instructions.append(GuardInstruction(operation, position, low, high))
 
     def fail(self, subject: str, fault: str, position: int) -> NoReturn:
         raise GuardError(subject, fault, self.text, position)

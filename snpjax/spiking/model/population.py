@@ -1,7 +1,6 @@
 """Large systems: populations of neurons and projections between them, never listed one by one."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, overload
@@ -9,17 +8,13 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from jaxtyping import Int
 
-from snpjax_formats import graphs
-
 from .compatibility import TEXTBOOK, Compatibility
-from .neuron_names import NeuronNames, base_of
+from .neuron_names import base_of
+from .population_parts import Population, Projection
 from .population_validity import compatibility_problems, problems_of
-from .rule import Rule
 from .rule_table import EMPTY, UNBOUNDED, SlotTable
 from .system import Neuron, SpikingSystem, Synapse
 from .template import (
-    PerNeuron,
-    RuleTemplate,
     column,
     is_shared,
     num_rules_of,
@@ -40,65 +35,6 @@ if TYPE_CHECKING:
     from ..view.configurations import Configurations, Transitions
     from ..view.solution import Solution, SolutionBatch
     from .environment import AnyInput
-
-
-@dataclass(frozen=True, eq=False)
-class Population:
-    """`size` neurons with the same rules, named `name[0]`, `name[1]`, ....
-
-    `spikes` are the initial spikes, and `rules` texts, `Rule`s or `RuleTemplate`s. With `indices`,
-    `(size,)` or `(size, axes)`, the neurons are named `name{i}` or `name{i,j}` by them, as families
-    in files are; with no axes the one neuron is named `name`.
-    """
-
-    name: str
-    size: int
-    spikes: PerNeuron = 0
-    rules: Sequence[RuleTemplate | Rule | str] = ()
-    indices: "Sequence[int] | Int[np.ndarray, 'neurons *axes'] | None" = None
-
-    @cached_property
-    def names(self) -> NeuronNames:
-        """The names of the neurons."""
-        if self.indices is None:
-            return NeuronNames(self.name, self.size, None)
-        indices = np.asarray(self.indices, np.int64)
-        return NeuronNames(self.name, self.size, indices if indices.ndim == 2 else indices[:, None])
-
-    @cached_property
-    def templates(self) -> tuple[RuleTemplate, ...]:
-        """All rules as templates."""
-        rules = (self.rules,) if isinstance(self.rules, str) else self.rules
-        if not isinstance(rules, Sequence):
-            raise TypeError(f"{rules!r} are no rules (give a list)")
-        return tuple(RuleTemplate.of(rule) for rule in rules)
-
-
-@dataclass(frozen=True, eq=False)
-class Projection:
-    """Synapses from all neurons of `source` to some of `target`.
-
-    `graph` is a description of `snpjax.graphs` (all to all, one to one, intervals, pairs, random,
-    blocks), a scipy.sparse matrix (rows are sources) or a networkx graph; weights are in it.
-    """
-
-    source: str
-    target: str
-    graph: graphs.AnyGraph = field(default_factory=graphs.AllToAll)
-
-    @cached_property
-    def description(self) -> graphs.AbstractGraph:
-        """`graph` as a description."""
-        if isinstance(self.graph, graphs.AbstractGraph):
-            return self.graph
-        if isinstance(self.graph, graphs.SparseMatrix):
-            return graphs.from_scipy(self.graph)
-        if isinstance(self.graph, graphs.NetworkxGraph):
-            return graphs.from_networkx(self.graph)
-        raise TypeError(
-            f"{self.graph!r} is no graph (give one of snpjax.graphs, a scipy.sparse matrix or a "
-            "networkx graph)"
-        )
 
 
 class PopulationSystem:

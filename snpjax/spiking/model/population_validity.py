@@ -10,6 +10,7 @@ import numpy as np
 from snpjax_formats import graphs
 
 from .neuron_names import problem_of
+from .population_parts import Population, Projection
 from .rule import RuleError
 from .rule_table import ALL, UNBOUNDED
 from .template import RuleTemplate, column, has_rule, is_shared, raised_terms
@@ -17,7 +18,7 @@ from .validity import Place, Problem
 
 
 if TYPE_CHECKING:
-    from .population import Population, PopulationSystem, Projection
+    from .population import PopulationSystem
 
 # Numbers of one neuron stay far below 64 bits, so that what lowering computes from them does too.
 _LIMIT = 2**62
@@ -28,13 +29,13 @@ _Part: TypeAlias = tuple[int | str, ...]
 
 
 def problems_of(
-    system: "PopulationSystem", populations: "tuple[Population, ...]"
+    system: "PopulationSystem", populations: tuple[Population, ...]
 ) -> Iterator[_Finding]:
     """Everything that is wrong with a system, with what it is about."""
     seen: set[str] = set()
     for index, population in enumerate(populations):
         place = Place("neuron", index)
-        if not hasattr(type(population), "templates"):
+        if not isinstance(population, Population):
             yield place, f"{population!r} is no population (write Population(name, size, ...))"
             continue
         if not isinstance(population.name, str) or not population.name:
@@ -73,7 +74,7 @@ def _train_problems(system: "PopulationSystem", name: str, train: Any) -> Iterat
         yield place, f"the input of {name!r} is negative (build with signed=True)"
 
 
-def _population_problems(population: "Population", index: int, signed: bool) -> Iterator[_Finding]:
+def _population_problems(population: Population, index: int, signed: bool) -> Iterator[_Finding]:
     name = population.name
     place = Place("neuron", index)
     if not _is_size(population.size):
@@ -105,7 +106,7 @@ def _population_problems(population: "Population", index: int, signed: bool) -> 
 
 
 def _template_problems(
-    population: "Population", template: RuleTemplate, what: str
+    population: Population, template: RuleTemplate, what: str
 ) -> Iterator[tuple[_Part, str]]:
     consume = template.consume
     is_all = _is_integer(consume) and bool(np.any(np.asarray(consume) == ALL))
@@ -154,7 +155,7 @@ def _template_problems(
 
 
 def _number_problems(
-    population: "Population", name: str, values: Any, least: int, what: str, most: int = _LIMIT
+    population: Population, name: str, values: Any, least: int, what: str, most: int = _LIMIT
 ) -> Iterator[tuple[_Part, str]]:
     if not _is_integer(values):
         yield (name,), f"{what}: `{name}` is {values!r} (give integers)"
@@ -175,7 +176,7 @@ def _number_problems(
             yield part, f"{what}: `{name}` is {value} in {_nth(population, wrong)} ({fix})"
 
 
-def _names_are_sound(population: "Population") -> bool:
+def _names_are_sound(population: Population) -> bool:
     """Whether its neurons can be looked for by name."""
     size, indices = population.size, population.indices
     return _is_size(size) and (
@@ -195,14 +196,14 @@ def _is_integer(values: Any) -> bool:
     return array.size == 0 or np.issubdtype(array.dtype, np.integer)
 
 
-def _nth(population: "Population", wrong: np.ndarray) -> str:
+def _nth(population: Population, wrong: np.ndarray) -> str:
     """The first neuron where something is wrong."""
     if wrong.size == 1:
         return "every neuron"
     return f"neuron {population.names.of(int(np.flatnonzero(wrong)[0]))}"
 
 
-def _repetitions(population: "Population") -> Iterator[tuple[int, str]]:
+def _repetitions(population: Population) -> Iterator[tuple[int, str]]:
     """Rules that are one and the same in some neuron: two alternatives, or one?"""
     name, width = population.name, _width(population)
     numbered = [
@@ -246,7 +247,7 @@ def _takes_all(template: RuleTemplate, term: Any) -> np.ndarray:
     return forgets & ((consume == ALL) | ((low == high) & (low == consume)))
 
 
-def _width(population: "Population") -> int:
+def _width(population: Population) -> int:
     """The number of neurons that may differ."""
     return 1 if all(map(is_shared, population.templates)) else population.size
 
@@ -307,7 +308,7 @@ def compatibility_problems(system: "PopulationSystem") -> Iterator[_Finding]:
 def _projection_problems(system: "PopulationSystem") -> Iterator[_Finding]:
     for index, projection in enumerate(system.projections):
         place = Place("synapse", index)
-        if not hasattr(type(projection), "description"):
+        if not isinstance(projection, Projection):
             yield place, f"{projection!r} is no projection (write Projection(source, target, ...))"
             continue
         what = f"projection {projection.source!r} -> {projection.target!r}"
@@ -355,7 +356,7 @@ def not_strict(system: "PopulationSystem") -> Iterator[Problem]:
 
 
 def _of_template(
-    population: "Population", template: RuleTemplate
+    population: Population, template: RuleTemplate
 ) -> Iterator[tuple[str, np.ndarray, str]]:
     """Code, neurons and words for what a rule does that level strict does not have."""
     if population.size == 0:
@@ -385,7 +386,7 @@ def _of_template(
     yield "forgetting_overlap", overlaps, "forgets spikes at which a firing rule applies too"
 
 
-def _has_self_edges(projection: "Projection", num_sources: int, num_targets: int) -> bool:
+def _has_self_edges(projection: Projection, num_sources: int, num_targets: int) -> bool:
     graph = projection.description
     match graph:
         case graphs.AllToAll():

@@ -12,7 +12,7 @@ from ...choice import AbstractChoice
 from ...machine import AbstractMachine, Record
 from ...results import RESULTS
 from .program import SpikingProgram
-from .room import with_more_room
+from .reserve import with_more_room
 from .step import SpikingState, halted, initial_state, step
 
 

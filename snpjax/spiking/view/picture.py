@@ -11,7 +11,7 @@ from jaxtyping import Float
 
 from ...drawing.edges import free_place, label_at, rectangles, routed
 from ...drawing.force import separated
-from ...drawing.layered import layers, placed
+from ...drawing.layered import layered_positions, layers
 from ...drawing.scene import (
     BLUE,
     GREY,
@@ -23,7 +23,7 @@ from ...drawing.scene import (
     End,
     Scene,
     Shape,
-    Words,
+    TextLine,
     at,
     shortened,
     to_svg,
@@ -32,8 +32,8 @@ from ...drawing.scene import (
 from ..model.population import PopulationSystem
 from ..model.rule import AnyRule, PlasticityRule
 from ..model.variants import Astrocytes, SynapseRules
-from .signs import rule_lines, spikes_text
-from .summary import MAX_NAME, MAX_NEURONS, MAX_WIDTH, Card, Link, summary
+from .pretty import rule_lines, spikes_text
+from .summary import MAX_NAME, MAX_NEURONS, MAX_WIDTH, Card, CardLink, summary
 
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class Arranged(NamedTuple):
     """Cards with the middles and the sizes of their boxes."""
 
     cards: list[Card]
-    links: list[Link]
+    links: list[CardLink]
     middles: np.ndarray
     sizes: np.ndarray
 
@@ -89,7 +89,7 @@ def network_scene(
     for curve, link in zip(curves, links, strict=True):
         if link.label:
             x, y = label_at(curve, link.label, SMALL, taken)
-            shapes.append(Words(x, y, link.label, SMALL, BLUE, has_ground=True))
+            shapes.append(TextLine(x, y, link.label, SMALL, BLUE, has_ground=True))
     for card, middle, size in zip(cards, middles.tolist(), sizes.tolist(), strict=True):
         shapes += _card_shapes(card, middle, size)
     if not isinstance(system, PopulationSystem) and len(cards) >= len(system.neurons):
@@ -130,7 +130,9 @@ def arrange(
         ends = [(link.source, link.target) for link in links]
         sources, targets = np.asarray(ends, np.int64).reshape(-1, 2).T
         widest = max((width_of(link.label, SMALL) for link in links), default=0)
-        middles = placed(sizes + extra, sources, targets, gap=(max(_GAP, widest + 44.0), 26.0))
+        middles = layered_positions(
+            sizes + extra, sources, targets, gap=(max(_GAP, widest + 44.0), 26.0)
+        )
     return Arranged(cards, links, middles + extra / 2 * [-1, 1], sizes)
 
 
@@ -174,13 +176,14 @@ def train_text(train: Iterable[int]) -> str:
     return "in " + shortened(" ".join(map(str, train)) or "nothing", _MAX_TRAIN)
 
 
-def _links(system: "SpikingSystem") -> list[Link]:
+def _links(system: "SpikingSystem") -> list[CardLink]:
     names = system.names
     texts: dict[tuple[str, str | None], str] = {}
     if isinstance(system.variant, SynapseRules):
         texts = {pair: ", ".join(_lines(own, "", 2)) for pair, own in system.variant.rules}
     links = [
-        Link(names[s], names[t], _weight(w) + texts.get((s, t), "")) for s, t, w in system.synapses
+        CardLink(names[s], names[t], _weight(w) + texts.get((s, t), ""))
+        for s, t, w in system.synapses
     ]
     there = {(link.source, link.target) for link in links}
     possible = [
@@ -195,7 +198,7 @@ def _links(system: "SpikingSystem") -> list[Link]:
         place = {label: number for number, label in reversed(list(enumerate(labels)))}
         pairs = (pair for pair in system.dictionary if set(pair) <= set(place))
         possible += [(place[a], place[b]) for a, b in pairs]
-    new = [Link(*pair, "", True) for pair in dict.fromkeys(possible) if pair not in there]
+    new = [CardLink(*pair, "", True) for pair in dict.fromkeys(possible) if pair not in there]
     return links + new
 
 
@@ -242,26 +245,26 @@ def _card_shapes(card: Card, middle: Sequence[float], size: Sequence[float]) -> 
         end = top - 3 * card.is_output - 6 * card.is_many
         points = ((x, top - 26), (x, top - 20), (x, top - 14), (x, end))
         shapes.append(Curve(points, BLUE, 2.0))
-        shapes.append(Words(x, top - 33, card.feed, SMALL, BLUE, has_ground=True))
+        shapes.append(TextLine(x, top - 33, card.feed, SMALL, BLUE, has_ground=True))
     shapes.append(Box(x, y, width, height, is_dashed=card.is_unborn))
     line = top + _HEAD / 2
-    shapes.append(Words(left + _PAD, line, card.name, TEXT, anchor="start", is_bold=True))
+    shapes.append(TextLine(left + _PAD, line, card.name, TEXT, anchor="start", is_bold=True))
     if card.spikes:
-        shapes.append(Words(right - _PAD, line, card.spikes, TEXT, BLUE, "end", is_bold=True))
+        shapes.append(TextLine(right - _PAD, line, card.spikes, TEXT, BLUE, "end", is_bold=True))
     if card.lines:
         y = top + _HEAD
         points = ((left, y), (left + width / 3, y), (right - width / 3, y), (right, y))
         shapes.append(Curve(points, GREY, 0.6, end=End.NOTHING))
     for number, text in enumerate(card.lines):
         y = top + _HEAD + _LINE * (number + 0.5) + _PAD / 2
-        shapes.append(Words(left + _PAD, y, text, TEXT, anchor="start"))
+        shapes.append(TextLine(left + _PAD, y, text, TEXT, anchor="start"))
     return shapes
 
 
 def _astrocyte_shapes(
     system: "SpikingSystem",
     curves: list[Curve],
-    links: list[Link],
+    links: list[CardLink],
     taken: list[tuple[float, float, float, float]],
 ) -> Iterable[Shape]:
     """Every astrocyte with its threshold, and a dotted line to each of its synapses."""
@@ -287,4 +290,4 @@ def _astrocyte_shapes(
             curve = ((x, y), third, (x + (to_x - x) * 2 / 3, y + (to_y - y) * 2 / 3), two)
             yield Curve(curve, VERMILLION, 1.0, True, End.DOT)
         yield Box(x, y, width_of(text, SMALL) + 14, 18, 9, "#fff3d6", VERMILLION)
-        yield Words(x, y, text, SMALL)
+        yield TextLine(x, y, text, SMALL)

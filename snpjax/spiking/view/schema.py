@@ -9,7 +9,7 @@ import jax
 import numpy as np
 from jaxtyping import Bool, Int
 
-from ..._text.lines import Labels, Table, distinct_names
+from ..._text.lines import EdgeLabels, Table, distinct_names
 from ...choice import NO_RULE
 from ...machine import Action, LazyNames, Link, Schema
 from ..lower.enumerable import column_of
@@ -161,7 +161,7 @@ class _Names:
             **subsets,
         }
 
-    def actions(self, steps: Transitions, labels: Labels) -> list[Action]:
+    def actions(self, steps: Transitions, labels: EdgeLabels) -> list[Action]:
         """The rules that neurons select, or what the output neurons emit; without output neurons
         what all neurons emit.
 

@@ -10,10 +10,11 @@ import numpy as np
 
 from ...drawing.scene import shortened
 from ..model.neuron_names import base_of
-from ..model.population import Population, PopulationSystem, Projection
+from ..model.population import PopulationSystem
+from ..model.population_parts import Population, Projection
 from ..model.rule import Rule
 from ..model.template import column, is_shared, text_of_neuron
-from .signs import pretty, rule_lines, spikes_text
+from .pretty import pretty, rule_lines, spikes_text
 
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class Card(NamedTuple):
     leaves_below: bool = False  # what an output sends, as there are synapses on its right
 
 
-class Link(NamedTuple):
+class CardLink(NamedTuple):
     """An arrow from a card to a card."""
 
     source: int
@@ -55,13 +56,13 @@ class Link(NamedTuple):
 
 def summary(
     system: "SpikingSystem | PopulationSystem", max_cards: int
-) -> tuple[list[Card], list[Link]]:
+) -> tuple[list[Card], list[CardLink]]:
     """A large system in few boxes, at most so many where it is no system of populations."""
     if isinstance(system, PopulationSystem):
         numbers = {name: number for number, name in enumerate(system.populations)}
         cards = [_population(system, p) for p in system.populations.values()]
         links = [
-            Link(numbers[p.source], numbers[p.target], _projection(system, p))
+            CardLink(numbers[p.source], numbers[p.target], _projection(system, p))
             for p in system.projections
         ]
         return cards, _merged(links)
@@ -90,7 +91,7 @@ def summary(
         own = weights[which.ravel() == number]
         is_full = count == len(groups[s][1]) * len(groups[t][1]) > 1
         text = "all to all" if is_full else f"{count:,} synapse{'s' * (count > 1)}"
-        links.append(Link(s, t, text + _weights(int(own.min()), int(own.max()))))
+        links.append(CardLink(s, t, text + _weights(int(own.min()), int(own.max()))))
     return cards, links
 
 
@@ -205,9 +206,9 @@ def _weights(low: int, high: int) -> str:
     return text.replace("-", "−")
 
 
-def _merged(links: list[Link]) -> list[Link]:
+def _merged(links: list[CardLink]) -> list[CardLink]:
     """One arrow from a box to another, with all its labels."""
     found: dict[tuple[int, int], list[str]] = {}
     for link in links:
         found.setdefault((link.source, link.target), []).append(link.label)
-    return [Link(*pair, " + ".join(labels)) for pair, labels in found.items()]
+    return [CardLink(*pair, " + ".join(labels)) for pair, labels in found.items()]

@@ -3,4 +3,4 @@
 from .recorded import export as export, recorded_page as recorded_page
 from .server import PageServer as PageServer
 from .session import Session as Session
-from .texts import Opened as Opened, opened as opened
+from .texts import OpenedModel as OpenedModel, open_model as open_model

@@ -13,12 +13,12 @@ from .stepping import Moment, Refused, Stepper
 #: Steps of one computation, and numbers of all its configurations.
 _MOST_STEPS, _MOST_NUMBERS = 20_000, 10_000_000
 
-Model: TypeAlias = SpikingSystem | SleptsovNet
+PageModel: TypeAlias = SpikingSystem | SleptsovNet
 AnyStepper: TypeAlias = Stepper | NetStepper
 AnyMoment: TypeAlias = Moment | NetMoment
 
 
-def stepper_of(model: Model) -> AnyStepper:
+def stepper_of(model: PageModel) -> AnyStepper:
     """The computation of a model, at its beginning.
 
     **Raises:** `Refused` for one that cannot be run.
@@ -29,30 +29,30 @@ def stepper_of(model: Model) -> AnyStepper:
         raise Refused(f"{error}") from None
 
 
-def model_json(model: Model) -> dict[str, Any]:
+def model_json(model: PageModel) -> dict[str, Any]:
     """A model as the page draws it."""
     return net_json(model) if isinstance(model, SleptsovNet) else system_json(model)
 
 
-def row_json(model: Model, moment: AnyMoment, before: AnyMoment | None) -> dict[str, Any]:
+def row_json(model: PageModel, moment: AnyMoment, before: AnyMoment | None) -> dict[str, Any]:
     """A configuration or marking, and the step that led to it."""
     if isinstance(model, SleptsovNet):
         return net_moment_json(model, cast(NetMoment, moment), cast(NetMoment | None, before))
     return moment_json(model, cast(Moment, moment), cast(Moment | None, before))
 
 
-def edited_model(model: Model, edit: Edit) -> tuple[Model | None, list[Finding]]:
+def edited_model(model: PageModel, edit: Edit) -> tuple[PageModel | None, list[Finding]]:
     """A model with an edit, or `None`, and what is wrong with it."""
     return edited_net(model, edit) if isinstance(model, SleptsovNet) else edited(model, edit)
 
 
-def refuse_beyond(model: Model, step: int) -> None:
+def refuse_beyond(model: PageModel, step: int) -> None:
     """**Raises:** `Refused` for a step after those that the page keeps."""
     most = min(_MOST_STEPS, _MOST_NUMBERS // max(num_counts(model), 1))
     if step >= most:
         raise Refused(f"The page keeps {most:,} steps. Use `snpjax run` for longer runs.")
 
 
-def num_counts(model: Model) -> int:
+def num_counts(model: PageModel) -> int:
     """How many numbers a configuration or marking has."""
     return model.num_places if isinstance(model, SleptsovNet) else model.num_neurons

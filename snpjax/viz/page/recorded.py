@@ -12,7 +12,7 @@ from ...spiking import PopulationSystem, SpikingSystem
 from .assets import one_file
 from .models import model_json, refuse_beyond, row_json, stepper_of
 from .stepping import Refused, Rest
-from .texts import Opened, diagnostics_json, opened_system
+from .texts import OpenedModel, diagnostics_json, opened_system
 
 
 def export(
@@ -38,7 +38,7 @@ def export(
     atomic_write(Path(path), text)
 
 
-def recorded_page(found: Opened, *, max_steps: int, rest: Rest) -> str:
+def recorded_page(found: OpenedModel, *, max_steps: int, rest: Rest) -> str:
     """A page that shows one computation of a model, up to `max_steps` steps.
 
     **Raises:** `Refused` for a system that cannot be run.

@@ -27,14 +27,14 @@ from .models import (
 from .stepping import Refused, Rest, Stepper
 from .texts import (
     MODEL_FORMATS,
-    Opened,
+    OpenedModel,
     diagnostics_json,
     fallback,
     file_name,
     formats_json,
     is_alone,
-    opened,
-    written,
+    open_model,
+    serialize,
 )
 
 
@@ -48,7 +48,7 @@ _NUMBERS_IN_ANSWER = 300_000
 class _Kept:
     """A model with what was made of it; stepped only when somebody asks."""
 
-    def __init__(self, found: Opened, *, is_edited: bool):
+    def __init__(self, found: OpenedModel, *, is_edited: bool):
         self.found = found
         self.is_edited = is_edited
         self.graph: Graph | None = None
@@ -130,7 +130,7 @@ class Session:
 
     def _opened(self, name: str, text: str, format: Any) -> Answer:
         try:
-            found = opened(name, text, format=format, level=self.level)
+            found = open_model(name, text, format=format, level=self.level)
         except ReadError as error:
             some = diagnostics_json(error.diagnostics[:MAX_SHOWN])
             more = len(error.diagnostics) - len(some)
@@ -199,14 +199,14 @@ class Session:
             return {"read": False, "findings": findings}
         format = kept.found.format if kept.found.format.writer else fallback(system)
         try:
-            text, _ = written(system, format, lossy=False)
+            text, _ = serialize(system, format, lossy=False)
         except WriteError:
             format = fallback(system)
-            text, _ = written(system, format, lossy=True)  # an LSN file has no names
+            text, _ = serialize(system, format, lossy=True)  # an LSN file has no names
         name = kept.found.name
         if format != kept.found.format:
             name = f"{_stem(name)}{format.suffixes[0]}"
-        after = self._keep(Opened(name, text, format, system, system, ()), is_edited=True)
+        after = self._keep(OpenedModel(name, text, format, system, system, ()), is_edited=True)
         return {**self._described(after), "remarks": findings}
 
     def _save(self, question: Answer) -> Answer:
@@ -215,7 +215,7 @@ class Session:
         writable = [n for n, x in formats_of(kind).items() if x.writer and is_alone(x)]
         format = MODEL_FORMATS[_one_of(question, "format", writable)]
         try:
-            text, losses = written(kept.found.original, format, lossy=bool(question.get("lossy")))
+            text, losses = serialize(kept.found.original, format, lossy=bool(question.get("lossy")))
         except WriteError as error:
             return {"written": False, "losses": list(error.items)}
         except (ImportError, ValueError) as error:
@@ -243,7 +243,7 @@ class Session:
 
     # ---- models ----
 
-    def _keep(self, found: Opened, *, is_edited: bool = False) -> _Kept:
+    def _keep(self, found: OpenedModel, *, is_edited: bool = False) -> _Kept:
         kept = _Kept(found, is_edited=is_edited)
         self._models[self._next] = kept
         self._next += 1

@@ -23,7 +23,7 @@ MODEL_FORMATS = formats_of("system") | formats_of("net")
 
 
 @dataclass(frozen=True)
-class Opened:
+class OpenedModel:
     """A text that was read: the system, also as it was in the file, and what was remarked."""
 
     name: str
@@ -34,7 +34,7 @@ class Opened:
     warnings: tuple[Diagnostic, ...]
 
 
-def opened(name: str, text: str, *, format: str | None, level: Level) -> Opened:
+def open_model(name: str, text: str, *, format: str | None, level: Level) -> OpenedModel:
     """The system, or net, that a text describes; one of populations neuron by neuron.
 
     **Arguments:**
@@ -66,10 +66,10 @@ def opened(name: str, text: str, *, format: str | None, level: Level) -> Opened:
         )
         system = _expanded(name, original)
     found = tuple(d for warning in caught for d in _diagnostics(name, warning.message))
-    return Opened(name, source.text, known, system, original, found)
+    return OpenedModel(name, source.text, known, system, original, found)
 
 
-def opened_system(system: SpikingSystem | PopulationSystem | SleptsovNet) -> Opened:
+def opened_system(system: SpikingSystem | PopulationSystem | SleptsovNet) -> OpenedModel:
     """A system that is in no file: its text is native, and that of a net LSN.
 
     **Raises:** `ReadError` for one that is too large to be drawn.
@@ -77,8 +77,8 @@ def opened_system(system: SpikingSystem | PopulationSystem | SleptsovNet) -> Ope
     own_format = fallback(system)
     name = f"{system.name or 'model'}{own_format.suffixes[0]}"
     own = _expanded(name, system)
-    text, _ = written(system, own_format, lossy=isinstance(system, SleptsovNet))
-    return Opened(name, text, own_format, own, system, ())
+    text, _ = serialize(system, own_format, lossy=isinstance(system, SleptsovNet))
+    return OpenedModel(name, text, own_format, own, system, ())
 
 
 def fallback(system: SpikingSystem | PopulationSystem | SleptsovNet) -> Format:
@@ -130,7 +130,7 @@ def diagnostics_json(found: tuple[Diagnostic, ...]) -> list[Json]:
     ]
 
 
-def written(
+def serialize(
     system: SpikingSystem | PopulationSystem | SleptsovNet, format: Format, *, lossy: bool
 ) -> tuple[str, tuple[str, ...]]:
     """The text of a model file, and what it lacks.

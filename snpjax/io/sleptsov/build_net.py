@@ -1,4 +1,4 @@
-"""The net at the end of the reading."""
+"""Build the net that a reader has read, and report what is wrong with it."""
 
 import warnings
 from typing import Any

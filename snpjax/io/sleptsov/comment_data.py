@@ -11,8 +11,8 @@ from typing import Any
 
 from ...sleptsov import Numbered, SleptsovNet
 from ...sleptsov.model.names import Names, same_names
+from ..findings import AtOffsets
 from ..source import Source
-from ..tell import AtOffsets
 
 
 _MARK = "snpjax "

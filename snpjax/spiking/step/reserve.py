@@ -1,4 +1,4 @@
-"""Room for more neurons and synapses than a system that divides or buds has."""
+"""Reserve more neurons and synapses for a system that divides or buds."""
 
 from dataclasses import replace
 

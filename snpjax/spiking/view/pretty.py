@@ -1,4 +1,4 @@
-"""Rules in the signs of papers, where nobody reads them back: `a²/a → a; 1`."""
+"""Rules as papers typeset them, for display only: `a²/a → a; 1`."""
 
 import re
 from collections.abc import Sequence

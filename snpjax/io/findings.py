@@ -1,4 +1,4 @@
-"""Telling findings at places, whatever a reader locates things with."""
+"""Report findings at their places, whatever a reader locates things with."""
 
 from typing import Protocol, TypeVar, runtime_checkable
 

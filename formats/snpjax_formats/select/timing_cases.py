@@ -41,7 +41,7 @@ GPU_LIMITS = Limits(nodes=2**20, edges=2**23, products=2**28)
 
 
 @dataclass(frozen=True)
-class Configuration:
+class TimingCase:
     """One graph and its workload. Two are equal only if all of their fields are."""
 
     cell: int
@@ -102,7 +102,7 @@ _PLACE = {
 }
 
 
-def members(cell: int, *, seed: int, limits: Limits) -> list[Configuration]:
+def members(cell: int, *, seed: int, limits: Limits) -> list[TimingCase]:
     """The configurations of a cell: a random graph and one with structure; every eighth cell is of
     the kind that [ANN] timed, every sixteenth a sorting system."""
     rng = np.random.default_rng([seed, cell])
@@ -121,9 +121,9 @@ def members(cell: int, *, seed: int, limits: Limits) -> list[Configuration]:
     spread = str(rng.choice(_SPREADS, p=[0.3, 0.3, 0.1, 0.1, 0.1, 0.1]))
     activity = float(rng.choice(_ACTIVITIES))
 
-    def member(family: Family, size: int) -> Configuration:
+    def member(family: Family, size: int) -> TimingCase:
         numbers = sources, targets, float(np.round(mean, 3)), spread, size, batch, activity
-        return Configuration(cell, seed, family, kind, *numbers)
+        return TimingCase(cell, seed, family, kind, *numbers)
 
     place = _PLACES[rng.integers(len(_PLACES))]
     size = {
@@ -135,9 +135,7 @@ def members(cell: int, *, seed: int, limits: Limits) -> list[Configuration]:
     return [member("random", 0), member(place, min(size, sources))]
 
 
-def _of_paper(
-    cell: int, seed: int, limits: Limits, rng: np.random.Generator
-) -> list[Configuration]:
+def _of_paper(cell: int, seed: int, limits: Limits, rng: np.random.Generator) -> list[TimingCase]:
     """Random weights in float32, a probability or a number of sources for each target."""
     n = int(rng.integers(1_000, 20_001))
     most = min(n, limits.edges / 2 ** rng.uniform(0, 4) / n)
@@ -147,13 +145,13 @@ def _of_paper(
         ("constant", 2 ** rng.uniform(2, math.log2(n))),
     ):
         mean = float(np.round(min(mean, most), 3))
-        out.append(Configuration(cell, seed, "paper", "rates", n, n, mean, spread, 0, 1, 1.0))
+        out.append(TimingCase(cell, seed, "paper", "rates", n, n, mean, spread, 0, 1, 1.0))
     return out
 
 
-def _sorter(cell: int, seed: int, rng: np.random.Generator, limits: Limits) -> Configuration:
+def _sorter(cell: int, seed: int, rng: np.random.Generator, limits: Limits) -> TimingCase:
     n = int(2 ** rng.uniform(5, min(10, math.log2(limits.edges) / 2)))
-    return Configuration(
+    return TimingCase(
         cell,
         seed,
         "sorting",
@@ -175,7 +173,7 @@ def _size(rng: np.random.Generator, low: float, high: float) -> int:
     return power if exponent % 1 < 0.5 else 3 * power // 2
 
 
-def _degrees(c: Configuration, rng: np.random.Generator) -> Int[np.ndarray, " targets"]:
+def _degrees(c: TimingCase, rng: np.random.Generator) -> Int[np.ndarray, " targets"]:
     n, mean = c.num_targets, c.mean_degree
     match c.spread.split():
         case ["constant"]:
@@ -192,9 +190,7 @@ def _degrees(c: Configuration, rng: np.random.Generator) -> Int[np.ndarray, " ta
     return np.minimum(degree, room).astype(np.int64)
 
 
-def _placed(
-    c: Configuration, degree: Int[np.ndarray, " targets"], rng: np.random.Generator
-) -> Edges:
+def _placed(c: TimingCase, degree: Int[np.ndarray, " targets"], rng: np.random.Generator) -> Edges:
     """Increasing sources for every target: `degree` of those that its place allows."""
     n = c.num_sources
     center = (np.arange(c.num_targets) * n // c.num_targets).astype(np.int64)
