@@ -1,15 +1,17 @@
-"""What works around the compiler: computations stored once, and computations as one kernel."""
+"""What works around the compiler: computations stored once, computations as one kernel, and 64-bit
+arrays without JAX's global flag."""
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 import jax
 import jax.lax as lax
 import jax.numpy as jnp
 import jax.random as jr
+import numpy as np
 from jax.experimental.xla_metadata import set_xla_metadata
-from jaxtyping import Array, Bool, Int, PyTree
+from jaxtyping import Array, Bool, DTypeLike, Int, PyTree
 
 
 T = TypeVar("T", bound=PyTree)
@@ -91,3 +93,21 @@ def _first_numbers(args: PyTree) -> Int[Array, ""]:
         if x.size:
             total += x[(0,) * x.ndim].astype(jnp.int32)
     return total
+
+
+@contextlib.contextmanager
+def precision(dtype: DTypeLike) -> Iterator[None]:
+    """A context in which JAX keeps arrays of `dtype`: it allows 64 bits when `dtype` has them, else
+    changes nothing."""
+    if np.dtype(dtype).itemsize == 8:
+        with jax.enable_x64(True):
+            yield
+    else:
+        yield
+
+
+def precision_of(tree: PyTree) -> contextlib.AbstractContextManager[None]:
+    """The `precision` that the arrays of `tree` need."""
+    # Typed PRNG keys have an extended dtype, which is no NumPy one.
+    leaves = [x for x in jax.tree.leaves(tree) if isinstance(getattr(x, "dtype", None), np.dtype)]
+    return precision(np.int64 if any(x.dtype.itemsize == 8 for x in leaves) else np.int32)

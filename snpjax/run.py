@@ -14,6 +14,7 @@ from jaxtyping import Array, Bool, Int, PyTree, UInt32
 
 from snpjax_formats import bucket
 
+from ._xla import precision_of
 from .choice import AbstractChoice, FirstChoice, WeightedChoice, knows_numbers
 from .lowering import check_model, lowering_of, refuse_tracers
 from .machine import (
@@ -30,7 +31,6 @@ from .machine import (
     Startable,
     over_paths,
 )
-from .precision import precision_of
 from .simulate import Progress, advancing, looped, result_of
 from .trajectory import SAVE_ALL, SAVE_OUTPUTS, History, Save, Trajectory, nbytes_of, own_paths
 

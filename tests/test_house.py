@@ -111,7 +111,6 @@ def test_no_module_stands_outside_the_tree():
         "_xla",
         "lowering",
         "machine",
-        "precision",
         "results",
         "run",
         "simulate",
@@ -136,26 +135,6 @@ def test_no_module_stands_outside_the_tree():
     }
 
 
-def test_class_names_have_one_meaning():
-    homes: dict[str, set[str]] = {}
-    for path in MODULES:
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                homes.setdefault(node.name, set()).add(str(path.relative_to(REPOSITORY)))
-    assert {"Rule", "Edges", "SpikingSystem"} <= set(homes)
-    assert {name: paths for name, paths in homes.items() if len(paths) > 1} == {}
-
-
-def test_nothing_asks_what_attributes_an_object_has():
-    calls = [
-        f"{path.relative_to(REPOSITORY)}:{node.lineno}"
-        for path in MODULES
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.Name) and node.id == "hasattr"
-    ]
-    assert calls == [], "use a protocol, an abstract class or isinstance"
-
-
 #: Modules that are public beside the packages, which name them.
 PUBLIC_MODULES = {
     "snpjax.io.proliferation",
@@ -177,7 +156,7 @@ FROM_OTHER_ROOMS = {
     "check/test_networks": {"snpjax.spiking.model.lookup"},  # rules of neurons or of labels
     "cli/test_formats": {  # to time nothing
         "snpjax_formats.select.candidates",
-        "snpjax_formats.select.timing_cases",
+        "snpjax_formats.select.configurations",
         "snpjax_formats.select.gaussian",
         "snpjax_formats.select.timing",
     },
@@ -187,7 +166,7 @@ FROM_OTHER_ROOMS = {
         "snpjax._text.quoting",
         "snpjax.drawing.scene",
         "snpjax.explore.drawing",
-        "snpjax.spiking.view.pretty",
+        "snpjax.spiking.view.signs",
         "snpjax.spiking.view.summary",
     },
 }
@@ -264,6 +243,26 @@ def _hidden_modules() -> Iterator[str]:
 
 
 _HIDDEN = set(_hidden_modules())
+
+
+def test_class_names_have_one_meaning():
+    homes: dict[str, set[str]] = {}
+    for path in MODULES:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes.setdefault(node.name, set()).add(str(path.relative_to(REPOSITORY)))
+    assert {"Rule", "Edges", "SpikingSystem"} <= set(homes)
+    assert {name: paths for name, paths in homes.items() if len(paths) > 1} == {}
+
+
+def test_nothing_asks_what_attributes_an_object_has():
+    calls = [
+        f"{path.relative_to(REPOSITORY)}:{node.lineno}"
+        for path in MODULES
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Name) and node.id == "hasattr"
+    ]
+    assert calls == [], "use a protocol, an abstract class or isinstance"
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Float, Int
 
-from ..precision import precision
+from .._xla import precision
 from .binning import NO_BIN, BinRule, Bins, bins_of_model
 from .family import family_means, family_second_moments
 from .law import Gamma, Normal

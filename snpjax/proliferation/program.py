@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, DTypeLike, Float, Int
 
-from ..precision import precision
+from .._xla import precision
 from .grid import Grid, grid
 from .law import Fixed, Gamma, Normal
 from .model import CellType, ProliferationModel

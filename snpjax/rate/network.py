@@ -11,8 +11,8 @@ from jaxtyping import Array
 
 from snpjax_formats import AbstractLayout, Edges, Scaled, Workload, choose, fitting, graphs
 
+from .._xla import precision
 from ..machine import AbstractMachine, Lowered, Stacked
-from ..precision import precision
 from ..trajectory import Save, Trajectory
 from .integrator import AbstractIntegrator, Euler
 from .machine import Delivery, Equations, RateMachine, RateState, row_count, steps_of

@@ -6,7 +6,7 @@ from jaxtyping import Array, Int
 
 from snpjax_formats import bucket
 
-from ...precision import precision
+from ..._xla import precision
 from ..model.arcs import CompressedArcs
 from ..model.net import SleptsovNet
 from ..step.conditions import ConditionBlock, ConditionTable

@@ -10,9 +10,8 @@ import numpy as np
 
 from snpjax_formats import ELL, AbstractLayout, check_free, free_bytes
 
-from ..._xla import on_host
+from ..._xla import on_host, precision
 from ...machine import AbstractMachine, Lowered, Stacked, over_paths
-from ...precision import precision
 from ...trajectory import Trajectory
 from ..model.population import PopulationSystem
 from ..model.system import SpikingSystem, dynamic_message

@@ -23,8 +23,8 @@ from snpjax_formats import (
     is_best_joined,
 )
 
+from ..._xla import precision
 from ...choice import NO_RULE
-from ...precision import precision
 from ..model.compatibility import Compatibility
 from ..model.population import PopulationSystem
 from ..model.rule import Rule

@@ -10,9 +10,9 @@ from jaxtyping import Array, Int
 
 from snpjax_formats import bucket
 
+from ..._xla import precision
 from ...choice import NO_RULE
 from ...machine import AbstractCapacity
-from ...precision import precision
 from ..model.compatibility import TEXTBOOK
 from ..model.rule import BuddingRule, DivisionRule
 from ..model.rule_table import SlotTable, slots_of_neurons

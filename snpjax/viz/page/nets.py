@@ -10,9 +10,9 @@ import numpy as np
 from jaxtyping import Array, Bool, PyTree
 
 from ..._text.model_warning import ModelWarning
+from ..._xla import precision_of
 from ...choice import AbstractChoice, NumberedChoice
 from ...machine import Record
-from ...precision import precision_of
 from ...results import RESULTS, select_result
 from ...sleptsov import SleptsovNet
 from ...sleptsov.step.candidates import undominated

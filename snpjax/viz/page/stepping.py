@@ -8,10 +8,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int, Integer, PyTree
 
+from ..._xla import precision_of
 from ...choice import NO_RULE, AbstractChoice, FirstChoice, UniformChoice
 from ...choice.subsets import nth_subset
 from ...machine import AbstractMachine, Growable, Record
-from ...precision import precision_of
 from ...results import RESULTS
 from ...spiking import Network, Solution, SpikingSystem, applicable
 from ...trajectory import Save, Trajectory
