@@ -156,7 +156,7 @@ FROM_OTHER_ROOMS = {
     "check/test_networks": {"snpjax.spiking.model.lookup"},  # rules of neurons or of labels
     "cli/test_formats": {  # to time nothing
         "snpjax_formats.select.candidates",
-        "snpjax_formats.select.configurations",
+        "snpjax_formats.select.timing_cases",
         "snpjax_formats.select.gaussian",
         "snpjax_formats.select.timing",
     },
@@ -166,7 +166,7 @@ FROM_OTHER_ROOMS = {
         "snpjax._text.quoting",
         "snpjax.drawing.scene",
         "snpjax.explore.drawing",
-        "snpjax.spiking.view.signs",
+        "snpjax.spiking.view.pretty",
         "snpjax.spiking.view.summary",
     },
 }
