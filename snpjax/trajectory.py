@@ -1,12 +1,19 @@
 """What a run keeps, and the history it saved."""
 
+import abc
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import jax
 import numpy as np
-from jaxtyping import Int, PyTree
+from jaxtyping import Bool, Int, PyTree
+
+from .results import RESULTS
+
+
+S = TypeVar("S")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,6 +111,84 @@ class NotSaved(ValueError):
 
     def __init__(self, what: str, save: str):
         super().__init__(f"{what} were not saved. Run with `save={save}`.")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SavedRun:
+    """What a trajectory tells of any model: the base of solutions."""
+
+    trajectory: Trajectory
+
+    @property
+    def result(self) -> Any:
+        """A `RESULTS`; in a batch one per path."""
+        return self.trajectory.result
+
+    @property
+    def saved(self) -> Save:
+        """What was kept of the history; less than what was asked for where that outgrew its
+        budget."""
+        return self.trajectory.saved
+
+
+class OnePath(SavedRun):
+    """A run of one path."""
+
+    @property
+    def steps(self) -> int:
+        """Steps made; the halting step where the run halted."""
+        return int(self.trajectory.steps)
+
+    @property
+    def halted(self) -> bool:
+        """Whether nothing can happen any more."""
+        return bool(self.result == RESULTS.halted)
+
+    @property
+    def ending(self) -> str:
+        """How the run ended, in words."""
+        steps = f"{self.steps:,} step{'' if self.steps == 1 else 's'}"
+        if self.result not in (RESULTS.halted, RESULTS.max_steps_reached):
+            return f"failed after {steps}"
+        return f"halted after {steps}" if self.halted else f"not halted after {steps}"
+
+
+class ManyPaths(SavedRun, Generic[S]):
+    """A run of many paths. Each is a solution of its own, cut to its length: `batch[path]`."""
+
+    @abc.abstractmethod
+    def _solution(self, trajectory: Trajectory) -> S:
+        """The solution of one path."""
+
+    @property
+    def steps(self) -> Int[np.ndarray, " paths"]:
+        """Steps made by each path; the halting step where it halted."""
+        return self.trajectory.steps
+
+    @property
+    def paths(self) -> int:
+        """The number of paths."""
+        return len(self.steps)
+
+    @property
+    def halted(self) -> Bool[np.ndarray, " paths"]:
+        """In which paths nothing can happen any more."""
+        return np.asarray(self.result == RESULTS.halted)
+
+    @property
+    def ending(self) -> str:
+        """How the paths ended, in words."""
+        steps = f"steps {np.min(self.steps)} to {np.max(self.steps)}"
+        return f"{np.sum(self.halted)} halted, {steps}"
+
+    def __getitem__(self, path: int) -> S:
+        return self._solution(self.trajectory.of_path(range(self.paths)[path]))
+
+    def __iter__(self) -> Iterator[S]:
+        return map(self.__getitem__, range(self.paths))
+
+    def __len__(self) -> int:
+        return self.paths
 
 
 class History:

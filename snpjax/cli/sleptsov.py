@@ -295,12 +295,11 @@ def _as_json(
 
 def _print(found: "NetSolution", file: str, trace: bool, counts: bool) -> None:
     from ..sleptsov import Disjoint
-    from ..sleptsov.view.solution import describe_end
     from .text import printable, to_stdout
 
     net = found.net
     with to_stdout() as console:
-        console.out(printable(f"{file}: {describe_end(found)}"))
+        console.out(printable(f"{file}: {found.ending}"))
         if trace and found.saved.details:
             for step, t, copies in found.trace:
                 times = f" x {copies:,}" if copies != 1 else ""

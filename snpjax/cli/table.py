@@ -10,7 +10,6 @@ from rich.table import Table
 from ..choice import NO_RULE
 from ..spiking import Solution
 from ..spiking.view.run_text import Shown
-from ..spiking.view.solution import describe_end
 from .data import Row, num_neurons, num_rows, row
 from .text import headline, plural, printable, shortened, to_stdout
 
@@ -37,7 +36,7 @@ def show(solution: Solution, file: str, choices: str | None, max_steps: int) -> 
         console.print(table)
         if len(remarks) and any("not shown" in remark for remark in remarks):
             remarks.append(_final(solution))
-        end = describe_end(solution)
+        end = solution.ending
         if not solution.halted and solution.failure is None:
             end += f"; --steps {min(10 * max(max_steps, 10), 2**30)} runs longer"
         for line in [*remarks, end, *_results(solution)]:

@@ -120,11 +120,11 @@ class RateNetwork:
 
     def solution(self, trajectory: Trajectory) -> RateSolution:
         """What a run of one path saved, by the names of populations and variables."""
-        return RateSolution(self, trajectory)
+        return RateSolution(trajectory, self)
 
     def solutions(self, trajectory: Trajectory) -> RateSolution:
         """What a run of many paths saved: the same with an axis of paths."""
-        return RateSolution(self, trajectory)
+        return RateSolution(trajectory, self)
 
     def default_save(self, paths: int | None) -> Save:
         """What was asked to be recorded, but not the weights of every step."""

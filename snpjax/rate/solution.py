@@ -1,12 +1,12 @@
 """What a run of a rate network gives back, with its names."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 from jaxtyping import Float
 
-from ..trajectory import NotSaved, Trajectory
+from ..trajectory import NotSaved, SavedRun
 from .machine import RateState
 
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class RateSolution:
+class RateSolution(SavedRun):
     """A run of a rate network, of one path or many, as host arrays.
 
-    Where there are many, `paths` is the last axis of every array.
+    Where there are many, `paths` is the last axis of every array. The result is
+    `RESULTS.max_steps_reached`, for a rate network never halts.
     """
 
     network: "RateNetwork"
-    trajectory: Trajectory
 
     @property
     def rates(self) -> dict[str, dict[str, Float[np.ndarray, "steps neurons *paths"]]]:
@@ -50,11 +50,6 @@ class RateSolution:
     def steps(self) -> int:
         """Steps made."""
         return int(np.max(self.trajectory.steps, initial=0))
-
-    @property
-    def result(self) -> Any:
-        """`RESULTS.max_steps_reached`, for a rate network never halts."""
-        return self.trajectory.result
 
     @property
     def failure(self) -> str | None:

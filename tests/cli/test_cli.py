@@ -281,7 +281,7 @@ def test_batch(native):
     arguments = ("run", file, "--paths", 50, "--steps", 12, "--seed", 3)
     choice = snp.UniformChoice(jax.random.key(3))
     solution = snp.run(snp.read(file), max_steps=12, choice=choice, paths=50)
-    numbers = np.asarray(solution.interval())
+    numbers = solution.intervals()
     halted = int(np.sum(solution.halted))
 
     text = succeed(*arguments)
@@ -300,7 +300,7 @@ def test_batch(native):
     assert [path["spikes"] for path in data["paths"]] == solution.spikes.T.tolist()
     expected = [None if n == snp.NO_NUMBER else n for n in numbers.tolist()]
     assert [path["numbers"]["3"] for path in data["paths"]] == expected
-    assert [path["counts"]["3"] for path in data["paths"]] == solution.count().tolist()
+    assert [path["counts"]["3"] for path in data["paths"]] == solution.counts().tolist()
 
     rows = list(csv.DictReader(io.StringIO(succeed(*arguments, "--csv"))))
     assert list(rows[0]) == ["path", "halted", "steps", "number:3", "count:3"]

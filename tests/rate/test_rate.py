@@ -209,7 +209,9 @@ def test_a_delay_is_kept_and_a_step_is_a_machine():
     np.testing.assert_array_equal(solution.rates["out"]["r"][..., 0], rates[:, None])
     assert solution.times[-1] == 20 and "20 steps" in repr(solution)
     once = snp.run(simple(), max_steps=20, save=snp.SAVE_FINAL)
-    assert once.rates is None and once.variables["out"]["r"][0] == rates[-1]
+    assert once.variables["out"]["r"][0] == rates[-1]
+    with pytest.raises(snp.NotSaved, match="Rates were not saved"):
+        once.rates  # noqa: B018
 
 
 def test_paths_learn_apart():

@@ -339,10 +339,15 @@ def test_trains_of_a_population():
         [relay], input={"relay": [[1, 1, 0], [1, 0, 0], [0, 0, 0], [0, 1, 1]]}, output="relay"
     )
     solution = snp.run(system)
-    assert solution.count().tolist() == [2, 2, 1]
-    assert solution.interval().tolist() == [1, 3, snp.NO_NUMBER]
-    with pytest.raises(ValueError, match="differ in length"):
-        solution.spike_times()
+    assert solution.counts().tolist() == [2, 2, 1]
+    assert solution.intervals().tolist() == [1, 3, snp.NO_NUMBER]
+    for alone, instead in (
+        ("spike_times", "train"),
+        ("interval", "intervals"),
+        ("count", "counts"),
+    ):
+        with pytest.raises(ValueError, match=f"several neurons. Use `{instead}`"):
+            getattr(solution, alone)()
     with pytest.raises(ValueError, match="neither a neuron nor a population 'b'"):
         solution.spikes_of("b")
 

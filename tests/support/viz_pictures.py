@@ -76,7 +76,7 @@ def solution_of(system, emissions, configurations, *, steps=None, halted=True, s
         steps=steps,
         result=result,
     )
-    return (Solution if steps.ndim == 0 else SolutionBatch)(system, trajectory)
+    return (Solution if steps.ndim == 0 else SolutionBatch)(trajectory, system)
 
 
 def run() -> Solution:

@@ -93,13 +93,13 @@ class Execution:
         """What a run of one path saved, with the names of the net."""
         from ..view.solution import NetSolution
 
-        return NetSolution(self.net, self.rule, trajectory)
+        return NetSolution(trajectory, self.net, self.rule)
 
     def solutions(self, trajectory: Trajectory) -> "NetSolutionBatch":
         """What a run of many paths saved, with the names of the net."""
         from ..view.solution import NetSolutionBatch
 
-        return NetSolutionBatch(self.net, self.rule, trajectory)
+        return NetSolutionBatch(trajectory, self.net, self.rule)
 
     def enumerable(
         self,

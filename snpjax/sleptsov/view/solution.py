@@ -1,6 +1,6 @@
 """What a run of a Sleptsov net gives back, with the net's names."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, final
@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Bool, Int
 
 from ...results import RESULTS
-from ...trajectory import NotSaved, Save, Trajectory
+from ...trajectory import ManyPaths, NotSaved, OnePath, SavedRun, Trajectory
 from ..model.net import SleptsovNet
 from ..model.rules import AbstractRule
 from ..step.state import NO_TRANSITION, NetState, Round
@@ -26,27 +26,16 @@ class Culprit:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class AbstractNetSolution:
+class AbstractNetSolution(SavedRun):
     """What runs of a net with one path and with many have in common.
 
     Axes: `places` and `transitions` in the order of the net; `paths` is last, and only there in a
-    batch. A history that was not saved raises `NotSaved`.
+    batch. A step is a firing, or a round under `Disjoint`. A history that was not saved raises
+    `NotSaved`.
     """
 
     net: SleptsovNet
     rule: AbstractRule
-    trajectory: Trajectory
-
-    @property
-    def result(self) -> Any:
-        """A `RESULTS`; in a batch one per path."""
-        return self.trajectory.result
-
-    @property
-    def saved(self) -> Save:
-        """What was kept of the history; less than what was asked for where that outgrew its
-        budget."""
-        return self.trajectory.saved
 
     @property
     def state(self) -> NetState:
@@ -114,18 +103,8 @@ class AbstractNetSolution:
 
 
 @final
-class NetSolution(AbstractNetSolution):
+class NetSolution(AbstractNetSolution, OnePath):
     """A run of a net, as host arrays: one path. See `AbstractNetSolution`."""
-
-    @property
-    def steps(self) -> int:
-        """Firings made, or rounds under `Disjoint`."""
-        return int(self.trajectory.steps)
-
-    @property
-    def halted(self) -> bool:
-        """Whether nothing can fire any more."""
-        return bool(self.result == RESULTS.halted)
 
     @property
     def firings(self) -> int:
@@ -172,7 +151,7 @@ class NetSolution(AbstractNetSolution):
         return [(s, t, int(self.multiplicities[s, t])) for s, t in found]
 
     def __repr__(self) -> str:
-        lines = [f"NetSolution of {self.net!r}: {describe_end(self)}"]
+        lines = [f"NetSolution of {self.net!r}: {self.ending}"]
         if self.failure is not None:
             lines.append(f"  {self.failure}")
         held = list(self.tokens.items())
@@ -188,25 +167,10 @@ class NetSolution(AbstractNetSolution):
 
 
 @final
-class NetSolutionBatch(AbstractNetSolution):
+class NetSolutionBatch(AbstractNetSolution, ManyPaths[NetSolution]):
     """Many runs of a net side by side, as host arrays whose last axis are the paths. See
     `AbstractNetSolution`. `batch[path]` is the `NetSolution` of one path, cut to its own length.
     """
-
-    @property
-    def steps(self) -> Int[np.ndarray, " paths"]:
-        """Firings made by each path, or rounds under `Disjoint`."""
-        return self.trajectory.steps
-
-    @property
-    def paths(self) -> int:
-        """The number of paths."""
-        return len(self.steps)
-
-    @property
-    def halted(self) -> Bool[np.ndarray, " paths"]:
-        """In which paths nothing can fire any more."""
-        return np.asarray(self.result == RESULTS.halted)
 
     @property
     def firings(self) -> Int[np.ndarray, " paths"]:
@@ -225,28 +189,11 @@ class NetSolutionBatch(AbstractNetSolution):
         """
         return self.marking[self._place(place)]
 
-    def __getitem__(self, path: int) -> NetSolution:
-        return NetSolution(self.net, self.rule, self.trajectory.of_path(range(self.paths)[path]))
-
-    def __iter__(self) -> Iterator[NetSolution]:
-        return map(self.__getitem__, range(self.paths))
-
-    def __len__(self) -> int:
-        return self.paths
+    def _solution(self, trajectory: Trajectory) -> NetSolution:
+        return NetSolution(trajectory, self.net, self.rule)
 
     def __repr__(self) -> str:
-        return (
-            f"NetSolutionBatch({self.paths} paths of {self.net!r}: {np.sum(self.halted)} halted, "
-            f"steps {np.min(self.steps)} to {np.max(self.steps)})"
-        )
-
-
-def describe_end(solution: NetSolution) -> str:
-    """How a single run ended, in words."""
-    steps = f"{solution.steps:,} step{'' if solution.steps == 1 else 's'}"
-    if solution.failure is not None:
-        return f"failed after {steps}"
-    return f"halted after {steps}" if solution.halted else f"not halted after {steps}"
+        return f"NetSolutionBatch({self.paths} paths of {self.net!r}: {self.ending})"
 
 
 def _trace(

@@ -299,13 +299,13 @@ class PopulationSystem:
         """What a run of one path saved, with this system's names."""
         from ..view.solution import Solution
 
-        return Solution(self, trajectory)
+        return Solution(trajectory, self)
 
     def solutions(self, trajectory: "Trajectory") -> "SolutionBatch":
         """What a run of many paths saved, with this system's names."""
         from ..view.solution import SolutionBatch
 
-        return SolutionBatch(self, trajectory)
+        return SolutionBatch(trajectory, self)
 
     def expand(self) -> SpikingSystem:
         """The same system neuron by neuron; consume-all rules become their members, and a neuron

@@ -466,13 +466,13 @@ class SpikingSystem:
         """What a run of one path saved, with this system's names."""
         from ..view.solution import Solution
 
-        return Solution(self, trajectory)
+        return Solution(trajectory, self)
 
     def solutions(self, trajectory: "Trajectory") -> "SolutionBatch":
         """What a run of many paths saved, with this system's names."""
         from ..view.solution import SolutionBatch
 
-        return SolutionBatch(self, trajectory)
+        return SolutionBatch(trajectory, self)
 
     def __repr__(self) -> str:
         kind = "" if self.is_static else ", dynamic"

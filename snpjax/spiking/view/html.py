@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from ..._text.quoting import table_html
 from ..model.rule import rule_text
 from .run_text import Shown
-from .solution import Solution, describe_end
+from .solution import Solution
 
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def solution_html(solution: Solution) -> str:
             for i in range(len(names))
         ]
         rows.append([str(step), *cells, "; ".join(fired)])
-    title = f"{system!r}: {describe_end(solution)}"
+    title = f"{system!r}: {solution.ending}"
     if len(solution.spikes) > len(names):
         title += f"; the first {len(names)} of {len(solution.spikes)} neurons"
     heads = ["step", *names, "rules"]

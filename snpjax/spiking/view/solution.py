@@ -1,17 +1,16 @@
 """What a run of a spiking neural P system gives back, with the system's names."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self, final
 
 import jax
 import numpy as np
-from jaxtyping import Bool, Int
+from jaxtyping import Int
 
 from ...choice import NO_RULE
 from ...results import RESULTS
-from ...trajectory import NotSaved, Save, Trajectory, path_of
+from ...trajectory import ManyPaths, NotSaved, OnePath, SavedRun, Trajectory, path_of
 from ..model.population import PopulationSystem
 from ..model.system import SpikingSystem, is_growing
 from ..model.validity import possible_labels
@@ -31,7 +30,7 @@ NO_NUMBER = -1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class AbstractSolution:
+class AbstractSolution(SavedRun):
     """What runs of one path and of many have in common.
 
     Axes: `neurons` and `outputs` in the order of the system; `paths` is last and only there in a
@@ -44,18 +43,6 @@ class AbstractSolution:
     """
 
     system: SpikingSystem | PopulationSystem
-    trajectory: Trajectory
-
-    @property
-    def result(self) -> Any:
-        """A `RESULTS`; in a batch one per path."""
-        return self.trajectory.result
-
-    @property
-    def saved(self) -> Save:
-        """What was kept of the history; less than what was asked for where that outgrew its
-        budget."""
-        return self.trajectory.saved
 
     @property
     def state(self) -> SpikingState:
@@ -202,18 +189,8 @@ class AbstractSolution:
 
 
 @final
-class Solution(AbstractSolution):
+class Solution(AbstractSolution, OnePath):
     """The computation of an SN P system, as host arrays: one path. See `AbstractSolution`."""
-
-    @property
-    def steps(self) -> int:
-        """Steps made; the halting step where the system halted."""
-        return int(self.trajectory.steps)
-
-    @property
-    def halted(self) -> bool:
-        """Whether the system halted."""
-        return bool(self.result == RESULTS.halted)
 
     def network(self, row: int | None = None) -> Network:
         """The neurons and synapses after the last step, or in a row of `configurations`: of a
@@ -270,7 +247,7 @@ class Solution(AbstractSolution):
 
     def __repr__(self) -> str:
         system = self.system
-        lines = [f"Solution of {system!r}: {describe_end(self)}"]
+        lines = [f"Solution of {system!r}: {self.ending}"]
         if self.failure is not None:
             lines.append(f"  {self.failure}")
         first = zip(self.spikes[:12].tolist(), self.timers[:12].tolist(), strict=True)
@@ -297,25 +274,10 @@ class Solution(AbstractSolution):
 
 
 @final
-class SolutionBatch(AbstractSolution):
+class SolutionBatch(AbstractSolution, ManyPaths[Solution]):
     """Many computations of an SN P system side by side, as host arrays whose last axis are the
     paths. See `AbstractSolution`. `batch[path]` is the `Solution` of one path, cut to its length.
     """
-
-    @property
-    def steps(self) -> Int[np.ndarray, " paths"]:
-        """Steps made by each path; the halting step where it halted."""
-        return self.trajectory.steps
-
-    @property
-    def paths(self) -> int:
-        """The number of paths."""
-        return len(self.steps)
-
-    @property
-    def halted(self) -> Bool[np.ndarray, " paths"]:
-        """Which paths halted."""
-        return np.asarray(self.result == RESULTS.halted)
 
     def spikes_of(self, name: str) -> Int[np.ndarray, "*neurons paths"]:
         """Spikes of a neuron in the final configurations, or of the neurons of a population.
@@ -327,20 +289,11 @@ class SolutionBatch(AbstractSolution):
             raise ValueError("The paths differ in their neurons. Ask one: `batch[path]`.")
         return self.spikes[_position(self.system, name)]
 
-    def __getitem__(self, path: int) -> Solution:
-        return Solution(self.system, self.trajectory.of_path(range(self.paths)[path]))
-
-    def __iter__(self) -> Iterator[Solution]:
-        return map(self.__getitem__, range(self.paths))
-
-    def __len__(self) -> int:
-        return self.paths
+    def _solution(self, trajectory: Trajectory) -> Solution:
+        return Solution(trajectory, self.system)
 
     def __repr__(self) -> str:
-        return (
-            f"SolutionBatch({self.paths} paths of {self.system!r}: {np.sum(self.halted)} halted, "
-            f"steps {np.min(self.steps)} to {np.max(self.steps)})"
-        )
+        return f"SolutionBatch({self.paths} paths of {self.system!r}: {self.ending})"
 
 
 def _position(system: SpikingSystem | PopulationSystem, name: str) -> int | slice:
@@ -354,14 +307,6 @@ def _of_one(train: np.ndarray, instead: str) -> np.ndarray:
     if train.ndim > 1:
         raise ValueError(f"The output is a population of several neurons. Use `{instead}`.")
     return train
-
-
-def describe_end(solution: Solution) -> str:
-    """How a single run ended, in words."""
-    steps = f"{solution.steps} step{'' if solution.steps == 1 else 's'}"
-    if solution.failure is not None:
-        return f"failed after {steps}"
-    return f"halted after {steps}" if solution.halted else f"not halted after {steps}"
 
 
 def _rules(
