@@ -21,7 +21,7 @@ import jax
 import numpy as np
 
 import snpjax as snp
-from snpjax.sleptsov import EventDriven, FullScan, NetSolution, SleptsovNet
+from snpjax.sleptsov import EventDriven, FullScan, NetSolution, NetSolutionBatch, SleptsovNet
 from snpjax.sleptsov.programs import (
     Program,
     double_exponent,
@@ -57,9 +57,16 @@ class Runner:
     def __init__(self, net: SleptsovNet, engine: Any, dtype: type, initial: Any = None) -> None:
         self.lowered = snp.lower(net, engine=engine, count_dtype=dtype)
         self.initial = initial
+        self.paths = None if initial is None else initial.shape[1]
 
-    def run(self, max_steps: int) -> NetSolution:
-        return snp.run(self.lowered, initial=self.initial, max_steps=max_steps, save=snp.SAVE_FINAL)
+    def run(self, max_steps: int) -> NetSolution | NetSolutionBatch:
+        return snp.run(
+            self.lowered,
+            paths=self.paths,
+            initial=self.initial,
+            max_steps=max_steps,
+            save=snp.SAVE_FINAL,
+        )
 
 
 def matrices(k: int) -> tuple[np.ndarray, np.ndarray]:
