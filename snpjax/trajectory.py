@@ -2,8 +2,8 @@
 
 import abc
 import warnings
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 import jax
@@ -192,13 +192,19 @@ class ManyPaths(SavedRun, Generic[S]):
 
 
 class History:
-    """Chunks of history on the host, within a budget: what is largest goes first, outputs last."""
+    """Chunks of history of some paths on the host, within a budget: what is largest goes first,
+    outputs last. `used` are the bytes that other paths of the run have."""
 
-    def __init__(self, save: Save, paths: int | None):
+    def __init__(self, save: Save, paths: int | None, used: int = 0):
         self.wanted = save
-        self.budget = save.budget
         self.chunks: list[tuple[PyTree, PyTree, PyTree]] = []
         self._paths = paths
+        self._used = used
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all chunks."""
+        return nbytes_of(self.chunks)
 
     def append(self, chunk: tuple[PyTree, PyTree, PyTree], num_rows: int, num_states: int) -> None:
         """Move a chunk from the device: of its rows, so many are those of states and of steps."""
@@ -209,41 +215,81 @@ class History:
 
         moved_chunk = moved(states, num_states), moved(outputs, num_rows), moved(details, num_rows)
         self.chunks.append(moved_chunk)
-        if nbytes_of(self.chunks) <= self.budget:
+        budget = self.wanted.budget
+        if self._used + self.nbytes <= budget:
             return
         kept = "the outputs and the final configuration"
-        self._keep(outputs=self.wanted.outputs)
-        if nbytes_of(self.chunks) > self.budget or not self.wanted.outputs:
+        self._keep(replace(self.wanted, every=None, details=False))
+        if self._used + self.nbytes > budget or not self.wanted.outputs:
             kept = "the final configuration"
-            self._keep(outputs=False)
+            self._keep(replace(self.wanted, outputs=False))
         message = (
-            f"The history of this run outgrew its budget of {self.budget} bytes; kept: {kept}. "
+            f"The history of this run outgrew its budget of {budget} bytes; kept: {kept}. "
             "Try `Save(every=...)`, or a larger `Save(budget=...)`."
         )
-        warnings.warn(HistoryDropped(message, kept), stacklevel=4)
+        warnings.warn(HistoryDropped(message, kept), stacklevel=5)
 
-    def _keep(self, *, outputs: bool) -> None:
-        """Drop everything, except the outputs if asked."""
-        self.wanted = Save(every=None, outputs=outputs, details=False, budget=self.budget)
-        self.chunks = [(None, kept, None) for _, kept, _ in self.chunks] if outputs else []
+    def _keep(self, save: Save) -> None:
+        """Drop what of a smaller `save` is not wanted."""
+        self.wanted = save
+        self.chunks = [
+            (
+                None if save.every is None else states,
+                outputs if save.outputs else None,
+                details if save.details else None,
+            )
+            for states, outputs, details in self.chunks
+        ]
 
     def finish(
-        self, initial: PyTree, steps: int
+        self,
+        initial: PyTree,
+        final: PyTree,
+        steps: Int[np.ndarray, "*paths"],
+        length: int,
+        save: Save,
     ) -> tuple[PyTree | None, PyTree | None, PyTree | None]:
-        """The chunks joined and cut to `steps` steps, states after the initial one; `None` for what
-        was not kept."""
+        """The chunks joined: the initial state and those after it, and the records of `length`
+        steps; `None` for what `save` does not keep. Where all paths have ended before, they stay as
+        they are."""
+        self._keep(save)
         if not self.chunks:
             return None, None, None
+        made = int(np.max(steps, initial=0))
         states, outputs, details = zip(*self.chunks, strict=True)
-        if self.wanted.every is not None:
-            first = jax.tree.map(lambda x: own_paths(np.asarray(x), self._paths)[None], initial)
-            states = (first, *states)
-        num_states = 1 + steps // (self.wanted.every or 1)
-        return (
-            jax.tree.map(lambda *parts: _joined(*parts)[:num_states], *states),
-            jax.tree.map(lambda *parts: _joined(*parts)[:steps], *outputs),
-            jax.tree.map(lambda *parts: _joined(*parts)[:steps], *details),
-        )
+        if save.every is not None:
+            own = jax.tree.map(lambda x: own_paths(np.asarray(x), self._paths)[None], initial)
+            last = jax.tree.map(lambda x: np.asarray(x)[None], final)
+            rows = 1 + made // save.every, 1 + length // save.every
+            states = jax.tree.map(
+                lambda end, *parts: _of_length(_joined(*parts)[: rows[0]], end, rows[1]),
+                last,
+                own,
+                *states,
+            )
+        else:
+            states = None
+
+        def records(*parts: np.ndarray) -> np.ndarray:
+            found = _joined(*parts)
+            # The row after the last step, if more follow, is that of a step that no path made.
+            return _of_length(found[:made], found[made : made + 1], length)
+
+        return states, jax.tree.map(records, *outputs), jax.tree.map(records, *details)
+
+
+def _of_length(rows: np.ndarray, last: np.ndarray, length: int) -> np.ndarray:
+    """So many rows, more of them by repeating the last one."""
+    if len(rows) >= length:
+        return rows[:length]
+    return np.concatenate([rows, np.repeat(last, length - len(rows), axis=0)])
+
+
+def beside(parts: Sequence[PyTree]) -> PyTree:
+    """Arrays of some paths beside those of others: paths are last."""
+    if len(parts) == 1:
+        return parts[0]
+    return jax.tree.map(lambda *some: np.concatenate(some, axis=-1), *parts)
 
 
 def path_of(tree: PyTree, path: int) -> PyTree:

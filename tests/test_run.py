@@ -144,7 +144,7 @@ def test_chunks_join_seamlessly(monkeypatch):
     monkeypatch.setattr(driver, "_SECONDS_PER_CALL", 0)  # one step a call after the first
     steps = []
     system = generator()
-    choice = snp.UniformChoice(jr.key(3))
+    choice = snp.UniformChoice(jr.key(1))
     for save in (None, snp.Save(every=4)):
         cut = snp.run(system, choice=choice, max_steps=31, save=save, progress=steps.append)
         with monkeypatch.context() as patch:
@@ -181,6 +181,39 @@ def test_batch_equals_single_runs_with_ragged_halting():
         assert (batch.rules[steps:, :, path] == snp.NO_RULE).all()
         assert (batch.spike_trains[steps:, :, path] == 0).all()
         assert batch.intervals()[path] == single.interval()
+
+
+@pytest.mark.parametrize("save", [snp.SAVE_ALL, snp.Save(every=3), snp.SAVE_OUTPUTS])
+def test_tiles_of_paths_are_one_batch(save, monkeypatch):
+    """Of 14 paths, four at a time: also where some tiles end before others."""
+    driver = importlib.import_module("snpjax.run")
+    options = {"choice": snp.UniformChoice(jr.key(7)), "paths": 14, "max_steps": 40, "save": save}
+    whole = snp.run(generator(), **options)
+    monkeypatch.setattr(driver, "_LEAST_TILE", 4)
+    monkeypatch.setattr(driver, "_MOST_IN_TILE", 4)
+    made = []
+    tiles = snp.run(generator(), **options, progress=made.append)
+    assert len({int(tiles.steps[i : i + 4].max()) for i in range(0, 14, 4)}) > 1
+    assert made == sorted(made) and made[-1] >= tiles.steps.max()
+    pair = (vars(tiles.trajectory), vars(whole.trajectory))
+    for name in ("final", "states", "outputs", "details", "steps", "result"):
+        assert jax.tree.all(jax.tree.map(np.array_equal, *(one[name] for one in pair))), name
+    for path in (0, 5, 13):
+        assert tiles[path].spike_train.tolist() == whole[path].spike_train.tolist()
+    begun = snp.run(generator(), **{**options, "max_steps": 2})
+    then = snp.run(generator(), **{**options, "max_steps": 38}, initial=begun.state)
+    assert (then.spikes == whole.spikes).all() and (begun.steps + then.steps == whole.steps).all()
+
+
+def test_tiles_share_a_budget(monkeypatch):
+    driver = importlib.import_module("snpjax.run")
+    monkeypatch.setattr(driver, "_LEAST_TILE", 4)
+    monkeypatch.setattr(driver, "_MOST_IN_TILE", 4)
+    options = {"choice": snp.UniformChoice(jr.key(7)), "paths": 14, "max_steps": 40}
+    with pytest.warns(snp.HistoryDropped, match="kept: the outputs"):
+        dropped = snp.run(generator(), **options, save=snp.Save(budget=20_000))
+    assert dropped.saved == snp.Save(every=None, details=False, budget=20_000)
+    assert (dropped.spike_trains == snp.run(generator(), **options).spike_trains).all()
 
 
 class _Path(snp.AbstractChoice):
@@ -506,18 +539,27 @@ def test_neurons_choose_independently():
 def test_a_key_gives_this_path_for_ever():
     """The keying is documented; changing it would change everybody's results."""
     key = jr.key(42)
-    solution = snp.run(generator(), choice=snp.UniformChoice(key), max_steps=40)
-    expected = []
-    for t in range(solution.steps):
-        spikes = solution.configurations[t, 0]
-        if spikes != 2:
-            expected.append(snp.NO_RULE)
-            continue
-        own = jr.fold_in(jr.fold_in(jr.fold_in(key, 0), t), 0)  # path 0, step t, neuron 0
-        words = jr.key_data(own)
-        expected.append(int(words[0] ^ words[1]) * 2 >> 32)
-    assert solution.rules[:, 0].tolist() == expected
-    assert len(set(expected)) == 3, "both rules were used"
+
+    def step_key(t):
+        return jr.fold_in(jr.fold_in(key, 0), t)  # path 0, step t
+
+    def coin(t, neuron):
+        words = jr.key_data(jr.fold_in(step_key(t), 2**31 + neuron // 64))
+        return int(words[neuron // 32 % 2]) >> neuron % 32 & 1
+
+    def number(t, neuron, count):
+        words = jr.key_data(jr.fold_in(step_key(t), 2**30 + neuron // 2))
+        return int(words[neuron % 2]) * count >> 32
+
+    # Neurons that keep their spikes choose between two rules, or among three.
+    rules = [snp.Rule("a+", 1, 1), snp.Rule("a+", 1, 0), snp.Rule("a+", 2, 0)]
+    neurons = [snp.Neuron(f"n{i}", 99, rules[: 3 if i in (1, 4) else 2]) for i in range(70)]
+    system = snp.SpikingSystem(neurons)
+    solution = snp.run(system, choice=snp.UniformChoice(key), max_steps=12)
+    for t, row in enumerate(solution.rules.tolist()):
+        wanted = [number(t, i, 3) if i in (1, 4) else coin(t, i) for i in range(70)]
+        assert row == wanted, t
+    assert {0, 1, 2} == set(solution.rules[:, [1, 4]].ravel().tolist())
 
 
 def test_count_does_not_wrap():

@@ -11,6 +11,7 @@ from jaxtyping import Array, Bool, Float, Int, Integer, Key, PyTree, UInt32
 
 from snpjax_formats.ell import expanded
 
+from .._xla import materialize
 from .base import (
     AbstractChoice,
     Applicable,
@@ -25,6 +26,11 @@ from .base import (
 from .subsets import random_subset, scaled
 
 
+# What is folded into the key of a step: below 2^30 the number of a chooser of subsets, from here on
+# the number of a hash of two words: one for each chooser among many, or 32 choosers between two.
+_NUMBERS, _COINS = 2**30, 2**31
+
+
 class UniformChoice(AbstractChoice):
     """Each chooser uniform over its applicable alternatives, hence uniform over the valid spiking
     vectors; and then over the subsets that its alternative may take.
@@ -35,9 +41,10 @@ class UniformChoice(AbstractChoice):
       folded in after it, so a path depends on nothing else: not on padding, layout, batch size or
       device.
 
-    32 random bits decide between n alternatives, so their probabilities differ from 1/n by less
-    than 2^-32, and 32 bits about each candidate of a subset, which are mixed from the hash of the
-    chooser and the number of the candidate.
+    One random bit decides between two alternatives, and 32 between n, so that their probabilities
+    differ from 1/n by less than 2^-32. Each step of a path hashes once for 64 choosers between two,
+    and once for every two between more. About each candidate of a subset 32 bits decide, which are
+    mixed from the hash of the chooser and the number of the candidate.
     """
 
     key: Key[Array, "*paths"]
@@ -71,9 +78,12 @@ class UniformChoice(AbstractChoice):
                 f"{alternatives} rules in one neuron are too many for `UniformChoice`, which "
                 "draws among fewer than 65,536. Merge rules of one effect into one guard."
             )
-        keys = _keys(self.key, jnp.arange(choosers), step)
+        key = _fold_in(self.key, step)
         count = jnp.sum(applicable, axis=0, dtype=jnp.int32)
-        return nth_of(applicable, scaled(_bits(keys), count))[0]
+        rank = jnp.where(count == 2, _coins(key, choosers, step), 0)
+        if alternatives > 2:
+            rank = jnp.where(count > 2, scaled(_words(key, choosers, _NUMBERS), count), rank)
+        return nth_of(applicable, rank)[0]
 
     def subset(
         self, candidates: Places, chosen: Numbers, choosers: Choosers, step: Steps
@@ -192,6 +202,28 @@ def _keys(
     """A key for each chooser in a step."""
     chooser = expanded(choosers.astype(jnp.uint32), 1 + jnp.ndim(step))
     return _fold_in(_fold_in(key, step)[None], chooser)
+
+
+def _words(key: Key[Array, "*paths"], num: int, first: int) -> UInt32[Array, "num *paths"]:
+    """Random words from the key of a step: two of each hash, of numbers from `first` on."""
+    number = jnp.arange(-(-num // 2), dtype=jnp.uint32) + np.uint32(first)
+    pairs = jr.key_data(_fold_in(key[None], expanded(number, 1 + key.ndim)))[..., :2]
+    return jnp.moveaxis(pairs, -1, 1).reshape(-1, *key.shape)[:num]
+
+
+def _coins(
+    key: Key[Array, "*paths"], num: int, step: Int[Array, "*paths"]
+) -> Int[Array, "num *paths"]:
+    """A random bit for each of so many choosers, from the key of a step."""
+    num_words = -(-num // 32)
+
+    def words() -> UInt32[Array, "words *paths"]:
+        return _words(key, num_words, _COINS)
+
+    # Stored, for they would be hashed again for each chooser.
+    word = materialize(jnp.any(step >= 0), words)
+    shift = expanded(jnp.arange(num, dtype=jnp.uint32) % 32, 1 + key.ndim)
+    return (jnp.repeat(word, 32, axis=0)[:num] >> shift & 1).astype(jnp.int32)
 
 
 def _drawn_subset(
