@@ -549,7 +549,7 @@ def _leap_on(
     return step, steps, state, result, small, (states, None, details)
 
 
-# What a call ends with is moved to the host in one piece up to so many bytes: on a GPU each piece
+# The results of a call move to the host in one piece up to this many bytes: on a GPU each piece
 # takes as long as many steps of a small system.
 _MAX_ONE_PIECE = 2**24
 

@@ -201,7 +201,7 @@ class History:
         self._paths = paths
 
     def append(self, chunk: tuple[PyTree, PyTree, PyTree], num_rows: int, num_states: int) -> None:
-        """Move a chunk from the device: of its rows, so many are those of states and of steps."""
+        """Move the rows of a chunk that hold states and steps from the device."""
         states, outputs, details = chunk
 
         def moved(tree: PyTree, rows: int) -> PyTree:

@@ -134,7 +134,7 @@ def run(
         data.print_csv(solution)
     else:
         table.show(solution, f"{file}", _choice_text(system, seed), steps)
-    if solution.failure is not None:  # after what there is of the computation
+    if solution.failure is not None:  # after the computation up to the failure
         failure = solution.failure.replace("Try 64-bit counts, `numpy.int64`.", "Try --int64.")
         failure = advised(failure.replace("Try `grow=True`, or", "Leave --no-grow out, or give"))
         raise ended(f"error: {failure}", FAILED)

@@ -228,7 +228,7 @@ def _count_type(
     found = least_fitting(types, largest, arriving)
     if found is None:
         raise ValueError(
-            f"With so many neurons up to {arriving:,} spikes could arrive at one of them in one "
+            f"With this many neurons up to {arriving:,} spikes could arrive at one of them in one "
             f"step, too many to detect every overflow of {types[-1]}. Give a smaller `Capacity`."
         )
     return found
@@ -241,7 +241,7 @@ def _numbers(values: list[int], empty: int, size: int | None = None) -> Int[Arra
 
 
 def _partners(pairs: set[tuple[int, int]], num_columns: int) -> Int[Array, "..."]:
-    """The second labels of each first one, padded with a label that there is not."""
+    """The second labels of each first one, padded with an out-of-range label."""
     some: list[list[int]] = [[] for _ in range(num_columns)]
     for first, second in sorted(pairs):
         some[first].append(second)

@@ -196,7 +196,7 @@ class Solution(AbstractSolution, OnePath):
         """The neurons and synapses after the last step, or in a row of `configurations`: of a
         system with plasticity, division or budding they change.
 
-        **Raises:** `ValueError` for a row that there is not; `NotSaved`.
+        **Raises:** `ValueError` for an out-of-range row; `NotSaved`.
         """
         own = self.state.network
         if row is not None and own is not None:
