@@ -1,4 +1,4 @@
-"""What a run of a rate network gives back, with its names."""
+"""What `run` returns for a rate network, with its names."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final

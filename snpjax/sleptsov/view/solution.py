@@ -1,4 +1,4 @@
-"""What a run of a Sleptsov net gives back, with the net's names."""
+"""What `run` returns for a Sleptsov net, with the net's names."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -74,7 +74,7 @@ class AbstractNetSolution(SavedRun):
     def counts(self) -> Int[np.ndarray, "transitions *paths"]:
         """How often each transition fired, copies not counted.
 
-        **Raises:** `NotSaved` if not under `Disjoint`, nor asked for.
+        **Raises:** `NotSaved` unless the rule is `Disjoint` or `counts=True` was passed.
         """
         fired = self.state.fired
         if fired is None:
@@ -123,7 +123,7 @@ class NetSolution(AbstractNetSolution, OnePath):
 
     @property
     def tokens(self) -> Mapping[str, int]:
-        """The final marking by name: places that hold something."""
+        """The final marking by name: the places that hold tokens."""
         held = np.flatnonzero(self.marking).tolist()
         return {self.net.place_name(p): int(self.marking[p]) for p in held}
 
@@ -168,7 +168,7 @@ class NetSolution(AbstractNetSolution, OnePath):
 
 @final
 class NetSolutionBatch(AbstractNetSolution, ManyPaths[NetSolution]):
-    """Many runs of a net side by side, as host arrays whose last axis are the paths. See
+    """Many runs of a net side by side, as host arrays whose last axis is `paths`. See
     `AbstractNetSolution`. `batch[path]` is the `NetSolution` of one path, cut to its own length.
     """
 
@@ -264,7 +264,7 @@ def _failure(net: SleptsovNet, trajectory: Trajectory) -> str | None:
         f"{net.place_name(culprit.place)!r} than its count type can hold."
     )
     is_widest = trajectory.final.marking.dtype == np.int64
-    return f"{what} 64 bits are the most there are." if is_widest else f"{what} {_WIDER}"
+    return f"{what} 64 bits are the widest type." if is_widest else f"{what} {_WIDER}"
 
 
 _WIDER = "Try 64-bit counts, `numpy.int64`."
