@@ -114,7 +114,7 @@ class NotSaved(ValueError):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SavedRun:
+class AbstractSavedRun:
     """What a trajectory says about any model: the base of all solutions."""
 
     trajectory: Trajectory
@@ -130,7 +130,7 @@ class SavedRun:
         return self.trajectory.saved
 
 
-class OnePath(SavedRun):
+class AbstractOnePath(AbstractSavedRun):
     """A run of one path."""
 
     @property
@@ -152,7 +152,7 @@ class OnePath(SavedRun):
         return f"halted after {steps}" if self.halted else f"not halted after {steps}"
 
 
-class ManyPaths(SavedRun, Generic[S]):
+class AbstractManyPaths(AbstractSavedRun, Generic[S]):
     """A run of many paths. Each is a solution of its own, cut to its length: `batch[path]`."""
 
     @abc.abstractmethod

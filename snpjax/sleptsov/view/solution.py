@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Bool, Int
 
 from ...results import RESULTS
-from ...trajectory import ManyPaths, NotSaved, OnePath, SavedRun, Trajectory
+from ...trajectory import AbstractManyPaths, AbstractOnePath, AbstractSavedRun, NotSaved, Trajectory
 from ..model.net import SleptsovNet
 from ..model.rules import AbstractRule
 from ..step.state import NO_TRANSITION, NetState, Round
@@ -26,7 +26,7 @@ class Culprit:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class AbstractNetSolution(SavedRun):
+class AbstractNetSolution(AbstractSavedRun):
     """What runs of a net with one path and with many have in common.
 
     Axes: `places` and `transitions` in the order of the net; `paths` is last, and only there in a
@@ -103,7 +103,7 @@ class AbstractNetSolution(SavedRun):
 
 
 @final
-class NetSolution(AbstractNetSolution, OnePath):
+class NetSolution(AbstractNetSolution, AbstractOnePath):
     """A run of a net, as host arrays: one path. See `AbstractNetSolution`."""
 
     @property
@@ -167,7 +167,7 @@ class NetSolution(AbstractNetSolution, OnePath):
 
 
 @final
-class NetSolutionBatch(AbstractNetSolution, ManyPaths[NetSolution]):
+class NetSolutionBatch(AbstractNetSolution, AbstractManyPaths[NetSolution]):
     """Many runs of a net side by side, as host arrays whose last axis is `paths`. See
     `AbstractNetSolution`. `batch[path]` is the `NetSolution` of one path, cut to its own length.
     """

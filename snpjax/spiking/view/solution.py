@@ -10,7 +10,14 @@ from jaxtyping import Int
 
 from ...choice import NO_RULE
 from ...results import RESULTS
-from ...trajectory import ManyPaths, NotSaved, OnePath, SavedRun, Trajectory, path_of
+from ...trajectory import (
+    AbstractManyPaths,
+    AbstractOnePath,
+    AbstractSavedRun,
+    NotSaved,
+    Trajectory,
+    path_of,
+)
 from ..model.population import PopulationSystem
 from ..model.system import SpikingSystem, is_growing
 from ..model.validity import possible_labels
@@ -30,7 +37,7 @@ NO_NUMBER = -1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class AbstractSolution(SavedRun):
+class AbstractSolution(AbstractSavedRun):
     """What runs of one path and of many have in common.
 
     Axes: `neurons` and `outputs` in the order of the system; `paths` is last and only there in a
@@ -190,7 +197,7 @@ class AbstractSolution(SavedRun):
 
 
 @final
-class Solution(AbstractSolution, OnePath):
+class Solution(AbstractSolution, AbstractOnePath):
     """The computation of an SN P system, as host arrays: one path. See `AbstractSolution`."""
 
     def network(self, row: int | None = None) -> Network:
@@ -275,7 +282,7 @@ class Solution(AbstractSolution, OnePath):
 
 
 @final
-class SolutionBatch(AbstractSolution, ManyPaths[Solution]):
+class SolutionBatch(AbstractSolution, AbstractManyPaths[Solution]):
     """Many computations of an SN P system side by side, as host arrays whose last axis is
     `paths`. See `AbstractSolution`. `batch[path]` is the `Solution` of one path, cut to its length.
     """
