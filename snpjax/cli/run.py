@@ -54,7 +54,10 @@ def run(
     synapses: MaxSynapses = None,
     no_grow: Annotated[
         bool,
-        typer.Option("--no-grow", help="Fail where neurons that divide or bud fill the room."),
+        typer.Option(
+            "--no-grow",
+            help="Fail instead of growing where neurons that divide or bud exceed the capacity.",
+        ),
     ] = False,
     simulator: Annotated[
         str | None,
