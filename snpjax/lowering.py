@@ -148,7 +148,11 @@ def _unknown(name: str, call: str, kind: str, known: list[str]) -> str:
     return f"{found} The options of its lowering are {', '.join(f'`{x}`' for x in known)}."
 
 
-_ARGUMENTS = ("max_steps", "choice", "paths", "initial", "inputs", "save", "progress", "throw")
+#: The other arguments of `run`.
+_ARGUMENTS = (
+    *("max_steps", "choice", "paths", "initial", "inputs"),
+    *("save", "grow", "throw", "unroll", "progress"),
+)
 
 
 @dataclass(frozen=True)
