@@ -1,7 +1,7 @@
 """Gathers timings of all layouts on this machine, for `snpjax formats train`: lines in files of a
 folder, one a configuration. Started again with the same folder it goes on.
 
-On a CPU each of so many processes has two cores of its own:
+On a CPU each process has two cores of its own:
 
     PYTHONPATH=.:formats python bench/selection.py cpu FOLDER SECONDS PROCESSES
 

@@ -3,7 +3,7 @@
 One path by both engines, from 16 to 47,000 transitions: the product of two numbers (`mul`), double
 exponents (`d4` to `d8`, one token at a time), products of matrices (`mmul3` to `mmul10`) and a
 polynomial (`pol25`). Then 16,384 paths at once. The answers are checked against Python integers
-before a clock is looked at; of nets that take too long, so many steps are made and counted.
+before a clock is looked at; nets that take too long are timed over a fixed number of steps.
 
 Compilation is not measured, nor is lowering: runs are repeated, and the best is taken. Both
 engines run in turn. Other nets are measured by their files:

@@ -1,4 +1,4 @@
-"""snpjax: spiking neural P systems and their kin, run exactly on CPUs and GPUs."""
+"""snpjax: spiking neural P systems and related models, run exactly on CPUs and GPUs."""
 
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version

@@ -1,4 +1,4 @@
-"""Lowering a model once: `lower`, and what `run` keeps of it."""
+"""`lower`, and the lowerings that `run` keeps."""
 
 import difflib
 import inspect
@@ -14,12 +14,7 @@ from jax.core import Tracer
 from jax.extend.core import get_opaque_trace_state
 from jaxtyping import PyTree
 
-from .machine import (
-    AnySolution,
-    Lowered,
-    LoweringOptions,
-    Model,
-)
+from .machine import AnySolution, Lowered, LoweringOptions, Model
 
 
 S = TypeVar("S", bound=AnySolution)
@@ -30,7 +25,7 @@ _MOST_KEPT = 4
 
 
 def lower(model: Model[S, B], /, **options: Unpack[LoweringOptions]) -> Lowered[S, B]:
-    """A model as arrays, to be passed to `run` any number of times.
+    """Lower a model to arrays that `run` takes any number of times.
 
     `run` keeps the lowerings of a model by itself; this is for inspection (`lowered.machine`,
     `lowered.nbytes`), for `snpjax.simulate`, and for holding one explicitly.
@@ -38,11 +33,14 @@ def lower(model: Model[S, B], /, **options: Unpack[LoweringOptions]) -> Lowered[
     **Arguments:** those of `LoweringOptions`.
 
     **Raises:** `TypeError` for an option that this kind of model does not take; `LayoutTooLarge`
-    for what does not fit in memory; `ValueError` for options that make no sense together.
+    for a layout that does not fit in memory; `ValueError` for options that contradict each
+    other.
     """
     check_model(model)
     if isinstance(model, Lowered):
-        raise TypeError("`model` is lowered already. Use it, or lower `lowered.model` again.")
+        raise TypeError(
+            "`model` is already lowered. Use it as it is, or lower `lowered.model` again."
+        )
     return model.lower(**taken(model, model.lower, "lower", dict(options)))
 
 
@@ -53,16 +51,16 @@ def lowering_of(
     numbered: bool,
     many_paths: bool,
 ) -> Lowered[S, B]:
-    """The lowering for a run, which is kept for the next one with the same options."""
+    """The lowering for a run, kept for the next run with the same options."""
     if isinstance(model, Lowered):
         if options:
             raise TypeError(
-                f"The model is lowered already, so that `{next(iter(options))}` comes too late. "
-                f"Pass it to `snpjax.lower`."
+                f"The model is already lowered, so `{next(iter(options))}` comes too late. "
+                "Pass it to `snpjax.lower`."
             )
         if numbered and not model.is_numbered:
             raise ValueError(
-                "These choices tell rules by their numbers, and this lowering merged some. Lower "
+                "These choices refer to rules by number, and this lowering merged some. Lower "
                 "the model with `faithful=True`."
             )
         return model
@@ -85,7 +83,7 @@ def lowering_of(
 
 
 def check_model(model: object) -> None:
-    """**Raises:** `TypeError` for what cannot be run."""
+    """**Raises:** `TypeError` for an object that cannot be run."""
     if not isinstance(model, Model | Lowered):
         raise TypeError(
             f"`model` is a {type(model).__name__}. Give a system, which `snpjax.read` reads from a "
@@ -94,7 +92,7 @@ def check_model(model: object) -> None:
 
 
 def refuse_tracers(call: str, instead: str, arguments: PyTree) -> None:
-    """**Raises:** `TypeError` where a function of the host is called by one that JAX traces."""
+    """**Raises:** `TypeError` if a host function is called while JAX traces."""
     is_traced = get_opaque_trace_state() != _untraced()
     if is_traced or any(isinstance(x, Tracer) for x in jax.tree.leaves(arguments)):
         raise TypeError(
@@ -115,7 +113,7 @@ def taken(
 ) -> dict[str, Any]:
     """The options of `call`, if that method of the model takes them.
 
-    **Raises:** `TypeError` with what was meant.
+    **Raises:** `TypeError` for any other option, with a suggestion.
     """
     known = [name for name in inspect.signature(method).parameters if name not in _OWN]
     for name in options:
@@ -124,14 +122,14 @@ def taken(
     return options
 
 
-#: What `run` says to `Model.lower` by itself, and `explore` to `Explorable.enumerable`.
+#: Arguments that `run` passes to `Model.lower` itself, and `explore` to `Explorable.enumerable`.
 _OWN = ("numbered", "many_paths", "saturate", "clock", "at_least")
 
 #: What people call an argument that has another name here.
 _MEANT = {
     "seed": "Give a key: `choice=snp.UniformChoice(jax.random.key(seed))`.",
     "key": "Give it to a choice: `choice=snp.UniformChoice(key)`.",
-    "steps": "The most steps of a run are `max_steps`.",
+    "steps": "The largest number of steps is `max_steps`.",
     "batch": "The number of runs side by side is `paths`.",
     "batch_size": "The number of runs side by side is `paths`.",
     "dtype": "The type of counts is `count_dtype`.",
@@ -150,12 +148,16 @@ def _unknown(name: str, call: str, kind: str, known: list[str]) -> str:
     return f"{found} The options of its lowering are {', '.join(f'`{x}`' for x in known)}."
 
 
-_ARGUMENTS = ("max_steps", "choice", "paths", "initial", "inputs", "save", "progress", "throw")
+#: The other arguments of `run`.
+_ARGUMENTS = (
+    *("max_steps", "choice", "paths", "initial", "inputs"),
+    *("save", "grow", "throw", "unroll", "progress"),
+)
 
 
 @dataclass(frozen=True)
 class _Kept:
-    """The parts of the lowerings of a model: not the model, which would keep itself alive so."""
+    """The parts of a model's lowerings but the model, which would keep itself alive."""
 
     model: weakref.ref[Any]
     lowerings: OrderedDict[Any, dict[str, Any]]
@@ -165,15 +167,15 @@ _kept: dict[int, _Kept] = {}
 
 
 def _kept_of(model: object) -> "OrderedDict[Any, dict[str, Any]] | None":
-    """The lowerings of a model; `None` for one that cannot be watched."""
+    """The lowerings of a model; `None` for one without weak references."""
     number = id(model)
     held = _kept.get(number)
     if held is None or held.model() is not model:
         try:
-            watched = weakref.ref(model, lambda _: _kept.pop(number, None))
+            reference = weakref.ref(model, lambda _: _kept.pop(number, None))
         except TypeError:
             return None
-        held = _kept[number] = _Kept(watched, OrderedDict())
+        held = _kept[number] = _Kept(reference, OrderedDict())
     return held.lowerings
 
 

@@ -1,5 +1,4 @@
-"""The protocols of a machine: what the driver needs to know of one, and of the model it was lowered
-from."""
+"""The protocols of machines and models: what the driver, `explore` and `check` need of them."""
 
 import abc
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -33,7 +32,7 @@ from .trajectory import Save, Trajectory
 
 
 class Record(NamedTuple):
-    """What one step leaves: what went to the environment, how the step was made, both to be saved,
+    """What one step leaves: what it sent to the environment and how it was made, both to be saved,
     and whether it was made at all: not in a halting state, nor where it fails."""
 
     output: PyTree
@@ -76,7 +75,7 @@ LayoutLike: TypeAlias = type[AbstractLayout] | AbstractChooser | AbstractStorage
 
 
 class AbstractCapacity:
-    """The room of a machine that grows, given as `capacity=`."""
+    """The capacity of a machine that grows, given as `capacity=`."""
 
 
 class AbstractEngine(eqx.Module):
@@ -84,17 +83,18 @@ class AbstractEngine(eqx.Module):
 
 
 class LoweringOptions(TypedDict, total=False):
-    """How a model is stored, of which each kind of model takes what applies to it.
+    """How a model is stored. Each kind of model takes the options that apply to it.
 
     - `layout`: how synapses are stored: a layout class of `snpjax_formats`, a chooser such as
-      `snpjax_formats.select.Measured()`, or a `snpjax.spiking.Transition`; by default what suits.
-    - `count_dtype`: `numpy.int32` or `numpy.int64`; by default the least that is safe.
+      `snpjax_formats.select.Measured()`, or a `snpjax.spiking.Transition`; by default the
+      one that is predicted to be fastest.
+    - `count_dtype`: `numpy.int32` or `numpy.int64`; by default the narrowest that is safe.
     - `faithful`: keep every rule of the model as an alternative of its own, where lowering would
       merge some.
-    - `capacity`: the room of a system that divides or buds.
+    - `capacity`: how far a system that divides or buds may grow before it is lowered again.
     - `engine`: how the steps of a Sleptsov net are computed: `FullScan()` or `EventDriven()`.
 
-    The numbers of a run depend on none of them.
+    None of them changes a result.
     """
 
     layout: LayoutLike
@@ -151,24 +151,24 @@ class Leaping(Protocol):
         ...
 
     def kept(self, state: PyTree) -> PyTree:
-        """A state without what follows from the rest of it."""
+        """A state without the parts that follow from the rest."""
         ...
 
 
 @runtime_checkable
 class Growable(Protocol):
-    """A machine with a limited room, of which there can be more."""
+    """A machine with a limited capacity, which can be enlarged."""
 
     def is_full(self, state: PyTree) -> Bool[Array, "*paths"]:
-        """Whether the step to this state, or from it, failed for want of room."""
+        """Whether the step to this state, or from it, exceeded the capacity."""
         ...
 
     def refused(self, state: PyTree, failed: PyTree) -> PyTree:
-        """`state`, failed as what should have followed it."""
+        """`state` with the failure of the state that should have followed it."""
         ...
 
     def grown(self, state: PyTree) -> tuple[AbstractMachine, PyTree]:
-        """The machine and a refused state with more room, ready to go on."""
+        """The machine and a refused state with more capacity, ready to continue."""
         ...
 
 
@@ -198,8 +198,9 @@ class Lowered(Generic[S, B]):
     - `is_numbered`: whether every alternative of the model is one of the machine, so that given
       choices and weights can tell them apart by number.
     - `safe_steps`: a run of at most this many steps from the model's own initial configuration
-      cannot overflow; `unwatched` is the machine that does not look for it.
-    - `alternatives`: the most that any chooser has, and the choosers, if something is chosen.
+      cannot overflow; `unwatched` is the machine that does not check for overflow.
+    - `alternatives`: the largest number of alternatives of a chooser, and the number of choosers;
+      `None` if nothing is chosen.
     """
 
     model: "Model[S, B]"
@@ -225,25 +226,25 @@ class Lowered(Generic[S, B]):
 class Model(Protocol[S, B]):
     """What `run` can run: it lowers to a machine, and reads a trajectory back.
 
-    `lower` names the options that it takes of those that `run` was called with, as keyword-only
-    arguments with defaults. Two are given by `run` itself: `numbered`, whether the choice tells
+    `lower` declares the options of `run` that it takes, as keyword-only arguments with defaults.
+    `run` itself passes two more: `numbered`, whether the choice tells
     alternatives by the model's numbers, and `many_paths`, whether 64 or more will be run at once.
     """
 
     def lower(self, *, numbered: bool = False, many_paths: bool = False) -> Lowered[S, B]: ...
 
     def solution(self, trajectory: Trajectory) -> S:
-        """What a run of one path gives back."""
+        """What `run` returns for one path."""
         ...
 
     def solutions(self, trajectory: Trajectory) -> B:
-        """What a run of many paths gives back."""
+        """What `run` returns for many paths."""
         ...
 
 
 @runtime_checkable
 class Startable(Protocol):
-    """A model whose runs may begin anywhere, and take inputs of their own."""
+    """A model whose runs may begin in any state and take inputs of their own."""
 
     def start(
         self, machine: AbstractMachine | Stacked, initial: Any, inputs: Any
@@ -258,7 +259,7 @@ class Startable(Protocol):
 
 @runtime_checkable
 class Sparing(Protocol):
-    """A model whose runs are long, so that it says what of them is kept by default."""
+    """A model with a default of its own for what its runs, which are long, keep."""
 
     def default_save(self, paths: int | None) -> Save: ...
 
@@ -332,7 +333,7 @@ class RedundantChoices(Protocol):
 
 
 class LazyNames(Sequence[NameT]):
-    """Names that are listed when they are needed."""
+    """Names that are made on first use."""
 
     def __init__(self, make: Callable[[], Sequence[NameT]]):
         self._make = make

@@ -1,4 +1,4 @@
-"""`run`: lower a model, run its machine to the halt chunk by chunk, and save what is asked for."""
+"""`run`: lower a model, run its machine chunk by chunk until it halts, and save its history."""
 
 import operator
 import time
@@ -80,7 +80,7 @@ B = TypeVar("B", bound=AnySolution)  # of many
 
 
 class RunFailed(RuntimeError):
-    """A run that ended in a failure; `solution` holds what there is of it."""
+    """A run that ended in a failure; `solution` holds the run up to it."""
 
     def __init__(self, message: str, solution: AnySolution):
         super().__init__(message)
@@ -88,7 +88,7 @@ class RunFailed(RuntimeError):
 
 
 class RunOptions(LoweringOptions, total=False):
-    """The arguments of `run` but for the model and `paths`."""
+    """The arguments of `run` except the model and `paths`."""
 
     max_steps: int
     choice: AbstractChoice
@@ -145,36 +145,36 @@ def run(
 
     **Arguments:**
 
-    - `model`: a `SpikingSystem`, or anything with `lower` and `solution`; or what `snpjax.lower`
-      made of it. The last lowerings of a model are kept, so that a second run does not lower again.
-    - `max_steps`: reaching it is no failure; `solution.result` tells.
+    - `model`: a `SpikingSystem`, any other `snpjax.machine.Model`, or the `Lowered` that
+      `snpjax.lower` returned. The last lowerings of a model are kept, so a second run does not
+      lower again.
+    - `max_steps`: reaching it is not a failure; `solution.result` says so.
     - `choice`: `FirstChoice()`, `UniformChoice(key)`, `WeightedChoice(logits, key)` or
       `GivenChoices(rules)`. A key is consumed.
     - `paths`: run that many paths as one batch; path p uses `choice.for_path(p)`. `None` is path 0
       alone. Required where `initial` or `inputs` have paths.
-    - `initial`: where to begin. `solution.state` of an earlier run goes on from there, and both
-      runs together have the bits of one long run. Or the spikes (tokens) by name, or as an array
-      `(neurons,)` or `(neurons, paths)`.
+    - `initial`: where to begin. `solution.state` continues an earlier run, to the same bits as one
+      long run. Otherwise pass the spikes (tokens) by name, or as an array `(neurons,)` or
+      `(neurons, paths)`.
     - `inputs`: trains of the input neurons, `(steps, inputs)` or `(steps, inputs, paths)`, instead
       of the model's own: row t arrives at the end of step t + 1, counted from the beginning of the
       first run.
     - `save`: see `Save`. By default one path keeps everything, a batch its outputs and the final
       configuration.
-    - `grow`: where a system that divides outgrows its room, take twice as much, compile again and
-      go on from the same state; otherwise that is a failure. The configurations do not depend on
-      it.
+    - `grow`: if a system that divides outgrows its capacity, double it, recompile and continue from
+      the same state; otherwise that is a failure. The configurations do not depend on it.
     - `throw`: raise `RunFailed` for a failure (overflow, a refused choice); otherwise it is in
       `solution.result`.
     - `unroll`: steps per loop iteration, for tuning; never changes a result.
     - `progress`: called with the number of steps made, about twice a second.
     - `layout`, `count_dtype`, `faithful`, `capacity`, `engine`: how the model is stored, see
-      `LoweringOptions`. No number depends on them.
+      `LoweringOptions`. They never change a result.
 
-    **Returns:** what the model makes of the trajectory: of an SN P system a `Solution`, and with
-    `paths` a `SolutionBatch`; of a net a `NetSolution` or `NetSolutionBatch`; of a batch of systems
-    its `Solutions`.
+    **Returns:** what the model makes of the trajectory: a `Solution` for an SN P system, or a
+    `SolutionBatch` with `paths`; a `NetSolution` or `NetSolutionBatch` for a net; `Solutions` for a
+    `SystemBatch`.
 
-    **Raises:** `RunFailed`, whose `solution` holds the run up to there; `TypeError` and
+    **Raises:** `RunFailed`, whose `solution` holds the run up to the failure; `TypeError` and
     `ValueError` for arguments that make no sense.
     """
     check_model(model)
@@ -236,7 +236,7 @@ def _check_arguments(
 
 
 def check_choice(choice: object) -> None:
-    """**Raises:** `TypeError` for what is no choice, with what was meant."""
+    """**Raises:** `TypeError` for anything but a choice, with a hint."""
     if isinstance(choice, AbstractChoice):
         return
     if isinstance(choice, type) and issubclass(choice, AbstractChoice):
@@ -246,7 +246,9 @@ def check_choice(choice: object) -> None:
             f"`choice=snp.{choice.__name__}({arguments})`."
         )
     if isinstance(choice, jax.Array) and jnp.issubdtype(choice.dtype, jax.dtypes.prng_key):
-        raise TypeError("`choice` is a key. Give a choice by it: `choice=snp.UniformChoice(key)`.")
+        raise TypeError(
+            "`choice` is a key. Give a choice that uses it: `choice=snp.UniformChoice(key)`."
+        )
     raise TypeError(
         f"`choice` is {choice!r}. Give snp.FirstChoice(), snp.UniformChoice(key), "
         "snp.WeightedChoice(logits, key) or snp.GivenChoices(rules)."
@@ -259,7 +261,7 @@ def _paths_of(tree: PyTree) -> int:
 
 
 def _num_paths(machine: AbstractMachine | Stacked, state: PyTree, paths: int | None) -> int | None:
-    """The number of paths, of stacked machines that of the machines."""
+    """The number of paths; for stacked machines, the number of machines."""
     if isinstance(machine, Stacked):
         if paths is not None:
             raise ValueError(
@@ -531,9 +533,9 @@ def _advance(
     """At most `rows` steps, up to `limit`: the loop that owns the path axis.
 
     All paths are in lockstep, so that one scalar row index serves the history of every path; a
-    halted path writes the fixed point it stays in. So no select over a buffer is ever made, as
-    there would be under `vmap(while_loop)`. With `grow`, a step for which one path has no room is
-    made by none, and the last. Paths from `num_paths` on pad the batch.
+    halted path writes the fixed point it stays in. So there is never a select over a whole buffer,
+    as under `vmap(while_loop)`. With `grow`, a step that exceeds the capacity in one path is made
+    by none, and ends the loop. Paths from `num_paths` on pad the batch.
     """
     is_real = None
     if num_paths is not None:
@@ -597,8 +599,8 @@ def _leap_on(
     rows: int,
     save: Save,
 ):
-    """As `_advance`, of a machine that makes its steps itself: up to the limit at once, or up to
-    the next state that is kept."""
+    """As `_advance`, for a machine that makes its steps itself: up to the limit at once, or up to
+    the next state to be kept."""
     choice = choice.for_path(path)
     every = save.every or 1
     start = step
@@ -652,7 +654,7 @@ def _leap_on(
     return step, steps, state, result, small, (states, None, details)
 
 
-# What a call ends with is moved to the host in one piece up to so many bytes: on a GPU each piece
+# The results of a call move to the host in one piece up to this many bytes: on a GPU each piece
 # takes as long as many steps of a small system.
 _MAX_ONE_PIECE = 2**24
 

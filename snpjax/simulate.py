@@ -23,7 +23,7 @@ from .results import RESULTS, select_result
 # and copies cost compilation.
 _COPIES = 8
 
-# What a state's numbers of one path are, that stand in one array between steps.
+# Types of a path's scalars that are packed into one array between steps.
 _NUMBERS = (np.bool_, np.int8, np.int16, np.int32, np.uint8, np.uint16)
 
 
@@ -59,7 +59,7 @@ def simulate(
 ) -> Simulation:
     """Run a machine from a state until it halts, stops or has made `max_steps` steps.
 
-    It is a pure function and may stand under `jit`, `vmap`, `grad` (of what is differentiable),
+    It is a pure function and works under `jit`, `vmap`, `grad` (of what is differentiable),
     `scan`, `shard_map` and `jax.export`. `snpjax.run` makes the same steps, and saves their
     history on the host.
 
@@ -69,11 +69,11 @@ def simulate(
     - `state`: that of one path, `machine.init()`, or of many, with `paths` as the last axis of
       every array.
     - `choice`: path p uses `choice.for_path(p)`, as in `run`. A key is consumed.
-    - `max_steps`: a number, or an array of one; a number if `differentiable`.
-    - `observe`: `carry = observe(carry, state, record)` is called after each step with the state
-      that it led to and its `Record`; where `record.made` is false, that path made no step, its
-      record is empty, and nothing may be counted for it. `carry` is what it starts from.
-    - `stop`: a function of a state that ends a path where it holds, with `RESULTS.stopped`.
+    - `max_steps`: a number or a scalar array; a number if `differentiable`.
+    - `observe`: `carry = observe(carry, state, record)` is called after each step with the new
+      state and its `Record`. Where `record.made` is false, that path made no step and its record is
+      empty: count nothing for it. `carry` is the initial value.
+    - `stop`: a condition on the state; a path for which it holds ends with `RESULTS.stopped`.
     - `path`: the numbers of the paths; by default 0 for one path, and 0, 1, ... for many.
     - `unroll`: steps per iteration of the loop, for tuning; never changes a result. On a GPU an
       iteration costs about 25 us besides its steps.
@@ -111,12 +111,12 @@ def simulate(
 
 
 class Progress(NamedTuple):
-    """A run on its way.
+    """A run in progress.
 
-    - `step`: steps made by the path that made most; all that live are in lockstep.
+    - `step`: steps made by the path that made most; all live paths are in lockstep.
     - `steps`: steps made by each path.
     - `live`: which paths go on.
-    - `carry`: what was made of the steps.
+    - `carry`: what `fold` has made of the steps.
     """
 
     step: Int[Array, ""]
@@ -147,8 +147,8 @@ def looped(
 ) -> Progress:
     """`advance` while a path is live and `limit` is not reached, `unroll` times per iteration.
 
-    Between steps the numbers of each path stand in one array: on a GPU each would be a kernel of
-    its own, which takes as long as one over thousands of neurons.
+    Between steps the scalars of each path are packed into one array: on a GPU each would be a
+    kernel of its own, which takes as long as one over thousands of neurons.
     """
     shape = start.steps.shape
     leaves, tree = jax.tree.flatten(start.state)
@@ -207,9 +207,9 @@ def advancing(
 ) -> Callable[[Progress], Progress]:
     """The body of a loop: a step of all paths, none past `limit` where `unroll` is more than 1.
 
-    `fold(carry, state, record, step, in_time)` is told the number of the step and whether it is
-    within the limit. `refuse(state, new_state)` says whether the step is not to be made, by any
-    path, and what the state is then; `is_real` tells paths from those that pad a batch.
+    `fold(carry, state, record, step, in_time)` gets the number of the step and whether it is
+    within the limit. `refuse(state, new_state)` says whether the step must not be made, by any
+    path, and what the state is then. `is_real` is false for the paths that pad a batch.
     """
 
     def one_step(state: PyTree) -> tuple[PyTree, Record]:
@@ -254,7 +254,7 @@ def result_of(
     state: PyTree,
     stop: Callable[[Any], Bool[Array, "*paths"]] | None = None,
 ) -> Any:
-    """How a run ended that is in a state: its failure, or what else ended it."""
+    """How a run that is now in `state` ended: its failure, or whatever else ended it."""
 
     def result(machine, state):
         ended = select_result(machine.halted(state), RESULTS.halted, RESULTS.max_steps_reached)

@@ -1,4 +1,4 @@
-"""What a run keeps, and the history it saved."""
+"""What a run keeps, the history it saved, and the bases of solutions."""
 
 import abc
 import warnings
@@ -23,7 +23,7 @@ class Save:
     **Arguments:**
 
     - `every`: keep the configuration after every n-th step; `None` keeps none.
-    - `outputs`: keep what went to the environment in every step.
+    - `outputs`: keep what was sent to the environment in every step.
     - `details`: keep how every step was made (chosen rules, emissions).
     - `budget`: bytes of host memory for all of it. A run that outgrows it goes on, drops what is
       largest (outputs last, the final state never), and warns with `HistoryDropped`.
@@ -52,7 +52,7 @@ SAVE_FINAL = Save(every=None, outputs=False, details=False)
 class HistoryDropped(UserWarning):
     """A run's history outgrew `Save(budget=...)`, and a part of it was dropped.
 
-    `kept` says in words what was not.
+    `kept` says in words what remains.
     """
 
     def __init__(self, message: str, kept: str):
@@ -107,15 +107,15 @@ class Trajectory:
 
 
 class NotSaved(ValueError):
-    """What is asked of a solution was not saved by its run."""
+    """The run did not save this part of its history."""
 
     def __init__(self, what: str, save: str):
         super().__init__(f"{what} were not saved. Run with `save={save}`.")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SavedRun:
-    """What a trajectory tells of any model: the base of solutions."""
+class AbstractSavedRun:
+    """What a trajectory says about any model: the base of all solutions."""
 
     trajectory: Trajectory
 
@@ -126,12 +126,11 @@ class SavedRun:
 
     @property
     def saved(self) -> Save:
-        """What was kept of the history; less than what was asked for where that outgrew its
-        budget."""
+        """What was kept of the history: less than requested if that outgrew its budget."""
         return self.trajectory.saved
 
 
-class OnePath(SavedRun):
+class AbstractOnePath(AbstractSavedRun):
     """A run of one path."""
 
     @property
@@ -153,7 +152,7 @@ class OnePath(SavedRun):
         return f"halted after {steps}" if self.halted else f"not halted after {steps}"
 
 
-class ManyPaths(SavedRun, Generic[S]):
+class AbstractManyPaths(AbstractSavedRun, Generic[S]):
     """A run of many paths. Each is a solution of its own, cut to its length: `batch[path]`."""
 
     @abc.abstractmethod
@@ -192,8 +191,8 @@ class ManyPaths(SavedRun, Generic[S]):
 
 
 class History:
-    """Chunks of history of some paths on the host, within a budget: what is largest goes first,
-    outputs last. `used` are the bytes that other paths of the run have."""
+    """Chunks of history of some paths on the host, within a budget: the largest part is dropped
+    first, outputs last. `used` are the bytes that other paths of the run have."""
 
     def __init__(self, save: Save, paths: int | None, used: int = 0):
         self.wanted = save
@@ -207,7 +206,7 @@ class History:
         return nbytes_of(self.chunks)
 
     def append(self, chunk: tuple[PyTree, PyTree, PyTree], num_rows: int, num_states: int) -> None:
-        """Move a chunk from the device: of its rows, so many are those of states and of steps."""
+        """Move the rows of a chunk that hold states and steps from the device."""
         states, outputs, details = chunk
 
         def moved(tree: PyTree, rows: int) -> PyTree:
@@ -293,12 +292,12 @@ def beside(parts: Sequence[PyTree]) -> PyTree:
 
 
 def path_of(tree: PyTree, path: int) -> PyTree:
-    """One path of arrays whose last axis are the paths."""
+    """One path of arrays whose last axis is `paths`."""
     return jax.tree.map(lambda x: x[..., path], tree)
 
 
 def own_paths(x: np.ndarray, paths: int | None) -> np.ndarray:
-    """An array without the paths that pad a batch, which are last."""
+    """An array without the trailing paths that pad a batch."""
     return x if paths is None else x[..., :paths]
 
 
@@ -308,7 +307,7 @@ def nbytes_of(tree: PyTree) -> int:
 
 
 def _joined(*chunks: np.ndarray) -> np.ndarray:
-    """Chunks of a history one after the other, with zeros where a machine had less room."""
+    """Chunks of a history joined, padded with zeros where a machine had less capacity."""
     shape = np.max([chunk.shape[1:] for chunk in chunks], axis=0, initial=0).astype(int).tolist()
     widths = [
         [(0, 0), *((0, m - n) for m, n in zip(shape, x.shape[1:], strict=True))] for x in chunks

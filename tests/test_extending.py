@@ -146,7 +146,7 @@ def test_answers_of_another_shape_or_type_are_refused(page):
             (lambda x: jnp.zeros(x.shape[1:]), r"float\d+ of shape \(\d+,\)"),
             (lambda x: jnp.any(x, axis=0), r"bool of shape"),
         ):
-            fix = rf"`Answering.select` gives {told}.*. Give an integer for each chooser, of shape"
+            fix = rf"`Answering.select` returns {told}.*. Return an integer for each chooser"
             with pytest.raises(TypeError, match=fix):
                 snp.run(model, choice=Answering(answer))
         small = Answering(lambda x: jnp.where(jnp.any(x, 0), jnp.argmax(x, 0), -1).astype("int8"))

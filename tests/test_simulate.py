@@ -396,8 +396,9 @@ def test_numbers_of_paths_share_programs():
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
+        ({"grwo": True}, TypeError, "Did you mean `grow`"),
         ({"choice": 0}, TypeError, r"`choice` is 0. Give snp.FirstChoice\(\)"),
-        ({"choice": jr.key(0)}, TypeError, "is a key. Give a choice by it: `choice=snp.Uniform"),
+        ({"choice": jr.key(0)}, TypeError, "is a key. .* `choice=snp.Uniform"),
         ({"choice": snp.FirstChoice}, TypeError, r"class FirstChoice. .*snp.FirstChoice\(\)`"),
         ({"choice": snp.UniformChoice}, TypeError, r"snp.UniformChoice\(\.\.\.\)`"),
         ({"save": "all"}, TypeError, "`save` is 'all'. Give snpjax.SAVE_ALL"),

@@ -4,10 +4,10 @@ import numpy as np
 from jaxtyping import Int
 
 
-#: Graphs of up to so many rows are padded generously: they are cheap, and share compilations.
+#: Graphs of up to this many rows are padded generously: they are cheap, and share compilations.
 SMALL = 256
 
-# Above so many entries a bucket up to half as large again costs more than it saves.
+# Above this many entries a bucket up to half as large again costs more than it saves.
 _MANY_ENTRIES = 4_096
 _STEPS_PER_OCTAVE = 16
 

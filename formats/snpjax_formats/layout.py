@@ -177,7 +177,7 @@ class AbstractDescribed(AbstractLayout):
 
 
 def _checked(name: str, x: Any, num_rows: int, rows: str) -> Array:
-    """x with so many rows, truth values as 0 and 1. A longer one would be read where padding is."""
+    """x with this many rows, booleans as 0 and 1. A longer one would be read where padding is."""
     if isinstance(x, np.ndarray):
         x = narrowed(x, f"An entry of `{name}`")
     shape = jnp.shape(x)

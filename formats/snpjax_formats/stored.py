@@ -75,7 +75,7 @@ def pair_bytes(edges: Edges) -> int:
 def index_array(
     indices: Integer[np.ndarray, " edges"], most: int, length: int
 ) -> Integer[Array, " entries"]:
-    """Indices on the default device, all below `most`, and `most` itself behind them up to so many
+    """Indices on the default device, all below `most`, padded with `most` itself to `length`
     entries."""
     stored = np.full(length, most, index_dtype(most))
     stored[: len(indices)] = indices

@@ -1,4 +1,4 @@
-"""What somebody may have meant by a name that there is not."""
+"""What an unknown name may have meant."""
 
 from collections.abc import Iterable
 from itertools import islice

@@ -59,7 +59,7 @@ class Growth:
         return len(self.prefix_rules), len(self.loop_rules)
 
     def replay(self, rounds: int) -> GivenChoices:
-        """The choices of the first steps and of so many rounds, for `snpjax.run(choice=...)`."""
+        """The choices of the first steps and of this many rounds, for `snpjax.run(choice=...)`."""
         rules = np.concatenate([self.prefix_rules, *[self.loop_rules] * rounds])
         if self.prefix_subsets is None or self.loop_subsets is None:
             return GivenChoices(rules)
@@ -170,7 +170,7 @@ def _loop_on_path(graph: SpikingGraph, system: SpikingSystem, last: int) -> Grow
 def _candidates(
     spikes: Int[np.ndarray, "rows neurons"], others: Int[np.ndarray, "rows fields"], *, signed: bool
 ) -> Iterator[tuple[int, list[int]]]:
-    """Lengths, and the rows after which there are so many steps to a row with more spikes and
+    """Lengths, and the rows after which there are this many steps to a row with more spikes and
     nothing else different."""
     for length in range(1, min(_MAX_LOOP, len(spikes) - 1) + 1):
         delta = spikes[length:] - spikes[:-length]

@@ -36,7 +36,7 @@ from .systems import System
 from .tracing import on_host
 
 
-# Paths of one batch: at most so many, and so few that their histories have at most these bytes.
+# Paths of one batch: at most this many, and so few that their histories have at most these bytes.
 _MAX_BLOCK = 2**14
 _MAX_BYTES = 2**28
 
@@ -153,7 +153,7 @@ def estimate(
 
 
 def interval(least: int, most: int, paths: int, risk: float) -> tuple[float, float]:
-    """An interval for a probability of which `least` to `most` of so many paths are instances,
+    """An interval for a probability of which `least` to `most` of this many paths are instances,
     wrong with at most probability `risk`."""
     low = 0.0 if least == 0 else float(betaincinv(least, paths - least + 1, risk / 2))
     high = 1.0 if most == paths else float(betainccinv(most + 1, paths - most, risk / 2))
@@ -226,7 +226,7 @@ class _Paths:
         self.undecided = np.zeros(0, bool)
 
     def count(self, paths: int) -> tuple[int, int]:
-        """Of the first so many paths: how many hold, and how many are not decided."""
+        """How many of the first paths, this many of them, hold, and how many are undecided."""
         while len(self.holds) < paths:
             holds, undecided = self._block(len(self.holds))
             self.holds = np.concatenate([self.holds, holds])

@@ -46,7 +46,7 @@ class Verdict(Generic[ConfigurationsT, StepsT]):
     - `edges`: the edges of the graph between them; the last ones may be -1, for no step after a
       halt.
     - `choices`: the rules of the witness, for `snpjax.run(choice=...)`; `replay()` runs it.
-    - `depth`: all computations of so many steps were looked at.
+    - `depth`: all computations of up to this many steps were examined.
     - `reason`: why it is not known.
     - `vacuous`: remarks on parts that are true because their triggers never occur.
     """

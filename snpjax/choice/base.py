@@ -1,4 +1,4 @@
-"""What resolves nondeterminism: one alternative for every chooser in every step."""
+"""The protocol of choices, and helpers for writing one."""
 
 import abc
 from typing import ClassVar, TypeAlias
@@ -17,12 +17,13 @@ NO_RULE = -1
 Ways: TypeAlias = (
     Bool[Array, "alternatives choosers *paths"] | Integer[Array, "alternatives choosers *paths"]
 )
-#: What a choice is asked, and what it answers: which alternatives are `Applicable`, after how many
-#: steps, and which is selected by each chooser.
+#: What `select` takes and returns: which alternatives are `Applicable`, after how many steps, and
+#: which one each chooser selects.
 Applicable: TypeAlias = Bool[Array, "alternatives choosers *paths"]
 Steps: TypeAlias = Int[Array, "*paths"]
 Selected: TypeAlias = Int[Array, "choosers *paths"]
-#: Which places may be taken, or are; how many; and whose they are, by the numbers of choosers.
+#: What `subset` takes and returns: which places are candidates, or taken; how many to take; and
+#: the numbers of the choosers that take them.
 Places: TypeAlias = Bool[Array, "places some *paths"]
 Numbers: TypeAlias = Int[Array, "some *paths"]
 Choosers: TypeAlias = Int[Array, " some"]
@@ -34,15 +35,15 @@ class AbstractChoice(eqx.Module):
     """Chooses one of the applicable alternatives of each chooser, independently.
 
     For an SN P system a chooser is a neuron and an alternative one of its rules, in order of
-    declaration. The choice of a batch chooses for all its paths at once; `paths` is the last axis
-    of everything it takes and gives then.
+    declaration. The choice of a batch chooses for all paths at once; `paths` is then the last
+    axis of everything it takes and returns.
     """
 
-    #: Whether `select` may name an alternative that is not applicable, so that the machine has to
-    #: check it.
+    #: Whether `select` may return an alternative that is not applicable, so that the machine has
+    #: to check it.
     may_be_invalid: ClassVar[bool] = True
-    #: Whether `select` tells alternatives apart by the numbers that they have in the model, so that
-    #: none may be merged.
+    #: Whether `select` tells alternatives apart by their numbers in the model, so that none may be
+    #: merged.
     tells_numbers: ClassVar[bool] = True
 
     @abc.abstractmethod
@@ -60,8 +61,8 @@ class AbstractChoice(eqx.Module):
     def subset(
         self, candidates: Places, chosen: Numbers, choosers: Choosers, step: Steps
     ) -> Places:
-        """Which of their candidates some choosers take, `chosen` of them, where an alternative is
-        to choose that many. Past the last chooser are those that choose nothing."""
+        """Which of their candidates some choosers take, `chosen` each. Numbers past the last
+        chooser are padding, and choose nothing."""
 
 
 def answer_of(
@@ -75,8 +76,8 @@ def answer_of(
     shape = applicable.shape[1:]
     if selected.shape != shape or not jnp.issubdtype(selected.dtype, jnp.integer):
         raise TypeError(
-            f"`{type(choice).__name__}.select` gives {selected.dtype} of shape {selected.shape}. "
-            f"Give an integer for each chooser, of shape {shape}."
+            f"`{type(choice).__name__}.select` returns {selected.dtype} of shape {selected.shape}. "
+            f"Return an integer for each chooser, of shape {shape}."
         )
     return selected.astype(jnp.int32) if selected.dtype.itemsize > 4 else selected
 
@@ -84,7 +85,7 @@ def answer_of(
 def is_valid(
     applicable: Bool[Array, "alternatives choosers *paths"], chosen: Int[Array, "choosers *paths"]
 ) -> Bool[Array, "choosers *paths"]:
-    """Whether each chooser's alternative is applicable, or there is none and none was chosen."""
+    """Whether each chooser's alternative is applicable, or `NO_RULE` where none is."""
     in_range = (chosen >= 0) & (chosen < applicable.shape[0])
     at = jnp.take_along_axis(applicable, jnp.where(in_range, chosen, 0)[None], axis=0)[0]
     return jnp.where(jnp.any(applicable, axis=0), in_range & at, chosen == NO_RULE)
@@ -110,8 +111,8 @@ def first_of(
 def nth_of(
     ways: Ways, rank: Int[Array, "choosers *paths"]
 ) -> tuple[Int[Array, "choosers *paths"], Int[Array, "choosers *paths"]]:
-    """The alternative whose ways, one after the other, include number `rank`, or `NO_RULE`; and how
-    many of its own ways stand before that."""
+    """The alternative whose ways, counted in order, include number `rank`, or `NO_RULE`; and how
+    many of its own ways come before that."""
 
     def visit(index, carry):
         before, chosen, own = carry

@@ -21,7 +21,7 @@ class GivenChoices(AbstractChoice):
 
     `subsets[t, i]` is the number of the subset that a plasticity rule takes, in lexicographic order
     from 0; without it the first one. A row must be valid: one applicable alternative where there is
-    any, `NO_RULE` elsewhere, and no subset that there is not; otherwise the run ends with
+    any, `NO_RULE` elsewhere, and no out-of-range subset; otherwise the run ends with
     `RESULTS.choice_refused`. After the last row nothing is chosen. A third axis `paths` gives each
     path its own list. `None` in a nested list also means no rule. A rule that repeats another one
     of its neuron means the one that is kept, which is the first.

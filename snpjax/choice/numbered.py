@@ -20,7 +20,7 @@ from .base import (
 from .subsets import nth_subset
 
 
-#: A chooser with so many ways has too many for their numbers.
+#: A chooser with this many ways has too many for their numbers.
 MAX_WAYS = 2**23
 
 

@@ -162,13 +162,13 @@ class WeightedChoice(AbstractChoice):
 
 
 def has_weights(choice: AbstractChoice) -> bool:
-    """Whether it is a `WeightedChoice`, or made of one."""
+    """Whether it is a `WeightedChoice`, or contains one."""
     parts = jax.tree.leaves(choice, is_leaf=lambda x: isinstance(x, WeightedChoice))
     return any(isinstance(x, WeightedChoice) for x in parts)
 
 
 def knows_numbers(choice: AbstractChoice) -> bool:
-    """Whether the choice tells alternatives by their numbers, so that none may be merged."""
+    """Whether the choice tells alternatives apart by their numbers, so that none may be merged."""
     return choice.tells_numbers or has_weights(choice)
 
 

@@ -15,7 +15,7 @@ from snpjax_formats.mixing import mixed
 from .._xla import materialize
 
 
-#: More subsets are not counted; what chooses by their numbers refuses so many.
+#: More subsets are not counted; choices by number refuse them.
 MAX_SUBSETS = 2**30
 
 # min(k, n - k) of every C(n, k) below `MAX_SUBSETS`.
@@ -52,7 +52,7 @@ def nth_subset(
 
     def visit(index, carry):
         left, needed, number, subset = carry
-        # So many take this candidate, and stand before those that do not.
+        # This many take this candidate, and stand before those that do not.
         taking = num_subsets(left - 1, needed - 1, places)
         is_taken = candidates[index] & (needed > 0) & (0 <= number) & (number < taking)
         number = jnp.where(candidates[index] & ~is_taken & (needed > 0), number - taking, number)
@@ -89,7 +89,7 @@ def random_subset(
 
     def one_word(carry, some):
         """Those taken of up to 32 places as the bits of a word: one result, which is stored, so
-        that none of it is computed anew for every place."""
+        that none of it is recomputed for every place."""
         left, needed, start = carry
         word = jnp.zeros(chosen.shape, jnp.uint32)
         for index in range(some.shape[0]):

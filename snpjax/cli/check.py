@@ -37,12 +37,12 @@ def check(
     ],
     max_configurations: Annotated[
         int,
-        typer.Option(metavar="N", min=1, max=2**31 - 1, help="Look at so many configurations."),
+        typer.Option(metavar="N", min=1, max=2**31 - 1, help="Explore at most N configurations."),
     ] = 1_000_000,
     max_depth: Annotated[
         int | None,
         typer.Option(
-            metavar="N", min=0, max=2**29, help="Look at so many steps.", show_default=False
+            metavar="N", min=0, max=2**29, help="Explore at most N steps.", show_default=False
         ),
     ] = None,
     inputs: Inputs = None,
@@ -96,7 +96,7 @@ def check(
             verdicts = _verdicts(system, queries, caps, limits, options, found)
     except snp.QueryError as error:
         raise ended(f"error: {error}", BAD_INPUT) from None
-    except KeyError as error:  # a neuron to be saturated that there is not
+    except KeyError as error:  # an unknown neuron to be saturated
         raise ended(f"error: --saturate: {error.args[0]}", BAD_INPUT) from None
     except (NotImplementedError, ValueError) as error:  # a system that cannot be explored
         raise ended(f"error: {advised(f'{error}')}", BAD_INPUT) from None

@@ -43,7 +43,7 @@ def draw(
         typer.Option(
             metavar="N",
             min=1,
-            help="With --run: draw the numbers that so many paths compute, and when they halt.",
+            help="With --run: draw the numbers that N paths compute, and when they halt.",
             show_default=False,
         ),
     ] = None,

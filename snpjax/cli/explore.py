@@ -142,7 +142,7 @@ def explore(
                 layout=options.get("layout", "auto"),
                 capacity=options.get("capacity"),
             )
-        except KeyError as error:  # a neuron to be saturated that there is not
+        except KeyError as error:  # an unknown neuron to be saturated
             raise ended(f"error: --saturate: {error.args[0]}", BAD_INPUT) from None
         except (NotImplementedError, ValueError) as error:  # what cannot be explored
             raise ended(f"error: {advised(f'{error}')}", BAD_INPUT) from None
@@ -154,7 +154,7 @@ def explore(
     else:
         _print(graph, f"{file}", description, numbers, written)
     limits = (snp.Stop.COMPLETE, snp.Stop.MAX_CONFIGURATIONS, snp.Stop.MAX_DEPTH)
-    if graph.stop not in limits:  # after what there is of the graph
+    if graph.stop not in limits:  # after the incomplete graph
         raise ended(f"error: {advised(graph.reason)}", FAILED)
 
 

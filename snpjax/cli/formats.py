@@ -34,11 +34,12 @@ def time(
         Path, typer.Argument(metavar="FILE", help="Timings are appended to it, a line each.")
     ],
     cells: Annotated[
-        int, typer.Option("--cells", metavar="N", min=1, help="So many sizes, of two graphs each.")
+        int,
+        typer.Option("--cells", metavar="N", min=1, help="The number of sizes, two graphs each."),
     ] = 400,
     seconds: Annotated[
         float | None,
-        typer.Option("--seconds", metavar="S", min=0, help="Begin no graph after so many."),
+        typer.Option("--seconds", metavar="S", min=0, help="Start no new graph after S seconds."),
     ] = None,
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Of the graphs.")] = 0,
     again: Annotated[
@@ -129,7 +130,7 @@ def explain(
     ] = None,
     measure: Annotated[
         float | None,
-        typer.Option("--measure", metavar="S", min=0.001, help="Time layouts for so many seconds."),
+        typer.Option("--measure", metavar="S", min=0.001, help="Time layouts for S seconds."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

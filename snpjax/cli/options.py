@@ -40,10 +40,10 @@ def _room(option: str, help: str) -> Any:
 
 
 MaxNeurons: TypeAlias = Annotated[
-    int | None, _room("--neurons", "Room for so many neurons, where they divide or bud.")
+    int | None, _room("--neurons", "Capacity for N neurons, where they divide or bud.")
 ]
 MaxSynapses: TypeAlias = Annotated[
-    int | None, _room("--synapses", "Room for so many synapses, where neurons divide or bud.")
+    int | None, _room("--synapses", "Capacity for N synapses, where neurons divide or bud.")
 ]
 
 #: Neurons that are saturated, to be read by `saturation`.

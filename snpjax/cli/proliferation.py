@@ -90,7 +90,7 @@ def simulate(
         bool, typer.Option("--expectation", help="Exact means and standard deviations instead.")
     ] = False,
     runs: Annotated[
-        int, typer.Option(min=1, help="So many runs; rows are the mean over them.")
+        int, typer.Option(min=1, help="This many runs; rows are the mean over them.")
     ] = 1,
     seed: Annotated[int, typer.Option(help="The same seed gives the same histogram.")] = 0,
     track_types: TrackTypes = False,

@@ -54,7 +54,10 @@ def run(
     synapses: MaxSynapses = None,
     no_grow: Annotated[
         bool,
-        typer.Option("--no-grow", help="Fail where neurons that divide or bud fill the room."),
+        typer.Option(
+            "--no-grow",
+            help="Fail instead of growing where neurons that divide or bud exceed the capacity.",
+        ),
     ] = False,
     simulator: Annotated[
         str | None,
@@ -134,7 +137,7 @@ def run(
         data.print_csv(solution)
     else:
         table.show(solution, f"{file}", _choice_text(system, seed), steps)
-    if solution.failure is not None:  # after what there is of the computation
+    if solution.failure is not None:  # after the computation up to the failure
         failure = solution.failure.replace("Try 64-bit counts, `numpy.int64`.", "Try --int64.")
         failure = advised(failure.replace("Try `grow=True`, or", "Leave --no-grow out, or give"))
         raise ended(f"error: {failure}", FAILED)

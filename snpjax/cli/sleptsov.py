@@ -45,7 +45,7 @@ def run(
     file: NetFile,
     steps: Annotated[
         int,
-        typer.Option("--steps", metavar="N", min=0, max=2**30, help="Stop after so many steps."),
+        typer.Option("--steps", metavar="N", min=0, max=2**30, help="Stop after this many steps."),
     ] = 100_000_000,
     rule: Annotated[
         str,
@@ -121,7 +121,7 @@ def run(
         print_json(_as_json(found, f"{file}", rule, seed, counts))
     else:
         _print(found, f"{file}", trace, counts)
-    if found.failure is not None:  # after what there is of the run
+    if found.failure is not None:  # after the run up to the failure
         failure = found.failure.replace("Try 64-bit counts, `numpy.int64`.", "Leave --int32 out.")
         raise ended(f"error: {failure.replace('under `Petri()`', 'with --rule petri')}", FAILED)
 

@@ -62,7 +62,7 @@ def view(
     """Draw a system or net in a browser, step it, follow its branches, and change it.
 
     The page is served to this machine only, at an address that nobody can guess, until Ctrl-C.
-    Errors of a file that does not read are shown there, too, and can be mended.
+    Errors of a file that cannot be read are shown there too, and can be fixed.
     """
     from ..io.formats import check_suffix, is_of_net
 

@@ -124,7 +124,7 @@ def width_of(text: str, size: float = TEXT) -> float:
 
 
 def shortened(text: str, most: int) -> str:
-    """A text in one line of so many characters at most."""
+    """A text in one line of this many characters at most."""
     text = printable(text)
     if columns(text) <= most:
         return text

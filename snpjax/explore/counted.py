@@ -29,7 +29,7 @@ class NamedCounts:
 
 @dataclass(frozen=True, eq=False)
 class NamedActions:
-    """Some steps, and the number of the action that each is."""
+    """Some steps, and the number of the action of each."""
 
     sources: Int[np.ndarray, " steps"]
     targets: Int[np.ndarray, " steps"]
@@ -58,9 +58,9 @@ def schema_of_counts(
 
     - `title`, `counted`, `column_kind`, `columns`: as in `Schema`.
     - `actions`: the names of the alternatives, in order.
-    - `counts`: of states whose last axis is that of the configurations, a row for each column.
+    - `counts`: maps states, whose last axis is `configurations`, to a row for each column.
 
-    Use `dataclasses.replace` for what else a `Schema` may say.
+    Add the optional parts of a `Schema` with `dataclasses.replace`.
     """
     columns, actions = tuple(columns), tuple(actions)
 

@@ -53,15 +53,15 @@ Inputs: TypeAlias = Mapping[str, Sequence[int]] | InputEnvironment
 # Chunks that the device works on while the host looks at the ones before.
 _AHEAD = 2
 
-# A block with too many choices is followed by one of so many times fewer configurations.
+# A block with too many choices is followed by one with this many times fewer configurations.
 _FEWER = 8
 
 # As many arrays as a state are about alive while a step is made.
 _ARRAYS = 8
 
-# From so many configurations on chunks are large and fields packed as tightly as they allow, which
-# is looked at again whenever there are so many times more. Before, all systems of one size share
-# the few compilations of small chunks.
+# From this many configurations on, chunks are large and fields are packed as tightly as possible;
+# that is reconsidered whenever there are this many times more. Before, all systems of one size
+# share the few compilations of small chunks.
 _LARGE_FROM = 2**12
 _TIGHT_AGAIN = 32
 
@@ -91,7 +91,7 @@ def explore(
     - `max_depth`: configurations at this distance from the initial one are not expanded.
     - `inputs`: input trains by neuron instead of the system's own, or `AnyInput(length)`.
     - `saturate`: neurons without rules whose spikes are counted up to a number only; a count there
-      means so many or more. It makes many an unbounded system finite, and changes nothing else.
+      means that many or more. It makes many unbounded systems finite, and changes nothing else.
       Where neurons divide or bud these are labels without rules, and each neuron is cut by itself.
     - `clock`: up to this step configurations of different steps are told apart.
     - `edges`: keep every choice, not only one shortest path to each configuration.
@@ -307,7 +307,7 @@ class _Search(Generic[ConfigurationsT, StepsT]):
                 wanted.clear()
 
     def _size(self, wanted: int, at_least: int) -> int:
-        """How many to look at together: so many, if that is a size."""
+        """How many to look at together: this many, if that is a size."""
         sizes = [size for size in self.sizes if size >= at_least]
         if self.num < _LARGE_FROM:
             sizes = sizes[:1]

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 Which: TypeAlias = slice | Int[np.ndarray, " some"]
 
 # Configurations and edges are looked at in blocks of one of these sizes, padded, so that all share
-# few compilations; of so many numbers at most, beyond the first size.
+# few compilations; of this many numbers at most, beyond the first size.
 _BLOCKS = (2**8, 2**12, 2**16)
 _NUMBERS_IN_BLOCK = 2**25
 
@@ -160,7 +160,7 @@ class Graph(Generic[ConfigurationsT, StepsT]):
 
     @property
     def whole_depth(self) -> int:
-        """All computations of so many steps are in the graph."""
+        """All computations of this many steps are in the graph."""
         if self.num_expanded >= self.num_configurations:
             return self.depth
         return int(np.searchsorted(self.depth_starts, self.num_expanded, side="right")) - 1
@@ -517,7 +517,7 @@ class Graph(Generic[ConfigurationsT, StepsT]):
 
 
 def _blocks(size: int) -> Iterator[slice]:
-    """All of so many, in parts; at least one."""
+    """The range of this many, in parts; at least one."""
     for start in range(0, max(size, 1), _BLOCKS[-1]):
         yield slice(start, min(start + _BLOCKS[-1], size))
 

@@ -14,7 +14,7 @@ WORD_BITS = 32
 #: Widths that divide a word, so that no field lies in two.
 WIDTHS = (1, 2, 4, 8, 16, 32)
 
-# From so many fields on, fields of different widths are told apart.
+# From this many fields on, fields of different widths are told apart.
 _FEWEST_CLASSED = 16
 
 
@@ -22,7 +22,7 @@ class Packing(eqx.Module):
     """Where the fields of a configuration lie in its words.
 
     Fields are unsigned numbers; those of one width are a class. Number j * words + w of a class of
-    so many words is part j of its word w, so that neighbours lie in different words, and packing
+    this many words is part j of its word w, so that neighbours lie in different words, and packing
     is shifts of whole rows. Unpacking gathers the word of each field.
 
     - `order`: the field in each place; a padding place repeats a field of its class. `None`: places

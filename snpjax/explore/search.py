@@ -76,8 +76,8 @@ class ChunkNumbers(NamedTuple):
     num_new: int
     was_put: int  # otherwise nothing was done
     fits: int
-    failed: int  # the first parent whose successor is a failure, or no one
-    left_out: int  # the first parent whose successor found no room, or no one
+    failed: int  # the first parent whose successor is a failure, or none
+    left_out: int  # the first parent whose successor did not fit, or none
     overflows: int  # whether the failure is one of counts
 
 
@@ -167,7 +167,7 @@ def _made(
 
     state = state_in(machine, block.packing, block.words[parent])
     state, _ = machine.step(state, NumberedChoice(choice, choosers))
-    state = lax.optimization_barrier(state)  # or XLA on GPUs would step anew for many of the users
+    state = lax.optimization_barrier(state)  # or XLA on GPUs would repeat the step for many users
     status = machine.status(state)
     num_good = jnp.min(jnp.where(is_one & (status != RESULTS.halted), own, chunk))
     overflows = (status == RESULTS.spike_overflow).at[num_good].get(mode="fill", fill_value=False)
@@ -225,6 +225,6 @@ def put(
 
 def state_in(machine: Enumerable, packing: Packing, words: UInt32[Array, "batch words"]) -> PyTree:
     """The states of packed configurations."""
-    # Stored: XLA would unpack anew for many of the users.
+    # Stored: XLA would unpack again for many of the users.
     fields = lax.optimization_barrier(packing.unpack(words.T, machine.encoding.dtype))
     return lax.optimization_barrier(machine.decode(fields))

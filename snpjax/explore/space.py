@@ -21,7 +21,7 @@ from .table import empty_table, insert
 _FIRST = 2**13
 # Places and configurations have int32 numbers.
 _MOST_PLACES = 2**30
-#: A table of so many places holds half as many.
+#: A table of this many places holds half as many.
 MAX_CONFIGURATIONS = _MOST_PLACES // 2
 _GROWTH = 16
 _MUCH, _GPU_MUCH = 2**28, 2**32  # bytes

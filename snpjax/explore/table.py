@@ -16,7 +16,7 @@ from snpjax_formats.mixing import mixed
 #: An empty place; above every number.
 EMPTY = np.int32(2**31 - 1)
 
-# After so many rounds few of a batch are left, which are then looked after by themselves, so many
+# After this many rounds few of a batch are left, which are then handled separately, this many
 # at a time. (Two cores, table half full: a third is left after one round, a tenth after two.)
 _ROUNDS_TOGETHER = 2
 _FEW = 8

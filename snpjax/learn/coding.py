@@ -24,8 +24,8 @@ def rate_train(
 
 
 def count_train(counts: Float[Array, "*shape"], steps: int) -> Float[Array, "steps *shape"]:
-    """What neurons with so many spikes send if they send one in each step: 1 in the first `counts`
-    steps. The derivative is that of the step in which the last spike goes."""
+    """What neurons with `counts` spikes send if they send one in each step: 1 in the first
+    `counts` steps. The derivative is that of the step in which the last spike goes."""
     number = jnp.arange(1, steps + 1).reshape(-1, *(1,) * counts.ndim).astype(jnp.float32)
     is_one = (number <= counts[None]).astype(jnp.float32)
     last = jnp.maximum(jnp.round(lax.stop_gradient(counts)), 1)[None]

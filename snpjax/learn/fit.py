@@ -92,7 +92,7 @@ def fit(
     columns = tuple(jnp.asarray(column) for column in data)
     parameters = eqx.filter(where(model), eqx.is_inexact_array)
     if not jax.tree.leaves(parameters):
-        raise ValueError("`where` names no array of floats, so that there is nothing to train.")
+        raise ValueError("`where` names no array of floats, so there is nothing to train.")
     zero = jnp.zeros((), jnp.int32)
     carry = _Carry(parameters, optimiser.init(parameters), zero, zero)
     losses = np.zeros((epochs, max(rows) // batch_size), np.float32)

@@ -89,7 +89,7 @@ def drawn(space: Space, population: int, key: Key[Array, ""]) -> Genome:
 
 
 def mutated(space: Space, genomes: Genome, mutations: float, key: Key[Array, ""]) -> Genome:
-    """Some numbers one more or less, or drawn anew."""
+    """Some numbers one more or less, or redrawn."""
     fields = _fields(space)
     count = sum(rows * columns for (rows, columns), _, _ in fields.values())
     tables = {}

@@ -119,7 +119,7 @@ class SpikingNetwork(eqx.Module):
     def run(
         self, counts: Float[Array, "inputs *paths"], *, choice: AbstractChoice | None = None
     ) -> RelaxedSolution:
-        """The run that starts with so many spikes in the input population, and the model's own
+        """The run that starts with this many spikes in the input population, and the model's own
         elsewhere, of all neurons together."""
         return run(self.model, steps=self.steps, spikes=self._spikes(counts), choice=choice)
 

@@ -24,8 +24,8 @@ from .surrogate import AbstractSurrogate, FastSigmoid, Smooth, rounded, within
 #: float32 counts whole numbers up to here.
 MAX_COUNT = 2**24
 
-# Up to so many pairs of neurons a matrix is multiplied faster than lists are gathered, and where at
-# least one of so many pairs has a synapse.
+# Multiplying by a matrix is faster than gathering lists up to this many pairs of neurons, and where
+# at least one of this many pairs has a synapse.
 _MAX_DENSE = 1024**2
 _MAX_SPARSITY = 8
 

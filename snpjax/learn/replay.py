@@ -28,7 +28,7 @@ class Replay(NamedTuple):
 def replay(
     system: SpikingSystem, spikes: Integer[Array | np.ndarray, "neurons paths"], /, *, steps: int
 ) -> Replay:
-    """So many steps of an exact system from each of many configurations, by the machine that
+    """This many steps of an exact system from each of many configurations, by the machine that
     `snpjax.run` runs: integers, and the first applicable rule of each neuron.
 
     It runs where `spikes` is, if that is a JAX array, else on the default device.

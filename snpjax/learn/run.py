@@ -52,7 +52,7 @@ def run(
     checkpoint: bool = True,
     keep_configurations: bool = False,
 ) -> RelaxedSolution:
-    """So many steps of a relaxed system; composes with `jit`, `grad`, `vmap` and `scan`.
+    """This many steps of a relaxed system; composes with `jit`, `grad`, `vmap` and `scan`.
 
     **Arguments:**
 

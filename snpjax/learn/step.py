@@ -46,7 +46,7 @@ class Emitted(NamedTuple):
 
 
 def initial_state(spikes: Float[Array, "neurons *paths"]) -> RelaxedState:
-    """Every neuron open, with so many spikes."""
+    """Every neuron open, with this many spikes."""
     return RelaxedState(
         spikes=spikes,
         timers=jnp.zeros(spikes.shape, jnp.int32),

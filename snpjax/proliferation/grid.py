@@ -45,7 +45,7 @@ _TAIL = 64
 
 @functools.lru_cache(maxsize=8)
 def grid(size: int) -> Grid:
-    """The grid of so many nodes: one of `SIZES`."""
+    """The grid of this many nodes: one of `SIZES`."""
     num_points = SIZES[size]
     nodes = (1 - np.cos(np.pi * np.arange(size) / (size - 1))) / 2
     points, weights = legendre(num_points)

@@ -28,7 +28,7 @@ from .start import Start
 #: From this mean / sd on no more than 1e-9 of a normal law is negative.
 NARROW = 6.0
 _SQRT_TAU = float(np.sqrt(2 * np.pi))
-#: A normal law ends so many sds from its mean.
+#: A normal law ends this many sds from its mean.
 _WIDTH = 7.5
 
 _Scalar: TypeAlias = Float[Array, ""]

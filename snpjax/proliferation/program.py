@@ -90,8 +90,8 @@ def lower(
     - `ranges`: of each type, where its parameters are going to be other than the model's; the
       resolution follows from them, so that no mean errs by more than 1e-5 of the largest.
     - `second_moments`: resolve these as well, of all types or of some.
-    - `generations`: compute so many, so that models of different histograms share a compilation; by
-      default those that there can be.
+    - `generations`: how many to compute, so that models of different histograms share a
+      compilation; by default all that can occur.
     - `dtype`: `float64`, or `float32`, which errs by some 1e-6 of the largest mean.
 
     **Raises:** `Unresolved` where no resolution does; then the sd is to be larger, or 0.

@@ -111,7 +111,7 @@ def simulate(
     **Arguments:**
 
     - `key`: a typed PRNG key; it is consumed.
-    - `runs`: so many independent runs, the first axis of the result; `None` is run 0 alone.
+    - `runs`: the number of independent runs, the first axis of the result; `None` is run 0 alone.
     - `by_type`: keep the histogram of each type.
     - `budget`: bytes of device memory, by default 1 GiB on a CPU and 8 GiB elsewhere. It bounds the
       cells that are kept at once, not the population, whatever its size.

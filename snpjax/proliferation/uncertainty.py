@@ -71,7 +71,7 @@ class Goodness:
 
 @dataclass(frozen=True, eq=False)
 class Profile:
-    """The likelihood along one number, all others fitted anew for each of its values.
+    """The likelihood along one number, with all others refitted for each of its values.
 
     - `name`, `values`: of the number.
     - `loss`: twice the loss of log-likelihood (multinomial) from its maximum.

@@ -34,7 +34,7 @@ class Derivative:
 
 @dataclass(frozen=True)
 class Update:
-    """Variables that are computed anew in each step: `function` gives their next values."""
+    """Variables that are recomputed in each step: `function` gives their next values."""
 
     function: EquationFunction
 

@@ -223,7 +223,7 @@ def _typed(new: Variables, old: Variables) -> dict[str, Array]:
 
 
 def row_count(delays: list[int]) -> int:
-    """Rows of the past that delays of so many steps read."""
+    """Rows of the past that delays of this many steps read."""
     return max(delays) + 1
 
 

@@ -19,7 +19,7 @@ def simulate(
     steps: int,
     checkpoint: bool = False,
 ) -> tuple[RateState, dict[str, dict[str, Float[Array, "steps neurons"]]]]:
-    """The state after so many steps, and what is recorded after each: a pure function of the
+    """The state after this many steps, and what is recorded after each: a pure function of the
     machine, with derivatives by all of its floats.
 
     `checkpoint` computes each step twice for a gradient instead of keeping what it computed. In 64

@@ -1,4 +1,4 @@
-"""What a run of a rate network gives back, with its names."""
+"""What `run` returns for a rate network, with its names."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 from jaxtyping import Float
 
-from ..trajectory import NotSaved, SavedRun
+from ..trajectory import AbstractSavedRun, NotSaved
 from .machine import RateState
 
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class RateSolution(SavedRun):
+class RateSolution(AbstractSavedRun):
     """A run of a rate network, of one path or many, as host arrays.
 
     Where there are many, `paths` is the last axis of every array. The result is

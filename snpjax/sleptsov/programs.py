@@ -120,7 +120,7 @@ def _chain(numbers: Sequence[int], operation: Any) -> Program:
 def polynomial(coefficients: Sequence[int], x: int) -> Program:
     """The value of a polynomial of degree 1 or more; `coefficients[i]` is that of x^i.
 
-    Every power is computed anew, by multiplications of the coefficient with x.
+    Every power is recomputed, by multiplications of the coefficient with x.
     """
     numbers = _numbers("coefficients", coefficients).tolist()
     (point,) = _numbers("x", [x]).tolist()

@@ -33,7 +33,7 @@ def nets(
     **Arguments:**
 
     - `bounded`: every transition has a regular input arc and puts out no more tokens than it takes,
-      so that only so many markings can be reached.
+      so that only this many markings can be reached.
 
     ```python
     @given(nets(max_transitions=4, bounded=True))

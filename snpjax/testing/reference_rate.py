@@ -51,7 +51,7 @@ def run(
     dt: float,
     is_exponential: bool = False,
 ) -> RateRun:
-    """All rates of so many steps by Euler's method, or by the exponential one."""
+    """All rates of this many steps by Euler's method, or by the exponential one."""
     made = RateRun([[list(p.initial) for p in populations]])
     made.weights = [[weight for _, _, weight, _ in p.edges] for p in projections]
     for step in range(steps):

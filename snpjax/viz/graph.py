@@ -45,7 +45,7 @@ def graph(
     - `witness`: a configuration; the shortest path to it is thick and in colour.
     - `labels`: what stands at the edges: "emissions" of the output neurons, or "rules".
 
-    **Raises:** `ValueError` for a witness that there is not, and where edges are drawn that were
+    **Raises:** `ValueError` for a missing witness, and where edges are drawn that were
     not kept; `ImportError` without matplotlib.
     """
     if labels not in ("rules", "emissions"):

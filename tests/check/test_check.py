@@ -271,7 +271,7 @@ def test_only_what_may_go_on_is_open(system, depth, most):
 @settings(max_examples=15)
 @given(SMALL, st.integers(0, 4), st.integers(0, 3), st.integers(0, 2))
 def test_steps_are_told_apart(system, step, spikes, place):
-    """What can be in exactly so many steps."""
+    """What can be in exactly this many steps."""
     system = with_ballast(system)
     now = {reference.initial(system)}
     for _ in range(step):

@@ -30,7 +30,7 @@ MAX_CONFIGURATIONS = 40
 
 
 def traces(system, steps):
-    """All output traces of so many steps, by following every choice."""
+    """All output traces of this many steps, by following every choice."""
     columns = [system.names[name] for name in system.output]
     reached = {(): {reference.initial(system)}}
     for _ in range(steps):

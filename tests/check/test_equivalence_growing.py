@@ -16,7 +16,7 @@ STEPS = 3
 
 
 def traces(system, steps):
-    """All output traces of so many steps, by following every choice."""
+    """All output traces of this many steps, by following every choice."""
     reached = {(): {reference.initial(system)}}
     for _ in range(steps):
         following = {}

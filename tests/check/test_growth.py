@@ -110,7 +110,7 @@ def test_a_path_that_grows_for_long_is_no_proof():
 
 @given(guards(), st.integers(1, 4), st.integers(-3, 12), st.integers(-3, 5).filter(bool))
 def test_all_multiples_are_looked_at(guard, consume, count, delta):
-    """Against so many multiples that nothing new can come: constants are at most 12."""
+    """Against this many multiples that nothing new can come: constants are at most 12."""
     rule = snp.Rule(guard, consume, 1)
     own = [k >= consume and k in guard for k in range(count, count + 400 * delta, delta)]
     assert applies_always(rule, count, delta) == all(own)

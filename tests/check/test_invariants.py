@@ -142,7 +142,7 @@ def counted(system, choices):
 
 
 def loops_of(expected, most):
-    """The firings of all closed walks of at most so many steps."""
+    """The firings of all closed walks of at most this many steps."""
     by_source = {}
     for source, choice, _, target in expected.edges:
         by_source.setdefault(source, []).append((choice, target))

@@ -65,7 +65,7 @@ def can_reach(successors, target):
 
 
 def assert_probability(value, error, successors, target):
-    """Between what has arrived and what has not been lost after so many steps."""
+    """Between what has arrived and what has not been lost after this many steps."""
     first, now = followed(successors, target, STEPS)
     hopeful = can_reach(successors, target)
     arrived = float(sum(first))

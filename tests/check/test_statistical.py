@@ -32,7 +32,7 @@ def coin():
 
 
 def at_least(successes, paths, p):
-    """The probability of so many successes or more."""
+    """The probability of this many successes or more."""
     return math.fsum(
         math.comb(paths, k) * p**k * (1 - p) ** (paths - k) for k in range(successes, paths + 1)
     )

@@ -99,7 +99,7 @@ def test_one_field_after_the_other_needs_more_bits():
 
 
 def senders(spikes):
-    """Seven neurons that send a spike or not to a sink with so many spikes."""
+    """Seven neurons that send a spike or not to a sink with this many spikes."""
     neurons = [snp.Neuron(f"n{i}", 1, ["a -> lambda", "a -> a"]) for i in range(7)]
     synapses = [(f"n{i}", "sink") for i in range(7)]
     return snp.SpikingSystem([*neurons, snp.Neuron("sink", spikes)], synapses)

@@ -32,7 +32,7 @@ def population(types=TRUTH) -> pr.ProliferationModel:
 def on_axis(
     table: pr.SparseHistogram, cells: int, rng: np.random.Generator | None = None
 ) -> pr.Histogram:
-    """The cells of a table on the axis; exactly so many of them, drawn where there is `rng`."""
+    """The cells of a table on the axis; exactly this many of them, drawn where there is `rng`."""
     counts = np.zeros(AXIS.size)
     counts[np.searchsorted(AXIS, table.fluorescence)] = table.total
     if rng is None:

@@ -124,7 +124,7 @@ def check_run(case, run, engine) -> None:
 
 @needs_shared
 def test_published_markings_on_the_way():
-    """Of runs that list some: the marking after exactly so many steps."""
+    """Of runs that list some: the marking after exactly this many steps."""
     num_checked = 0
     for path in sorted((CASES / "expected").glob("*.json")):
         case = json.loads(path.read_text())

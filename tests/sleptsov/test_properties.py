@@ -198,7 +198,7 @@ def test_drawn_transitions_are_undominated(net, way, seed):
 
 
 def race(num: int) -> SleptsovNet:
-    """One token that so many transitions want, and one more that all others beat."""
+    """One token that this many transitions want, and one more that all others beat."""
     arcs = Arcs.of([(0, t, 1) for t in range(num + 1)])
     outputs = Arcs.of([(1 + t, t, 1) for t in range(num + 1)])
     marking = [1] + [0] * (num + 1)

@@ -16,7 +16,7 @@ from snpjax.testing.reference_graph import ReferenceGraph
 
 #: Every run is at most this long, so that all share one compilation.
 MAX_STEPS = 8
-#: Every system that does not grow has so many neurons.
+#: Every system that does not grow has this many neurons.
 SIZE = 12
 #: Room for all random systems that grow.
 ROOM = Capacity(neurons=64, synapses=256)

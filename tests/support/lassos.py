@@ -100,7 +100,7 @@ def _until(future: list[int], stays: list[bool], ends: list[bool], otherwise: bo
 
 
 def lassos(successors: list[list[int]], initial: int, max_length: int) -> Iterator[Lasso]:
-    """Every path from a state that repeats itself within so many positions."""
+    """Every path from a state that repeats itself within this many positions."""
     paths: list[tuple[int, ...]] = [(initial,)]
     while paths:
         path = paths.pop()

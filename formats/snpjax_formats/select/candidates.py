@@ -32,9 +32,9 @@ Direction: TypeAlias = Literal["pull", "push", "product"]
 #: Changes whenever a kernel or this table does: what was measured before is then another thing.
 LAYOUT_SET = 4
 
-# A layout that works on so many times the numbers that the best of all needs is not considered.
+# A layout that works on this many times the numbers that the best of all needs is not considered.
 _MAX_WASTE = 24
-_NO_WASTE = 1 << 22  # but up to so many numbers it always is
+_NO_WASTE = 1 << 22  # but up to this many numbers it always is
 
 _MAX_INT32 = 2**31 - 1
 _FLOAT32_INTEGERS = 2**24

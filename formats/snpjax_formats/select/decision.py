@@ -14,7 +14,7 @@ from .workload import Workload
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """Which layout suits a canonical graph, a workload and a device with so many free bytes."""
+    """Which layout suits a canonical graph, a workload and a device with this many free bytes."""
 
     edges: Edges
     workload: Workload

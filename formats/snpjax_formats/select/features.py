@@ -14,7 +14,7 @@ from ..sliced_ell import cut
 from ..stored import value_bytes
 
 
-#: Up to so many edges structure that needs sorting is read from all of them, beyond from a part.
+#: Up to this many edges structure that needs sorting is read from all of them, beyond from a part.
 _SAMPLE = 1 << 16
 _TILE = 16  # of `BSR`
 _SLICES = 16  # of `SlicedELL`

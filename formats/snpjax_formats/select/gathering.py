@@ -75,7 +75,7 @@ def gather(
     **Arguments:**
 
     - `shard`: (i, n): only cells whose number is i modulo n, for n processes with a file each.
-    - `seconds`: no cell is begun after so many.
+    - `seconds`: no new cell begins after this many.
     - `limits`: the largest graphs; by default those for the device.
     - `again`: a file of which the configurations are timed once more, in place of cells, with the
       candidates only that took at most twice the least there.

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 
-# Scales are found on so many rows, since that takes their third power; what matters most is most
+# Scales are found on this many rows, since that takes their third power; what matters most is most
 # likely to be among them.
 _FOR_SCALES = 320
 _STEPS, _RATE = 60, 0.06

@@ -29,7 +29,7 @@ from .features import Features
 #: similar size share their compilations.
 SMALL = 256
 
-# One run costs about as much as so many edges of a gather.
+# One run costs about as much as this many edges of a gather.
 _EDGES_PER_RUN = 4
 
 #: Words of 32 pairs against indices of 32 bits: from here on bits take fewer bytes, and from a
@@ -49,22 +49,22 @@ _PADDED = 0.9
 _CPU_FLOAT_DENSITY = 0.18
 _GPU_FLOAT_DENSITY = 0.25
 
-# In-degrees up to so many times the mean may be padded where bits are gathered: H200, 31M edges,
+# In-degrees up to this many times the mean may be padded where bits are gathered: H200, 31M edges,
 # largest 2.0 times the mean, 0.10 ms against 0.16 for ELL without padded bits.
 _PADDED_BITS = 4.0
 
-# Up to so many pairs a CPU counts bits faster than it takes prefix sums: 500 x 500 in 1 us against
-# 2.5 (two shared cores, jax 0.10.2, 2026-11).
+# Up to this many pairs a CPU counts bits faster than it takes prefix sums: 500 x 500 in 1 us
+# against 2.5 (two shared cores, jax 0.10.2, 2026-11).
 _CPU_BIT_PAIRS = 2**20
 
-#: Up to so many nodes a product on a GPU takes as long as its kernels take to start: one layout of
-# bits is two of them, each part of a sum one or more. Sorting 1,000 numbers takes 7.1 us a step
+#: Up to this many nodes a product on a GPU takes as long as its kernels take to start: one layout
+# of bits is two of them, each part of a sum one or more. Sorting 1,000 numbers takes 7.1 us a step
 # joined and 12.6 in parts, 2,700 numbers 7.8 and 9.1, but then a second more is spent on listing
 # the edges.
 MAX_JOINED = 4096
 
 
-# Up to so many nodes many paths are one product of matrices on a GPU.
+# Up to this many nodes many paths are one product of matrices on a GPU.
 _MAX_PRODUCT = 1024
 
 

@@ -151,5 +151,5 @@ _OWN = (
     "stored over hybrid",
 )
 
-#: The last so many inputs differ between candidates.
+#: The last this many inputs differ between candidates.
 NUM_OWN = len(_OWN)

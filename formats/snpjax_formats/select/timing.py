@@ -32,7 +32,7 @@ INPUTS = 4
 _INNER = 32
 _SHORT = 2**24  # numbers read, below which all of them
 
-# A candidate that takes so many times the best is timed once.
+# A candidate that takes this many times the best is timed once.
 _HOPELESS = 6.0
 
 _SECONDS = {"cpu": 8e-3, "gpu": 3e-3}  # of one sample, at least
@@ -85,7 +85,7 @@ class Contest:
         return cls(layouts, workload, inputs, inner, *_expected(edges, inputs, workload))
 
     def programs(self, *, budget: float | None = None) -> dict[str, Compiled]:
-        """Compiled for the default device, by the cores of this process; after so many seconds no
+        """Compiled for the default device, by the cores of this process; after this many seconds no
         further one is begun, but there is always one."""
         began = time.perf_counter()
 

@@ -223,7 +223,7 @@ def _placed(c: TimingCase, degree: Int[np.ndarray, " targets"], rng: np.random.G
 def _increasing(
     units: Int[np.ndarray, " targets"], rng: np.random.Generator
 ) -> Float[np.ndarray, " units"]:
-    """For every target so many sorted numbers in [0, 1), as if uniform: by gaps, not sorting."""
+    """For every target this many sorted numbers in [0, 1), as if uniform: by gaps, not sorting."""
     gaps = rng.standard_exponential(int(units.sum()) + len(units), np.float32).astype(np.float64)
     total = np.cumsum(gaps)
     ends = np.cumsum(units + 1)

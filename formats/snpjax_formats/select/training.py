@@ -16,7 +16,7 @@ from .inputs import NUM_OWN, input_table
 from .model import CostModel, standard
 
 
-# A candidate needs so many timings to be predicted at all.
+# A candidate needs this many timings to be predicted at all.
 _FEWEST = 15
 
 # Timings of this set are learned from too where they are of a CPU, but not reported on: what came

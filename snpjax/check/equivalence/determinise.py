@@ -14,7 +14,7 @@ class Determinised:
 
     - `word`: the labels of a shortest trace that only one of them has; `None` if none was found.
     - `shown_by`: 0 or 1, the graph that has it.
-    - `compared_up_to`: all traces of at most so many steps were compared; `None`: all traces.
+    - `compared_up_to`: all traces of at most this many steps were compared; `None`: all traces.
     - `num_subsets`: how many pairs of subsets were met.
     """
 

@@ -28,7 +28,7 @@ class SameTraces(AbstractComparison):
       outputs must be the same. By default each system runs on its own trains. Neurons are matched
       by name where both systems have input neurons of the same names, otherwise by order; a pair
       `(AnyInput, AnyInput)` names them for each system.
-    - `steps`: compare so many steps only. No more of the graphs is explored then.
+    - `steps`: compare this many steps only. No more of the graphs is explored then.
     - `halting`: a halt is seen, too.
     - `max_subsets`: how many subsets of configurations are held before the comparison stops. There
       are few unless the systems are nondeterministic.

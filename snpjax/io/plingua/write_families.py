@@ -318,7 +318,7 @@ def _runs(columns: Sequence[np.ndarray]) -> Iterator[_Run]:
     runs row by row."""
     table = np.stack(columns).astype(np.int64)
     stops = _stops(table)
-    if len(stops) > _MANY_RUNS:  # perhaps equal values come back every so many rows
+    if len(stops) > _MANY_RUNS:  # perhaps equal values repeat with a period
         order = np.lexsort(table)
         same = table[:, order]
         ends = _stops(same)

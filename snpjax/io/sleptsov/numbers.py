@@ -24,7 +24,7 @@ _BLANK = re.compile(rb"[ \t\n\r\v\f]")
 _BLOCK = 2**21  # characters that are read at once
 _INTEGER = re.compile(r"-?[0-9]+", re.ASCII)
 _DASH = ord("-")
-_SAFE_DIGITS = 18  # any number of so many digits fits in 64 bits
+_SAFE_DIGITS = 18  # any number of this many digits fits in 64 bits
 _ROWS = 10_000  # written at once
 _MAX_DIGITS = 1000  # an integer of more digits is none that anybody meant
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ..model.execution import Execution
     from ..view.solution import NetSolution, NetSolutionBatch
 
-# On CPUs batches of many paths of nets of at most so many conditions are scanned.
+# On CPUs batches of many paths of nets of at most this many conditions are scanned.
 _MAX_SCANNED = 300
 
 

@@ -94,7 +94,7 @@ def dependents_of(conditions: Conditions, program: NetProgram) -> Dependents:
 def event_state(
     conditions: Conditions, marking: Int[np.ndarray, "places *paths"], size: int
 ) -> EventState:
-    """What is to be known of a marking, counted anew."""
+    """What the engine keeps about a marking, counted from scratch."""
     unsatisfied = np.zeros((size, *marking.shape[1:]), np.int32)
     np.add.at(unsatisfied, conditions.transition, ~conditions.is_satisfied(marking))
     unsatisfied[conditions.num_transitions :] = 1  # padding never fires

@@ -58,7 +58,7 @@ def undominated(
 def rank_of(
     choice: AbstractChoice, count: Int[Array, "*paths"], step: Int[Array, "*paths"]
 ) -> Int[Array, "*paths"]:
-    """Which of so many candidates is chosen, counted in order of priority from 0."""
+    """Which of this many candidates is chosen, counted in order of priority from 0."""
     if isinstance(choice, NumberedChoice):
         return choice.number.astype(jnp.int32)
     assert isinstance(choice, UniformChoice)

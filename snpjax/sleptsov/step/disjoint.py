@@ -17,7 +17,7 @@ from .state import Failure, NetState, Round, initial_state, is_failed, with_fail
 
 
 class Touches(eqx.Module):
-    """Which places every transition has an arc with. Padding names a place that there is not."""
+    """Which places every transition has an arc with. Padding names an out-of-range place."""
 
     transition: Int[Array, " touches"]
     place: Int[Array, " touches"]

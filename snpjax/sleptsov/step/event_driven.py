@@ -105,7 +105,7 @@ def _leap(
 
 
 def initial_loops(machine: EventMachine, state: NetState, rows: int | None) -> LoopState:
-    """The loops of the paths before their first step, with room for so many details."""
+    """The loops of the paths before their first step, with room for this many details."""
     live = is_live(machine.program, _events(state).words) & ~is_failed(state)
     trace = None
     if rows is not None:

@@ -24,7 +24,7 @@ def fire(
     index = entry.reshape(-1, *[1] * at.ndim) + rows.starts[at][None]
     is_one = index < rows.starts[at + 1][None]
     index = jnp.where(is_one, index, len(rows.place))
-    # Past its row a transition takes nothing from a place that there is not.
+    # Past its row a transition takes nothing from an out-of-range place.
     place = rows.place.at[index].get(mode="fill", fill_value=program.num_places)
     take = rows.take.at[index].get(mode="fill", fill_value=0)
     gain = rows.gain.at[index].get(mode="fill", fill_value=0)

@@ -157,7 +157,7 @@ def _tell(own: LoopState, path, dependents, levels: list[int], old, new, arc, ze
 
 
 def _loop(begin, end, body: Callable, start):
-    """A loop of so many turns, which the compiler does not know."""
+    """A loop of this many turns, which the compiler does not know."""
 
     def turn(carry):
         at, value = carry

@@ -42,7 +42,7 @@ _RADIUS, _BAR, _LENGTH = 16.0, 7.0, 34.0
 _GAP = (54.0, 38.0)
 _NAME = 16  # characters
 _ROOM = 14.0  # of a name
-# Tokens as dots, up to so many, by their places in a circle.
+# Tokens as dots, up to this many, by their places in a circle.
 _DOTS = {
     1: ((0, 0),),
     2: ((-5, 0), (5, 0)),

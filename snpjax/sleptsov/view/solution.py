@@ -1,4 +1,4 @@
-"""What a run of a Sleptsov net gives back, with the net's names."""
+"""What `run` returns for a Sleptsov net, with the net's names."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Bool, Int
 
 from ...results import RESULTS
-from ...trajectory import ManyPaths, NotSaved, OnePath, SavedRun, Trajectory
+from ...trajectory import AbstractManyPaths, AbstractOnePath, AbstractSavedRun, NotSaved, Trajectory
 from ..model.net import SleptsovNet
 from ..model.rules import AbstractRule
 from ..step.state import NO_TRANSITION, NetState, Round
@@ -26,7 +26,7 @@ class Culprit:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class AbstractNetSolution(SavedRun):
+class AbstractNetSolution(AbstractSavedRun):
     """What runs of a net with one path and with many have in common.
 
     Axes: `places` and `transitions` in the order of the net; `paths` is last, and only there in a
@@ -74,7 +74,7 @@ class AbstractNetSolution(SavedRun):
     def counts(self) -> Int[np.ndarray, "transitions *paths"]:
         """How often each transition fired, copies not counted.
 
-        **Raises:** `NotSaved` if not under `Disjoint`, nor asked for.
+        **Raises:** `NotSaved` unless the rule is `Disjoint` or `counts=True` was passed.
         """
         fired = self.state.fired
         if fired is None:
@@ -103,7 +103,7 @@ class AbstractNetSolution(SavedRun):
 
 
 @final
-class NetSolution(AbstractNetSolution, OnePath):
+class NetSolution(AbstractNetSolution, AbstractOnePath):
     """A run of a net, as host arrays: one path. See `AbstractNetSolution`."""
 
     @property
@@ -123,7 +123,7 @@ class NetSolution(AbstractNetSolution, OnePath):
 
     @property
     def tokens(self) -> Mapping[str, int]:
-        """The final marking by name: places that hold something."""
+        """The final marking by name: the places that hold tokens."""
         held = np.flatnonzero(self.marking).tolist()
         return {self.net.place_name(p): int(self.marking[p]) for p in held}
 
@@ -167,8 +167,8 @@ class NetSolution(AbstractNetSolution, OnePath):
 
 
 @final
-class NetSolutionBatch(AbstractNetSolution, ManyPaths[NetSolution]):
-    """Many runs of a net side by side, as host arrays whose last axis are the paths. See
+class NetSolutionBatch(AbstractNetSolution, AbstractManyPaths[NetSolution]):
+    """Many runs of a net side by side, as host arrays whose last axis is `paths`. See
     `AbstractNetSolution`. `batch[path]` is the `NetSolution` of one path, cut to its own length.
     """
 
@@ -264,7 +264,7 @@ def _failure(net: SleptsovNet, trajectory: Trajectory) -> str | None:
         f"{net.place_name(culprit.place)!r} than its count type can hold."
     )
     is_widest = trajectory.final.marking.dtype == np.int64
-    return f"{what} 64 bits are the most there are." if is_widest else f"{what} {_WIDER}"
+    return f"{what} 64 bits are the widest type." if is_widest else f"{what} {_WIDER}"
 
 
 _WIDER = "Try 64-bit counts, `numpy.int64`."

@@ -160,7 +160,7 @@ class AstrocyteColumns:
     def lowered(
         self, num_neurons: int, num_slots: int, delivery: Callable[..., AbstractLayout]
     ) -> ControlledSynapses:
-        """As arrays for a program of so many neurons; `delivery` stores synapses."""
+        """As arrays for a program of this many neurons; `delivery` stores synapses."""
         del num_slots
         controlled, astrocytes = (bucket(len(x)) for x in (self.source, self.threshold))
 

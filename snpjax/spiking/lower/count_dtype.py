@@ -26,7 +26,7 @@ def least_type(columns: HostProgram, *, at_least: np.dtype, largest: int) -> np.
 
 
 def least_fitting(types: Sequence[np.dtype], largest: int, arriving: float) -> np.dtype | None:
-    """The first type that holds a number, and in which no overflow goes unseen when so many spikes
+    """The first type that holds a number, and in which no overflow is missed when this many spikes
     arrive at a neuron in one step: these are less than half of its range."""
     for dtype in types:
         most = int(np.iinfo(dtype).max)

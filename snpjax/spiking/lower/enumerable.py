@@ -320,7 +320,7 @@ def _check_clock(clock: int) -> None:
 def caps_of(
     system: SpikingSystem | PopulationSystem, saturate: Mapping[str, int]
 ) -> UInt32[np.ndarray, " neurons_or_labels"] | None:
-    """Where the spikes of some neurons are cut: a count at its cap means so many or more. Exact for
+    """Where the spikes of some neurons are cut: a count at its cap means it or more. Exact for
     neurons without rules that never lose spikes, because nothing depends on theirs.
 
     Where neurons divide or bud these are labels, by their numbers: each neuron with that label is

@@ -37,10 +37,10 @@ FEW = {"neurons": 32, "synapses": 64}
 
 @dataclass(frozen=True)
 class Capacity(AbstractCapacity):
-    """How many neurons and synapses a system that divides or buds has room for.
+    """How many neurons and synapses a system that divides or buds can hold.
 
-    To create more is the result `neurons_exceeded` or `synapses_exceeded`; `run(grow=True)` takes
-    more room then. `None` is a few times what there is at first.
+    Creating more ends in `neurons_exceeded` or `synapses_exceeded`, unless `run(grow=True)`
+    enlarges the capacity. `None` is a few times the initial size.
     """
 
     neurons: int | None = None
@@ -53,7 +53,7 @@ class Capacity(AbstractCapacity):
                 raise ValueError(f"`{name}` is {size}. Give a number from 1 to {MOST:,}.")
 
     def for_system(self, system: "SpikingSystem", fewest: Mapping[str, int]) -> "Capacity":
-        """With numbers, which a system's own neurons and synapses fit.
+        """With a number for each `None`, large enough for the system's own neurons and synapses.
 
         **Raises:** `ValueError` where they do not.
         """
@@ -228,7 +228,7 @@ def _count_type(
     found = least_fitting(types, largest, arriving)
     if found is None:
         raise ValueError(
-            f"With so many neurons up to {arriving:,} spikes could arrive at one of them in one "
+            f"With this many neurons up to {arriving:,} spikes could arrive at one of them in one "
             f"step, too many to detect every overflow of {types[-1]}. Give a smaller `Capacity`."
         )
     return found
@@ -241,7 +241,7 @@ def _numbers(values: list[int], empty: int, size: int | None = None) -> Int[Arra
 
 
 def _partners(pairs: set[tuple[int, int]], num_columns: int) -> Int[Array, "..."]:
-    """The second labels of each first one, padded with a label that there is not."""
+    """The second labels of each first one, padded with an out-of-range label."""
     some: list[list[int]] = [[] for _ in range(num_columns)]
     for first, second in sorted(pairs):
         some[first].append(second)

@@ -104,7 +104,7 @@ class PlasticColumns:
         num_slots: int,
         delivery: Callable[[Edges], AbstractLayout],
     ) -> PlasticSynapses:
-        """As arrays for a program of so many neurons and slots; `delivery` stores the synapses."""
+        """As arrays for a program of that many neurons and slots; `delivery` stores synapses."""
         missing = {
             "plastic": slot_bucket(len(self.neurons), num_neurons) - len(self.neurons),
             "places": slot_bucket(len(self.targets), num_neurons) - len(self.targets),

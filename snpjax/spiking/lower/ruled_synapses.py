@@ -121,7 +121,7 @@ class RuledColumns:
         num_slots: int,
         delivery: Callable[..., AbstractLayout],
     ) -> RuledSynapses:
-        """As arrays for a program of so many neurons and slots; `delivery` stores the synapses."""
+        """As arrays for a program of that many neurons and slots; `delivery` stores synapses."""
         slots, neurons, some = self.sent.shape
         places = slot_bucket(some, num_neurons)
         needed = 8 * num_slots * num_neurons * places
@@ -178,7 +178,7 @@ def _slots_of(variant: SynapseRules, source: str) -> Iterator[Slot]:
 
 
 def _options(synapses, consume: int) -> list[list[Guard]]:
-    """Where each synapse may use each of its rules that consume so many, and where none."""
+    """Where each synapse may use each of its rules that consume this many, and where none."""
     own = [[rule.guard for rule in rules if rule.consume == consume] for rules in synapses]
     return [[*guards, ~reduce(or_, guards, Guard.from_lengths(()))] for guards in own]
 

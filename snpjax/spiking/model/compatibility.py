@@ -39,8 +39,8 @@ class Compatibility:
       order of the synapses.
     - `guard_modulo`: guards are made of `x = n` and `x >= n`, whose constants are reduced modulo
       this number. What is consumed is not reduced.
-    - `late_consumption`: changes what is shown only, `Solution.shown`: the spikes that a rule
-      consumes are counted until its emission has left.
+    - `late_consumption`: changes `Solution.as_displayed()` only, where the spikes that a rule
+      consumes count until its emission has left.
 
     and what single simulators do besides:
 

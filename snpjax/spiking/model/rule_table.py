@@ -110,7 +110,7 @@ class SlotTable:
         rules: Int[np.ndarray, "steps neurons *paths"],
         consumed: Int[np.ndarray, "steps neurons *paths"],
     ) -> Int[np.ndarray, "steps neurons *paths"]:
-        """Selected rules with every family replaced by the member that consumed so many spikes."""
+        """Selected rules with every family replaced by the member that consumed that many."""
         if self.families is None:
             return rules
         families = self.families

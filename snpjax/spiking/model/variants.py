@@ -36,8 +36,8 @@ class AntiSpikes:
 
 @dataclass(frozen=True)
 class Exhaustive:
-    """The rule that a neuron with k spikes selects is used floor(k / c) times at once: so many
-    times c spikes are consumed, and so many times p spikes leave together.
+    """The rule that a neuron with k spikes selects is used n = floor(k / c) times at once: n c
+    spikes are consumed, and n p spikes leave together.
 
     Emissions have no bound then. A step that would emit more than is safe to count ends the run as
     an overflow does.
@@ -90,7 +90,7 @@ class Astrocytes:
 
 class Alternative(NamedTuple):
     """What a neuron may do whose synapses have rules: remove `consume` spikes, and use these rules,
-    one for each of its synapses, or `None` where no rule that consumes so many is applicable."""
+    one for each of its synapses, or `None` where no rule that consumes this many is applicable."""
 
     consume: int
     rules: tuple[Rule | None, ...]

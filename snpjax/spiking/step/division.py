@@ -36,7 +36,7 @@ class DivisionTables(AbstractNetwork):
     """The division and budding rules of a system, by label, and its synapse dictionary.
 
     Axes: `slots` are those of the program; `labels`, padded with labels that no neuron bears;
-    `pairs` of the dictionary, padded with a label that there is not.
+    `pairs` of the dictionary, padded with an out-of-range label.
 
     A list of synapses ordered by target takes any degree, so that only the numbers of all neurons
     and of all synapses have a capacity; a step without division or budding does not touch it.
@@ -126,7 +126,7 @@ class DivisionTables(AbstractNetwork):
     def _blocked(self, network: GrownState) -> Bool[Array, "slots neurons"]:
         """Where a neighbour bears a label that a rule would give: a neuron does not divide next to
         one like its children, nor bud to one like its bud."""
-        none = self.divides.shape[1]  # a label that there is not
+        none = self.divides.shape[1]  # an out-of-range label
         source, target = (
             network.labels.at[x].get(mode="fill", fill_value=none)
             for x in (network.source, network.target)
@@ -208,7 +208,7 @@ class DivisionTables(AbstractNetwork):
         num_labels = self.divides.shape[1]
         every = jnp.arange(num_labels + 1, dtype=labels.dtype)
         starts = jnp.searchsorted(labels[order], every, method="compare_all").astype(jnp.int32)
-        starts = jnp.append(starts, starts[-1])  # the label that there is not
+        starts = jnp.append(starts, starts[-1])  # the out-of-range label
         others = jnp.concatenate([self.leads_to, self.comes_from], axis=1)[labels]
         counts = jnp.where(is_fresh[:, None], starts[others + 1] - starts[others], 0).ravel()
         ends = jnp.cumsum(counts, dtype=jnp.int32)

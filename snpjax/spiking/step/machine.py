@@ -46,7 +46,7 @@ class GrowingMachine(AbstractSpikingMachine):
     program: SpikingProgram
 
     def is_full(self, state: SpikingState) -> Bool[Array, "*paths"]:
-        """Whether a step failed for want of room."""
+        """Whether a step failed because the capacity was exceeded."""
         return (state.status == RESULTS.neurons_exceeded) | (
             state.status == RESULTS.synapses_exceeded
         )

@@ -1,4 +1,4 @@
-"""PlasticSynapses: neurons that create and delete their own synapses."""
+"""Plasticity: neurons that create and delete their own synapses."""
 
 from typing import NamedTuple
 

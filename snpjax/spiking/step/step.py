@@ -32,7 +32,7 @@ from .dynamic_synapses import Change
 from .program import SpikingProgram
 
 
-# Of many paths so many slots are looked through, which CPUs do for many paths at once, and gathers
+# For many paths this many slots are searched, which CPUs do for many paths at once, and gathers
 # one by one: 16 neurons with 16 rules, 8,192 paths, 0.3 us a path against 1.1 (one core, jax
 # 0.10.2, 2026-11).
 _MAX_SELECTED = 32

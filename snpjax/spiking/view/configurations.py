@@ -97,7 +97,7 @@ class Configurations:
         """Whether there is a synapse between two neurons, or between any two with these labels:
         `graph.where(lambda c: c.has_synapse("i", "j"))`.
 
-        **Raises:** `KeyError` for a name that there is not.
+        **Raises:** `KeyError` for an unknown name.
         """
         check = position_of if self.labels is None else number_of_label
         for name in (source, target):

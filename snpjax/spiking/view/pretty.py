@@ -12,7 +12,7 @@ _SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def spikes_text(count: int) -> str:
-    """So many spikes: `a³`; anti-spikes are `ā³`."""
+    """This many spikes: `a³`; anti-spikes are `ā³`."""
     letter = "a" if count >= 0 else "ā"
     return letter if abs(count) == 1 else letter + f"{abs(count)}".translate(_SUPERSCRIPT)
 

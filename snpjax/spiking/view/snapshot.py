@@ -102,7 +102,7 @@ def has_synapse(
 
 def network_history(system: "SpikingSystem | PopulationSystem", rows: Any, num_neurons: int) -> Any:
     """All networks of the history of a batch as `Configurations.state` has them, a row of all paths
-    after the other; `None` where the network stays as it is. There are so many neurons in the end.
+    after the other; `None` where the network stays as it is. In the end there are `num_neurons`.
     """
     if rows is None:
         return None
@@ -113,7 +113,7 @@ def network_history(system: "SpikingSystem | PopulationSystem", rows: Any, num_n
 def _cut(
     state: GrownState, system: "SpikingSystem | PopulationSystem", num_neurons: int
 ) -> GrownState:
-    """Of so many neurons, and without what a history says where there was no room."""
+    """Of this many neurons, and without what a history says where there was no room."""
     assert isinstance(system, SpikingSystem)
     slot, place = np.arange(num_neurons)[:, None], np.arange(len(state.source))[:, None]
     is_one = place < np.take_along_axis(np.asarray(state.starts), np.asarray(state.num)[None], 0)

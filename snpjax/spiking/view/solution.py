@@ -1,4 +1,4 @@
-"""What a run of a spiking neural P system gives back, with the system's names."""
+"""What `run` returns for a spiking neural P system, with the system's names."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -10,7 +10,14 @@ from jaxtyping import Int
 
 from ...choice import NO_RULE
 from ...results import RESULTS
-from ...trajectory import ManyPaths, NotSaved, OnePath, SavedRun, Trajectory, path_of
+from ...trajectory import (
+    AbstractManyPaths,
+    AbstractOnePath,
+    AbstractSavedRun,
+    NotSaved,
+    Trajectory,
+    path_of,
+)
 from ..model.population import PopulationSystem
 from ..model.system import SpikingSystem, is_growing
 from ..model.validity import possible_labels
@@ -30,7 +37,7 @@ NO_NUMBER = -1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class AbstractSolution(SavedRun):
+class AbstractSolution(AbstractSavedRun):
     """What runs of one path and of many have in common.
 
     Axes: `neurons` and `outputs` in the order of the system; `paths` is last and only there in a
@@ -38,8 +45,8 @@ class AbstractSolution(SavedRun):
     steps 1, 2, .... In a batch a path that halted early repeats its halting configuration and emits
     nothing. A history that was not saved raises `NotSaved`.
 
-    Where neurons divide or bud, `neurons` are slots, as many as there are in the end; new ones come
-    last, and hold 0 before. The trains of outputs are sums over all neurons of a label.
+    Where neurons divide or bud, `neurons` are the slots in use at the end; new ones come last, and
+    hold 0 before they exist. The trains of outputs are sums over all neurons of a label.
     """
 
     system: SpikingSystem | PopulationSystem
@@ -112,8 +119,8 @@ class AbstractSolution(SavedRun):
         return self.train()
 
     def train(self, output: str | None = None) -> Int[np.ndarray, "steps *paths"]:
-        """What the output neuron `output` emitted in step 1, 2, ...; it may be left out when there
-        is one only. For a population of several neurons these are the second axis.
+        """What the output neuron `output` emitted in step 1, 2, ...; leave it out if
+        there is only one. For a population of several neurons, they are the second axis.
 
         **Raises:** `ValueError` if the system has no such output or trains were not saved.
         """
@@ -142,8 +149,9 @@ class AbstractSolution(SavedRun):
         return np.where(nth[-1] >= 2, second - first, NO_NUMBER)
 
     def counts(self, output: str | None = None) -> Int[np.ndarray, "*neurons_and_paths"]:
-        """The spikes that `output` sent to the environment in all, for each neuron of a population
-        of several, and each path of a batch; Python integers where 64 bits could be too few.
+        """The total of spikes that `output` sent to the environment, for each neuron of a
+        population of several, and each path of a batch; Python integers where 64 bits might not
+        suffice.
         """
         train = self.train(output)
         bound = int(np.abs(train).max(initial=0)) * len(train)
@@ -189,27 +197,27 @@ class AbstractSolution(SavedRun):
 
 
 @final
-class Solution(AbstractSolution, OnePath):
+class Solution(AbstractSolution, AbstractOnePath):
     """The computation of an SN P system, as host arrays: one path. See `AbstractSolution`."""
 
     def network(self, row: int | None = None) -> Network:
         """The neurons and synapses after the last step, or in a row of `configurations`: of a
         system with plasticity, division or budding they change.
 
-        **Raises:** `ValueError` for a row that there is not; `NotSaved`.
+        **Raises:** `ValueError` for an out-of-range row; `NotSaved`.
         """
         own = self.state.network
         if row is not None and own is not None:
             states = self._states.network
             num_rows = len(jax.tree.leaves(states)[0])
             if not 0 <= row < num_rows:
-                raise ValueError(f"There is no row {row}: they are 0 to {num_rows - 1}.")
+                raise ValueError(f"There is no row {row}. Give 0 to {num_rows - 1}.")
             own = jax.tree.map(lambda x: x[row], states)
         return network_of(self.system, own)
 
     def spikes_of(self, name: str) -> "int | Int[np.ndarray, ' neurons']":
-        """Spikes of a neuron in the final configuration; an array of those of a population, or
-        where neurons divide of all those with a label.
+        """Spikes of a neuron in the final configuration; an array for a population, or, where
+        neurons divide, for all neurons with a label.
 
         **Raises:** `ValueError` for a name that the system does not have.
         """
@@ -238,7 +246,7 @@ class Solution(AbstractSolution, OnePath):
         return None if number == NO_NUMBER else number
 
     def count(self, output: str | None = None) -> int:
-        """Spikes that `output` sent to the environment in all.
+        """The total of spikes that `output` sent to the environment.
 
         **Raises:** `ValueError` for a population of several neurons, and as `train` does.
         """
@@ -274,9 +282,9 @@ class Solution(AbstractSolution, OnePath):
 
 
 @final
-class SolutionBatch(AbstractSolution, ManyPaths[Solution]):
-    """Many computations of an SN P system side by side, as host arrays whose last axis are the
-    paths. See `AbstractSolution`. `batch[path]` is the `Solution` of one path, cut to its length.
+class SolutionBatch(AbstractSolution, AbstractManyPaths[Solution]):
+    """Many computations of an SN P system side by side, as host arrays whose last axis is
+    `paths`. See `AbstractSolution`. `batch[path]` is the `Solution` of one path, cut to its length.
     """
 
     def spikes_of(self, name: str) -> Int[np.ndarray, "*neurons paths"]:
@@ -286,7 +294,9 @@ class SolutionBatch(AbstractSolution, ManyPaths[Solution]):
         since paths then differ in their neurons.
         """
         if is_growing(self.system):
-            raise ValueError("The paths differ in their neurons. Ask one: `batch[path]`.")
+            raise ValueError(
+                "The paths differ in their neurons. Ask one path: `batch[path].spikes_of(name)`."
+            )
         return self.spikes[_position(self.system, name)]
 
     def _solution(self, trajectory: Trajectory) -> Solution:

@@ -1,4 +1,4 @@
-"""What a run of different systems side by side gives back."""
+"""What `run` returns for a `SystemBatch`."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any

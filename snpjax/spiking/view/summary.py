@@ -32,7 +32,7 @@ _WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 class Card(NamedTuple):
-    """What stands in a box: a neuron, or many (`is_many`); one that there is not yet is
+    """What stands in a box: a neuron, or many (`is_many`); one that does not exist yet is
     `is_unborn`. `feed` is what the environment sends."""
 
     name: str
@@ -57,7 +57,7 @@ class CardLink(NamedTuple):
 def summary(
     system: "SpikingSystem | PopulationSystem", max_cards: int
 ) -> tuple[list[Card], list[CardLink]]:
-    """A large system in few boxes, at most so many where it is no system of populations."""
+    """A large system in few boxes, at most this many where it is no system of populations."""
     if isinstance(system, PopulationSystem):
         numbers = {name: number for number, name in enumerate(system.populations)}
         cards = [_population(system, p) for p in system.populations.values()]
