@@ -115,6 +115,8 @@ def taken(
 
     **Raises:** `TypeError` for any other option, with a suggestion.
     """
+    if not options:
+        return options
     known = [name for name in inspect.signature(method).parameters if name not in _OWN]
     for name in options:
         if name not in known:

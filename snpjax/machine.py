@@ -3,7 +3,7 @@
 import abc
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from typing import (
     Any,
     ClassVar,
@@ -13,6 +13,7 @@ from typing import (
     Protocol,
     TypeAlias,
     TypedDict,
+    TypeGuard,
     TypeVar,
     overload,
     runtime_checkable,
@@ -135,6 +136,21 @@ def over_paths(function: Callable, machine: AbstractMachine | Stacked) -> Callab
         mapped = eqx.filter_vmap(function, in_axes=_LAST, out_axes=-1)
         return partial(mapped, machine.machine)
     return partial(function, machine)
+
+
+@cache
+def _has_methods(kind: type, protocol: type) -> bool:
+    return issubclass(kind, protocol)
+
+
+def leaps(machine: object) -> "TypeGuard[Leaping]":
+    """Whether it is `Leaping`; asked once for each type, for it takes as long as a short run."""
+    return _has_methods(type(machine), Leaping)
+
+
+def can_grow(machine: object) -> "TypeGuard[Growable]":
+    """Whether it is `Growable`."""
+    return _has_methods(type(machine), Growable)
 
 
 @runtime_checkable

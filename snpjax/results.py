@@ -5,6 +5,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool
 
 
@@ -42,6 +43,13 @@ class RESULTS(eqx.Enumeration):
         "The chosen transition consumes nothing, so that it fires without end in one step. Give it "
         "an input arc, or run the net under `Petri()`."
     )
+
+
+def ended_as(result: Any, *ends: Any) -> Bool[np.ndarray, "*paths"]:
+    """Whether the result of each path, on the host, is one of `ends`. Comparing the results
+    themselves would take a call of the device for each."""
+    codes = np.asarray(result._value)
+    return np.isin(codes, [np.asarray(end._value) for end in ends])
 
 
 def select_result(predicate: Bool[Array, "*paths"], if_true: Any, if_false: Any) -> Any:

@@ -29,6 +29,8 @@ from .machine import (
     Sparing,
     Stacked,
     Startable,
+    can_grow,
+    leaps,
     over_paths,
 )
 from .simulate import Progress, advancing, looped, result_of
@@ -197,7 +199,7 @@ def run(
             save = own.default_save(size)
         if save is None:
             save = SAVE_ALL if size is None else SAVE_OUTPUTS
-        tile = None if inputs is not None else _tile_of(machine)
+        tile = _tile_of(machine) if size and inputs is None else None
         trajectory = _drive(
             machine, state, choice, size, max_steps, save, grow, unroll, progress, tile
         )
@@ -366,7 +368,7 @@ def _drive_tile(
 ) -> _Ended:
     """Advance some paths, numbered from `first` on, chunk by chunk, moving histories to the host
     after each."""
-    grow = grow and isinstance(machine, Growable)
+    grow = grow and can_grow(machine)
     save = history.wanted
     longest = bucket(max_steps, at_least=64)
     own = None if padded is None else np.int32(paths or 1)
@@ -378,7 +380,7 @@ def _drive_tile(
     unroll = unroll or _unroll(initial)
     state, made = initial, 0
     steps_per_call = _FIRST_CALL_STEPS
-    if isinstance(machine, Leaping):
+    if leaps(machine):
         steps_per_call = max(steps_per_call, _FIRST_LEAP_STEPS // (paths or 1))
     every = save.every or 1
     while True:
@@ -398,7 +400,7 @@ def _drive_tile(
             grow=grow,
             unroll=unroll,
         )
-        kept = machine.kept(state) if isinstance(machine, Leaping) else state
+        kept = machine.kept(state) if leaps(machine) else state
         now, is_live, *ended = _unpacked(np.asarray(small), (step, step, kept, steps, result))
         elapsed = max(time.perf_counter() - began, 1e-6)
         history.append(chunk, now - made, now // every - made // every)
@@ -415,7 +417,7 @@ def _drive_tile(
     ended = ended or jax.device_get((kept, steps, result))
     if paths != padded:
         ended = jax.tree.map(lambda x: own_paths(x, paths), ended)
-    initial = machine.kept(initial) if isinstance(machine, Leaping) else initial
+    initial = machine.kept(initial) if leaps(machine) else initial
     return _Ended(history, initial, *ended)
 
 
@@ -426,7 +428,9 @@ def _tile_of(machine: AbstractMachine | Stacked) -> int | None:
     100,000 paths of 20 neurons took 44 us of CPU each at once, and take 13 in tiles (jax 0.10.2,
     2026-11). A GPU has work for all of its cores only where paths are many.
     """
-    if jax.default_backend() != "cpu" or isinstance(machine, Stacked | Growable | Leaping):
+    if isinstance(machine, Stacked) or jax.default_backend() != "cpu":
+        return None
+    if can_grow(machine) or leaps(machine):
         return None
     size = nbytes_of(jax.eval_shape(machine.init))
     most = max(_TILE_BYTES // max(size, 1), _LEAST_TILE)

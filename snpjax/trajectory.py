@@ -10,7 +10,7 @@ import jax
 import numpy as np
 from jaxtyping import Bool, Int, PyTree
 
-from .results import RESULTS
+from .results import RESULTS, ended_as
 
 
 S = TypeVar("S")
@@ -141,13 +141,13 @@ class AbstractOnePath(AbstractSavedRun):
     @property
     def halted(self) -> bool:
         """Whether nothing can happen any more."""
-        return bool(self.result == RESULTS.halted)
+        return bool(ended_as(self.result, RESULTS.halted))
 
     @property
     def ending(self) -> str:
         """How the run ended, in words."""
         steps = f"{self.steps:,} step{'' if self.steps == 1 else 's'}"
-        if self.result not in (RESULTS.halted, RESULTS.max_steps_reached):
+        if not ended_as(self.result, RESULTS.halted, RESULTS.max_steps_reached):
             return f"failed after {steps}"
         return f"halted after {steps}" if self.halted else f"not halted after {steps}"
 
@@ -172,7 +172,7 @@ class AbstractManyPaths(AbstractSavedRun, Generic[S]):
     @property
     def halted(self) -> Bool[np.ndarray, " paths"]:
         """In which paths nothing can happen any more."""
-        return np.asarray(self.result == RESULTS.halted)
+        return ended_as(self.result, RESULTS.halted)
 
     @property
     def ending(self) -> str:

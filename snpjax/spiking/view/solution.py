@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Int
 
 from ...choice import NO_RULE
-from ...results import RESULTS
+from ...results import RESULTS, ended_as
 from ...trajectory import (
     AbstractManyPaths,
     AbstractOnePath,
@@ -333,10 +333,8 @@ def _rules(
 
 
 def _failure(system: SpikingSystem | PopulationSystem, trajectory: Trajectory) -> str | None:
-    ordinary = (trajectory.result == RESULTS.halted) | (
-        trajectory.result == RESULTS.max_steps_reached
-    )
-    failed = np.flatnonzero(~np.asarray(ordinary))
+    ordinary = ended_as(trajectory.result, RESULTS.halted, RESULTS.max_steps_reached)
+    failed = np.flatnonzero(~ordinary)
     if len(failed) == 0:
         return None
     path = int(failed[0])
