@@ -35,6 +35,7 @@ from .simulate import Progress, advancing, looped, result_of
 from .trajectory import (
     SAVE_ALL,
     SAVE_OUTPUTS,
+    AbstractSavedRun,
     History,
     Save,
     Trajectory,
@@ -228,6 +229,10 @@ def _check_arguments(
     if unroll is not None and unroll < 1:
         raise ValueError(f"`unroll` is {unroll}. Give 1 or more steps.")
     check_choice(choice)
+    if isinstance(initial, AbstractSavedRun):
+        raise TypeError(
+            f"`initial` is a {type(initial).__name__}. Give its state, `solution.state`."
+        )
     if save is not None and not isinstance(save, Save):
         raise TypeError(
             f"`save` is {save!r}. Give snpjax.SAVE_ALL, SAVE_OUTPUTS, SAVE_FINAL or a Save(...)."

@@ -2,6 +2,7 @@
 
 import abc
 import warnings
+import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
@@ -294,6 +295,24 @@ def beside(parts: Sequence[PyTree]) -> PyTree:
 def path_of(tree: PyTree, path: int) -> PyTree:
     """One path of arrays whose last axis is `paths`."""
     return jax.tree.map(lambda x: x[..., path], tree)
+
+
+# How many neurons or places the model of a state has, by the identity of the state: states are
+# padded, so that their shapes do not tell.
+_sizes: "dict[int, tuple[weakref.ref[Any], int]]" = {}
+
+
+def with_size(state: S, size: int) -> S:
+    """The same state, of which `size_of` knows how many neurons or places its model has."""
+    number = id(state)
+    _sizes[number] = weakref.ref(state, lambda _: _sizes.pop(number, None)), size
+    return state
+
+
+def size_of(state: object) -> int | None:
+    """The size of a state as a solution gave it; `None` for any other."""
+    held = _sizes.get(id(state))
+    return held[1] if held is not None and held[0]() is state else None
 
 
 def own_paths(x: np.ndarray, paths: int | None) -> np.ndarray:

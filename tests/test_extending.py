@@ -105,6 +105,17 @@ def test_sizes_that_are_no_static_fields_are_refused(page):
         Leaky.from_edges(edges)
 
 
+def test_a_layout_that_is_not_returned_is_told(page):
+    class Forgetful(page["OneSource"]):
+        @classmethod
+        def from_edges(cls, edges, *, max_input=None):
+            super().from_edges(edges, max_input=max_input)
+
+    system = snp.SpikingSystem([snp.Neuron("x", 1, ["a -> a"]), snp.Neuron("y")], [("x", "y")])
+    with pytest.raises(TypeError, match="`Forgetful.from_edges` returned NoneType. Return the la"):
+        snp.run(system, layout=Forgetful)
+
+
 # ---- a choice ----
 
 

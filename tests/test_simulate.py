@@ -350,6 +350,28 @@ def test_a_state_of_another_system_is_refused():
         snp.run(net, inputs=[[1]])
 
 
+def test_a_state_of_a_system_as_long_with_padding_is_refused():
+    alone = snp.SpikingSystem([snp.Neuron("x", 1, ["a -> a"])])
+    begun = snp.run(generator(), choice=uniform(), max_steps=0, paths=4)
+    for state in (begun.state, begun[3].state):
+        with pytest.raises(ValueError, match="of 3 neurons, and this system has 1. Continue a run"):
+            snp.run(alone, initial=state, paths=4)
+    unknown = jax.tree.map(np.copy, begun[3].state)
+    with pytest.raises(ValueError, match="a state of 3 or more neurons, and this system has 1"):
+        snp.run(alone, initial=unknown)
+    snp.run(generator(), initial=unknown)
+    with pytest.raises(ValueError, match="a state of 1 neuron, and this system has 3"):
+        snp.run(generator(), initial=snp.run(alone).state)
+    with pytest.raises(TypeError, match="is a SolutionBatch. Give its state, `solution.state`"):
+        snp.run(generator(), initial=begun)
+    none = snp.sleptsov.Arcs.none()
+    nets = [snp.SleptsovNet([1] * num, inputs=none, outputs=none) for num in (3, 1)]
+    with pytest.raises(ValueError, match="of a net with 3 places, and this net has 1"):
+        snp.run(nets[1], initial=snp.run(nets[0]).state)
+    with pytest.raises(ValueError, match="a state of another net, and this net has 1"):
+        snp.run(nets[1], initial=jax.tree.map(np.copy, snp.run(nets[0]).state))
+
+
 # ---- what is kept ----
 
 

@@ -9,7 +9,14 @@ import numpy as np
 from jaxtyping import Bool, Int
 
 from ...results import RESULTS
-from ...trajectory import AbstractManyPaths, AbstractOnePath, AbstractSavedRun, NotSaved, Trajectory
+from ...trajectory import (
+    AbstractManyPaths,
+    AbstractOnePath,
+    AbstractSavedRun,
+    NotSaved,
+    Trajectory,
+    with_size,
+)
 from ..model.net import SleptsovNet
 from ..model.rules import AbstractRule
 from ..step.state import NO_TRANSITION, NetState, Round
@@ -40,7 +47,7 @@ class AbstractNetSolution(AbstractSavedRun):
     @property
     def state(self) -> NetState:
         """The final state as the machine has it, to go on from: `run(net, initial=state)`."""
-        return self.trajectory.final
+        return with_size(self.trajectory.final, self.net.num_places)
 
     @property
     def marking(self) -> Int[np.ndarray, "places *paths"]:

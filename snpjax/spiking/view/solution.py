@@ -17,6 +17,7 @@ from ...trajectory import (
     NotSaved,
     Trajectory,
     path_of,
+    with_size,
 )
 from ..model.population import PopulationSystem
 from ..model.system import SpikingSystem, is_growing
@@ -54,7 +55,8 @@ class AbstractSolution(AbstractSavedRun):
     @property
     def state(self) -> SpikingState:
         """The final state as the machine has it, to go on from: `run(system, initial=state)`."""
-        return self.trajectory.final
+        final = self.trajectory.final
+        return final if is_growing(self.system) else with_size(final, self.system.num_neurons)
 
     @property
     def spikes(self) -> Int[np.ndarray, "neurons *paths"]:
