@@ -1,6 +1,7 @@
 """What a run keeps, the history it saved, and the bases of solutions."""
 
 import abc
+import operator
 import warnings
 import weakref
 from collections.abc import Iterator, Sequence
@@ -110,8 +111,8 @@ class Trajectory:
 class NotSaved(ValueError):
     """The run did not save this part of its history."""
 
-    def __init__(self, what: str, save: str):
-        super().__init__(f"{what} were not saved. Run with `save={save}`.")
+    def __init__(self, what: str, run: str):
+        super().__init__(f"{what} were not saved. Run with `{run}`.")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -182,7 +183,16 @@ class AbstractManyPaths(AbstractSavedRun, Generic[S]):
         return f"{np.sum(self.halted)} halted, {steps}"
 
     def __getitem__(self, path: int) -> S:
-        return self._solution(self.trajectory.of_path(range(self.paths)[path]))
+        try:
+            number = range(self.paths)[operator.index(path)]
+        except TypeError:
+            kind = type(path).__name__
+            raise TypeError(f"A path is no {kind}. Give a path 0 to {self.paths - 1}.") from None
+        except IndexError:
+            raise IndexError(
+                f"There is no path {path}. Give a path 0 to {self.paths - 1}."
+            ) from None
+        return self._solution(self.trajectory.of_path(number))
 
     def __iter__(self) -> Iterator[S]:
         return map(self.__getitem__, range(self.paths))

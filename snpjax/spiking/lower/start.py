@@ -149,9 +149,10 @@ def _trains(
         )
     if not is_signed and table.size and table.min() < 0:
         step, column = np.argwhere(table < 0)[0][:2]
+        owners = [name for name, size in zip(names, sizes, strict=True) for _ in range(size)]
         raise ValueError(
-            f"`inputs` sends {table.min()} spikes in step {step + 1} to input {column}. Give "
-            "0 or more."
+            f"`inputs` sends {table[table < 0][0]} spikes in step {step + 1} to "
+            f"{owners[column]!r}. Give 0 or more."
         )
     return table
 
@@ -231,7 +232,10 @@ def _size(system: "SpikingSystem | PopulationSystem", name: str) -> int:
 
 
 def _integers(name: str, values: Any) -> Int[np.ndarray, "..."]:
-    found = np.asarray(values)
+    try:
+        found = np.asarray(values)
+    except ValueError:
+        raise ValueError(f"The rows of `{name}` differ in length. Fill them up with 0.") from None
     if not (np.issubdtype(found.dtype, np.integer) or found.dtype == bool or found.size == 0):
         raise ValueError(f"`{name}` holds {found.dtype}. Give whole numbers.")
     return found.astype(np.int64)
