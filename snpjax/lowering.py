@@ -2,6 +2,7 @@
 
 import difflib
 import inspect
+import operator
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable
@@ -10,10 +11,12 @@ from functools import cache
 from typing import Any, TypeVar, Unpack
 
 import jax
+import jax.numpy as jnp
 from jax.core import Tracer
 from jax.extend.core import get_opaque_trace_state
 from jaxtyping import PyTree
 
+from .choice import AbstractChoice, FirstChoice
 from .machine import AnySolution, Lowered, LoweringOptions, Model
 
 
@@ -84,11 +87,47 @@ def lowering_of(
 
 def check_model(model: object) -> None:
     """**Raises:** `TypeError` for an object that cannot be run."""
+    if isinstance(model, type) and issubclass(model, Model | Lowered):
+        raise TypeError(f"`model` is the class {model.__name__}. Give an object of it.")
     if not isinstance(model, Model | Lowered):
+        methods = ("lower", "solution", "solutions")
+        missing = [f"`{name}`" for name in methods if name not in dir(model)]
+        if len(missing) < len(methods) and not isinstance(model, str):  # which has `lower`
+            raise TypeError(
+                f"A {type(model).__name__} cannot be run. Give it {' and '.join(missing)}."
+            )
         raise TypeError(
             f"`model` is a {type(model).__name__}. Give a system, which `snpjax.read` reads from a "
             "file, or a model with `lower`, `solution` and `solutions`."
         )
+
+
+def check_choice(choice: object) -> None:
+    """**Raises:** `TypeError` for anything but a choice, with a hint."""
+    if isinstance(choice, AbstractChoice):
+        return
+    if isinstance(choice, type) and issubclass(choice, AbstractChoice):
+        arguments = "" if choice is FirstChoice else "..."
+        raise TypeError(
+            f"`choice` is the class {choice.__name__}. Give an object of it: "
+            f"`choice=snp.{choice.__name__}({arguments})`."
+        )
+    if isinstance(choice, jax.Array) and jnp.issubdtype(choice.dtype, jax.dtypes.prng_key):
+        raise TypeError(
+            "`choice` is a key. Give a choice that uses it: `choice=snp.UniformChoice(key)`."
+        )
+    raise TypeError(
+        f"`choice` is {choice!r}. Give snp.FirstChoice(), snp.UniformChoice(key), "
+        "snp.WeightedChoice(logits, key) or snp.GivenChoices(rules)."
+    )
+
+
+def as_integer(name: str, number: object) -> int:
+    """**Raises:** `TypeError` for what is no integer, with the name of the argument."""
+    try:
+        return operator.index(number)  # pyright: ignore[reportArgumentType]
+    except TypeError:
+        raise TypeError(f"`{name}` is {number!r:.60}. Give an integer.") from None
 
 
 def refuse_tracers(call: str, instead: str, arguments: PyTree) -> None:
@@ -143,18 +182,18 @@ def _unknown(name: str, call: str, kind: str, known: list[str]) -> str:
     found = f"`{call}` of a {kind} takes no `{name}`."
     if name in _MEANT:
         return f"{found} {_MEANT[name]}"
-    arguments = [*known, *_ARGUMENTS] if call == "run" else known
+    arguments = known
+    if call == "run":
+        from .run import RunOptions  # which imports this module
+
+        own = RunOptions.__annotations__.keys() - LoweringOptions.__annotations__.keys()
+        arguments = [*known, "paths", *sorted(own)]
     near = difflib.get_close_matches(name, arguments, 1)
     if near and not elsewhere:
         return f"{found} Did you mean `{near[0]}`?"
+    if not known:
+        return f"{found} Its lowering takes no options."
     return f"{found} The options of its lowering are {', '.join(f'`{x}`' for x in known)}."
-
-
-#: The other arguments of `run`.
-_ARGUMENTS = (
-    *("max_steps", "choice", "paths", "initial", "inputs"),
-    *("save", "grow", "throw", "unroll", "progress"),
-)
 
 
 @dataclass(frozen=True)

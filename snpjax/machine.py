@@ -205,7 +205,7 @@ S = TypeVar("S", bound=AnySolution, covariant=True)  # of one path
 B = TypeVar("B", bound=AnySolution, covariant=True)  # of many
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Lowered(Generic[S, B]):
     """A model as arrays, ready to be run any number of times: `snpjax.run(lowered)`.
 
@@ -230,6 +230,9 @@ class Lowered(Generic[S, B]):
     def nbytes(self) -> int:
         """The bytes of the machine's arrays."""
         return sum(x.nbytes for x in jax.tree.leaves(self.machine))
+
+    def __repr__(self) -> str:
+        return f"Lowered({self.model!r}, {self.nbytes:,} bytes)"
 
     def machine_for(self, max_steps: int) -> AbstractMachine | Stacked:
         """The machine for a run of at most `max_steps` from the model's initial configuration."""

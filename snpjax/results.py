@@ -22,7 +22,7 @@ class RESULTS(eqx.Enumeration):
     )
     stopped = "The condition given as `stop` was reached."
     spike_overflow = (
-        "A neuron holds more spikes than its count type can. Try 64-bit counts, `numpy.int64`."
+        "A neuron holds more spikes than its count type can. Run with `count_dtype=numpy.int64`."
     )
     neurons_exceeded = (
         "More neurons are created than there is room for. Try `grow=True`, or a larger "
@@ -37,7 +37,7 @@ class RESULTS(eqx.Enumeration):
         "rules one of them, and every other neuron `NO_RULE`."
     )
     token_overflow = (
-        "A place holds more tokens than its count type can. Try 64-bit counts, `numpy.int64`."
+        "A place holds more tokens than its count type can. Run with `count_dtype=numpy.int64`."
     )
     unbounded_multiplicity = (
         "The chosen transition consumes nothing, so that it fires without end in one step. Give it "

@@ -1,8 +1,7 @@
 """`run`: lower a model, run its machine chunk by chunk until it halts, and save its history."""
 
-import operator
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, NamedTuple, TypeVar, Unpack, overload
 
@@ -16,7 +15,7 @@ from snpjax_formats import bucket
 
 from ._xla import precision_of
 from .choice import AbstractChoice, FirstChoice, WeightedChoice, knows_numbers
-from .lowering import check_model, lowering_of, refuse_tracers
+from .lowering import as_integer, check_choice, check_model, lowering_of, refuse_tracers
 from .machine import (
     AbstractMachine,
     AnySolution,
@@ -37,6 +36,7 @@ from .simulate import Progress, advancing, looped, result_of
 from .trajectory import (
     SAVE_ALL,
     SAVE_OUTPUTS,
+    AbstractSavedRun,
     History,
     Save,
     Trajectory,
@@ -194,7 +194,7 @@ def run(
             if not isinstance(own, Startable):
                 raise TypeError(f"A {type(own).__name__} takes neither `initial` nor `inputs`.")
             machine, state = own.start(lowered.machine, initial, inputs)
-        size = _num_paths(machine, state, paths)
+        size = _num_paths(machine, state, paths, initial, inputs)
         if save is None and isinstance(own, Sparing):
             save = own.default_save(size)
         if save is None:
@@ -221,8 +221,9 @@ def _check_arguments(
     """**Raises:** `TypeError` and `ValueError` with the fix."""
     given = (max_steps, choice, paths, initial, inputs)
     refuse_tracers("run", "simulate(lowered.machine, state, choice, max_steps=...)", given)
-    max_steps = operator.index(max_steps)
-    paths = None if paths is None else operator.index(paths)
+    max_steps = as_integer("max_steps", max_steps)
+    paths = None if paths is None else as_integer("paths", paths)
+    unroll = None if unroll is None else as_integer("unroll", unroll)
     if not 0 <= max_steps <= _MAX_STEPS:
         raise ValueError(f"`max_steps` is {max_steps}. Give 0 to {_MAX_STEPS} steps.")
     if paths is not None and paths < 1:
@@ -230,6 +231,10 @@ def _check_arguments(
     if unroll is not None and unroll < 1:
         raise ValueError(f"`unroll` is {unroll}. Give 1 or more steps.")
     check_choice(choice)
+    if isinstance(initial, AbstractSavedRun):
+        raise TypeError(
+            f"`initial` is a {type(initial).__name__}. Give its state, `solution.state`."
+        )
     if save is not None and not isinstance(save, Save):
         raise TypeError(
             f"`save` is {save!r}. Give snpjax.SAVE_ALL, SAVE_OUTPUTS, SAVE_FINAL or a Save(...)."
@@ -237,32 +242,18 @@ def _check_arguments(
     return max_steps, paths
 
 
-def check_choice(choice: object) -> None:
-    """**Raises:** `TypeError` for anything but a choice, with a hint."""
-    if isinstance(choice, AbstractChoice):
-        return
-    if isinstance(choice, type) and issubclass(choice, AbstractChoice):
-        arguments = "" if choice is FirstChoice else "..."
-        raise TypeError(
-            f"`choice` is the class {choice.__name__}. Give an object of it: "
-            f"`choice=snp.{choice.__name__}({arguments})`."
-        )
-    if isinstance(choice, jax.Array) and jnp.issubdtype(choice.dtype, jax.dtypes.prng_key):
-        raise TypeError(
-            "`choice` is a key. Give a choice that uses it: `choice=snp.UniformChoice(key)`."
-        )
-    raise TypeError(
-        f"`choice` is {choice!r}. Give snp.FirstChoice(), snp.UniformChoice(key), "
-        "snp.WeightedChoice(logits, key) or snp.GivenChoices(rules)."
-    )
-
-
 def _paths_of(tree: PyTree) -> int:
     """How many paths the arrays that begin a run may have."""
     return max((np.shape(x)[-1] for x in jax.tree.leaves(tree) if np.ndim(x) > 1), default=1)
 
 
-def _num_paths(machine: AbstractMachine | Stacked, state: PyTree, paths: int | None) -> int | None:
+def _num_paths(
+    machine: AbstractMachine | Stacked,
+    state: PyTree,
+    paths: int | None,
+    initial: PyTree,
+    inputs: PyTree,
+) -> int | None:
     """The number of paths; for stacked machines, the number of machines."""
     if isinstance(machine, Stacked):
         if paths is not None:
@@ -277,9 +268,13 @@ def _num_paths(machine: AbstractMachine | Stacked, state: PyTree, paths: int | N
     if not shape:
         return paths
     if paths != shape[0]:
+        given = {"initial": initial, "inputs": inputs}
+        names = " or ".join(f"`{name}`" for name, x in given.items() if x is not None)
+        axes = f"the last axis of {names} is read as paths"
+        if not isinstance(inputs, Mapping) and np.ndim(inputs) == 3:
+            axes = "`inputs` is read as (steps, inputs, paths)"
         raise ValueError(
-            f"`paths` is {paths}, but `initial` or `inputs` have {shape[0]} paths. Give "
-            f"`paths={shape[0]}`."
+            f"`paths` is {paths}, but {axes}: it has {shape[0]} paths. Give `paths={shape[0]}`."
         )
     return paths
 

@@ -15,6 +15,7 @@ from jaxtyping import Array, Bool, Int, Integer, PyTree
 from ._text.conditions import elementwise
 from ._xla import varying_with
 from .choice import AbstractChoice
+from .lowering import check_choice
 from .machine import AbstractMachine, Leaping, Record, Stacked, over_paths
 from .results import RESULTS, select_result
 
@@ -84,6 +85,11 @@ def simulate(
 
     For a machine with 64-bit arrays, call it inside `jax.enable_x64(True)`.
     """
+    if not isinstance(machine, AbstractMachine | Stacked):
+        raise TypeError(
+            f"`machine` is a {type(machine).__name__}. Give `snpjax.lower(model).machine`."
+        )
+    check_choice(choice)
     shape = jax.eval_shape(over_paths(lambda m, s: m.halted(s), machine), state).shape
     if path is None:
         path = jnp.arange(shape[0], dtype=jnp.uint32) if shape else jnp.zeros((), jnp.uint32)

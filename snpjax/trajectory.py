@@ -1,7 +1,9 @@
 """What a run keeps, the history it saved, and the bases of solutions."""
 
 import abc
+import operator
 import warnings
+import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
@@ -109,8 +111,8 @@ class Trajectory:
 class NotSaved(ValueError):
     """The run did not save this part of its history."""
 
-    def __init__(self, what: str, save: str):
-        super().__init__(f"{what} were not saved. Run with `save={save}`.")
+    def __init__(self, what: str, run: str):
+        super().__init__(f"{what} were not saved. Run with `{run}`.")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -181,7 +183,16 @@ class AbstractManyPaths(AbstractSavedRun, Generic[S]):
         return f"{np.sum(self.halted)} halted, {steps}"
 
     def __getitem__(self, path: int) -> S:
-        return self._solution(self.trajectory.of_path(range(self.paths)[path]))
+        try:
+            number = range(self.paths)[operator.index(path)]
+        except TypeError:
+            kind = type(path).__name__
+            raise TypeError(f"A path is no {kind}. Give a path 0 to {self.paths - 1}.") from None
+        except IndexError:
+            raise IndexError(
+                f"There is no path {path}. Give a path 0 to {self.paths - 1}."
+            ) from None
+        return self._solution(self.trajectory.of_path(number))
 
     def __iter__(self) -> Iterator[S]:
         return map(self.__getitem__, range(self.paths))
@@ -294,6 +305,24 @@ def beside(parts: Sequence[PyTree]) -> PyTree:
 def path_of(tree: PyTree, path: int) -> PyTree:
     """One path of arrays whose last axis is `paths`."""
     return jax.tree.map(lambda x: x[..., path], tree)
+
+
+# How many neurons or places the model of a state has, by the identity of the state: states are
+# padded, so that their shapes do not tell.
+_sizes: "dict[int, tuple[weakref.ref[Any], int]]" = {}
+
+
+def with_size(state: S, size: int) -> S:
+    """The same state, of which `size_of` knows how many neurons or places its model has."""
+    number = id(state)
+    _sizes[number] = weakref.ref(state, lambda _: _sizes.pop(number, None)), size
+    return state
+
+
+def size_of(state: object) -> int | None:
+    """The size of a state as a solution gave it; `None` for any other."""
+    held = _sizes.get(id(state))
+    return held[1] if held is not None and held[0]() is state else None
 
 
 def own_paths(x: np.ndarray, paths: int | None) -> np.ndarray:

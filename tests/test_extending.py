@@ -105,6 +105,17 @@ def test_sizes_that_are_no_static_fields_are_refused(page):
         Leaky.from_edges(edges)
 
 
+def test_a_layout_that_is_not_returned_is_told(page):
+    class Forgetful(page["OneSource"]):
+        @classmethod
+        def from_edges(cls, edges, *, max_input=None):
+            super().from_edges(edges, max_input=max_input)
+
+    system = snp.SpikingSystem([snp.Neuron("x", 1, ["a -> a"]), snp.Neuron("y")], [("x", "y")])
+    with pytest.raises(TypeError, match="`Forgetful.from_edges` returned NoneType. Return the la"):
+        snp.run(system, layout=Forgetful)
+
+
 # ---- a choice ----
 
 
@@ -215,6 +226,13 @@ class Unfinished:
         raise AssertionError
 
 
+class Half:
+    """A model that nobody can read the solution of."""
+
+    def lower(self, *, numbered: bool = False, many_paths: bool = False):
+        raise AssertionError
+
+
 def test_what_a_model_lacks_is_told():
     with pytest.raises(TypeError, match="A Sometimes cannot be explored. Give it `encoding`, `alt"):
         snp.explore(Unfinished())  # pyright: ignore
@@ -223,3 +241,28 @@ def test_what_a_model_lacks_is_told():
             call(Sometimes())
     with pytest.raises(TypeError, match="or a model with `lower`, `solution` and `solutions`"):
         snp.run(Sometimes())  # pyright: ignore
+    with pytest.raises(TypeError, match="A Half cannot be run. Give it `solution` and `solut"):
+        snp.run(Half())  # pyright: ignore
+    with pytest.raises(TypeError, match="`model` is the class SpikingSystem. Give an object of it"):
+        snp.run(snp.SpikingSystem)  # pyright: ignore
+    Half.solution = Half.solutions = lambda self, trajectory: None  # pyright: ignore
+    with pytest.raises(TypeError, match="of a Half takes no `engine`. Its lowering takes no opt"):
+        snp.run(Half(), engine=1)  # pyright: ignore
+
+
+def test_what_cannot_be_explored_is_told():
+    system = snp.SpikingSystem([snp.Neuron("x", 1, ["a -> a"])])
+    lowered = snp.lower(system)
+    assert repr(lowered) == f"Lowered({system!r}, {lowered.nbytes:,} bytes)"
+    with pytest.raises(TypeError, match="A Lowered cannot be explored. .* `lowered.model`"):
+        snp.explore(lowered)  # pyright: ignore
+    with pytest.raises(TypeError, match="A SystemBatch cannot be explored. Pass a system"):
+        snp.explore(snp.SystemBatch([system]))  # pyright: ignore
+    for options, message in (
+        ({"inputs": 3}, r"`inputs` is 3. .* or snp.AnyInput\(3\)"),
+        ({"saturate": 3}, "`saturate` is 3. Give numbers by neuron"),
+        ({"max_configurations": 2.5}, "`max_configurations` is 2.5. Give an integer"),
+        ({"max_depth": "a"}, "`max_depth` is 'a'. Give an integer"),
+    ):
+        with pytest.raises(TypeError, match=message):
+            snp.explore(system, **options)

@@ -131,7 +131,7 @@ def test_saving_nothing_but_the_end():
     solution = snp.run(delayed(), save=snp.SAVE_FINAL)
     assert solution.saved == snp.SAVE_FINAL
     for name in ("configurations", "timer_history", "pending_history", "rules", "emissions"):
-        with pytest.raises(snp.NotSaved, match=r"were not saved. Run with `save=SAVE_ALL`\."):
+        with pytest.raises(snp.NotSaved, match=r"were not saved. Run with `save=snp.SAVE_ALL`\."):
             getattr(solution, name)
     assert solution.spikes.tolist() == [0, 3]
     with pytest.raises(ValueError, match="Spike trains were not saved"):
@@ -503,6 +503,7 @@ def test_paths_without_a_list_of_their_own_are_refused():
         (np.array([[0.7, 0.0]]), "holds float64"),
         (np.array([[2**32, 0]]), "no rule of any neuron"),
         (np.zeros(3, int), "1 axes"),
+        ([0, 1], r"`rules` has 1 axis. Give a list for each step, as \[\[0, 1\]\]"),
     ],
 )
 def test_given_choices_that_make_no_sense(rules, message):

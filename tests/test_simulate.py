@@ -2,6 +2,7 @@
 
 import functools
 import gc
+import inspect
 import weakref
 
 import jax
@@ -324,11 +325,19 @@ def test_inputs_are_trains_of_each_path():
         ({"initial": [1, 2**31, 0]}, "gives neuron 'n2' 2147483648 spikes. Try `count_dtype"),
         ({"initial": [0.5, 1, 2]}, "`initial` holds float64. Give whole numbers."),
         ({"inputs": [1, 0]}, r"`inputs` has the shape \(2,\). Give \(steps, 1\)"),
-        ({"inputs": [[-1]]}, "`inputs` sends -1 spikes in step 1 to input 0"),
+        ({"inputs": [[-1]]}, "`inputs` sends -1 spikes in step 1 to 'n2'. Give"),
         ({"inputs": [[2**30]]}, "too many to detect every overflow of int32"),
         ({"inputs": {"n1": [1]}}, "'n1' is not an input neuron: they are n2"),
-        ({"inputs": np.zeros((1, 1, 3), int), "paths": 2}, r"have 3 paths. Give `paths=3`"),
-        ({"initial": np.zeros((3, 4), int)}, r"`paths` is None, .* have 4 paths. Give `paths=4`"),
+        (
+            {"inputs": np.zeros((1, 1, 3), int), "paths": 2},
+            r"`inputs` is read as \(steps, inputs, paths\): it has 3 paths. Give `paths=3`",
+        ),
+        ({"inputs": {"n2": [[0, 1]]}, "paths": 3}, "the last axis of `inputs` .* has 2 paths"),
+        ({"inputs": [[1], [1, 2]]}, "rows of `inputs` differ in length"),
+        (
+            {"initial": np.zeros((3, 4), int)},
+            r"`paths` is None, .* `initial` .* has 4 paths. Give `paths=4`",
+        ),
         ({"inputs": np.zeros((1, 1, 3), int), "initial": np.ones((3, 2), int)}, "has 3 paths, and"),
     ],
 )
@@ -348,6 +357,30 @@ def test_a_state_of_another_system_is_refused():
         snp.run(net, initial=[1, 2])
     with pytest.raises(ValueError, match="A net has no `inputs`"):
         snp.run(net, inputs=[[1]])
+
+
+def test_a_state_of_a_system_as_long_with_padding_is_refused():
+    alone = snp.SpikingSystem([snp.Neuron("x", 1, ["a -> a"])])
+    begun = snp.run(generator(), choice=uniform(), max_steps=0, paths=4)
+    for state in (begun.state, begun[3].state):
+        with pytest.raises(ValueError, match="of 3 neurons, and this system has 1. Continue a run"):
+            snp.run(alone, initial=state, paths=4)
+    unknown = jax.tree.map(np.copy, begun[3].state)
+    with pytest.raises(ValueError, match="a state of 3 or more neurons, and this system has 1"):
+        snp.run(alone, initial=unknown)
+    snp.run(generator(), initial=unknown)
+    with pytest.raises(ValueError, match="a state of 1 neuron, and this system has 3"):
+        snp.run(generator(), initial=snp.run(alone).state)
+    with pytest.raises(TypeError, match="is a SolutionBatch. Give its state, `solution.state`"):
+        snp.run(generator(), initial=begun)
+    none = snp.sleptsov.Arcs.none()
+    named = snp.SleptsovNet([1], inputs=none, outputs=none, place_names=["tank"])
+    assert snp.run(named, initial={"tank": 7}, max_steps=0).tokens == {"tank": 7}
+    nets = [snp.SleptsovNet([1] * num, inputs=none, outputs=none) for num in (3, 1)]
+    with pytest.raises(ValueError, match="of a net with 3 places, and this net has 1"):
+        snp.run(nets[1], initial=snp.run(nets[0]).state)
+    with pytest.raises(ValueError, match="a state of another net, and this net has 1"):
+        snp.run(nets[1], initial=jax.tree.map(np.copy, snp.run(nets[0]).state))
 
 
 # ---- what is kept ----
@@ -406,11 +439,44 @@ def test_numbers_of_paths_share_programs():
         ({"max_step": 3}, TypeError, "no `max_step`. Did you mean `max_steps`?"),
         ({"engine": FullScan()}, TypeError, "takes no `engine`. The options"),
         ({"layout": 3}, TypeError, "`layout` is 3"),
+        ({"paths": 2.5}, TypeError, "`paths` is 2.5. Give an integer"),
+        ({"max_steps": "9"}, TypeError, "`max_steps` is '9'. Give an integer"),
+        ({"unroll": "9"}, TypeError, "`unroll` is '9'. Give an integer"),
     ],
 )
 def test_wrong_arguments_are_told_with_the_fix(options, error, message):
     with pytest.raises(error, match=message):
         snp.run(generator(), **options)
+
+
+def test_arguments_of_run_are_known():
+    own = set(inspect.signature(snp.run).parameters) - {"model", "options"}
+    for name in own:
+        with pytest.raises(TypeError, match=f"Did you mean `{name}`"):
+            snp.run(generator(), **{f"{name}_": 1})  # pyright: ignore
+
+
+def test_wrong_arguments_of_simulate_are_told(lowered):
+    machine = lowered.machine
+    for wrong in (lowered, lowered.model):
+        with pytest.raises(TypeError, match=r"`machine` is a .* Give `snpjax.lower\(model\).mach"):
+            snp.simulate(wrong, machine.init(), snp.FirstChoice(), max_steps=1)
+    for wrong in (0, snp.FirstChoice):
+        with pytest.raises(TypeError, match=r"`choice` is .*snp.FirstChoice\(\)"):
+            snp.simulate(machine, machine.init(), wrong, max_steps=1)
+
+
+def test_a_path_that_is_not_there():
+    batch = snp.run(generator(), choice=uniform(), max_steps=0, paths=4)
+    with pytest.raises(IndexError, match="There is no path 99. Give a path 0 to 3."):
+        batch[99]
+    for wrong in ("a", slice(1, 3)):
+        with pytest.raises(TypeError, match=r"A path is no (str|slice). Give a path 0 to 3."):
+            batch[wrong]  # pyright: ignore
+    assert batch[-1].spikes.tolist() == batch[np.int64(3)].spikes.tolist()
+    for row in (1, -1):
+        with pytest.raises(ValueError, match=f"There is no row {row}. Give 0 to 0."):
+            snp.run(generator(), max_steps=0).network(row)
 
 
 def test_logits_of_another_shape_are_refused():

@@ -29,6 +29,8 @@ layout that was written outside the package.
 
 import abc
 import dataclasses
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, ClassVar, TypeAlias
 
 import equinox as eqx
@@ -196,6 +198,22 @@ def _accumulator(accumulate: DTypeLike) -> np.dtype:
             "inside `jax.enable_x64(True)`."
         )
     return dtype
+
+
+def built(
+    layout: type[AbstractLayout],
+    edges: Edges,
+    *,
+    max_input: int | None,
+    options: Mapping[str, str] = MappingProxyType({}),
+) -> AbstractLayout:
+    """`layout.from_edges(edges)`. **Raises:** `TypeError` if that is no layout."""
+    found: object = layout.from_edges(edges, max_input=max_input, **options)
+    if not isinstance(found, AbstractLayout):
+        raise TypeError(
+            f"`{layout.__name__}.from_edges` returned {type(found).__name__}. Return the layout."
+        )
+    return found
 
 
 def refuse(obstacle: str | None) -> None:

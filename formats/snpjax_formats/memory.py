@@ -11,7 +11,7 @@ from .dense import Dense
 from .edges import Edges
 from .ell import ELL
 from .hybrid import Hybrid
-from .layout import AbstractLayout, refuse
+from .layout import AbstractLayout, built, refuse
 from .narrow import Float32Dense, Int8Dense
 from .sliced_ell import SlicedELL
 from .stored import storable
@@ -131,4 +131,4 @@ def fitting(
             f"{edges.num_targets:,} with {len(edges):,} edges, but {problem}. "
             f"Use {' or '.join(fit) or 'a machine with more memory'}."
         )
-    return layout.from_edges(edges, max_input=max_input)
+    return built(layout, edges, max_input=max_input)

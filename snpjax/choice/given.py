@@ -112,6 +112,8 @@ def _as_table(
     if isinstance(numbers, np.ndarray | jax.Array):
         given = np.asarray(numbers)
     else:
+        if any(isinstance(row, int | None) for row in numbers):
+            raise ValueError(f"`{name}` has 1 axis. Give a list for each step, as [[0, 1]].")
         rows = [[empty if number is None else number for number in row] for row in numbers]
         ragged = [t for t, row in enumerate(rows, start=1) if len(row) != len(rows[0])]
         if ragged:

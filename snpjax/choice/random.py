@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Bool, Float, Int, Integer, Key, PyTree, UInt32
 
 from snpjax_formats.ell import expanded
@@ -114,6 +115,8 @@ class WeightedChoice(AbstractChoice):
         self.logits, self.key = jnp.asarray(logits, jnp.float32), UniformChoice(key).key
         if self.logits.ndim != 2:
             raise ValueError(f"`logits` has {self.logits.ndim} axes. Give (rules, neurons).")
+        if not isinstance(self.logits, Tracer) and np.isnan(np.asarray(self.logits)).any():
+            raise ValueError("`logits` holds NaN. Give numbers, or -inf for a rule never chosen.")
 
     def check(self, alternatives: int, choosers: int) -> None:
         """**Raises:** `ValueError` for logits of alternatives that a model does not have."""

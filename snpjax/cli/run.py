@@ -138,7 +138,7 @@ def run(
     else:
         table.show(solution, f"{file}", _choice_text(system, seed), steps)
     if solution.failure is not None:  # after the computation up to the failure
-        failure = solution.failure.replace("Try 64-bit counts, `numpy.int64`.", "Try --int64.")
+        failure = solution.failure.replace("Run with `count_dtype=numpy.int64`.", "Try --int64.")
         failure = advised(failure.replace("Try `grow=True`, or", "Leave --no-grow out, or give"))
         raise ended(f"error: {failure}", FAILED)
 

@@ -122,7 +122,7 @@ def run(
     else:
         _print(found, f"{file}", trace, counts)
     if found.failure is not None:  # after the run up to the failure
-        failure = found.failure.replace("Try 64-bit counts, `numpy.int64`.", "Leave --int32 out.")
+        failure = found.failure.replace("Run with `count_dtype=numpy.int64`.", "Leave --int32 out.")
         raise ended(f"error: {failure.replace('under `Petri()`', 'with --rule petri')}", FAILED)
 
 

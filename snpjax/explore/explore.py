@@ -11,7 +11,7 @@ import numpy as np
 
 from snpjax_formats import free_bytes
 
-from ..lowering import refuse_tracers, taken
+from ..lowering import as_integer, refuse_tracers, taken
 from ..machine import (
     AbstractCapacity,
     ConfigurationsT,
@@ -19,6 +19,7 @@ from ..machine import (
     Explorable,
     InputEnvironment,
     LayoutLike,
+    Lowered,
     LoweringOptions,
     StepsT,
     TakesInput,
@@ -105,12 +106,17 @@ def explore(
     for what is no model.
     """
     if not isinstance(system, Explorable):
-        raise TypeError(
-            f"{system!r} cannot be explored. Pass a system, a net, or a model with `enumerable` "
-            "and `schema`."
-        )
+        fix = "Pass a system, a net, or a model with `enumerable` and `schema`."
+        if isinstance(system, Lowered):
+            fix = "Pass the model itself, `lowered.model`."
+        raise TypeError(f"A {type(system).__name__} cannot be explored. {fix}")
     given = (system, max_configurations, max_depth, inputs, saturate, clock)
     refuse_tracers("explore", "simulate(lowered.machine, state, choice, max_steps=...)", given)
+    max_configurations = as_integer("max_configurations", max_configurations)
+    max_depth = None if max_depth is None else as_integer("max_depth", max_depth)
+    clock = as_integer("clock", clock)
+    if saturate is not None and not isinstance(saturate, Mapping):
+        raise TypeError(f"`saturate` is {saturate!r:.60}. Give numbers by neuron, {{'name': 3}}.")
     if max_configurations < 1 or (max_depth is not None and max_depth < 0):
         raise ValueError(
             f"`max_configurations` is {max_configurations} and `max_depth` {max_depth}. Give at "
@@ -140,7 +146,10 @@ def with_inputs(
 ) -> Explorable[ConfigurationsT, StepsT]:
     """The same model with other inputs. **Raises:** `ValueError` for a model without inputs."""
     if not isinstance(system, TakesInput):
-        raise ValueError(f"{system!r} has no inputs. Leave out `inputs`.")
+        raise ValueError(f"A {type(system).__name__} has no inputs. Leave out `inputs`.")
+    if not isinstance(inputs, Mapping | InputEnvironment):
+        fix = f"snp.AnyInput({inputs})" if isinstance(inputs, int) else "snp.AnyInput(length)"
+        raise TypeError(f"`inputs` is {inputs!r:.60}. Give trains by neuron, or {fix}.")
     return system.with_input(inputs)
 
 

@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
+from .._text.nearest import nearest
 from .errors import file_error
 from .source import Source, load
 
@@ -85,6 +86,9 @@ class Format:
     def __post_init__(self) -> None:
         if self.reader is None and self.writer is None:
             raise ValueError(f"The format {self.name!r} has no `reader` and no `writer`. Give one.")
+        if self.holds not in get_args(Holds):
+            near = nearest(f"{self.holds}", get_args(Holds), "kinds")
+            raise ValueError(f"`holds` is {self.holds!r}: {near}")
         for suffix in self.suffixes:
             if not suffix.startswith(".") or suffix != suffix.lower():
                 raise ValueError(f"The suffix is {suffix!r}. Write it in lower case, with its dot.")
@@ -397,6 +401,8 @@ def format_named(format: str | Format, holds: Holds) -> Format:
             f"{format.title} is a format of a {format.holds}, not of a {holds} (use "
             f"{_FUNCTIONS[format.holds]})"
         )
+    if not isinstance(format, str):
+        raise TypeError(f"`format` is {format!r:.60}. Give a Format object, or the name of one.")
     known = formats_of(holds)
     if format not in known:
         raise ValueError(f"the format is {format!r} (write one of {', '.join(known)})")

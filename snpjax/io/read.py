@@ -2,6 +2,7 @@
 
 import os
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import get_args
 
@@ -179,7 +180,7 @@ def model_text(
         if isinstance(model, SleptsovNet) and len(model.final_markings):
             if "final markings" not in known.keeps:
                 losses.add(f"final markings, {len(model.final_markings)} of them", "left out")
-        return known.writer(model, losses), losses
+        return _written(known.writer, model, losses), losses
     variant = model.variant if isinstance(model, SpikingSystem) else None
     if variant is not None and "variants" not in known.keeps:
         kind = type(variant).__name__
@@ -188,7 +189,14 @@ def model_text(
         losses.add(f"compatibility {model.compatibility}", "written without these options")
     if isinstance(model, PopulationSystem) and "populations" not in known.keeps:
         model = expanded(model, losses)
-    return known.writer(model, losses), losses
+    return _written(known.writer, model, losses), losses
+
+
+def _written(writer: Callable[..., object], model: object, losses: Losses) -> str:
+    text = writer(model, losses)
+    if not isinstance(text, str):
+        raise TypeError(f"The writer of {losses.format_name} gave {text!r:.60}. Return the text.")
+    return text
 
 
 def check_options(format: Format, given: set[str]) -> None:

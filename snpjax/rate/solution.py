@@ -32,7 +32,7 @@ class RateSolution(AbstractSavedRun):
         **Raises:** `NotSaved`.
         """
         if self.trajectory.details is None:
-            raise NotSaved("Rates", "Save(every=None, outputs=False)")
+            raise NotSaved("Rates", "save=snp.Save(every=None, outputs=False)")
         return self.trajectory.details
 
     @property

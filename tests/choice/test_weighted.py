@@ -175,3 +175,10 @@ def test_logits_are_trained_to_the_best_rule():
         logits = improved(logits, jr.key(seed))
     batch = snp.run(chooser(), choice=snp.WeightedChoice(logits, jr.key(9)), max_steps=1, paths=256)
     assert np.mean(batch.spike_trains[0, 0]) > 1.9
+
+
+def test_logits_that_are_no_numbers_are_refused():
+    with pytest.raises(ValueError, match="`logits` holds NaN. Give numbers, or -inf"):
+        snp.WeightedChoice(np.array([[0.0, np.nan]]), jr.key(0))
+    made = jax.jit(lambda logits: snp.WeightedChoice(logits, jr.key(0)).logits)
+    assert np.isnan(made(np.array([[np.nan]]))).all()

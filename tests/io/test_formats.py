@@ -88,11 +88,21 @@ def test_formats_of_nets_and_graphs_from_outside(tmp_path):
         snp.write_graph(graph, path, format=sizes, chain=True)
 
 
-def test_formats_are_refused():
+def test_formats_are_refused(tmp_path):
     with pytest.raises(ValueError, match="'x' has no `reader` and no `writer`"):
         Format("x", "X", "system")
     with pytest.raises(ValueError, match="The suffix is 'X'. Write it in lower case, with its dot"):
         Format("x", "X", "system", ("X",), read_chain)
+    with pytest.raises(ValueError, match="`holds` is 'sytem': did you mean 'system'?"):
+        Format("x", "X", "sytem", (".x",), read_chain)  # pyright: ignore
+    system = snp.SpikingSystem([snp.Neuron("x")])
+    silent = Format("x", "X", "system", (".x",), writer=lambda system, losses: None)
+    with pytest.raises(TypeError, match="The writer of X gave None. Return the text."):
+        snp.write(system, tmp_path / "a.x", format=silent)
+    assert not (tmp_path / "a.x").exists()
+    for wrong in (write_chain, Format):
+        with pytest.raises(TypeError, match="Give a Format object"):
+            snp.write(system, tmp_path / "a.x", format=wrong)  # pyright: ignore
 
 
 def test_names_are_those_of_the_table():

@@ -301,7 +301,7 @@ def test_failures_are_raised_with_the_run_so_far():
     found = failed.value.solution
     assert found.marking[:3].tolist() == [0, 5, 2**31 - 1]
     assert found.result == snp.RESULTS.token_overflow and found.steps == 1
-    assert "Try 64-bit counts" in found.failure
+    assert "Run with `count_dtype=numpy.int64`" in found.failure
     wide = snp.run(Execution(net, counts=True), save=TRACE)
     assert wide.halted and wide.tokens_in("p3") == 2**31 + 4
 

@@ -18,7 +18,7 @@ from ..edges import Edges
 from ..ell import ELL
 from ..hybrid import Hybrid
 from ..interval import Interval
-from ..layout import AbstractLayout
+from ..layout import AbstractLayout, built
 from ..narrow import Float32Dense, Int8Dense
 from ..sliced_ell import SlicedELL
 from ..stored import index_bytes
@@ -63,7 +63,7 @@ class Candidate:
         return f"{self.layout.__name__} {self.direction}"
 
     def build(self, edges: Edges, workload: Workload) -> AbstractLayout:
-        return self.layout.from_edges(edges, max_input=workload.max_input, **dict(self.options))
+        return built(self.layout, edges, max_input=workload.max_input, options=dict(self.options))
 
     def obstacle(self, features: Features, workload: Workload, free: int | None) -> str | None:
         """Why it is no candidate, if it is none."""

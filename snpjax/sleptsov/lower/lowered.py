@@ -12,6 +12,7 @@ from jaxtyping import Int
 from snpjax_formats import check_free, free_bytes
 
 from ...machine import AbstractEngine, AbstractMachine, Lowered, Stacked
+from ...trajectory import size_of
 from ..model.arcs import as_int64
 from ..model.engines import EventDriven, FullScan
 from ..model.net import SleptsovNet
@@ -77,6 +78,7 @@ def started(
     assert isinstance(machine, DisjointMachine | ScanningMachine | EventMachine)
     state = jax.tree.map(np.asarray, machine.init())
     if isinstance(initial, NetState):
+        _check_size(net, initial)
         state, marking = _continued(initial, state), np.asarray(initial.marking)
     else:
         marking = _marking(net, initial)
@@ -188,13 +190,26 @@ def _check_fits(net: SleptsovNet, marking: Int[np.ndarray, "places *paths"], dty
     if len(wrong):
         raise ValueError(
             f"{_place(net, wrong[0])} holds {marking[tuple(wrong[0])]} tokens, which do not fit in "
-            f"{8 * dtype.itemsize} bits. Use numpy.int64."
+            f"{8 * dtype.itemsize} bits. Give `count_dtype=numpy.int64`."
         )
 
 
 def _place(net: SleptsovNet, at: Int[np.ndarray, " axes"]) -> str:
     place, *path = at.tolist()
     return f"Place {net.place_name(place)}" + (f" of path {path[0]}" if path else "")
+
+
+def _check_size(net: SleptsovNet, state: NetState) -> None:
+    """Refuse the state of a net with other places, which padding can make as long."""
+    size = size_of(state)
+    if size is None:  # of which only what it holds tells
+        size = net.num_places if not np.any(state.marking[net.num_places :]) else None
+    if size != net.num_places:
+        given = "another net" if size is None else f"a net with {size} places"
+        raise ValueError(
+            f"`initial` is a state of {given}, and this net has {net.num_places}. Continue a run "
+            "of the same net."
+        )
 
 
 def _continued(state: NetState, own: NetState) -> NetState:
@@ -208,5 +223,7 @@ def _continued(state: NetState, own: NetState) -> NetState:
             "same net."
         )
     if np.max(np.asarray(given.marking), initial=0) > np.iinfo(own.marking.dtype).max:
-        raise ValueError("`initial` holds more tokens than 32 bits count. Use numpy.int64.")
+        raise ValueError(
+            "`initial` holds more tokens than 32 bits count. Give `count_dtype=numpy.int64`."
+        )
     return jax.tree.map(lambda x, y: np.asarray(x, y.dtype), given, own)

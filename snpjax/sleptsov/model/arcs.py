@@ -116,12 +116,12 @@ class Arcs:
         return f"Arcs({len(self):,} arcs)" if len(self) > 12 else f"Arcs.of({self.triples()})"
 
 
-def as_int64(name: str, numbers: Integers) -> Int[np.ndarray, " ..."]:
+def as_int64(name: str, numbers: Integers | int) -> Int[np.ndarray, " ..."]:
     """Integers as an array of 64 bits.
 
     **Raises:** `ValueError` for what is no integer or does not fit.
     """
-    listed = numbers if isinstance(numbers, SupportsArray) else list(numbers)
+    listed = numbers if isinstance(numbers, SupportsArray | int) else list(numbers)
     array = np.asarray(listed)
     if array.dtype.kind not in "iu" and listed is not numbers:
         array = np.asarray(listed, dtype=object)  # NumPy makes floats of large integers

@@ -9,7 +9,14 @@ import numpy as np
 from jaxtyping import Bool, Int
 
 from ...results import RESULTS
-from ...trajectory import AbstractManyPaths, AbstractOnePath, AbstractSavedRun, NotSaved, Trajectory
+from ...trajectory import (
+    AbstractManyPaths,
+    AbstractOnePath,
+    AbstractSavedRun,
+    NotSaved,
+    Trajectory,
+    with_size,
+)
 from ..model.net import SleptsovNet
 from ..model.rules import AbstractRule
 from ..step.state import NO_TRANSITION, NetState, Round
@@ -40,7 +47,7 @@ class AbstractNetSolution(AbstractSavedRun):
     @property
     def state(self) -> NetState:
         """The final state as the machine has it, to go on from: `run(net, initial=state)`."""
-        return self.trajectory.final
+        return with_size(self.trajectory.final, self.net.num_places)
 
     @property
     def marking(self) -> Int[np.ndarray, "places *paths"]:
@@ -51,7 +58,7 @@ class AbstractNetSolution(AbstractSavedRun):
     def markings(self) -> Int[np.ndarray, "rows places *paths"]:
         """The initial marking, then those after every `saved.every`-th step."""
         if self.trajectory.states is None:
-            raise NotSaved("Markings", "SAVE_ALL")
+            raise NotSaved("Markings", "save=snp.SAVE_ALL")
         return self.trajectory.states.marking[:, : self.net.num_places]
 
     @property
@@ -78,7 +85,7 @@ class AbstractNetSolution(AbstractSavedRun):
         """
         fired = self.state.fired
         if fired is None:
-            raise NotSaved("Firings", "...`, and `snpjax.sleptsov.Execution(net, counts=True)")
+            raise NotSaved("Firings", "snp.sleptsov.Execution(net, counts=True)")
         counts = np.zeros((self.net.num_transitions, *fired.shape[1:]), np.int64)
         counts[self.net.priority_order] = fired[: self.net.num_transitions]
         return counts
@@ -94,7 +101,7 @@ class AbstractNetSolution(AbstractSavedRun):
     @property
     def _details(self) -> Any:
         if self.trajectory.details is None:
-            raise NotSaved("Traces", "Save(every=None, details=True)")
+            raise NotSaved("Traces", "save=snp.Save(every=None, details=True)")
         return self.trajectory.details
 
     @cached_property
@@ -267,4 +274,4 @@ def _failure(net: SleptsovNet, trajectory: Trajectory) -> str | None:
     return f"{what} 64 bits are the widest type." if is_widest else f"{what} {_WIDER}"
 
 
-_WIDER = "Try 64-bit counts, `numpy.int64`."
+_WIDER = "Run with `count_dtype=numpy.int64`."

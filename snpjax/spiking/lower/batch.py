@@ -46,7 +46,9 @@ class SystemBatch:
             raise ValueError("The batch has no system. Give one or more.")
         for number, system in enumerate(self.systems):
             if not isinstance(system, SpikingSystem | PopulationSystem):
-                raise TypeError(f"Element {number} of the batch is {system!r}. Give systems.")
+                raise TypeError(
+                    f"Element {number} of the batch is a {type(system).__name__}. Give systems."
+                )
 
     def lower(
         self,

@@ -12,7 +12,9 @@ from jaxtyping import Int, PyTree
 from snpjax_formats import bucket
 
 from ...machine import AbstractMachine, Stacked
+from ...trajectory import size_of
 from ..model.variants import AntiSpikes
+from ..step.division import GrownState
 from ..step.machine import AbstractSpikingMachine, GrowingMachine
 from ..step.step import SpikingState
 
@@ -37,6 +39,7 @@ def started(
     if inputs is not None:
         machine = with_inputs(machine, _trains(system, inputs, is_signed))
     if isinstance(initial, SpikingState):
+        _check_size(system, initial)
         machine, state = continued(machine, initial)
     else:
         state = jax.tree.map(np.asarray, machine.init())
@@ -52,6 +55,26 @@ def started(
     if given and not own:
         state = _of_paths(state, given[0])
     return machine, state
+
+
+def _check_size(system: "SpikingSystem | PopulationSystem", state: SpikingState) -> None:
+    """Refuse the state of a system with other neurons, which padding can make as long."""
+    num = system.num_neurons
+    if isinstance(state.network, GrownState):  # whose neurons are not those of the beginning
+        return
+    size = size_of(state)
+    given = f"{size} neuron{'' if size == 1 else 's'}"
+    if size is None:
+        counts = (state.spikes, state.timers, state.pending)
+        held = np.flatnonzero(sum(np.any(x, axis=tuple(range(1, np.ndim(x)))) for x in counts))
+        if not len(held) or held[-1] < num:
+            return
+        given = f"{held[-1] + 1} or more neurons"
+    if size != num:
+        raise ValueError(
+            f"`initial` is a state of {given}, and this system has {num}. Continue a run "
+            "of the same system."
+        )
 
 
 def continued(
@@ -72,12 +95,14 @@ def continued(
     is_alike = jax.tree.structure(own) == jax.tree.structure(state) and shapes == given
     if not is_alike:
         raise ValueError(
-            f"`initial` is a state of {size} neurons with padding, and this system has "
-            f"{machine.program.num_neurons}. Continue a run of the same system."
+            "`initial` is a state of a system of another size or kind. "
+            "Continue a run of the same system."
         )
     most = np.iinfo(np.dtype(own.spikes.dtype)).max
     if np.abs(np.asarray(state.spikes, np.int64)).max(initial=0) > most:
-        raise ValueError("`initial` holds more spikes than 32 bits count. Use numpy.int64.")
+        raise ValueError(
+            "`initial` holds more spikes than 32 bits count. Give `count_dtype=numpy.int64`."
+        )
     return machine, jax.tree.map(lambda x, y: np.asarray(x, y.dtype), state, own)
 
 
@@ -124,9 +149,10 @@ def _trains(
         )
     if not is_signed and table.size and table.min() < 0:
         step, column = np.argwhere(table < 0)[0][:2]
+        owners = [name for name, size in zip(names, sizes, strict=True) for _ in range(size)]
         raise ValueError(
-            f"`inputs` sends {table.min()} spikes in step {step + 1} to input {column}. Give "
-            "0 or more."
+            f"`inputs` sends {table[table < 0][0]} spikes in step {step + 1} to "
+            f"{owners[column]!r}. Give 0 or more."
         )
     return table
 
@@ -206,7 +232,10 @@ def _size(system: "SpikingSystem | PopulationSystem", name: str) -> int:
 
 
 def _integers(name: str, values: Any) -> Int[np.ndarray, "..."]:
-    found = np.asarray(values)
+    try:
+        found = np.asarray(values)
+    except ValueError:
+        raise ValueError(f"The rows of `{name}` differ in length. Fill them up with 0.") from None
     if not (np.issubdtype(found.dtype, np.integer) or found.dtype == bool or found.size == 0):
         raise ValueError(f"`{name}` holds {found.dtype}. Give whole numbers.")
     return found.astype(np.int64)

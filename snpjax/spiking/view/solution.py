@@ -17,6 +17,7 @@ from ...trajectory import (
     NotSaved,
     Trajectory,
     path_of,
+    with_size,
 )
 from ..model.population import PopulationSystem
 from ..model.system import SpikingSystem, is_growing
@@ -54,7 +55,8 @@ class AbstractSolution(AbstractSavedRun):
     @property
     def state(self) -> SpikingState:
         """The final state as the machine has it, to go on from: `run(system, initial=state)`."""
-        return self.trajectory.final
+        final = self.trajectory.final
+        return final if is_growing(self.system) else with_size(final, self.system.num_neurons)
 
     @property
     def spikes(self) -> Int[np.ndarray, "neurons *paths"]:
@@ -91,21 +93,21 @@ class AbstractSolution(AbstractSavedRun):
         """The rule that each neuron selected in each step, counted within the neuron, or
         `NO_RULE`."""
         if self.trajectory.details is None:
-            raise NotSaved("Selected rules", "SAVE_ALL")
+            raise NotSaved("Selected rules", "save=snp.SAVE_ALL")
         return _rules(self.system, self.trajectory.details, self._neurons)
 
     @property
     def emissions(self) -> Int[np.ndarray, "steps neurons *paths"]:
         """The spikes that left each neuron in each step."""
         if self.trajectory.details is None:
-            raise NotSaved("Emissions", "SAVE_ALL")
+            raise NotSaved("Emissions", "save=snp.SAVE_ALL")
         return self.trajectory.details.emissions[:, self._neurons]
 
     @property
     def spike_trains(self) -> Int[np.ndarray, "steps outputs *paths"]:
         """The spikes that left each output neuron in each step."""
         if self.trajectory.outputs is None:
-            raise NotSaved("Spike trains", "Save(outputs=True)")
+            raise NotSaved("Spike trains", "save=snp.Save(outputs=True)")
         return self.trajectory.outputs[:, : self.system.num_outputs]
 
     @property
@@ -187,7 +189,7 @@ class AbstractSolution(AbstractSavedRun):
     @property
     def _states(self) -> Any:
         if self.trajectory.states is None:
-            raise NotSaved("Configurations", "SAVE_ALL")
+            raise NotSaved("Configurations", "save=snp.SAVE_ALL")
         return self.trajectory.states
 
     @cached_property
@@ -207,9 +209,8 @@ class Solution(AbstractSolution, AbstractOnePath):
         **Raises:** `ValueError` for an out-of-range row; `NotSaved`.
         """
         own = self.state.network
-        if row is not None and own is not None:
-            states = self._states.network
-            num_rows = len(jax.tree.leaves(states)[0])
+        if row is not None:
+            states, num_rows = self._states.network, len(self._states.spikes)
             if not 0 <= row < num_rows:
                 raise ValueError(f"There is no row {row}. Give 0 to {num_rows - 1}.")
             own = jax.tree.map(lambda x: x[row], states)
