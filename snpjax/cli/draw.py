@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from .ending import BAD_INPUT, FAILED, ended, orderly
+from .lossy import write_failure
 from .options import AsJson, File, Strict
 from .sleptsov import DropTime, IgnoreUnknown, NetId
 
@@ -131,8 +132,7 @@ def draw(
     except snp.RunFailed as error:
         raise ended(f"error: {error}", FAILED) from None
     except OSError as error:
-        reason = f"{output}: {error.strerror} (check the name and the permissions)"
-        raise ended(f"error: {reason}", BAD_INPUT) from None
+        raise write_failure(output, error) from None
     if as_json:
         data.print_json({"file": f"{file}", "output": f"{output}", "picture": what})
     else:

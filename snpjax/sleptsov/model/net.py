@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Int
 
 from ..._text.model_warning import ModelWarning
+from ..._text.nearest import nearest
 from .arcs import Arcs, as_int64
 from .names import Names, Numbered, names_of, same_names
 from .priority import cycles, priority_order
@@ -330,5 +331,5 @@ def _name(names: Names, number: int) -> str:
 def _found(names: Names, numbers: Mapping[str, int], what: str, name: str) -> int:
     number = names.find(name) if isinstance(names, Numbered) else numbers.get(name)
     if number is None:
-        raise ValueError(f"The net has no {what} {name!r}.")
+        raise ValueError(f"The net has no {what} {name!r} ({nearest(name, names, f'{what}s')}).")
     return number
