@@ -10,6 +10,7 @@ import jax
 import numpy as np
 from jaxtyping import Bool, Int, PyTree
 
+from ._text.counts import plural
 from .results import RESULTS
 
 
@@ -146,7 +147,7 @@ class AbstractOnePath(AbstractSavedRun):
     @property
     def ending(self) -> str:
         """How the run ended, in words."""
-        steps = f"{self.steps:,} step{'' if self.steps == 1 else 's'}"
+        steps = plural(self.steps, "step")
         if self.result not in (RESULTS.halted, RESULTS.max_steps_reached):
             return f"failed after {steps}"
         return f"halted after {steps}" if self.halted else f"not halted after {steps}"

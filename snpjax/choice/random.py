@@ -11,6 +11,7 @@ from jaxtyping import Array, Bool, Float, Int, Integer, Key, PyTree, UInt32
 
 from snpjax_formats.ell import expanded
 
+from .._text.counts import plural
 from .._xla import materialize
 from .base import (
     AbstractChoice,
@@ -113,15 +114,18 @@ class WeightedChoice(AbstractChoice):
     def __init__(self, logits: Float[np.ndarray | Array, "alternatives choosers"], key: Array):
         self.logits, self.key = jnp.asarray(logits, jnp.float32), UniformChoice(key).key
         if self.logits.ndim != 2:
-            raise ValueError(f"`logits` has {self.logits.ndim} axes. Give (rules, neurons).")
+            raise ValueError(
+                f"`logits` has {plural(self.logits.ndim, 'axis', 'axes')}. Give (rules, neurons)."
+            )
 
     def check(self, alternatives: int, choosers: int) -> None:
         """**Raises:** `ValueError` for logits of alternatives that a model does not have."""
         rows, columns = self.logits.shape
         if rows > alternatives or columns > choosers:
             raise ValueError(
-                f"`logits` has the shape {self.logits.shape}, but no more than {alternatives} "
-                f"rules and {choosers} neurons can be chosen among. Give (rules, neurons)."
+                f"`logits` has the shape {self.logits.shape}, but no more than "
+                f"{plural(alternatives, 'rule')} and {plural(choosers, 'neuron')} can be chosen "
+                "among. Give (rules, neurons)."
             )
 
     def for_path(self, path: Integer[Array, "*paths"] | int) -> "WeightedChoice":
