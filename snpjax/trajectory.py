@@ -12,6 +12,7 @@ import jax
 import numpy as np
 from jaxtyping import Bool, Int, PyTree
 
+from ._text.counts import plural
 from .results import RESULTS, ended_as
 
 
@@ -148,7 +149,7 @@ class AbstractOnePath(AbstractSavedRun):
     @property
     def ending(self) -> str:
         """How the run ended, in words."""
-        steps = f"{self.steps:,} step{'' if self.steps == 1 else 's'}"
+        steps = plural(self.steps, "step")
         if not ended_as(self.result, RESULTS.halted, RESULTS.max_steps_reached):
             return f"failed after {steps}"
         return f"halted after {steps}" if self.halted else f"not halted after {steps}"

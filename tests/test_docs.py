@@ -23,6 +23,7 @@ def test_tables_of_formats_are_generated(page):
         ("extending", "ELL: predicted"),
         ("numbers", "After 0 steps, every step can"),
         pytest.param("networks", "Solution of SpikingSystem(", marks=pytest.mark.slow),
+        pytest.param("running", "Solution of SpikingSystem(", marks=pytest.mark.slow),
         pytest.param("variants", "[0 0 1 2 3 3 2]", marks=pytest.mark.slow),
         pytest.param("proliferation", "ProliferationModel(", marks=pytest.mark.slow),
         ("rate", "RateSolution of pre (100), post (100)"),

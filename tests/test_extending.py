@@ -195,7 +195,7 @@ def test_choices_that_the_ring_refuses(page):
             snp.run(ring, choice=snp.GivenChoices(wrong))
     after_the_halt = snp.GivenChoices([[0], [0], [1], [1], [0], [0], [1]])
     assert snp.run(ring, choice=after_the_halt).steps == 5
-    with pytest.raises(ValueError, match="name more than 1 neurons"):
+    with pytest.raises(ValueError, match="name more than 1 neuron"):
         snp.run(ring, choice=snp.GivenChoices(np.zeros((1, 20), int)))
 
 

@@ -499,10 +499,10 @@ def test_paths_without_a_list_of_their_own_are_refused():
 @pytest.mark.parametrize(
     "rules, message",
     [
-        ([[0, 0], [0]], "Step 2 lists 1 rules, step 1 2"),
+        ([[0, 0], [0]], "Step 2 lists 1 rule, step 1 2"),
         (np.array([[0.7, 0.0]]), "holds float64"),
         (np.array([[2**32, 0]]), "no rule of any neuron"),
-        (np.zeros(3, int), "1 axes"),
+        (np.zeros(3, int), "1 axis"),
         ([0, 1], r"`rules` has 1 axis. Give a list for each step, as \[\[0, 1\]\]"),
     ],
 )

@@ -1,1 +1,1 @@
-"""Texts and files: atomic writing, quoting, tables, names that are near, optional imports."""
+"""Texts and files: atomic writing, quoting, counts, tables, near names, optional imports."""

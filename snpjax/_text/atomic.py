@@ -3,7 +3,8 @@
 import os
 import secrets
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 
@@ -14,21 +15,34 @@ def atomic_write(target: Path, text: str) -> None:
 
 def atomic_write_all(files: Mapping[Path, Iterable[bytes]]) -> None:
     """Write files, in blocks, to temporary names in the same folder, and rename them when all are
-    written."""
+    written.
+
+    **Raises:** `OSError` with the name of the file, never a temporary one.
+    """
     temporary = {
         target: target.with_name(f".{target.name[:100]}.{secrets.token_hex(6)}.tmp")
         for target in files
     }
     try:
         for target, blocks in files.items():
-            with open(temporary[target], "xb") as file:
+            with _errors_about(target), open(temporary[target], "xb") as file:
                 for block in blocks:
                     file.write(block)
         for target in files:
-            if target.exists():
-                shutil.copymode(target, temporary[target])
-            os.replace(temporary[target], target)
+            with _errors_about(target):
+                if target.exists():
+                    shutil.copymode(target, temporary[target])
+                os.replace(temporary[target], target)
     except BaseException:
         for path in temporary.values():
-            path.unlink(missing_ok=True)
+            with suppress(OSError):  # the folder may be none
+                path.unlink()
         raise
+
+
+@contextmanager
+def _errors_about(target: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, os.fspath(target)) from None

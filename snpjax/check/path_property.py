@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Bool
 
 from .._text.conditions import elementwise
+from .._text.counts import plural
 from ..spiking.view.configurations import Configurations, visited
 from ..spiking.view.solution import SolutionBatch
 from ..trajectory import SAVE_FINAL, SAVE_OUTPUTS, Save
@@ -78,8 +79,9 @@ def reaches(predicate: Callable[[Configurations], np.ndarray]) -> PathProperty:
         reached = np.asarray(elementwise(predicate)(visited(batch)))
         if reached.dtype != bool or reached.ndim != 1:
             raise ValueError(
-                f"The predicate gives an array of {reached.dtype} with {reached.ndim} axes. Give "
-                "one truth value for each configuration."
+                f"The predicate gives an array of {reached.dtype} with "
+                f"{plural(reached.ndim, 'axis', 'axes')}. "
+                "Give one truth value for each configuration."
             )
         reached = np.any(reached.reshape(-1, batch.paths), axis=0)
         return Judged(reached, ~reached & ~batch.halted)

@@ -11,6 +11,7 @@ from jaxtyping import Array, Int, Integer, PyTree
 
 from snpjax_formats import bucket
 
+from .._text.counts import plural
 from .base import NO_RULE, AbstractChoice, Applicable, Choosers, Numbers, Places, Selected, Steps
 from .subsets import first_subset, nth_subset
 
@@ -64,7 +65,8 @@ class GivenChoices(AbstractChoice):
         choosers = applicable.shape[1]
         if self.rules.shape[1] > bucket(choosers):
             raise ValueError(
-                f"The given choices name more than {choosers} neurons. Give one column per neuron."
+                f"The given choices name more than {plural(choosers, 'neuron')}. "
+                "Give one column per neuron."
             )
         row = self._row(self.within(choosers).rules, step, NO_RULE)
         padding = [(0, choosers - row.shape[0])] + [(0, 0)] * (row.ndim - 1)
@@ -118,7 +120,7 @@ def _as_table(
         ragged = [t for t, row in enumerate(rows, start=1) if len(row) != len(rows[0])]
         if ragged:
             raise ValueError(
-                f"Step {ragged[0]} lists {len(rows[ragged[0] - 1])} {name}, step 1 "
+                f"Step {ragged[0]} lists {plural(len(rows[ragged[0] - 1]), name[:-1])}, step 1 "
                 f"{len(rows[0])}. Give one a neuron."
             )
         given = np.asarray(rows) if rows else np.zeros((0, 0), np.int32)
@@ -128,7 +130,8 @@ def _as_table(
         raise ValueError(f"A number in `{name}` is no rule of any neuron.")
     if given.ndim not in (2, 3):
         raise ValueError(
-            f"`{name}` has {given.ndim} axes. Give (steps, neurons) or (steps, neurons, paths)."
+            f"`{name}` has {plural(given.ndim, 'axis', 'axes')}. "
+            "Give (steps, neurons) or (steps, neurons, paths)."
         )
     padding = [(0, bucket(size) - size) for size in given.shape[:2]]
     padding += [(0, 0)] * (given.ndim - 2)

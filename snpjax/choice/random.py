@@ -12,6 +12,7 @@ from jaxtyping import Array, Bool, Float, Int, Integer, Key, PyTree, UInt32
 
 from snpjax_formats.ell import expanded
 
+from .._text.counts import plural
 from .._xla import materialize
 from .base import (
     AbstractChoice,
@@ -114,7 +115,9 @@ class WeightedChoice(AbstractChoice):
     def __init__(self, logits: Float[np.ndarray | Array, "alternatives choosers"], key: Array):
         self.logits, self.key = jnp.asarray(logits, jnp.float32), UniformChoice(key).key
         if self.logits.ndim != 2:
-            raise ValueError(f"`logits` has {self.logits.ndim} axes. Give (rules, neurons).")
+            raise ValueError(
+                f"`logits` has {plural(self.logits.ndim, 'axis', 'axes')}. Give (rules, neurons)."
+            )
         if not isinstance(self.logits, Tracer) and np.isnan(np.asarray(self.logits)).any():
             raise ValueError("`logits` holds NaN. Give numbers, or -inf for a rule never chosen.")
 
@@ -123,8 +126,9 @@ class WeightedChoice(AbstractChoice):
         rows, columns = self.logits.shape
         if rows > alternatives or columns > choosers:
             raise ValueError(
-                f"`logits` has the shape {self.logits.shape}, but no more than {alternatives} "
-                f"rules and {choosers} neurons can be chosen among. Give (rules, neurons)."
+                f"`logits` has the shape {self.logits.shape}, but no more than "
+                f"{plural(alternatives, 'rule')} and {plural(choosers, 'neuron')} can be chosen "
+                "among. Give (rules, neurons)."
             )
 
     def for_path(self, path: Integer[Array, "*paths"] | int) -> "WeightedChoice":

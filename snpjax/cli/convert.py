@@ -22,7 +22,7 @@ given.
 """
 
 
-@orderly()
+@orderly("snpjax sleptsov convert", format_option="--from")
 def convert(
     source: Annotated[Path, typer.Argument(metavar="IN", help="The model file to read.")],
     target: Annotated[Path, typer.Argument(metavar="OUT", help="The model file to write.")],

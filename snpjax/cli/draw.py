@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from .._text.counts import plural
 from .ending import BAD_INPUT, FAILED, ended, orderly
+from .lossy import write_failure
 from .options import AsJson, File, Strict
 from .sleptsov import DropTime, IgnoreUnknown, NetId
 
@@ -131,8 +133,7 @@ def draw(
     except snp.RunFailed as error:
         raise ended(f"error: {error}", FAILED) from None
     except OSError as error:
-        reason = f"{output}: {error.strerror} (check the name and the permissions)"
-        raise ended(f"error: {reason}", BAD_INPUT) from None
+        raise write_failure(output, error) from None
     if as_json:
         data.print_json({"file": f"{file}", "output": f"{output}", "picture": what})
     else:
@@ -195,18 +196,18 @@ def _run(
         net_scene(model)  # which refuses a large net before it is run
         found = snp.run(model, max_steps=steps, choice=_choice(seed, uniform=False))
         save_scene(net_scene(model, marking=found.marking), output)
-        return f"the net after {found.steps:,} steps"
+        return f"the net after {plural(found.steps, 'step')}"
     from ..viz.paths import whole_batch
     from ..viz.run import whole_run
 
     solution = snp.run(model, max_steps=steps, choice=_choice(seed), paths=paths)
     if isinstance(solution, snp.SolutionBatch):
         save(whole_batch(solution), output)
-        return f"{solution.paths:,} paths"
+        return f"{plural(solution.paths, 'path')}"
     if not solution.saved.details:
         raise ValueError("the history of the run is too large to be kept (try a smaller --run)")
     save(whole_run(solution), output)
-    return f"a run of {solution.steps:,} steps"
+    return f"a run of {plural(solution.steps, 'step')}"
 
 
 def _graph(

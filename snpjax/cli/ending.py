@@ -2,11 +2,18 @@
 
 import contextlib
 import os
+import re
+import shlex
 import sys
 import warnings
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import typer
+
+
+if TYPE_CHECKING:
+    from ..io import ReadError
 
 
 FAILED = 1
@@ -24,8 +31,13 @@ def ended(message: str, status: int) -> typer.Exit:
 
 
 @contextlib.contextmanager
-def orderly() -> Iterator[None]:
+def orderly(other: str | None = None, *, format_option: str | None = None) -> Iterator[None]:
     """Around a command: what users can cause becomes a message, and warnings about models lines.
+
+    **Arguments:**
+
+    - `other`: the command for files of the other kind of model, where `{}` is the file.
+    - `format_option`: the option that names the format of the file.
 
     What is left, and shows its traceback, is our own bug or the machine's limit.
     """
@@ -37,7 +49,7 @@ def orderly() -> Iterator[None]:
             yield
             sys.stdout.flush()
         except ReadError as error:
-            raise ended(f"{error}", BAD_INPUT) from None
+            raise ended(_advised(error, other, format_option), BAD_INPUT) from None
         except InvalidSystem as error:
             raise ended(f"error: {error}", BAD_INPUT) from None
         except KeyboardInterrupt:
@@ -47,6 +59,24 @@ def orderly() -> Iterator[None]:
             with contextlib.suppress(OSError):
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(NOT_READ) from None
+
+
+def _advised(error: "ReadError", other: str | None, format_option: str | None) -> str:
+    """What a reader reports, with the advice of the command instead of that of Python."""
+    message = f"{error}"
+    if other is not None:
+        command = other.format(*(shlex.quote(found.path) for found in error.diagnostics))
+        of_other = r"(this is a file of a (?:net|system)) \(use [^)]*\)"
+        message = re.sub(of_other, lambda found: f"{found[1]} (use {command})", message)
+
+    def named(found: re.Match[str]) -> str:
+        return (
+            ""
+            if format_option is None
+            else f"{found[1]} {format_option}{f' {found[2]}' if found[2] else ''}"
+        )
+
+    return re.sub(r'([;,] or give) format=(?:"(\w+)")?', named, message)
 
 
 @contextlib.contextmanager

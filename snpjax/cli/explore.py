@@ -7,6 +7,7 @@ import typer
 
 from ..io.formats import format_to_write, suffixes_text
 from .ending import BAD_INPUT, FAILED, ended, orderly
+from .lossy import check_folder, write_failure
 from .models import (
     DropTime,
     IgnoreUnknown,
@@ -115,7 +116,9 @@ def explore(
         try:
             format_to_write(target, "graph")
         except ValueError as error:
-            raise typer.BadParameter(f"{error}", param_hint="--output") from None
+            message = f"{error}".replace(", or give format=", "")
+            raise typer.BadParameter(message, param_hint="--output") from None
+        check_folder(target)
     of_systems = {"--inputs": inputs, "--saturate": saturate, "--numbers": numbers}
     of_systems |= {"--neurons": neurons, "--synapses": synapses}
     of_systems["--layout"] = None if layout == "auto" else layout
@@ -198,9 +201,10 @@ def _written(graph: "Graph", target: Path, labels: "EdgeLabels") -> tuple[Path, 
         return write_graph(
             graph, target, format=format, labels=labels if "labels" in format.options else None
         )
-    except (ValueError, OSError) as error:
-        status = BAD_INPUT if isinstance(error, OSError) else FAILED
-        raise ended(f"error: {target}: {error}", status) from None
+    except OSError as error:
+        raise write_failure(target, error) from None
+    except ValueError as error:
+        raise ended(f"error: {target}: {error}", FAILED) from None
 
 
 def _print(

@@ -18,7 +18,7 @@ _MAX_NAMES = 20
 _MAX_GUARD_TEXT = 60  # characters
 
 
-@orderly()
+@orderly("snpjax sleptsov info {}")
 def info(file: File, strict: Strict = False, as_json: AsJson = False) -> None:
     """Describe a spiking neural P system without running it."""
     import snpjax as snp

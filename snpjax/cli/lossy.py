@@ -1,5 +1,7 @@
 """Formats that are named on the command line, and writing a file that may not hold everything."""
 
+import errno
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -67,6 +69,13 @@ def save(
 def write_failure(path: Path, error: OSError) -> typer.Exit:
     """Why a file cannot be written; to be raised."""
     return ended(f"error: {path}: {error.strerror} (check the name and the permissions)", BAD_INPUT)
+
+
+def check_folder(target: Path) -> None:
+    """End the command before its work is done if a file cannot be written there."""
+    if not target.parent.is_dir():
+        missing = errno.ENOENT
+        raise write_failure(target, FileNotFoundError(missing, os.strerror(missing)))
 
 
 def print_saved(

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..spiking import PopulationSystem, SpikingSystem
 
 
-@orderly()
+@orderly("snpjax sleptsov run {}")
 def run(
     file: File,
     steps: Annotated[
@@ -45,7 +45,11 @@ def run(
     ] = False,
     paths: Annotated[
         int | None,
-        typer.Option(min=1, help="Run this many paths as one batch, each with choices of its own."),
+        typer.Option(
+            min=1,
+            max=2**31 - 1,
+            help="Run this many paths as one batch, each with choices of its own.",
+        ),
     ] = None,
     layout: Annotated[
         str, typer.Option(metavar="NAME", help="How synapses are stored; changes no result.")
@@ -90,6 +94,7 @@ def run(
     compatibility = None if simulator is None else compatibility_named(simulator)
     seed = None if first else seed or 0
 
+    import jax
     import numpy as np
 
     import snpjax as snp
@@ -121,6 +126,11 @@ def run(
             )
         except (NotImplementedError, ValueError) as error:  # a system that cannot be run
             raise ended(f"error: {advised(f'{error}')}", BAD_INPUT) from None
+        except (MemoryError, jax.errors.JaxRuntimeError) as error:
+            if paths is None or not _is_of_memory(error):
+                raise
+            message = f"error: there is not enough memory for {paths:,} paths (give fewer --paths)"
+            raise ended(message, FAILED) from None
     if solution.saved.every is not None and solution.saved.details:
         solution = solution.as_displayed()
     how = _choice_json(seed)
@@ -141,6 +151,10 @@ def run(
         failure = solution.failure.replace("Run with `count_dtype=numpy.int64`.", "Try --int64.")
         failure = advised(failure.replace("Try `grow=True`, or", "Leave --no-grow out, or give"))
         raise ended(f"error: {failure}", FAILED)
+
+
+def _is_of_memory(error: Exception) -> bool:
+    return isinstance(error, MemoryError) or "RESOURCE_EXHAUSTED" in f"{error}"
 
 
 def _choice(seed: int | None) -> "AbstractChoice":

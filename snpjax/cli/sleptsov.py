@@ -40,7 +40,7 @@ FormatOption: TypeAlias = Annotated[
 
 
 @sleptsov.command()
-@orderly()
+@orderly("snpjax run {}", format_option="--from")
 def run(
     file: NetFile,
     steps: Annotated[
@@ -127,7 +127,7 @@ def run(
 
 
 @sleptsov.command()
-@orderly()
+@orderly("snpjax info {}", format_option="--from")
 def info(
     file: NetFile,
     source_format: FormatOption = None,

@@ -56,7 +56,7 @@ To = Annotated[
 Out = Annotated[Path, typer.Argument(metavar="OUT", help="The file to write.")]
 
 
-@orderly()
+@orderly("snpjax convert", format_option="--from")
 def convert(
     source: Annotated[Path, typer.Argument(metavar="IN", help="The file of a net to read.")],
     target: Out,

@@ -5,6 +5,7 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from .._text.counts import plural as plural
 from .._text.quoting import printable as printable
 
 
@@ -35,10 +36,6 @@ def to_stdout() -> "Iterator[Console]":
         yield console
     # Tables pad their last column, too.
     sys.stdout.write("\n".join(line.rstrip() for line in capture.get().split("\n")))
-
-
-def plural(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def headline(system: "SpikingSystem | PopulationSystem", file: str) -> str:

@@ -68,7 +68,8 @@ def view(
 
     level: Level = "strict" if strict else "extended"
     if not is_of_net(file):
-        check_suffix(file, "system")  # what is no model of any format needs no page
+        if file.exists():
+            check_suffix(file, "system")  # what is no model of any format needs no page
     elif strict:
         raise typer.BadParameter("this is a file of a net (leave it out)", param_hint="--strict")
     if export is not None:

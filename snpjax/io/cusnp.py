@@ -15,6 +15,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import NoReturn
 
+from .._text.counts import plural
 from ..spiking.model.guard import Guard
 from ..spiking.model.population import PopulationSystem
 from ..spiking.model.rule import AnyRule, Rule
@@ -224,7 +225,7 @@ class _Reader:
             words = self.text[start:end].split(None, left + 1)
             if len(words) > left + 1:
                 most = self.most - 2 * self.num_neurons
-                synapses = f" and more than {most:,} synapses"
+                synapses = f" and more than {plural(most, 'synapse')}"
                 self._fail(start, size_message(self.num_neurons, synapses, self.most))
             if max(map(len, words)) <= _MAX_DIGITS:
                 numbers = list(map(int, words))
@@ -249,8 +250,9 @@ class _Reader:
             if target is not None and target >= self.num_neurons:
                 self._error(offset, self._no_neuron(word))
         if degree is not None and degree != count:
+            followed = f"{plural(count, 'target')} follow{'s' if count == 1 else ''}"
             message = (
-                f"the out-degree of neuron {neuron} is {degree}, but {count} targets follow "
+                f"the out-degree of neuron {neuron} is {degree}, but {followed} "
                 f"(write {count}, or correct the targets)"
             )
             self._error(first, message)
@@ -430,7 +432,7 @@ def write_cusnp(system: SpikingSystem, losses: Losses) -> str:
     for name in system.output:
         losses.add(f"output neuron {name!r}", "left out")
     for label, of_label in system.rules_by_label.items():
-        losses.add(f"{len(of_label)} rules of label {label!r}", "left out")
+        losses.add(f"{plural(len(of_label), 'rule')} of label {label!r}", "left out")
     for pair in system.dictionary:
         losses.add(f"pair ({', '.join(pair)}) of the dictionary", "left out")
     steps = system.notes.get("steps")

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from io import BytesIO
 from typing import TYPE_CHECKING
 
+from .._text.counts import plural
 from .._text.optional import networkx
 from .._text.quoting import dot_quoted, without_controls
 from ..spiking.model.population import PopulationSystem
@@ -140,7 +141,9 @@ def _listed(system: SpikingSystem | PopulationSystem) -> SpikingSystem:
 
 def _lose_growth(system: SpikingSystem, losses: Losses) -> None:
     for label, rules in system.rules_by_label.items():
-        losses.add(f"{len(rules)} rules of label {label!r}, which no neuron bears", "left out")
+        losses.add(
+            f"{plural(len(rules), 'rule')} of label {label!r}, which no neuron bears", "left out"
+        )
     for pair in system.dictionary:
         losses.add(f"pair ({', '.join(pair)}) of the dictionary", "left out")
     there = {_called(system, neuron) for neuron in system.neurons}

@@ -209,7 +209,7 @@ def _opened(
     path: str | os.PathLike[str], format: str | Format | None, holds: Holds
 ) -> tuple[Source, Format]:
     known = None if format is None else format_named(format, holds)
-    if known is None:
+    if known is None and os.path.exists(path):  # else `load` says that there is no such file
         check_suffix(path, holds)
     source = load(path, may_be_empty=holds == "net")
     return source, known or format_to_read(source, holds)

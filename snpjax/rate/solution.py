@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 from jaxtyping import Float
 
+from .._text.counts import plural
 from ..trajectory import AbstractSavedRun, NotSaved
 from .machine import RateState
 
@@ -72,4 +73,6 @@ class RateSolution(AbstractSavedRun):
 
     def __repr__(self) -> str:
         names = ", ".join(f"{p.name} ({p.size:,})" for p in self.network.populations)
-        return f"RateSolution of {names} after {self.steps:,} steps of {self.network.dt:g} ms"
+        return (
+            f"RateSolution of {names} after {plural(self.steps, 'step')} of {self.network.dt:g} ms"
+        )

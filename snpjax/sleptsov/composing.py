@@ -8,6 +8,7 @@ part is the first of the next.
 import warnings
 from collections.abc import Sequence
 
+from .._text.counts import plural
 from .._text.model_warning import ModelWarning
 from .linking import HighNet, Substitution, link
 from .model.arcs import Arcs
@@ -106,7 +107,7 @@ class Composition:
         """
         if len(inputs) != len(subnet.inputs):
             raise ValueError(
-                f"The sub-net has {len(subnet.inputs)} inputs; {len(inputs)} places are given."
+                f"The sub-net takes {plural(len(subnet.inputs), 'input')}, not {len(inputs)}."
             )
         if len(set(inputs)) < len(inputs):
             raise ValueError(

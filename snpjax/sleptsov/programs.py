@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int
 
+from .._text.counts import plural
 from .composing import Composition
 from .linking import HighNet, link
 from .model.arcs import as_int64
@@ -84,8 +85,8 @@ class Program:
 def started(subnet: SubNet, *inputs: int) -> Program:
     """A sub-net alone, with its inputs in place and started."""
     if len(inputs) != len(subnet.inputs):
-        given = f"{len(inputs)} numbers are given"
-        raise ValueError(f"The sub-net has {len(subnet.inputs)} inputs; {given}.")
+        wanted = plural(len(subnet.inputs), "input")
+        raise ValueError(f"The sub-net takes {wanted}, not {len(inputs)}.")
     marking = subnet.net.marking.copy()
     marking[list(subnet.inputs)] = _numbers("inputs", inputs)
     marking[subnet.start] = 0

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from .._text.counts import plural
 from ..spiking.model.compatibility import Compatibility
 from ..spiking.model.rule import Rule
 from ..spiking.model.system import SpikingSystem
@@ -246,7 +247,7 @@ def _check_choice(system: SpikingSystem, configuration: Configuration, choice: C
     variant = system.variant
     size = len(options) + (len(variant.astrocytes) if isinstance(variant, Astrocytes) else 0)
     if len(choice) != size:
-        raise ValueError(f"the choice is of {len(choice)} neurons where there are {size}")
+        raise ValueError(f"the choice is of {plural(len(choice), 'neuron')}, not of {size}")
     for i, (selected, own) in enumerate(zip(choice, options, strict=False)):
         if selected not in own:
             network = configuration.network

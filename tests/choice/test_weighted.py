@@ -87,7 +87,7 @@ def test_neurons_that_divide_have_no_logits():
     system = snp.SpikingSystem([snp.Neuron("x", 1, ["[a]_x -> []_x || []_x"])])
     with pytest.raises(ValueError, match="it has no logits"):
         snp.run(system, choice=snp.WeightedChoice([[0.0]], jr.key(0)))
-    with pytest.raises(ValueError, match="has 1 axes"):
+    with pytest.raises(ValueError, match="has 1 axis"):
         snp.WeightedChoice([0.0], jr.key(0))
 
 

@@ -399,6 +399,48 @@ def test_bad_files(command, tmp_path):
     assert lines and all(re.match(rf"{re.escape(str(bad))}:\d+:\d+: ", line) for line in lines)
 
 
+def test_a_name_without_suffix_is_no_file(tmp_path):
+    for command in (["run"], ["info"], ["explore"], ["sleptsov", "run"], ["view"]):
+        assert "nofile: there is no such file" in fail(*command, tmp_path / "nofile")
+
+
+@pytest.mark.parametrize("command", ["run", "info", "convert"])
+def test_a_file_of_the_other_kind_names_its_command(command, pair, tmp_path):
+    net = tmp_path / "my net.lsn"
+    net.write_text("1 1 1 0 1\n1 1 1\n1 1\n")
+    second = ["x.dot"] if command == "convert" else []
+    file = "" if second else f" '{net}'"
+    assert f"a file of a net (use snpjax sleptsov {command}{file})" in fail(command, net, *second)
+    file, second = ("", ["x.lsn"]) if second else (f" {pair}", [])
+    said = fail("sleptsov", command, pair, *second)
+    assert f"a file of a system (use snpjax {command}{file})" in said
+
+
+def test_only_options_of_the_command_are_advised(pair, tmp_path):
+    other = tmp_path / "pair.exe"
+    other.write_text(PAIR)
+    assert "or give" not in fail("run", other)
+    assert "; or give --from)" in fail("convert", other, "x.dot")
+    assert "; or give --from)" in fail("sleptsov", "run", other)
+    table = tmp_path / "table.pli"
+    table.write_text('[{"id": 1}]')
+    assert "not P-Lingua (name it .json)" in fail("run", table)
+    lines = tmp_path / "lines.pli"
+    lines.write_text("@mu = p, q\n")
+    assert "or give --from esnp)" in fail("convert", lines, "x.dot", "--from", "plingua")
+
+
+def test_too_many_paths_for_the_memory(pair, monkeypatch):
+    def run(*_, **__):
+        raise jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating")
+
+    monkeypatch.setattr(snp, "run", run)
+    result = invoke("run", pair, "--paths", 10**9)
+    assert result.exit_code == 1 and "1,000,000,000 paths (give fewer --paths)" in result.stderr
+    assert "Traceback" not in result.stderr
+    assert "--paths" in fail("run", pair, "--paths", 2**31)
+
+
 @pytest.mark.parametrize(
     "options, message",
     [

@@ -1,6 +1,7 @@
 """`snpjax explore`: what it prints and writes, and how it ends."""
 
 import json
+import os
 import re
 
 import pytest
@@ -131,4 +132,18 @@ def test_bad_usage(tmp_path, options, message):
 
 def test_a_file_that_cannot_be_written(naturals, tmp_path):
     result = invoke("explore", naturals, "-o", tmp_path / "missing" / "g.aut")
-    assert result.exit_code == 2 and "missing" in result.stderr
+    assert result.exit_code == 2 and result.stdout == ""
+    assert f"missing{os.sep}g.aut: No such file or directory (check the name" in result.stderr
+
+
+def test_a_folder_is_refused_before_the_search(naturals, tmp_path, monkeypatch):
+    monkeypatch.setattr(snp, "explore", lambda *_, **__: pytest.fail("it was explored"))
+    assert invoke("explore", naturals, "-o", tmp_path / "missing" / "g.aut").exit_code == 2
+
+
+def test_an_error_of_writing_names_the_file(naturals, tmp_path):
+    target = tmp_path / "g.aut"
+    target.mkdir()
+    result = invoke("explore", naturals, "-o", target)
+    assert result.exit_code == 2 and f"error: {target}: Is a directory" in result.stderr
+    assert f".{target.name}" not in result.stderr and len(os.listdir(tmp_path)) == 2

@@ -125,8 +125,8 @@ def test_no_neurons(read, tmp_path):
         (changed(4, "2 -1"), "4:3", "the spikes of neuron 1 is '-1' (write 0 or more)"),
         (changed(4, "2 1.5"), "4:3", "the spikes of neuron 1 is '1.5' (write an integer"),
         (changed(4, "2 \u0661"), "4:3", "the spikes of neuron 1 is"),
-        (changed(5, "2 1"), "5:1", "the out-degree of neuron 0 is 2, but 1 targets follow"),
-        (changed(5, "0 1"), "5:1", "the out-degree of neuron 0 is 0, but 1 targets follow"),
+        (changed(5, "2 1"), "5:1", "the out-degree of neuron 0 is 2, but 1 target follows"),
+        (changed(5, "0 1"), "5:1", "the out-degree of neuron 0 is 0, but 1 target follows"),
         (changed(5, "1 2"), "5:3", "there is no neuron 2 (they are numbered 0 to 1)"),
         (changed(5, "1 -1"), "5:3", "a target of neuron 0 is '-1'"),
         (changed(5, "2 1 1"), "5:5", "synapse (0, 1) is listed twice (write one synapse"),
@@ -191,7 +191,7 @@ def test_sizes_are_bounded(errors, monkeypatch):
     monkeypatch.setattr("snpjax.io.cusnp.most_listed", lambda: 5)
     found = errors(PAIR)
     assert list(found) == ["6:1"]
-    assert found["6:1"].startswith("there are 2 neurons and more than 1 synapses, and memory is")
+    assert found["6:1"].startswith("there are 2 neurons and more than 1 synapse, and memory is")
     assert list(errors("3\n1\n1\n")) == ["1:1"]
 
 
@@ -256,7 +256,7 @@ def test_rules_of_networks_that_change_are_losses(tmp_path):
     assert caught.value.items == (
         "neuron 'i', rule 1: [a]_i -> []_j || []_k (left out)",
         "neuron 'i', rule 2: [a^2]_i -> []_i / []_j (left out)",
-        "1 rules of label 'j' (left out)",
+        "1 rule of label 'j' (left out)",
         "pair (j, k) of the dictionary (left out)",
     )
 

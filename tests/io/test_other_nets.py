@@ -361,7 +361,7 @@ def test_final_markings_are_bounded():
 
 
 def test_invalid_final_markings():
-    with pytest.raises(ValueError, match="number 1 has 1 numbers. Give one for each of the 2 plac"):
+    with pytest.raises(ValueError, match="number 1 has 1 number. Give one for each of the 2 plac"):
         net_of_text("t: a -> b").replace(final_markings=[[1, 2], [3]])
     with pytest.raises(snp.sleptsov.InvalidNet, match="place b holds -2 tokens in final marking 0"):
         net_of_text("t: a -> b").replace(final_markings=[[1, -2]])

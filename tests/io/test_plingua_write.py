@@ -594,7 +594,7 @@ def test_what_is_lost_of_populations():
         "the declaration that counts may be negative",
         "the negative spikes of 2 neurons of 'x'",
         "weight 3 of projection 'x' -> 'x'",
-        "the weights of 1 synapses of projection 'x' -> 'p q'",
+        "the weights of 1 synapse of projection 'x' -> 'p q'",
         "the input of neuron 'x[1]'",
         "the input of neuron 'x[2]'",
         "population 'x', rule 1, {2..}/all -> lambda: it has no end",

@@ -314,7 +314,7 @@ def test_arguments_that_make_no_sense():
         snp.run(net, engine="dense")
     with pytest.raises(TypeError, match="takes no `layout`"):
         snp.run(net, layout="dense")
-    with pytest.raises(ValueError, match="no more than 2 rules and 1 neurons"):
+    with pytest.raises(ValueError, match="no more than 2 rules and 1 neuron"):
         snp.run(net, choice=snp.WeightedChoice(np.zeros((1, 2)), jax.random.key(0)))
     with pytest.raises(ValueError, match=r"Give \(4,\) or \(4, paths\)"):
         snp.run(net, initial=[[1, 2]])

@@ -331,11 +331,11 @@ def test_a_program_within_a_program():
         (lambda: matrix_product([[1, 2], [3, 4]], [[1, 2], [3, -4]]), "`b` holds -4"),
         (lambda: matrix_product([[0.5, 2], [3, 4]], [[1, 2], [3, 4]]), "float64"),
         (lambda: double_exponent(0), "1 or more"),
-        (lambda: started(add(), 1), "2 inputs; 1 numbers"),
+        (lambda: started(add(), 1), "takes 2 inputs, not 1"),
         (lambda: started(add(), 1, 2).decode(started(add(), 1, 2).net.marking), "not at its end"),
         (lambda: started(add(), 1, 2).decode([1, 2]), "5 places"),
         (lambda: Composition().add(1, 1, 2, 3, 4), r"twice among the inputs \[2, 2\]"),
-        (lambda: Composition().call(copy(), [1, 2], 0, 3, 4), "1 inputs; 2 places"),
+        (lambda: Composition().call(copy(), [1, 2], 0, 3, 4), "takes 1 input, not 2"),
     ],
 )
 def test_mistakes(make, message):

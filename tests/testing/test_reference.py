@@ -417,7 +417,7 @@ def test_a_choice_that_is_not_valid(choice):
     start = reference.initial(system)
     with pytest.raises(ValueError, match="'x .slot 0.' cannot select"):
         reference.step(system, start, (*choice, None, None, None))
-    with pytest.raises(ValueError, match="of 1 neurons where there are 4"):
+    with pytest.raises(ValueError, match="of 1 neuron, not of 4"):
         reference.step(system, start, choice)
 
 

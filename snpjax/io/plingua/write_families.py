@@ -9,6 +9,7 @@ from jaxtyping import Int
 
 from snpjax_formats import Edges, graphs
 
+from ..._text.counts import plural
 from ...spiking.model.population import PopulationSystem
 from ...spiking.model.population_parts import Population, Projection
 from ...spiking.model.rule_table import ALL, UNBOUNDED
@@ -102,7 +103,9 @@ class _FamilyWriter:
         spikes = column(population.spikes, population.size)
         negative = np.flatnonzero(spikes < 0)
         if len(negative):
-            item = f"the negative spikes of {len(negative)} neurons of {population.name!r}"
+            item = (
+                f"the negative spikes of {plural(len(negative), 'neuron')} of {population.name!r}"
+            )
             self.losses.add(item, "written as 0")
         where = np.flatnonzero(spikes > 0)
         for run in _runs([where + self.first[population.name], spikes[where]]):
@@ -178,7 +181,7 @@ class _FamilyWriter:
         edges = edges.canonical()
         if edges.value is not None and np.any(edges.value != 1):
             count = int((edges.value != 1).sum())
-            item = f"the weights of {count} synapses of {here}"
+            item = f"the weights of {plural(count, 'synapse')} of {here}"
             self.losses.add(item, "written with weight 1")
         order = np.lexsort((edges.target, edges.source))
         i, j = edges.source[order].astype(np.int64), edges.target[order].astype(np.int64)

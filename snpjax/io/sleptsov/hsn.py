@@ -1,5 +1,6 @@
 """HSN, high-level nets: an LSN with transitions that stand for the nets of other files."""
 
+from ..._text.counts import plural
 from ...sleptsov import SleptsovNet
 from ...sleptsov.linking import HighNet, link
 from ..findings import AtOffsets
@@ -94,8 +95,8 @@ def _blocks(low: LowLevel, tell: AtOffsets) -> list[PlacedSubstitution]:
         for at_line in range(line + 1, line + 1 + max(count, 0)):
             if at_line >= len(low.lines):
                 message = (
-                    f"unexpected end of file after {at_line - line - 1} of {count} places of a "
-                    f"substitution ({_MAPPING} is expected)"
+                    f"unexpected end of file after {at_line - line - 1} of "
+                    f"{plural(count, 'place')} of a substitution ({_MAPPING} is expected)"
                 )
                 tell.error(low.end_offset, message)
                 return blocks

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Int
 
+from ..._text.counts import plural
 from ...sleptsov import Arcs, SleptsovNet
 from ..findings import MAX_FINDINGS, AtOffsets
 from ..losses import Losses
@@ -173,7 +174,8 @@ class LowLevel:
                 for word, problem in words.wrong.items():
                     self.tell.error(words.offset(word), f"in {HEADER}: {problem}")
             else:
-                message = f"{len(words.values)} numbers in the header (5 are expected: m n k l nst)"
+                found = plural(len(words.values), "number")
+                message = f"{found} in the header (5 are expected: m n k l nst)"
                 self.tell.error(self.header_offset, message)
             return None
         names = ("m", "n", "k", "l", "nst")
@@ -224,8 +226,8 @@ class LowLevel:
         if self.end > len(self.lines) and is_shaped:
             found_arcs, found_marked = last_arc - 1, last - last_arc
             message = (
-                f"unexpected end of file after {found_arcs} lines of arcs and {found_marked} of "
-                f"the marking (the header promises {num_arcs} and {num_marked})"
+                f"unexpected end of file after {plural(found_arcs, 'line')} of arcs and "
+                f"{found_marked} of the marking (the header promises {num_arcs} and {num_marked})"
             )
             self.tell.error(self.end_offset, message)
             self.is_whole = False
@@ -239,9 +241,10 @@ class LowLevel:
         here = counts[lines.start : lines.stop]
         of = "v1 v2 w" if what == "arc" else "place tokens"
         for line in (np.flatnonzero(here != expected)[:MAX_FINDINGS] + lines.start).tolist():
+            words = plural(int(counts[line]), "word")
             message = (
-                f"{counts[line]} words in the {what} line {shortened(self.text(line))!r}: "
-                f"{expected} are expected, `{of}` (the header promises {promised} {what} lines)"
+                f"{words} in the {what} line {shortened(self.text(line))!r}: {expected} are "
+                f"expected, `{of}` (the header promises {plural(promised, f'{what} line')})"
             )
             self.tell.error(self.offset(line), message)
         return here == expected

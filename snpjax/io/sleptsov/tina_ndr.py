@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from ..._text.counts import plural
 from ...sleptsov import SleptsovNet
 from ...sleptsov.linking import HighNet, link
 from ..findings import AtOffsets
@@ -158,7 +159,7 @@ class _Reader:
             message = "'{' begins a name that no '}' ends in its line"
             self.tell.error(line.offset(unclosed[0]), message)
         elif len(words) not in _LENGTHS[letter]:
-            message = f"{len(words)} words: {_LINES[letter]} is expected"
+            message = f"{plural(len(words), 'word')}: {_LINES[letter]} is expected"
             self.tell.error(line.offset(0), message)
         elif letter == "e":
             self._edges.append(line)

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from jaxtyping import Int
 
+from ..._text.counts import plural
 from ..._text.model_warning import ModelWarning
+from ..._text.nearest import nearest
 from .arcs import Arcs, as_int64
 from .names import Names, Numbered, names_of, same_names
 from .priority import cycles, priority_order
@@ -100,7 +102,9 @@ class SleptsovNet:
     ) -> None:
         tokens = as_int64("marking", marking)
         if tokens.ndim != 1:
-            raise ValueError(f"`marking` has {tokens.ndim} axes. Give one number a place.")
+            raise ValueError(
+                f"`marking` has {plural(tokens.ndim, 'axis', 'axes')}. Give one number a place."
+            )
         arcs = {
             "inputs": inputs,
             "outputs": outputs,
@@ -122,8 +126,8 @@ class SleptsovNet:
         for number, row in enumerate(final):
             if row.shape != tokens.shape:
                 raise ValueError(
-                    f"`final_markings` number {number} has {row.size} numbers. "
-                    f"Give one for each of the {len(tokens)} places."
+                    f"`final_markings` number {number} has {plural(row.size, 'number')}. "
+                    f"Give one for each of the {plural(len(tokens), 'place')}."
                 )
         given_order = None if order is None else as_int64("order", order)
         for attribute, value in {
@@ -298,9 +302,9 @@ class SleptsovNet:
     def __repr__(self) -> str:
         arcs = sum(len(getattr(self, kind)) for kind in _KINDS)
         return (
-            f"SleptsovNet({self.name + ': ' if self.name else ''}{self.num_places:,} places, "
-            f"{self.num_transitions:,} transitions, {arcs:,} arcs, "
-            f"{len(self.priorities):,} priorities)"
+            f"SleptsovNet({self.name + ': ' if self.name else ''}"
+            f"{plural(self.num_places, 'place')}, {plural(self.num_transitions, 'transition')}, "
+            f"{plural(arcs, 'arc')}, {plural(len(self.priorities), 'priority', 'priorities')})"
         )
 
     def _repr_html_(self) -> str:
@@ -330,5 +334,5 @@ def _name(names: Names, number: int) -> str:
 def _found(names: Names, numbers: Mapping[str, int], what: str, name: str) -> int:
     number = names.find(name) if isinstance(names, Numbered) else numbers.get(name)
     if number is None:
-        raise ValueError(f"The net has no {what} {name!r}.")
+        raise ValueError(f"The net has no {what} {name!r} ({nearest(name, names, f'{what}s')}).")
     return number

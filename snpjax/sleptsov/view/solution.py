@@ -8,6 +8,7 @@ from typing import Any, final
 import numpy as np
 from jaxtyping import Bool, Int
 
+from ..._text.counts import plural
 from ...results import RESULTS
 from ...trajectory import (
     AbstractManyPaths,
@@ -200,7 +201,7 @@ class NetSolutionBatch(AbstractNetSolution, AbstractManyPaths[NetSolution]):
         return NetSolution(trajectory, self.net, self.rule)
 
     def __repr__(self) -> str:
-        return f"NetSolutionBatch({self.paths} paths of {self.net!r}: {self.ending})"
+        return f"NetSolutionBatch({plural(self.paths, 'path')} of {self.net!r}: {self.ending})"
 
 
 def _trace(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from jaxtyping import Int
 
+from ..._text.counts import plural
 from .compatibility import TEXTBOOK, Compatibility
 from .neuron_names import base_of
 from .population_parts import Population, Projection
@@ -373,8 +374,8 @@ class PopulationSystem:
         name = f"{self.name}: " if self.name else ""
         compatible = "" if self.compatibility.is_textbook else f"; {self.compatibility}"
         return (
-            f"PopulationSystem({name}{self.num_neurons:,} neurons: {populations}; "
-            f"{self.num_synapses:,} synapses{compatible})"
+            f"PopulationSystem({name}{plural(self.num_neurons, 'neuron')}: {populations}; "
+            f"{plural(self.num_synapses, 'synapse')}{compatible})"
         )
 
     def _repr_html_(self) -> str:

@@ -7,6 +7,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeGuard
 
+from ..._text.counts import plural
 from .compatibility import TEXTBOOK, Compatibility
 from .rule import (
     AnyRule,
@@ -480,8 +481,9 @@ class SpikingSystem:
             kind = f", {type(self.variant).__name__}"
         compatible = "" if self.compatibility.is_textbook else f"; {self.compatibility}"
         return (
-            f"SpikingSystem({self.name + ': ' if self.name else ''}{len(self.neurons)} neurons, "
-            f"{self.num_rules} rules, {len(self.synapses)} synapses{kind}{compatible})"
+            f"SpikingSystem({self.name + ': ' if self.name else ''}"
+            f"{plural(len(self.neurons), 'neuron')}, {plural(self.num_rules, 'rule')}, "
+            f"{plural(len(self.synapses), 'synapse')}{kind}{compatible})"
         )
 
     def _repr_html_(self) -> str:

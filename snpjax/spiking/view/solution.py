@@ -8,6 +8,7 @@ import jax
 import numpy as np
 from jaxtyping import Int
 
+from ..._text.counts import plural
 from ...choice import NO_RULE
 from ...results import RESULTS, ended_as
 from ...trajectory import (
@@ -304,7 +305,7 @@ class SolutionBatch(AbstractSolution, AbstractManyPaths[Solution]):
         return Solution(trajectory, self.system)
 
     def __repr__(self) -> str:
-        return f"SolutionBatch({self.paths} paths of {self.system!r}: {self.ending})"
+        return f"SolutionBatch({plural(self.paths, 'path')} of {self.system!r}: {self.ending})"
 
 
 def _position(system: SpikingSystem | PopulationSystem, name: str) -> int | slice:
