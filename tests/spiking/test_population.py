@@ -600,7 +600,7 @@ def test_batches_refuse_what_single_runs_refuse():
     dynamic = snp.SpikingSystem([snp.Neuron("x", 1, [snp.DivisionRule("a", "y", "z")])])
     with pytest.raises(NotImplementedError, match="neuron 'x' has the rule"):
         snp.run(snp.SystemBatch([dynamic]))
-    with pytest.raises(TypeError, match="Element 0 of the batch is 'x'"):
+    with pytest.raises(TypeError, match="Element 0 of the batch is a str. Give systems"):
         snp.SystemBatch(["x"])
 
 
