@@ -6,6 +6,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 import snpjax as snp
 from snpjax.check.equivalence import Agreement, Bisimilar, SameTraces, equivalent
 from snpjax.check.equivalence.runs import run_of_edges
+from snpjax.spiking.model.validity import possible_labels
 from snpjax.testing import dividing_systems, reference
 from tests.spiking.test_plasticity import wanderer
 from tests.support.changing import ROOM, network_of, with_ballast
@@ -42,7 +43,8 @@ def compared(first, second, by, **options):
 def pairs(draw):
     """A system, and one in which another label is the output, or has other rules."""
     first = draw(dividing_systems(max_neurons=3).filter(lambda system: system.output))
-    others = [label for label in first.label_numbers if label not in first.output[1:]]
+    born = possible_labels(first.neurons, first.rules_by_label)
+    others = [label for label in born if label not in first.output[1:]]
     label = draw(st.sampled_from(others))
     second = first.replace(output=[label, *first.output[1:]])
     return with_ballast(first), with_ballast(draw(st.sampled_from([first, second])))
@@ -114,7 +116,6 @@ def test_any_input_of_labels():
     assert set(run.inputs) == {"g"} and run.replay().steps <= run.steps
 
 
-@pytest.mark.slow
 def test_a_run_takes_the_subsets_of_its_edges():
     """It halts after the second target was chosen."""
     graph = snp.explore(wanderer(), chunks=(16,))
@@ -124,6 +125,7 @@ def test_a_run_takes_the_subsets_of_its_edges():
     assert one.replay().network() == graph.network(last)
 
 
+@pytest.mark.slow
 def test_a_run_of_edges_has_the_input_of_the_environment():
     graph = snp.explore(sender(), inputs=snp.AnyInput(3), capacity=ROOM, chunks=(16,))
     last = int(graph.where(lambda some: (some.labels == "b").any(axis=1))[-1])
