@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self, final
+from typing import Any, TypeVar, final
 
 import jax
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Int, Shaped
 
 from ..._text.counts import plural
 from ...choice import NO_RULE
@@ -33,6 +33,8 @@ _FAILURES = (
     RESULTS.synapses_exceeded,
     RESULTS.choice_refused,
 )
+
+S = TypeVar("S", bound="AbstractSolution")
 
 #: In a batch: the path computed no number, because its train has fewer than two spikes.
 NO_NUMBER = -1
@@ -151,16 +153,17 @@ class AbstractSolution(AbstractSavedRun):
         first, second = ((emits & (nth == n)).argmax(axis=0) for n in (1, 2))
         return np.where(nth[-1] >= 2, second - first, NO_NUMBER)
 
-    def counts(self, output: str | None = None) -> Int[np.ndarray, "*neurons_and_paths"]:
+    def counts(self, output: str | None = None) -> Shaped[np.ndarray, "*neurons_and_paths"]:
         """The total of spikes that `output` sent to the environment, for each neuron of a
         population of several, and each path of a batch; Python integers where 64 bits might not
         suffice.
         """
         train = self.train(output)
         bound = int(np.abs(train).max(initial=0)) * len(train)
-        return np.asarray(train.astype(np.int64 if bound < 2**63 else object).sum(axis=0))
+        wide = np.int64 if bound < 2**63 else object
+        return np.asarray(train.astype(wide).sum(axis=0), wide)
 
-    def as_displayed(self) -> Self:
+    def as_displayed(self: S) -> S:
         """The run with the configurations that the simulator of the system's `compatibility`
         displays.
 
