@@ -204,18 +204,18 @@ class AbstractManyPaths(AbstractSavedRun, Generic[S]):
 
 class History:
     """Chunks of history of some paths on the host, within a budget: the largest part is dropped
-    first, outputs last. `used` are the bytes that other paths of the run have."""
+    first, outputs last. `tiles` are the histories of all paths of the run, which share it."""
 
-    def __init__(self, save: Save, paths: int | None, used: int = 0):
+    def __init__(self, save: Save, paths: int | None, tiles: "Sequence[History]"):
         self.wanted = save
         self.chunks: list[tuple[PyTree, PyTree, PyTree]] = []
         self._paths = paths
-        self._used = used
+        self._tiles = tiles
 
     @property
     def nbytes(self) -> int:
-        """The bytes of all chunks."""
-        return nbytes_of(self.chunks)
+        """The bytes of all chunks of the run."""
+        return sum(nbytes_of(history.chunks) for history in self._tiles)
 
     def append(self, chunk: tuple[PyTree, PyTree, PyTree], num_rows: int, num_states: int) -> None:
         """Move the rows of a chunk that hold states and steps from the device."""
@@ -227,18 +227,22 @@ class History:
         moved_chunk = moved(states, num_states), moved(outputs, num_rows), moved(details, num_rows)
         self.chunks.append(moved_chunk)
         budget = self.wanted.budget
-        if self._used + self.nbytes <= budget:
+        if self.nbytes <= budget:
             return
         kept = "the outputs and the final configuration"
-        self._keep(replace(self.wanted, every=None, details=False))
-        if self._used + self.nbytes > budget or not self.wanted.outputs:
+        self._keep_all(replace(self.wanted, every=None, details=False))
+        if self.nbytes > budget or not self.wanted.outputs:
             kept = "the final configuration"
-            self._keep(replace(self.wanted, outputs=False))
+            self._keep_all(replace(self.wanted, outputs=False))
         message = (
             f"The history of this run outgrew its budget of {budget} bytes; kept: {kept}. "
             "Try `Save(every=...)`, or a larger `Save(budget=...)`."
         )
         warnings.warn(HistoryDropped(message, kept), stacklevel=5)
+
+    def _keep_all(self, save: Save) -> None:
+        for history in self._tiles:
+            history._keep(save)
 
     def _keep(self, save: Save) -> None:
         """Drop what of a smaller `save` is not wanted."""
@@ -258,20 +262,19 @@ class History:
         final: PyTree,
         steps: Int[np.ndarray, "*paths"],
         length: int,
-        save: Save,
     ) -> tuple[PyTree | None, PyTree | None, PyTree | None]:
         """The chunks joined: the initial state and those after it, and the records of `length`
-        steps; `None` for what `save` does not keep. Where all paths have ended before, they stay as
+        steps; `None` for what is not kept. Where all paths have ended before, they stay as
         they are."""
-        self._keep(save)
         if not self.chunks:
             return None, None, None
         made = int(np.max(steps, initial=0))
         states, outputs, details = zip(*self.chunks, strict=True)
-        if save.every is not None:
+        every = self.wanted.every
+        if every is not None:
             own = jax.tree.map(lambda x: own_paths(np.asarray(x), self._paths)[None], initial)
             last = jax.tree.map(lambda x: np.asarray(x)[None], final)
-            rows = 1 + made // save.every, 1 + length // save.every
+            rows = 1 + made // every, 1 + length // every
             states = jax.tree.map(
                 lambda end, *parts: _of_length(_joined(*parts)[: rows[0]], end, rows[1]),
                 last,

@@ -214,6 +214,9 @@ def test_tiles_share_a_budget(monkeypatch):
         dropped = snp.run(generator(), **options, save=snp.Save(budget=20_000))
     assert dropped.saved == snp.Save(every=None, details=False, budget=20_000)
     assert (dropped.spike_trains == snp.run(generator(), **options).spike_trains).all()
+    for budget in (14_000, 23_000):  # which the second and the third tile outgrow
+        with pytest.warns(snp.HistoryDropped, match="kept: the outputs"):
+            assert snp.run(generator(), **options, save=snp.Save(budget=budget)).saved.outputs
 
 
 class _Path(snp.AbstractChoice):

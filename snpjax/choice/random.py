@@ -221,7 +221,7 @@ def _words(key: Key[Array, "*paths"], num: int, first: int) -> UInt32[Array, "nu
 def _coins(
     key: Key[Array, "*paths"], num: int, step: Int[Array, "*paths"]
 ) -> Int[Array, "num *paths"]:
-    """A random bit for each of so many choosers, from the key of a step."""
+    """A random bit for each of `num` choosers, from the key of a step."""
     num_words = -(-num // 32)
 
     def words() -> UInt32[Array, "words *paths"]:

@@ -11,6 +11,7 @@ from jaxtyping import Int, PyTree
 
 from snpjax_formats import bucket
 
+from ..._text.counts import plural
 from ...machine import AbstractMachine, Stacked
 from ...trajectory import size_of
 from ..model.variants import AntiSpikes
@@ -63,7 +64,7 @@ def _check_size(system: "SpikingSystem | PopulationSystem", state: SpikingState)
     if isinstance(state.network, GrownState):  # whose neurons are not those of the beginning
         return
     size = size_of(state)
-    given = f"{size} neuron{'' if size == 1 else 's'}"
+    given = "" if size is None else plural(size, "neuron")
     if size is None:
         counts = (state.spikes, state.timers, state.pending)
         held = np.flatnonzero(sum(np.any(x, axis=tuple(range(1, np.ndim(x)))) for x in counts))
