@@ -9,7 +9,7 @@ from jaxtyping import Int
 
 from ..spiking import ALL, PopulationSystem, RuleTemplate
 from ..spiking.lower.degrees import degrees_of
-from ..spiking.lower.lower import chosen_for_parts
+from ..spiking.lower.storage import chosen_for_parts
 from ..spiking.model.population_validity import not_strict
 from ..spiking.model.rule_table import UNBOUNDED
 from ..spiking.model.template import column, guard_of, has_rule, num_rules_of, text_of_terms

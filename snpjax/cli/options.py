@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from ..machine import LoweringOptions
     from ..spiking import Compatibility, Transition
-    from ..spiking.lower.lower import LayoutLike
+    from ..spiking.lower.storage import LayoutLike
 
 File: TypeAlias = Annotated[Path, typer.Argument(metavar="FILE", help="The model file.")]
 Strict: TypeAlias = Annotated[

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ...trajectory import Trajectory
     from ..lower.enumerable import SearchedMachine
     from ..lower.host_program import HostProgram
-    from ..lower.lower import LayoutLike
+    from ..lower.storage import LayoutLike
     from ..step.step import SpikingState
     from ..view.configurations import Configurations, Transitions
     from ..view.solution import Solution, SolutionBatch
@@ -236,7 +236,7 @@ class PopulationSystem:
         stores the listed synapses of each. `faithful` takes consume-all rules apart; their numbers
         are those of the templates either way.
         """
-        from ..lower.lowered import lowered_columns  # the model itself needs no device
+        from ..lower.lower import lowered_columns  # the model itself needs no device
 
         del numbered, many_paths
         _refuse_transition(layout)
