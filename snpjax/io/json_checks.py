@@ -7,7 +7,7 @@ from typing import TypeAlias, TypeVar
 
 from ..spiking.model.validity import Severity
 from .json_text import JsonPath, Key, NoNumber, RepeatedKeys, locate, report_depth
-from .source import Report
+from .source import Report, shortened
 
 
 T = TypeVar("T")
@@ -42,11 +42,8 @@ class Findings:
             report_depth(report)
             return
         for severity, path, message, first in self._found:
-            if first is not None:
-                line, column = report.source.position(offsets.get(first, 0))
-                message += f"; first at {line}:{column}"
             tell = report.error if severity == "error" else report.warning
-            tell(offsets.get(path, 0), message)
+            tell(offsets.get(path, 0), message, None if first is None else offsets.get(first, 0))
 
     # Each of these gives the value if it has the right type; else it notes an error, gives `None`.
 
@@ -195,7 +192,7 @@ def abbreviated(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        return repr(value if len(value) <= 40 else value[:37] + "...")
+        return repr(shortened(value))
     if isinstance(value, NoNumber):
         digits = value.text.lstrip("-").isdigit()
         return f"a number of {len(value.text)} digits" if digits else value.text

@@ -78,7 +78,7 @@ class _Reader:
         self.labels = NameTable()
         self.nodes: list[Node[JsonPath]] = []
         self.kinds: dict[str, str] = {}  # type of each node by name
-        self.made: set[str] = set()  # labels of neurons that rules make
+        self.made: dict[str, None] = {}  # labels of neurons that rules make
         self.twins: list[tuple[str, str, JsonPath]] = []  # names spelled in two ways
         self.paths: dict[str, JsonPath] = {}
         self.positions: dict[str, Json] = {}
@@ -202,7 +202,7 @@ class _Reader:
             for child in read.parsed.children or ():
                 self.is_dynamic = True
                 label = self.labels.add(child.text)
-                self.made.add(label)
+                self.made[label] = None
                 if self.kinds.get(label, "regular") != "regular":
                     message = f"the new neuron has the label of the {self.kinds[label]} neuron"
                     self.findings.error(
@@ -295,7 +295,7 @@ class _Reader:
         wires: list[Wire[JsonPath]] = []
         pairs: dict[tuple[str, str], JsonPath] = {}
         source_key, target_key, weight_key = self.keys.synapse
-        unborn = self.made - self.kinds.keys()
+        unborn = self.made.keys() - self.kinds.keys()
         for path, item in items:
             entry = self.findings.entries(item, path, "the synapse", self.keys.synapse)
             if entry is None:
