@@ -195,7 +195,7 @@ class _Builder:
         """Where a rule applies; the terms of a long guard are sought once."""
         key = (rule.guard, _effect(rule)[0])
         if key not in self._terms_of:
-            guard, least = _counts(rule, self.compatibility)
+            guard, least = self.compatibility.counts(rule)
             self._terms_of[key] = guard.terms(least)
         return self._terms_of[key]
 
@@ -273,13 +273,6 @@ def _slot(term: Term, rule: AnyRule, number: int) -> Slot:
     return Slot(least, -low, period, -consume, produce, delay, number)
 
 
-def _counts(rule: AnyRule, compatibility: Compatibility) -> tuple[Guard, int]:
-    """The guard of a rule, and the least count at which it may apply."""
-    if isinstance(rule, Rule):
-        return compatibility.counts(rule)
-    return rule.guard, max(_effect(rule)[0], 1)
-
-
 #: What an empty slot holds, in the order of `Slot`.
 EMPTY = (1, 0, 1, 0, 0, 0, 0)
 
@@ -305,7 +298,7 @@ def _families(
         )
 
     def applies(rule: AnyRule, count: int) -> bool:
-        guard, least = _counts(rule, compatibility)
+        guard, least = compatibility.counts(rule)
         return least <= count and count in guard
 
     groups: list[list[tuple[int, AnyRule]]] = []
