@@ -274,10 +274,9 @@ def _slot(term: Term, rule: AnyRule, number: int) -> Slot:
 
 def _counts(rule: AnyRule, compatibility: Compatibility) -> tuple[Guard, int]:
     """The guard of a rule, and the least count at which it may apply."""
-    if not isinstance(rule, Rule):
-        return rule.guard, max(_effect(rule)[0], 1)
-    # The definition says what the rule says; a long list of rules comes by here.
-    return (rule.guard, rule.consume) if compatibility is TEXTBOOK else compatibility.counts(rule)
+    if compatibility is TEXTBOOK and isinstance(rule, Rule):
+        return rule.guard, rule.consume
+    return compatibility.counts(rule)
 
 
 #: What an empty slot holds, in the order of `Slot`.
