@@ -364,7 +364,7 @@ def _kernel(*refs: Any, tree: Any, ended: Any, plan: _Plan, has_families: bool) 
         return found
 
     def turn(carry: tuple[Any, ...]) -> tuple[Any, ...]:
-        made, _, spikes, timers, pending = carry
+        left, made, spikes, timers, pending = carry
         used = select(spikes, None if timers is None else timers == 0)
         fires = used["rules"] != NO_RULE
         consumed = used["consume"]
@@ -377,7 +377,7 @@ def _kernel(*refs: Any, tree: Any, ended: Any, plan: _Plan, has_families: bool) 
             leaving = jnp.where(fires, used["produce"], pending)
             emissions = jnp.where(timers == 0, leaving, 0)
             pending = jnp.where(timers == 0, 0, leaving)
-        mark = jnp.where((made >> 1) & 1 == 0, _SIGN, 0)
+        mark = (((made >> 1) & 1) ^ 1) << 31
         at = (made & 1) * sections["end"]
         _publish(plan, exchange, at, mark, block, emissions)
         active = jnp.max(is_active.astype(jnp.int32))
@@ -427,13 +427,13 @@ def _kernel(*refs: Any, tree: Any, ended: Any, plan: _Plan, has_families: bool) 
             if timers is not None:
                 keep("state timers", row, timers, is_kept)
                 keep("state pending", row, pending, is_kept)
-        return made + live, live, spikes, timers, pending
+        return (left - live) * live, made + live, spikes, timers, pending
 
     start = [of_own(x) for x in given["state"]]
     if tables["delay"] is None:
         start[1:] = [None, None]
-    carry = (jnp.int32(0), jnp.int32(1), *start)
-    made, _, *last = lax.while_loop(lambda now: (now[1] != 0) & (now[0] < most), turn, carry)
+    # One comparison: Triton's compiler (jax 0.10.2) fails over a conjunction here.
+    _, made, *last = lax.while_loop(lambda now: now[0] > 0, turn, (most, jnp.int32(0), *start))
     end["made"][0] = made
     for name, values in zip(("spikes", "timers", "pending"), last, strict=True):
         if values is not None:

@@ -6,11 +6,12 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool
+from jaxtyping import Array, Bool, Int
 
-from ...choice import AbstractChoice
-from ...machine import AbstractMachine, Record
+from ...choice import AbstractChoice, FirstChoice
+from ...machine import AbstractMachine, Record, Stride
 from ...results import RESULTS
+from ...trajectory import Save
 from .program import SpikingProgram
 from .reserve import with_more_room
 from .step import SpikingState, halted, initial_state, step
@@ -38,6 +39,24 @@ class SpikingMachine(AbstractSpikingMachine):
     """Of a system whose neurons stay as many."""
 
     program: SpikingProgram
+
+    def stride(
+        self,
+        state: SpikingState,
+        choice: AbstractChoice,
+        most: Int[Array, ""],
+        *,
+        rows: int,
+        save: Save,
+    ) -> Stride | None:
+        """In one kernel, on a GPU, where nothing is drawn and that kernel knows the program."""
+        if jax.default_backend() != "gpu" or not isinstance(choice, FirstChoice):
+            return None
+        from .gpu_loop import is_supported, steps_on_gpu  # Pallas takes long to import
+
+        if not is_supported(self.program, save):
+            return None
+        return Stride(*steps_on_gpu(self.program, state, most, save=save, rows=rows))
 
 
 class GrowingMachine(AbstractSpikingMachine):
