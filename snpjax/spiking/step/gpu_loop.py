@@ -103,12 +103,15 @@ class _Plan:
 
     @property
     def sections(self) -> dict[str, int]:
-        """Where the words of a step begin, by what they say; the end as well."""
+        """Where the words of a step begin, by what they say; the end as well. Those before `sums`
+        are read by all programs."""
+        has_runs = self.has("ones", "runs")
         sizes = {
-            "flags": self.sharing.programs,
-            "sums": self.room if self.has("ones", "runs") else 0,
-            "values": self.room if self.has("list", "same") else 0,
             "bits": self.planes * self.room // _HALF,
+            "flags": self.sharing.programs,
+            "totals": self.sharing.programs if has_runs else 0,
+            "sums": self.room if has_runs else 0,
+            "values": self.room if self.has("list", "same") else 0,
         }
         starts, at = {}, 0
         for name, size in sizes.items():
@@ -175,7 +178,8 @@ def sharing_of(num_neurons: int, layout: AbstractLayout) -> Sharing | None:
     tiles += [_power(len(p.layout.sources)) for p in parts if isinstance(p.layout, ELL | BitGather)]
     if own > _MOST_NEURONS or own * max(tiles, default=1) > _MAX_TILE:
         return None
-    return Sharing(-(-num_neurons // own), own, min(max(own // 32, 4), 8))
+    # No more threads than neurons: see `_Reading`.
+    return Sharing(-(-num_neurons // own), own, min(own // 32, 8))
 
 
 def steps_on_gpu(
@@ -381,7 +385,7 @@ def _kernel(*refs: Any, tree: Any, ended: Any, plan: _Plan, has_families: bool) 
         at = (made & 1) * sections["end"]
         _publish(plan, exchange, at, mark, block, emissions)
         active = jnp.max(is_active.astype(jnp.int32))
-        exchange[at + block] = active | mark
+        exchange[at + sections["flags"] + block] = active | mark
         if is_alone and not plan.in_order:
             plgpu.debug_barrier()
 
@@ -396,9 +400,9 @@ def _kernel(*refs: Any, tree: Any, ended: Any, plan: _Plan, has_families: bool) 
             words = lax.while_loop(
                 lambda seen: reading.is_late(seen, mark), lambda _: look(), words
             )
-        flags, arriving = reading.sums(words)
+        active, arriving = reading.found(words)
         step = first_step + made
-        live = jnp.maximum(flags, (step < horizon).astype(jnp.int32))
+        live = jnp.maximum(active, (step < horizon).astype(jnp.int32))
         if given["trains"] is not None:
             inputs, trains = given["trains"]
             for one in range(inputs.shape[0]):
@@ -452,7 +456,10 @@ def _publish(
         exchange[where] = (values & ~_SIGN) | mark
 
     if plan.has("ones", "runs"):
-        put("sums", block * size + place, lax.cumsum(emissions))
+        sums = lax.cumsum(emissions)
+        put("sums", block * size + place, sums)
+        total = exchange.at[at + plan.sections["totals"] + block + jnp.zeros_like(place)]
+        plgpu.store(total, (sums & ~_SIGN) | mark, mask=place == size - 1)
     if plan.has("list", "same"):
         put("values", block * size + place, emissions)
     for plane in range(plan.planes):
@@ -477,16 +484,19 @@ def _keep_outputs(
 
 
 class _Reading:
-    """What the neurons of a program read in each step: places of words, and what follows from
-    them."""
+    """What a program reads in each step: places of words, and what follows from them.
+
+    Words that may be late are read into vectors with at least an element a thread. Of shorter ones
+    each warp would read a copy, and some warps would wait where others go on.
+    """
 
     def __init__(self, plan: _Plan, parts: list[dict[str, Any]], own: Words):
         self.plan = plan
-        self.indices: list[Words] = []
+        num_near = plan.sections["sums"]
+        self._size = max(_power(num_near), 32 * plan.sharing.warps, 2)
+        self._near = lax.iota(jnp.int32, self._size)
+        self.indices: list[Words] = [jnp.minimum(self._near, num_near - 1)]
         self._terms: list[Callable[[tuple[Words, ...]], Words]] = []
-        programs = plan.sharing.programs
-        self._programs = lax.iota(jnp.int32, _power(programs))
-        self._flags = self._index("flags", jnp.minimum(self._programs, programs - 1))
         runs: list[tuple[list[tuple[int, int]], Words, Words]] = []
         for (kind, source, target, num_sources, num_targets), arrays in zip(
             plan.parts, parts, strict=True
@@ -513,9 +523,6 @@ class _Reading:
                             for name in ("start", "stop")
                         )
                     _place(runs, (target, target + num_targets), begin, stop)
-        if runs:
-            last = (self._programs + 1) * plan.sharing.neurons - 1
-            self._totals = self._index("sums", jnp.minimum(last, plan.room - 1))
         for _, begin, stop in runs:
             self._add_run(begin, stop)
 
@@ -534,31 +541,29 @@ class _Reading:
             low, high = (jnp.where(x > 0, words[i], 0) for i, x in zip(at, ends, strict=True))
             total = high - low
             if self.plan.sharing.programs > 1:
-                number = self._programs[:, None]
+                number = (self._near - self.plan.sections["totals"])[:, None]
                 is_between = (number >= block[0][None]) & (number < block[1][None])
-                sums = words[self._totals][:, None]
-                total += jnp.sum(jnp.where(is_between, sums, 0), axis=0)
+                total += jnp.sum(jnp.where(is_between, words[0][:, None], 0), axis=0)
             return total
 
         self._terms.append(term)
 
     def _add_bits(self, matrix: Any, source: int, local: Words, inside: Words) -> None:
         num_words = matrix.shape[0]
-        word = lax.iota(jnp.int32, _power(num_words))
-        held = plgpu.load(
-            matrix.at[word[:, None], local[None]],
-            mask=(word < num_words)[:, None] & inside[None],
-            other=0,
-        )
-        halves = self.plan.room // _HALF
-        first = jnp.minimum(source // _HALF + 2 * word, halves - 2)
+        pair = lax.iota(jnp.int32, self._size // 2)
         for plane in range(self.plan.planes):
-            low, high = (self._index("bits", plane * halves + first + i) for i in (0, 1))
+            word = pair - (plane * self.plan.room + source) // (2 * _HALF)
+            is_word = (word >= 0) & (word < num_words)
+            held = plgpu.load(
+                matrix.at[word[:, None], local[None]],
+                mask=is_word[:, None] & inside[None],
+                other=0,
+            )
 
-            def term(
-                words: tuple[Words, ...], low: int = low, high: int = high, plane: int = plane
-            ) -> Words:
-                sent = (words[low] & 0xFFFF) | (words[high] << _HALF)
+            def term(words: tuple[Words, ...], held: Words = held, plane: int = plane) -> Words:
+                halves = (words[0] & 0xFFFF).reshape(self._size // 2, 2)
+                shift = lax.broadcasted_iota(jnp.int32, halves.shape, 1) * _HALF
+                sent = jnp.sum(halves << shift, axis=1)
                 return jnp.sum(lax.population_count(held & sent[:, None]), axis=0) << plane
 
             self._terms.append(term)
@@ -586,13 +591,15 @@ class _Reading:
             late[word.shape] = late.get(word.shape, 0) | (word ^ mark)
         return sum(jnp.sum((x < 0).astype(jnp.int32)) for x in late.values()) != 0
 
-    def sums(self, words: tuple[Words, ...]) -> tuple[Array, Words]:
+    def found(self, words: tuple[Words, ...]) -> tuple[Array, Words]:
         """Whether any neuron is active, and what arrives."""
-        flags = jnp.max(words[self._flags] & ~_SIGN)
+        number = self._near - self.plan.sections["flags"]
+        is_flag = (number >= 0) & (number < self.plan.sharing.programs)
+        active = jnp.max(jnp.where(is_flag, words[0] & ~_SIGN, 0))
         total = jnp.zeros(self.plan.sharing.neurons, jnp.int32)
         for term in self._terms:
             total = total + term(words)
-        return flags, _signed(total)
+        return active, _signed(total)
 
 
 def _of_one(index: int, inside: Words, words: tuple[Words, ...]) -> Words:
