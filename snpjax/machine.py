@@ -148,6 +148,11 @@ def leaps(machine: object) -> "TypeGuard[Leaping]":
     return _has_methods(type(machine), Leaping)
 
 
+def strides(machine: object) -> "TypeGuard[Striding]":
+    """Whether it is `Striding`."""
+    return _has_methods(type(machine), Striding)
+
+
 def can_grow(machine: object) -> "TypeGuard[Growable]":
     """Whether it is `Growable`."""
     return _has_methods(type(machine), Growable)
@@ -168,6 +173,31 @@ class Leaping(Protocol):
 
     def kept(self, state: PyTree) -> PyTree:
         """A state without the parts that follow from the rest."""
+        ...
+
+
+class Stride(NamedTuple):
+    """What a machine that is `Striding` did.
+
+    - `state`: the last state.
+    - `made`: how many steps; fewer than allowed only at a halt.
+    - `saved`: of each step the states, outputs and details that were to be saved, a row each.
+    """
+
+    state: PyTree
+    made: Int[Array, ""]
+    saved: tuple[PyTree, PyTree, PyTree]
+
+
+@runtime_checkable
+class Striding(Protocol):
+    """A machine that can make many steps of one path at once, as if made one by one."""
+
+    def stride(
+        self, state: PyTree, choice: AbstractChoice, most: Int[Array, ""], *, rows: int, save: Save
+    ) -> Stride | None:
+        """At most `most` steps, of which `rows` are saved, or `None` where it must make them one by
+        one."""
         ...
 
 

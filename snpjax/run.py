@@ -31,6 +31,7 @@ from .machine import (
     can_grow,
     leaps,
     over_paths,
+    strides,
 )
 from .simulate import Progress, advancing, looped, result_of
 from .trajectory import (
@@ -544,6 +545,14 @@ def _advance(
         return _leap_on(
             machine, choice, step, steps, state, path, limit, is_real, rows=rows, save=save
         )
+    if strides(machine) and path.ndim == 0:
+        most = limit - step
+        stride = machine.stride(state, choice.for_path(path), most, rows=rows, save=save)
+        if stride is not None:
+            state, made, saved = stride
+            step, steps, result = step + made, steps + made, result_of(machine, state)
+            small = _packed(step, (made == most).astype(jnp.int32), state, steps, result)
+            return step, steps, state, result, small, saved
     every = save.every or 1
     state_rows = rows // every + 1  # at most this many of `rows` steps are kept
     start = step

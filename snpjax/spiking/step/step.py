@@ -20,14 +20,16 @@ from ..._xla import materialize
 from ...choice import (
     NO_RULE,
     AbstractChoice,
+    FirstChoice,
     GivenChoices,
     answer_of,
     has_weights,
     is_valid,
     of_slots,
 )
-from ...machine import AbstractMachine, Record
+from ...machine import AbstractMachine, Record, Stride
 from ...results import RESULTS, select_result
+from ...trajectory import Save
 from .dynamic_synapses import Change
 from .program import SpikingProgram
 
@@ -193,6 +195,24 @@ class SpikingMachine(AbstractSpikingMachine):
     """Of a system whose neurons stay as many."""
 
     program: SpikingProgram
+
+    def stride(
+        self,
+        state: SpikingState,
+        choice: AbstractChoice,
+        most: Int[Array, ""],
+        *,
+        rows: int,
+        save: Save,
+    ) -> Stride | None:
+        """In one kernel, on a GPU, where nothing is drawn and that kernel knows the program."""
+        if jax.default_backend() != "gpu" or not isinstance(choice, FirstChoice):
+            return None
+        from .gpu_loop import is_supported, steps_on_gpu  # Pallas takes long to import
+
+        if not is_supported(self.program, save):
+            return None
+        return Stride(*steps_on_gpu(self.program, state, most, save=save, rows=rows))
 
 
 class _Selected(NamedTuple):
