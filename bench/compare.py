@@ -106,13 +106,12 @@ def compared(
         values = f"{old[key].value:.4g} -> {new[key].value:.4g} {new[key].unit}"
         lines.append(f"{key[0]}, {key[1]}: {values}, {how}")
     lines.append(f"{len(changed)} of {len(both)} figures changed by more than {limit:g} %")
-    for name, these, others in (("old", old, new), ("new", new, old)):
+    for name, these in (("old", old), ("new", new)):
         alone = [key for key in these if key not in both]
         if alone:
-            kinds = ", ".join(f"{name} ({kind})" for name, kind in alone[:5])
+            kinds = ", ".join(f"{key[0]} ({key[1]})" for key in alone[:5])
             more = ", ..." if len(alone) > 5 else ""
             lines.append(f"not compared, {len(alone)} of the {name} file: {kinds}{more}")
-        del others
     return lines
 
 

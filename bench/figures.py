@@ -131,7 +131,7 @@ def least(calls: dict[str, Callable[[], Any]], seconds: float = SECONDS) -> dict
             answer, clock = timed(call)
             found[name].append(answer if isinstance(answer, Clock) else clock)
         spent = (time.perf_counter() - began) / len(calls)
-        if (done >= _LEAST and spent > seconds) or spent > _LONG * seconds:
+        if (done >= _LEAST and spent > seconds) or spent > _LONG * max(seconds, 1.0):
             break
     return {
         name: Clock(min(c.wall for c in clocks), min(c.cpu for c in clocks))

@@ -10,6 +10,7 @@ line says so.
 """
 
 import argparse
+import os
 import subprocess
 import sys
 import tempfile
@@ -41,6 +42,7 @@ FIGURES = {
 LIMIT = 1.25
 _TURNS, _ATTEMPTS = 8, 4
 _SECONDS = 0.15  # a turn of one process
+_ENVIRONMENT = {"JAX_PLATFORMS": "cpu", "JAX_ENABLE_COMPILATION_CACHE": "false"}
 
 
 @dataclass(frozen=True)
@@ -124,8 +126,10 @@ def measured(baseline: Path, names: list[str]) -> dict[str, Found]:
             workers[name] = stack.enter_context(Worker(tree))
         found = {}
         for name in names:
+            for worker in workers.values():  # both compile at the same time
+                worker.send(f"build {name}")
             for worker in workers.values():
-                worker.ask(f"build {name}")
+                worker.answer()
             least = {side: float("inf") for side in workers}
             for turn in range(_TURNS):
                 for side in sorted(workers, reverse=turn % 2 == 0):
@@ -139,37 +143,38 @@ class Worker:
 
     def __init__(self, tree: Path) -> None:
         paths = f"{tree}:{tree / 'formats'}:{ROOT / 'bench'}"
-        self._process = subprocess.Popen(
+        self.process = subprocess.Popen(
             [sys.executable, __file__, "--worker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env={**_environment(), "PYTHONPATH": paths},
+            env={**os.environ, **_ENVIRONMENT, "PYTHONPATH": paths},
         )
         used = Path(self.ask("where")).resolve()
         assert used.is_relative_to(tree.resolve()), f"{used} is not in {tree}"
 
     def ask(self, request: str) -> str:
-        assert self._process.stdin is not None and self._process.stdout is not None
-        self._process.stdin.write(f"{request}\n")
-        self._process.stdin.flush()
-        answer = self._process.stdout.readline()
+        self.send(request)
+        return self.answer()
+
+    def send(self, request: str) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(f"{request}\n")
+        self.process.stdin.flush()
+
+    def answer(self) -> str:
+        assert self.process.stdout is not None
+        answer = self.process.stdout.readline()
         if not answer:
-            sys.exit(f"the process for `{request}` ended, see above")
+            sys.exit("a process that measures ended, see above")
         return answer.strip()
 
     def __enter__(self) -> "Worker":
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._process.kill()
-        self._process.communicate()
-
-
-def _environment() -> dict[str, str]:
-    import os
-
-    return {**os.environ, "JAX_PLATFORMS": "cpu", "JAX_ENABLE_COMPILATION_CACHE": "false"}
+        self.process.kill()
+        self.process.communicate()
 
 
 def work(requests: IO[str], answers: IO[str]) -> None:
@@ -178,7 +183,7 @@ def work(requests: IO[str], answers: IO[str]) -> None:
 
     import snpjax
 
-    call: Callable[[], object] = lambda: None  # noqa: E731
+    call: Callable[[], object] = str
     for request in requests:
         what, _, name = request.strip().partition(" ")
         answer = "ready"

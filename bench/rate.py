@@ -110,7 +110,7 @@ def network(n: int, p: float) -> Case:
         record=[],
     )
 
-    def check(_: snp.Solution) -> float:
+    def check(_: object) -> float:
         machine = snp.lower(model).machine
         assert isinstance(machine, rate.RateMachine)
         final, _ = rate.simulate(machine, steps=2)

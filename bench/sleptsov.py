@@ -69,7 +69,7 @@ def program(name: str) -> tuple[Program, Any]:
 @figure("net d5", "d5", 200_000, on="")
 @figure("net d4", "d4", 200_000)
 @figure("net mul", "mul", 100_000)
-def net(name: str, most: int, **options: Any) -> Case:
+def net(name: str, most: int, is_scan: bool = False) -> Case:
     own, answer = program(name)
 
     def check(solution: NetSolution) -> float:
@@ -80,12 +80,18 @@ def net(name: str, most: int, **options: Any) -> Case:
             assert solution.halted or solution.steps == most
         return float(solution.steps)
 
-    beside = partial(c_machine, own.net, most)
-    return of_run(own.net, check, max_steps=most, unit="steps/s", anchor=beside, **options)
+    return of_run(
+        own.net,
+        check,
+        max_steps=most,
+        unit="steps/s",
+        anchor=partial(c_machine, own.net, most),
+        engine=FullScan() if is_scan else None,
+    )
 
 
 for scanned in ("mul", "d4", "d8", "mmul5"):
-    figure(f"net {scanned}, full scan", scanned, 200_000, on="")(partial(net, engine=FullScan()))
+    figure(f"net {scanned}, full scan", scanned, 200_000, True, on="")(net)
 
 
 @figure("net div", on="cpu gpu")

@@ -12,7 +12,7 @@ def natural_numbers() -> Case:
     system = snp.read(EXAMPLES / "natural_numbers.pli")
 
     def check(solution: snp.Solution) -> None:
-        assert solution.halted and solution.interval() > 1
+        assert solution.halted and (solution.interval() or 0) > 1
 
     return of_run(system, check, choice=snp.UniformChoice(jax.random.key(1)), max_steps=4096)
 
