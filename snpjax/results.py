@@ -6,7 +6,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool
+from jaxtyping import Array, Bool, Int
 
 
 class RESULTS(eqx.Enumeration):
@@ -45,11 +45,23 @@ class RESULTS(eqx.Enumeration):
     )
 
 
-def ended_as(result: Any, *ends: Any) -> Bool[np.ndarray, "*paths"]:
-    """Whether the result of each path, on the host, is one of `ends`. Comparing the results
-    themselves would take a call of the device for each."""
-    codes = np.asarray(result._value)
-    return np.isin(codes, [np.asarray(end._value) for end in ends])
+#: Results on the host, as `codes_of` gives them.
+HALTED = int(RESULTS.halted._value)
+_ORDINARY = tuple(
+    int(x._value) for x in (RESULTS.halted, RESULTS.max_steps_reached, RESULTS.stopped)
+)
+
+
+def codes_of(result: Any) -> Int[np.ndarray, "*paths"]:
+    """The results of all paths as numbers. Comparing the results themselves would take a call of
+    the device for each."""
+    return np.asarray(result._value)
+
+
+def has_failed(result: Any) -> Bool[np.ndarray, "*paths"]:
+    """Which paths did not end as a run may end."""
+    codes = codes_of(result)
+    return (codes != _ORDINARY[0]) & (codes != _ORDINARY[1]) & (codes != _ORDINARY[2])
 
 
 def select_result(predicate: Bool[Array, "*paths"], if_true: Any, if_false: Any) -> Any:

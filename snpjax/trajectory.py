@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Bool, Int, PyTree
 
 from ._text.counts import plural
-from .results import RESULTS, ended_as
+from .results import HALTED, codes_of, has_failed
 
 
 S = TypeVar("S")
@@ -133,6 +133,20 @@ class AbstractSavedRun:
         return self.trajectory.saved
 
 
+class AbstractCheckedRun(AbstractSavedRun):
+    """A run whose failures are its results."""
+
+    @property
+    def failure(self) -> str | None:
+        """The first failure in words, or `None`."""
+        failed = np.flatnonzero(has_failed(self.result))
+        return self._failure(failed) if len(failed) else None
+
+    @abc.abstractmethod
+    def _failure(self, failed: Int[np.ndarray, " failed"]) -> str:
+        """The first failure of those paths in words."""
+
+
 class AbstractOnePath(AbstractSavedRun):
     """A run of one path."""
 
@@ -144,13 +158,13 @@ class AbstractOnePath(AbstractSavedRun):
     @property
     def halted(self) -> bool:
         """Whether nothing can happen any more."""
-        return bool(ended_as(self.result, RESULTS.halted))
+        return bool(codes_of(self.result) == HALTED)
 
     @property
     def ending(self) -> str:
         """How the run ended, in words."""
         steps = plural(self.steps, "step")
-        if not ended_as(self.result, RESULTS.halted, RESULTS.max_steps_reached):
+        if has_failed(self.result):
             return f"failed after {steps}"
         return f"halted after {steps}" if self.halted else f"not halted after {steps}"
 
@@ -175,7 +189,7 @@ class AbstractManyPaths(AbstractSavedRun, Generic[S]):
     @property
     def halted(self) -> Bool[np.ndarray, " paths"]:
         """In which paths nothing can happen any more."""
-        return ended_as(self.result, RESULTS.halted)
+        return codes_of(self.result) == HALTED
 
     @property
     def ending(self) -> str:

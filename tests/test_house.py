@@ -150,7 +150,6 @@ _SCENES = {"snpjax.sleptsov.view.picture", "snpjax.spiking.view.picture"}
 
 #: What tests import from inside another room of the product, and why.
 FROM_OTHER_ROOMS = {
-    "test_simulate": {"snpjax.spiking.lower.lowered"},  # to count how often it lowers
     "check/test_equivalence_growing": {"snpjax.spiking.model.validity"},  # labels that are born
     "check/test_graph_exports": {"snpjax.explore.text"},  # to have several blocks of few rows
     "check/test_markov": {"snpjax.explore.edges"},  # to give a graph other edges

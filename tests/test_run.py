@@ -5,6 +5,7 @@ import dataclasses
 import importlib
 import pickle
 import sys
+from pathlib import Path
 
 import equinox as eqx
 import jax
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 
 import snpjax as snp
+import snpjax_formats
 from snpjax.spiking import SpikingMachine, halted, initial_state, lower, step
 from snpjax.testing import reference
 from snpjax_formats import ELL, Dense
@@ -627,3 +629,31 @@ def test_layouts_are_interchangeable(layout):
 def test_what_a_type_checker_knows():
     """The gate lets pyright read the same script in strict mode."""
     user_script.main()
+
+
+def test_a_first_run_passes_through_few_files():
+    system = snp.SpikingSystem(
+        [
+            snp.Neuron("a", 2, ["a^2/a -> a", "a^2 -> a"]),
+            snp.Neuron("b", 1, ["a -> a"]),
+            snp.Neuron("c", 1, ["a -> a", "a^2 -> lambda"]),
+        ],
+        [("a", "b"), ("b", "a"), ("a", "c"), ("b", "c")],
+        output="c",
+    )
+    roots = [str(Path(package.__file__).parent) for package in (snp, snpjax_formats)]
+    files = set()
+
+    def entered(frame, event, _):
+        code = frame.f_code
+        if event == "call" and code.co_name != "<module>":
+            files.update(code.co_filename for root in roots if code.co_filename.startswith(root))
+
+    sys.setprofile(entered)
+    try:
+        snp.run(system, max_steps=9, unroll=3)  # a program that no other test has compiled
+    finally:
+        sys.setprofile(None)
+    names = sorted(Path(name).name for name in files)
+    assert {"run.py", "lower.py", "step.py", "ell.py"} <= set(names), "it should be traced"
+    assert len(names) <= 20, names

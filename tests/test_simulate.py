@@ -2,6 +2,7 @@
 
 import functools
 import gc
+import importlib
 import inspect
 import weakref
 
@@ -387,8 +388,7 @@ def test_a_state_of_a_system_as_long_with_padding_is_refused():
 
 
 def test_a_second_run_does_not_lower_again(monkeypatch):
-    from snpjax.spiking.lower import lowered as module
-
+    module = importlib.import_module("snpjax.spiking.lower.lower")
     calls = []
     original = module.lower_columns
     monkeypatch.setattr(

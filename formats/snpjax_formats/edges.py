@@ -6,7 +6,7 @@ from functools import reduce
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Bool, Int, Num
+from jaxtyping import Bool, Float64, Int, Num
 
 
 MAX_INDEX = np.iinfo(np.int32).max - 1  # one index more is the padding sentinel
@@ -95,6 +95,10 @@ class Edges:
         """The same edges between more nodes."""
         return replace(self, num_sources=num_sources, num_targets=num_targets)
 
+    def typed(self, dtype: np.dtype) -> "Edges":
+        """The same edges with weights of this type, if they have any."""
+        return self if self.value is None else replace(self, value=self.value.astype(dtype))
+
     def subset(self, chosen: Bool[np.ndarray, " edges"]) -> "Edges":
         """The chosen edges between the same nodes."""
         value = None if self.value is None else self.value[chosen]
@@ -103,6 +107,16 @@ class Edges:
     def transposed(self) -> "Edges":
         """The same edges reversed."""
         return Edges(self.target, self.source, self.value, self.num_targets, self.num_sources)
+
+    def arrivals(self, x: Float64[np.ndarray, " sources"]) -> Float64[np.ndarray, " targets"]:
+        """The sum over the edges into each target of `|value| * x[source]`, for x >= 0: with the
+        largest possible x, a bound on what is delivered. Exact below 2^53; `inf` is allowed."""
+        terms = x[self.source]
+        if self.value is not None:  # 0 times infinity is 0 here
+            weight = np.abs(self.value.astype(np.float64))
+            terms = np.where(weight == 0, 0.0, weight) * np.where(weight == 0, 0.0, terms)
+        # Integers where there are no terms.
+        return np.bincount(self.target, terms, self.num_targets).astype(np.float64)
 
     def max_out_degree(self) -> int:
         """The largest number of edges out of one source, parallel edges counted apart."""

@@ -271,9 +271,7 @@ class Pairs(AbstractGraph):
     def arrivals(
         self, x: Float64[np.ndarray, " sources"], num_targets: int
     ) -> Float64[np.ndarray, " targets"]:
-        self.check(len(x), num_targets)
-        products = _times(1 if self.weight is None else self.weight, x[self.source])
-        return _totals(self.target, products, num_targets)
+        return self.edges(len(x), num_targets).arrivals(x)
 
 
 @dataclass(frozen=True)

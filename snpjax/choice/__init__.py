@@ -5,15 +5,17 @@ from .base import (
     AbstractChoice as AbstractChoice,
     Applicable as Applicable,
     Choosers as Choosers,
+    FirstChoice as FirstChoice,
     Numbers as Numbers,
     Places as Places,
     Selected as Selected,
     Steps as Steps,
     Ways as Ways,
     answer_of as answer_of,
+    has_weights as has_weights,
     is_valid as is_valid,
+    knows_numbers as knows_numbers,
 )
-from .first import FirstChoice as FirstChoice
 from .given import GivenChoices as GivenChoices
 from .numbered import (
     MAX_WAYS as MAX_WAYS,
@@ -24,8 +26,6 @@ from .numbered import (
 from .random import (
     UniformChoice as UniformChoice,
     WeightedChoice as WeightedChoice,
-    has_weights as has_weights,
-    knows_numbers as knows_numbers,
     of_slots as of_slots,
 )
 from .subsets import (

@@ -1,14 +1,17 @@
-"""The protocol of choices, and helpers for writing one."""
+"""The protocol of choices, the default one, and helpers for writing one."""
 
 import abc
 from typing import ClassVar, TypeAlias
 
 import equinox as eqx
+import jax
 import jax.lax as lax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, Integer, PyTree
 
 from snpjax_formats.ell import expanded
+
+from .subsets import first_subset
 
 
 #: No alternative is applicable, or none was chosen.
@@ -45,6 +48,8 @@ class AbstractChoice(eqx.Module):
     #: Whether `select` tells alternatives apart by their numbers in the model, so that none may be
     #: merged.
     tells_numbers: ClassVar[bool] = True
+    #: Whether it weighs the alternatives by these numbers, as `WeightedChoice` does.
+    has_weights: ClassVar[bool] = False
 
     @abc.abstractmethod
     def for_path(self, path: Integer[Array, "*paths"] | int) -> "AbstractChoice":
@@ -63,6 +68,41 @@ class AbstractChoice(eqx.Module):
     ) -> Places:
         """Which of their candidates some choosers take, `chosen` each. Numbers past the last
         chooser are padding, and choose nothing."""
+
+
+class FirstChoice(AbstractChoice):
+    """The first applicable alternative in order of declaration. Consumes no randomness."""
+
+    may_be_invalid: ClassVar[bool] = False
+    tells_numbers: ClassVar[bool] = False
+
+    def for_path(self, path: Integer[Array, "*paths"] | int) -> "FirstChoice":
+        del path
+        return self
+
+    def select(self, applicable: Applicable, step: Steps, state: PyTree) -> Selected:
+        del step, state
+        return first_of(applicable)
+
+    def subset(
+        self, candidates: Places, chosen: Numbers, choosers: Choosers, step: Steps
+    ) -> Places:
+        del choosers, step
+        return first_subset(candidates, chosen)
+
+
+def has_weights(choice: AbstractChoice) -> bool:
+    """Whether the choice, or one that it contains, has weights."""
+
+    def is_weighted(x: object) -> bool:
+        return isinstance(x, AbstractChoice) and x.has_weights
+
+    return any(map(is_weighted, jax.tree.leaves(choice, is_leaf=is_weighted)))
+
+
+def knows_numbers(choice: AbstractChoice) -> bool:
+    """Whether the choice tells alternatives apart by their numbers, so that none may be merged."""
+    return choice.tells_numbers or has_weights(choice)
 
 
 def answer_of(

@@ -55,13 +55,13 @@ class NumberedChoice(AbstractChoice):
     ) -> tuple[Int[Array, "choosers *paths"], Int[Array, "choosers *paths"]]:
         """The alternative of every chooser, and which of its ways, where each has several."""
         counts = num_alternatives(ways, self.choosers)
-        digits = _digits(self.number.astype(jnp.int32), counts.astype(jnp.int32))
         rank_dtype = jnp.int8 if _are_few(ways) else jnp.int32
+        digits = _digits(self.number.astype(jnp.int32), counts.astype(rank_dtype))
         # Gathered, not scattered: scatters are slow, and this is most of a search.
         neurons, some = ways.shape[1], len(self.choosers)
         at = jnp.full(neurons, some, jnp.int32)
         at = at.at[self.choosers].set(jnp.arange(some, dtype=jnp.int32), mode="drop")
-        ranks = digits.astype(rank_dtype).at[at].get(mode="fill", fill_value=0)
+        ranks = digits.at[at].get(mode="fill", fill_value=0)
         return nth_of(ways, ranks)
 
     def subset(
@@ -138,7 +138,10 @@ def _shifted(
     number: Int[Array, "*paths"], divisor: Int[Array, "*paths"]
 ) -> tuple[Int[Array, "*paths"], Int[Array, "*paths"]]:
     """Quotient and remainder for powers of two."""
-    return number >> lax.population_count(divisor - 1), number & (divisor - 1)
+    bits = divisor - 1
+    return number >> lax.population_count(bits).astype(number.dtype), number.astype(
+        bits.dtype
+    ) & bits
 
 
 def _divided(
@@ -149,6 +152,7 @@ def _divided(
     By reciprocals, twice: CPUs have no division of integers for many at once, and it would take
     most of the time of a search.
     """
+    digit_dtype, divisor = divisor.dtype, divisor.astype(number.dtype)
     reciprocal = 1 / divisor.astype(jnp.float32)
     # The error is below number / divisor * 2^-22 + 1, so that what is left is below 2^10 divisors.
     quotient = (number.astype(jnp.float32) * reciprocal).astype(jnp.int32)
@@ -158,4 +162,4 @@ def _divided(
     for _ in range(2):  # the second is off by one at most, and one is to be sure
         step = (rest >= divisor).astype(jnp.int32) - (rest < 0).astype(jnp.int32)
         quotient, rest = quotient + step, rest - step * divisor
-    return quotient, rest
+    return quotient, rest.astype(digit_dtype)

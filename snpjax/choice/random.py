@@ -111,6 +111,7 @@ class WeightedChoice(AbstractChoice):
     key: Key[Array, "*paths"]
 
     may_be_invalid: ClassVar[bool] = False
+    has_weights: ClassVar[bool] = True
 
     def __init__(self, logits: Float[np.ndarray | Array, "alternatives choosers"], key: Array):
         self.logits, self.key = jnp.asarray(logits, jnp.float32), UniformChoice(key).key
@@ -166,17 +167,6 @@ class WeightedChoice(AbstractChoice):
         logits = self.logits[:alternatives, :choosers]
         missing = (0, max(alternatives - rows, 0)), (0, max(choosers - columns, 0))
         return jnp.pad(logits, missing)
-
-
-def has_weights(choice: AbstractChoice) -> bool:
-    """Whether it is a `WeightedChoice`, or contains one."""
-    parts = jax.tree.leaves(choice, is_leaf=lambda x: isinstance(x, WeightedChoice))
-    return any(isinstance(x, WeightedChoice) for x in parts)
-
-
-def knows_numbers(choice: AbstractChoice) -> bool:
-    """Whether the choice tells alternatives apart by their numbers, so that none may be merged."""
-    return choice.tells_numbers or has_weights(choice)
 
 
 def of_slots(choice: AbstractChoice, number: Int[Array, "slots choosers"]) -> AbstractChoice:

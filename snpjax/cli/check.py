@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from .ending import BAD_INPUT, FAILED, NOT_DECIDED, ended, orderly
-from .models import DropTime, IgnoreUnknown, NetId, NetRule, advised, headline, read_model
+from .models import DropTime, IgnoreUnknown, NetId, NetRule, headline, read_model
 from .options import (
     AsJson,
     File,
@@ -14,6 +14,8 @@ from .options import (
     MaxSynapses,
     Saturate,
     Strict,
+    advised,
+    number,
     saturation,
     stored_in,
 )
@@ -37,13 +39,12 @@ def check(
     ],
     max_configurations: Annotated[
         int,
-        typer.Option(metavar="N", min=1, max=2**31 - 1, help="Explore at most N configurations."),
+        number(
+            "--max-configurations", "Explore at most N configurations.", least=1, most=2**31 - 1
+        ),
     ] = 1_000_000,
     max_depth: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", min=0, max=2**29, help="Explore at most N steps.", show_default=False
-        ),
+        int | None, number("--max-depth", "Explore at most N steps.", most=2**29)
     ] = None,
     inputs: Inputs = None,
     saturate: Saturate = None,

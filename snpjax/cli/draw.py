@@ -8,12 +8,11 @@ import typer
 from .._text.counts import plural
 from .ending import BAD_INPUT, FAILED, ended, orderly
 from .lossy import write_failure
-from .options import AsJson, File, Strict
-from .sleptsov import DropTime, IgnoreUnknown, NetId
+from .models import DropTime, IgnoreUnknown, NetId, read_model
+from .options import MOST, MOST_SEED, AsJson, File, Strict, choice_of, flag, number, value
 
 
 if TYPE_CHECKING:
-    from ..choice import AbstractChoice
     from ..machine import Explorable
     from ..sleptsov import SleptsovNet
     from ..spiking import PopulationSystem, SpikingSystem
@@ -24,67 +23,50 @@ if TYPE_CHECKING:
 @orderly()
 def draw(
     file: File,
-    output: Annotated[
-        Path,
-        typer.Option("-o", "--output", metavar="OUT", help="A .svg, .png or .pdf file."),
-    ],
+    output: Annotated[Path, value("-o/--output", "OUT", "A .svg, .png or .pdf file.")],
     run: Annotated[
         int | None,
-        typer.Option(
+        number(
             "--run",
-            metavar="N",
-            min=0,
-            max=2**30,
-            help="Draw a run of at most N steps: who spikes when, and how many spikes neurons "
-            "hold; of a net its marking then.",
-            show_default=False,
+            "Draw a run of at most N steps: who spikes when, and how many spikes neurons hold; of "
+            "a net its marking then.",
+            most=MOST,
         ),
     ] = None,
     paths: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
-            min=1,
-            help="With --run: draw the numbers that N paths compute, and when they halt.",
-            show_default=False,
+        number(
+            "--paths",
+            "With --run: draw the numbers that N paths compute, and when they halt.",
+            least=1,
         ),
     ] = None,
     seed: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
-            min=0,
-            max=2**32 - 1,
-            help="With --run: choose uniformly from this seed.  [default: 0; of a net, the first "
-            "in order of priority]",
-            show_default=False,
+        number(
+            "--seed",
+            "With --run: choose uniformly from this seed.  [default: 0; of a net, the first in "
+            "order of priority]",
+            most=MOST_SEED,
         ),
     ] = None,
     graph: Annotated[
-        bool, typer.Option("--graph", help="Draw every configuration that can be reached.")
+        bool, flag("--graph", "Draw every configuration that can be reached.")
     ] = False,
     max_configurations: Annotated[
         int,
-        typer.Option(metavar="N", min=1, max=2**30, help="With --graph: find no more than these."),
+        number("--max-configurations", "With --graph: find at most N of them.", least=1, most=MOST),
     ] = 100_000,
     max_depth: Annotated[
         int | None,
-        typer.Option(metavar="N", min=0, help="With --graph: follow no path further."),
+        number("--max-depth", "With --graph: follow no path for more than N steps."),
     ] = None,
     witness: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
-            min=0,
-            help="With --graph: show the shortest path to the configuration of this number.",
-            show_default=False,
-        ),
+        number("--witness", "With --graph: show the shortest path to configuration number N."),
     ] = None,
     neurons: Annotated[
-        int,
-        typer.Option(
-            "--neurons", metavar="N", min=1, help="Draw more neurons than these in groups."
-        ),
+        int, number("--neurons", "Draw more than N neurons in groups.", least=1)
     ] = 60,
     drop_time: DropTime = False,
     net_id: NetId = None,
@@ -97,7 +79,7 @@ def draw(
     Other suffixes than .svg, runs and large graphs need matplotlib: pip install 'snpjax[viz]'.
     """
     _check_options(run, paths, seed, graph, max_depth, witness)
-    from ..io.formats import is_of_net
+    from ..sleptsov import Execution
     from ..viz.axes import suffix_of
 
     try:
@@ -112,15 +94,16 @@ def draw(
     from . import data
     from .text import printable
 
-    model: DrawableModel
-    is_net = is_of_net(file)
-    of_nets = {"--drop-time": drop_time, "--net": net_id is not None}
-    of_nets["--ignore-unknown"] = ignore_unknown
-    _refuse({"--strict": strict, "--paths": paths is not None} if is_net else of_nets, is_net)
-    if is_net:
-        model = snp.read_net(file, drop_time=drop_time, net=net_id, ignore_unknown=ignore_unknown)
-    else:
-        model = snp.read(file, level="strict" if strict else "extended")
+    found = read_model(
+        file,
+        strict=strict,
+        rule=None,
+        drop_time=drop_time,
+        net_id=net_id,
+        ignore_unknown=ignore_unknown,
+        of_systems={"--paths": paths},
+    )
+    model: DrawableModel = found.net if isinstance(found, Execution) else found
     try:
         if graph:
             what = _graph(model, output, max_configurations, max_depth, witness)
@@ -161,13 +144,6 @@ def _check_options(
             raise typer.BadParameter(f"it needs {needed}", param_hint=option)
 
 
-def _refuse(options: dict[str, bool], is_net: bool) -> None:
-    for option, is_given in options.items():
-        if is_given:
-            kind = "a net" if is_net else "a spiking system"
-            raise typer.BadParameter(f"this is a file of {kind} (leave it out)", param_hint=option)
-
-
 def _model(model: "DrawableModel", output: Path, max_neurons: int) -> str:
     """The network, or the net."""
     from ..sleptsov import SleptsovNet
@@ -194,13 +170,13 @@ def _run(
 
     if isinstance(model, SleptsovNet):
         net_scene(model)  # which refuses a large net before it is run
-        found = snp.run(model, max_steps=steps, choice=_choice(seed, uniform=False))
+        found = snp.run(model, max_steps=steps, choice=choice_of(seed))
         save_scene(net_scene(model, marking=found.marking), output)
         return f"the net after {plural(found.steps, 'step')}"
     from ..viz.paths import whole_batch
     from ..viz.run import whole_run
 
-    solution = snp.run(model, max_steps=steps, choice=_choice(seed), paths=paths)
+    solution = snp.run(model, max_steps=steps, choice=choice_of(seed or 0), paths=paths)
     if isinstance(solution, snp.SolutionBatch):
         save(whole_batch(solution), output)
         return f"{plural(solution.paths, 'path')}"
@@ -239,13 +215,3 @@ def _graph(
             graph(found, witness=witness, ax=figure.subplots())
             save(figure, output)
     return f"the graph of {found.num_configurations:,} configurations"
-
-
-def _choice(seed: int | None, *, uniform: bool = True) -> "AbstractChoice":
-    import jax
-
-    from ..choice import FirstChoice, UniformChoice
-
-    if seed is None and not uniform:
-        return FirstChoice()
-    return UniformChoice(jax.random.key(seed or 0))

@@ -13,23 +13,28 @@ from .models import (
     IgnoreUnknown,
     NetId,
     NetRule,
-    advised,
     headline,
     is_net,
     model_json,
     read_model,
 )
 from .options import (
+    MOST,
     AsJson,
     File,
     Inputs,
+    Layout,
     MaxNeurons,
     MaxSynapses,
     Saturate,
     Strict,
+    advised,
     layout_named,
+    number,
+    one_of,
     saturation,
     stored_in,
+    value,
 )
 
 
@@ -46,47 +51,38 @@ _MAX_RULES = 12
 _MAX_NUMBERS = 40
 _MAX_OUTPUTS = 8
 
+_LABELS: "dict[str, EdgeLabels]" = {"rules": "rules", "emissions": "emissions"}
+
 
 @orderly()
 def explore(
     file: File,
     max_configurations: Annotated[
-        int,
-        typer.Option(metavar="N", min=1, max=2**30, help="Keep no more configurations than these."),
+        int, number("--max-configurations", "Keep at most N configurations.", least=1, most=MOST)
     ] = 1_000_000,
     max_depth: Annotated[
-        int | None,
-        typer.Option(metavar="N", min=0, help="Follow no path further than this many steps."),
+        int | None, number("--max-depth", "Follow no path for more than N steps.")
     ] = None,
     inputs: Inputs = None,
     saturate: Saturate = None,
-    clock: Annotated[
-        int, typer.Option(metavar="N", min=0, max=2**30 - 1, help="Tell the first N steps apart.")
-    ] = 0,
+    clock: Annotated[int, number("--clock", "Tell the first N steps apart.", most=MOST - 1)] = 0,
     numbers: Annotated[
-        int | None,
-        typer.Option(metavar="N", min=1, help="List the numbers computed, up to this one."),
+        int | None, number("--numbers", "List the numbers computed, up to N.", least=1)
     ] = None,
-    layout: Annotated[
-        str, typer.Option(metavar="NAME", help="How synapses are stored; changes no result.")
-    ] = "auto",
+    layout: Layout = "auto",
     neurons: MaxNeurons = None,
     synapses: MaxSynapses = None,
     output: Annotated[
         list[Path] | None,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="OUT",
-            help=f"Write the graph: {suffixes_text('graph')}; may be repeated.",
-            show_default=False,
+        value(
+            "-o/--output",
+            "OUT",
+            f"Write the graph: {suffixes_text('graph')}; may be repeated.",
         ),
     ] = None,
     labels: Annotated[
         str,
-        typer.Option(
-            metavar="WHAT", help="What stands at the edges of OUT: rules or emissions of outputs."
-        ),
+        value("--labels", "WHAT", "The labels of the edges of OUT: rules or emissions of outputs."),
     ] = "rules",
     rule: NetRule = None,
     drop_time: DropTime = False,
@@ -103,9 +99,7 @@ def explore(
     """
     stored = layout_named(layout)
     capped = saturation(saturate)
-    if labels not in ("rules", "emissions"):
-        message = f"{labels!r} is none (write rules or emissions)"
-        raise typer.BadParameter(message, param_hint="--labels")
+    shown = one_of(_LABELS, labels, "kind of labels", "--labels")
 
     import snpjax as snp
 
@@ -150,7 +144,7 @@ def explore(
         except (NotImplementedError, ValueError) as error:  # what cannot be explored
             raise ended(f"error: {advised(f'{error}')}", BAD_INPUT) from None
     description = describe(graph, numbers)
-    written = [f"{path}" for target in output or [] for path in _written(graph, target, labels)]
+    written = [f"{path}" for target in output or [] for path in _written(graph, target, shown)]
     if as_json:
         model = model_json(graph.system, f"{file}")
         print_json({**model, **description, "written": written})
@@ -246,12 +240,9 @@ def _completeness(graph: "Graph") -> str:
 
 
 def _table(rows: list[dict[str, int]]) -> Any:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
+    from .text import new_table, plural
 
-    from .text import plural
-
-    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=True)
+    table = new_table()
     for name in rows[0]:
         table.add_column(name, justify="right", no_wrap=True)
     left = len(rows) - _FIRST_ROWS - _LAST_ROWS if len(rows) > _MAX_ROWS else 0
@@ -264,7 +255,7 @@ def _table(rows: list[dict[str, int]]) -> Any:
 
 
 def _remarks(graph: "Graph", description: dict[str, Any], numbers: int | None) -> list[str]:
-    from .text import plural, printable
+    from .text import listed, plural, printable
 
     so_far = "" if graph.is_complete else " so far"
     choices, transitions = description["choices"], description["transitions"]
@@ -276,16 +267,12 @@ def _remarks(graph: "Graph", description: dict[str, Any], numbers: int | None) -
         + (f", {stuck:,} of them with {words.stuck}" if stuck else ""),
         f"deterministic{so_far}: {_yes(description['deterministic'])}",
         f"confluent: {_yes(description['confluent'])}",
-        f"{words.counted}{so_far}: {printable(_bounds(description['bounds'], words.name))}",
+        f"{words.counted}{so_far}: {_bounds(description['bounds'], words.name)}",
     ]
     unused = description[words.key]
     if unused is not None:
         texts = [_rule(graph, one) for one in unused[:_MAX_RULES]]
-        more = len(unused) - len(texts)
-        listed = ", ".join(texts) or "none"
-        lines.append(
-            printable(f"{words.unused}{so_far}: {listed}{f' and {more:,} more' if more else ''}")
-        )
+        lines.append(f"{words.unused}{so_far}: {listed(texts, len(unused))}")
     for name, found in list(description["numbers"].items())[:_MAX_OUTPUTS]:
         of = "" if len(description["numbers"]) == 1 else f" of {printable(name)}"
         values = ", ".join(map(str, found["values"][:_MAX_NUMBERS])) or "none"
@@ -299,22 +286,16 @@ def _remarks(graph: "Graph", description: dict[str, Any], numbers: int | None) -
 
 
 class _Words(NamedTuple):
-    """What the parts of a model are called."""
+    """What the parts of a system are called."""
 
-    name: str
-    counted: str
-    stuck: str
-    unused: str
-    key: str
+    name: str = "neurons"
+    counted: str = "spikes"
+    stuck: str = "spikes left in neurons that have rules"
+    unused: str = "rules never used"
+    key: str = "unused_rules"
 
 
-_WORDS = _Words(
-    "neurons",
-    "spikes",
-    "spikes left in neurons that have rules",
-    "rules never used",
-    "unused_rules",
-)
+_WORDS = _Words()
 _NET_WORDS = _Words(
     "places",
     "tokens",
@@ -340,12 +321,13 @@ def _rule(graph: "Graph", one: Any) -> str:
 
 
 def _bounds(bounds: dict[str, list[int]], noun: str) -> str:
+    from .text import listed
+
     texts = [
         f"{name} {low}" if low == high else f"{name} {low} to {high}"
         for name, (low, high) in list(bounds.items())[:_MAX_NEURONS]
     ]
-    left = len(bounds) - len(texts)
-    return (", ".join(texts) or f"no {noun}") + (f" and {left:,} more {noun}" if left else "")
+    return listed(texts, len(bounds), more=f"more {noun}", none=f"no {noun}")
 
 
 def _yes(holds: bool | None) -> str:

@@ -1,8 +1,12 @@
 """`snpjax info FILE`: what a system is made of, its level, and what storing it costs."""
 
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jaxtyping import Int
 
 from .ending import orderly
 from .options import AsJson, File, Strict, layouts
@@ -40,12 +44,15 @@ def info(file: File, strict: Strict = False, as_json: AsJson = False) -> None:
 
 def describe(system: "SpikingSystem", file: str) -> dict[str, Any]:
     """All that `info` says of a system of single neurons, as plain values."""
-    from ..spiking.lower.host_program import horizon_of
+    from ..spiking import Rule
+    from ..spiking.lower.host_program import edges_of, horizon_of
 
     reasons = reasons_not_strict(system)
     rules = [rule for n in system.neurons for rule in n.rules if not isinstance(rule, str)]
     rules += [r for of in system.rules_by_label.values() for r in of if not isinstance(r, str)]
     guards = Counter(rule.guard for rule in rules)
+    edges = edges_of(system)
+    degrees = (np.bincount(x, minlength=len(system.neurons)) for x in (edges.target, edges.source))
     return {
         "file": file,
         "name": system.name,
@@ -53,15 +60,34 @@ def describe(system: "SpikingSystem", file: str) -> dict[str, Any]:
         "rules": {"all": len(rules), **Counter(map(_kind, rules))},
         "guards": {str(guard): uses for guard, uses in guards.most_common()},
         "num_guards": len(guards),
-        "delays": _range([getattr(r, "delay", 0) for r in rules if getattr(r, "delay", 0)]),
+        "delays": span([r.delay for r in rules if isinstance(r, Rule) and r.delay]),
         "synapses": len(system.synapses),
-        "weights": _range([weight for _, _, weight in system.synapses]),
-        **_degrees(system),
+        "weights": span([weight for _, _, weight in system.synapses]),
+        **described_degrees(*degrees),
         "inputs": {name: horizon_of(train) for name, train in system.input.items()},
         "outputs": list(system.output),
         "level": "extended" if reasons else "strict",
         "reasons": [{"code": p.code, "message": p.message} for p in reasons],
         **(_growth(system) if system.is_growing else _storage(system)),
+    }
+
+
+def span(values: Sequence[int]) -> dict[str, int] | None:
+    """The least and the largest of some numbers, and how many they are; `None` for none."""
+    if len(values) == 0:
+        return None
+    return {"min": int(min(values)), "max": int(max(values)), "count": len(values)}
+
+
+def described_degrees(
+    entering: Int[np.ndarray, " neurons"], leaving: Int[np.ndarray, " neurons"]
+) -> dict[str, dict[str, float] | None]:
+    """The numbers of synapses that enter and leave a neuron."""
+    return {
+        name: None
+        if len(degree) == 0
+        else {"min": int(degree.min()), "mean": float(degree.mean()), "max": int(degree.max())}
+        for name, degree in (("in_degree", entering), ("out_degree", leaving))
     }
 
 
@@ -76,7 +102,13 @@ def _growth(system: "SpikingSystem") -> dict[str, Any]:
 
 
 def _storage(system: "SpikingSystem") -> dict[str, Any]:
-    return {"auto": _chosen(system), "layouts": layout_bytes(system)}
+    """The layout that a run takes by itself and why, and the bytes that each layout would need."""
+    from ..spiking import chosen_layout
+
+    decision = chosen_layout(system)
+    names = {layout: name for name, layout in layouts().items()}
+    auto = {"layout": names[decision.layout], "reason": decision.reason}
+    return {"auto": auto, "layouts": layout_bytes(system)}
 
 
 def reasons_not_strict(system: "SpikingSystem") -> "tuple[Problem, ...]":
@@ -93,15 +125,6 @@ def reasons_not_strict(system: "SpikingSystem") -> "tuple[Problem, ...]":
         except InvalidSystem as error:
             return error.problems
     return ()
-
-
-def _chosen(system: "SpikingSystem") -> dict[str, str]:
-    """The layout that a run takes by itself, and why."""
-    from ..spiking import chosen_layout
-
-    decision = chosen_layout(system)
-    names = {layout: name for name, layout in layouts().items()}
-    return {"layout": names[decision.layout], "reason": decision.reason}
 
 
 def layout_bytes(system: "SpikingSystem") -> dict[str, int]:
@@ -129,29 +152,6 @@ def _kind(rule: "AnyRule") -> str:
         case PlasticityRule():
             return "plasticity"
     return "forgetting" if rule.is_forgetting else "firing"
-
-
-def _degrees(system: "SpikingSystem") -> dict[str, Any]:
-    import numpy as np
-
-    from ..spiking.lower.host_program import edges_of
-
-    edges = edges_of(system)
-    degrees = {}
-    for name, ends in (("in_degree", edges.target), ("out_degree", edges.source)):
-        degree = np.bincount(ends, minlength=len(system.neurons))
-        degrees[name] = (
-            {"min": int(degree.min()), "mean": float(degree.mean()), "max": int(degree.max())}
-            if len(degree)
-            else None
-        )
-    return degrees
-
-
-def _range(values: list[int]) -> dict[str, int] | None:
-    if not values:
-        return None
-    return {"min": int(min(values)), "max": int(max(values)), "count": len(values)}
 
 
 def _print(system: "PopulationSystem | SpikingSystem", description: dict[str, Any]) -> None:
@@ -182,8 +182,8 @@ def _lines(description: dict[str, Any]) -> "list[tuple[str, str]]":
     delays, weights = description["delays"], description["weights"]
     lines = [
         ("rules", ", ".join(kinds) or "none"),
-        ("delays", f"{_span(delays)} in {plural(delays['count'], 'rule')}" if delays else "none"),
-        ("weights", _span(weights) if weights else "none"),
+        ("delays", f"{_range(delays)} in {plural(delays['count'], 'rule')}" if delays else "none"),
+        ("weights", _range(weights) if weights else "none"),
         ("in-degree", _degree(description["in_degree"])),
         ("out-degree", _degree(description["out_degree"])),
         ("inputs", _named([f"{n} (horizon {h})" for n, h in description["inputs"].items()])),
@@ -209,7 +209,7 @@ def _lines(description: dict[str, Any]) -> "list[tuple[str, str]]":
     return lines
 
 
-def _span(values: dict[str, int]) -> str:
+def _range(values: dict[str, int]) -> str:
     low, high = values["min"], values["max"]
     return f"all {low:,}" if low == high else f"{low:,} to {high:,}"
 
@@ -221,11 +221,9 @@ def _degree(degree: dict[str, float] | None) -> str:
 
 
 def _named(names: list[str]) -> str:
-    from .text import printable
+    from .text import listed
 
-    text = printable(", ".join(names[:_MAX_NAMES])) or "none"
-    left = len(names) - _MAX_NAMES
-    return f"{text} and {left:,} more" if left > 0 else text
+    return listed(names[:_MAX_NAMES], len(names))
 
 
 def _human(size: int) -> str:

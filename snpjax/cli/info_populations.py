@@ -9,11 +9,13 @@ from jaxtyping import Int
 
 from ..spiking import ALL, PopulationSystem, RuleTemplate
 from ..spiking.lower.degrees import degrees_of
-from ..spiking.lower.lower import chosen_for_parts
+from ..spiking.lower.storage import chosen_for_parts
 from ..spiking.model.population_validity import not_strict
 from ..spiking.model.rule_table import UNBOUNDED
 from ..spiking.model.template import column, guard_of, has_rule, num_rules_of, text_of_terms
+from .info import described_degrees, span
 from .options import layout_name
+from .text import listed
 
 
 _MAX_GUARDS = 10_000  # listed of one template
@@ -35,6 +37,7 @@ def describe_populations(system: PopulationSystem, file: str) -> dict[str, Any]:
     weights = [p.description.weight_range() for p in system.projections]
     num_synapses = system.num_synapses
     auto, sizes = _layouts(system)
+    least_and_most = span([x for both in weights for x in both]) or {}
     return {
         "file": file,
         "name": system.name,
@@ -42,10 +45,10 @@ def describe_populations(system: PopulationSystem, file: str) -> dict[str, Any]:
         "rules": {"all": sum(kinds.values()), **kinds},
         "guards": guards,
         "num_guards": num_guards,
-        "delays": _span(delays, len(delays)),
+        "delays": span(delays.tolist()),
         "synapses": num_synapses,
-        "weights": _span([x for both in weights for x in both], num_synapses),
-        **_degrees(system),
+        "weights": {**least_and_most, "count": num_synapses} if num_synapses else None,
+        **described_degrees(*degrees_of(system)),
         "inputs": {name: _horizon(train) for name, train in system.input.items()},
         "outputs": list(system.output),
         "level": "extended" if reasons else "strict",
@@ -132,15 +135,6 @@ def _guard_text(terms: tuple[tuple[int, ...], ...]) -> str:
     return text_of_terms(terms)
 
 
-def _degrees(system: PopulationSystem) -> dict[str, dict[str, float] | None]:
-    return {
-        name: None
-        if len(degree) == 0
-        else {"min": int(degree.min()), "mean": float(degree.mean()), "max": int(degree.max())}
-        for name, degree in zip(("in_degree", "out_degree"), degrees_of(system), strict=True)
-    }
-
-
 def _horizon(train: Any) -> int:
     """The last step in which any neuron of a population gets spikes."""
     used = np.flatnonzero(np.any(np.atleast_2d(np.asarray(train).T), axis=0))
@@ -159,13 +153,5 @@ def _layouts(system: PopulationSystem) -> tuple[dict[str, str], dict[str, int]]:
         f"{p.source} to {p.target} as {name}"
         for p, (name, _) in zip(system.projections, chosen, strict=True)
     ]
-    shown = ", ".join(parts[:_MAX_SHOWN])
-    left = len(parts) - _MAX_SHOWN
-    reason = f"{shown} and {left:,} more" if left > 0 else shown
+    reason = listed(parts[:_MAX_SHOWN], len(parts))
     return {"layout": "sum" if len(chosen) > 1 else chosen[0][0], "reason": reason}, sizes
-
-
-def _span(values: Any, count: int) -> dict[str, int] | None:
-    if count == 0:
-        return None
-    return {"min": int(np.min(values)), "max": int(np.max(values)), "count": count}

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
-import typer
-
+from .options import one_of, refuse_given, value
 from .sleptsov import DropTime as DropTime, IgnoreUnknown as IgnoreUnknown, NetId as NetId
 
 
@@ -17,11 +16,10 @@ if TYPE_CHECKING:
 
 NetRule: TypeAlias = Annotated[
     str | None,
-    typer.Option(
+    value(
         "--rule",
-        metavar="RULE",
-        help="Of a net: sleptsov (in maximal multiplicity) or petri (once).  [default: sleptsov]",
-        show_default=False,
+        "RULE",
+        "Of a net: sleptsov (in maximal multiplicity) or petri (once).  [default: sleptsov]",
     ),
 ]
 
@@ -46,20 +44,13 @@ def read_model(
     if not is_of_net(file):
         of_nets = {"--rule": rule, "--drop-time": drop_time, "--net": net_id}
         of_nets["--ignore-unknown"] = ignore_unknown
-        _refuse(of_nets, "this is a file of a spiking system (leave it out)")
+        refuse_given(of_nets, "this is a file of a spiking system (leave it out)")
         return snp.read(file, level="strict" if strict else "extended")
-    _refuse({"--strict": strict, **of_systems}, "this is a file of a net (leave it out)")
+    refuse_given({"--strict": strict, **of_systems}, "this is a file of a net (leave it out)")
     rules = {"sleptsov": Sleptsov(), "petri": Petri()}
-    if rule is not None and rule not in rules:
-        raise typer.BadParameter(f"give one of {', '.join(rules)}", param_hint="--rule")
+    used = one_of(rules, rule or "sleptsov", "firing rule", "--rule")
     net = snp.read_net(file, drop_time=drop_time, net=net_id, ignore_unknown=ignore_unknown)
-    return Execution(net, rule=rules[rule or "sleptsov"])
-
-
-def _refuse(options: Mapping[str, Any], why: str) -> None:
-    for option, value in options.items():
-        if value is not None and value is not False and value != []:
-            raise typer.BadParameter(why, param_hint=option)
+    return Execution(net, rule=used)
 
 
 def is_net(model: object) -> bool:
@@ -88,11 +79,3 @@ def model_json(model: "ReadableModel", file: str) -> dict[str, Any]:
     net = model.net  # pyright: ignore[reportAttributeAccessIssue]
     names = {"places": list(net.place_names), "transition_names": list(net.transition_names)}
     return {"file": file, "name": net.name, **names}
-
-
-def advised(message: str) -> str:
-    """A message of Python with the advice of the command."""
-    from . import options
-
-    message = message.replace(options.NAME_INPUTS, "--inputs needs one.")
-    return options.advised(message).replace("under Petri()", "with --rule petri")

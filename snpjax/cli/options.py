@@ -1,8 +1,10 @@
 """What several commands take."""
 
 import re
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
 import typer
 
@@ -10,51 +12,90 @@ import typer
 if TYPE_CHECKING:
     from snpjax_formats import AbstractLayout
 
+    from ..choice import AbstractChoice
     from ..machine import LoweringOptions
     from ..spiking import Compatibility, Transition
-    from ..spiking.lower.lower import LayoutLike
+    from ..spiking.lower.storage import LayoutLike
+
+ValueT = TypeVar("ValueT")
+
+#: The largest number of steps or capacity, and the largest seed.
+MOST, MOST_SEED = 2**30, 2**32 - 1
+
+
+def flag(name: str, help: str) -> Any:
+    """An option without a value."""
+    return typer.Option(name, help=help)
+
+
+def number(name: str, help: str, *, least: int = 0, most: int | None = None) -> Any:
+    """An option whose value is a number N."""
+    return typer.Option(name, metavar="N", min=least, max=most, help=help)
+
+
+def value(name: str, metavar: str, help: str) -> Any:
+    """An option whose value is a text or a file; `name` may be several, separated by slashes."""
+    return typer.Option(*name.split("/"), metavar=metavar, help=help)
+
 
 File: TypeAlias = Annotated[Path, typer.Argument(metavar="FILE", help="The model file.")]
 Strict: TypeAlias = Annotated[
-    bool, typer.Option("--strict", help="Refuse what the definition of 2006 does not have.")
+    bool, flag("--strict", "Refuse what the definition of 2006 does not have.")
+]
+Layout: TypeAlias = Annotated[
+    str, value("--layout", "NAME", "How synapses are stored; changes no result.")
 ]
 Inputs: TypeAlias = Annotated[
     int | None,
-    typer.Option(
+    number(
         "--inputs",
-        metavar="N",
-        min=0,
-        help="On every input train of 0 and 1 spikes in the first N steps, in every neuron that "
-        "has a train.",
-        show_default=False,
+        "On every input train of 0 and 1 spikes in the first N steps, in every neuron that has a "
+        "train.",
     ),
 ]
-#: What a Python message advises where the command has `--inputs`.
-NAME_INPUTS = "Name the input neurons: AnyInput(..., neurons=[...])."
-AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+AsJson: TypeAlias = Annotated[bool, flag("--json", "Print one JSON object.")]
 
-
-def _room(option: str, help: str) -> Any:
-    most = 2**30 - 1
-    return typer.Option(option, metavar="N", min=1, max=most, help=help, show_default=False)
-
-
+_capacity = partial(number, least=1, most=MOST - 1)
 MaxNeurons: TypeAlias = Annotated[
-    int | None, _room("--neurons", "Capacity for N neurons, where they divide or bud.")
+    int | None, _capacity("--neurons", "Capacity for N neurons, where they divide or bud.")
 ]
 MaxSynapses: TypeAlias = Annotated[
-    int | None, _room("--synapses", "Capacity for N synapses, where neurons divide or bud.")
+    int | None, _capacity("--synapses", "Capacity for N synapses, where neurons divide or bud.")
 ]
 
 #: Neurons that are saturated, to be read by `saturation`.
 Saturate: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option(
-        metavar="NAME=N",
-        help="Count the spikes of a neuron (or label) without rules up to N only; may be repeated.",
-        show_default=False,
+    value(
+        "--saturate",
+        "NAME=N",
+        "Count the spikes of a neuron (or label) without rules up to N only; may be repeated.",
     ),
 ]
+
+
+def one_of(known: Mapping[str, ValueT], name: str, what: str, option: str) -> ValueT:
+    """What an option names. Any other name is a usage error that lists them."""
+    if name in known:
+        return known[name]
+    message = f"there is no {what} {name!r} (write one of {', '.join(known)})"
+    raise typer.BadParameter(message, param_hint=option)
+
+
+def refuse_given(options: Mapping[str, object], why: str) -> None:
+    """A usage error if any of the options was given, which is neither `None`, empty nor false."""
+    for option, given in options.items():
+        if given is not None and given is not False and given != []:
+            raise typer.BadParameter(why, param_hint=option)
+
+
+def choice_of(seed: int | None) -> "AbstractChoice":
+    """The choice by a seed; without one, the first."""
+    import jax
+
+    from ..choice import FirstChoice, UniformChoice
+
+    return FirstChoice() if seed is None else UniformChoice(jax.random.key(seed))
 
 
 def saturation(texts: list[str] | None) -> dict[str, int]:
@@ -94,25 +135,12 @@ def compatibility_named(name: str) -> "Compatibility":
     them."""
     from ..spiking.model.compatibility import SIMULATORS
 
-    if name not in SIMULATORS:
-        raise typer.BadParameter(
-            f"there is no simulator {name!r} (write one of {', '.join(SIMULATORS)})",
-            param_hint="--as",
-        )
-    return SIMULATORS[name]
+    return one_of(SIMULATORS, name, "simulator", "--as")
 
 
 def layout_named(name: str) -> "LayoutLike":
     """The layout of that name. Any other name is a usage error that lists them."""
-    known = layouts()
-    if name == "auto":
-        return "auto"
-    if name not in known:
-        raise typer.BadParameter(
-            f"there is no layout {name!r} (write auto, or one of {', '.join(known)})",
-            param_hint="--layout",
-        )
-    return known[name]
+    return one_of({"auto": "auto", **layouts()}, name, "layout", "--layout")
 
 
 def stored_in(
@@ -121,8 +149,8 @@ def stored_in(
     neurons: int | None,
     synapses: int | None,
 ) -> "LoweringOptions":
-    """The layout, or the room of a system that divides or buds. Room for any other is a usage
-    error, and so is a layout of that."""
+    """The layout, or the capacity of a system that divides or buds. A capacity for any other is a
+    usage error, and so is a layout for that one."""
     from ..spiking import Capacity
     from ..spiking.model.system import is_growing
 
@@ -138,16 +166,24 @@ def stored_in(
     return {"capacity": Capacity(neurons, synapses)}
 
 
-def advised(message: str) -> str:
-    """A message about room, with the advice of Python as that of the command."""
-    options = {
-        "explore with a larger capacity=Capacity(neurons=..., synapses=...)": (
-            "--neurons and --synapses make more"
-        ),
-        "`Capacity(neurons=...)`": "--neurons",
-        "`Capacity(synapses=...)`": "--synapses",
-        "a smaller `Capacity`": "smaller --neurons and --synapses",
-    }
-    for text, option in options.items():
+#: What messages advise in Python, and what the command has for it.
+_ADVICE = {
+    "explore with a larger capacity=Capacity(neurons=..., synapses=...)": (
+        "--neurons and --synapses make more"
+    ),
+    "Try `grow=True`, or": "Leave --no-grow out, or give",
+    "`Capacity(neurons=...)`": "--neurons",
+    "`Capacity(synapses=...)`": "--synapses",
+    "a smaller `Capacity`": "smaller --neurons and --synapses",
+    "Name the input neurons: AnyInput(..., neurons=[...]).": "--inputs needs one.",
+    "under `Petri()`": "with --rule petri",
+    "under Petri()": "with --rule petri",
+}
+
+
+def advised(message: str, *, count_dtype: str = "Try --int64.") -> str:
+    """A message of Python with the advice of the command; `count_dtype` is that on overflow."""
+    message = message.replace("Run with `count_dtype=numpy.int64`.", count_dtype)
+    for text, option in _ADVICE.items():
         message = message.replace(text, option)
     return message

@@ -1,11 +1,10 @@
 """A batch for people: how the paths ended, and a histogram of the numbers they computed."""
 
 import numpy as np
-from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from ..spiking import NO_NUMBER, SolutionBatch
-from .text import headline, plural, printable, to_stdout
+from .text import headline, new_table, plural, printable, to_stdout
 
 
 _MAX_NUMBERS = 40  # rows of a histogram
@@ -60,7 +59,7 @@ def histogram(numbers: np.ndarray, bar: str) -> tuple[Table, str | None]:
     without = int(np.sum(numbers == NO_NUMBER))
     if without:
         rows.append(("no number", without))
-    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=True)
+    table = new_table()
     table.add_column("number", justify="right")
     table.add_column("paths", justify="right")
     table.add_column("", no_wrap=True, overflow="crop")

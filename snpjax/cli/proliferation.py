@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from .ending import BAD_INPUT, FAILED, ended, orderly
-from .options import AsJson
+from .options import AsJson, flag, one_of, value
 
 
 if TYPE_CHECKING:
     from ..io.proliferation import ModelFile
-    from ..proliferation import Histogram, ProliferationModel, SparseHistogram, Start
+    from ..proliferation import Histogram, ProliferationModel, SparseHistogram
 
 proliferation = typer.Typer(
     no_args_is_help=True,
@@ -25,10 +25,7 @@ Initial: TypeAlias = Annotated[
     Path, typer.Argument(metavar="HISTOGRAM", help="Two columns: fluorescence and cells.")
 ]
 ModelPath: TypeAlias = Annotated[
-    Path,
-    typer.Option(
-        "--model", "-c", metavar="FILE", help="JSON, YAML, or lines `proportion mean sd` (hours)."
-    ),
+    Path, value("--model/-c", "FILE", "JSON, YAML, or lines `proportion mean sd` (hours).")
 ]
 ModelArgument: TypeAlias = Annotated[
     Path, typer.Argument(metavar="MODEL", help="JSON, YAML, or type file.")
@@ -45,32 +42,27 @@ Duration: TypeAlias = Annotated[
 ]
 PhiMin: TypeAlias = Annotated[
     float | None,
-    typer.Option(
-        "--phi-min",
-        "-p",
-        metavar="X",
-        help="Cells that would fall to this fluorescence or below vanish. Default: the model's, or "
-        "the smallest that a cell has.",
+    value(
+        "--phi-min/-p",
+        "X",
+        "Cells that would fall to this fluorescence or below vanish. Default: the model's, or the "
+        "smallest that a cell has.",
     ),
 ]
 StartRule: TypeAlias = Annotated[
     str | None,
-    typer.Option(
+    value(
         "--start",
-        metavar="RULE",
-        help="When families divide first: async (the default: a random part of one division time, "
-        "and then a whole one, so it delays), sync, residual, stretch.",
+        "RULE",
+        "When families divide first: async (the default: a random part of one division time, and "
+        "then a whole one, so it delays), sync, residual, stretch.",
     ),
 ]
 LawName: TypeAlias = Annotated[
-    str,
-    typer.Option(
-        "--law", metavar="LAW", help="normal (redrawn until positive), or gamma: shape and scale."
-    ),
+    str, value("--law", "LAW", "normal (redrawn until positive), or gamma: shape and scale.")
 ]
 Output: TypeAlias = Annotated[
-    Path | None,
-    typer.Option("-o", "--output", metavar="FILE", help="Default: the standard output."),
+    Path | None, value("-o/--output", "FILE", "Default: the standard output.")
 ]
 TrackTypes: TypeAlias = Annotated[
     bool, typer.Option("--track-types", "-r", help="A column for each cell type.")
@@ -87,7 +79,7 @@ def simulate(
     start: StartRule = None,
     law: LawName = "normal",
     expectation: Annotated[
-        bool, typer.Option("--expectation", help="Exact means and standard deviations instead.")
+        bool, flag("--expectation", "Exact means and standard deviations instead.")
     ] = False,
     runs: Annotated[
         int, typer.Option(min=1, help="This many runs; rows are the mean over them.")
@@ -102,7 +94,7 @@ def simulate(
     Rows are value and cells, ascending, without empty ones; a .csv file has a header.
     """
     with _mistakes():
-        found = _model(initial, model, time_max, phi_min, start, law)
+        _, found = _model(model, law, initial, time_max, phi_min, start)
         if expectation:
             _write_expected(found, track_types, output, as_json)
             return
@@ -136,7 +128,7 @@ def expected(
 ) -> None:
     """Compute the exact mean and standard deviation of the histogram after a time."""
     with _mistakes():
-        found = _model(initial, model, time_max, phi_min, start, law)
+        _, found = _model(model, law, initial, time_max, phi_min, start)
         _write_expected(found, track_types, output, as_json)
 
 
@@ -156,11 +148,9 @@ def calibrate(
     ] = "hellinger",
     starts: Annotated[int, typer.Option(min=1, help="Searches.")] = 6,
     seed: Annotated[int, typer.Option(help="Of the random starts.")] = 0,
-    any_axis: Annotated[
-        bool, typer.Option("--any-axis", help="Compare histograms of different axes.")
-    ] = False,
+    any_axis: Annotated[bool, flag("--any-axis", "Compare histograms of different axes.")] = False,
     save_model: Annotated[
-        Path | None, typer.Option("--save-model", metavar="FILE", help="Write the fitted model.")
+        Path | None, value("--save-model", "FILE", "Write the fitted model.")
     ] = None,
     output: Output = None,
     as_json: AsJson = False,
@@ -171,19 +161,14 @@ def calibrate(
     from . import data
 
     with _mistakes():
-        file = _file(model, law)
-        first = _histogram(initial, file, "initial")
-        found = file.model(first, duration=time_max, phi_min=phi_min, start=_start(start))
+        file, found = _model(model, law, initial, time_max, phi_min, start)
         usual = file.bins or pr.Bins()
-        names = [x.value for x in pr.Objective]
-        if objective not in names:
-            message = f"there is no objective {objective!r} (write one of {', '.join(names)})"
-            raise typer.BadParameter(message, param_hint="--objective")
+        objectives = {x.value: x for x in pr.Objective}
         best = pr.calibrate(
             found,
             _histogram(target, file, "target"),
             bins=pr.Bins(usual.lowest, usual.highest, bins or usual.num),
-            objective=pr.Objective(objective),
+            objective=one_of(objectives, objective, "objective", "--objective"),
             bounds=file.bounds,
             starts=starts,
             seed=seed,
@@ -206,9 +191,7 @@ def calibrate(
 @orderly()
 def plot(
     model: ModelArgument,
-    output: Annotated[
-        Path, typer.Option("-o", "--output", metavar="FILE", help="A .png, .svg or .pdf file.")
-    ],
+    output: Annotated[Path, value("-o/--output", "FILE", "A .png, .svg or .pdf file.")],
     initial: NamedInitial = None,
     target: NamedTarget = None,
     time_max: Duration = None,
@@ -223,9 +206,7 @@ def plot(
     from ..viz.proliferation import draw
 
     with _mistakes():
-        file = _file(model, law)
-        first = _histogram(initial, file, "initial")
-        found = file.model(first, duration=time_max, phi_min=phi_min, start=_start(start))
+        file, found = _model(model, law, initial, time_max, phi_min, start)
         usual = file.bins or Bins()
         measured = _histogram(target, file, "target")
         draw(found, measured, output, bins=Bins(usual.lowest, usual.highest, bins))
@@ -252,49 +233,33 @@ def _mistakes() -> Iterator[None]:
         raise ended(f"error: {reason}", BAD_INPUT) from None
 
 
-def _file(path: Path, law: str) -> "ModelFile":
+def _model(
+    path: Path,
+    law: str,
+    initial: Path | None,
+    time_max: float | None,
+    phi_min: float | None,
+    start: str | None,
+) -> "tuple[ModelFile, ProliferationModel]":
+    """What a file of a model or of types says, and the model with the options that were given."""
     from ..io.proliferation import ModelFile, read_model, read_types
-
-    if law not in ("normal", "gamma"):
-        raise typer.BadParameter(
-            f"there is no law {law!r} (write normal or gamma)", param_hint="--law"
-        )
-    is_gamma = law == "gamma"
-    if path.suffix.lower() in (".json", ".yaml", ".yml", ".prc"):
-        return read_model(path, gamma=is_gamma)
-    return ModelFile(read_types(path, gamma=is_gamma), folder=path.parent)
-
-
-def _start(name: str | None) -> "Start | None":
     from ..proliferation import Start
 
-    if name is None:
-        return None
-    known = [start.value for start in Start]
-    if name not in known:
-        message = f"there is no start rule {name!r} (write one of {', '.join(known)})"
-        raise typer.BadParameter(message, param_hint="--start")
-    return Start(name)
+    is_gamma = one_of({"normal": False, "gamma": True}, law, "law", "--law")
+    starts = {x.value: x for x in Start}
+    rule = None if start is None else one_of(starts, start, "start rule", "--start")
+    if path.suffix.lower() in (".json", ".yaml", ".yml", ".prc"):
+        file = read_model(path, gamma=is_gamma)
+    else:
+        file = ModelFile(read_types(path, gamma=is_gamma), folder=path.parent)
+    first = _histogram(initial, file, "initial")
+    return file, file.model(first, duration=time_max, phi_min=phi_min, start=rule)
 
 
 def _histogram(path: Path | None, file: "ModelFile", which: str) -> "Histogram":
     from ..io.proliferation import read_histogram
 
     return file.histogram(which) if path is None else read_histogram(path)
-
-
-def _model(
-    initial: Path,
-    model: Path,
-    time_max: float | None,
-    phi_min: float | None,
-    start: str | None,
-    law: str,
-) -> "ProliferationModel":
-    from ..io.proliferation import read_histogram
-
-    file, rule = _file(model, law), _start(start)
-    return file.model(read_histogram(initial), duration=time_max, phi_min=phi_min, start=rule)
 
 
 def _write_expected(
@@ -349,10 +314,10 @@ def _show_calibration(best, errors, goodness) -> None:
             printable(f"  {cell_type.name}: proportion {cell_type.proportion:.4f} +- {error:.4f}")
         )
     intervals = errors.intervals()
-    for name, value in best.values.items():
+    for name, found in best.values.items():
         low, high = intervals[name]
         between = "on its bound" if name in on_bound else f"95 %: {low:.4g} to {high:.4g}"
-        typer.echo(printable(f"  {name} {value:.4f}  ({between})"))
+        typer.echo(printable(f"  {name} {found:.4f}  ({between})"))
     typer.echo(
         f"goodness of fit: {goodness.statistic:.1f} with {goodness.degrees} degrees of freedom, "
         f"p = {goodness.p_value:.3g}"

@@ -6,80 +6,69 @@ import typer
 
 from .ending import BAD_INPUT, FAILED, ended, orderly
 from .options import (
+    MOST,
+    MOST_SEED,
     AsJson,
     File,
+    Layout,
     MaxNeurons,
     MaxSynapses,
     Strict,
     advised,
+    choice_of,
     compatibility_named,
+    flag,
     layout_named,
+    number,
     stored_in,
+    value,
 )
 
 
 if TYPE_CHECKING:
-    from ..choice import AbstractChoice
     from ..spiking import PopulationSystem, SpikingSystem
 
 
 @orderly("snpjax sleptsov run {}")
 def run(
     file: File,
-    steps: Annotated[
-        int,
-        typer.Option("--steps", metavar="N", min=0, max=2**30, help="Stop after this many steps."),
-    ] = 100,
+    steps: Annotated[int, number("--steps", "Stop after this many steps.", most=MOST)] = 100,
     seed: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
-            min=0,
-            max=2**32 - 1,
-            help="Choose uniformly among applicable rules, from this seed.  [default: 0]",
-            show_default=False,
+        number(
+            "--seed",
+            "Choose uniformly among applicable rules, from this seed.  [default: 0]",
+            most=MOST_SEED,
         ),
     ] = None,
-    first: Annotated[
-        bool, typer.Option("--first", help="Choose the first applicable rule instead.")
-    ] = False,
+    first: Annotated[bool, flag("--first", "Choose the first applicable rule instead.")] = False,
     paths: Annotated[
         int | None,
-        typer.Option(
-            min=1,
-            max=2**31 - 1,
-            help="Run this many paths as one batch, each with choices of its own.",
+        number(
+            "--paths",
+            "Run N paths as one batch, each with choices of its own.",
+            least=1,
+            most=2**31 - 1,
         ),
     ] = None,
-    layout: Annotated[
-        str, typer.Option(metavar="NAME", help="How synapses are stored; changes no result.")
-    ] = "auto",
+    layout: Layout = "auto",
     neurons: MaxNeurons = None,
     synapses: MaxSynapses = None,
     no_grow: Annotated[
         bool,
-        typer.Option(
+        flag(
             "--no-grow",
-            help="Fail instead of growing where neurons that divide or bud exceed the capacity.",
+            "Fail instead of growing where neurons that divide or bud exceed the capacity.",
         ),
     ] = False,
     simulator: Annotated[
         str | None,
-        typer.Option(
-            "--as",
-            metavar="SIMULATOR",
-            help="Run and show as this simulator does, by its name and version.",
-            show_default=False,
-        ),
+        value("--as", "SIMULATOR", "Run and show as this simulator does, by its name and version."),
     ] = None,
-    int64: Annotated[
-        bool, typer.Option("--int64", help="Count spikes in 64 bits, not 32.")
-    ] = False,
+    int64: Annotated[bool, flag("--int64", "Count spikes in 64 bits, not 32.")] = False,
     strict: Strict = False,
     as_json: AsJson = False,
-    as_csv: Annotated[
-        bool, typer.Option("--csv", help="Print a row for every step or path.")
-    ] = False,
+    as_csv: Annotated[bool, flag("--csv", "Print a row for every step or path.")] = False,
 ) -> None:
     """Run a spiking neural P system and show its computation.
 
@@ -117,7 +106,7 @@ def run(
             solution = snp.run(
                 system,
                 max_steps=steps,
-                choice=_choice(seed),
+                choice=choice_of(seed),
                 paths=paths,
                 grow=not no_grow,
                 progress=made,
@@ -148,21 +137,11 @@ def run(
     else:
         table.show(solution, f"{file}", _choice_text(system, seed), steps)
     if solution.failure is not None:  # after the computation up to the failure
-        failure = solution.failure.replace("Run with `count_dtype=numpy.int64`.", "Try --int64.")
-        failure = advised(failure.replace("Try `grow=True`, or", "Leave --no-grow out, or give"))
-        raise ended(f"error: {failure}", FAILED)
+        raise ended(f"error: {advised(solution.failure)}", FAILED)
 
 
 def _is_of_memory(error: Exception) -> bool:
     return isinstance(error, MemoryError) or "RESOURCE_EXHAUSTED" in f"{error}"
-
-
-def _choice(seed: int | None) -> "AbstractChoice":
-    import jax
-
-    from ..choice import FirstChoice, UniformChoice
-
-    return FirstChoice() if seed is None else UniformChoice(jax.random.key(seed))
 
 
 def _choice_json(seed: int | None) -> dict[str, str | int]:

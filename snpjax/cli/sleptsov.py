@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import typer
 
 from .ending import FAILED, ended, orderly
-from .options import AsJson
+from .options import MOST, MOST_SEED, AsJson, advised, choice_of, flag, number, one_of, value
 from .sleptsov_files import (
     CONVERT_HELP,
     DropTime as DropTime,
@@ -19,8 +19,7 @@ from .sleptsov_files import (
 
 
 if TYPE_CHECKING:
-    from ..choice import AbstractChoice
-    from ..sleptsov import AbstractEngine, AbstractRule, NetSolution, SleptsovNet
+    from ..sleptsov import NetSolution, SleptsovNet
 
 sleptsov = typer.Typer(
     no_args_is_help=True,
@@ -35,7 +34,7 @@ _MAX_SHOWN = 40  # places or firings, where all are not asked for
 NetFile: TypeAlias = Annotated[Path, typer.Argument(metavar="FILE", help="The file of a net.")]
 FormatOption: TypeAlias = Annotated[
     str | None,
-    typer.Option("--from", metavar="FORMAT", help="The format, when the name does not say."),
+    value("--from", "FORMAT", "The format, when the name does not say."),
 ]
 
 
@@ -44,46 +43,36 @@ FormatOption: TypeAlias = Annotated[
 def run(
     file: NetFile,
     steps: Annotated[
-        int,
-        typer.Option("--steps", metavar="N", min=0, max=2**30, help="Stop after this many steps."),
+        int, number("--steps", "Stop after this many steps.", most=MOST)
     ] = 100_000_000,
     rule: Annotated[
         str,
-        typer.Option(
-            metavar="RULE",
-            help="sleptsov (in maximal multiplicity), petri (once), or disjoint (transitions that "
-            "share no place fire together).",
+        value(
+            "--rule",
+            "RULE",
+            "sleptsov (in maximal multiplicity), petri (once), or disjoint (transitions that share "
+            "no place fire together).",
         ),
     ] = "sleptsov",
     seed: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
-            min=0,
-            max=2**32 - 1,
-            help="Choose uniformly among the fireable transitions that none of them beats.  "
-            "[default: the first in order of priority]",
-            show_default=False,
+        number(
+            "--seed",
+            "Choose uniformly among the fireable transitions that none of them beats.  [default: "
+            "the first in order of priority]",
+            most=MOST_SEED,
         ),
     ] = None,
     start: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="PLACE=N",
-            help="Tokens of a place at the start; may be repeated.",
-            show_default=False,
-        ),
+        value("--start", "PLACE=N", "Tokens of a place at the start; may be repeated."),
     ] = None,
-    trace: Annotated[bool, typer.Option("--trace", help="Show every firing.")] = False,
-    counts: Annotated[
-        bool, typer.Option("--counts", help="Show how often each transition fired.")
-    ] = False,
+    trace: Annotated[bool, flag("--trace", "Show every firing.")] = False,
+    counts: Annotated[bool, flag("--counts", "Show how often each transition fired.")] = False,
     engine: Annotated[
-        str, typer.Option(metavar="NAME", help="auto, event or scan; changes no result.")
+        str, value("--engine", "NAME", "auto, event or scan; changes no result.")
     ] = "auto",
-    int32: Annotated[
-        bool, typer.Option("--int32", help="Count tokens in 32 bits, not 64.")
-    ] = False,
+    int32: Annotated[bool, flag("--int32", "Count tokens in 32 bits, not 64.")] = False,
     source_format: FormatOption = None,
     drop_time: DropTime = False,
     net_id: NetId = None,
@@ -91,27 +80,26 @@ def run(
     as_json: AsJson = False,
 ) -> None:
     """Run a net and show its final marking."""
-    rules, engines = _rules(), _engines()
-    for name, value, known in (("--rule", rule, rules), ("--engine", engine, engines)):
-        if value not in known:
-            raise typer.BadParameter(f"give one of {', '.join(known)}", param_hint=name)
-
     import numpy as np
 
     import snpjax as snp
-    from snpjax.sleptsov import Execution
 
+    from ..sleptsov import Disjoint, EventDriven, Execution, FullScan, Petri, Sleptsov
     from . import progress
     from .data import print_json
 
+    rules = {"sleptsov": Sleptsov(), "petri": Petri(), "disjoint": Disjoint()}
+    engines = {"auto": None, "event": EventDriven(), "scan": FullScan()}
+    rule_of_firing = one_of(rules, rule, "firing rule", "--rule")
+    way_to_run = one_of(engines, engine, "engine", "--engine")
     net = _read(file, source_format, drop_time, net_id, ignore_unknown)
     net = _started(net, start or [])
     with progress.of_run(steps, hidden=as_json) as made, refusals():
         found = snp.run(
-            Execution(net, rule=rules[rule], counts=counts),
+            Execution(net, rule=rule_of_firing, counts=counts),
             max_steps=steps,
-            choice=_choice(seed),
-            engine=engines[engine],
+            choice=choice_of(seed),
+            engine=way_to_run,
             count_dtype=np.int32 if int32 else np.int64,
             save=snp.Save(every=None, outputs=False, details=True) if trace else None,
             progress=made,
@@ -122,8 +110,8 @@ def run(
     else:
         _print(found, f"{file}", trace, counts)
     if found.failure is not None:  # after the run up to the failure
-        failure = found.failure.replace("Run with `count_dtype=numpy.int64`.", "Leave --int32 out.")
-        raise ended(f"error: {failure.replace('under `Petri()`', 'with --rule petri')}", FAILED)
+        failure = advised(found.failure, count_dtype="Leave --int32 out.")
+        raise ended(f"error: {failure}", FAILED)
 
 
 @sleptsov.command()
@@ -219,26 +207,6 @@ def _read(
             net=net_id,
             ignore_unknown=ignore_unknown,
         )
-
-
-def _rules() -> "dict[str, AbstractRule]":
-    from ..sleptsov import Disjoint, Petri, Sleptsov
-
-    return {"sleptsov": Sleptsov(), "petri": Petri(), "disjoint": Disjoint()}
-
-
-def _engines() -> "dict[str, AbstractEngine | None]":
-    from ..sleptsov import EventDriven, FullScan
-
-    return {"auto": None, "event": EventDriven(), "scan": FullScan()}
-
-
-def _choice(seed: int | None) -> "AbstractChoice":
-    import jax
-
-    from ..choice import FirstChoice, UniformChoice
-
-    return FirstChoice() if seed is None else UniformChoice(jax.random.key(seed))
 
 
 def _started(net: "SleptsovNet", texts: list[str]) -> "SleptsovNet":

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from rich.box import SIMPLE_HEAD
 from rich.cells import cell_len
 from rich.table import Table
 
@@ -11,7 +10,7 @@ from ..choice import NO_RULE
 from ..spiking import Solution
 from ..spiking.view.run_text import Shown
 from .data import Row, num_neurons, num_rows, row
-from .text import headline, plural, printable, shortened, to_stdout
+from .text import headline, listed, new_table, plural, printable, shortened, to_stdout
 
 
 # Of a long run the first and the last rows are shown.
@@ -51,9 +50,8 @@ def computation(solution: Solution, width: int) -> tuple[Table, list[str]]:
     """
     rows, num_left_out = _rows(solution)
     columns = _Columns(solution, rows, width)
-    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=True)
-    table.add_column("step", justify="right", no_wrap=True)
-    for name, _ in columns.neurons:
+    table = new_table()
+    for name in ("step", *(name for name, _ in columns.neurons)):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("rules", overflow="fold")
     for name, _ in columns.outputs:
@@ -198,10 +196,10 @@ def _final(solution: Solution) -> str:
     """The final spikes of the neurons that have any."""
     holding = np.flatnonzero(solution.spikes)[: _MAX_FINAL + 1]
     names = Shown(solution).names(most=int(holding[-1]) + 1 if len(holding) else 0)
-    shown = [f"{printable(names[i])}={solution.spikes[i]}" for i in holding[:_MAX_FINAL]]
-    left = int(np.count_nonzero(solution.spikes)) - len(shown)
-    more = f" and {plural(left, 'more neuron')}" if left else ""
-    return f"final spikes: {', '.join(shown) or 'none'}{more}"
+    shown = [f"{names[i]}={solution.spikes[i]}" for i in holding[:_MAX_FINAL]]
+    total = int(np.count_nonzero(solution.spikes))
+    more = "more neuron" if total == _MAX_FINAL + 1 else "more neurons"
+    return f"final spikes: {listed(shown, total, more=more)}"
 
 
 def _results(solution: Solution) -> list[str]:

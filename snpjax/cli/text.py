@@ -10,9 +10,10 @@ from .._text.quoting import printable as printable
 
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from rich.console import Console
+    from rich.table import Table
 
     from ..spiking import PopulationSystem, SpikingSystem
 
@@ -48,6 +49,20 @@ def headline(system: "SpikingSystem | PopulationSystem", file: str) -> str:
     options = "" if system.compatibility.is_textbook else f"; {system.compatibility}"
     parts = [system.name, *sizes] if system.name else sizes
     return printable(f"{file}: {', '.join(parts)}{options}")
+
+
+def new_table() -> "Table":
+    """A table without frame, its heads underlined."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    return Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=True)
+
+
+def listed(texts: "Sequence[str]", total: int, *, more: str = "more", none: str = "none") -> str:
+    """The first of a total of texts, separated by commas, and how many are left out."""
+    text, left = printable(", ".join(texts)) or none, total - len(texts)
+    return f"{text} and {left:,} {more}" if left > 0 else text
 
 
 def shortened(text: str, length: int) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .ending import BAD_INPUT, ended, orderly
-from .options import File, Strict
+from .options import MOST_SEED, File, Strict, flag, number, refuse_given, value
 
 
 if TYPE_CHECKING:
@@ -22,39 +22,25 @@ if TYPE_CHECKING:
 def view(
     file: File,
     port: Annotated[
-        int,
-        typer.Option(metavar="N", min=0, max=65535, help="Serve on this port; 0 takes a free one."),
+        int, number("--port", "Serve on this port; 0 takes a free one.", most=65535)
     ] = 0,
     no_browser: Annotated[
-        bool, typer.Option("--no-browser", help="Print the address, and open no browser.")
+        bool, flag("--no-browser", "Print the address, and open no browser.")
     ] = False,
     export: Annotated[
         Path | None,
-        typer.Option(
-            metavar="PAGE",
-            help="Write one file that shows a run without a server, and end.",
-            show_default=False,
-        ),
+        value("--export", "PAGE", "Write one file that shows a run without a server, and end."),
     ] = None,
     steps: Annotated[
         int | None,
-        typer.Option(
-            "--steps",
-            metavar="N",
-            min=0,
-            max=20_000,
-            help="With --export: stop after this many steps.  [default: 100]",
-            show_default=False,
-        ),
+        number("--steps", "With --export: stop after N steps.  [default: 100]", most=20_000),
     ] = None,
     seed: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
-            min=0,
-            max=2**32 - 1,
-            help="With --export: choose uniformly, from this seed.  [default: 0]",
-            show_default=False,
+        number(
+            "--seed",
+            "With --export: choose uniformly, from this seed.  [default: 0]",
+            most=MOST_SEED,
         ),
     ] = None,
     strict: Strict = False,
@@ -75,10 +61,8 @@ def view(
     if export is not None:
         _export(file, export, 100 if steps is None else steps, seed or 0, level)
         return
-    for option, value in (("--steps", steps), ("--seed", seed)):
-        if value is not None:
-            message = "it says how --export runs (choose in the page, or give --export)"
-            raise typer.BadParameter(message, param_hint=option)
+    why = "it says how --export runs (choose in the page, or give --export)"
+    refuse_given({"--steps": steps, "--seed": seed}, why)
 
     from ..io.source import load
     from ..viz.page import PageServer, Session

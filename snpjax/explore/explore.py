@@ -45,7 +45,7 @@ from .space import MAX_CONFIGURATIONS, Memory
 
 #: How many successors are made at once; small graphs share the compilations of the smallest.
 #: Larger ones leave the caches of a CPU.
-CPU_CHUNKS = (2**8, 2**13)
+CPU_CHUNKS = (2**8, 8000)
 GPU_CHUNKS = (2**12, 2**21)
 
 #: Input trains by neuron, or an environment that may send any.

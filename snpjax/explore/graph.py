@@ -536,7 +536,7 @@ def _seen(
     numbers: Int[Array, " block"],
 ) -> tuple[PyTree, Bool[Array, " block"]]:
     """States, and whether they halt."""
-    state = state_in(machine, packing, words[numbers])
+    state = state_in(machine, packing, words[numbers].T)
     return state, machine.halted(state)
 
 
@@ -550,7 +550,7 @@ def _made(
     choices: UInt32[Array, " block"],
 ) -> PyTree:
     """How the steps of choices are made."""
-    state = state_in(machine, packing, words[sources])
+    state = state_in(machine, packing, words[sources].T)
     _, record = machine.step(state, NumberedChoice(choices, choosers))
     return record.detail
 

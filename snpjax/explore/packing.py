@@ -3,6 +3,7 @@
 import functools
 
 import equinox as eqx
+import jax.lax as lax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, DTypeLike, Int, UInt, UInt32
@@ -16,6 +17,7 @@ WIDTHS = (1, 2, 4, 8, 16, 32)
 
 # From this many fields on, fields of different widths are told apart.
 _FEWEST_CLASSED = 16
+_FEW_WORDS = 16
 
 
 class Packing(eqx.Module):
@@ -112,25 +114,29 @@ class Packing(eqx.Module):
             placed = jnp.pad(fields, ((0, missing), (0, 0)))
         else:
             placed = fields.at[self.order].get(mode="promise_in_bounds")
-        words, start = [], 0
-        fits = jnp.ones(fields.shape[1], bool)
+        # Written in place, class by class; over zeros XLA would make each a padded array instead.
+        words = jnp.broadcast_to(placed[:1].astype(jnp.uint32), (self.num_words, placed.shape[1]))
+        fits = jnp.ones(placed.shape[1], bool)
+        start = first = 0
         for width, places in self.classes:
             per_word = WORD_BITS // width
-            parts = placed[start : start + places].reshape(per_word, -1, fields.shape[1])
+            size = places // per_word
+            parts = [placed[start + i * size : start + (i + 1) * size] for i in range(per_word)]
             if width < 8 * fields.dtype.itemsize:
-                fits &= jnp.all(parts >> width == 0, axis=(0, 1))
+                bits = functools.reduce(jnp.bitwise_or, parts)
+                most = functools.reduce(jnp.bitwise_or, bits) if size <= _FEW_WORDS else bits.max(0)
+                fits &= most < 1 << width
             # Narrow fields become bytes first, of which a processor handles four times as many.
             if width < 8:
-                parts = parts.astype(jnp.uint8)
-                in_byte = parts.reshape(4, 8 // width, *parts.shape[1:])
-                bits = [in_byte[:, i] << np.uint8(i * width) for i in range(8 // width)]
-                parts = functools.reduce(jnp.bitwise_or, bits)
-            shifts = [np.uint32(i * WORD_BITS // len(parts)) for i in range(len(parts))]
-            wide = [part.astype(jnp.uint32) << by for part, by in zip(parts, shifts, strict=True)]
-            word = functools.reduce(jnp.bitwise_or, wide)
-            words.append(word)
-            start += places
-        return jnp.concatenate(words), fits
+                parts = [part.astype(jnp.uint8) for part in parts]
+                parts = [
+                    _joined(parts[i : i + 8 // width], width)
+                    for i in range(0, per_word, 8 // width)
+                ]
+            word = _joined([part.astype(jnp.uint32) for part in parts], WORD_BITS // len(parts))
+            words = lax.dynamic_update_slice_in_dim(words, word, first, axis=0)
+            start, first = start + places, first + size
+        return words, fits
 
     def unpack(
         self, words: UInt32[Array, "words batch"], dtype: DTypeLike
@@ -138,6 +144,12 @@ class Packing(eqx.Module):
         """The fields of words, of a type that holds them."""
         word = words.at[self.word_of].get(mode="promise_in_bounds")
         return (word >> self.shift_of[:, None] & self.mask_of[:, None]).astype(dtype)
+
+
+def _joined(parts: list[UInt[Array, "size batch"]], width: int) -> UInt[Array, "size batch"]:
+    """Numbers of `width` bits side by side, the first one lowest."""
+    shifted = [part << np.asarray(i * width, part.dtype) for i, part in enumerate(parts)]
+    return functools.reduce(jnp.bitwise_or, shifted)
 
 
 def width_of(value: int) -> int:

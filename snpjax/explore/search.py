@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int, PyTree, UInt, UInt8, UInt32
 
+from .._xla import materialize
 from ..choice import MAX_WAYS, NumberedChoice, num_alternatives
 from ..machine import Enumerable
 from ..results import RESULTS
@@ -35,7 +36,7 @@ class StateSpace(eqx.Module):
 class FrontierBlock(NamedTuple):
     """Neighbouring configurations, and how many choices they have."""
 
-    words: UInt32[Array, "block words"]
+    words: UInt32[Array, "words block"]
     packing: Packing  # of the words
     ends: Int[Array, " block"]  # the choices of all up to each
     counts: Int[Array, " block"]
@@ -84,32 +85,43 @@ class ChunkNumbers(NamedTuple):
 @partial(jax.jit, static_argnames="size")
 def rows(
     store: UInt32[Array, "capacity words"], start: Int[Array, ""], *, size: int
-) -> UInt32[Array, "block words"]:
-    """Neighbouring rows of a store, so that what is done with them knows no capacity: each would
-    be a compilation. Past the end of the store they are anything."""
-    return store.at[start + jnp.arange(size)].get(mode="clip")
+) -> UInt32[Array, "words block"]:
+    """Neighbouring rows of a store, transposed. They are copied, so that the programs that read
+    them do not depend on the store's capacity. Past the end of the store they are arbitrary."""
+    return store.at[start + jnp.arange(size)].get(mode="clip").T
 
 
-@jax.jit
 def frontier(
     machine: Enumerable,
     choosers: Int[Array, " choosers"],
     packing: Packing,
-    words: UInt32[Array, "block words"],
+    words: UInt32[Array, "words block"],
     num: Int[Array, ""],
 ) -> FrontierBlock:
     """The choices of the first `num` of some configurations."""
+    return FrontierBlock(words, packing, *_choices(machine, choosers, packing, words, num))
+
+
+@jax.jit
+def _choices(
+    machine: Enumerable,
+    choosers: Int[Array, " choosers"],
+    packing: Packing,
+    words: UInt32[Array, "words block"],
+    num: Int[Array, ""],
+) -> tuple[Int[Array, " block"], Int[Array, " block"], Int[Array, ""], Bool[Array, ""]]:
+    """`ends`, `counts`, `total` and `is_too_much` of a `FrontierBlock`."""
     state = state_in(machine, packing, words)
     alternatives = num_alternatives(machine.alternatives(state), choosers)
     about = jnp.sum(jnp.log2(alternatives.astype(jnp.float32)), axis=0)
     # The products wrap only where the logarithms say so.
     counts = jnp.prod(alternatives, axis=0, dtype=jnp.uint32).astype(jnp.int32)
-    is_live = ~machine.halted(state) & (jnp.arange(len(words)) < num)
+    is_live = ~machine.halted(state) & (jnp.arange(words.shape[1]) < num)
     counts = jnp.where(is_live, counts, 0)
     is_too_much = jnp.any(is_live & ((about > 30.001) | jnp.any(alternatives >= MAX_WAYS, axis=0)))
     is_too_much |= jnp.sum(counts.astype(jnp.float32)) > 1.0001 * MAX_CHOICES
     ends = jnp.cumsum(counts)
-    return FrontierBlock(words, packing, ends, counts, ends[-1], is_too_much)
+    return ends, counts, ends[-1], is_too_much
 
 
 @partial(jax.jit, static_argnames="chunk")
@@ -124,7 +136,7 @@ def successors(
 ) -> Made:
     """The successors of a block by some of its choices, in words of `packing`."""
     fields, parents, is_one, num_good, overflows = _made(machine, choosers, block, part, chunk)
-    words, fits = packing.pack(fields)
+    words, fits = materialize(part.low >= 0, lambda: packing.pack(fields))
     is_good = is_one & (jnp.arange(chunk) < num_good)
     return Made(words.T, parents, is_one, jnp.all(fits | ~is_good), num_good, overflows)
 
@@ -165,13 +177,25 @@ def _made(
     parent = jnp.where(is_one, parent, 0)
     choice = (own - (ends - block.counts)[parent]).astype(jnp.uint32)
 
-    state = state_in(machine, block.packing, block.words[parent])
+    # Gathered once, not again for every field.
+    words = materialize(part.low >= 0, lambda: _columns(block.words, parent))
+    state = state_in(machine, block.packing, words)
     state, _ = machine.step(state, NumberedChoice(choice, choosers))
     state = lax.optimization_barrier(state)  # or XLA on GPUs would repeat the step for many users
     status = machine.status(state)
     num_good = jnp.min(jnp.where(is_one & (status != RESULTS.halted), own, chunk))
     overflows = (status == RESULTS.spike_overflow).at[num_good].get(mode="fill", fill_value=False)
     return machine.encode(state), parent + part.low, is_one, num_good, overflows
+
+
+def _columns(
+    words: UInt32[Array, "words block"], columns: Int[Array, " chunk"]
+) -> UInt32[Array, "words chunk"]:
+    """Some columns. Gathered one by one: XLA would transpose before and after a gather of whole
+    columns."""
+    num_words, size = words.shape
+    at = size * jnp.arange(num_words, dtype=jnp.int32)[:, None] + columns[None]
+    return words.reshape(-1).at[at].get(mode="promise_in_bounds")
 
 
 @partial(jax.jit, donate_argnames="space")
@@ -223,8 +247,9 @@ def put(
     )
 
 
-def state_in(machine: Enumerable, packing: Packing, words: UInt32[Array, "batch words"]) -> PyTree:
+def state_in(machine: Enumerable, packing: Packing, words: UInt32[Array, "words batch"]) -> PyTree:
     """The states of packed configurations."""
     # Stored: XLA would unpack again for many of the users.
-    fields = lax.optimization_barrier(packing.unpack(words.T, machine.encoding.dtype))
-    return lax.optimization_barrier(machine.decode(fields))
+    holds = jnp.all(packing.word_of >= 0)
+    fields = materialize(holds, lambda: packing.unpack(words, machine.encoding.dtype))
+    return lax.optimization_barrier(machine.decode(lax.optimization_barrier(fields)))

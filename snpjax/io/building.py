@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from snpjax_formats.memory import host_free_bytes
 
@@ -17,11 +17,11 @@ from ..spiking.model.validity import (
     Problem,
     unknown_neuron,
 )
-from .findings import AtOffsets, Tell
 from .source import Report
 
 
 P = TypeVar("P")  # a place in a file
+P_contra = TypeVar("P_contra", contravariant=True)
 System = TypeVar("System", bound=SpikingSystem | PopulationSystem)
 
 #: Stands in for a guard that does not parse; problems of these codes say nothing of its rule then.
@@ -31,6 +31,19 @@ ABOUT_GUARD = ("forgetting_guard", "forgetting_overlap", "dead_rule", "duplicate
 _BYTES = 420  # of an explicit synapse, half of those of a neuron (CPython 3.11, 2026-11)
 _MAX_HINTS = 20  # unknown names whose nearest names are searched
 _MAX_UNKNOWN = 1_000  # that are reported
+
+
+class Tell(Protocol[P_contra]):
+    """Takes findings, as `Report` does those at offsets and `json_checks.Findings` those at paths;
+    one with a `first` place is a repetition of what stands there."""
+
+    def error(
+        self, place: P_contra, message: str, first: P_contra | None = None, /
+    ) -> None: ...  # pragma: no cover
+
+    def warning(
+        self, place: P_contra, message: str, first: P_contra | None = None, /
+    ) -> None: ...  # pragma: no cover
 
 
 def try_to_build(
@@ -115,7 +128,7 @@ def build_in_lines(
             notes=notes,
         )
     )
-    tell_problems(AtOffsets(report), problems, offset_of)
+    tell_problems(report, problems, offset_of)
     return system
 
 

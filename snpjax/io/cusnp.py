@@ -24,7 +24,7 @@ from ..spiking.model.validity import Level, Place
 from .building import build_in_lines, most_listed, require_system, size_message
 from .losses import Losses
 from .rule_lines import RuleLines, TooManyRules
-from .source import Report, Source
+from .source import Report, Source, Stop, shortened
 
 
 _MAX_ERRORS = 1_000  # of one file; nobody corrects more, and each takes memory
@@ -54,14 +54,10 @@ def read_cusnp(source: Source, level: Level) -> SpikingSystem:
     try:
         reader.read()
         system = None if report.has_errors else reader.build(level)
-    except _Stop:
+    except Stop:
         system = None
     report.finish()
     return require_system(system)
-
-
-class _Stop(Exception):
-    """Reading on makes no sense; why is reported."""
 
 
 class _Reader:
@@ -103,16 +99,16 @@ class _Reader:
         self.report.error(offset, message)
         self.num_errors += 1
         if self.num_errors >= _MAX_ERRORS:
-            raise _Stop
+            raise Stop
 
     def _fail(self, offset: int, message: str) -> NoReturn:
         self.report.error(offset, message)
-        raise _Stop
+        raise Stop
 
     def _number(self, offset: int, word: str, what: str) -> int | None:
         if word.isascii() and word.isdigit() and len(word) <= _MAX_DIGITS:
             return int(word)
-        shown = repr(word if len(word) <= 40 else word[:37] + "...")
+        shown = repr(shortened(word))
         if word.isascii() and word.isdigit():
             shown = f"a number of {len(word)} digits"
         is_negative = word[:1] == "-" and word[1:].isascii() and word[1:].isdigit()
@@ -152,7 +148,7 @@ class _Reader:
         (offset, word), *rest = islice(self._words_of(*line), 2)
         number = self._number(offset, word, what)
         if number is None:
-            raise _Stop
+            raise Stop
         if rest:
             message = f"there is text after {what} (write it in a line of its own)"
             self._fail(rest[0][0], message)
@@ -201,7 +197,7 @@ class _Reader:
                     f"out-degree and its targets{self._lines_of_synapses()}",
                 )
                 if line is None:
-                    raise _Stop
+                    raise Stop
                 return
             self._read_targets(*line)
             self.position = line[1] + 1

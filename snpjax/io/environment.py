@@ -28,8 +28,7 @@ from typing import Generic, TypeAlias, TypeVar
 from ..spiking.model.rule import AnyRule
 from ..spiking.model.system import Json, Neuron, SpikingSystem
 from ..spiking.model.validity import Level, Place
-from .building import KnownNames, tell_problems, try_to_build
-from .findings import Tell
+from .building import KnownNames, Tell, tell_problems, try_to_build
 
 
 P = TypeVar("P")

@@ -17,7 +17,7 @@ from ..spiking.model.system import Neuron, SpikingSystem
 from ..spiking.model.validity import Level, Place
 from .building import KnownNames, build_in_lines, most_listed, require_system, size_message
 from .rule_lines import RuleLines, TooManyRules
-from .source import Report, Source
+from .source import Report, Source, Stop
 
 
 _MAX_ERRORS = 1_000
@@ -73,10 +73,6 @@ def read_esnp(source: Source, level: Level) -> SpikingSystem:
 class _Mistake(Exception):
     def __init__(self, offset: int, message: str):
         self.offset, self.message = offset, message
-
-
-class _Stop(Exception):
-    """Reading on makes no sense; why is reported."""
 
 
 class _RuleParts(NamedTuple):
@@ -276,12 +272,12 @@ class _Reader:
         try:
             self._read_lines()
             return self._build(level)
-        except _Stop:
+        except Stop:
             return None
 
     def _fail(self, offset: int, message: str) -> NoReturn:
         self.report.error(offset, message)
-        raise _Stop
+        raise Stop
 
     # Lines
 
@@ -335,7 +331,7 @@ class _Reader:
             self.report.error(mistake.offset, mistake.message)
             self.num_errors += 1
             if self.num_errors >= _MAX_ERRORS:
-                raise _Stop from None
+                raise Stop from None
 
     def _new_neurons(self, line: _Line) -> None:
         line.assign()

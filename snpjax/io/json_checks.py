@@ -1,13 +1,16 @@
 """Taking values out of decoded JSON or YAML: each one checked, each mistake noted with its path."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
 from functools import partial
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from ..spiking.model.validity import Severity
 from .json_text import JsonPath, Key, NoNumber, RepeatedKeys, locate, report_depth
-from .source import Report
+from .source import Report, shortened
 
+
+T = TypeVar("T")
 
 #: Gives the character offset in the text of each path.
 Locate: TypeAlias = Callable[[Iterable[JsonPath]], Mapping[JsonPath, int]]
@@ -39,11 +42,8 @@ class Findings:
             report_depth(report)
             return
         for severity, path, message, first in self._found:
-            if first is not None:
-                line, column = report.source.position(offsets.get(first, 0))
-                message += f"; first at {line}:{column}"
             tell = report.error if severity == "error" else report.warning
-            tell(offsets.get(path, 0), message)
+            tell(offsets.get(path, 0), message, None if first is None else offsets.get(first, 0))
 
     # Each of these gives the value if it has the right type; else it notes an error, gives `None`.
 
@@ -71,6 +71,11 @@ class Findings:
         self.error(path, f"{what} is {abbreviated(value)} (write a list in brackets)")
         return None
 
+    def items(self, value: object, path: JsonPath, what: str) -> list[tuple[JsonPath, object]]:
+        """The items of a list with their paths; none after a mistake."""
+        items = self.sequence(value, path, what) or ()
+        return [((*path, index), item) for index, item in enumerate(items)]
+
     def texts(self, value: object, path: JsonPath, what: str) -> list[str] | None:
         items = self.sequence(value, path, what)
         if items is None:
@@ -79,6 +84,31 @@ class Findings:
             self.text(item, (*path, i), f"item {i + 1} of {what}") for i, item in enumerate(items)
         ]
         return None if None in texts else [text for text in texts if text is not None]
+
+    def pair(
+        self, value: object, path: JsonPath, what: str, two: str = "items (write two labels)"
+    ) -> tuple[str, str] | None:
+        """Two texts; `two` is what the message about another number says of them."""
+        texts = self.texts(value, path, what)
+        if texts is None or len(texts) == 2:
+            return None if texts is None else (texts[0], texts[1])
+        self.error(path, f"{what} has {len(texts)} {two}")
+        return None
+
+    def entries(
+        self,
+        value: object,
+        path: JsonPath,
+        what: str,
+        keys: Collection[str] | None = None,
+        required: Iterable[str] = (),
+    ) -> "Entries | None":
+        """An object, see `mapping`; `None` also where one of the `required` keys is missing."""
+        values = self.mapping(value, path, what, keys)
+        if values is None:
+            return None
+        entries = Entries(self, values, path, what)
+        return entries if all([entries.has(key) for key in required]) else None
 
     def mapping(
         self, value: object, path: JsonPath, what: str, keys: Collection[str] | None = None
@@ -99,11 +129,60 @@ class Findings:
                 self.error((*path, Key(key)), message)
         return value
 
-    def required(self, entries: dict[str, object], key: str, path: JsonPath, what: str) -> bool:
-        if key in entries:
+
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """An object of the file, whose values are taken by key; `what` messages call it.
+
+    A value of the wrong type, or that is missing where there is no default, is noted; the result
+    is `None` then.
+    """
+
+    findings: Findings
+    values: dict[str, object]
+    path: JsonPath
+    what: str
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.values
+
+    def at(self, key: str) -> JsonPath:
+        return (*self.path, key)
+
+    def has(self, key: str) -> bool:
+        """Whether there is this key; if not, that is noted."""
+        if key in self.values:
             return True
-        self.error(path, f'{what} has no "{key}" (add it)')
+        self.findings.error(self.path, f'{self.what} has no "{key}" (add it)')
         return False
+
+    def take(
+        self,
+        key: str,
+        read: Callable[[object, JsonPath, str], T | None],
+        what: str | None = None,
+        default: T | None = None,
+    ) -> T | None:
+        """What `read` makes of a value; `what` messages call it, by default the key."""
+        if default is not None and key not in self.values:
+            return default
+        if not self.has(key):
+            return None
+        return read(self.values[key], self.at(key), f'"{key}"' if what is None else what)
+
+    def text(self, key: str, what: str | None = None, default: str | None = None) -> str | None:
+        return self.take(key, self.findings.text, what, default)
+
+    def integer(self, key: str, what: str | None = None, default: int | None = None) -> int | None:
+        return self.take(key, self.findings.integer, what, default)
+
+    def items(self, key: str, what: str | None = None) -> list[tuple[JsonPath, object]]:
+        """The items of a list with their paths; none if it is not there."""
+        return self.take(key, self.findings.items, what, []) or []
+
+    def mapping(self, key: str) -> dict[str, object]:
+        """An object, empty if it is not there."""
+        return self.take(key, self.findings.mapping, None, {}) or {}
 
 
 def abbreviated(value: object) -> str:
@@ -113,7 +192,7 @@ def abbreviated(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        return repr(value if len(value) <= 40 else value[:37] + "...")
+        return repr(shortened(value))
     if isinstance(value, NoNumber):
         digits = value.text.lstrip("-").isdigit()
         return f"a number of {len(value.text)} digits" if digits else value.text

@@ -8,6 +8,7 @@ from bisect import bisect_right
 from collections import OrderedDict
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NoReturn
 
 from ..spiking.model.guard import Guard, GuardError
 from ..spiking.model.validity import Severity
@@ -15,6 +16,7 @@ from .errors import Diagnostic, Position, ReadError, ReadWarning, file_error
 
 
 MAX_FILE_BYTES = 64 * 2**20
+MAX_FINDINGS = 10_000  # a hostile file could have a million, each a text
 
 
 @dataclass(frozen=True)
@@ -106,23 +108,43 @@ def _not_utf8(path: str, data: bytes, error: UnicodeDecodeError) -> ReadError:
     return ReadError([Diagnostic(path, line, column, message)])
 
 
+def shortened(text: str, most: int = 60) -> str:
+    """A text of the file in a message."""
+    return text if len(text) <= most else text[: most - 3] + "..."
+
+
+class Stop(Exception):
+    """The rest of a file is not read, for a reason that is told."""
+
+
 class Report:
     """The findings about one source, collected until the end of the reading.
 
     Findings of one kind at one place are told once: a family of 1,000 rules with one mistake has
-    one mistake.
+    one mistake. One with a `first` place is a repetition of what stands there. The first
+    `MAX_FINDINGS` errors are told, and as many warnings.
     """
 
     def __init__(self, source: Source):
         self.source = source
         self._found: dict[tuple[int, str], tuple[Severity, str]] = {}
         self._times: dict[tuple[int, str], int] = {}
+        self._number: dict[Severity, int] = {"error": 0, "warning": 0}
 
-    def error(self, offset: int, message: str, kind: str | None = None) -> None:
-        self._add("error", offset, message, kind)
+    def error(
+        self, offset: int, message: str, first: int | None = None, /, *, kind: str | None = None
+    ) -> None:
+        self._add("error", offset, message, first, kind)
 
-    def warning(self, offset: int, message: str, kind: str | None = None) -> None:
-        self._add("warning", offset, message, kind)
+    def warning(
+        self, offset: int, message: str, first: int | None = None, /, *, kind: str | None = None
+    ) -> None:
+        self._add("warning", offset, message, first, kind)
+
+    def fail(self, offset: int, message: str) -> NoReturn:
+        """An error after which reading on makes no sense. **Raises:** `Stop`."""
+        self.error(offset, message)
+        raise Stop
 
     def has(self, offset: int, kind: str) -> bool:
         """Whether this is told already; counts as telling it again."""
@@ -130,10 +152,23 @@ class Report:
             self._times[offset, kind] += 1
         return (offset, kind) in self._found
 
-    def _add(self, severity: Severity, offset: int, message: str, kind: str | None) -> None:
+    def at(self, offset: int) -> str:
+        """A place in a message, `line:column`."""
+        line, column = self.source.position(offset)
+        return f"{line}:{column}"
+
+    def _add(
+        self, severity: Severity, offset: int, message: str, first: int | None, kind: str | None
+    ) -> None:
+        if first is not None:
+            message += f"; first at {self.at(first)}"
         key = (offset, message if kind is None else kind)
-        self._found.setdefault(key, (severity, message))
-        self._times[key] = self._times.get(key, 0) + 1
+        if key in self._found:
+            self._times[key] += 1
+            return
+        self._number[severity] += 1
+        if self._number[severity] <= MAX_FINDINGS:
+            self._found[key], self._times[key] = (severity, message), 1
 
     def diagnostics(self, severity: Severity) -> list[Diagnostic]:
         found = []
@@ -154,8 +189,18 @@ class Report:
         ]
 
     @property
+    def num_errors(self) -> int:
+        """The number of errors, those that are not told included."""
+        return self._number["error"]
+
+    @property
+    def is_full(self) -> bool:
+        """Whether errors are no longer told."""
+        return self.num_errors > MAX_FINDINGS
+
+    @property
     def has_errors(self) -> bool:
-        return any(severity == "error" for severity, _ in self._found.values())
+        return self._number["error"] > 0
 
     def finish(self) -> None:
         """Raise the errors if there are any; otherwise issue the warnings."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from .errors import file_error
 from .json_text import MAX_DEPTH, InString, JsonPath, Key, RepeatedKeys
-from .source import Report
+from .source import Report, shortened
 
 
 MAX_VALUES = 1_500_000  # scalars, lists and mappings, some 300 bytes each; aliases count in full
@@ -44,7 +44,7 @@ class Plain:
     text: str
 
     def __repr__(self) -> str:
-        return self.text if len(self.text) <= 40 else self.text[:37] + "..."
+        return shortened(self.text)
 
     @property
     def is_null(self) -> bool:

@@ -1,12 +1,9 @@
 """Spiking neural P systems."""
 
 from .lower.batch import SystemBatch as SystemBatch
-from .lower.lower import (
-    bytes_needed as bytes_needed,
-    chosen_layout as chosen_layout,
-    lower as lower,
-)
+from .lower.lower import lower as lower
 from .lower.lower_division import Capacity as Capacity
+from .lower.storage import bytes_needed as bytes_needed, chosen_layout as chosen_layout
 from .lower.transition import Transition as Transition, transition_edges as transition_edges
 from .model import compatibility as compatibility
 from .model.compatibility import Compatibility as Compatibility
@@ -38,10 +35,10 @@ from .model.variants import (
     Exhaustive as Exhaustive,
     SynapseRules as SynapseRules,
 )
-from .step.machine import SpikingMachine as SpikingMachine
 from .step.program import SpikingProgram as SpikingProgram
 from .step.step import (
     Selection as Selection,
+    SpikingMachine as SpikingMachine,
     SpikingState as SpikingState,
     applicable as applicable,
     halted as halted,

@@ -444,7 +444,7 @@ def test_too_many_paths_for_the_memory(pair, monkeypatch):
 @pytest.mark.parametrize(
     "options, message",
     [
-        (("--layout", "foo"), "there is no layout 'foo' (write auto, or one of dense, int8-dense"),
+        (("--layout", "foo"), "there is no layout 'foo' (write one of auto, dense, int8-dense"),
         (("--json", "--csv"), "--csv"),
         (("--first", "--seed", 0), "--first"),
         (("--paths", 0), "--paths"),

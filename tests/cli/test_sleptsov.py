@@ -79,8 +79,8 @@ def test_a_run_stops_at_its_limit(add):
 @pytest.mark.parametrize(
     "options, part",
     [
-        (["--rule", "fast"], "give one of sleptsov, petri, disjoint"),
-        (["--engine", "x"], "give one of auto, event, scan"),
+        (["--rule", "fast"], "(write one of sleptsov, petri, disjoint)"),
+        (["--engine", "x"], "(write one of auto, event, scan)"),
         (["--start", "p1"], "is not PLACE=N"),
         (["--start", "p9=1"], "no place 'p9' (the first places are 'p1'"),
         (["--rule", "disjoint", "--engine", "event"], "Only FullScan() knows"),

@@ -518,7 +518,7 @@ def by_numbers(net: SleptsovNet) -> list[Any]:
 
 def test_encodings_other_than_utf8():
     text = PIPE[0].replace("a note", "\u00e9")
-    assert "is in iso-8859-1, and is read as UTF-8" in findings(text, "pipe")["1:31"]
+    assert "is iso-8859-1, but it is read as UTF-8" in findings(text, "pipe")["1:31"]
     assert parse(text.replace("iso-8859-1", "UTF-8"), "pipe") == parse(PIPE[0], "pipe")
 
 

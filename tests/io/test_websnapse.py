@@ -999,6 +999,18 @@ LOSSES = [
         ["label 'y' of neuron 'x' (its name is its label)"],
     ),
     (
+        # Only a label that nothing makes would make k.
+        SpikingSystem(
+            [Neuron("x")],
+            rules_by_label={"j": [DivisionRule("a", "k", "k")]},
+            dictionary=[("x", "k")],
+        ),
+        [
+            "the rules of label 'j', which no division makes (left out)",
+            "the pair (x, k) of the dictionary with label 'k', which no division makes (left out)",
+        ],
+    ),
+    (
         SpikingSystem([Neuron("x")], rules_by_label={"j": ["a -> a"]}, dictionary=[("x", "k")]),
         [
             "the rules of label 'j', which no division makes (left out)",

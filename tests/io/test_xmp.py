@@ -468,7 +468,7 @@ def test_warnings(inside, message):
 
 def test_another_encoding_is_told():
     text = '<?xml version="1.0" encoding="latin-1"?>\n' + content(neuron("\u00e9"))
-    assert "read as UTF-8" in findings(text, ReadWarning)["1:1"]
+    assert "read as UTF-8" in findings(text, ReadWarning)["1:31"]
     assert parse(text.replace("latin-1", "utf-8")) == SpikingSystem([Neuron("\u00e9")])
     assert parse(text.replace("\u00e9", "e")) == SpikingSystem([Neuron("e")])
 
@@ -612,7 +612,7 @@ def test_place_of_one_mistake(inside, message):
         ("<content>\n<x><id>x</id>\n</y></content>", "3:3", "mismatched tag"),
         ("<content>\n<x><id>x</id>", "2:14", "no element found"),
         ("<content></content>\n<content/>", "2:1", "junk after document element"),
-        ("<content>\n <c'0/></content>", "2:4", "invalid token (correct this place; an id that"),
+        ("<content>\n <c'0/></content>", "2:4", "inside <content> (correct this place; an id that"),
         ("<content>\n&foo;</content>", "2:1", "undefined entity"),
         ("<content>\n\x00</content>", "2:1", "not well-formed XML"),
         ("<content>\n\ud800</content>", "2:1", "not well-formed XML"),
@@ -703,7 +703,7 @@ def test_input_entries_are_bounded(monkeypatch):
 
 
 def test_findings_are_bounded(monkeypatch):
-    monkeypatch.setattr("snpjax.io.findings.MAX_FINDINGS", 100)
+    monkeypatch.setattr("snpjax.io.source.MAX_FINDINGS", 100)
     found = findings(content(*["<x/>"] * 1000))
     assert len(found) == 100 and list(found)[-1] == "101:1"
     weights = "".join(f"<n{i}>1</n{i}>" for i in range(1000))

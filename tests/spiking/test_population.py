@@ -65,7 +65,7 @@ def test_sorts(layout):
 @pytest.fixture
 def joins(monkeypatch):
     """Say whether parts of small systems are joined, which auto does on GPUs."""
-    module = sys.modules["snpjax.spiking.lower.lower"]  # the name is also that of its function
+    module = sys.modules["snpjax.spiking.lower.storage"]
     return lambda whether: monkeypatch.setattr(module, "is_best_joined", lambda size: whether)
 
 

@@ -4,7 +4,8 @@ A kind is a class of `snpjax.graphs`, and the other keys are its arguments.
 """
 
 import json
-from dataclasses import MISSING, fields
+from collections.abc import Callable
+from dataclasses import MISSING, fields, replace
 from typing import Any
 
 import numpy as np
@@ -30,10 +31,10 @@ KINDS: dict[str, type[graphs.AbstractGraph]] = {
 
 def read_graph(findings: Findings, value: object, path: JsonPath) -> graphs.AbstractGraph | None:
     """The graph, or `None` after a mistake, which is noted."""
-    entries = findings.mapping(value, path, "the graph")
-    if entries is None or not findings.required(entries, "kind", path, "the graph"):
+    entries = findings.entries(value, path, "the graph", required=("kind",))
+    if entries is None:
         return None
-    kind = entries["kind"]
+    kind = entries.values["kind"]
     of_kind = KINDS.get(kind) if isinstance(kind, str) else None
     if of_kind is None:
         message = f"the kind of graph is {abbreviated(kind)} (write one of {', '.join(KINDS)})"
@@ -41,15 +42,15 @@ def read_graph(findings: Findings, value: object, path: JsonPath) -> graphs.Abst
         return None
     arguments = {field.name: field for field in fields(of_kind)}  # pyright: ignore[reportArgumentType]
     findings.mapping(value, path, "the graph", ("kind", *arguments))
-    is_sound = entries.keys() <= {"kind", *arguments}
-    taken: dict[str, Any] = {}
-    take = _Arguments(findings)
+    is_sound = entries.values.keys() <= {"kind", *arguments}
+    entries = replace(entries, what=f"the graph {kind!r}")
+    readers, taken = _readers(findings), {}
+    if kind == "pairs":
+        readers["weight"] = NumberReader(findings).integer_or_row
     for name, field in arguments.items():
-        if name in entries:
-            taken[name] = take.argument(name, entries[name], (*path, name), kind == "pairs")
+        if name in entries or field.default is MISSING:
+            taken[name] = entries.take(name, readers.get(name, NumberReader(findings).integer))
             is_sound &= taken[name] is not None
-        elif field.default is MISSING:
-            is_sound &= findings.required(entries, name, path, f"the graph {kind!r}")
     if not is_sound:
         return None
     try:
@@ -59,58 +60,40 @@ def read_graph(findings: Findings, value: object, path: JsonPath) -> graphs.Abst
         return None
 
 
-class _Arguments:
-    def __init__(self, findings: Findings):
-        self.findings = findings
-        self.numbers = NumberReader(findings)
+def _readers(findings: Findings) -> dict[str, Callable[[object, JsonPath, str], Any]]:
+    """What reads each argument; those that are not here are integers of 64 bits."""
+    numbers = NumberReader(findings)
 
-    def argument(self, name: str, value: object, path: JsonPath, is_pairs: bool) -> Any:
-        """The argument of that name; `None` after a mistake."""
-        what = f'"{name}"'
-        match name:
-            case "self_edges":
-                return self.findings.truth(value, path, what)
-            case "by":
-                return self._side(value, path)
-            case "start" | "stop":
-                return self.numbers.row_or_table(value, path, what)
-            case "source" | "target":
-                return self.numbers.row(value, path, what)
-            case "weights":
-                return self.numbers.table(value, path, what)
-            case "weight" if is_pairs:
-                return self.numbers.integer_or_row(value, path, what)
-            case "sizes":
-                return self._sizes(value, path)
-            case "probability":
-                return self._probability(value, path)
-            case "seed":
-                return self.findings.integer(value, path, what)  # of any number of bits
-        return self.numbers.integer(value, path, what)
-
-    def _side(self, value: object, path: JsonPath) -> str | None:
+    def side(value: object, path: JsonPath, what: str) -> str | None:
         if value in ("source", "target"):
             return f"{value}"
-        self.findings.error(path, f'"by" is {abbreviated(value)} (write "source" or "target")')
+        findings.error(path, f'{what} is {abbreviated(value)} (write "source" or "target")')
         return None
 
-    def _sizes(self, value: object, path: JsonPath) -> tuple[int, int] | None:
-        sizes = self.numbers.row(value, path, '"sizes"')
-        if sizes is None:
-            return None
-        if len(sizes) == 2:
-            return int(sizes[0]), int(sizes[1])
-        message = f'"sizes" has {len(sizes)} numbers (write those of sources and of targets)'
-        self.findings.error(path, message)
+    def sizes(value: object, path: JsonPath, what: str) -> tuple[int, int] | None:
+        sizes = numbers.row(value, path, what)
+        if sizes is None or len(sizes) == 2:
+            return None if sizes is None else (int(sizes[0]), int(sizes[1]))
+        message = f"{what} has {len(sizes)} numbers (write those of sources and of targets)"
+        findings.error(path, message)
         return None
 
-    def _probability(self, value: object, path: JsonPath) -> float | None:
+    def probability(value: object, path: JsonPath, what: str) -> float | None:
         if type(value) in (int, float):
             return value  # pyright: ignore[reportReturnType]
-        self.findings.error(
-            path, f'"probability" is {abbreviated(value)} (write a number from 0 to 1)'
-        )
+        findings.error(path, f"{what} is {abbreviated(value)} (write a number from 0 to 1)")
         return None
+
+    return {
+        "self_edges": findings.truth,
+        "by": side,
+        **dict.fromkeys(("start", "stop"), numbers.row_or_table),
+        **dict.fromkeys(("source", "target"), numbers.row),
+        "weights": numbers.table,
+        "sizes": sizes,
+        "probability": probability,
+        "seed": findings.integer,  # of any number of bits
+    }
 
 
 def graph_text(graph: graphs.AbstractGraph, num_sources: int, num_targets: int) -> str:

@@ -1,40 +1,44 @@
 """What native files of neurons and of populations have in common: options of the system."""
 
 import json
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...spiking.model.compatibility import CHOICES, TEXTBOOK, Compatibility
 from ...spiking.model.validity import Level
-from ..json_checks import Findings, abbreviated
+from ..json_checks import Entries, abbreviated
 
 
 _OPTIONS = (*CHOICES, "guard_modulo")
 
 
-def read_name(findings: Findings, top: dict[str, object]) -> str:
-    """The name of the system."""
-    return findings.text(top.get("name", ""), ("name",), "the name") or ""
+class Header(NamedTuple):
+    """The options; `level` is the stricter one of that in the file and that of the reader."""
+
+    name: str
+    signed: bool
+    level: Level
+    compatibility: Compatibility
 
 
-def read_signed(findings: Findings, top: dict[str, object]) -> bool:
-    """Whether counts may become negative."""
-    return bool(findings.truth(top.get("signed", False), ("signed",), '"signed"'))
+def read_header(top: Entries, level: Level) -> Header:
+    """The options of the file, with the defaults after a mistake."""
+    name = top.text("name", "the name", "") or ""
+    signed = bool(top.take("signed", top.findings.truth, default=False))
+    return Header(name, signed, _level(top, level), _compatibility(top))
 
 
-def read_level(findings: Findings, top: dict[str, object], level: Level) -> Level:
-    """The stricter of `level` and the one in the file."""
-    value = top.get("level", "extended")
+def _level(top: Entries, level: Level) -> Level:
+    value = top.values.get("level", "extended")
     if value not in ("strict", "extended"):
         message = f'the level is {abbreviated(value)} (write "strict" or "extended")'
-        findings.error(("level",), message)
+        top.findings.error(("level",), message)
     return "strict" if "strict" in (value, level) else "extended"
 
 
-def read_compatibility(findings: Findings, top: dict[str, object]) -> Compatibility:
-    """The options of a simulator; none after a mistake in them."""
-    path = ("compatibility",)
+def _compatibility(top: Entries) -> Compatibility:
+    findings, path = top.findings, ("compatibility",)
     options: dict[str, Any] = {}
-    value = top.get("compatibility", {})
+    value = top.values.get("compatibility", {})
     entries = findings.mapping(value, path, '"compatibility"', _OPTIONS) or {}
     for name, option in entries.items():
         where, what = (*path, name), f"the option {abbreviated(name)}"

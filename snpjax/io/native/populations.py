@@ -13,10 +13,10 @@ from ...spiking.model.population_validity import not_strict
 from ...spiking.model.template import RuleTemplate, is_shared
 from ...spiking.model.validity import Level, Place
 from ..building import tell_problems, try_to_build
-from ..json_checks import Findings
+from ..json_checks import Entries, Findings
 from ..json_text import JsonPath, Key
 from .graphs import num_random, read_graph
-from .header import read_compatibility, read_level, read_name, read_signed
+from .header import read_header
 from .numbers import NumberReader
 from .templates import TemplateReader
 
@@ -49,13 +49,12 @@ class PopulationReader:
         self._compared = 0.0
 
     def read(self, value: dict[str, object], level: Level) -> PopulationSystem | None:
-        top = self.findings.mapping(value, (), "the model", _KEYS) or {}
-        name, signed = read_name(self.findings, top), read_signed(self.findings, top)
-        level = read_level(self.findings, top, level)
-        compatibility = read_compatibility(self.findings, top)
-        self._read_populations(top["populations"])
-        self._read_projections(top.get("projections", []))
-        input, output = self._input(top.get("input", {})), self._output(top.get("output", []))
+        top = self.findings.entries(value, (), "the model", _KEYS)
+        assert top is not None  # it has a schema
+        header = read_header(top, level)
+        self._read_populations(top)
+        self._read_projections(top)
+        input, output = self._input(top), self._output(top)
         if self._compared > _MAX_COMPARED:
             return None
         system, problems = try_to_build(
@@ -64,62 +63,55 @@ class PopulationReader:
                 self.projections,
                 input=input,
                 output=output,
-                signed=signed,
-                name=name,
-                compatibility=compatibility,
+                signed=header.signed,
+                name=header.name,
+                compatibility=header.compatibility,
             )
         )
-        if system is not None and level == "strict" and self._can_be_drawn(system):
+        if system is not None and header.level == "strict" and self._can_be_drawn(system):
             problems = tuple(not_strict(system))
         tell_problems(self.findings, problems, self._path)
         return system
 
     # Populations
 
-    def _read_populations(self, value: object) -> None:
-        items = self.findings.sequence(value, ("populations",), '"populations"') or []
-        for index, item in enumerate(items):
-            path = ("populations", index)
-            entries = self.findings.mapping(item, path, "the population", _OF_POPULATION)
-            population = None if entries is None else self._population(entries, path)
-            if population is None:
-                self.are_names_known = False
-            else:
+    def _read_populations(self, top: Entries) -> None:
+        items = top.items("populations")
+        for path, item in items:
+            entries = self.findings.entries(item, path, "the population", _OF_POPULATION)
+            population = None if entries is None else self._population(entries)
+            if population is not None:
                 self.populations.append(population)
                 self.population_paths.append(path)
-        self.are_names_known &= isinstance(value, list)
+        is_list = isinstance(top.values["populations"], list)
+        self.are_names_known = is_list and len(self.populations) == len(items)
         self.names.update(population.name for population in self.populations)
 
-    def _population(self, entries: dict[str, object], path: JsonPath) -> Population | None:
-        name, size = None, None
-        if self.findings.required(entries, "name", path, "the population"):
-            what = "the name of a population"
-            name = self.findings.text(entries["name"], (*path, "name"), what)
-            if name == "":
-                self.findings.error((*path, "name"), f"{what} is empty (write a text)")
-        if self.findings.required(entries, "size", path, "the population"):
-            size = self._size(entries["size"], (*path, "size"))
-        spikes = self.numbers.per_neuron(
-            entries.get("spikes", 0), (*path, "spikes"), '"spikes"', size
-        )
+    def _population(self, entries: Entries) -> Population | None:
+        what = "the name of a population"
+        name = entries.text("name", what)
+        if name == "":
+            self.findings.error(entries.at("name"), f"{what} is empty (write a text)")
+        size = entries.take("size", self._size, "the size of a population")
+        given = entries.values.get("spikes", 0)
+        spikes = self.numbers.per_neuron(given, entries.at("spikes"), '"spikes"', size)
         indices = None
         if "indices" in entries:
-            at = (*path, "indices")
-            indices = self.numbers.row_or_table(entries["indices"], at, '"indices"')
-        rules = self.templates.read_all(entries.get("rules", []), (*path, "rules"), size)
+            indices = entries.take("indices", self.numbers.row_or_table)
+        given = entries.values.get("rules", [])
+        rules = self.templates.read_all(given, entries.at("rules"), size)
         if not name or size is None or ("indices" in entries and indices is None):
             return None
         templates = [template for template, _ in rules]
-        self._count(templates, size, path)
+        self._count(templates, size, entries.path)
         self.rule_paths.append([its_path for _, its_path in rules])
         return Population(name, size, 0 if spikes is None else spikes, templates, indices)
 
-    def _size(self, value: object, path: JsonPath) -> int | None:
-        size = self.findings.integer(value, path, "the size of a population")
+    def _size(self, value: object, path: JsonPath, what: str) -> int | None:
+        size = self.findings.integer(value, path, what)
         if size is None or 0 <= size <= _MAX_SIZE:
             return size
-        message = f"the size of a population is {size} (write an integer from 0 to {_MAX_SIZE})"
-        self.findings.error(path, message)
+        self.findings.error(path, f"{what} is {size} (write an integer from 0 to {_MAX_SIZE})")
         return None
 
     def _count(self, templates: list[RuleTemplate], size: int, path: JsonPath) -> None:
@@ -141,31 +133,26 @@ class PopulationReader:
         system, or not at all where names are missing."""
         return self.are_names_known or name in self.names or base_of(name) in self.names
 
-    def _read_projections(self, value: object) -> None:
-        items = self.findings.sequence(value, ("projections",), '"projections"') or []
-        for index, item in enumerate(items):
-            path = ("projections", index)
-            entries = self.findings.mapping(item, path, "the projection", _OF_PROJECTION)
+    def _read_projections(self, top: Entries) -> None:
+        for path, item in top.items("projections"):
+            entries = self.findings.entries(item, path, "the projection", _OF_PROJECTION)
             if entries is None:
                 continue
-            ends = [
-                self.findings.text(entries[key], (*path, key), f'"{key}" of a projection')
-                for key in ("from", "to")
-                if self.findings.required(entries, key, path, "the projection")
-            ]
-            given = entries.get("graph", {"kind": "all_to_all"})
-            graph = read_graph(self.findings, given, (*path, "graph"))
-            if len(ends) < 2 or ends[0] is None or ends[1] is None or graph is None:
+            source, target = (
+                entries.text(key, f'"{key}" of a projection') for key in ("from", "to")
+            )
+            given = entries.values.get("graph", {"kind": "all_to_all"})
+            graph = read_graph(self.findings, given, entries.at("graph"))
+            if source is None or target is None or graph is None:
                 continue
-            if self._is_known(ends[0]) and self._is_known(ends[1]):
-                self.projections.append(Projection(ends[0], ends[1], graph))
+            if self._is_known(source) and self._is_known(target):
+                self.projections.append(Projection(source, target, graph))
                 self.projection_paths.append(path)
 
-    def _input(self, value: object) -> dict[str, object]:
-        trains = self.findings.mapping(value, ("input",), '"input"') or {}
+    def _input(self, top: Entries) -> dict[str, object]:
         read = {
             name: self.numbers.row_or_table(train, ("input", name), "an input train")
-            for name, train in trains.items()
+            for name, train in top.mapping("input").items()
         }
         return {
             name: train
@@ -173,14 +160,13 @@ class PopulationReader:
             if train is not None and self._is_known(name)
         }
 
-    def _output(self, value: object) -> list[str]:
-        items = self.findings.sequence(value, ("output",), '"output"') or []
+    def _output(self, top: Entries) -> list[str]:
         names = []
-        for index, item in enumerate(items):
-            name = self.findings.text(item, ("output", index), "an output")
+        for path, item in top.items("output"):
+            name = self.findings.text(item, path, "an output")
             if name is not None and self._is_known(name):
                 names.append(name)
-                self.output_paths.setdefault(name, ("output", index))
+                self.output_paths.setdefault(name, path)
         return names
 
     def _can_be_drawn(self, system: PopulationSystem) -> bool:

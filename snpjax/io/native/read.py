@@ -19,10 +19,10 @@ from ...spiking.model.system import Neuron, SpikingSystem
 from ...spiking.model.validity import Level, Place, Problem, possible_labels
 from ...spiking.model.variants import AntiSpikes, Variant
 from ..building import KnownNames, require_system, tell_problems, try_to_build
-from ..json_checks import Findings, abbreviated
+from ..json_checks import Entries, Findings, abbreviated
 from ..json_text import JsonPath, Key, decode
 from ..source import Report, Source
-from .header import read_compatibility, read_level, read_name, read_signed
+from .header import read_header
 from .populations import PopulationReader
 from .rules import ReadRule, RuleReader
 from .texts import SCHEMA
@@ -33,6 +33,7 @@ _KEYS = (
     "schema name level signed neurons synapses input output rules_by_label dictionary "
     "compatibility variant notes"
 ).split()
+_OF_NEURON = ("id", "spikes", "label", "rules")
 #: What a system of anti-spikes may have, and no other.
 _SIGNED = frozenset({"anti_spikes", "bad_number", "negative_weight"})
 _ACCEPTED = f'"schema": "{SCHEMA}"'
@@ -77,25 +78,28 @@ class _Reader:
         self.variant = VariantReader(findings, self.rules, self._is_known)
 
     def read(self, value: object, level: Level) -> SpikingSystem | None:
-        top = self.findings.mapping(value, (), "the model", _KEYS)
-        if top is None or not self.findings.required(top, "neurons", (), "the model"):
+        top = self.findings.entries(value, (), "the model", _KEYS, required=("neurons",))
+        if top is None:
             return None
-        name = read_name(self.findings, top)
-        notes: Any = self.findings.mapping(top.get("notes", {}), ("notes",), '"notes"') or {}
-        signed = read_signed(self.findings, top)
-        level = read_level(self.findings, top, level)
-        by_label = self._rules_by_label(top.get("rules_by_label", {}))
-        self.are_names_known = self._read_neurons(top["neurons"], by_label)
+        header = read_header(top, level)
+        notes: Any = top.mapping("notes")
+        by_label = {
+            label: self.rules.read_all(rules, ("rules_by_label", label), label)
+            for label, rules in top.mapping("rules_by_label").items()
+        }
+        self.are_names_known = self._read_neurons(top, by_label)
         self.names.update({neuron.name: index for index, neuron in enumerate(self.neurons)})
         labelled = {label: [r.rule for r in its] for label, its in by_label.items()}
         if self.rules.has_growth:
             labels = possible_labels(self.neurons, labelled)
             self.called = KnownNames(labels, self.findings.error, "label")
-        synapses = self._synapses(top.get("synapses", []))
-        train, output = self._input(top.get("input", {})), self._output(top.get("output", []))
-        dictionary = self._dictionary(top.get("dictionary", []))
-        compatibility = read_compatibility(self.findings, top)
-        variant = self.variant.read(top.get("variant"))
+        synapses = self._synapses(top)
+        train, output = self._input(top), self._output(top)
+        pairs = [
+            self.findings.pair(item, path, "a pair of labels")
+            for path, item in top.items("dictionary")
+        ]
+        variant = self.variant.read(top.values.get("variant"))
         self.synapse_paths += self.variant.added_synapses({(s, t) for s, t, _ in synapses})
 
         def tried(variant: Variant | None) -> tuple[SpikingSystem | None, tuple[Problem, ...]]:
@@ -105,12 +109,12 @@ class _Reader:
                     synapses,
                     input=train,
                     output=output,
-                    level=level,
-                    signed=signed,
-                    dictionary=dictionary,
+                    level=header.level,
+                    signed=header.signed,
+                    dictionary=[pair for pair in pairs if pair is not None],
                     rules_by_label=labelled,
-                    name=name,
-                    compatibility=compatibility,
+                    name=header.name,
+                    compatibility=header.compatibility,
                     variant=variant,
                     notes=notes,
                 )
@@ -126,36 +130,22 @@ class _Reader:
         tell_problems(self.findings, told, self._path, self._has_no_guard)
         return system
 
-    def _rules_by_label(self, value: object) -> dict[str, list[ReadRule]]:
-        path = ("rules_by_label",)
-        entries = self.findings.mapping(value, path, '"rules_by_label"') or {}
-        return {
-            label: self.rules.read_all(rules, (*path, label), label)
-            for label, rules in entries.items()
-        }
-
-    def _read_neurons(self, value: object, by_label: dict[str, list[ReadRule]]) -> bool:
+    def _read_neurons(self, top: Entries, by_label: dict[str, list[ReadRule]]) -> bool:
         """Read the neurons, and move to them the rules of their labels. False: names may be
         missing.
         """
-        items = self.findings.sequence(value, ("neurons",), '"neurons"')
+        items = top.items("neurons")
         given: set[str] = set()
-        for index, item in enumerate(items or ()):
-            path = ("neurons", index)
-            keys = ("id", "spikes", "label", "rules")
-            entries = self.findings.mapping(item, path, "the neuron", keys)
-            if entries is None or not self.findings.required(entries, "id", path, "the neuron"):
+        for path, item in items:
+            entry = self.findings.entries(item, path, "the neuron", _OF_NEURON, required=("id",))
+            if entry is None:
                 continue
-            name = self.findings.text(entries["id"], (*path, "id"), "the id of a neuron")
-            spikes = self.findings.integer(
-                entries.get("spikes", 0), (*path, "spikes"), "the number of spikes"
-            )
-            label = name
-            if "label" in entries:
-                label = self.findings.text(entries["label"], (*path, "label"), "the label")
+            name = entry.text("id", "the id of a neuron")
+            spikes = entry.integer("spikes", "the number of spikes", 0)
+            label = entry.text("label", "the label") if "label" in entry else name
             if name is None or label is None:
                 continue
-            rules = self.rules.read_all(entries.get("rules", []), (*path, "rules"), label)
+            rules = self.rules.read_all(entry.values.get("rules", []), entry.at("rules"), label)
             if not rules and label in by_label:
                 rules = by_label[label]
                 given.add(label)
@@ -165,7 +155,7 @@ class _Reader:
         for label in given:
             del by_label[label]
         self.rules_of.update(by_label)
-        return items is not None and len(self.neurons) == len(items)
+        return isinstance(top.values["neurons"], list) and len(self.neurons) == len(items)
 
     def _is_known(self, name: str, path: JsonPath, here: str) -> bool:
         """Whether a neuron has this name; a name that none has is reported where it stands
@@ -178,11 +168,9 @@ class _Reader:
         is_certain = self.are_names_known and self.rules.are_labels_known
         return name in self.called.names or (is_certain and self.called.has(name, path, here))
 
-    def _synapses(self, value: object) -> list[tuple[str, str, int]]:
-        items = self.findings.sequence(value, ("synapses",), '"synapses"')
+    def _synapses(self, top: Entries) -> list[tuple[str, str, int]]:
         synapses: list[tuple[str, str, int]] = []
-        for index, item in enumerate(items or ()):
-            path = ("synapses", index)
+        for path, item in top.items("synapses"):
             synapse = self._synapse(item, path)
             if synapse is None:
                 continue
@@ -209,42 +197,25 @@ class _Reader:
         self.findings.integer(weight, (*path, 2), "the weight of a synapse")
         return None
 
-    def _input(self, value: object) -> dict[str, list[int]]:
-        trains = self.findings.mapping(value, ("input",), '"input"') or {}
+    def _input(self, top: Entries) -> dict[str, list[int]]:
         result = {}
-        for name, train in trains.items():
-            path = ("input", name)
-            items = self.findings.sequence(train, path, "an input train") or []
+        for name, train in top.mapping("input").items():
             numbers = [
-                self.findings.integer(item, (*path, i), "a number of input spikes")
-                for i, item in enumerate(items)
+                self.findings.integer(item, path, "a number of input spikes")
+                for path, item in self.findings.items(train, ("input", name), "an input train")
             ]
             if self._is_called(name, ("input", Key(name)), "input"):
                 result[name] = [number or 0 for number in numbers]
         return result
 
-    def _output(self, value: object) -> list[str]:
-        items = self.findings.sequence(value, ("output",), '"output"') or []
+    def _output(self, top: Entries) -> list[str]:
         names = []
-        for index, item in enumerate(items):
-            name = self.findings.text(item, ("output", index), "an output neuron")
-            if name is not None and self._is_called(name, ("output", index), "output"):
+        for path, item in top.items("output"):
+            name = self.findings.text(item, path, "an output neuron")
+            if name is not None and self._is_called(name, path, "output"):
                 names.append(name)
-                self.output_paths.setdefault(name, ("output", index))
+                self.output_paths.setdefault(name, path)
         return names
-
-    def _dictionary(self, value: object) -> list[tuple[str, str]]:
-        items = self.findings.sequence(value, ("dictionary",), '"dictionary"') or []
-        pairs = []
-        for index, item in enumerate(items):
-            path = ("dictionary", index)
-            labels = self.findings.texts(item, path, "a pair of labels")
-            if labels is not None and len(labels) != 2:
-                message = f"a pair of labels has {len(labels)} items (write two labels)"
-                self.findings.error(path, message)
-            elif labels is not None:
-                pairs.append((labels[0], labels[1]))
-        return pairs
 
     # Places
 

@@ -15,7 +15,7 @@ from ...spiking.model.rule import (
 )
 from ...spiking.model.rule_syntax import parse_rule
 from ..building import NO_GUARD
-from ..json_checks import Findings, abbreviated
+from ..json_checks import Entries, Findings, abbreviated
 from ..json_text import InString, JsonPath
 from ..source import guard_or_error
 
@@ -27,6 +27,7 @@ _KEYS = {
     "bud": ("guard", "bud"),
     "plasticity": ("guard", "consume", "plasticity"),
 }
+_OF_PLASTICITY = ("alpha", "k", "targets")
 _PRODUCT = re.compile(r"(?:-+>|→|\\to(?![a-z])|\\rightarrow)\s*")
 
 
@@ -65,10 +66,9 @@ class RuleReader:
 
     def read_all(self, value: object, path: JsonPath, label: str) -> list[ReadRule]:
         """The rules in a list; those of which nothing can be made are left out (and reported)."""
-        items = self.findings.sequence(value, path, "the list of rules")
         rules: list[ReadRule] = []
-        for index, item in enumerate(items or ()):
-            rule = self._read(item, (*path, index), label)
+        for here, item in self.findings.items(value, path, "the list of rules"):
+            rule = self._read(item, here, label)
             if rule is not None:
                 rules.append(rule)
                 self.has_growth |= isinstance(rule.rule, DivisionRule | BuddingRule)
@@ -78,11 +78,8 @@ class RuleReader:
 
     def read_spiking(self, value: object, path: JsonPath) -> list[ReadRule]:
         """The same of rules that belong to no neuron: spiking and forgetting rules only."""
-        items = self.findings.sequence(value, path, "the list of rules")
-        read = [
-            self._read(item, (*path, index), None, _KINDS[:1])
-            for index, item in enumerate(items or ())
-        ]
+        items = self.findings.items(value, path, "the list of rules")
+        read = [self._read(item, here, None, _KINDS[:1]) for here, item in items]
         return [rule for rule in read if rule is not None]
 
     def _read(
@@ -90,35 +87,36 @@ class RuleReader:
     ) -> ReadRule | None:
         if isinstance(value, str):
             return self.read_text(value, path, label)
-        if not isinstance(value, dict):
-            message = (
-                f'a rule is {abbreviated(value)} (write a text such as "a^2/a -> a" or an object)'
-            )
-            self.findings.error(path, message)
-            return None
-        kinds = [kind for kind in known if kind in value]
+        kinds = [kind for kind in known if isinstance(value, dict) and kind in value]
         kind = kinds[0] if kinds else "produce"
-        entries = self.findings.mapping(value, path, "the rule", _KEYS[kind])
+        entries = self.entries(value, path, _KEYS[kind])
         if entries is None:
             return None
-        guard = self.guard(entries, path)
+        guard = self.guard(entries)
         if kind in ("divide", "bud"):
             assert label is not None
-            return self._read_growth(kind, entries, guard, path, label)
-        consume = self._number(entries, "consume", path)
+            return self._read_growth(kind, entries, guard, label)
+        consume = entries.integer("consume")
         whole = guard is not None or "guard" not in entries
         if whole and guard is None and consume is not None:
-            guard = self._exactly(consume, path)
+            guard = self._exactly(consume, entries)
             whole = guard is not None
         guard = NO_GUARD if guard is None else guard
         if kind == "plasticity":
-            return self._read_plasticity(entries, guard, consume, path, whole)
-        produce = self._number(entries, "produce", path, 0)
-        delay = self._number(entries, "delay", path, 0)
-        sign = self._number(entries, "sign", path, 1)
+            return self._read_plasticity(entries, guard, consume, whole)
+        defaults = (("produce", 0), ("delay", 0), ("sign", 1))
+        produce, delay, sign = (entries.integer(key, default=x) for key, x in defaults)
         if consume is None or produce is None or delay is None or sign is None:
             return None
         return ReadRule(Rule(guard, consume, produce, delay, sign), path, value, whole)
+
+    def entries(self, value: object, path: JsonPath, keys: tuple[str, ...]) -> Entries | None:
+        """A rule that is an object with some of these keys."""
+        if isinstance(value, dict):
+            return self.findings.entries(value, path, "the rule", keys)
+        fix = 'write a text such as "a^2/a -> a" or an object'
+        self.findings.error(path, f"a rule is {abbreviated(value)} ({fix})")
+        return None
 
     def read_text(self, text: str, path: JsonPath, label: str | None = None) -> ReadRule | None:
         """A rule that is a text; without a label a spiking or forgetting rule."""
@@ -144,83 +142,65 @@ class RuleReader:
         return ReadRule(stand_in, path, text, is_whole=False)
 
     def _read_growth(
-        self, kind: str, entries: dict[str, object], guard: Guard | None, path: JsonPath, label: str
+        self, kind: str, entries: Entries, guard: Guard | None, label: str
     ) -> ReadRule | None:
-        if "guard" not in entries:
-            self.findings.required(entries, "guard", path, "the rule")
-        pair = self.findings.texts(entries[kind], (*path, kind), f'"{kind}"')
+        entries.has("guard")
+        pair = self.findings.pair(
+            entries.values[kind], entries.at(kind), f'"{kind}"', "labels (write two)"
+        )
         if pair is None:
-            return None
-        if len(pair) != 2:
-            message = f'"{kind}" has {len(pair)} labels (write two)'
-            self.findings.error((*path, kind), message)
             return None
         first, second = pair
         whole, guard = guard is not None, NO_GUARD if guard is None else guard
-        if kind == "divide":
-            return ReadRule(DivisionRule(guard, first, second), path, entries, whole)
-        rule = BuddingRule(guard, second, None if first == label else first)
-        return ReadRule(rule, path, entries, whole)
+        rule = DivisionRule(guard, first, second)
+        if kind == "bud":
+            rule = BuddingRule(guard, second, None if first == label else first)
+        return ReadRule(rule, entries.path, entries.values, whole)
 
     def _read_plasticity(
-        self,
-        entries: dict[str, object],
-        guard: Guard,
-        consume: int | None,
-        path: JsonPath,
-        whole: bool,
+        self, entries: Entries, guard: Guard, consume: int | None, whole: bool
     ) -> ReadRule | None:
-        here = (*path, "plasticity")
-        keys = ("alpha", "k", "targets")
-        change = self.findings.mapping(entries["plasticity"], here, '"plasticity"', keys)
+        change = self.findings.entries(
+            entries.values["plasticity"],
+            entries.at("plasticity"),
+            '"plasticity"',
+            _OF_PLASTICITY,
+            required=_OF_PLASTICITY,
+        )
         if change is None:
             return None
-        if not all([self.findings.required(change, key, here, '"plasticity"') for key in keys]):
-            return None
-        alpha, k = change["alpha"], self._number(change, "k", here)
-        targets = self.findings.texts(change["targets"], (*here, "targets"), '"targets"')
+        alpha, k = change.values["alpha"], change.integer("k")
+        targets = change.take("targets", self.findings.texts)
         if not isinstance(alpha, str) or alpha not in ALPHAS:
             message = (
                 f"the kind of plasticity is {abbreviated(alpha)} (write one of {', '.join(ALPHAS)})"
             )
-            self.findings.error((*here, "alpha"), message)
+            self.findings.error(change.at("alpha"), message)
             return None
         if consume is None or k is None or targets is None:
             return None
         rule = PlasticityRule(guard, consume, alpha, k, targets)  # pyright: ignore[reportArgumentType]
-        return ReadRule(rule, path, entries, whole)
+        return ReadRule(rule, entries.path, entries.values, whole)
 
-    def _number(
-        self, entries: dict[str, object], key: str, path: JsonPath, default: int | None = None
-    ) -> int | None:
-        if key not in entries:
-            if default is None:
-                self.findings.required(entries, key, path, "the rule")
-            return default
-        return self.findings.integer(entries[key], (*path, key), f'"{key}"')
-
-    def guard(self, entries: dict[str, object], path: JsonPath) -> Guard | None:
+    def guard(self, entries: Entries) -> Guard | None:
         """The guard that is a text; `None` if there is none, or after a mistake."""
-        here = (*path, "guard")
-        if "guard" not in entries:
-            return None
-        text = self.findings.text(entries["guard"], here, "the guard")
+        text = entries.text("guard", "the guard") if "guard" in entries else None
         if text is None:
             return None
         guard = guard_or_error(text)
         if isinstance(guard, Guard):
             return guard
         message = f"the guard does not parse: {guard.message}"
-        self.findings.error((*here, InString(guard.position)), message)
+        self.findings.error((*entries.at("guard"), InString(guard.position)), message)
         return None
 
-    def _exactly(self, consume: int, path: JsonPath) -> Guard | None:
+    def _exactly(self, consume: int, entries: Entries) -> Guard | None:
         if consume < 0:
             return NO_GUARD  # the number is reported with the system
         try:
             return Guard.exactly(consume)
         except ValueError as error:
-            self.findings.error((*path, "consume"), str(error))
+            self.findings.error(entries.at("consume"), str(error))
             return None
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from ...spiking.model.guard import Guard
 from ...spiking.model.rule_table import ALL, UNBOUNDED
 from ...spiking.model.template import RuleTemplate
-from ..json_checks import Findings, abbreviated
+from ..json_checks import Entries, Findings, abbreviated
 from ..json_text import JsonPath
 from .numbers import NumberReader
 from .rules import RuleReader
@@ -35,35 +35,31 @@ class TemplateReader:
     ) -> list[tuple[RuleTemplate, JsonPath]]:
         """The rules in a list, with their paths; those with mistakes, which are noted, are left
         out."""
-        items = self.findings.sequence(value, path, "the list of rules")
-        read = [(self._read(x, (*path, i), size), (*path, i)) for i, x in enumerate(items or ())]
+        items = self.findings.items(value, path, "the list of rules")
+        read = [(self._read(item, here, size), here) for here, item in items]
         return [(template, its_path) for template, its_path in read if template is not None]
 
     def _read(self, value: object, path: JsonPath, size: int | None) -> RuleTemplate | None:
         if isinstance(value, str):
             read = self.rules.read_text(value, path)
             return RuleTemplate.of(read.rule) if read is not None and read.is_whole else None  # pyright: ignore[reportArgumentType]
-        if not isinstance(value, dict):
-            message = (
-                f'a rule is {abbreviated(value)} (write a text such as "a^2/a -> a" or an object)'
-            )
-            self.findings.error(path, message)
+        entries = self.rules.entries(value, path, _KEYS)
+        if entries is None:
             return None
-        entries: dict[str, Any] = self.findings.mapping(value, path, "the rule", _KEYS) or {}
-        is_whole = self.findings.required(entries, "consume", path, "the rule")
-        if entries.get("consume") == "all":
-            is_whole &= self.findings.required(entries, "guard", path, "the rule")
+        is_whole = entries.has("consume")
+        if entries.values.get("consume") == "all":
+            is_whole &= entries.has("guard")
         if not is_whole:
             return None
-        consume = self._consume(entries["consume"], (*path, "consume"), size)
+        consume = self._consume(entries.values["consume"], entries.at("consume"), size)
         produce, delay = (
-            self.numbers.per_neuron(entries.get(key, 0), (*path, key), f'"{key}"', size)
+            self.numbers.per_neuron(entries.values.get(key, 0), entries.at(key), f'"{key}"', size)
             for key in ("produce", "delay")
         )
-        guard = self._guard(entries, path, size)
+        guard = self._guard(entries, size)
         if consume is None or produce is None or delay is None:
             return None
-        if ("guard" in entries and guard is None) or not entries.keys() <= set(_KEYS):
+        if ("guard" in entries and guard is None) or not entries.values.keys() <= set(_KEYS):
             return None
         return RuleTemplate(guard, consume, produce, delay)
 
@@ -80,11 +76,11 @@ class TemplateReader:
         return consume
 
     def _guard(
-        self, entries: dict[str, object], path: JsonPath, size: int | None
+        self, entries: Entries, size: int | None
     ) -> Guard | list[tuple[Any, Any, Any]] | None:
-        value, here = entries.get("guard"), (*path, "guard")
+        value, here = entries.values.get("guard"), entries.at("guard")
         if "guard" not in entries or isinstance(value, str):
-            return self.rules.guard(entries, path)
+            return self.rules.guard(entries)
         if not isinstance(value, list):
             fix = "write a text, or a list of [low, high, period]"
             message = f"the guard is {abbreviated(value)} ({fix})"

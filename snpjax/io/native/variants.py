@@ -18,7 +18,7 @@ from ...spiking.model.variants import (
     SynapseRules,
     Variant,
 )
-from ..json_checks import Findings, abbreviated
+from ..json_checks import Entries, Findings, abbreviated
 from ..json_text import JsonPath
 from .rules import ReadRule, RuleReader
 from .texts import as_lines, as_string, as_strings
@@ -62,8 +62,8 @@ class VariantReader:
         kind = value.get("kind") if isinstance(value, dict) else None
         keys = _KEYS.get(kind) if isinstance(kind, str) else None
         self.may_be_signed = keys is None
-        entries = self.findings.mapping(value, _PATH, '"variant"', keys)
-        if entries is None or not self.findings.required(entries, "kind", _PATH, '"variant"'):
+        entries = self.findings.entries(value, _PATH, '"variant"', keys, required=("kind",))
+        if entries is None:
             self.may_be_signed |= kind == "anti_spikes"
             return None
         match kind:
@@ -79,81 +79,53 @@ class VariantReader:
         self.findings.error((*_PATH, "kind"), message)
         return None
 
-    def _items(self, entries: dict[str, object], key: str) -> list[tuple[JsonPath, object]]:
-        if not self.findings.required(entries, key, _PATH, '"variant"'):
-            return []
-        items = self.findings.sequence(entries[key], (*_PATH, key), f'"{key}"') or []
-        return [((*_PATH, key, index), item) for index, item in enumerate(items)]
+    def _parts(self, variant: Entries, key: str, what: str, keys: tuple[str, ...]) -> list[Entries]:
+        """The astrocytes, or the synapses; those without one of the `keys` are left out."""
+        items = variant.items(key) if variant.has(key) else []
+        found = [self.findings.entries(item, path, what, keys, keys) for path, item in items]
+        return [entries for entries in found if entries is not None]
 
-    def _astrocytes(self, variant: dict[str, object]) -> Astrocytes:
+    def _astrocytes(self, variant: Entries) -> Astrocytes:
         found = []
-        for path, item in self._items(variant, "astrocytes"):
-            entries = self._entries(item, path, "the astrocyte", _OF_ASTROCYTE, _OF_ASTROCYTE)
-            if entries is None:
-                continue
-            threshold = self.findings.integer(
-                entries["threshold"], (*path, "threshold"), "the threshold"
-            )
-            pairs = self._pairs(entries["synapses"], (*path, "synapses"), len(found) + 1)
+        for entries in self._parts(variant, "astrocytes", "the astrocyte", _OF_ASTROCYTE):
+            threshold = entries.integer("threshold", "the threshold")
+            pairs = self._pairs(entries, len(found) + 1)
             if threshold is not None and pairs is not None:
                 found.append(Astrocyte(pairs, threshold))
-                self.paths.append(path)
+                self.paths.append(entries.path)
         return Astrocytes(found)
 
-    def _pairs(self, value: object, path: JsonPath, number: int) -> list[tuple[str, str]] | None:
+    def _pairs(self, astrocyte: Entries, number: int) -> list[tuple[str, str]] | None:
         """The synapses of an astrocyte; `None` if one is none, or names no neuron."""
-        items = self.findings.sequence(value, path, '"synapses"')
-        pairs = []
-        for index, item in enumerate(items or ()):
-            here = (*path, index)
-            names = self.findings.texts(item, here, "a synapse of an astrocyte")
-            if names is not None and len(names) != 2:
-                message = f"a synapse of an astrocyte has {len(names)} items (write [from, to])"
-                self.findings.error(here, message)
-            elif names is not None:
-                what = f"astrocyte {number}, synapse ({names[0]}, {names[1]})"
-                known = [self.is_known(x, (*here, end), what) for end, x in enumerate(names)]
-                if all(known):
-                    pairs.append((names[0], names[1]))
-        return None if items is None or len(pairs) < len(items) else pairs
+        items, pairs = astrocyte.items("synapses"), []
+        for path, item in items:
+            what = "a synapse of an astrocyte"
+            pair = self.findings.pair(item, path, what, "items (write [from, to])")
+            if pair is not None:
+                here = f"astrocyte {number}, synapse ({pair[0]}, {pair[1]})"
+                if all([self.is_known(x, (*path, end), here) for end, x in enumerate(pair)]):
+                    pairs.append(pair)
+        is_list = isinstance(astrocyte.values["synapses"], list)
+        return pairs if is_list and len(pairs) == len(items) else None
 
-    def _synapse_rules(self, variant: dict[str, object]) -> SynapseRules:
+    def _synapse_rules(self, variant: Entries) -> SynapseRules:
         found = []
-        for path, item in self._items(variant, "synapses"):
-            entries = self._entries(item, path, "the synapse", _OF_SYNAPSE, _OF_SYNAPSE)
-            if entries is None:
-                continue
-            source = self.findings.text(entries["from"], (*path, "from"), '"from"')
-            target = entries["to"]
-            if target is not None:
-                target = self.findings.text(target, (*path, "to"), '"to"')
-            rules = self.rules.read_spiking(entries["rules"], (*path, "rules"))
-            if source is None or (target is None and entries["to"] is not None):
+        for entries in self._parts(variant, "synapses", "the synapse", _OF_SYNAPSE):
+            source, is_inside = entries.text("from"), entries.values["to"] is not None
+            target = entries.text("to") if is_inside else None
+            rules = self.rules.read_spiking(entries.values["rules"], entries.at("rules"))
+            if source is None or (target is None and is_inside):
                 continue
             what = f"synapse ({source}, {'the environment' if target is None else target})"
-            is_known = self.is_known(source, (*path, "from"), what)
+            is_known = self.is_known(source, entries.at("from"), what)
             if target is not None:
-                is_known &= self.is_known(target, (*path, "to"), what)
+                is_known &= self.is_known(target, entries.at("to"), what)
             if is_known:
                 self.pairs.append((source, target))
                 self.rules_of.append(rules)
-                self.paths.append(path)
+                self.paths.append(entries.path)
                 found.append(((source, target), [rule.rule for rule in rules]))
         return SynapseRules(found)
-
-    def _entries(
-        self,
-        item: object,
-        path: JsonPath,
-        what: str,
-        keys: tuple[str, ...],
-        required: tuple[str, ...],
-    ) -> dict[str, object] | None:
-        entries = self.findings.mapping(item, path, what, keys)
-        if entries is None:
-            return None
-        is_whole = [self.findings.required(entries, key, path, what) for key in required]
-        return entries if all(is_whole) else None
 
     # Places
 

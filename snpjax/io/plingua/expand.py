@@ -11,7 +11,7 @@ from ...spiking.model.guard import Guard
 from ...spiking.model.rule import AnyRule, BuddingRule, DivisionRule, Rule
 from ...spiking.model.system import Json
 from ..building import NO_GUARD
-from ..source import Report, guard_or_error
+from ..source import Report, Stop, guard_or_error
 from . import tree
 from .draft import RuleNode, SystemDraft
 from .expression import EvaluationError, FollowUp, Scope, Unknown
@@ -34,10 +34,6 @@ _CREATING = (
 )
 _NOT_CREATING = re.compile(r"\[(?!\s*\])|@m(s|arcs|dict|out|in|inst)\b|let\b", re.IGNORECASE)
 _CREATING_WORD = re.compile(r"@mu\b|\bcall\b|\[\s*\]", re.IGNORECASE)
-
-
-class _Stop(Exception):
-    """Nothing more can be run: the calls do not end."""
 
 
 class Bodies:
@@ -79,7 +75,7 @@ def expand(report: Report, frame: Frame, bodies: Bodies) -> SystemDraft:
     try:
         expander.run_globals()
         expander.run_module(main, dict.fromkeys(main.parameters, Unknown()))
-    except _Stop:
+    except Stop:
         return SystemDraft(are_labels_known=False)  # what was made so far says nothing
     except RecursionError:
         message = "calls, blocks and ranges are nested too deep here (write it in fewer levels)"
@@ -105,7 +101,7 @@ def expand_families(
     try:
         expander.run_globals()
         expander.run_module(main, {})
-    except (_Stop, RecursionError):
+    except (Stop, RecursionError):
         raise Irregular from None
     if expander.report.has_errors or report.has_errors:
         raise Irregular
@@ -157,11 +153,11 @@ class _Expander:
                 "(use fewer calls)"
             )
             self.report.error(self.last_call, message)
-            raise _Stop
+            raise Stop
         try:
             self._run_ranges(statement, scope)
         except EvaluationError as error:
-            self.report.error(error.offset, error.message, "evaluation")
+            self.report.error(error.offset, error.message, kind="evaluation")
         except FollowUp:
             pass
         else:
@@ -235,7 +231,7 @@ class _Expander:
                 f"each other or {MAX_CALLS:,} in all (let a range become empty)"
             )
             self.report.error(call.offset, message)
-            raise _Stop
+            raise Stop
         self.run_module(module, dict(zip(module.parameters, values, strict=True)))
         self._nesting -= 1
 
@@ -376,7 +372,7 @@ class _Expander:
         try:
             return Guard.exactly(count)
         except ValueError as error:
-            self.report.error(spikes.offset, str(error), "guard")
+            self.report.error(spikes.offset, str(error), kind="guard")
             return None
 
     def _guard(self, node: tree.Text, scope: Scope) -> Guard | None:
@@ -385,7 +381,7 @@ class _Expander:
         if isinstance(guard, Guard):
             return guard
         offset = node.offset if node.is_variable else node.offset + guard.position
-        self.report.error(offset, f"the guard does not parse: {guard.message}", "guard")
+        self.report.error(offset, f"the guard does not parse: {guard.message}", kind="guard")
         return None
 
 

@@ -125,10 +125,8 @@ def _read_module(report: Report, frame: Frame, start: int, body: int) -> int | N
         module = Module(*head, body, end)
         first = frame.modules.setdefault(module.name.lower(), module)
         if first is not module:
-            line, column = report.source.position(first.offset)
-            message = (
-                f"the module {module.name} is defined twice, first at {line}:{column} (rename one)"
-            )
+            at = report.at(first.offset)
+            message = f"the module {module.name} is defined twice, first at {at} (rename one)"
             report.error(module.offset, message)
     return None if end is None else end + 1
 
@@ -152,8 +150,7 @@ def _closing_brace(report: Report, body: int) -> int | None:
 
 
 def _report_open_brace(report: Report, brace: int, offset: int, where: str) -> None:
-    line, column = report.source.position(brace)
-    message = f"expected '}}' {where} (close the brace opened at {line}:{column})"
+    message = f"expected '}}' {where} (close the brace opened at {report.at(brace)})"
     report.error(offset, message)
 
 

@@ -128,11 +128,8 @@ class _Assembly:
             )
         )
         for problem, offset, first in located_problems(problems, self._offset, self._has_no_guard):
-            message = (
-                problem.message if first is None else f"{problem.message}; {self._first(first)}"
-            )
             tell = self.report.error if problem.severity == "error" else self.report.warning
-            tell(offset, message, problem.code)
+            tell(offset, problem.message, first, kind=problem.code)
         return system
 
     def _name_neurons(self) -> None:
@@ -145,10 +142,10 @@ class _Assembly:
             first = first_offsets.setdefault(label, offset)
             if name != label:
                 message = (
-                    f"the label {label!r} is given again, {self._first(first)}: this neuron is "
-                    f"named {name!r} (remove it unless two neurons are meant)"
+                    f"the label {label!r} is given again, first at {self.report.at(first)}: this "
+                    f"neuron is named {name!r} (remove it unless two neurons are meant)"
                 )
-                self.report.warning(offset, message, "repeated label")
+                self.report.warning(offset, message, kind="repeated label")
 
     def _names(self, label: str, offset: int, here: str) -> list[str]:
         """The neurons with a label; none is reported, once for every place in the file."""
@@ -157,7 +154,7 @@ class _Assembly:
             return names
         if self.draft.are_labels_known and not self.report.has(offset, "unknown_neuron"):
             message = self._unknown.message(label, lambda: self._nearest(label))
-            self.report.error(offset, f"{here}: {message}", "unknown_neuron")
+            self.report.error(offset, f"{here}: {message}", kind="unknown_neuron")
         return []
 
     def _called(self, label: str, offset: int, here: str) -> list[str]:
@@ -171,7 +168,7 @@ class _Assembly:
             message = self._unknown_labels.message(
                 label, lambda: unknown_neuron(label, known, "label")
             )
-            self.report.error(offset, f"{here}: {message}", "unknown_neuron")
+            self.report.error(offset, f"{here}: {message}", kind="unknown_neuron")
         return []
 
     def _nearest(self, label: str) -> str:
@@ -236,10 +233,6 @@ class _Assembly:
         return {name: train for name in self._called(*draft.input, "input")}
 
     # Places
-
-    def _first(self, offset: int) -> str:
-        line, column = self.report.source.position(offset)
-        return f"first at {line}:{column}"
 
     def _label(self, place: Place) -> str:
         return place.index if isinstance(place.index, str) else self.named[place.index][1]

@@ -12,7 +12,7 @@ import numpy as np
 from ..._text.atomic import atomic_write
 from ...proliferation.histogram import Axis, Histogram
 from ..errors import file_error
-from ..source import Report, Source, load
+from ..source import Report, Source, load, shortened
 
 
 _MAX_ERRORS = 1_000
@@ -47,7 +47,7 @@ def number_in(report: Report, row: HistogramRow, column: int, what: str) -> floa
     except ValueError:
         value = None
     if value is None:
-        shown = repr(word if len(word) <= 40 else word[:37] + "...")
+        shown = repr(shortened(word))
         report.error(
             offset, f"{where}{shown} is not a number (remove a header, or begin it with #)"
         )

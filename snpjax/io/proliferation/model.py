@@ -8,7 +8,7 @@ import math
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..._text.atomic import atomic_write
@@ -18,7 +18,7 @@ from ...proliferation.law import Gamma
 from ...proliferation.model import TOLERANCE, CellType, ProliferationModel
 from ...proliferation.start import Start
 from ..errors import file_error
-from ..json_checks import Findings, abbreviated
+from ..json_checks import Entries, Findings, abbreviated
 from ..json_text import JsonPath, decode
 from ..source import Report, load
 from ..yaml_text import Plain, load_yaml
@@ -118,8 +118,8 @@ def read_model(path: str | os.PathLike[str], *, gamma: bool = False) -> ModelFil
     else:
         value = decode(report)
     report.finish()
-    top = findings.mapping(value, (), "the model")
-    found = None if top is None else _Reader(findings, gamma).read(top, Path(path).parent)
+    top = findings.entries(value, (), "the model")
+    found = None if top is None else _Reader(top, gamma).read(Path(path).parent)
     findings.tell(report, locate)
     report.finish()
     assert found is not None
@@ -137,179 +137,152 @@ def _plain(value: object) -> object:
 
 
 class _Reader:
-    def __init__(self, findings: Findings, gamma: bool):
-        self.findings = findings
+    def __init__(self, top: Entries, gamma: bool):
+        self.top = top
         self.gamma = gamma
+        self.types: list[CellType] = []
+        self.bounds: dict[str, dict[str, tuple[float, float]]] = {}
 
-    def read(self, top: dict[str, object], folder: Path) -> ModelFile | None:
-        types, bounds = self._populations(top)
-        duration = self._number(top, "simulation_time", least=0.0)
-        validation = self._number(top, "simulation_validation_time", least=0.0)
-        phi_min = self._number(top, "fluorescence_threshold")
+    def read(self, folder: Path) -> ModelFile:
+        self._populations()
+        phi_min = self._number("fluorescence_threshold")
         if phi_min is not None and phi_min <= 0:
             fix = "write a positive fluorescence, or leave it out: a threshold of 0 has no end"
-            self._error(("fluorescence_threshold",), f"the threshold is {phi_min:g} ({fix})")
+            self._error("fluorescence_threshold", f"the threshold is {phi_min:g} ({fix})")
         return ModelFile(
-            types,
-            self._text(top, "project_name") or "",
-            duration=duration,
-            validation_duration=validation,
+            tuple(self.types),
+            self._text("project_name") or "",
+            duration=self._number("simulation_time", least=0.0),
+            validation_duration=self._number("simulation_validation_time", least=0.0),
             phi_min=phi_min,
-            start=self._start(top),
-            bins=self._bins(top),
-            initial=self._file(top, "initial_file"),
-            target=self._file(top, "target_file"),
-            validation=self._file(top, "validation_file"),
-            bounds=bounds,
-            others={key: value for key, value in top.items() if key not in _KNOWN},
+            start=self._start(),
+            bins=self._bins(),
+            initial=self._file("initial_file"),
+            target=self._file("target_file"),
+            validation=self._file("validation_file"),
+            bounds=self.bounds,
+            others={key: value for key, value in self.top.values.items() if key not in _KNOWN},
             folder=folder,
         )
 
-    def _populations(self, top: dict[str, object]):
-        """Types and bounds."""
-        types: list[CellType] = []
-        bounds: dict[str, dict[str, tuple[float, float]]] = {}
-        if not self.findings.required(top, "populations", (), "the model"):
-            return (), bounds
-        items = self.findings.sequence(top["populations"], ("populations",), '"populations"')
-        if items is not None and not items:
-            self._error(("populations",), '"populations" is empty (list one or more)')
-        for i, item in enumerate(items or ()):
-            place: JsonPath = ("populations", i)
-            entries = self.findings.mapping(item, place, f"population {i + 1}")
-            if entries is not None:
-                self._population(entries, place, i, types, bounds)
-        self._check(types, len(items or ()))
-        return tuple(types), bounds
-
-    def _population(
-        self,
-        entries: dict[str, object],
-        place: JsonPath,
-        index: int,
-        types: list[CellType],
-        bounds: dict[str, dict[str, tuple[float, float]]],
-    ) -> None:
-        name = entries.get("name", f"{index}")
-        if not isinstance(name, str):
-            name = f"{name}"
-        what = f"population {name!r}"
-        if any(other.name == name for other in types):
-            self._error((*place, "name"), f"{what} stands twice (rename one)")
-        if not self.findings.required(entries, "proportion", place, what):
+    def _populations(self) -> None:
+        if not self.top.has("populations"):
             return
-        proportion = self._value(
-            entries["proportion"], (*place, "proportion"), f"{what}: proportion"
-        )
-        if proportion is not None and proportion < 0:
-            text = f"{what}: proportion {proportion:g} is negative (write 0 to 1)"
-            self._error((*place, "proportion"), text)
-        unset = [entries.get(key) in _UNSET for key in ("mean", "std")]
+        items = self.top.items("populations")
+        if self.top.values["populations"] == []:
+            self._error("populations", '"populations" is empty (list one or more)')
+        for number, (place, item) in enumerate(items):
+            entries = self.top.findings.entries(item, place, f"population {number + 1}")
+            if entries is not None:
+                self._population(entries, f"{entries.values.get('name', number)}")
+        total = math.fsum(cell_type.proportion for cell_type in self.types)
+        if items and len(self.types) == len(items) and abs(total - 1) > TOLERANCE:
+            text = f"the proportions are to sum to 1, and sum to {total:.10g} (correct them)"
+            self._error("populations", text)
+
+    def _population(self, entries: Entries, name: str) -> None:
+        findings, what = entries.findings, f"population {name!r}"
+        entries = replace(entries, what=what)
+        if any(other.name == name for other in self.types):
+            findings.error(entries.at("name"), f"{what} stands twice (rename one)")
+        proportion = entries.take("proportion", self._value, f"{what}: proportion")
         if proportion is None:
             return
+        if proportion < 0:
+            text = f"{what}: proportion {proportion:g} is negative (write 0 to 1)"
+            findings.error(entries.at("proportion"), text)
+        unset = [entries.values.get(key) in _UNSET for key in ("mean", "std")]
         if all(unset):
-            types.append(CellType(name, proportion))
+            self.types.append(CellType(name, proportion))
             return
         if any(unset):
             fix = 'write two numbers, or "-" twice for a quiescent population'
-            self._error(place, f"{what}: mean and std are to be given both, or neither ({fix})")
+            text = f"{what}: mean and std are to be given both, or neither ({fix})"
+            findings.error(entries.path, text)
             return
-        is_gamma = self.gamma or entries.get("law") == "gamma"
-        if entries.get("law", "normal") not in ("normal", "gamma"):
-            self._error(
-                (*place, "law"), f"{what}: law {abbreviated(entries['law'])} (normal or gamma)"
-            )
-        numbers = [self._value(entries[k], (*place, k), f"{what}: {k}") for k in ("mean", "std")]
-        first, second = numbers
-        if first is None or second is None:
+        given = entries.values.get("law", "normal")
+        if given not in ("normal", "gamma"):
+            text = f"{what}: law {abbreviated(given)} (normal or gamma)"
+            findings.error(entries.at("law"), text)
+        is_gamma = self.gamma or given == "gamma"
+        mean, std = (entries.take(key, self._value, f"{what}: {key}") for key in ("mean", "std"))
+        if mean is None or std is None:
             return
-        if first <= 0:
-            self._error((*place, "mean"), f"{what}: mean {first:g} is not positive (write hours)")
-        if second < 0 or (is_gamma and second == 0):
-            self._error((*place, "std"), f"{what}: std {second:g} is not positive (write hours)")
-        if first <= 0 or second < 0 or (is_gamma and second == 0):
+        wrong = {"mean": mean} if mean <= 0 else {}
+        wrong |= {"std": std} if std < 0 or (is_gamma and std == 0) else {}
+        for key, value in wrong.items():
+            text = f"{what}: {key} {value:g} is not positive (write hours)"
+            findings.error(entries.at(key), text)
+        if wrong:
             return
-        law = law_of(first, second, is_gamma)
-        types.append(CellType(name, proportion, law))
+        law = law_of(mean, std, is_gamma)
+        self.types.append(CellType(name, proportion, law))
         for parameter, (_, low, high) in zip(law.fields, _FIELDS, strict=False):
-            limits = self._limits(entries, place, what, low, high)
+            limits = self._limits(entries, low, high)
             if limits is not None:
-                bounds.setdefault(name, {})[parameter] = limits
+                self.bounds.setdefault(name, {})[parameter] = limits
 
-    def _limits(
-        self, entries: dict[str, object], place: JsonPath, what: str, low: str, high: str
-    ) -> tuple[float, float] | None:
+    def _limits(self, entries: Entries, low: str, high: str) -> tuple[float, float] | None:
         """Two bounds, `None` if they are not set."""
-        if entries.get(low) in _UNSET or entries.get(high) in _UNSET:
+        what = entries.what
+        if entries.values.get(low) in _UNSET or entries.values.get(high) in _UNSET:
             return None
-        values = [self._value(entries[key], (*place, key), f"{what}: {key}") for key in (low, high)]
-        if values[0] is None or values[1] is None or values == [0, 0]:
+        least, most = (entries.take(key, self._value, f"{what}: {key}") for key in (low, high))
+        if least is None or most is None or least == most == 0:
             return None
-        if not 0 <= values[0] < values[1]:
-            text = f"{what}: {low} {values[0]:g} and {high} {values[1]:g} (write them in order)"
-            self._error((*place, low), text)
-            return None
-        return values[0], values[1]
+        if 0 <= least < most:
+            return least, most
+        text = f"{what}: {low} {least:g} and {high} {most:g} (write them in order)"
+        entries.findings.error(entries.at(low), text)
+        return None
 
-    def _check(self, types: list[CellType], expected: int) -> None:
-        total = math.fsum(cell_type.proportion for cell_type in types)
-        if types and len(types) == expected and abs(total - 1) > TOLERANCE:
-            text = f"the proportions are to sum to 1, and sum to {total:.10g} (correct them)"
-            self._error(("populations",), text)
-
-    def _start(self, top: dict[str, object]) -> Start:
-        rule = top.get("start")
+    def _start(self) -> Start:
+        rule = self.top.values.get("start")
         if rule is not None:
             known = [start.value for start in Start]
             if rule in known:
                 return Start(rule)
-            self._error(
-                ("start",), f"start is {abbreviated(rule)} (write one of {', '.join(known)})"
-            )
-        is_async = top.get("asynchronous", True)
-        if not isinstance(is_async, bool):
-            self.findings.truth(is_async, ("asynchronous",), "asynchronous")
-        return Start.ASYNC if is_async else Start.SYNC
+            fix = f"write one of {', '.join(known)}"
+            self._error("start", f"start is {abbreviated(rule)} ({fix})")
+        is_async = self.top.take("asynchronous", self.top.findings.truth, "asynchronous", True)
+        return Start.SYNC if is_async is False else Start.ASYNC
 
-    def _bins(self, top: dict[str, object]) -> Bins | None:
+    def _bins(self) -> Bins | None:
         keys = ("lowest_bin", "highest_bin", "bins")
-        if any(top.get(key) in _UNSET for key in keys):
+        if any(self.top.values.get(key) in _UNSET for key in keys):
             return None
-        lowest, highest, num = (self._number(top, key) for key in keys)
+        lowest, highest, num = map(self._number, keys)
         if lowest is None or highest is None or num is None:
             return None
         try:
             return Bins(lowest, highest, int(num))
         except ValueError as error:
-            self._error(("bins",), str(error))
+            self._error("bins", str(error))
             return None
 
-    def _file(self, top: dict[str, object], key: str) -> str | None:
-        text = self._text(top, key)
+    def _file(self, key: str) -> str | None:
+        text = self._text(key)
         return re.split(r"[\\/]", text)[-1] or None if text else None
 
-    def _text(self, top: dict[str, object], key: str) -> str | None:
-        value = top.get(key)
-        return None if value is None else self.findings.text(value, (key,), key)
+    def _text(self, key: str) -> str | None:
+        return None if self.top.values.get(key) is None else self.top.text(key, key)
 
-    def _number(
-        self, top: dict[str, object], key: str, *, least: float | None = None
-    ) -> float | None:
-        if top.get(key) in _UNSET:
+    def _number(self, key: str, *, least: float | None = None) -> float | None:
+        if self.top.values.get(key) in _UNSET:
             return None
-        value = self._value(top[key], (key,), key)
+        value = self.top.take(key, self._value, key)
         if value is not None and least is not None and value < least:
-            self._error((key,), f"{key} is {value:g} (write {least:g} or more)")
+            self._error(key, f"{key} is {value:g} (write {least:g} or more)")
         return value
 
     def _value(self, value: object, place: JsonPath, what: str) -> float | None:
-        if type(value) in (int, float) and math.isfinite(value):  # pyright: ignore
-            return float(value)  # pyright: ignore[reportArgumentType]
-        self._error(place, f"{what} is {abbreviated(value)} (write a number)")
+        if isinstance(value, int | float) and type(value) is not bool and math.isfinite(value):
+            return float(value)
+        self.top.findings.error(place, f"{what} is {abbreviated(value)} (write a number)")
         return None
 
-    def _error(self, place: JsonPath, message: str) -> None:
-        self.findings.error(place, message)
+    def _error(self, key: str, message: str) -> None:
+        self.top.findings.error((key,), message)
 
 
 def write_model(model: ModelFile, path: str | os.PathLike[str]) -> None:

@@ -5,9 +5,8 @@ from collections.abc import Callable
 import numpy as np
 from jaxtyping import Int
 
-from ..findings import MAX_FINDINGS, AtOffsets
-from ..source import Source
-from .numbers import MAX_NODES, Words, as_bytes, shortened
+from ..source import MAX_FINDINGS, Report, Source, shortened
+from .numbers import MAX_NODES, Words, as_bytes
 
 
 class Matrices:
@@ -24,11 +23,11 @@ class Matrices:
     def __init__(
         self,
         source: Source,
-        tell: AtOffsets,
+        report: Report,
         header: tuple[str, ...],
         parts: Callable[..., dict[str, int]],
     ):
-        self.source, self.tell = source, tell
+        self.source, self.report = source, report
         self.sizes: tuple[int, ...] = (0,) * len(header)
         self._values: Int[np.ndarray, " words"] = np.zeros(0, np.int64)
         self._firsts: dict[str, tuple[int, int]] = {}
@@ -46,7 +45,7 @@ class Matrices:
             self.words = self._without_comments(count)
         self._values = self.words.values
         for word, problem in list(self.words.wrong.items())[:MAX_FINDINGS]:
-            tell.error(self.words.offset(word), problem)
+            report.error(self.words.offset(word), problem)
         word = len(header)
         for name, length in lengths.items():
             self._firsts[name] = word, length
@@ -56,7 +55,7 @@ class Matrices:
                     f"unexpected end of file: {name} has {max(length - missing, 0)} of its "
                     f"{length} numbers ({count} are expected in all)"
                 )
-                tell.error(max(len(source.text.rstrip()) - 1, 0), message)
+                report.error(max(len(source.text.rstrip()) - 1, 0), message)
                 return
             word += length
         self.is_whole = True
@@ -79,7 +78,7 @@ class Matrices:
         named = f"the header `{' '.join(header)}`"
         if len(head.values) < len(header):
             at = max(len(self.source.text.rstrip()) - 1, 0)
-            self.tell.error(at, f"unexpected end of file: {named} is expected")
+            self.report.error(at, f"unexpected end of file: {named} is expected")
             return False
         good = True
         for word, name in enumerate(header):
@@ -90,7 +89,7 @@ class Matrices:
             elif problem is None and number > MAX_NODES:
                 problem = f"{name} is {number}, more than the {MAX_NODES} that are read"
             if problem is not None:
-                self.tell.error(head.offset(word), f"in {named}: {problem}")
+                self.report.error(head.offset(word), f"in {named}: {problem}")
                 good = False
         self.sizes = tuple(head.values[: len(header)].tolist())
         return good
@@ -109,7 +108,7 @@ class Matrices:
                     f"{shortened(sign + comment)!r} is a comment among the numbers (it may follow "
                     "the last number only)"
                 )
-                self.tell.error(at + len(numbers), message)
+                self.report.error(at + len(numbers), message)
             num_lines = number + 1
             lines[number] = numbers + " " * (len(line) - len(numbers))
             at += len(line) + 1

@@ -11,8 +11,7 @@ from typing import Any
 
 from ...sleptsov import Numbered, SleptsovNet
 from ...sleptsov.model.names import Names, same_names
-from ..findings import AtOffsets
-from ..source import Source
+from ..source import Report, Source
 
 
 _MARK = "snpjax "
@@ -51,9 +50,9 @@ class Remark:
         sign: str,
         sizes: Mapping[str, int],
         first: int,
-        tell: AtOffsets,
+        report: Report,
     ):
-        self.sizes, self.first, self.tell = sizes, first, tell
+        self.sizes, self.first, self.report = sizes, first, report
         self.offset = source.text.find(f"\n{sign} {_MARK}", max(start - 1, 0)) + 1
         self.told: dict[str, Any] = {}
         if self.offset:
@@ -66,7 +65,7 @@ class Remark:
 
     def error(self, problem: str) -> None:
         message = f"remark of snpjax: {problem} (correct the line, or remove it)"
-        self.tell.error(self.offset, message)
+        self.report.error(self.offset, message)
 
     def names(self) -> dict[str, Any]:
         """The names, as arguments of `SleptsovNet`."""

@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Int
 
 from ...sleptsov import Arcs
-from ..findings import AtOffsets
+from ..source import Report
 from .numbers import MAX_NODES, MOST
 from .priorities import tell_cycles
 
@@ -36,7 +36,7 @@ class NetDraft:
     Regular arcs that are told twice add up; inhibitor and test arcs must agree.
     """
 
-    tell: AtOffsets
+    report: Report
     places: dict[str, int] = field(default_factory=dict)
     transitions: dict[str, int] = field(default_factory=dict)
     _tokens: dict[int, tuple[int, int]] = field(default_factory=dict)  # by place; with the offset
@@ -57,7 +57,7 @@ class NetDraft:
         _, first = self._tokens.setdefault(place, (tokens, offset))
         if first != offset:
             name = list(self.places)[place]
-            self.tell.error(offset, f"place {name!r} is marked twice (remove one)", first)
+            self.report.error(offset, f"place {name!r} is marked twice (remove one)", first)
 
     def arc(self, kind: Kind, place: int, transition: int, weight: int, offset: int) -> None:
         self._arcs[kind].extend((place, transition, weight, offset))
@@ -79,7 +79,7 @@ class NetDraft:
             offset = levels[above[0]][1]
             if self.num_pairs + len(above) * len(below) > MAX_PAIRS:
                 message = f"there are more than {MAX_PAIRS} priorities between transitions"
-                self.tell.error(offset, f"{message} (use fewer levels of priority)")
+                self.report.error(offset, f"{message} (use fewer levels of priority)")
                 return
             for beats in above:
                 for beaten in below:
@@ -97,13 +97,15 @@ class NetDraft:
         """The arguments of the net; what is wrong with arcs and priorities is told."""
         for what, nodes in (("places", self.places), ("transitions", self.transitions)):
             if len(nodes) > MAX_NODES:
-                self.tell.error(0, f"{len(nodes)} {what} are more than the {MAX_NODES} of one file")
+                self.report.error(
+                    0, f"{len(nodes)} {what} are more than the {MAX_NODES} of one file"
+                )
         marking = np.zeros(len(self.places), np.int64)
         for place, (tokens, _) in self._tokens.items():
             marking[place] = tokens
         pairs = np.array(self._pairs, np.int64).reshape(-1, 3)[:, :2]
         names = list(self.transitions)
-        tell_cycles(pairs, len(names), self.tell, self.pair_offset, names.__getitem__)
+        tell_cycles(pairs, len(names), self.report, self.pair_offset, names.__getitem__)
         return {
             "marking": marking,
             **{name: self._joined(kind) for kind, name in _FIELDS.items()},
@@ -138,9 +140,9 @@ class NetDraft:
                         f"the {kind} arc between {ends} has two thresholds, {weight} and {other} "
                         "(remove one)"
                     )
-                    self.tell.error(offset, message, first)
+                    self.report.error(offset, message, first)
             return weight
         if total > MOST:
             message = f"the weights of the arcs between {ends} do not fit in int64 ({total})"
-            self.tell.error(int(rows[-1, 3]), message)
+            self.report.error(int(rows[-1, 3]), message)
         return min(total, MOST)

@@ -2,24 +2,24 @@
 
 from dataclasses import dataclass
 
-from ..findings import AtOffsets
+from ..source import Report
 
 
 @dataclass(frozen=True)
 class Dropping:
     """Tells what is about time: as an error or, where it is to be dropped, as a warning."""
 
-    tell: AtOffsets
+    report: Report
     drop_time: bool
 
     def __call__(self, offset: int, what: str, neutral: str = "") -> None:
         """Tell of something that could be written as `neutral`, or not at all."""
         if self.drop_time:
-            self.tell.warning(offset, f"{what} is dropped")
+            self.report.warning(offset, f"{what} is dropped")
             return
         write = f"write {neutral}" if neutral else "remove it"
         message = (
             f"{what}: times, rates and weights are not read ({write}, or drop them: "
             "drop_time=True, --drop-time)"
         )
-        self.tell.error(offset, message)
+        self.report.error(offset, message)

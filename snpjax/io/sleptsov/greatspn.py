@@ -24,12 +24,11 @@ import re
 from typing import NoReturn, TypeVar
 
 from ...sleptsov import SleptsovNet
-from ..findings import AtOffsets
-from ..source import Report, Source
+from ..source import Report, Source, Stop, shortened
 from .build_net import build_net
 from .draft import Kind, NetDraft
 from .dropping import Dropping
-from .numbers import MAX_NODES, integer, shortened
+from .numbers import MAX_NODES, integer
 
 
 _WORD = re.compile(r"\S+")
@@ -46,10 +45,6 @@ _PLAIN = "only nets with plain tokens are read (unfold the net first)"
 Number = TypeVar("Number", int, float)
 
 
-class _Bad(Exception):
-    """The rest of the file is not read; why is told."""
-
-
 def read_greatspn(source: Source, *, drop_time: bool = False) -> SleptsovNet:
     """The net of a GreatSPN `.net` file. Immediate transitions beat timed ones, and those of a
     larger priority beat the others.
@@ -62,10 +57,10 @@ def read_greatspn(source: Source, *, drop_time: bool = False) -> SleptsovNet:
     **Raises:** `ReadError` with every error of the file.
     """
     report = Report(source)
-    reader = _Reader(AtOffsets(report), drop_time)
+    reader = _Reader(report, drop_time)
     try:
         reader.read()
-    except _Bad:
+    except Stop:
         pass
     return build_net(report, **reader.draft.arguments())
 
@@ -73,13 +68,13 @@ def read_greatspn(source: Source, *, drop_time: bool = False) -> SleptsovNet:
 class _Line:
     """A line and its words, taken one by one."""
 
-    def __init__(self, text: str, at: int, tell: AtOffsets):
-        self.text, self.at, self.tell = text, at, tell
+    def __init__(self, text: str, at: int, report: Report):
+        self.text, self.at, self.report = text, at, report
         self._end = 0
         self.offset = at  # of the word that was taken last
 
     def word(self, what: str) -> str:
-        """The next word. **Raises:** `_Bad` if there is none."""
+        """The next word. **Raises:** `Stop` if there is none."""
         match = _WORD.search(self.text, self._end)
         if match is None:
             end = self.at + max(len(self.text.rstrip()) - 1, 0)
@@ -123,15 +118,15 @@ class _Line:
         return self.text[match.start() :].strip()
 
     def fail(self, message: str, offset: int | None = None) -> NoReturn:
-        self.tell.error(self.offset if offset is None else offset, message)
-        raise _Bad
+        self.report.error(self.offset if offset is None else offset, message)
+        raise Stop
 
 
 class _Reader:
-    def __init__(self, tell: AtOffsets, drop_time: bool):
-        self.tell, self._drop = tell, Dropping(tell, drop_time)
-        self.draft = NetDraft(tell)
-        self._text = tell.report.source.text
+    def __init__(self, report: Report, drop_time: bool):
+        self.report, self._drop = report, Dropping(report, drop_time)
+        self.draft = NetDraft(report)
+        self._text = report.source.text
         self._at = 0  # where the next line begins
         self._tokens: list[int | None] = []  # the values of marking parameters
         self._rates: list[float | None] = []
@@ -162,14 +157,14 @@ class _Reader:
         self.draft.levels(self._levels)
 
     def _line(self, what: str) -> _Line:
-        """The next line. **Raises:** `_Bad` at the end of the file."""
+        """The next line. **Raises:** `Stop` at the end of the file."""
         if self._at >= len(self._text):
             at = max(len(self._text.rstrip()) - 1, 0)
-            self.tell.error(at, f"unexpected end of file: {what} is expected")
-            raise _Bad
+            self.report.error(at, f"unexpected end of file: {what} is expected")
+            raise Stop
         end = self._text.find("\n", self._at)
         end = len(self._text) if end < 0 else end
-        line = _Line(self._text[self._at : end], self._at, self.tell)
+        line = _Line(self._text[self._at : end], self._at, self.report)
         self._at = end + 1
         return line
 
@@ -188,7 +183,9 @@ class _Reader:
         """The value of a parameter, which is told if there is none."""
         if value != _NO_VALUE:
             return value
-        self.tell.error(line.offset, f"the parameter {shortened(name)!r} has no value (write one)")
+        self.report.error(
+            line.offset, f"the parameter {shortened(name)!r} has no value (write one)"
+        )
         return None
 
     def _name(self, line: _Line, what: str, known: dict[str, int]) -> str:
@@ -208,12 +205,12 @@ class _Reader:
         line.skip_reals(4)
         if line.rest() or tokens < _COLOURED:
             at = offset if tokens < _COLOURED else line.offset
-            self.tell.error(at, f"place {shortened(name)!r} is coloured content: {_PLAIN}")
+            self.report.error(at, f"place {shortened(name)!r} is coloured content: {_PLAIN}")
             return
         found = tokens if tokens >= 0 else self._parameter(-tokens - 1, offset)
         if found is not None and found < 0:
             message = f"the marking of {shortened(name)!r} is {found} (write 0 or more)"
-            self.tell.error(offset, message)
+            self.report.error(offset, message)
         elif found is not None:
             self.draft.mark(place, found, offset)
 
@@ -221,7 +218,7 @@ class _Reader:
         if number < len(self._tokens):
             return self._tokens[number]
         there_are = f"there are {len(self._tokens)}; a number of tokens is 0 or more"
-        self.tell.error(offset, f"there is no marking parameter {number + 1} ({there_are})")
+        self.report.error(offset, f"there is no marking parameter {number + 1} ({there_are})")
         return None
 
     def _transition(self, num_places: int) -> None:
@@ -248,7 +245,7 @@ class _Reader:
         line.integer("the orientation")
         line.skip_reals(6)
         if line.rest():
-            self.tell.error(line.offset, f"{named} has a guard, coloured content: {_PLAIN}")
+            self.report.error(line.offset, f"{named} has a guard, coloured content: {_PLAIN}")
         if word == "*":
             self._line(f"the rate of {named}")
         for kind in _ARCS:
@@ -267,13 +264,13 @@ class _Reader:
         num_points = line.count("points")
         if line.rest():
             message = f"{named} has a function, of colours or of the marking: {_PLAIN}"
-            self.tell.error(line.offset, message)
+            self.report.error(line.offset, message)
         for _ in range(num_points):
             self._line("a point").skip_reals(2)
         if _FIRST_PARAMETER <= weight < _FIRST_PARAMETER + len(self._tokens):
             weight = self._tokens[weight - _FIRST_PARAMETER]
         if weight is not None and weight < 1:
-            self.tell.error(offset, f"the weight of {named} is {weight} (write 1 or more)")
+            self.report.error(offset, f"the weight of {named} is {weight} (write 1 or more)")
         elif weight is not None:
             self.draft.arc(kind, place - 1, transition, weight, offset)
 
@@ -304,10 +301,10 @@ class _Reader:
                     f"a group of priority {after} after one of priority {before} (write groups in "
                     "the order of their priorities, the smallest first)"
                 )
-                self.tell.error(offset, message)
+                self.report.error(offset, message)
 
     def _refuse_more(self) -> None:
         match = _WORD.search(self._text, self._at)
         if match is not None:
             message = "there is more after the last transition (correct the numbers of the header)"
-            self.tell.error(match.start(), message)
+            self.report.error(match.start(), message)

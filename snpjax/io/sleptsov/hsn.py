@@ -3,13 +3,12 @@
 from ..._text.counts import plural
 from ...sleptsov import SleptsovNet
 from ...sleptsov.linking import HighNet, link
-from ..findings import AtOffsets
 from ..losses import Losses
-from ..source import Report, Source
+from ..source import Report, Source, shortened
 from .build_net import build_net
 from .comment_data import remark
 from .lsn import LowLevel, lsn_parts
-from .numbers import integer, shortened
+from .numbers import integer
 from .substituting import Mapped, Nesting, PlacedSubstitution, Role, build_high_net
 
 
@@ -39,12 +38,11 @@ def read_hsn(source: Source) -> SleptsovNet:
 def read_nested(source: Source, nesting: Nesting) -> HighNet | SleptsovNet:
     """The net of an HSN file as it is, not linked; a plain one where nothing is substituted."""
     report = Report(source)
-    tell = AtOffsets(report)
-    low = LowLevel(source, tell)
+    low = LowLevel(source, report)
     if low.num_substitutions == 0 or not low.is_whole:
         return build_net(report, **low.arguments())
-    blocks = _blocks(low, tell)
-    return build_high_net(report, tell, blocks, nesting, low.arguments(), low.pair_offset)
+    blocks = _blocks(low, report)
+    return build_high_net(report, blocks, nesting, low.arguments(), low.pair_offset)
 
 
 def write_hsn(high: HighNet, losses: Losses) -> str:
@@ -68,7 +66,7 @@ def _signed(pair: tuple[int, int], is_positive: tuple[bool, bool]) -> tuple[int,
     return hp if is_positive[0] else -hp, lp if is_positive[1] else -lp
 
 
-def _blocks(low: LowLevel, tell: AtOffsets) -> list[PlacedSubstitution]:
+def _blocks(low: LowLevel, report: Report) -> list[PlacedSubstitution]:
     """The substitutions; what is wrong with the lines is told."""
     blocks = []
     line = low.end
@@ -78,14 +76,14 @@ def _blocks(low: LowLevel, tell: AtOffsets) -> list[PlacedSubstitution]:
                 f"unexpected end of file after {number} of {low.num_substitutions} substitutions "
                 f"({_BLOCK} is expected)"
             )
-            tell.error(low.end_offset, message)
+            report.error(low.end_offset, message)
             break
         words = low.text(line).split(None, 2)
         at = low.offset(line)
         numbers = [integer(word) for word in words[:2]]
         if len(words) != 3 or any(isinstance(n, str) for n in numbers):
             message = f"{shortened(low.text(line))!r} begins no substitution ({_BLOCK} is expected)"
-            tell.error(at, message)
+            report.error(at, message)
             break
         transition, count = numbers
         assert isinstance(transition, int) and isinstance(count, int)
@@ -98,9 +96,9 @@ def _blocks(low: LowLevel, tell: AtOffsets) -> list[PlacedSubstitution]:
                     f"unexpected end of file after {at_line - line - 1} of "
                     f"{plural(count, 'place')} of a substitution ({_MAPPING} is expected)"
                 )
-                tell.error(low.end_offset, message)
+                report.error(low.end_offset, message)
                 return blocks
-            mapped = _mapped(low.text(at_line), low.offset(at_line), tell)
+            mapped = _mapped(low.text(at_line), low.offset(at_line), report)
             if mapped is not None:
                 block.mapped.append(mapped)
         blocks.append(block)
@@ -109,14 +107,14 @@ def _blocks(low: LowLevel, tell: AtOffsets) -> list[PlacedSubstitution]:
     return blocks
 
 
-def _mapped(text: str, at: int, tell: AtOffsets) -> Mapped | None:
+def _mapped(text: str, at: int, report: Report) -> Mapped | None:
     numbers = [integer(word) for word in text.split()]
     if len(numbers) != 2 or any(isinstance(number, str) or number == 0 for number in numbers):
         message = (
             f"{shortened(text)!r} maps no place ({_MAPPING} is expected: integers from 1, the "
             "signs of which say the role)"
         )
-        tell.error(at, message)
+        report.error(at, message)
         return None
     hp, lp = numbers
     assert isinstance(hp, int) and isinstance(lp, int)

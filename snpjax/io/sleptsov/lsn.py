@@ -12,13 +12,12 @@ from jaxtyping import Bool, Int
 
 from ..._text.counts import plural
 from ...sleptsov import Arcs, SleptsovNet
-from ..findings import MAX_FINDINGS, AtOffsets
 from ..losses import Losses
-from ..source import Report, Source
+from ..source import MAX_FINDINGS, Report, Source, shortened
 from .build_net import build_net
 from .comment_data import Remark, remark
 from .flattening import with_pairs_for_order, without_thresholds
-from .numbers import MAX_NODES, Words, as_bytes, lines_of, shortened, starts_of
+from .numbers import MAX_NODES, Words, as_bytes, lines_of, starts_of
 from .priorities import tell_cycles
 
 
@@ -33,13 +32,13 @@ def read_lsn(source: Source) -> SleptsovNet:
     **Raises:** `ReadError` with every error of the file.
     """
     report = Report(source)
-    low = LowLevel(source, AtOffsets(report))
+    low = LowLevel(source, report)
     if low.num_substitutions:
         message = (
             f"nst is {low.num_substitutions}: with substitutions this is an HSN, not an LSN "
             "(name it .hsn, or write 0)"
         )
-        low.tell.error(low.header_offset, message)
+        low.report.error(low.header_offset, message)
     return build_net(report, **low.arguments())
 
 
@@ -107,8 +106,8 @@ class LowLevel:
     `end` is the number of lines that they take, `lines` those of the whole file.
     """
 
-    def __init__(self, source: Source, tell: AtOffsets):
-        self.source, self.tell = source, tell
+    def __init__(self, source: Source, report: Report):
+        self.source, self.report = source, report
         self.lines, self.data = _Lines.of(as_bytes(source.text))
         self.num_places = self.num_transitions = self.num_substitutions = self.end = 0
         self.rows: Int[np.ndarray, "arcs 3"] = np.zeros((0, 3), np.int64)
@@ -146,7 +145,7 @@ class LowLevel:
     def arguments(self) -> dict[str, Any]:
         """The arguments of the net."""
         sizes = {"places": self.num_places, "transitions": self.num_transitions}
-        said = Remark(self.source, self._end_of_data(), ";", sizes, 1, self.tell)
+        said = Remark(self.source, self._end_of_data(), ";", sizes, 1, self.report)
         return {
             "marking": self.marking,
             "inputs": self._arcs(_REGULAR),
@@ -166,17 +165,17 @@ class LowLevel:
 
     def _read_header(self) -> tuple[int, int] | None:
         if len(self.lines) == 0:
-            self.tell.error(self.end_offset, f"the file has no header ({HEADER} is expected)")
+            self.report.error(self.end_offset, f"the file has no header ({HEADER} is expected)")
             return None
         words = Words(self.source, self.data[: self.lines.ends[0]])
         if len(words.values) != 5 or words.wrong:
             if words.wrong:
                 for word, problem in words.wrong.items():
-                    self.tell.error(words.offset(word), f"in {HEADER}: {problem}")
+                    self.report.error(words.offset(word), f"in {HEADER}: {problem}")
             else:
                 found = plural(len(words.values), "number")
                 message = f"{found} in the header (5 are expected: m n k l nst)"
-                self.tell.error(self.header_offset, message)
+                self.report.error(self.header_offset, message)
             return None
         names = ("m", "n", "k", "l", "nst")
         wrong = False
@@ -188,7 +187,7 @@ class LowLevel:
                 message = f"{number} {what} are more than the {MAX_NODES} that are read"
             else:
                 continue
-            self.tell.error(words.offset(word), message)
+            self.report.error(words.offset(word), message)
             wrong = True
         if wrong:
             return None
@@ -210,7 +209,7 @@ class LowLevel:
         counts = np.diff(np.append(first, len(begins)))
         for at in self.lines.blank[self.lines.blank < stop][:MAX_FINDINGS].tolist():
             message = "a blank line among those of the net (remove it; converters misread it)"
-            self.tell.error(at, message)
+            self.report.error(at, message)
         has_shape = self._tell_shapes(range(1, last_arc), counts, 3, "arc", num_arcs)
         arcs = np.flatnonzero(has_shape) + 1
         has_shape = self._tell_shapes(range(last_arc, last), counts, 2, "marking", num_marked)
@@ -229,7 +228,7 @@ class LowLevel:
                 f"unexpected end of file after {plural(found_arcs, 'line')} of arcs and "
                 f"{found_marked} of the marking (the header promises {num_arcs} and {num_marked})"
             )
-            self.tell.error(self.end_offset, message)
+            self.report.error(self.end_offset, message)
             self.is_whole = False
         elif not is_shaped:
             self.is_whole = False
@@ -246,12 +245,12 @@ class LowLevel:
                 f"{words} in the {what} line {shortened(self.text(line))!r}: {expected} are "
                 f"expected, `{of}` (the header promises {plural(promised, f'{what} line')})"
             )
-            self.tell.error(self.offset(line), message)
+            self.report.error(self.offset(line), message)
         return here == expected
 
     def _tell_words(self) -> None:
         for word, problem in list(self.words.wrong.items())[:MAX_FINDINGS]:
-            self.tell.error(self.words.offset(word), problem)
+            self.report.error(self.words.offset(word), problem)
 
     # Arcs
 
@@ -268,7 +267,7 @@ class LowLevel:
         bad = np.flatnonzero(kinds == _NONE)
         for arc in bad[:MAX_FINDINGS].tolist():
             for problem in _arc_problems(rows[arc].tolist(), m, n):
-                self.tell.error(self.offset(int(lines[arc])), problem)
+                self.report.error(self.offset(int(lines[arc])), problem)
         self._tell_duplicates(lines, rows, kinds)
         keep = kinds != _NONE
         self.rows, self.kinds, self._lines_of_rows = rows[keep], kinds[keep], lines[keep]
@@ -276,7 +275,7 @@ class LowLevel:
         tell_cycles(
             -self.rows[is_pair, :2] - 1,
             n,
-            self.tell,
+            self.report,
             self.pair_offset,
             lambda transition: f"{transition + 1}",
         )
@@ -298,7 +297,7 @@ class LowLevel:
                 f"duplicate {_LETTERS[int(kinds[arc])]} arc {' '.join(map(str, rows[arc, :2]))}: "
                 f"first in line {line} (remove one, or add their weights up)"
             )
-            self.tell.error(self.offset(int(lines[arc])), message)
+            self.report.error(self.offset(int(lines[arc])), message)
 
     # Marking
 
@@ -309,14 +308,14 @@ class LowLevel:
         is_place = (place >= 1) & (place <= self.num_places)
         for row in np.flatnonzero(~is_place | (tokens < 0))[:MAX_FINDINGS].tolist():
             for problem in _marking_problems(rows[row].tolist(), self.num_places):
-                self.tell.error(self.offset(int(lines[row])), problem)
+                self.report.error(self.offset(int(lines[row])), problem)
         lines, place, tokens = lines[is_place], place[is_place], tokens[is_place]
         _, first, inverse = np.unique(place, return_index=True, return_inverse=True)
         again = np.flatnonzero(first[inverse] != np.arange(len(place)))
         for row in again[:MAX_FINDINGS].tolist():
             line, _ = self.source.position(self.offset(int(lines[first[inverse[row]]])))
             message = f"place {place[row]} is marked again: first in line {line} (remove one)"
-            self.tell.error(self.offset(int(lines[row])), message)
+            self.report.error(self.offset(int(lines[row])), message)
         self.marking[place - 1] = tokens
 
 

@@ -13,9 +13,8 @@ from jaxtyping import Bool, Int
 
 from ...sleptsov import Arcs, SleptsovNet
 from ...sleptsov.model.priority import priority_order
-from ..findings import MAX_FINDINGS, AtOffsets
 from ..losses import Losses
-from ..source import MAX_FILE_BYTES, Report, Source
+from ..source import MAX_FILE_BYTES, MAX_FINDINGS, Report, Source
 from .build_net import build_net
 from .columns import Matrices
 from .comment_data import Remark, remark
@@ -38,20 +37,19 @@ def read_mcc(source: Source) -> SleptsovNet:
     **Raises:** `ReadError` with every error of the file.
     """
     report = Report(source)
-    tell = AtOffsets(report)
-    matrices = Matrices(source, tell, ("m", "n", "mm"), _parts)
+    matrices = Matrices(source, report, ("m", "n", "mm"), _parts)
     if not matrices.is_whole:
         report.finish()
     m, n, height = matrices.sizes
-    tables = _Tables(matrices, tell)
+    tables = _Tables(matrices, report)
     regular, inhibitors = tables.take("B", ((0, "inputs"), (_INHIBITOR, "inhibitors")))
     (outputs,) = tables.take("D", ((0, "outputs"),))
     marking = matrices.part("the marking", m)
     for place in np.flatnonzero(marking < 0)[:MAX_FINDINGS].tolist():
         message = f"place {place} holds {marking[place]} tokens (write 0 or more)"
-        tell.error(matrices.offset("the marking", place), message)
-    order = _order(source, matrices.end, n, tell)
-    said = Remark(source, matrices.end, "#", {"places": m, "transitions": n}, 0, tell)
+        report.error(matrices.offset("the marking", place), message)
+    order = _order(source, matrices.end, n, report)
+    said = Remark(source, matrices.end, "#", {"places": m, "transitions": n}, 0, report)
     known = _priorities(said, order, n)
     report.finish()
     return build_net(
@@ -135,8 +133,8 @@ def _table_text(
 class _Tables:
     """The slots of the tables that are used, as arcs."""
 
-    def __init__(self, matrices: Matrices, tell: AtOffsets):
-        self.matrices, self.tell = matrices, tell
+    def __init__(self, matrices: Matrices, report: Report):
+        self.matrices, self.report = matrices, report
         self.m, self.n, self.height = matrices.sizes
 
     def take(self, table: str, kinds: tuple[tuple[int, str], ...]) -> list[Arcs]:
@@ -151,14 +149,14 @@ class _Tables:
             what = "write -1 for an inhibitor arc" if table == "B" else "only inputs inhibit"
             message = f"{table}-value {value[slot]} of column {slot % self.n} (write 0 or more"
             message += f", or {what})" if table == "B" else f"; {what})"
-            self.tell.error(self.matrices.offset(f"{table}-value", slot), message)
+            self.report.error(self.matrices.offset(f"{table}-value", slot), message)
         inside = (place >= 0) & (place < self.m)
         for slot in used[~inside][:MAX_FINDINGS].tolist():
             message = (
                 f"place {index[slot]} in column {slot % self.n} of {table}-index is out of range "
                 f"(there are {self.m}, numbered from 0)"
             )
-            self.tell.error(self.matrices.offset(f"{table}-index", slot), message)
+            self.report.error(self.matrices.offset(f"{table}-index", slot), message)
         good = known & inside
         found = []
         for kind, what in kinds:
@@ -182,7 +180,7 @@ class _Tables:
                 f"duplicate: place {places[arc]} is twice among the {what} of column "
                 f"{columns[arc]} (add the multiplicities up)"
             )
-            self.tell.error(self.matrices.offset(f"{table}-index", int(slots[arc])), message)
+            self.report.error(self.matrices.offset(f"{table}-index", int(slots[arc])), message)
         return again
 
 
@@ -210,7 +208,7 @@ def _priorities(
 
 
 def _order(
-    source: Source, start: int, num_transitions: int, tell: AtOffsets
+    source: Source, start: int, num_transitions: int, report: Report
 ) -> Int[np.ndarray, " columns"]:
     """The transition of each column, as the trailer says."""
     in_order = np.arange(num_transitions)
@@ -224,6 +222,6 @@ def _order(
             f"the permutation of transitions does not list each of 0 to {num_transitions - 1} once "
             "(correct it, or remove the line)"
         )
-        tell.error(match.start(), message)
+        report.error(match.start(), message)
         return in_order
     return numbers

@@ -3,9 +3,8 @@
 import numpy as np
 
 from ...sleptsov import Arcs, SleptsovNet
-from ..findings import MAX_FINDINGS, AtOffsets
 from ..losses import Losses
-from ..source import MAX_FILE_BYTES, Report, Source
+from ..source import MAX_FILE_BYTES, MAX_FINDINGS, Report, Source
 from .build_net import build_net
 from .columns import Matrices
 from .comment_data import Remark, remark
@@ -23,8 +22,7 @@ def read_msn(source: Source) -> SleptsovNet:
     **Raises:** `ReadError` with every error of the file.
     """
     report = Report(source)
-    tell = AtOffsets(report)
-    matrices = Matrices(source, tell, ("m", "n"), _parts)
+    matrices = Matrices(source, report, ("m", "n"), _parts)
     if not matrices.is_whole:
         report.finish()
     m, n = matrices.sizes
@@ -35,18 +33,18 @@ def read_msn(source: Source) -> SleptsovNet:
         for index in np.flatnonzero(wrong)[:MAX_FINDINGS].tolist():
             meant = _MEANT[name]
             message = f"{numbers[index]} in {name}{_place(name, index, n)} ({meant})"
-            tell.error(matrices.offset(name, index), message)
+            report.error(matrices.offset(name, index), message)
     given, produced = matrices.part("B", m, n), matrices.part("D", m, n)
     pairs = np.argwhere(matrices.part("R", n, n) == 1)
     tell_cycles(
         pairs,
         n,
-        tell,
+        report,
         lambda pair: matrices.offset("R", int(pairs[pair] @ (n, 1))),
         lambda transition: f"t{transition}",
     )
     sizes = {"places": m, "transitions": n}
-    said = Remark(source, matrices.end, "#", sizes, 0, tell)
+    said = Remark(source, matrices.end, "#", sizes, 0, report)
     report.finish()
     return build_net(
         report,

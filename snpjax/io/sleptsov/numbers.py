@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 from jaxtyping import Bool, Int
 
-from ..source import Source
+from ..source import Source, shortened
 
 
 MAX_NODES = 2**25  # places, or transitions, of one file: half of it are names, the other markings
@@ -165,10 +165,6 @@ def integer(text: str) -> int | str:
     if not -MOST <= number <= MOST:
         return f"{shortened(text)} does not fit in int64 (write at most {MOST})"
     return number
-
-
-def shortened(text: str) -> str:
-    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def lines_of(numbers: np.ndarray) -> str:

@@ -9,10 +9,9 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from ...sleptsov import SleptsovNet
-from ..findings import AtOffsets
-from ..source import Report, Source
+from ..source import Report, Source, shortened
+from ..xml_text import XmlReader
 from .build_net import build_net
-from .numbers import shortened
 from .pnml_elements import PnmlElement, PnmlLabel
 from .pnml_net import FileNet, Shared
 from .pnml_vocabulary import (
@@ -25,10 +24,10 @@ from .pnml_vocabulary import (
     REFUSED,
     TIMES,
 )
-from .xml_elements import read_elements
 
 
 TOOL = "snpjax"
+MAX_DEPTH = 100
 
 _TEXTS = ("text", "value")
 _ANY = ("xml:", "xmlns:", "xsi:")  # prefixes of attributes about XML itself
@@ -57,14 +56,13 @@ def read_pnml(
     **Raises:** `ReadError` with every error of the file.
     """
     report = Report(source)
-    tell = AtOffsets(report)
-    reader = _Reader(tell, ignore_unknown)
-    read_elements(tell, reader.start, reader.end)
+    reader = _Reader(report, ignore_unknown)
+    XmlReader(report, reader.start, reader.end, max_depth=MAX_DEPTH, refuses_encodings=True).read()
     chosen = reader.chosen(net)
     if chosen is None:
         report.finish()
         raise AssertionError("a file without a net is told; please report this as a bug of snpjax")
-    return build_net(report, **chosen.arguments(tell, reader.shared, drop_time=drop_time))
+    return build_net(report, **chosen.arguments(report, reader.shared, drop_time=drop_time))
 
 
 class _Frame(NamedTuple):
@@ -84,16 +82,20 @@ class _Frame(NamedTuple):
 class _Reader:
     """Takes the elements of the file, one by one."""
 
-    def __init__(self, tell: AtOffsets, ignore_unknown: bool):
-        self.tell, self.ignore_unknown = tell, ignore_unknown
+    def __init__(self, report: Report, ignore_unknown: bool):
+        self.report, self.ignore_unknown = report, ignore_unknown
         self.nets: list[FileNet] = []
         self.shared = Shared()
         self._open: list[_Frame] = []
         self._own_tool = 0  # the depth of an open <toolspecific> of snpjax
         self._net: FileNet | None = None  # the one that is open
         self._namespace = ""
+        self._prefix = ""  # of the name space of the root element
 
     def start(self, name: str, attributes: Mapping[str, str], offset: int) -> None:
+        if not self._open and ":" in name:
+            self._prefix = name[: name.index(":") + 1]
+        name = name.removeprefix(self._prefix)
         self._open.append(self._taken(name, attributes, offset))
 
     def _taken(self, name: str, attributes: Mapping[str, str], offset: int) -> _Frame:
@@ -115,7 +117,7 @@ class _Reader:
             if name in DECORATION_OF.get(owner.kind, ()):
                 return skipped
             if owner.kind == "pnml" and name in CHILDREN["net"]:
-                self.tell.error(offset, f"a <{name}> outside of a <net> (move it into one)")
+                self.report.error(offset, f"a <{name}> outside of a <net> (move it into one)")
                 return skipped
             if name in CHILDREN.get(owner.kind, ()):
                 return _Frame("owner", self._owner(owner, name, attributes, offset), name, offset)
@@ -132,14 +134,16 @@ class _Reader:
 
     def _root(self, name: str, attributes: Mapping[str, str], offset: int) -> _Frame:
         if name != "pnml":
-            self.tell.error(offset, f"the root element is <{shortened(name)}> (<pnml> is expected)")
+            self.report.error(
+                offset, f"the root element is <{shortened(name)}> (<pnml> is expected)"
+            )
             return _Frame("skipped", None, name, offset)
         self._namespace = attributes.get("xmlns", "")
         return _Frame("owner", PnmlElement("pnml", attributes, offset, self._text), name, offset)
 
     @property
     def _text(self) -> str:
-        return self.tell.report.source.text
+        return self.report.source.text
 
     def _owner(
         self, above: PnmlElement, name: str, attributes: Mapping[str, str], offset: int
@@ -181,7 +185,7 @@ class _Reader:
         return _Frame("label", owner, name, offset)
 
     def end(self, name: str, text: str) -> None:
-        frame = self._open.pop()
+        frame, name = self._open.pop(), name.removeprefix(self._prefix)
         if len(self._open) == self._own_tool:
             self._own_tool = 0
         owner = frame.owner
@@ -238,13 +242,13 @@ class _Reader:
 
     def _error(self, offset: int, message: str, first: int | None = None) -> None:
         if self._net is None:
-            self.tell.error(offset, message, first)
+            self.report.error(offset, message, first)
         else:
             self._net.find(True, offset, message, first)
 
     def _warn(self, offset: int, message: str) -> None:
         if self._net is None:
-            self.tell.warning(offset, message)
+            self.report.warning(offset, message)
         else:
             self._net.find(False, offset, message)
 
@@ -259,17 +263,17 @@ class _Reader:
                 f"the {len(self.nets)} nets of this file are components that share nodes (compose "
                 "them in TAPAAL, and save one net)"
             )
-            self.tell.error(at, message)
+            self.report.error(at, message)
         elif id is not None:
             for net in nets:
                 if net.owner.id == id:
                     return net
-            self.tell.error(0, f"there is no net {id!r} in this file (it has {ids or 'none'})")
+            self.report.error(0, f"there is no net {id!r} in this file (it has {ids or 'none'})")
         elif len(nets) > 1:
             message = f"the file has {len(nets)} nets (choose one by net=, --net: {ids})"
-            self.tell.error(nets[1].owner.offset, message)
+            self.report.error(nets[1].owner.offset, message)
         elif nets:
             return nets[0]
-        elif not self.tell.report.has_errors:
-            self.tell.error(0, "the file has no <net>")
+        elif not self.report.has_errors:
+            self.report.error(0, "the file has no <net>")
         return None

@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from ..source import shortened
 from .draft import Kind, NetDraft
-from .numbers import shortened
 from .pnml_elements import PnmlElement, PnmlLabel
 
 
@@ -39,13 +39,13 @@ def take_arc(
     arc: PnmlElement, ends: Mapping[str, tuple[str, int]], draft: NetDraft, numbers: "PnmlNumbers"
 ) -> None:
     """Add an arc to the draft; whatever is wrong with it is told."""
-    tell = numbers.tell
+    report = numbers.report
     named = f"arc {shortened(arc.id)!r}" if arc.id else "an arc"
     found = []
     for end in ("source", "target"):
         id = arc.attributes.get(end, "")
         if id not in ends:
-            tell.error(arc.offset, f"{named}: there is no {end} {shortened(id)!r} (add the node)")
+            report.error(arc.offset, f"{named}: there is no {end} {shortened(id)!r} (add the node)")
         else:
             found.append(ends[id])
     kind = _kind(arc, named, numbers)
@@ -55,7 +55,7 @@ def take_arc(
     (from_kind, from_node), (to_kind, to_node) = found
     if from_kind == to_kind:
         message = f"{named} joins two {from_kind}s (arcs join a place and a transition)"
-        tell.error(arc.offset, message)
+        report.error(arc.offset, message)
     elif kind is None or weight is None:
         pass
     elif from_kind != _SOURCES.get(arc.kind, from_kind):
@@ -63,19 +63,19 @@ def take_arc(
         message = (
             f"{named} is an <{arc.kind}>, but leads to a {to_kind} (it must leave a {expected})"
         )
-        tell.error(arc.offset, message)
+        report.error(arc.offset, message)
     elif from_kind == "place":
         draft.arc(kind, from_node, to_node, weight, arc.offset)
     elif kind != "input":
         message = f"{named} is of the kind {kind}, but leads to a place (only inputs can be)"
-        tell.error(arc.offset, message)
+        report.error(arc.offset, message)
     else:
         draft.arc("output", to_node, from_node, weight, arc.offset)
 
 
 def _kind(arc: PnmlElement, named: str, numbers: "PnmlNumbers") -> Kind | None:
     """The kind of an arc, in any of the dialects; `None` if it is refused, which is told."""
-    tell = numbers.tell
+    report = numbers.report
     if "type" not in arc.attributes and arc.labels.keys().isdisjoint(("arctype", "type")):
         return "inhibitor" if arc.kind == "inhibitorArc" else "input"
     told = {}
@@ -85,21 +85,21 @@ def _kind(arc: PnmlElement, named: str, numbers: "PnmlNumbers") -> Kind | None:
     if len({_KINDS.get(kind, kind) for kind in told}) > 1:
         first, *_, last = told.values()
         message = f"{named} is of two kinds, {shortened(first.text)!r} and {shortened(last.text)!r}"
-        tell.error(last.offset, f"{message} (remove one)")
+        report.error(last.offset, f"{message} (remove one)")
         return None
     kind, label = next(iter(told.items()), ("", PnmlLabel("", arc.offset)))
     if kind not in _KINDS:
         reason = _REFUSED.get(kind)
         message = f"{named} is of the unknown kind {shortened(label.text)!r}"
         if reason is not None:
-            tell.error(label.offset, f"{named} is a {kind} arc: {reason} (remove it)")
+            report.error(label.offset, f"{named} is a {kind} arc: {reason} (remove it)")
         else:
-            tell.error(label.offset, f"{message} (known: normal, inhibitor, read)")
+            report.error(label.offset, f"{message} (known: normal, inhibitor, read)")
         return None
     if arc.kind != "inhibitorArc":
         return _KINDS[kind]
     if _KINDS[kind] == "test":
-        tell.error(label.offset, f"{named} is an <inhibitorArc> of the kind {kind} (remove one)")
+        report.error(label.offset, f"{named} is an <inhibitorArc> of the kind {kind} (remove one)")
         return None
     return "inhibitor"
 
@@ -110,7 +110,7 @@ def _weight(arc: PnmlElement, named: str, kind: Kind, numbers: "PnmlNumbers") ->
     TAPAAL writes the weight as an attribute, and as the attribute `inscription` an interval of
     time, or 1 where an arc has none.
     """
-    tell = numbers.tell
+    report = numbers.report
     weight, inscription = arc.attribute("weight"), arc.attribute("inscription")
     if inscription is not None and _is_untimed(inscription, named, numbers):
         inscription = None
@@ -126,7 +126,7 @@ def _weight(arc: PnmlElement, named: str, kind: Kind, numbers: "PnmlNumbers") ->
         return None
     if len(set(counted)) > 1:
         message = f"{named} has two weights, {counted[0]} and {counted[-1]} (remove one)"
-        tell.error(found[-1].offset, message, found[0].offset)
+        report.error(found[-1].offset, message, found[0].offset)
         return None
     return counted[0]
 

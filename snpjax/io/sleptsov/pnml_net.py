@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..findings import MAX_FINDINGS, AtOffsets
+from ..source import MAX_FINDINGS, Report, shortened
 from .draft import NetDraft
 from .dropping import Dropping
-from .numbers import MAX_NODES, integer, shortened
+from .numbers import MAX_NODES, integer
 from .pnml_arcs import take_arc
 from .pnml_elements import PnmlElement, PnmlLabel
 from .pnml_vocabulary import ARCS, NEUTRAL, NODES
@@ -33,9 +33,9 @@ class PnmlNumbers:
     - `drop_time`: see `Dropping`.
     """
 
-    def __init__(self, tell: AtOffsets, constants: Mapping[str, PnmlLabel], drop_time: bool):
-        self.tell, self.constants = tell, constants
-        self.drop = Dropping(tell, drop_time)
+    def __init__(self, report: Report, constants: Mapping[str, PnmlLabel], drop_time: bool):
+        self.report, self.constants = report, constants
+        self.drop = Dropping(report, drop_time)
         self._colours: dict[str, int] = {}  # of tokens in use, and where each is first
 
     def count(self, label: PnmlLabel, what: str, *, least: int) -> int | None:
@@ -52,10 +52,10 @@ class PnmlNumbers:
         if number is None:
             return None
         if isinstance(number, str):
-            self.tell.error(label.offset, f"{what}: {number}")
+            self.report.error(label.offset, f"{what}: {number}")
             return None
         if number < least:
-            self.tell.error(label.offset, f"{what} is {number} (write {least} or more)")
+            self.report.error(label.offset, f"{what} is {number} (write {least} or more)")
             return None
         return number
 
@@ -77,7 +77,7 @@ class PnmlNumbers:
                 f"{what} has tokens of another colour: coloured content ({colours}); only nets "
                 "with plain tokens are read (unfold the net first)"
             )
-            self.tell.error(offset, message, next(iter(self._colours.values())))
+            self.report.error(offset, message, next(iter(self._colours.values())))
             return None
         return total
 
@@ -146,12 +146,12 @@ class FileNet:
             elif owner.kind in ARCS:
                 self.arcs.append(owner)
 
-    def arguments(self, tell: AtOffsets, shared: Shared, *, drop_time: bool) -> dict[str, Any]:
+    def arguments(self, report: Report, shared: Shared, *, drop_time: bool) -> dict[str, Any]:
         """The arguments of the net; whatever is wrong is told."""
         for is_error, offset, message, first in self._findings:
-            (tell.error if is_error else tell.warning)(offset, message, first)
-        self._check_type(tell)
-        numbers, draft = PnmlNumbers(tell, shared.constants, drop_time), NetDraft(tell)
+            (report.error if is_error else report.warning)(offset, message, first)
+        self._check_type(report)
+        numbers, draft = PnmlNumbers(report, shared.constants, drop_time), NetDraft(report)
         for offset, what in self._times:
             numbers.drop(offset, what)
         ends: dict[str, tuple[str, int]] = {}
@@ -167,18 +167,19 @@ class FileNet:
                     check_neutral(other, numbers)
         for node in self.nodes.values():
             if node.kind.startswith("reference"):
-                self._resolve(node, ends, tell)
+                self._resolve(node, ends, report)
         for arc in self.arcs:
             check_neutral(arc, numbers)
             take_arc(arc, ends, draft, numbers)
         for node in self.nodes.values():
             for beats in node.beats:
-                self._take_priority(node, beats, ends, draft, tell)
+                self._take_priority(node, beats, ends, draft, report)
         self._take_levels(draft, numbers)
         arguments = draft.arguments()
         name = self.owner.labels.get("name")
         names = {
-            kind: self._names(arguments[f"{kind}_names"], tell) for kind in ("place", "transition")
+            kind: self._names(arguments[f"{kind}_names"], report)
+            for kind in ("place", "transition")
         }
         ids = {f"{kind}s": list(arguments[f"{kind}_names"]) for kind in names}
         is_named = any(tuple(ids[f"{kind}s"]) != names[kind] for kind in names)
@@ -190,7 +191,7 @@ class FileNet:
             "notes": {"ids": ids} if is_named else {},
         }
 
-    def _check_type(self, tell: AtOffsets) -> None:
+    def _check_type(self, report: Report) -> None:
         type = self.owner.attributes.get("type", "")
         if _HIGH_LEVEL.search(type):
             message = f"a net of the type {type} is a high-level net (only plain ones are read)"
@@ -198,9 +199,9 @@ class FileNet:
             message = f"unknown type of nets {shortened(type)!r} (read are those like {TYPE})"
         else:
             return
-        tell.error(self.owner.offset_of("type"), message)
+        report.error(self.owner.offset_of("type"), message)
 
-    def _names(self, ids: tuple[str, ...], tell: AtOffsets) -> tuple[str, ...]:
+    def _names(self, ids: tuple[str, ...], report: Report) -> tuple[str, ...]:
         """The names of nodes; of those that are there twice, the ids from the second on."""
         labels = [self.nodes[id].label("name") for id in ids]
         given = [
@@ -215,7 +216,7 @@ class FileNet:
                     f"the name {shortened(name)!r} is there twice (the id {shortened(id)!r} is "
                     "taken instead)"
                 )
-                tell.warning(self.nodes[id].offset, message)
+                report.warning(self.nodes[id].offset, message)
                 name = id
                 while name in known:
                     name += "'"
@@ -240,13 +241,11 @@ class FileNet:
             return
         if len(set(counts)) > 1:
             message = f"{what} is said twice, {counts[0]} and {counts[-1]} tokens (remove one)"
-            numbers.tell.error(labels[0].offset, message, labels[-1].offset)
+            numbers.report.error(labels[0].offset, message, labels[-1].offset)
         else:
             draft.mark(draft.place(node.id), counts[0] or 0, labels[0].offset)
 
-    def _resolve(
-        self, node: PnmlElement, ends: dict[str, tuple[str, int]], tell: AtOffsets
-    ) -> None:
+    def _resolve(self, node: PnmlElement, ends: dict[str, tuple[str, int]], report: Report) -> None:
         """Let a reference node stand for the node that it, or the one it refers to, refers to."""
         wanted = node.kind.removeprefix("reference").lower()
         seen, at = {node.id}, node
@@ -256,7 +255,7 @@ class FileNet:
             if found is None or id in seen:
                 what = f"refers to {shortened(id)!r}, which there is not"
                 what = what if found is None else "refers to itself"
-                tell.error(node.offset, f"the {node.kind} {shortened(node.id)!r} {what}")
+                report.error(node.offset, f"the {node.kind} {shortened(node.id)!r} {what}")
                 return
             seen.add(id)
             if not found.kind.startswith("reference"):
@@ -264,7 +263,7 @@ class FileNet:
             at = found
         if found.kind != wanted:
             message = f"the {node.kind} {shortened(node.id)!r} refers to a {found.kind}"
-            tell.error(node.offset, message)
+            report.error(node.offset, message)
         elif found.id in ends:
             ends[node.id] = ends[found.id]
 
@@ -274,7 +273,7 @@ class FileNet:
         beats: PnmlLabel,
         ends: Mapping[str, tuple[str, int]],
         draft: NetDraft,
-        tell: AtOffsets,
+        report: Report,
     ) -> None:
         (kind, number), end = ends.get(node.id, ("", -1)), ends.get(beats.text, ("", -1))
         if kind != "transition" or end[0] != "transition":
@@ -282,7 +281,7 @@ class FileNet:
                 f"a priority of {shortened(node.id)!r} over {shortened(beats.text)!r} (both must "
                 "be transitions)"
             )
-            tell.error(beats.offset, message)
+            report.error(beats.offset, message)
         else:
             draft.priority(number, end[1], beats.offset)
 
@@ -290,7 +289,7 @@ class FileNet:
         """The priorities that follow from `<timed>` and `<priority>`, as PIPE has them: immediate
         transitions beat timed ones, and among immediate ones the larger priority wins."""
         transitions = [node for node in self.nodes.values() if node.kind == "transition"]
-        tell = numbers.tell
+        report = numbers.report
         # TAPAAL writes 0 or 1 at every transition, and means nothing by it.
         attributes = [node for node in transitions if "priority" in node.attributes]
         values = {node.attributes["priority"] for node in attributes}
@@ -299,7 +298,7 @@ class FileNet:
                 "attributes `priority` that differ (write elements <timed> and <priority>, or "
                 "remove the attributes)"
             )
-            tell.error(attributes[0].offset_of("priority"), message)
+            report.error(attributes[0].offset_of("priority"), message)
         if not any("timed" in node.labels for node in transitions):
             said = [node.labels["priority"] for node in transitions if "priority" in node.labels]
             if len({label.text for label in said}) > 1 or 0 < len(said) < len(transitions):
@@ -307,17 +306,17 @@ class FileNet:
                     "a <priority> without a <timed> (write <timed> for every transition: the "
                     "larger priority wins among those that are not timed)"
                 )
-                tell.error(said[0].offset, message)
+                report.error(said[0].offset, message)
             return
         levels: dict[int, tuple[int, int]] = {}
         for node in transitions:
             named = f"transition {shortened(node.id)!r}"
             timed, priority = node.labels.get("timed"), node.labels.get("priority")
             if timed is None:
-                tell.error(node.offset, f"{named} has no <timed>, but others have (write it)")
+                report.error(node.offset, f"{named} has no <timed>, but others have (write it)")
             elif timed.text.lower() not in ("true", "false"):
                 message = f"the <timed> of {named} is {shortened(timed.text)!r}"
-                tell.error(timed.offset, f"{message} (write true or false)")
+                report.error(timed.offset, f"{message} (write true or false)")
             elif timed.text.lower() == "true":
                 levels[draft.transition(node.id)] = 0, timed.offset
             else:
@@ -337,7 +336,7 @@ class FileNet:
                 f"{len(self.final)} final markings of {num_places} places are more than the "
                 f"{MAX_NODES} numbers that are read (keep fewer)"
             )
-            numbers.tell.error(self.owner.offset, message)
+            numbers.report.error(self.owner.offset, message)
             return []
         return [self._final(marking, num_places, ends, numbers) for marking in self.final]
 
@@ -357,13 +356,13 @@ class FileNet:
             label = place.labels.get("text")
             if kind != "place":
                 message = f"{what} names {shortened(id)!r}, which is no place (add the place)"
-                numbers.tell.error(place.offset, message)
+                numbers.report.error(place.offset, message)
             elif seen.setdefault(number, place.offset) != place.offset:
                 message = f"{what} names {shortened(id)!r} twice (remove one)"
-                numbers.tell.error(place.offset, message, seen[number])
+                numbers.report.error(place.offset, message, seen[number])
             elif label is None:
                 message = f"{what} does not say the tokens of {shortened(id)!r} (write <text>)"
-                numbers.tell.error(place.offset, message)
+                numbers.report.error(place.offset, message)
             else:
                 count = numbers.count(label, f"{what} of {shortened(id)!r}", least=0)
                 tokens[number] = count or 0
@@ -382,7 +381,7 @@ def check_neutral(element: PnmlElement, numbers: PnmlNumbers) -> None:
             id = element.id or element.attributes.get("name", "")
             what = f"the {name} {shortened(label.text)!r} of {element.kind} {shortened(id)!r}"
             if neutral.reason:
-                numbers.tell.error(label.offset, f"{what}: {neutral.reason}")
+                numbers.report.error(label.offset, f"{what}: {neutral.reason}")
             else:
                 numbers.drop(label.offset, what, *neutral.values)
 

@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Int
 
 from ...sleptsov.model.priority import cycles, priority_order
-from ..findings import AtOffsets
+from ..source import Report
 
 
 _MAX_SHOWN = 20  # members of a cycle
@@ -15,7 +15,7 @@ _MAX_SHOWN = 20  # members of a cycle
 def tell_cycles(
     pairs: Int[np.ndarray, "pairs 2"],
     num_transitions: int,
-    tell: AtOffsets,
+    report: Report,
     offset: Callable[[int], int],
     name: Callable[[int], str],
 ) -> bool:
@@ -34,7 +34,7 @@ def tell_cycles(
             message = f"transition {name(members[0])} has priority over itself, a cycle of one"
         else:
             message = f"this closes a cycle of priorities: {_listed(members, name)}"
-        tell.error(offset(pair), f"{message} (drop one of its pairs)")
+        report.error(offset(pair), f"{message} (drop one of its pairs)")
     return True
 
 

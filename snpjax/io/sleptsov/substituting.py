@@ -18,10 +18,8 @@ from ...sleptsov.linking import (
 )
 from ...sleptsov.subnets import LIBRARY
 from ..errors import ReadError
-from ..findings import AtOffsets
-from ..source import Report, Source, load
+from ..source import Report, Source, load, shortened
 from .build_net import build_net
-from .numbers import shortened
 
 
 Role: TypeAlias = Literal["input", "output", "start", "finish"]
@@ -63,7 +61,6 @@ class Nesting:
 
 def build_high_net(
     report: Report,
-    tell: AtOffsets,
     blocks: Sequence[PlacedSubstitution],
     nesting: Nesting,
     arguments: Mapping[str, Any],
@@ -80,7 +77,7 @@ def build_high_net(
     """
     substitutions, whole = [], []
     for block in blocks:
-        one = _substitution(block, report.source, nesting, tell)
+        one = _substitution(block, report.source, nesting, report)
         if one is not None:
             substitutions.append(one)
             whole.append(block)
@@ -90,9 +87,9 @@ def build_high_net(
         if problem.first is not None:
             line, _ = report.source.position(whole[problem.first].offset)
             message += f": first in line {line}"
-        tell.error(_offset(block, problem.part), message)
+        report.error(_offset(block, problem.part), message)
     for pair, message in pair_problems(substitutions, np.asarray(arguments["priorities"])):
-        tell.error(pair_offset(pair), message)
+        report.error(pair_offset(pair), message)
     # A transition that is substituted may look odd: it need not consume anything, say.
     return HighNet(build_net(report, quiet=True, **arguments), tuple(substitutions))
 
@@ -106,24 +103,24 @@ def _offset(block: PlacedSubstitution, part: NetPart) -> int:
 
 
 def _substitution(
-    block: PlacedSubstitution, source: Source, nesting: Nesting, tell: AtOffsets
+    block: PlacedSubstitution, source: Source, nesting: Nesting, report: Report
 ) -> Substitution | None:
     """The substitution, if all that it needs is there."""
     roles: dict[str, list[tuple[int, int]]] = {"input": [], **{role: [] for role in _ONCE}}
     for mapped in block.mapped:
         if mapped.role != "input" and roles[mapped.role]:
             message = f"a second {mapped.role} in this substitution (exactly one is expected)"
-            tell.error(mapped.offset, message)
+            report.error(mapped.offset, message)
         roles[mapped.role].append(mapped.pair)
-    _warn_of_shared_inputs(block, tell)
+    _warn_of_shared_inputs(block, report)
     missing = [role for role in _ONCE if not roles[role]]
     if missing:
         message = (
             f"the substitution of transition {block.transition + 1} has no "
             f"{' and no '.join(missing)} (exactly one is expected)"
         )
-        tell.error(block.offset, message)
-    subnet = _subnet(block, source, nesting, tell)
+        report.error(block.offset, message)
+    subnet = _subnet(block, source, nesting, report)
     if subnet is None or missing:
         return None
     return Substitution(
@@ -135,7 +132,7 @@ def _substitution(
     )
 
 
-def _warn_of_shared_inputs(block: PlacedSubstitution, tell: AtOffsets) -> None:
+def _warn_of_shared_inputs(block: PlacedSubstitution, report: Report) -> None:
     seen: dict[int, Mapped] = {}
     for mapped in block.mapped:
         if mapped.role == "input" and seen.setdefault(mapped.pair[0], mapped) is not mapped:
@@ -143,25 +140,25 @@ def _warn_of_shared_inputs(block: PlacedSubstitution, tell: AtOffsets) -> None:
                 f"place {mapped.pair[0] + 1} is an input twice: its two copies run at once and "
                 "take tokens from each other (give each input a place of its own)"
             )
-            tell.warning(mapped.offset, message)
+            report.warning(mapped.offset, message)
 
 
 def _subnet(
-    block: PlacedSubstitution, source: Source, nesting: Nesting, tell: AtOffsets
+    block: PlacedSubstitution, source: Source, nesting: Nesting, report: Report
 ) -> "SleptsovNet | HighNet | None":
     """The sub-net of that name, beside the file or else of the library."""
     name, at = block.name, block.name_offset
     if os.path.isabs(name) or ".." in Path(name).parts:
-        tell.error(at, f"the sub-net {name!r} is not beside this file (move it there)")
+        report.error(at, f"the sub-net {name!r} is not beside this file (move it there)")
         return None
     try:
         path = (Path(source.path).parent / name).resolve()
         is_there = path.is_file()
     except (OSError, ValueError):  # a name that no file can have
-        tell.error(at, f"{shortened(name)!r} is no name of a file")
+        report.error(at, f"{shortened(name)!r} is no name of a file")
         return None
     if path in nesting.files:
-        tell.error(at, f"the sub-net {name} contains itself (a program has no recursion)")
+        report.error(at, f"the sub-net {name} contains itself (a program has no recursion)")
         return None
     if path in nesting.known:
         return nesting.known[path]
@@ -170,10 +167,10 @@ def _subnet(
         if made is not None:
             return made().net
         known = ", ".join(LIBRARY)
-        tell.error(at, f"there is no sub-net {name} beside this file (the library has {known})")
+        report.error(at, f"there is no sub-net {name} beside this file (the library has {known})")
         return None
     if len(nesting.files) > _MAX_DEPTH:
-        tell.error(at, f"sub-nets are nested more than {_MAX_DEPTH} deep")
+        report.error(at, f"sub-nets are nested more than {_MAX_DEPTH} deep")
         return None
     from .hsn import read_nested  # which needs this module
 
@@ -182,6 +179,6 @@ def _subnet(
     except ReadError as error:
         more = len(error.diagnostics) - 1
         also = f", and {more} more errors" if more else ""
-        tell.error(at, f"the sub-net {name} cannot be read: {error.diagnostics[0]}{also}")
+        report.error(at, f"the sub-net {name} cannot be read: {error.diagnostics[0]}{also}")
         return None
     return cast(dict, nesting.known).setdefault(path, subnet)

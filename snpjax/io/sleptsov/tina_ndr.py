@@ -12,14 +12,12 @@ from typing import Any
 from ..._text.counts import plural
 from ...sleptsov import SleptsovNet
 from ...sleptsov.linking import HighNet, link
-from ..findings import AtOffsets
 from ..losses import Losses
-from ..source import Report, Source
+from ..source import Report, Source, shortened
 from .build_net import build_net
 from .draft import NetDraft
 from .dropping import Dropping
 from .flattening import with_pairs_for_order
-from .numbers import shortened
 from .substituting import Mapped, Nesting, PlacedSubstitution, Role, build_high_net
 from .tina import mark_of, name_of, number_of, written_names
 
@@ -65,14 +63,14 @@ def read_ndr(source: Source, *, drop_time: bool = False) -> SleptsovNet:
     **Raises:** `ReadError` with every error of the file.
     """
     report = Report(source)
-    reader = _Reader(AtOffsets(report), drop_time)
+    reader = _Reader(report, drop_time)
     reader.read(source.text)
     arguments = reader.arguments()
     if not reader.blocks:
         return build_net(report, **arguments)
-    tell, draft = reader.tell, reader.draft
+    draft = reader.draft
     nesting = Nesting.of(source)
-    high = build_high_net(report, tell, reader.blocks, nesting, arguments, draft.pair_offset)
+    high = build_high_net(report, reader.blocks, nesting, arguments, draft.pair_offset)
     return link(high) if isinstance(high, HighNet) else high
 
 
@@ -119,9 +117,9 @@ def _apart(names: Sequence[str], taken: set[str]) -> list[str]:
 
 
 class _Reader:
-    def __init__(self, tell: AtOffsets, drop_time: bool):
-        self.tell, self.drop = tell, Dropping(tell, drop_time)
-        self.draft = NetDraft(tell)
+    def __init__(self, report: Report, drop_time: bool):
+        self.report, self.drop = report, Dropping(report, drop_time)
+        self.draft = NetDraft(report)
         self.blocks: list[PlacedSubstitution] = []
         self.positions: dict[str, list[float]] = {}
         self.name = ""
@@ -152,15 +150,15 @@ class _Reader:
         if letter not in _LINES:
             known = ", ".join(_LINES.values())
             message = f"{shortened(letter)!r} begins no line of a drawing (known: {known})"
-            self.tell.error(line.offset(0), message)
+            self.report.error(line.offset(0), message)
             return
         unclosed = [i for i, word in enumerate(words) if word[0] == "{" and word[-1] != "}"]
         if unclosed:
             message = "'{' begins a name that no '}' ends in its line"
-            self.tell.error(line.offset(unclosed[0]), message)
+            self.report.error(line.offset(unclosed[0]), message)
         elif len(words) not in _LENGTHS[letter]:
             message = f"{plural(len(words), 'word')}: {_LINES[letter]} is expected"
-            self.tell.error(line.offset(0), message)
+            self.report.error(line.offset(0), message)
         elif letter == "e":
             self._edges.append(line)
         elif letter == "h":
@@ -173,12 +171,12 @@ class _Reader:
         name = name_of(words[3])
         first = self._nodes.setdefault(name, line)
         if first is not line:
-            number, _ = self.tell.report.source.position(first.at)
+            number, _ = self.report.source.position(first.at)
             message = f"two nodes have the name {name!r}: first in line {number} (rename one)"
-            self.tell.error(line.offset(3), message)
+            self.report.error(line.offset(3), message)
             return
         if not name:
-            self.tell.error(line.offset(3), "a node has an empty name")
+            self.report.error(line.offset(3), "a node has an empty name")
             return
         self.positions[name] = [self._coordinate(line, word) for word in (1, 2)]
         if letter == "p":
@@ -189,7 +187,7 @@ class _Reader:
                     f"{shortened(words[4])!r} is no marking (write a number from 0 that fits in "
                     "int64)"
                 )
-                self.tell.error(line.offset(4), message)
+                self.report.error(line.offset(4), message)
             else:
                 self.draft.mark(place, tokens, line.at)
             return
@@ -209,7 +207,7 @@ class _Reader:
             number = math.nan
         if not math.isfinite(number):
             message = f"{shortened(line.words[word])!r} is no coordinate (write one)"
-            self.tell.error(line.offset(word), message)
+            self.report.error(line.offset(word), message)
             return 0.0
         return number
 
@@ -222,7 +220,7 @@ class _Reader:
         is_known = True
         for end, name in zip(ends, (source, target), strict=True):
             if name not in self._nodes:
-                self.tell.error(line.offset(end), f"there is no node {name!r} (draw it)")
+                self.report.error(line.offset(end), f"there is no node {name!r} (draw it)")
                 is_known = False
         if not is_known:
             return
@@ -230,18 +228,18 @@ class _Reader:
         if source in transitions and target in transitions:
             if weight != "1":
                 message = f"a priority has the weight 1, not {shortened(weight)} (write 1)"
-                self.tell.error(line.offset(at), message)
+                self.report.error(line.offset(at), message)
             self.draft.priority(transitions[source], transitions[target], line.at)
             return
         if source not in transitions and target not in transitions:
             message = f"an edge joins the places {source!r} and {target!r} (no arc does)"
-            self.tell.error(line.offset(1), message)
+            self.report.error(line.offset(1), message)
             return
         is_input = target in transitions
         mark = mark_of(weight if weight[0] in "?!" else f"*{weight}", may_test=is_input)
         place, transition = (source, target) if is_input else (target, source)
         if isinstance(mark, str):
-            self.tell.error(line.offset(at), mark)
+            self.report.error(line.offset(at), mark)
         else:
             kind = mark.kind if is_input else "output"
             numbers = self.draft.places[place], transitions[transition]
@@ -257,7 +255,7 @@ class _Reader:
                 f"the label {shortened(text)} is no substitution (write "
                 "{*HSN(file i place number o place number s place number f place number)})"
             )
-            self.tell.error(at, message)
+            self.report.error(at, message)
             return
         block = PlacedSubstitution(transition, at, words[0], at)
         for role, place, number in triples:
@@ -272,7 +270,7 @@ class _Reader:
             else:
                 block.mapped.append(Mapped(_ROLES[role], (found, lp - 1), at))
                 continue
-            self.tell.error(at, message)
+            self.report.error(at, message)
         self.blocks.append(block)
 
 

@@ -5,14 +5,12 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ...sleptsov import SleptsovNet
-from ..findings import AtOffsets
 from ..losses import Losses
-from ..source import Report, Source
+from ..source import Report, Source, Stop, shortened
 from .build_net import build_net
 from .draft import MAX_PAIRS, NetDraft
 from .dropping import Dropping
 from .flattening import with_pairs_for_order
-from .numbers import shortened
 from .tina import NAME, PLAIN_ARC, Mark, mark_of, name_of, number_of, written_names
 
 
@@ -42,10 +40,6 @@ class _Word(NamedTuple):
     offset: int
 
 
-class _Bad(Exception):
-    """The rest of a declaration is not read; why is told."""
-
-
 def read_net_format(source: Source, *, drop_time: bool = False) -> SleptsovNet:
     """The net of a Tina `.net` file.
 
@@ -57,7 +51,7 @@ def read_net_format(source: Source, *, drop_time: bool = False) -> SleptsovNet:
     **Raises:** `ReadError` with every error of the file.
     """
     report = Report(source)
-    reader = _Reader(AtOffsets(report), drop_time)
+    reader = _Reader(report, drop_time)
     reader.read(source.text)
     return build_net(report, **reader.draft.arguments(), name=reader.name)
 
@@ -92,9 +86,9 @@ def write_net_format(net: SleptsovNet, losses: Losses) -> str:
 
 
 class _Reader:
-    def __init__(self, tell: AtOffsets, drop_time: bool):
-        self.tell, self.drop = tell, Dropping(tell, drop_time)
-        self.draft = NetDraft(tell)
+    def __init__(self, report: Report, drop_time: bool):
+        self.report, self.drop = report, Dropping(report, drop_time)
+        self.draft = NetDraft(report)
         self.name = ""
         self._priorities: list[tuple[list[_Word], list[_Word]]] = []
 
@@ -104,7 +98,7 @@ class _Reader:
             if line.split(None, 1)[:1] not in _SKIPPED:
                 try:
                     self._declaration(list(self._words(line, at)))
-                except _Bad:
+                except Stop:
                     pass
             at += len(line) + 1
         self._take_priorities()
@@ -124,8 +118,8 @@ class _Reader:
                 )
 
     def _fail(self, offset: int, message: str) -> None:
-        self.tell.error(offset, message)
-        raise _Bad
+        self.report.error(offset, message)
+        raise Stop
 
     def _declaration(self, words: list[_Word]) -> None:
         if not words:
@@ -182,7 +176,7 @@ class _Reader:
                     f"({shortened(marking.text)}) is no marking (write a number from 0 that fits "
                     "in int64, as in (3) or (2K))"
                 )
-                self.tell.error(marking.offset, message)
+                self.report.error(marking.offset, message)
             else:
                 self.draft.mark(place, tokens, marking.offset)
         producers, consumers = self._sides(words)
@@ -218,13 +212,13 @@ class _Reader:
                     transition = self.draft.transitions.get(name_of(word.text))
                     if transition is None:
                         message = f"there is no transition {name_of(word.text)!r} (declare it)"
-                        self.tell.error(word.offset, message)
+                        self.report.error(word.offset, message)
                     else:
                         known.append((transition, word.offset))
                 sides.append(known)
             if self.draft.num_pairs + len(sides[0]) * len(sides[1]) > MAX_PAIRS:
                 message = f"there are more than {MAX_PAIRS} priorities (chain them: a > b, b > c)"
-                self.tell.error(left[0].offset, message)
+                self.report.error(left[0].offset, message)
                 return
             for beats, _ in sides[0]:
                 for beaten, offset in sides[1]:
@@ -261,13 +255,13 @@ class _Reader:
 
     def _mark(self, word: _Word, *, may_test: bool = True) -> Mark | None:
         if word.text == "{}":
-            self.tell.error(word.offset, "a name is empty")
+            self.report.error(word.offset, "a name is empty")
             return None
         if not word.mark:
             return PLAIN_ARC
         mark = mark_of(word.mark, may_test=may_test)
         if isinstance(mark, str):
-            self.tell.error(word.offset, f"{shortened(word.text + word.mark)}: {mark}")
+            self.report.error(word.offset, f"{shortened(word.text + word.mark)}: {mark}")
             return None
         return mark
 

@@ -14,14 +14,14 @@ what `rule_dict` says of its label besides. The old schema has `nodes`, `edges` 
     programs in: 1. `a^12` is 12 spikes; 2. a union needs no parentheses; 3. self-synapses stay.
 """
 
-from collections.abc import Sequence
+from dataclasses import replace
 
 from ...spiking.model.rule import DivisionRule
 from ...spiking.model.system import Json, SpikingSystem
 from ...spiking.model.validity import Level, unknown_neuron
 from ..building import UnknownNames, require_system
 from ..environment import InputNode, NeuronNode, Node, OutputNode, PlacedRule, Wire, build_system
-from ..json_checks import Findings, abbreviated
+from ..json_checks import Entries, Findings, abbreviated
 from ..json_text import JsonPath, decode
 from ..source import Report, Source
 from ..yaml_text import Plain, load_yaml
@@ -78,7 +78,7 @@ class _Reader:
         self.labels = NameTable()
         self.nodes: list[Node[JsonPath]] = []
         self.kinds: dict[str, str] = {}  # type of each node by name
-        self.made: set[str] = set()  # labels of neurons that rules make
+        self.made: dict[str, None] = {}  # labels of neurons that rules make
         self.twins: list[tuple[str, str, JsonPath]] = []  # names spelled in two ways
         self.paths: dict[str, JsonPath] = {}
         self.positions: dict[str, Json] = {}
@@ -88,24 +88,22 @@ class _Reader:
 
     def read(self, value: object, level: Level) -> SpikingSystem | None:
         keys = keys_of(self.findings, value)
-        top = None
-        if keys is not None:
-            top = self.findings.mapping(value, (), "the model", keys.top)
-        if keys is None or top is None:
+        if keys is None:
             return None
+        top = self.findings.mapping(value, (), "the model", keys.top) or {}
         self.keys = keys
         entries = self._named(self.values.items(top, keys.neurons))
         own = [
-            self.rules.read(entry.get("rules"), (*path, "rules"), "the list of rules")
-            for entry, path, _ in entries
+            self.rules.read(entry.values.get("rules"), entry.at("rules"), "the list of rules")
+            for entry, _ in entries
         ]
         labelled = self.rules.read(top.get("rule_dict"), ("rule_dict",), '"rule_dict"')
         self.is_dynamic = not is_null(top.get("rule_dict"))
         for rules in (*own, labelled):
             self._learn_children(rules)
         by_label = self._by_label(labelled)
-        for (entry, path, name), rules in zip(entries, own, strict=True):
-            self._read_node(entry, path, name, self._own(rules, name, by_label))
+        for (entry, name), rules in zip(entries, own, strict=True):
+            self._read_node(entry, name, self._own(rules, name, by_label))
         if self.is_dynamic:
             self._refuse_twins()
         wires, dictionary = self._synapses(self.values.items(top, keys.synapses))
@@ -125,37 +123,32 @@ class _Reader:
 
     # Neurons
 
-    def _named(self, items: list[object]) -> list[tuple[dict[str, object], JsonPath, str]]:
+    def _named(self, items: list[tuple[JsonPath, object]]) -> list[tuple[Entries, str]]:
         """The entries of neurons with a name and a type; from then on the names are known."""
         named = []
-        for index, item in enumerate(items):
-            path = (self.keys.neurons, index)
-            entry = self.findings.mapping(item, path, "the neuron", self.keys.neuron)
+        for path, item in items:
+            entry = self.findings.entries(item, path, "the neuron", self.keys.neuron)
             name, kind = None, None
             if entry is not None:
-                if self.findings.required(entry, "id", path, "the neuron"):
-                    name = self.values.name(entry["id"], (*path, "id"), "the id of a neuron")
-                if self.findings.required(entry, "type", path, "the neuron"):
-                    kind = self._kind(entry["type"], (*path, "type"))
+                name = entry.take("id", self.values.name, "the id of a neuron")
+                kind = entry.take("type", self._kind, "the type of a neuron")
             if entry is None or name is None or kind is None:
                 self.are_names_known = False
                 continue
             first = self.labels.spell(name)
             if first != name:
-                self.twins.append((name, first, (*path, "id")))
+                self.twins.append((name, first, entry.at("id")))
             self.kinds.setdefault(name, kind)
-            self.paths.setdefault(name, (*path, "id"))
-            named.append((entry, path, name))
+            self.paths.setdefault(name, entry.at("id"))
+            named.append((entry, name))
         return named
 
-    def _kind(self, value: object, path: JsonPath) -> str | None:
-        kind = self.values.name(value, path, "the type of a neuron")
+    def _kind(self, value: object, path: JsonPath, what: str) -> str | None:
+        kind = self.values.name(value, path, what)
         if kind is None or kind in _TYPES:
             return kind
-        message = (
-            f'the type of a neuron is {abbreviated(kind)} (write "regular", "input" or "output")'
-        )
-        self.findings.error(path, message)
+        fix = 'write "regular", "input" or "output"'
+        self.findings.error(path, f"{what} is {abbreviated(kind)} ({fix})")
         return None
 
     def _refuse_twins(self) -> None:
@@ -167,42 +160,40 @@ class _Reader:
                 )
                 self.findings.error(path, message, self.paths[first])
 
-    def _read_node(
-        self, entry: dict[str, object], path: JsonPath, name: str, rules: list[PlacedRule[JsonPath]]
-    ) -> None:
-        place, kind = (*path, "id"), entry["type"]
+    def _read_node(self, entry: Entries, name: str, rules: list[PlacedRule[JsonPath]]) -> None:
+        place, kind = entry.at("id"), entry.values["type"]
         kind = kind.text if isinstance(kind, Plain) else kind
-        position = self._position(entry, path)
+        position = self._position(entry)
         if position is not None:
             self.positions[name] = position
         if kind == "output":
             self.nodes.append(OutputNode(name, place))
         elif kind == "input":
-            self.nodes.append(InputNode(name, place, self._train(entry, path)))
+            has_old_key = "content" not in entry and "spiketrain" in entry
+            train = replace(entry, what="the input neuron").take(
+                "spiketrain" if has_old_key else "content",
+                self.values.train,
+                "the train of an input neuron",
+            )
+            self.nodes.append(InputNode(name, place, train or ()))
         else:
-            spikes, at = 0, (*path, "content")
-            if self.findings.required(entry, "content", path, "the neuron"):
-                spikes = self.values.integer(entry["content"], at, "the number of spikes") or 0
-            self.nodes.append(NeuronNode(name, place, spikes, at, rules))
+            spikes = entry.take("content", self.values.integer, "the number of spikes") or 0
+            self.nodes.append(NeuronNode(name, place, spikes, entry.at("content"), rules))
         if kind != "regular" and rules:
             message = f"{kind} neuron {name!r} has rules (only regular neurons have some)"
-            self.findings.error((*path, "rules"), message)
+            self.findings.error(entry.at("rules"), message)
 
-    def _train(self, entry: dict[str, object], path: JsonPath) -> Sequence[int]:
-        key = "spiketrain" if "content" not in entry and "spiketrain" in entry else "content"
-        if not self.findings.required(entry, key, path, "the input neuron"):
-            return ()
-        return self.values.train(entry[key], (*path, key))
-
-    def _position(self, entry: dict[str, object], path: JsonPath) -> list[Json] | None:
-        place = entry
-        if "position" in entry and not is_null(entry["position"]):
-            path = (*path, "position")
-            place = self.findings.mapping(entry["position"], path, '"position"', ("x", "y"))
-        if place is None or is_null(place.get("x")) or is_null(place.get("y")):
+    def _position(self, entry: Entries) -> list[Json] | None:
+        place: Entries | None = entry
+        if "position" in entry and not is_null(entry.values["position"]):
+            place = entry.take("position", self._coordinates)
+        if place is None or is_null(place.values.get("x")) or is_null(place.values.get("y")):
             return None
-        x, y = (self.values.number(place[key], (*path, key), f'"{key}"') for key in "xy")
+        x, y = (place.take(key, self.values.number) for key in "xy")
         return None if x is None or y is None else [x, y]
+
+    def _coordinates(self, value: object, path: JsonPath, what: str) -> Entries | None:
+        return self.findings.entries(value, path, what, ("x", "y"))
 
     # Rules
 
@@ -211,7 +202,7 @@ class _Reader:
             for child in read.parsed.children or ():
                 self.is_dynamic = True
                 label = self.labels.add(child.text)
-                self.made.add(label)
+                self.made[label] = None
                 if self.kinds.get(label, "regular") != "regular":
                     message = f"the new neuron has the label of the {self.kinds[label]} neuron"
                     self.findings.error(
@@ -298,29 +289,27 @@ class _Reader:
 
     # Synapses
 
-    def _synapses(self, items: list[object]) -> tuple[list[Wire[JsonPath]], list[tuple[str, str]]]:
+    def _synapses(
+        self, items: list[tuple[JsonPath, object]]
+    ) -> tuple[list[Wire[JsonPath]], list[tuple[str, str]]]:
         wires: list[Wire[JsonPath]] = []
         pairs: dict[tuple[str, str], JsonPath] = {}
         source_key, target_key, weight_key = self.keys.synapse
-        unborn = self.made - self.kinds.keys()
-        for index, item in enumerate(items):
-            path = (self.keys.synapses, index)
-            entry = self.findings.mapping(item, path, "the synapse", self.keys.synapse)
+        unborn = self.made.keys() - self.kinds.keys()
+        for path, item in items:
+            entry = self.findings.entries(item, path, "the synapse", self.keys.synapse)
             if entry is None:
                 continue
             ends = [
-                self.values.name(entry[key], (*path, key), f'"{key}" of a synapse')
+                entry.take(key, self.values.name, f'"{key}" of a synapse')
                 for key in (source_key, target_key)
-                if self.findings.required(entry, key, path, "the synapse")
             ]
-            weight = self.values.integer(
-                entry.get(weight_key, 1), (*path, weight_key), "the weight of a synapse"
-            )
-            if len(ends) < 2 or ends[0] is None or ends[1] is None or weight is None:
+            weight = entry.take(weight_key, self.values.integer, "the weight of a synapse", 1)
+            if ends[0] is None or ends[1] is None or weight is None:
                 continue
             source, target = (self.labels.find(name) or name for name in (ends[0], ends[1]))
-            at_source, at_target = (*path, source_key), (*path, target_key)
-            at_weight = (*path, weight_key) if weight_key in entry else path
+            at_source, at_target = entry.at(source_key), entry.at(target_key)
+            at_weight = entry.at(weight_key) if weight_key in entry else path
             if source in unborn or target in unborn:
                 self._pair(source, target, weight, path, (at_source, at_target, at_weight), pairs)
             else:

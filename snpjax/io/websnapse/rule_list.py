@@ -54,17 +54,16 @@ class RuleList:
         """The rules in a list, with their mistakes told; all that can be of use."""
         if is_null(value):
             return []
-        items = self.findings.sequence(value, path, what) or []
         rules = []
-        for index, item in enumerate(items):
+        for here, item in self.findings.items(value, path, what):
             text = item.text if isinstance(item, Plain) else item
             if not isinstance(text, str):
                 message = (
                     rf'a rule is {abbreviated(item)} (write a text, such as "a^{{2}}/a\to a;0")'
                 )
-                self.findings.error((*path, index), message)
+                self.findings.error(here, message)
                 continue
-            read = PlacedRuleText(self._parser.parse(text), (*path, index))
+            read = PlacedRuleText(self._parser.parse(text), here)
             for fault in read.parsed.errors:
                 self.findings.error(read.at(fault.position), fault.message)
             if read.parsed.warnings and text not in self._warned:

@@ -10,7 +10,7 @@ from ...spiking.model.guard import Guard
 from ...spiking.model.guard_syntax import TEXT_LIMIT
 from ...spiking.model.rule import DivisionRule, Rule
 from ..building import NO_GUARD
-from ..source import guard_or_error
+from ..source import guard_or_error, shortened
 
 
 _ARROW = re.compile(r"\\(?:rightarrow|to)")
@@ -270,5 +270,4 @@ def _skip(text: str, start: int) -> int:
 
 
 def _excerpt(text: str, start: int) -> str:
-    rest = text[start:].rstrip()
-    return repr(rest if len(rest) <= 20 else rest[:17] + "...")
+    return repr(shortened(text[start:].rstrip(), 20))

@@ -24,11 +24,9 @@ class ValueReader:
         self.findings = findings
         self._num_entries = 0  # of all trains
 
-    def items(self, top: dict[str, object], key: str) -> list[object]:
-        """The entries of a list, none if it is null."""
-        if is_null(top[key]):
-            return []
-        return self.findings.sequence(top[key], (key,), f'"{key}"') or []
+    def items(self, top: dict[str, object], key: str) -> list[tuple[JsonPath, object]]:
+        """The items of a list with their paths, none if it is null."""
+        return [] if is_null(top[key]) else self.findings.items(top[key], (key,), f'"{key}"')
 
     def name(self, value: object, path: JsonPath, what: str) -> str | None:
         """A text; an unquoted one in YAML is what is written, `1` and `yes` too."""
@@ -52,10 +50,9 @@ class ValueReader:
         self.findings.error(path, f"{what} is {abbreviated(value)} (write a number)")
         return None
 
-    def train(self, value: object, path: JsonPath) -> Sequence[int]:
+    def train(self, value: object, path: JsonPath, what: str) -> Sequence[int]:
         """The spikes of an input node: digits in quotes, or a list of integers."""
         train: Sequence[int] = ()
-        what = "the train of an input neuron"
         if is_null(value):
             return train
         if isinstance(value, str):

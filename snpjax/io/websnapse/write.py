@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias, TypeGuard
 
+from ...spiking.model.guard import Guard
 from ...spiking.model.rule import AnyRule, BuddingRule, DivisionRule, Rule
 from ...spiking.model.system import Neuron, SpikingSystem
 from ..losses import Losses
@@ -79,13 +80,14 @@ class _Names:
         self.is_dynamic = bool(system.rules_by_label) or any(
             isinstance(rule, DivisionRule) for rule in system.rules
         )
-        rules = [rule for its in system.rules_by_label.values() for rule in its]
-        self.made = {
-            label
-            for rule in (*system.rules, *rules)
-            if isinstance(rule, DivisionRule)
-            for label in (rule.left, rule.right)
-        }
+        self.made: set[str] = set()
+        left = [rule for neuron in system.neurons for rule in neuron.rules]
+        while left:  # rules of a label that no neuron comes to bear are left out: they make none
+            rule = left.pop()
+            if isinstance(rule, DivisionRule) and _has_text(rule.guard):
+                for label in {rule.left, rule.right} - self.made:
+                    self.made.add(label)
+                    left += system.rules_by_label.get(label, ())
         self.known: dict[str, str] = {}
         self._keys: set[str] = set()
         for name in system.names:
@@ -171,7 +173,8 @@ class _Model:
             here = f"of {owner}, rule {number}"
             if isinstance(rule, DivisionRule):
                 known = self.names.known
-                rule = DivisionRule(rule.guard, known[rule.left], known[rule.right])
+                left, right = (known.get(label, label) for label in rule.born)
+                rule = DivisionRule(rule.guard, left, right)
             if not isinstance(rule, Rule | DivisionRule):
                 kind = "budding" if isinstance(rule, BuddingRule) else "plasticity"
                 self.losses.add(f"the {kind} rule {rule} {here}", "left out")
@@ -261,6 +264,12 @@ def _rule_text(rule: Rule | DivisionRule, label: str | None = None) -> str:
         return text if label is None else rf"\left[{text}\right]{bearer}"
     left, right = (rf"\left[\ \right]_{{{child}}}" for child in (rule.left, rule.right))
     return rf"\left[{guard_text(rule.guard)}\right]{bearer}\to{left}\ ||\ {right}"
+
+
+def _has_text(guard: Guard) -> bool:
+    """Whether a division rule with this guard reads back."""
+    rule = DivisionRule(guard, "x", "y")
+    return RuleParser().parse(_rule_text(rule)).rule == rule
 
 
 def _is_label(name: str) -> bool:

@@ -22,9 +22,8 @@ from ..environment import (
     Wire,
     build_system,
 )
-from ..findings import AtOffsets
 from ..json_text import MAX_DIGITS
-from ..source import Report, Source
+from ..source import Report, Source, shortened
 from .elements import XmlElement, read_children
 from .rules import Dialect, XmpRuleReader
 
@@ -51,7 +50,7 @@ def read_xmp(source: Source, level: Level) -> SpikingSystem:
     **Raises:** `ReadError` with all errors of the file, of its form as well as of the system.
     """
     report = Report(source)
-    system = _Reader("websnapse", AtOffsets(report)).read(level)
+    system = _Reader("websnapse", report).read(level)
     report.finish()
     return require_system(system)
 
@@ -65,7 +64,7 @@ def read_factory_xml(source: Source, level: Level) -> SpikingSystem:
     **Raises:** `ReadError` with all errors of the file, of its form as well as of the system.
     """
     report = Report(source)
-    system = _Reader("factory", AtOffsets(report)).read(level)
+    system = _Reader("factory", report).read(level)
     report.finish()
     return require_system(system)
 
@@ -82,10 +81,10 @@ class _Links:
 class _Reader:
     """Makes nodes and wires of the elements; weights wait until all names are known."""
 
-    def __init__(self, dialect: Dialect, tell: AtOffsets):
+    def __init__(self, dialect: Dialect, report: Report):
         self.dialect: Dialect = dialect
-        self.tell = tell
-        self.rules = XmpRuleReader(dialect, tell)
+        self.report = report
+        self.rules = XmpRuleReader(dialect, report)
         self.nodes: list[Node[int]] = []
         self.links: list[_Links] = []
         self.ids: set[str] = set()
@@ -95,13 +94,13 @@ class _Reader:
         self._entries = 0
 
     def read(self, level: Level) -> SpikingSystem | None:
-        if not read_children(self.tell, "content", _ACCEPTED, self._take):
+        if not read_children(self.report, "content", _ACCEPTED, self._take):
             self.are_names_known = False
         notes: dict[str, Json] = {"positions": self.positions} if self.positions else {}
         return build_system(
             self.nodes,
             [wire for links in self.links for wire in self._wires(links)],
-            self.tell,
+            self.report,
             level=level,
             notes=notes,
             are_names_known=self.are_names_known,
@@ -111,8 +110,8 @@ class _Reader:
         parts = self._parts(element)
         name = self._name(parts["id"], "the <id>") if "id" in parts else None
         if "id" not in parts:
-            message = f"the neuron <{_short(element.name)}> has no <id> (add it)"
-            self.tell.error(element.offset, message)
+            message = f"the neuron <{shortened(element.name)}> has no <id> (add it)"
+            self.report.error(element.offset, message)
         if name is None:
             self.are_names_known = False
             name = element.name  # so that what else is wrong is told too
@@ -125,8 +124,8 @@ class _Reader:
         self._take_position(name, parts.get("position"))
         is_input, is_output = self._truth(parts.get("isInput")), self._truth(parts.get("isOutput"))
         if is_input and is_output:
-            message = f"neuron {_short(name)!r} is both input and output (make it one of them)"
-            self.tell.error(place, message)
+            message = f"neuron {shortened(name)!r} is both input and output (make it one of them)"
+            self.report.error(place, message)
         if is_input:
             self.nodes.append(InputNode(name, place, self._train(parts.get("bitstring"))))
         elif is_output:
@@ -146,11 +145,11 @@ class _Reader:
         for child in element.children:
             if child.name not in _PARTS:
                 known = ", ".join(_PARTS[:-2])
-                message = f"unknown element <{_short(child.name)}> in a neuron (known: {known})"
-                self.tell.error(child.offset, message)
+                message = f"unknown element <{shortened(child.name)}> in a neuron (known: {known})"
+                self.report.error(child.offset, message)
             elif child.name in parts and child.name not in _REPEATABLE:
                 message = f"<{child.name}> stands twice in a neuron (remove one)"
-                self.tell.error(child.offset, message, parts[child.name].offset)
+                self.report.error(child.offset, message, parts[child.name].offset)
                 continue
             parts[child.name] = child
             if child.children and child.name not in _WITH_CHILDREN:
@@ -163,7 +162,7 @@ class _Reader:
         rules = self.rules.read_all(parts["rules"]) if "rules" in parts else []
         if "bitstring" in parts and parts["bitstring"].text.strip():
             message = "the <bitstring> of a neuron that is no input is not read (remove it)"
-            self.tell.warning(parts["bitstring"].start, message)
+            self.report.warning(parts["bitstring"].start, message)
         self._warn_of_running(parts)
         place_of_spikes = place if spikes is None else spikes.start
         return NeuronNode(name, place, count or 0, place_of_spikes, rules)
@@ -179,12 +178,12 @@ class _Reader:
                 "the file was saved while this neuron was closed (it is read as open, with its "
                 f"<{start}>)"
             )
-            self.tell.warning(running.start, message)
+            self.report.warning(running.start, message)
 
     def _refuse_rules(self, rules: XmlElement | None, owner: str) -> None:
         if rules is not None and rules.text.strip():
             message = f"{owner} has no rules, so these are not read (remove them)"
-            self.tell.warning(rules.start, message)
+            self.report.warning(rules.start, message)
 
     # Synapses
 
@@ -201,8 +200,8 @@ class _Reader:
                 if child.children:
                     self._refuse_child(child.children[0], child)
                 if child.name in links.weights:
-                    message = f"the weight of <{_short(child.name)}> stands twice (remove one)"
-                    self.tell.error(child.offset, message, links.weights[child.name][1])
+                    message = f"the weight of <{shortened(child.name)}> stands twice (remove one)"
+                    self.report.error(child.offset, message, links.weights[child.name][1])
                     continue
                 weight = self._integer(child, "the weight of a synapse")
                 links.weights[child.name] = (1 if weight is None else weight, child.start)
@@ -228,12 +227,12 @@ class _Reader:
         if self.dialect == "factory":
             return [Wire(source, x, weight, place) for x, (weight, place) in weights.items()]
         for target, (_, place) in weights.items():
-            target = _short(target)
+            target = shortened(target)
             message = (
                 f"there is no <out> to {target!r}, so this weight is not read "
                 f"(remove it, or add <out>{target}</out>)"
             )
-            self.tell.warning(place, message)
+            self.report.warning(place, message)
         return []
 
     def _id_of(self, element_name: str) -> str:
@@ -247,10 +246,10 @@ class _Reader:
     def _name(self, element: XmlElement, what: str) -> str | None:
         name = element.text.strip()
         if not name:
-            self.tell.error(element.offset, f"{what} is empty (write a name)")
+            self.report.error(element.offset, f"{what} is empty (write a name)")
         if len(name) > MAX_NAME:
             message = f"{what} has {len(name)} characters (write at most {MAX_NAME})"
-            self.tell.error(element.start, message)
+            self.report.error(element.start, message)
             return None
         return name or None
 
@@ -260,11 +259,11 @@ class _Reader:
     def _number(self, text: str, place: int, what: str) -> int | None:
         match = _INTEGER.fullmatch(text)
         if match is None:
-            found = repr(_short(text)) if text else "missing"
-            self.tell.error(place, f"{what} is {found} (write an integer)")
+            found = repr(shortened(text)) if text else "missing"
+            self.report.error(place, f"{what} is {found} (write an integer)")
         elif len(match[1]) > MAX_DIGITS:
             message = f"{what} has {len(match[1])} digits (write at most {MAX_DIGITS})"
-            self.tell.error(place, message)
+            self.report.error(place, message)
         else:
             return int(match[1])
         return None
@@ -272,8 +271,10 @@ class _Reader:
     def _truth(self, element: XmlElement | None) -> bool:
         text = "false" if element is None else element.text.strip().lower()
         if element is not None and text not in ("true", "false"):
-            message = f"<{element.name}> is {_short(element.text.strip())!r} (write true or false)"
-            self.tell.error(element.start, message)
+            message = (
+                f"<{element.name}> is {shortened(element.text.strip())!r} (write true or false)"
+            )
+            self.report.error(element.start, message)
         return text == "true"
 
     def _train(self, element: XmlElement | None) -> list[int]:
@@ -286,7 +287,7 @@ class _Reader:
             message = (
                 f"the bitstrings have more than {MAX_INPUT_ENTRIES} entries (shorten the trains)"
             )
-            self.tell.error(element.start, message)
+            self.report.error(element.start, message)
             return []
         train = []
         what = "an entry of the bitstring"
@@ -299,7 +300,7 @@ class _Reader:
             place = element.place(start + len(entry) - len(entry.lstrip()))
             number = self._number(stripped, place, what)
             if number is not None and number < 0:
-                self.tell.error(place, f"{what} is {number} (write an integer, 0 or more)")
+                self.report.error(place, f"{what} is {number} (write an integer, 0 or more)")
             train.append(max(number or 0, 0))
             start = end + 1
         if len(train) == 1 and len(text.strip()) > 1 and set(text.strip()) <= {"0", "1"}:
@@ -307,7 +308,7 @@ class _Reader:
                 f"the bitstring is one number, {train[0]} spikes in step 1 (separate steps by "
                 "commas: 1,0,1)"
             )
-            self.tell.warning(element.start, message)
+            self.report.warning(element.start, message)
         return train
 
     def _take_position(self, name: str, position: XmlElement | None) -> None:
@@ -320,12 +321,12 @@ class _Reader:
                 self._refuse_child(child, position)
             elif child.name in place:
                 message = f"<{child.name}> stands twice in a position (remove one)"
-                self.tell.error(child.offset, message)
+                self.report.error(child.offset, message)
             else:
                 number = _coordinate(child.text.strip())
                 if number is None:
-                    message = f"the position is {_short(child.text.strip())!r} (write a number)"
-                    self.tell.warning(child.start, message)
+                    message = f"the position is {shortened(child.text.strip())!r} (write a number)"
+                    self.report.warning(child.start, message)
                 else:
                     place[child.name] = number
         if len(place) == 2:
@@ -336,12 +337,14 @@ class _Reader:
     def _refuse_text(self, element: XmlElement) -> None:
         text = element.text.strip()
         if text:
-            message = f"the text {_short(text)!r} stands outside of all parts (remove it)"
-            self.tell.error(element.start, message)
+            message = f"the text {shortened(text)!r} stands outside of all parts (remove it)"
+            self.report.error(element.start, message)
 
     def _refuse_child(self, child: XmlElement, parent: XmlElement) -> None:
-        message = f"unknown element <{_short(child.name)}> in <{_short(parent.name)}> (remove it)"
-        self.tell.error(child.offset, message)
+        message = (
+            f"unknown element <{shortened(child.name)}> in <{shortened(parent.name)}> (remove it)"
+        )
+        self.report.error(child.offset, message)
 
 
 def _coordinate(text: str) -> int | float | None:
@@ -354,7 +357,3 @@ def _coordinate(text: str) -> int | float | None:
     if not math.isfinite(number):
         return None
     return int(text) if text.lstrip("-").isdecimal() else number
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 40 else text[:37] + "..."

@@ -22,9 +22,8 @@ from ...spiking.model.guard_syntax import TEXT_LIMIT
 from ...spiking.model.rule import Rule
 from ..building import NO_GUARD
 from ..environment import PlacedRule
-from ..findings import AtOffsets
 from ..json_text import MAX_DIGITS
-from ..source import guard_or_error
+from ..source import Report, guard_or_error
 from .elements import XmlElement
 
 
@@ -52,9 +51,9 @@ class _RuleText:
 class XmpRuleReader:
     """Reads rules of one dialect. A text that was read before is not read again."""
 
-    def __init__(self, dialect: Dialect, tell: AtOffsets):
+    def __init__(self, dialect: Dialect, report: Report):
         self.dialect: Dialect = dialect
-        self.tell = tell
+        self.report = report
         self._known: dict[str, _RuleText] = {}
 
     def read_all(self, element: XmlElement) -> list[PlacedRule[int]]:
@@ -67,7 +66,7 @@ class XmpRuleReader:
         if read is None:
             read = self._known[text] = _Parser(text, self.dialect).parse()
         for at, message in read.findings:
-            self.tell.error(element.place(start + at), message)
+            self.report.error(element.place(start + at), message)
         if read.rule is None:
             return None
         parts = {}

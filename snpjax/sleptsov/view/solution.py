@@ -6,14 +6,14 @@ from functools import cached_property
 from typing import Any, final
 
 import numpy as np
-from jaxtyping import Bool, Int
+from jaxtyping import Int
 
 from ..._text.counts import plural
-from ...results import RESULTS
+from ...results import RESULTS, codes_of
 from ...trajectory import (
+    AbstractCheckedRun,
     AbstractManyPaths,
     AbstractOnePath,
-    AbstractSavedRun,
     NotSaved,
     Trajectory,
     with_size,
@@ -34,7 +34,7 @@ class Culprit:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class AbstractNetSolution(AbstractSavedRun):
+class AbstractNetSolution(AbstractCheckedRun):
     """What runs of a net with one path and with many have in common.
 
     Axes: `places` and `transitions` in the order of the net; `paths` is last, and only there in a
@@ -91,10 +91,8 @@ class AbstractNetSolution(AbstractSavedRun):
         counts[self.net.priority_order] = fired[: self.net.num_transitions]
         return counts
 
-    @property
-    def failure(self) -> str | None:
-        """The first failure in words, or `None`."""
-        return _failure(self.net, self.trajectory)
+    def _failure(self, failed: Int[np.ndarray, " failed"]) -> str:
+        return _failure(self.net, self.trajectory, failed)
 
     def _place(self, place: str | int) -> int:
         return self.net.place(place) if isinstance(place, str) else place
@@ -226,7 +224,7 @@ def _culprits(net: SleptsovNet, trajectory: Trajectory) -> tuple[Culprit | None,
     final, codes = trajectory.final, np.ravel(trajectory.result._value)
     columns = [np.ravel(x) for x in (final.transition, final.multiplicity, final.place)]
     found: list[Culprit | None] = [None] * codes.size
-    for path in np.flatnonzero(_is_failure(trajectory)).tolist():
+    for path in np.flatnonzero((codes == _OVERFLOW) | (codes == _UNBOUNDED)).tolist():
         transition, copies, place = (int(x[path]) for x in columns)
         by = int(net.priority_order[transition])
         is_unbounded = codes[path] == _UNBOUNDED
@@ -234,18 +232,14 @@ def _culprits(net: SleptsovNet, trajectory: Trajectory) -> tuple[Culprit | None,
     return tuple(found)
 
 
-def _is_failure(trajectory: Trajectory) -> Bool[np.ndarray, " paths"]:
-    codes = np.ravel(trajectory.result._value)
-    return (codes == _OVERFLOW) | (codes == _UNBOUNDED)
-
-
 _OVERFLOW = int(RESULTS.token_overflow._value)
 _UNBOUNDED = int(RESULTS.unbounded_multiplicity._value)
 _REFUSED = int(RESULTS.choice_refused._value)
 
 
-def _failure(net: SleptsovNet, trajectory: Trajectory) -> str | None:
-    refused = np.flatnonzero(np.ravel(trajectory.result._value) == _REFUSED)
+def _failure(net: SleptsovNet, trajectory: Trajectory, failed: Int[np.ndarray, " failed"]) -> str:
+    codes = np.ravel(codes_of(trajectory.result))
+    refused = failed[codes[failed] == _REFUSED]
     if len(refused):
         step = int(np.ravel(trajectory.steps)[refused[0]]) + 1
         of_path = f", path {refused[0]}" if trajectory.steps.ndim else ""
@@ -254,10 +248,7 @@ def _failure(net: SleptsovNet, trajectory: Trajectory) -> str | None:
             "Give in every step one of the transitions that none of them beats, and none "
             "(`NO_RULE`) where the net has halted."
         )
-    failed = np.flatnonzero(_is_failure(trajectory)).tolist()
-    if not failed:
-        return None
-    path = failed[0]
+    path = int(failed[0])
     culprits = _culprits(net, trajectory)
     culprit = culprits[path]
     assert culprit is not None

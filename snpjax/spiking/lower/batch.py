@@ -15,15 +15,13 @@ from ...machine import AbstractMachine, Lowered, Stacked, over_paths
 from ...trajectory import Trajectory
 from ..model.population import PopulationSystem
 from ..model.system import SpikingSystem, dynamic_message
-from ..step.machine import SpikingMachine
 from ..step.ordered import of_one_shape
 from ..step.program import SpikingProgram
-from ..step.step import SpikingState
-from .count_dtype import count_type
-from .host_program import HostProgram, host_program_of
-from .lower import LayoutLike, check_order, lower_columns
-from .padding import Padding
+from ..step.step import SpikingMachine, SpikingState
+from .host_program import HostProgram, Padding, count_type, host_program_of
+from .lower import check_order, lower_columns
 from .start import sizes_of_inputs, with_inputs
+from .storage import LayoutLike
 from .transition import Transition
 
 

@@ -26,10 +26,10 @@ from ..step.dynamic_synapses import AbstractNetwork
 from ..step.program import SpikingProgram
 from ..step.step import Selection, SpikingState, applicable, halted, initial_state, step
 from .astrocytes import ControlledSynapses
-from .count_dtype import NARROW, least_type
-from .host_program import HostProgram, trains_of
-from .lower import LayoutLike, lower_columns
+from .host_program import NARROW, HostProgram, least_type, trains_of
+from .lower import lower_columns
 from .lower_division import Capacity, lower_growing
+from .storage import LayoutLike
 from .transition import Transition
 
 

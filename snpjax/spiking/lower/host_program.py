@@ -1,19 +1,22 @@
-"""A static system as columns: what lowering needs of a model, whatever its kind."""
+"""A static system as columns, which lowering needs of a model whatever its kind, and the integers
+that count its spikes without a silent overflow."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float64, Int
 
-from snpjax_formats import Edges, check_free, graphs
+from snpjax_formats import Edges, bucket, check_free, graphs
+from snpjax_formats.buckets import entry_bucket
 from snpjax_formats.edges import merged
 from snpjax_formats.memory import host_free_bytes
 
 from ..model.compatibility import TEXTBOOK, Compatibility
 from ..model.population import PopulationSystem, positions_of
-from ..model.rule_table import SlotTable, as_int64, slots_of_neurons
+from ..model.rule_table import ALL, SlotTable, as_int64, slots_of_neurons
 from ..model.system import SpikingSystem
 from ..model.template import column
 from ..model.variants import AntiSpikes, Astrocytes, Exhaustive, SynapseRules, Variant
@@ -21,6 +24,13 @@ from .astrocytes import AstrocyteColumns
 from .plastic_synapses import PlasticColumns
 from .ruled_synapses import RuledColumns
 
+
+#: What configurations are searched in: narrow counts take less memory and time, and where one
+#: overflows, the search goes on in the next type.
+NARROW = tuple(map(np.dtype, (np.int8, np.int16, np.int32)))
+#: Below this many neurons tables and graphs are padded generously, so that small systems share
+#: compilations; above it padding would cost more than it saves.
+SMALL = 256
 
 # Two indices and a key to sort them by.
 _BYTES_PER_LISTED_EDGE = 16
@@ -31,7 +41,7 @@ class SynapsePart:
     """Some of the synapses: a graph from `num_sources` neurons, the first of which is
     `source_start`, to `num_targets` neurons from `target_start` on."""
 
-    graph: graphs.AbstractGraph
+    graph: graphs.AbstractGraph | Edges
     source_start: int
     num_sources: int
     target_start: int
@@ -43,10 +53,11 @@ class SynapsePart:
 
         **Raises:** `LayoutTooLarge` before more is listed than the host has memory for.
         """
+        if isinstance(self.graph, Edges):
+            return self.graph
         sizes = self.num_sources, self.num_targets
-        probability = getattr(self.graph, "probability", None)
-        if probability is not None:  # to count them would be to list them
-            count = int(probability * self.num_sources * self.num_targets)
+        if isinstance(self.graph, graphs.RandomPairs):  # to count them would be to list them
+            count = int(self.graph.probability * self.num_sources * self.num_targets)
         else:
             count = self.graph.num_edges(*sizes)
         needed = _BYTES_PER_LISTED_EDGE * count
@@ -63,9 +74,9 @@ class SynapsePart:
         self, production: Float64[np.ndarray, " sources"]
     ) -> Float64[np.ndarray, " targets"]:
         """A bound on what arrives at each target where each source emits so much."""
-        is_random = isinstance(self.graph, graphs.RandomInDegree | graphs.RandomPairs)
-        graph = graphs.Pairs.of(self.edges) if is_random else self.graph
-        return graph.arrivals(production, self.num_targets)
+        if isinstance(self.graph, Edges | graphs.RandomInDegree | graphs.RandomPairs):
+            return self.edges.arrivals(production)
+        return self.graph.arrivals(production, self.num_targets)
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +124,8 @@ class HostProgram:
         `dtype`."""
         arriving = self.largest_arrival[0]
         is_exact = arriving < 2**52
-        if self.compatibility.may_grow or self.is_exhaustive or not is_exact:
+        may_grow = self.compatibility is not TEXTBOOK and self.compatibility.may_grow
+        if may_grow or self.is_exhaustive or not is_exact:
             return 0
         start = int(np.abs(self.spikes).max(initial=0))
         return (np.iinfo(dtype).max - start) // max(int(arriving), 1)
@@ -150,8 +162,7 @@ class HostProgram:
             return self
         size = self.num_neurons
         placed = [(part.edges, part.source_start, part.target_start) for part in self.parts]
-        graph = graphs.Pairs.of(merged(placed, size, size))
-        return replace(self, parts=(SynapsePart(graph, 0, size, 0, size),))
+        return replace(self, parts=(SynapsePart(merged(placed, size, size), 0, size, 0, size),))
 
 
 def host_program_of(system: SpikingSystem, *, faithful: bool) -> HostProgram:
@@ -168,7 +179,7 @@ def host_program_of(system: SpikingSystem, *, faithful: bool) -> HostProgram:
     largest = max(
         table.largest,
         max(map(abs, spikes), default=0),
-        max((abs(weight) for _, _, weight in system.synapses), default=0),
+        _largest_weight(system),
         max((abs(spikes) for train in trains for spikes in train), default=0),
         network.largest if isinstance(network, RuledColumns | AstrocyteColumns) else 0,
     )
@@ -195,7 +206,13 @@ def _network_of(
             return RuledColumns.of(system, table)
         case Astrocytes():
             return AstrocyteColumns.of(system)
-    return PlasticColumns.of(system, table)
+    return PlasticColumns.of(system, table) if system.changes_network else None
+
+
+def _largest_weight(system: SpikingSystem) -> int:
+    if system.edges.value is None:
+        return min(len(system.synapses), 1)
+    return max(abs(weight) for _, _, weight in system.synapses)  # of more than 64 bits, too
 
 
 def trains_of(system: SpikingSystem) -> Int[np.ndarray, "steps inputs"]:
@@ -209,24 +226,19 @@ def trains_of(system: SpikingSystem) -> Int[np.ndarray, "steps inputs"]:
 def _delivered(
     system: SpikingSystem,
     network: PlasticColumns | RuledColumns | AstrocyteColumns | None = None,
-) -> graphs.Pairs:
+) -> Edges:
     """The synapses that deliver anything by themselves and stay, in the order of the system."""
-    graph = system.graph
+    edges = system.edges
     if network is None and not system.compatibility.no_self_synapses:
-        return graph
-    kept = np.ones(len(graph.source), bool)
+        return edges
+    kept = np.ones(len(edges), bool)
     if isinstance(network, PlasticColumns):
-        kept &= ~np.isin(graph.source, network.neurons)
+        kept &= ~np.isin(edges.source, network.neurons)
     elif network is not None:
         kept &= ~network.is_carried
     if system.compatibility.no_self_synapses:
-        kept &= graph.source != graph.target
-    weight = graph.weight
-    return graphs.Pairs(
-        graph.source[kept],
-        graph.target[kept],
-        weight[kept] if isinstance(weight, np.ndarray) else weight,
-    )
+        kept &= edges.source != edges.target
+    return edges.subset(kept)
 
 
 def edges_of(system: SpikingSystem) -> Edges:
@@ -234,14 +246,13 @@ def edges_of(system: SpikingSystem) -> Edges:
 
     **Raises:** `ValueError` for a weight that needs more.
     """
-    count = len(system.neurons)
-    if system.graph.weight is not None:
+    if system.edges.value is not None:
         for source, target, weight in system.synapses:
             if abs(weight) >= 2**63:
                 raise ValueError(
                     f"The weight of synapse ({source}, {target}) needs more than 64 bits."
                 )
-    return _delivered(system).edges(count, count)
+    return _delivered(system)
 
 
 def horizon_of(train: Sequence[int]) -> int:
@@ -267,7 +278,8 @@ def host_program_of_populations(system: "PopulationSystem", table: SlotTable) ->
     )
     trains, inputs = system.trains()
     largest = [table.largest, *(np.abs(a).max(initial=0) for a in (spikes, trains))]
-    largest += [abs(weight) for part in parts for weight in part.graph.weight_range()]
+    descriptions = (projection.description for projection in system.projections)
+    largest += [abs(weight) for graph in descriptions for weight in graph.weight_range()]
     return HostProgram(
         table=table,
         spikes=spikes,
@@ -279,3 +291,144 @@ def host_program_of_populations(system: "PopulationSystem", table: SlotTable) ->
         name_of=system.name_of,
         compatibility=system.compatibility,
     )
+
+
+# ---- sizes that programs are padded to, so that systems of similar size share compilations ----
+
+
+def padded_neurons(count: int) -> int:
+    """The neurons of a program; many are padded by a sixteenth at most."""
+    return bucket(count) if count <= SMALL else entry_bucket(count, count)
+
+
+@dataclass(frozen=True)
+class Padding:
+    """The sizes that programs are padded to, the most spikes that a neuron emits, and the tables
+    that they have; programs of one padding and one layout have one shape."""
+
+    neurons: int
+    slots: int
+    outputs: int
+    inputs: int
+    steps: int
+    most: int
+    has_periods: bool
+    has_delays: bool
+    has_families: bool
+    is_renumbered: bool
+    has_repeats: bool
+
+    @classmethod
+    def of(cls, systems: Sequence[HostProgram]) -> "Padding":
+        """Room for each of the systems."""
+
+        def most(size: Callable[[HostProgram], int], at_least: int, empty: int = 0) -> int:
+            largest = max(map(size, systems), default=0)
+            return bucket(largest, at_least=at_least) if largest or not empty else 0
+
+        neurons = padded_neurons(max((c.num_neurons for c in systems), default=0))
+        inputs = most(lambda c: len(c.inputs), 4, 1)
+        tables = [c.table for c in systems]
+        return cls(
+            neurons=neurons,
+            slots=most(lambda c: c.table.num_slots, 4 if neurons <= SMALL else 1),
+            outputs=most(lambda c: len(c.outputs), 4, 1),
+            inputs=inputs,
+            steps=most(lambda c: len(c.trains), 8) if inputs else 0,
+            most=max((int(table.produce.max(initial=0)) for table in tables), default=0),
+            has_periods=any((table.period > 1).any() for table in tables),
+            has_delays=any(table.delay.any() for table in tables),
+            has_families=any((table.consume == ALL).any() for table in tables),
+            is_renumbered=any(map(_is_renumbered, tables)),
+            has_repeats=any(table.kept is not None for table in tables),
+        )
+
+
+def _is_renumbered(table: SlotTable) -> bool:
+    slots = np.arange(table.num_slots)[:, None]
+    return bool(((table.number != slots) & (table.low <= table.high)).any())
+
+
+# ---- which integers count the spikes ----
+
+
+def least_type(columns: HostProgram, *, at_least: np.dtype, largest: int) -> np.dtype:
+    """The least of `NARROW`, from `at_least` on, for this system; it also holds `largest`.
+
+    **Raises:** `ValueError` when there is none.
+    """
+    need = _Needs.of(columns)
+    types = NARROW[NARROW.index(at_least) :]
+    found = least_fitting(types, max(need.largest, largest), need.arriving)
+    return count_type([columns], np.int32) if found is None else found
+
+
+def least_fitting(types: Sequence[np.dtype], largest: int, arriving: float) -> np.dtype | None:
+    """The first type that holds a number, and in which no overflow is missed when this many spikes
+    arrive at a neuron in one step: these are less than half of its range."""
+    for dtype in types:
+        most = int(np.iinfo(dtype).max)
+        if largest <= most and arriving < (most + 1) // 2:
+            return dtype
+    return None
+
+
+def count_type(
+    systems: Sequence[HostProgram], requested: np.dtype | type | None = None
+) -> np.dtype:
+    """The requested count type if it is safe for all, or the least one that is.
+
+    **Raises:** `ValueError` with the constant or the neuron for which there is none.
+    """
+    if requested is not None and np.dtype(requested) not in (*NARROW, np.int64):
+        raise ValueError(
+            f"`count_dtype` is {np.dtype(requested)}. Counts are numpy.int32 or numpy.int64."
+        )
+    needs = [_Needs.of(columns) for columns in systems]
+    if requested is None:
+        fits = all(n.largest < 2**31 and n.arriving < 2**30 for n in needs)
+        requested = np.int32 if fits else np.int64
+    dtype = np.dtype(requested)
+    bits = 8 * dtype.itemsize
+    fix = "Try `count_dtype=numpy.int64`." if bits == 32 else "No count type is large enough."
+    for need in needs:
+        if need.largest >= 2 ** (bits - 1):
+            shown = need.largest if need.largest < 10**40 else "of more than 40 digits"
+            raise ValueError(f"The system has the constant {shown}, which is not an {dtype}. {fix}")
+        if need.arriving >= 2 ** (bits - 2):
+            raise ValueError(
+                f"In one step about {need.arriving:.3g} spikes can arrive at neuron "
+                f"{need.neuron!r}, too many to detect every overflow of {dtype} (below "
+                f"2^{bits - 2}). {fix}"
+            )
+    return dtype
+
+
+def most_together(columns: HostProgram, dtype: np.dtype) -> Int[np.ndarray, " neurons"]:
+    """The most spikes that each neuron may emit at once where emissions add up, so that the
+    overflow of a sum of arrivals is still detected.
+
+    As many times what one rule produces as keeps the arrivals of one step below a quarter of the
+    range.
+    """
+    largest = np.iinfo(dtype).max
+    produced = columns.table.largest_production()
+    arriving = columns.largest_arrival[0]
+    times = max(int((largest // 2) / max(arriving, 1.0)), 1)
+    safe = largest // times
+    return np.where(produced > safe, largest, produced * times).astype(dtype)
+
+
+class _Needs(NamedTuple):
+    """What a count type must hold: the largest constant, and the arrivals of the busiest neuron."""
+
+    largest: int
+    arriving: float
+    neuron: str
+
+    @classmethod
+    def of(cls, columns: HostProgram) -> "_Needs":
+        if columns.largest >= 2**63:  # the columns themselves are cut
+            return cls(columns.largest, 0.0, "")
+        arriving, neuron = columns.largest_arrival
+        return cls(columns.largest, arriving, columns.name_of(neuron) if arriving else "")

@@ -1,51 +1,127 @@
 """From a model to arrays: a program with static shapes, padded so that systems of similar size
 share a compilation."""
 
-from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int
 
-from snpjax_formats import (
-    AbstractChooser,
-    AbstractLayout,
-    Decision,
-    Edges,
-    Sum,
-    bucket,
-    check_free,
-    choose,
-    choose_for,
-    fitting,
-    free_bytes,
-    is_best_joined,
-)
+from snpjax_formats import ELL, Edges, bucket, check_free, free_bytes
 
 from ..._xla import precision
 from ...choice import NO_RULE
-from ..model.compatibility import Compatibility
-from ..model.population import PopulationSystem
-from ..model.rule import Rule
+from ...machine import AbstractCapacity, Lowered
+from ..model.compatibility import TEXTBOOK, Compatibility
 from ..model.rule_table import SlotTable
 from ..model.system import SpikingSystem
 from ..step.ordered import OrderedSynapses
-from ..step.program import RuleRows, SpikingProgram
-from .count_dtype import count_type, most_together
-from .host_program import HostProgram, edges_of, host_program_of
-from .padding import SMALL, Padding, padded_neurons
-from .transition import Transition, has_delays, padded_rows, rule_rows
+from ..step.program import SpikingProgram
+from ..step.reserve import GrowingMachine
+from ..step.step import SpikingMachine
+from .host_program import (
+    SMALL,
+    HostProgram,
+    Padding,
+    count_type,
+    host_program_of,
+    most_together,
+    padded_neurons,
+)
+from .storage import LayoutLike, Storage, stored_rows, stored_synapses
+from .transition import Transition
 
 
-#: How to store synapses: a class of `snpjax_formats`, a `Transition`, or what suits the graph, by
-#: default or in the eyes of a chooser.
-LayoutLike: TypeAlias = type[AbstractLayout] | Transition | AbstractChooser | Literal["auto"]
+if TYPE_CHECKING:
+    from ..model.population import PopulationSystem
+    from ..view.solution import Solution, SolutionBatch
+    from .lower_division import Capacity
+
 
 # A table by type is read through a gather; it pays where it is so small that it stays in the cache,
 # and much smaller than one by neuron.
 _MAX_TYPES = 1024
 _NEURONS_PER_TYPE = 4
+
+# Up to this many neurons every layout takes as long, and nothing is asked about the device.
+_TINY = 8
+
+# Rules of fewer bytes fit everywhere; to read how much memory is free takes longer than to lower
+# a small system.
+_FEW_BYTES = 2**20
+
+
+def lowered(
+    system: SpikingSystem,
+    layout: LayoutLike,
+    count_dtype: np.dtype | type | None,
+    faithful: bool,
+    capacity: "Capacity | None",
+) -> "Lowered[Solution, SolutionBatch]":
+    """A system of single neurons."""
+    check_options(system, layout, capacity)
+    if system.is_growing:
+        from .lower_division import Capacity, lower_growing  # which imports this module
+
+        capacity = Capacity() if capacity is None else capacity
+        program = lower_growing(system, capacity=capacity, count_dtype=count_dtype)
+        return Lowered(system, GrowingMachine(program))
+    has_rows = isinstance(layout, Transition)
+    columns = host_program_of(system, faithful=faithful or has_rows)
+    return lowered_columns(
+        system,
+        columns,
+        layout,
+        count_dtype,
+        is_numbered=faithful or has_rows or columns.table.families is None,
+        rows_of=system if has_rows else None,
+    )
+
+
+def check_options(
+    system: SpikingSystem, layout: LayoutLike, capacity: AbstractCapacity | None
+) -> None:
+    """**Raises:** `ValueError` for a layout of a system that divides or buds, and a capacity of any
+    other one; `TypeError` for what is no capacity.
+    """
+    if isinstance(layout, AbstractCapacity):
+        raise TypeError("`layout` is a Capacity. Pass it as `capacity=`.")
+    if system.is_growing and layout != "auto":
+        raise ValueError(
+            f"`layout` is {layout!r}, but the synapses of a system that divides or buds are a "
+            "list. Leave `layout` out; `capacity=` says how much room there is."
+        )
+    if capacity is None:
+        return
+    if not isinstance(capacity, AbstractCapacity):
+        raise TypeError(f"`capacity` is {capacity!r}. Give a snpjax.Capacity(neurons, synapses).")
+    if not system.is_growing:
+        raise ValueError(
+            "`capacity` is for systems that divide or bud, and in this one the number of neurons "
+            "is fixed. Leave it out."
+        )
+
+
+def lowered_columns(
+    system: "SpikingSystem | PopulationSystem",
+    columns: HostProgram,
+    layout: LayoutLike,
+    count_dtype: np.dtype | type | None,
+    *,
+    is_numbered: bool,
+    rows_of: SpikingSystem | None = None,
+) -> "Lowered[Solution, SolutionBatch]":
+    """A system in columns, whose neurons stay as many."""
+    program = lower_columns(columns, layout=layout, count_dtype=count_dtype, rows_of=rows_of)
+    return Lowered(
+        system,
+        SpikingMachine(program),
+        is_numbered,
+        columns.safe_steps(np.dtype(program.initial.dtype)),
+        SpikingMachine(replace(program, may_overflow=False)),
+        (columns.table.num_rules, columns.num_choosers),
+    )
 
 
 def lower(
@@ -105,26 +181,33 @@ def lower_columns(
     size = max(padding.neurons, padded_neurons(columns.num_choosers))
     if size != padding.neurons:  # given choices have a column for each chooser
         padding = replace(padding, neurons=size)
-    compatibility = columns.compatibility.in_steps(has_delays=padding.has_delays)
+    compatibility = columns.compatibility
+    if compatibility is not TEXTBOOK:
+        compatibility = compatibility.in_steps(has_delays=padding.has_delays)
     if is_alone:
         check_order(compatibility, layout)
     together = None
     if compatibility.early_reopen is not None or columns.is_exhaustive:
         together = most_together(columns, dtype)
     most = padding.most if together is None else int(together.max(initial=0))
+    tiny = _tiny_edges(columns, size) if layout == "auto" else None
     # With anti-spikes what is delivered may be negative.
-    storage = _Storage.of(layout, dtype, None if columns.has_anti_spikes else most, many_paths)
+    most = None if columns.has_anti_spikes else most
+    storage = None if tiny is not None else Storage.of(layout, dtype, most, many_paths)
     spread = Spread.of(columns.table, padding, dtype, by_type=is_alone)
     with precision(dtype):
-        rows = None if rows_of is None else _rows(rows_of, storage, padding, columns)
-        synapses, ordered, network = None, None, None
-        if columns.network is not None:
+        rows, synapses, ordered, network = None, None, None, None
+        if rows_of is not None and storage is not None:
+            rows = stored_rows(rows_of, storage, padding, columns)
+        if columns.network is not None and storage is not None:
             network = columns.network.lowered(size, padding.slots, storage.carried)
         if compatibility.stop_at_closed_target:
             edges = columns.joined().parts[0].edges.resized(size, size)
-            ordered = OrderedSynapses.of(_typed(edges, dtype))
-        elif rows is None or not rows.has_production:
-            synapses = _synapses(columns, size, storage)
+            ordered = OrderedSynapses.of(edges.typed(dtype))
+        elif tiny is not None:
+            synapses = ELL.from_edges(tiny.typed(dtype))
+        elif storage is not None and (rows is None or not rows.has_production):
+            synapses = stored_synapses(columns, size, storage)
         if together is not None:
             together = jnp.asarray(np.pad(together, (0, size - len(together))))
         return SpikingProgram(
@@ -144,45 +227,11 @@ def lower_columns(
         )
 
 
-@dataclass(frozen=True)
-class _Storage:
-    """How edges are stored.
-
-    - `layout`: what was asked for.
-    - `most`: the most that is delivered by an edge of weight 1, if it is bounded.
-    - `many_paths`: whether thousands will run at once.
-    """
-
-    layout: type[AbstractLayout] | AbstractChooser | str
-    dtype: np.dtype
-    most: int | None
-    many_paths: bool
-
-    @classmethod
-    def of(
-        cls, layout: LayoutLike, dtype: np.dtype, most: int | None, many_paths: bool
-    ) -> "_Storage":
-        """**Raises:** `TypeError` for what is no layout."""
-        stored = layout.layout if isinstance(layout, Transition) else layout
-        is_layout = isinstance(stored, type) and issubclass(stored, AbstractLayout)
-        is_open = stored == "auto" or isinstance(stored, AbstractChooser)
-        if stored is AbstractLayout or not (is_layout or is_open):
-            raise TypeError(f'`layout` is {stored!r}. Give a class of snpjax_formats, or "auto".')
-        return cls(stored, dtype, most, many_paths)
-
-    def listed(self, edges: Edges, most: int | None) -> AbstractLayout:
-        """Edges in the layout that was asked for, or in what suits them."""
-        edges, layout = _typed(edges, self.dtype).canonical(), self.layout
-        if not isinstance(layout, type):
-            chooser = None if isinstance(layout, str) else layout
-            layout = choose(
-                edges, max_input=most, many_paths=self.many_paths, chooser=chooser
-            ).layout
-        return fitting(layout, edges, max_input=most)
-
-    def carried(self, edges: Edges, largest: int = 1) -> AbstractLayout:
-        """Edges that carry up to `largest` as well."""
-        return self.listed(edges, max(self.most or 0, largest))
+def _tiny_edges(columns: HostProgram, size: int) -> Edges | None:
+    """The synapses of a system so small that every layout is as fast, if they are a list."""
+    graph = columns.parts[0].graph if len(columns.parts) == 1 else None
+    is_tiny = size <= _TINY and columns.network is None
+    return graph.resized(size, size) if is_tiny and isinstance(graph, Edges) else None
 
 
 def _rules(table: SlotTable, spread: "Spread", padding: Padding) -> dict[str, Array | None]:
@@ -212,18 +261,6 @@ def _environment(columns: HostProgram, padding: Padding, dtype: np.dtype) -> dic
         "trains": jnp.asarray(np.pad(columns.trains, missing), dtype),
         "horizon": jnp.asarray(steps, jnp.int32),
     }
-
-
-def _rows(
-    system: SpikingSystem, storage: _Storage, padding: Padding, columns: HostProgram
-) -> RuleRows | None:
-    """The rules as rows of a matrix, if a class stores them."""
-    if not isinstance(storage.layout, type):
-        return None
-    edges = _typed(padded_rows(system), storage.dtype)
-    if padding.has_delays:  # refuse before either is built
-        _check_both(storage.layout, edges, columns, padding.neurons)
-    return rule_rows(system, fitting(storage.layout, edges, max_input=1))
 
 
 def check_order(compatibility: Compatibility, layout: LayoutLike) -> None:
@@ -263,14 +300,15 @@ class Spread:
             columns, type_of = neurons, None
         spread = cls(columns, type_of, num_slots, dtype)
         needed = 7 * num_slots * len(columns) * dtype.itemsize
-        check_free(
-            needed,
-            free_bytes(),
-            f"The rules need {needed:,} bytes for {num_slots:,} rules of each of {len(columns):,} "
-            "neurons",
-            "Share the work of the neuron with most rules among several, or use a machine with "
-            "more memory.",
-        )
+        if needed > _FEW_BYTES:
+            check_free(
+                needed,
+                free_bytes(),
+                f"The rules need {needed:,} bytes for {num_slots:,} rules of each of "
+                f"{len(columns):,} neurons",
+                "Share the work of the neuron with most rules among several, or use a machine "
+                "with more memory.",
+            )
         return spread
 
     def __call__(self, table: np.ndarray, empty: int, dtype: type | None = None) -> Array:
@@ -282,111 +320,6 @@ class Spread:
         clipped = np.clip(table, limit.min, limit.max).astype(of)
         spread[: len(table), used] = clipped[:, self.columns[used]]
         return jnp.asarray(spread)
-
-
-def _synapses(columns: HostProgram, size: int, storage: _Storage) -> AbstractLayout:
-    """One layout, or a sum of layouts where there are several parts or one has structure."""
-    is_auto = storage.layout == "auto"
-    if not columns.parts or (is_auto and is_best_joined(size)):
-        columns = columns.joined()
-    structured = [
-        choose_for(part.graph, part.num_sources, part.num_targets, max_input=storage.most)
-        if is_auto
-        else None
-        for part in columns.parts
-    ]
-    is_one_graph = len(columns.parts) == 1 and columns.parts[0].num_sources == columns.num_neurons
-    if is_one_graph and structured[0] is None:
-        # Padded, so that systems of similar size share compilations.
-        return storage.listed(columns.parts[0].edges.resized(size, size), storage.most)
-    return Sum(
-        parts=tuple(
-            storage.listed(part.edges, storage.most) if own is None else own
-            for part, own in zip(columns.parts, structured, strict=True)
-        ),
-        source_starts=tuple(part.source_start for part in columns.parts),
-        target_starts=tuple(part.target_start for part in columns.parts),
-        num_sources=size,
-        num_targets=size,
-    )
-
-
-def _check_both(layout: type[AbstractLayout], rows: Edges, columns: HostProgram, size: int) -> None:
-    """Consumption and weights of a `Transition` with delays must fit together."""
-    weights = columns.parts[0].edges.resized(size, size)
-    alone = layout.bytes_needed(weights)
-    needed = layout.bytes_needed(rows) + alone
-    check_free(
-        needed,
-        free_bytes(),
-        f"Transition({layout.__name__}) needs {needed:,} bytes for the consumption and the "
-        "weights of a system with delays",
-        f"Use the layout alone, without Transition: {alone:,} bytes.",
-    )
-
-
-def chosen_layout(system: SpikingSystem, chooser: AbstractChooser | None = None) -> Decision:
-    """What `layout="auto"`, or a chooser, stores the synapses in, and why."""
-    edges, most = _measured(system)
-    return choose(edges, max_input=most, chooser=chooser)
-
-
-def chosen_for_parts(system: PopulationSystem) -> list[tuple[type[AbstractLayout], int]]:
-    """What `layout="auto"` stores each projection in, or all of them together, and its bytes with
-    32-bit weights. Graphs without structure of their own are listed for it."""
-    columns = system.columns()
-    if is_best_joined(padded_neurons(system.num_neurons)):
-        columns = columns.joined()
-    most = int(columns.table.produce.max(initial=0))
-    chosen = []
-    for part in columns.parts:
-        own = choose_for(part.graph, part.num_sources, part.num_targets, max_input=most)
-        if own is not None:
-            chosen.append((type(own), own.nbytes))
-            continue
-        edges = _typed(part.edges, np.dtype(np.int32), cut=True).canonical()
-        layout = choose(edges, max_input=most).layout
-        chosen.append((layout, layout.bytes_needed(edges)))
-    return chosen
-
-
-def bytes_needed(system: SpikingSystem, layout: LayoutLike = "auto") -> int:
-    """The bytes in which `layout` would store a system with 32-bit weights, without storing it.
-
-    Rules, counts and timers, which every form has, are left out.
-
-    **Raises:** `NotImplementedError` for the `Transition` of a network that changes; `ValueError`
-    for a layout that cannot store such synapses.
-    """
-    edges, most = _measured(system)
-    if isinstance(layout, Transition):
-        rows = _typed(padded_rows(system), np.dtype(np.int32), cut=True)
-        needed = layout.layout.bytes_needed(rows)
-        return needed + (layout.layout.bytes_needed(edges) if has_delays(system) else 0)
-    if isinstance(layout, type):
-        chosen = layout
-    else:
-        chooser = None if isinstance(layout, str) else layout
-        chosen = choose(edges, max_input=most, chooser=chooser).layout
-    obstacle = chosen.obstacle(edges, max_input=most)
-    if obstacle is not None:
-        raise ValueError(obstacle)
-    return chosen.bytes_needed(edges)
-
-
-def _measured(system: SpikingSystem) -> tuple[Edges, int]:
-    """The synapses as they would be stored, with small weights, and the most that is delivered."""
-    size = padded_neurons(len(system.neurons))
-    edges = _typed(edges_of(system).resized(size, size), np.dtype(np.int32), cut=True).canonical()
-    return edges, max((r.produce for r in system.rules if isinstance(r, Rule)), default=0)
-
-
-def _typed(edges: Edges, dtype: np.dtype, *, cut: bool = False) -> Edges:
-    """The edges with weights of the count type; `cut` where they are measured, not stored."""
-    if edges.value is None:
-        return edges
-    value = np.sign(edges.value) if cut else edges.value
-    return replace(edges, value=value.astype(dtype))
 
 
 def _indices(neurons: Int[np.ndarray, " given"], size: int, missing: int) -> Int[Array, " padded"]:

@@ -19,8 +19,7 @@ from ..model.rule_table import SlotTable, slots_of_neurons
 from ..step.division import DivisionTables, GrownState
 from ..step.program import SpikingProgram
 from ..step.reserve import GROWTH_FACTOR, MOST, check_room
-from .count_dtype import NARROW, least_fitting
-from .host_program import trains_of
+from .host_program import NARROW, least_fitting, trains_of
 from .lower import Spread
 
 
@@ -174,7 +173,7 @@ def _growth(
                 child[slot, column] = labels[rule.bud]
     pairs = {(labels[x], labels[y]) for x, y in system.dictionary}
     of_neurons = [labels[neuron.label] for neuron in system.neurons]
-    graph = system.graph
+    graph = system.edges
     pairs |= {
         (of_neurons[s], of_neurons[t]) for s, t in zip(graph.source, graph.target, strict=True)
     }
@@ -184,9 +183,7 @@ def _growth(
         return np.pad(values[order].astype(np.int32), (0, room - len(order)), constant_values=empty)
 
     target = listed(graph.target, size)
-    weights = None
-    if isinstance(graph.weight, np.ndarray):
-        weights = jnp.asarray(listed(graph.weight, 0), dtype)
+    weights = None if graph.value is None else jnp.asarray(listed(graph.value, 0), dtype)
     state = GrownState(
         labels=_numbers(of_neurons, len(labels), size),
         source=jnp.asarray(listed(graph.source, size)),

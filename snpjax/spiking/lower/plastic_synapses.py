@@ -42,6 +42,8 @@ class PlasticColumns:
     @classmethod
     def of(cls, system: "SpikingSystem", table: SlotTable) -> "PlasticColumns | None":
         """`None` for a system without plasticity; `table` holds the slots of its neurons."""
+        if not system.changes_network:
+            return None
         rules = {
             index: {n: r for n, r in enumerate(neuron.rules) if isinstance(r, PlasticityRule)}
             for index, neuron in enumerate(system.neurons)
@@ -49,7 +51,7 @@ class PlasticColumns:
         rules = {index: own for index, own in rules.items() if own}
         if not rules:
             return None
-        names, graph = system.names, system.graph
+        names, graph = system.names, system.edges
         begins = {index: set() for index in rules}
         for source, target in zip(graph.source.tolist(), graph.target.tolist(), strict=True):
             if source in begins:

@@ -16,8 +16,8 @@ from ...machine import AbstractMachine, Stacked
 from ...trajectory import size_of
 from ..model.variants import AntiSpikes
 from ..step.division import GrownState
-from ..step.machine import AbstractSpikingMachine, GrowingMachine
-from ..step.step import SpikingState
+from ..step.reserve import GrowingMachine
+from ..step.step import AbstractSpikingMachine, SpikingState
 
 
 if TYPE_CHECKING:

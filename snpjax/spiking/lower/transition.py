@@ -12,8 +12,7 @@ from ...machine import AbstractStorage
 from ..model.rule import Rule
 from ..model.system import SpikingSystem, dynamic_message
 from ..step.program import RuleRows
-from .host_program import edges_of
-from .padding import SMALL, padded_neurons
+from .host_program import SMALL, edges_of, padded_neurons
 
 
 @dataclass(frozen=True)

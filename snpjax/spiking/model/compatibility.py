@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Literal, TypeAlias, get_args
 
 from .guard import Guard
-from .rule import Rule, is_count
+from .rule import AnyRule, PlasticityRule, Rule, is_count
 
 
 #: What becomes of an emission that is still pending when its neuron selects again.
@@ -141,13 +141,15 @@ class Compatibility:
             repeats_emissions=False,
         )
 
-    def counts(self, rule: Rule) -> tuple[Guard, int]:
+    def counts(self, rule: AnyRule) -> tuple[Guard, int]:
         """Where a rule is applicable in an open neuron: at the counts of a guard from a least one
         on.
 
         **Raises:** `ValueError` for a guard that `guard_modulo` cannot take.
         """
         guard = rule.guard
+        if not isinstance(rule, Rule):
+            return guard, rule.consume if isinstance(rule, PlasticityRule) else 1
         if self.threshold_rules and guard.is_exactly(rule.consume):
             guard = Guard.interval(rule.consume)
         if self.guard_modulo is not None:
@@ -167,20 +169,13 @@ class Compatibility:
         return f"Compatibility({options})"
 
 
+_TEXTS = {"early_reopen": EarlyReopen, "unchecked_consumption": UncheckedConsumption}
 #: The values that each option may have, besides `guard_modulo`, which is a number or `None`.
 CHOICES: Mapping[str, tuple[bool | str | None, ...]] = MappingProxyType(
     {
-        "threshold_rules": (False, True),
-        "closed_receives": (False, True),
-        "early_reopen": (None, *get_args(EarlyReopen)),
-        "unchecked_consumption": (None, *get_args(UncheckedConsumption)),
-        "stop_at_closed_target": (False, True),
-        "late_consumption": (False, True),
-        "needs_spikes": (False, True),
-        "negative_is_zero": (False, True),
-        "no_self_synapses": (False, True),
-        "repeats_emissions": (False, True),
-        "delete_within_N": (False, True),
+        field.name: (None, *get_args(_TEXTS[field.name])) if field.name in _TEXTS else (False, True)
+        for field in fields(Compatibility)
+        if field.name != "guard_modulo"
     }
 )
 

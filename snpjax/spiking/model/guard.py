@@ -4,27 +4,16 @@ Standard library only: the pure-Python reference interpreter uses this module to
 """
 
 import operator
+import re
 from collections.abc import Iterable, Sequence
+from itertools import compress
 from math import gcd, lcm
 from typing import NoReturn, final
 
-from .guard_bits import (
-    Term,
-    bits_of,
-    count_below,
-    cycle,
-    finite_terms,
-    fold,
-    lowest,
-    mask,
-    members,
-    prime_factors,
-    progression,
-    rotate,
-)
 from .guard_syntax import (
     GUARD_LIMIT as GUARD_LIMIT,
     GuardError as GuardError,
+    Term as Term,
     read_guard,
     write_guard,
 )
@@ -32,6 +21,11 @@ from .guard_syntax import (
 
 _WORK_LIMIT = 2**35  # bytes moved by one operation or by one parsed text: some seconds
 _WORK_PER_TERM = 2**12  # bytes that can be moved while Python handles one term
+
+_MAX_STEP = 64  # the widest step that is tried when a set needs many terms
+_FLAGS = bytes.maketrans(b"01", b"\0\1")
+_NOT_ZERO = re.compile(rb"[^\0]")
+_BYTE_MEMBERS = [[i for i in range(8) if byte >> i & 1] for byte in range(256)]
 
 
 @final
@@ -120,16 +114,16 @@ class Guard:
             )
         if high + 2 > GUARD_LIMIT:
             _refuse()
-        return _build(low, mask(high - low + 1), high + 1, 0, 1)
+        return _build(low, _mask(high - low + 1), high + 1, 0, 1)
 
     @staticmethod
     def from_lengths(lengths: Iterable[int]) -> "Guard":
         """The counts given, in any order."""
         if isinstance(lengths, range) and len(lengths) > 1:  # without a loop: ranges may be long
             low, high = sorted((_as_count(lengths[0]), _as_count(lengths[-1])))
-            bits = progression(1 << low, abs(lengths.step), len(lengths), high + 1)
+            bits = _progression(1 << low, abs(lengths.step), len(lengths), high + 1)
         else:
-            bits = bits_of([_as_count(length) for length in lengths])
+            bits = _bits_of([_as_count(length) for length in lengths])
         return _normal(bits, bits.bit_length(), 0, 1)
 
     @staticmethod
@@ -155,7 +149,7 @@ class Guard:
                 f"a residue is outside [{tail}, {tail + period}) (write it as a count in "
                 "[tail, tail + period))"
             )
-        return _normal(bits_of(finite), tail, bits_of([k - tail for k in residues]), period)
+        return _normal(_bits_of(finite), tail, _bits_of([k - tail for k in residues]), period)
 
     @staticmethod
     def of(value: object) -> "Guard":
@@ -189,7 +183,7 @@ class Guard:
     @property
     def finite(self) -> tuple[int, ...]:
         """The counts below `tail`, ascending."""
-        return tuple(self._low + k for k in members(self._bits_from_low))
+        return tuple(self._low + k for k in _members(self._bits_from_low))
 
     @property
     def tail(self) -> int:
@@ -206,7 +200,7 @@ class Guard:
     @property
     def residues(self) -> tuple[int, ...]:
         """The counts in [tail, tail + period), ascending."""
-        return tuple(self._tail + i for i in members(self._residue_bits))
+        return tuple(self._tail + i for i in _members(self._residue_bits))
 
     @property
     def nbytes(self) -> int:
@@ -236,7 +230,7 @@ class Guard:
         """The least count, or `None` if there is none."""
         if self._bits_from_low:
             return self._low
-        return self._tail + lowest(self._residue_bits) if self._residue_bits else None
+        return self._tail + _lowest(self._residue_bits) if self._residue_bits else None
 
     def is_exactly(self, n: int) -> bool:
         """Whether `n` is the one and only count."""
@@ -252,7 +246,7 @@ class Guard:
         # that gcd.
         step = gcd(self._period, other._period)
         first, second = (
-            fold(_expand(guard, tail + guard._period) >> tail, guard._period, step)
+            _fold(_expand(guard, tail + guard._period) >> tail, guard._period, step)
             for guard in (self, other)
         )
         return not first & second
@@ -292,8 +286,8 @@ class Guard:
 
     def __invert__(self) -> "Guard":
         """All counts that are not in this set."""
-        finite = self._finite_bits ^ mask(self._tail)
-        residues = self._residue_bits ^ mask(self._period)
+        finite = self._finite_bits ^ _mask(self._tail)
+        residues = self._residue_bits ^ _mask(self._period)
         return _normal(finite, self._tail, residues, self._period)
 
     def concatenate(self, other: "Guard") -> "Guard":
@@ -327,7 +321,7 @@ class Guard:
         """
         minimum = _as_count(minimum)
         if self.is_finite and minimum <= self._low:
-            low, terms = self._low, finite_terms(self._bits_from_low)
+            low, terms = self._low, _finite_terms(self._bits_from_low)
             return tuple(sorted((low + lo, low + (hi or 0), period) for lo, hi, period in terms))
         finite_bits = self._finite_bits >> minimum << minimum
         plain = self._terms_from(finite_bits, self._residue_bits << self._tail, minimum)
@@ -336,21 +330,21 @@ class Guard:
         # Each residue may reach down into the tail. That can save terms, {5} | {0, 2, 4, ...} is
         # two instead of three, or merely cut runs to pieces; so both are tried.
         size, step = self._tail + self._period, self._period
-        broken = _expand(self, size) ^ mask(size)
+        broken = _expand(self, size) ^ _mask(size)
         shift = step
         while shift < size:
             broken |= broken >> shift
             shift *= 2
-        unbroken = broken ^ mask(size)
+        unbroken = broken ^ _mask(size)
         reaching = self._terms_from(
-            finite_bits & ~unbroken, unbroken & ~(unbroken << step) & mask(size), minimum
+            finite_bits & ~unbroken, unbroken & ~(unbroken << step) & _mask(size), minimum
         )
         return reaching if len(reaching) < len(plain) else plain
 
     def _terms_from(self, finite_bits: int, starts: int, minimum: int) -> tuple[Term, ...]:
-        terms = list(finite_terms(finite_bits))
+        terms = list(_finite_terms(finite_bits))
         period = self._period
-        for start in members(starts):
+        for start in _members(starts):
             late = max(0, minimum - start)
             terms.append((start + -(-late // period) * period, None, period))
         return tuple(sorted(terms, key=lambda term: term[0]))
@@ -414,25 +408,25 @@ def _normal(finite: int, tail: int, residues: int, period: int) -> Guard:
     """The guard with this periodic form, brought to the least period and then the least tail."""
     if not residues:
         period = 1
-    for prime in prime_factors(period):
+    for prime in _prime_factors(period):
         while period % prime == 0:
             shorter = period // prime
-            if rotate(residues, period, shorter) != residues:
+            if _rotate(residues, period, shorter) != residues:
                 break
-            residues, period = residues & mask(shorter), shorter
+            residues, period = residues & _mask(shorter), shorter
     # The pattern continued below the tail; the last count where it is wrong ends the least tail.
-    continued = cycle(rotate(residues, period, -tail % period), period, tail)
+    continued = _cycle(_rotate(residues, period, -tail % period), period, tail)
     least = (finite ^ continued).bit_length()
-    residues = rotate(residues, period, (least - tail) % period)
+    residues = _rotate(residues, period, (least - tail) % period)
     if least + period > GUARD_LIMIT:
         _refuse()
-    finite &= mask(least)
-    low = lowest(finite) if finite else 0
+    finite &= _mask(least)
+    low = _lowest(finite) if finite else 0
     return _build(low, finite >> low, least, residues, period)
 
 
 def _split(bits: int, tail: int, period: int) -> Guard:
-    return _normal(bits & mask(tail), tail, bits >> tail, period)
+    return _normal(bits & _mask(tail), tail, bits >> tail, period)
 
 
 def _align(first: Guard, second: Guard) -> tuple[int, int, int, int]:
@@ -498,8 +492,8 @@ def _star(guard: Guard, budget: _Budget) -> Guard:
             length += more
             budget.spend(size // 8)
         if full:
-            tail = lowest(full)
-            return _normal(bits & mask(tail), tail, 1, step)
+            tail = _lowest(full)
+            return _normal(bits & _mask(tail), tail, 1, step)
         if size == last_size:
             _refuse()
         size = min(2 * size, last_size)
@@ -511,17 +505,17 @@ def _generated(terms: Sequence[Term], size: int, budget: _Budget) -> int:
     for lo, hi, period in terms:
         if lo >= size:
             break
-        count = count_below(lo, hi, period, size)
+        count = _count_below(lo, hi, period, size)
         budget.spend(size // 8 * (1 + count.bit_length()))
-        if not progression(1 << lo, period, count, size) & ~bits:
+        if not _progression(1 << lo, period, count, size) & ~bits:
             continue
         # The n-fold sums of a progression are one again, starting at n lo. Going through n = 1, 2,
         # 4, ... reaches every number of summands.
         fold = 1
         while fold * lo < size:
-            count = count_below(fold * lo, None if hi is None else fold * hi, period, size)
+            count = _count_below(fold * lo, None if hi is None else fold * hi, period, size)
             budget.spend(size // 8 * (1 + count.bit_length()))
-            bits |= progression(bits << fold * lo, period, count, size)
+            bits |= _progression(bits << fold * lo, period, count, size)
             fold *= 2
     return bits
 
@@ -560,8 +554,8 @@ def _power(guard: Guard, exponent: int, budget: _Budget) -> Guard:
 def _expand(guard: Guard, size: int) -> int:
     """The counts below `size`."""
     if size <= guard._tail:
-        return guard._finite_bits & mask(size)
-    cycled = cycle(guard._residue_bits, guard._period, size - guard._tail)
+        return guard._finite_bits & _mask(size)
+    cycled = _cycle(guard._residue_bits, guard._period, size - guard._tail)
     return guard._finite_bits | cycled << guard._tail
 
 
@@ -572,15 +566,15 @@ def _shifted_union(bits: int, terms: Iterable[Term], size: int, budget: _Budget)
         if lo < size:
             groups.setdefault((period, None if hi is None else hi - lo), []).append(lo)
     for (period, length), starts in groups.items():  # all of it before the first: refuse quickly
-        doublings = count_below(0, length, period, size).bit_length()
+        doublings = _count_below(0, length, period, size).bit_length()
         budget.spend(size // 8 * (len(starts) + doublings))
     union = 0
     for (period, length), starts in groups.items():
-        count = count_below(0, length, period, size)
+        count = _count_below(0, length, period, size)
         shifted = 0
         for start in starts:
             shifted |= bits << start
-        union |= progression(shifted, period, count, size)
+        union |= _progression(shifted, period, count, size)
     return union
 
 
@@ -614,3 +608,126 @@ def _shown(value: object) -> str:
 
 
 NOTHING = _build(0, 0, 0, 0, 1)
+
+
+# ---- sets of counts as bits of Python integers: bit k stands for the count k ----
+
+
+def _mask(size: int) -> int:
+    """The counts below `size`."""
+    return (1 << size) - 1
+
+
+def _lowest(bits: int) -> int:
+    """The least count of a set that is not empty."""
+    return (bits & -bits).bit_length() - 1
+
+
+def _members(bits: int) -> Iterable[int]:
+    """The positions of the ones, ascending. Shifting them out one by one takes quadratic time."""
+    if bits.bit_count() * 16 > bits.bit_length():
+        flags = bin(bits)[:1:-1].encode().translate(_FLAGS)
+        return compress(range(len(flags)), flags)
+    data = bits.to_bytes(bits.bit_length() // 8 + 1, "little")
+    return (8 * m.start() + i for m in _NOT_ZERO.finditer(data) for i in _BYTE_MEMBERS[m[0][0]])
+
+
+def _bits_of(counts: Sequence[int]) -> int:
+    """The set of these counts."""
+    size = max(counts, default=0) + 1
+    digits = bytearray(b"0") * size
+    for count in counts:
+        digits[size - 1 - count] = ord("1")
+    return int(digits, 2)
+
+
+def _cycle(pattern: int, period: int, size: int) -> int:
+    """`pattern` repeated with its period, below `size`."""
+    if not pattern:
+        return 0
+    while period < size:
+        pattern |= pattern << period
+        period *= 2
+    return pattern & _mask(size)
+
+
+def _rotate(pattern: int, period: int, shift: int) -> int:
+    """The cyclic pattern read from position `shift`, 0 <= shift <= period."""
+    return pattern >> shift | (pattern & _mask(shift)) << period - shift
+
+
+def _fold(pattern: int, period: int, step: int) -> int:
+    """The pattern's positions modulo `step`, a divisor of `period`."""
+    pieces = period // step
+    while pieces > 1:
+        pieces = (pieces + 1) // 2
+        pattern = pattern & _mask(pieces * step) | pattern >> pieces * step
+    return pattern
+
+
+def _progression(bits: int, period: int, count: int, size: int) -> int:
+    """The union of `bits` shifted by 0, period, ..., (count - 1) period, below `size`."""
+    done = 1
+    bits &= _mask(size)
+    while done < count and done * period < size:
+        more = min(done, count - done)
+        bits |= bits << more * period & _mask(size)
+        done += more
+    return bits
+
+
+def _count_below(lo: int, hi: int | None, period: int, size: int) -> int:
+    """How many members below `size` a progression has."""
+    last = size - 1 if hi is None else min(hi, size - 1)
+    return (last - lo) // period + 1
+
+
+def _finite_terms(bits: int) -> Sequence[Term]:
+    """Runs and evenly spaced singles, or, where that gives many terms, progressions of one step."""
+    in_run = bits & (bits >> 1 | bits << 1)
+    run_starts = in_run & ~(in_run << 1)
+    raw = run_starts.bit_count() + (bits ^ in_run).bit_count()
+    step, chains = 1, raw
+    if raw > _MAX_STEP:
+        counts = ((bits & ~(bits << d)).bit_count() for d in range(2, _MAX_STEP + 1))
+        chains, step = min((count, d) for d, count in enumerate(counts, start=2))
+    if 4 * chains < raw:
+        return _chains(bits, step)
+    run_ends = in_run & ~(in_run >> 1)
+    terms: list[Term] = [
+        (lo, hi, 1) for lo, hi in zip(_members(run_starts), _members(run_ends), strict=True)
+    ]
+    first = last = -1
+    gap = 0
+    for k in _members(bits ^ in_run):
+        if first >= 0 and first != last and k - last != gap:
+            terms.append((first, last, gap))
+            first = -1
+        if first < 0:
+            first, gap = k, 1
+        else:
+            gap = k - last
+        last = k
+    if first >= 0:
+        terms.append((first, last, gap))
+    return terms if len(terms) <= chains else _chains(bits, step)
+
+
+def _chains(bits: int, step: int) -> Sequence[Term]:
+    """The longest progressions of this step, which never overlap."""
+    starts = sorted(_members(bits & ~(bits << step)), key=lambda k: k % step)
+    ends = sorted(_members(bits & ~(bits >> step)), key=lambda k: k % step)
+    return [(lo, hi, step if lo < hi else 1) for lo, hi in zip(starts, ends, strict=True)]
+
+
+def _prime_factors(number: int) -> Iterable[int]:
+    """The distinct prime factors, ascending."""
+    factor = 2
+    while factor * factor <= number:
+        if number % factor == 0:
+            yield factor
+            while number % factor == 0:
+                number //= factor
+        factor += 1
+    if number > 1:
+        yield number

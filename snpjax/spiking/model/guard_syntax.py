@@ -7,10 +7,11 @@ reading nor evaluating them recurses, and a hostile text cannot exhaust Python's
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, NoReturn
+from typing import Literal, NamedTuple, NoReturn, TypeAlias
 
-from .guard_bits import Term
 
+#: An arithmetic progression (lo, hi, period) of counts; hi is `None` where it does not end.
+Term: TypeAlias = tuple[int, int | None, int]
 
 GUARD_LIMIT = 2**22
 TEXT_LIMIT = 100_000

@@ -15,14 +15,7 @@ from .population_parts import Population, Projection
 from .population_validity import compatibility_problems, problems_of
 from .rule_table import EMPTY, UNBOUNDED, SlotTable
 from .system import Neuron, SpikingSystem, Synapse
-from .template import (
-    column,
-    is_shared,
-    num_rules_of,
-    rules_of_neuron,
-    slots_of_template,
-    text_of_neuron,
-)
+from .template import column, num_rules_of, rules_of_neuron, slots_of_template, text_of_neuron
 from .validity import InvalidSystem, Problem
 
 
@@ -31,7 +24,7 @@ if TYPE_CHECKING:
     from ...trajectory import Trajectory
     from ..lower.enumerable import SearchedMachine
     from ..lower.host_program import HostProgram
-    from ..lower.lower import LayoutLike
+    from ..lower.storage import LayoutLike
     from ..step.step import SpikingState
     from ..view.configurations import Configurations, Transitions
     from ..view.solution import Solution, SolutionBatch
@@ -184,13 +177,9 @@ class PopulationSystem:
     def num_outputs(self) -> int:
         return sum(_size(self.slice_of(name)) for name in self.output)
 
-    @property
+    @cached_property
     def slots(self) -> SlotTable:
         """The rules of all neurons."""
-        return self._table
-
-    @cached_property
-    def _table(self) -> SlotTable:
         return _slot_table(self._populations, self.compatibility, faithful=False)
 
     def columns(self, *, faithful: bool = False) -> "HostProgram":
@@ -202,7 +191,7 @@ class PopulationSystem:
     def rule_table(self, *, faithful: bool) -> SlotTable:
         """The rules of all neurons; `faithful` keeps consume-all rules apart."""
         if not faithful:
-            return self._table
+            return self.slots
         return _slot_table(self._populations, self.compatibility, faithful=True)
 
     def trains(self) -> tuple[np.ndarray, np.ndarray]:
@@ -236,7 +225,7 @@ class PopulationSystem:
         stores the listed synapses of each. `faithful` takes consume-all rules apart; their numbers
         are those of the templates either way.
         """
-        from ..lower.lowered import lowered_columns  # the model itself needs no device
+        from ..lower.lower import lowered_columns  # the model itself needs no device
 
         del numbered, many_paths
         _refuse_transition(layout)
@@ -263,15 +252,7 @@ class PopulationSystem:
             raise NotImplementedError(
                 "An environment that sends any input needs single neurons. Use `system.expand()`."
             )
-        return PopulationSystem(
-            self._populations,
-            self.projections,
-            input=input,
-            output=self.output,
-            signed=self.signed,
-            name=self.name,
-            compatibility=self.compatibility,
-        )
+        return self._replace(input=input)
 
     def enumerable(
         self,
@@ -438,9 +419,18 @@ def positions_of(slices: Iterable[slice]) -> Int[np.ndarray, " neurons"]:
 def _slot_table(
     populations: Sequence[Population], compatibility: Compatibility, *, faithful: bool
 ) -> SlotTable:
-    blocks = [_slots(population, compatibility, faithful) for population in populations]
-    num_slots = max((len(block) for block in blocks), default=0)
-    widths = [1 if all(map(is_shared, p.templates)) else p.size for p in populations]
+    widths = [1 if population.is_shared else population.size for population in populations]
+    blocks = [
+        [
+            slot
+            for number, template in enumerate(population.templates)
+            for slot in slots_of_template(
+                template, number, width, faithful=faithful, compatibility=compatibility
+            )
+        ]
+        for population, width in zip(populations, widths, strict=True)
+    ]
+    num_slots = max(map(len, blocks), default=0)
     starts = np.cumsum([0, *widths])
     columns = [np.full((num_slots, starts[-1]), empty, np.int64) for empty in EMPTY]
     type_of = [np.zeros(0, np.int64)]
@@ -458,16 +448,3 @@ def _slot_table(
         families=None,
         largest=max(int(np.abs(constant).max(initial=0)) for constant in constants),
     )
-
-
-def _slots(
-    population: Population, compatibility: Compatibility, faithful: bool
-) -> list[tuple[np.ndarray, ...]]:
-    width = 1 if all(map(is_shared, population.templates)) else population.size
-    return [
-        slot
-        for number, template in enumerate(population.templates)
-        for slot in slots_of_template(
-            template, number, width, faithful=faithful, compatibility=compatibility
-        )
-    ]

@@ -11,7 +11,7 @@ from snpjax_formats import graphs
 
 from .neuron_names import NeuronNames
 from .rule import Rule
-from .template import PerNeuron, RuleTemplate
+from .template import PerNeuron, RuleTemplate, is_shared
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +44,11 @@ class Population:
         if not isinstance(rules, Sequence):
             raise TypeError(f"{rules!r} are no rules (give a list)")
         return tuple(RuleTemplate.of(rule) for rule in rules)
+
+    @cached_property
+    def is_shared(self) -> bool:
+        """Whether all neurons have the same rules."""
+        return all(map(is_shared, self.templates))
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from .neuron_names import problem_of
 from .population_parts import Population, Projection
 from .rule import RuleError
 from .rule_table import ALL, UNBOUNDED
-from .template import RuleTemplate, column, has_rule, is_shared, raised_terms
+from .template import RuleTemplate, column, has_rule, raised_terms
 from .validity import Place, Problem
 
 
@@ -81,11 +81,10 @@ def _population_problems(population: Population, index: int, signed: bool) -> It
         message = f"population {name!r} has size {population.size!r} (give a number >= 0)"
         yield replace(place, part=("size",)), message
         return
-    if population.indices is not None:
-        problem = problem_of(name, population.size, population.indices)
-        if problem is not None:
-            yield replace(place, part=("indices",)), f"population {name!r}: {problem}"
-            return
+    problem = _problem_of_names(population)
+    if problem is not None:
+        yield replace(place, part=("indices",)), f"population {name!r}: {problem}"
+        return
     least, what = -_LIMIT if signed else 0, f"population {name!r}"
     for part, text in _number_problems(population, "spikes", population.spikes, least, what):
         yield replace(place, part=part), text
@@ -178,10 +177,12 @@ def _number_problems(
 
 def _names_are_sound(population: Population) -> bool:
     """Whether its neurons can be looked for by name."""
-    size, indices = population.size, population.indices
-    return _is_size(size) and (
-        indices is None or problem_of(population.name, size, indices) is None
-    )
+    return _is_size(population.size) and _problem_of_names(population) is None
+
+
+def _problem_of_names(population: Population) -> str | None:
+    name, size, indices = population.name, population.size, population.indices
+    return None if indices is None else problem_of(name, size, indices)
 
 
 def _is_size(size: Any) -> bool:
@@ -214,12 +215,10 @@ def _repetitions(population: Population) -> Iterator[tuple[int, str]]:
     for (i, first, a), (j, second, b) in combinations(numbered, 2):
         if i == j:
             continue
-        equal = np.broadcast_to(_effect_equal(first, a, second, b), (width,))
-        where = np.flatnonzero(equal)
-        if len(where) == 0:
-            continue
-        meets = np.zeros(equal.shape, bool)
-        meets[where] = _meet(*(_at(term, where, len(equal)) for term in (a, b)))
+        meets = np.zeros(width, bool)
+        where = np.flatnonzero(np.broadcast_to(_effect_equal(first, a, second, b), (width,)))
+        if len(where):
+            meets[where] = _meet(_at(a, where, width), _at(b, where, width))
         if meets.any():
             message = (
                 f"population {name!r}: rules {i} and {j} do the same at one count in "
@@ -231,13 +230,12 @@ def _repetitions(population: Population) -> Iterator[tuple[int, str]]:
 def _effect_equal(first: RuleTemplate, a: Any, second: RuleTemplate, b: Any) -> np.ndarray:
     """Whether both are the forgetting of all spikes, or equal in everything."""
     takes_all = _takes_all(first, a) & _takes_all(second, b)
-    equal = [np.asarray(x) == np.asarray(y) for x, y in zip(a, b, strict=True)]
-    for name in ("consume", "produce", "delay"):
-        equal.append(np.asarray(getattr(first, name)) == np.asarray(getattr(second, name)))
-    same = equal[0]
-    for part in equal[1:]:
-        same = same & part
-    return np.atleast_1d(takes_all | same)
+    numbers = [
+        (*term, template.consume, template.produce, template.delay)
+        for template, term in ((first, a), (second, b))
+    ]
+    equal = [np.asarray(x) == np.asarray(y) for x, y in zip(*numbers, strict=True)]
+    return np.atleast_1d(takes_all | np.all(np.broadcast_arrays(*equal), axis=0))
 
 
 def _takes_all(template: RuleTemplate, term: Any) -> np.ndarray:
@@ -249,7 +247,7 @@ def _takes_all(template: RuleTemplate, term: Any) -> np.ndarray:
 
 def _width(population: Population) -> int:
     """The number of neurons that may differ."""
-    return 1 if all(map(is_shared, population.templates)) else population.size
+    return 1 if population.is_shared else population.size
 
 
 def _at(term: Any, where: np.ndarray, width: int) -> list[np.ndarray]:

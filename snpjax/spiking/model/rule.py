@@ -229,7 +229,7 @@ def rule_text(rule: AnyRule, label: str | None = None) -> str:
     produce = "lambda"
     if rule.produce:
         is_negative = (as_integer(rule.produce) or 0) < 0
-        produce = _anti(_spikes(-rule.produce)) if is_negative else _spikes(rule.produce)
+        produce = _anti(spikes_text(-rule.produce)) if is_negative else spikes_text(rule.produce)
     delay = f"; {rule.delay}" if rule.delay else ""
     return f"{_left_text(rule)} -> {produce}{delay}"
 
@@ -251,13 +251,13 @@ def is_count(value: object) -> bool:
 def _left_text(rule: Rule | PlasticityRule) -> str:
     """What stands before the arrow: no guard where it is exactly the spikes consumed."""
     guard = "" if rule.guard.is_exactly(rule.consume) else f"{_counts_text(rule.guard)}/"
-    left = guard + _spikes(rule.consume)
+    left = guard + spikes_text(rule.consume)
     return _anti(left) if isinstance(rule, Rule) and rule.sign == -1 else left
 
 
 def _counts_text(guard: Guard) -> str:
     least = guard.minimum
-    return _spikes(least) if least and guard.is_exactly(least) else str(guard)
+    return spikes_text(least) if least and guard.is_exactly(least) else str(guard)
 
 
 def _anti(text: str) -> str:
@@ -265,7 +265,8 @@ def _anti(text: str) -> str:
     return text.replace("a", ANTI_SPIKE)
 
 
-def _spikes(count: int) -> str:
+def spikes_text(count: int) -> str:
+    """A number of spikes, as `a^3`."""
     return "a" if count == 1 else f"a^{count}"
 
 

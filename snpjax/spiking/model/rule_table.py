@@ -9,8 +9,7 @@ from jaxtyping import Int
 
 from ...choice import NO_RULE
 from .compatibility import TEXTBOOK, Compatibility
-from .guard import Guard
-from .guard_bits import Term
+from .guard import Guard, Term
 from .rule import AnyRule, PlasticityRule, Rule
 
 
@@ -275,9 +274,9 @@ def _slot(term: Term, rule: AnyRule, number: int) -> Slot:
 
 def _counts(rule: AnyRule, compatibility: Compatibility) -> tuple[Guard, int]:
     """The guard of a rule, and the least count at which it may apply."""
-    if isinstance(rule, Rule):
-        return compatibility.counts(rule)
-    return rule.guard, max(_effect(rule)[0], 1)
+    if compatibility is TEXTBOOK and isinstance(rule, Rule):
+        return rule.guard, rule.consume
+    return compatibility.counts(rule)
 
 
 #: What an empty slot holds, in the order of `Slot`.
@@ -294,14 +293,16 @@ def _families(
     what they were.
     """
 
+    is_textbook = compatibility is TEXTBOOK
+
     def is_member(rule: AnyRule) -> bool:
         # Both as written, so that no two members have one count, and as rewritten.
         return (
             isinstance(rule, Rule)
-            and rule.is_forgetting
+            and rule.produce == 0
             and rule.delay == 0
             and rule.guard.is_exactly(rule.consume)
-            and compatibility.counts(rule)[0].is_exactly(rule.consume)
+            and (is_textbook or compatibility.counts(rule)[0].is_exactly(rule.consume))
         )
 
     def applies(rule: AnyRule, count: int) -> bool:

@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     import numpy as np
     from jaxtyping import Int
 
-    from snpjax_formats.graphs import Pairs
+    from snpjax_formats import Edges
 
     from ...machine import AbstractMachine, Lowered, Schema, Stacked
     from ...trajectory import Trajectory
     from ..lower.enumerable import SearchedMachine
-    from ..lower.lower import LayoutLike
     from ..lower.lower_division import Capacity
     from ..lower.plastic_synapses import PlasticColumns
+    from ..lower.storage import LayoutLike
     from ..step.step import SpikingState
     from ..view.configurations import Configurations, Transitions
     from ..view.solution import Solution, SolutionBatch
@@ -236,20 +236,23 @@ class SpikingSystem:
         return {neuron.name: index for index, neuron in enumerate(self.neurons)}
 
     @cached_property
-    def graph(self) -> "Pairs":
-        """The synapses by the positions of their neurons."""
+    def edges(self) -> "Edges":
+        """The synapses by the positions of their neurons, with weights of 64 bits or none."""
         import numpy as np
 
-        from snpjax_formats.graphs import Pairs  # the model itself needs no arrays
+        from snpjax_formats import Edges  # the model itself needs no arrays
 
         from .rule_table import as_int64
 
-        count = len(self.synapses)
-        weights = [weight for _, _, weight in self.synapses]
-        return Pairs(
-            np.fromiter((self.names[source] for source, _, _ in self.synapses), np.int32, count),
-            np.fromiter((self.names[target] for _, target, _ in self.synapses), np.int32, count),
-            None if all(weight == 1 for weight in weights) else as_int64(weights),
+        count, num = len(self.synapses), len(self.neurons)
+        sources, targets, weights = zip(*self.synapses, strict=True) if count else ((), (), ())
+        position = self.names.__getitem__
+        return Edges(
+            np.fromiter(map(position, sources), np.int32, count),
+            np.fromiter(map(position, targets), np.int32, count),
+            None if weights.count(1) == count else as_int64(weights),
+            num,
+            num,
         )
 
     @cached_property
@@ -386,7 +389,7 @@ class SpikingSystem:
 
         A system that divides or buds takes a `capacity`, and no `layout`.
         """
-        from ..lower.lowered import lowered  # the model itself needs no device
+        from ..lower.lower import lowered  # the model itself needs no device
 
         del many_paths
         # A family has the number of its first member.
@@ -414,7 +417,7 @@ class SpikingSystem:
         from ..lower.host_program import (
             host_program_of,  # the model itself needs neither jax nor a device
         )
-        from ..lower.lowered import check_options
+        from ..lower.lower import check_options
 
         check_options(self, layout, capacity)
         if self.is_growing:

@@ -12,7 +12,7 @@ from snpjax_formats.memory import host_free_bytes
 
 from .compatibility import TEXTBOOK, Compatibility
 from .guard import Guard
-from .rule import GuardLike, Rule
+from .rule import GuardLike, Rule, spikes_text
 from .rule_table import ALL, UNBOUNDED
 
 
@@ -127,8 +127,7 @@ def _without_end(terms: list[tuple[Any, ...]], consume: np.ndarray) -> list[tupl
     used = sum((low <= high).astype(np.int64) for low, high, _ in terms)
     changed = []
     for low, high, period in terms:
-        is_one = (low <= high) & ((high - low) // period == 0)
-        is_exact = is_one & (used == 1) & (low == consume)
+        is_exact = _is_one(low, high, period) & (used == 1) & (low == consume)
         changed.append((low, np.where(is_exact, UNBOUNDED, high), np.where(is_exact, 1, period)))
     return changed
 
@@ -145,7 +144,7 @@ def _reduced(
             "(use `expand().with_compatibility(...)`)"
         )
     low, high, period = terms[0]
-    is_one = (low <= high) & ((high - low) // period == 0)
+    is_one = _is_one(low, high, period)
     is_tail = (high == UNBOUNDED) & (period == 1)
     if not np.all((low > high) | is_one | is_tail):
         raise ValueError(
@@ -155,6 +154,11 @@ def _reduced(
     is_empty, reduced = low > high, low % modulo
     high = np.where(is_one, reduced, high)
     return [(np.where(is_empty, 1, reduced), np.where(is_empty, 0, high), period)]
+
+
+def _is_one(low: np.ndarray, high: np.ndarray, period: np.ndarray) -> np.ndarray:
+    """Where a term holds one count."""
+    return (low <= high) & ((high - low) // period == 0)
 
 
 def _largest(low: np.ndarray, high: np.ndarray, period: np.ndarray) -> np.ndarray:
@@ -207,12 +211,8 @@ def rules_of_neuron(template: RuleTemplate, index: int, size: int) -> list[Rule]
 
     **Raises:** `ValueError` for a consume-all rule whose guard has no end.
     """
-    consume, produce, delay = (
-        int(column(x, size)[index]) for x in (template.consume, template.produce, template.delay)
-    )
-    guard = guard_of(
-        [tuple(int(column(x, size)[index]) for x in term) for term in template.terms()]
-    )
+    (consume, produce, delay), *terms = _numbers_of(template, index, size)
+    guard = guard_of(terms)
     if guard.is_empty:
         return []
     if consume != ALL:
@@ -250,19 +250,19 @@ def num_rules_of(template: RuleTemplate, size: int) -> int:
 
 def text_of_neuron(template: RuleTemplate, index: int, size: int) -> str:
     """The rule of one neuron, `{2..9 by 3}/a^2 -> a; 1`."""
-    consume, produce, delay = (
-        int(column(x, size)[index]) for x in (template.consume, template.produce, template.delay)
-    )
-    terms = [tuple(int(column(x, size)[index]) for x in term) for term in template.terms()]
+    (consume, produce, delay), *terms = _numbers_of(template, index, size)
     inside = text_of_terms(terms)
     guard = "" if inside == f"{{{consume}}}" else f"{inside}/"
-    consumed = "all" if consume == ALL else _spikes(consume)
-    produced = _spikes(produce) if produce else "lambda"
+    consumed = "all" if consume == ALL else spikes_text(consume)
+    produced = spikes_text(produce) if produce else "lambda"
     return f"{guard}{consumed} -> {produced}{f'; {delay}' if delay else ''}"
 
 
-def _spikes(count: int) -> str:
-    return "a" if count == 1 else f"a^{count}"
+def _numbers_of(template: RuleTemplate, index: int, size: int) -> list[tuple[int, ...]]:
+    """What the rule of one neuron consumes, produces and delays, and the terms of its guard."""
+    effect = (template.consume, template.produce, template.delay)
+    rows = [effect, *template.terms()]
+    return [tuple(int(column(x, size)[index]) for x in row) for row in rows]
 
 
 def text_of_terms(terms: Iterable[Sequence[int]]) -> str:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 from ..._text.model_warning import ModelWarning as ModelWarning
 from ..._text.nearest import nearest
-from .compatibility import Compatibility
 from .guard import Guard, as_integer
 from .rule import (
     ALPHAS,
@@ -184,16 +183,18 @@ def _check_rules(system: "SpikingSystem") -> Iterator[_Finding]:
             numbers = list(bad_numbers(rule, has_anti_spikes))
             for name, value, fix in numbers:
                 yield "bad_number", place, f"{here}: {name} is {value!r} ({fix})", None
-            counts = _counts(system.compatibility, rule) if not numbers else None
-            if isinstance(counts, ValueError):
-                yield "bad_guard", place, f"{here}: {counts}", None
-            elif counts is not None and not can_apply(*counts):
-                message = (
-                    f"{here}: {rule_text(rule, label)} can never apply "
-                    "(no count in its guard is large enough)"
-                )
-                yield "dead_rule", place, message, None
-            if isinstance(rule, Rule) and not numbers:
+            if numbers:
+                continue
+            try:
+                if not can_apply(*system.compatibility.counts(rule)):
+                    message = (
+                        f"{here}: {rule_text(rule, label)} can never apply "
+                        "(no count in its guard is large enough)"
+                    )
+                    yield "dead_rule", place, message, None
+            except ValueError as error:
+                yield "bad_guard", place, f"{here}: {error}", None
+            if isinstance(rule, Rule):
                 yield from _check_spiking_rule(rule, place, here)
                 if rule.sign < 0 and not has_anti_spikes:
                     message = (
@@ -459,16 +460,6 @@ def bad_numbers(rule: AnyRule, has_anti_spikes: bool) -> Iterator[tuple[str, obj
             yield "the number k of synapses", rule.k, "write an integer, 1 or more"
         if rule.alpha not in ALPHAS:
             yield "the kind of plasticity", rule.alpha, f"write one of {', '.join(ALPHAS)}"
-
-
-def _counts(compatibility: Compatibility, rule: AnyRule) -> tuple[Guard, int] | ValueError:
-    """The guard of a rule and the least count at which it applies, or why there is none."""
-    if isinstance(rule, Rule):
-        try:
-            return compatibility.counts(rule)
-        except ValueError as error:
-            return error
-    return rule.guard, rule.consume if isinstance(rule, PlasticityRule) else 1
 
 
 def can_apply(guard: Guard, least: int) -> bool:

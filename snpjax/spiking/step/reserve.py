@@ -1,21 +1,46 @@
-"""Reserve more neurons and synapses for a system that divides or buds."""
+"""The machine of a system that divides or buds, which reserves more neurons and synapses."""
 
 from dataclasses import replace
 
+import jax
 import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike
+from jaxtyping import Array, ArrayLike, Bool
 
 from snpjax_formats import check_free, free_bytes
 
+from ...results import RESULTS
 from .division import DivisionTables, GrownState
 from .program import SpikingProgram
-from .step import SpikingState
+from .step import AbstractSpikingMachine, SpikingState
 
 
 # A step that grows sorts up to nine times as many, whose places are 32-bit.
 MOST = 2**27
 # Room for this many times what there is at first by default, and each time that it is too little.
 GROWTH_FACTOR = 4
+
+
+class GrowingMachine(AbstractSpikingMachine):
+    """Of a system whose neurons divide or bud; it can be given more room."""
+
+    program: SpikingProgram
+
+    def is_full(self, state: SpikingState) -> Bool[Array, "*paths"]:
+        """Whether a step failed because the capacity was exceeded."""
+        return (state.status == RESULTS.neurons_exceeded) | (
+            state.status == RESULTS.synapses_exceeded
+        )
+
+    def refused(self, state: SpikingState, failed: SpikingState) -> SpikingState:
+        """The state before a failure, with that failure."""
+        return replace(state, status=failed.status, culprit=failed.culprit)
+
+    def grown(self, state: SpikingState) -> "tuple[GrowingMachine, SpikingState]":
+        """The same with more room, to make the step that was refused."""
+        program, state = with_more_room(self.program, state)
+        zero = jax.tree.map(jnp.zeros_like, state.culprit)
+        went_on = jax.tree.map(lambda x, y: jnp.full(y.shape, x), RESULTS.halted, state.status)
+        return GrowingMachine(program), replace(state, status=went_on, culprit=zero)
 
 
 def with_more_room(

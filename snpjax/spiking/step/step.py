@@ -1,4 +1,4 @@
-"""One step of an SN P system: pure functions of a program, a state and a choice.
+"""One step of an SN P system: pure functions of a program, a state and a choice; and the machine.
 
 A state is one configuration, or those of many paths, with `paths` as the last axis of every array.
 `vmap` would do that as well, but it turns arrays around wherever a table of the program meets a
@@ -26,7 +26,7 @@ from ...choice import (
     is_valid,
     of_slots,
 )
-from ...machine import Record
+from ...machine import AbstractMachine, Record
 from ...results import RESULTS, select_result
 from .dynamic_synapses import Change
 from .program import SpikingProgram
@@ -169,6 +169,30 @@ def step(
     arrived = _deliver(program, state, used, sent, change)
     failure = _failure(program, state, selected, sent, arrived, change, choice)
     return _finish(program, state, selected, used, sent, arrived, change, failure)
+
+
+class AbstractSpikingMachine(AbstractMachine):
+    """Runs a `SpikingProgram`."""
+
+    program: eqx.AbstractVar[SpikingProgram]
+
+    def init(self) -> SpikingState:
+        return initial_state(self.program)
+
+    def step(self, state: SpikingState, choice: AbstractChoice) -> tuple[SpikingState, Record]:
+        return step(self.program, state, choice)
+
+    def halted(self, state: SpikingState) -> Bool[Array, "*paths"]:
+        return halted(self.program, state)
+
+    def status(self, state: SpikingState) -> Any:
+        return state.status
+
+
+class SpikingMachine(AbstractSpikingMachine):
+    """Of a system whose neurons stay as many."""
+
+    program: SpikingProgram
 
 
 class _Selected(NamedTuple):

@@ -10,11 +10,11 @@ from jaxtyping import Int, Shaped
 
 from ..._text.counts import plural
 from ...choice import NO_RULE
-from ...results import RESULTS, ended_as
+from ...results import RESULTS
 from ...trajectory import (
+    AbstractCheckedRun,
     AbstractManyPaths,
     AbstractOnePath,
-    AbstractSavedRun,
     NotSaved,
     Trajectory,
     path_of,
@@ -41,7 +41,7 @@ NO_NUMBER = -1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class AbstractSolution(AbstractSavedRun):
+class AbstractSolution(AbstractCheckedRun):
     """What runs of one path and of many have in common.
 
     Axes: `neurons` and `outputs` in the order of the system; `paths` is last and only there in a
@@ -113,10 +113,8 @@ class AbstractSolution(AbstractSavedRun):
             raise NotSaved("Spike trains", "save=snp.Save(outputs=True)")
         return self.trajectory.outputs[:, : self.system.num_outputs]
 
-    @property
-    def failure(self) -> str | None:
-        """The first failure in words, or `None`."""
-        return _failure(self.system, self.trajectory)
+    def _failure(self, failed: Int[np.ndarray, " failed"]) -> str:
+        return _failure(self.system, self.trajectory, failed)
 
     @property
     def spike_train(self) -> Int[np.ndarray, "steps *paths"]:
@@ -337,11 +335,11 @@ def _rules(
     return system.slots.members(rules, details.consumed[:, neurons])
 
 
-def _failure(system: SpikingSystem | PopulationSystem, trajectory: Trajectory) -> str | None:
-    ordinary = ended_as(trajectory.result, RESULTS.halted, RESULTS.max_steps_reached)
-    failed = np.flatnonzero(~ordinary)
-    if len(failed) == 0:
-        return None
+def _failure(
+    system: SpikingSystem | PopulationSystem,
+    trajectory: Trajectory,
+    failed: Int[np.ndarray, " failed"],
+) -> str:
     path = int(failed[0])
     culprit = int(np.ravel(trajectory.final.culprit)[path])
     steps_of_paths = trajectory.steps.ndim == 1

@@ -80,12 +80,11 @@ def summary(
         )
         for name, members in groups
     ]
-    graph = system.graph
+    graph = system.edges
     pairs = np.stack([group_of[graph.source], group_of[graph.target]], axis=1)
     distinct, which = np.unique(pairs, axis=0, return_inverse=True)
     counts = np.bincount(which.ravel(), minlength=len(distinct))
-    ones = np.ones(len(pairs), np.int64)
-    weights = ones if graph.weight is None else np.broadcast_to(graph.weight, len(pairs))
+    weights = np.ones(len(pairs), np.int64) if graph.value is None else graph.value
     links = []
     for number, ((s, t), count) in enumerate(zip(distinct.tolist(), counts.tolist(), strict=True)):
         own = weights[which.ravel() == number]

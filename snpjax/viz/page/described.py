@@ -5,7 +5,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ...choice import NO_RULE
-from ...spiking import Network, SpikingSystem, SynapseRules
+from ...spiking import Network, Solution, SpikingSystem, SynapseRules
 from ...spiking.view.picture import given_positions
 from ...spiking.view.run_text import label_rules
 from .stepping import Moment
@@ -51,7 +51,9 @@ def system_json(system: SpikingSystem) -> dict[str, Any]:
     }
 
 
-def moment_json(system: SpikingSystem, moment: Moment, before: Moment | None) -> dict[str, Any]:
+def moment_json(
+    system: SpikingSystem, moment: Moment[Solution], before: Moment[Solution] | None
+) -> dict[str, Any]:
     """A configuration and the step that led to it; what is 0 or nothing in most neurons is listed
     by neuron: `[neuron, value]`."""
     solution = moment.solution
@@ -60,7 +62,7 @@ def moment_json(system: SpikingSystem, moment: Moment, before: Moment | None) ->
         "spikes": [exact(x) for x in solution.spikes.tolist()],
         "timers": _listed(solution.timers),
         "pending": _listed(solution.pending),
-        "options": [[neuron, rules] for neuron, rules in moment.options.items()],
+        "options": [[neuron, list(rules)] for neuron, rules in moment.options.items()],
         "halted": moment.is_halted,
         "fired": [],
         "emitted": [],

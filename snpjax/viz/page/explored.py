@@ -6,7 +6,7 @@ import numpy as np
 
 from ...explore import Graph, explore
 from ...explore.drawing import labels_of_pairs, texts_of
-from ...spiking import SpikingSystem
+from ...spiking import Solution, SpikingSystem
 from .stepping import Moment, Refused, Stepper
 
 
@@ -43,7 +43,7 @@ def graph_json(graph: Graph) -> dict[str, Any]:
     }
 
 
-def follow(stepper: Stepper, graph: Graph, configuration: int) -> list[Moment]:
+def follow(stepper: Stepper, graph: Graph, configuration: int) -> list[Moment[Solution]]:
     """The shortest path to a configuration, step by step.
 
     **Raises:** `Refused` where there is no such configuration, and where the path has choices that
@@ -59,13 +59,13 @@ def follow(stepper: Stepper, graph: Graph, configuration: int) -> list[Moment]:
         raise
 
 
-def _followed(stepper: Stepper, graph: Graph, configuration: int) -> list[Moment]:
+def _followed(stepper: Stepper, graph: Graph, configuration: int) -> list[Moment[Solution]]:
     made = [stepper.moments[0]]
     if configuration:
         steps = graph.steps_to(configuration)
         for at, rules in enumerate(steps.rules.tolist()):
-            slots = stepper.moments[at].slots
-            chosen = {i: rule for i, rule in enumerate(rules) if rule in slots.get(i, ())}
+            options = stepper.moments[at].options
+            chosen = {i: rule for i, rule in enumerate(rules) if rule in options.get(i, ())}
             subsets: dict[int, int] = {}
             if steps.subsets is not None:
                 subsets = dict(enumerate(map(int, steps.subsets[at].tolist())))

@@ -1,24 +1,25 @@
 """What the page does with a spiking neural P system and with a Sleptsov net alike."""
 
-from typing import Any, TypeAlias, cast
+from collections.abc import Mapping
+from typing import Any, TypeAlias
 
+from ...io.errors import MAX_SHOWN
 from ...sleptsov import SleptsovNet
 from ...spiking import SpikingSystem
-from .described import moment_json, system_json
+from .described import system_json
 from .edits import Edit, Finding, edited
-from .nets import NetMoment, NetStepper, edited_net, net_json, net_moment_json
-from .stepping import Moment, Refused, Stepper
+from .nets import NetStepper, edited_net, net_json
+from .stepping import AbstractStepper, Refused, Rest, Stepper
+from .texts import OpenedModel, diagnostics_json
 
 
 #: Steps of one computation, and numbers of all its configurations.
 _MOST_STEPS, _MOST_NUMBERS = 20_000, 10_000_000
 
 PageModel: TypeAlias = SpikingSystem | SleptsovNet
-AnyStepper: TypeAlias = Stepper | NetStepper
-AnyMoment: TypeAlias = Moment | NetMoment
 
 
-def stepper_of(model: PageModel) -> AnyStepper:
+def stepper_of(model: PageModel) -> AbstractStepper[Any]:
     """The computation of a model, at its beginning.
 
     **Raises:** `Refused` for one that cannot be run.
@@ -34,11 +35,44 @@ def model_json(model: PageModel) -> dict[str, Any]:
     return net_json(model) if isinstance(model, SleptsovNet) else system_json(model)
 
 
-def row_json(model: PageModel, moment: AnyMoment, before: AnyMoment | None) -> dict[str, Any]:
-    """A configuration or marking, and the step that led to it."""
-    if isinstance(model, SleptsovNet):
-        return net_moment_json(model, cast(NetMoment, moment), cast(NetMoment | None, before))
-    return moment_json(model, cast(Moment, moment), cast(Moment | None, before))
+def opened_json(found: OpenedModel) -> dict[str, Any]:
+    """A model that was read: its text, its description and what was remarked."""
+    return {
+        "read": True,
+        "name": found.name,
+        "text": found.text,
+        "findings": diagnostics_json(found.warnings[:MAX_SHOWN]),
+        "more": max(len(found.warnings) - MAX_SHOWN, 0),
+        "system": model_json(found.system),
+    }
+
+
+def first_row(stepper: AbstractStepper[Any]) -> dict[str, Any]:
+    """The initial configuration or marking."""
+    return stepper.row_json(stepper.moments[0], None)
+
+
+def next_rows(
+    model: PageModel,
+    stepper: AbstractStepper[Any],
+    at: int,
+    count: int,
+    chosen: Mapping[int, int],
+    rest: Rest,
+) -> tuple[list[dict[str, Any]], Refused | None]:
+    """Up to `count` steps after number `at`, the first one as `chosen`, and why there are not more
+    where a step was refused."""
+    rows: list[dict[str, Any]] = []
+    for step in range(at, at + count):
+        if step > at and stepper.moments[step].is_halted:
+            break
+        try:
+            _refuse_beyond(model, step)
+            moment = stepper.step(step, chosen if step == at else {}, rest)
+        except Refused as error:
+            return rows, error
+        rows.append(stepper.row_json(moment, stepper.moments[step]))
+    return rows, None
 
 
 def edited_model(model: PageModel, edit: Edit) -> tuple[PageModel | None, list[Finding]]:
@@ -46,7 +80,7 @@ def edited_model(model: PageModel, edit: Edit) -> tuple[PageModel | None, list[F
     return edited_net(model, edit) if isinstance(model, SleptsovNet) else edited(model, edit)
 
 
-def refuse_beyond(model: PageModel, step: int) -> None:
+def _refuse_beyond(model: PageModel, step: int) -> None:
     """**Raises:** `Refused` for a step after those that the page keeps."""
     most = min(_MOST_STEPS, _MOST_NUMBERS // max(num_counts(model), 1))
     if step >= most:

@@ -2,130 +2,76 @@
 
 import warnings
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, PyTree
+from jaxtyping import Array, Bool
 
 from ..._text.model_warning import ModelWarning
 from ..._xla import precision_of
-from ...choice import AbstractChoice, NumberedChoice
-from ...machine import Record
-from ...results import RESULTS, select_result
+from ...choice import NumberedChoice
 from ...sleptsov import SleptsovNet
 from ...sleptsov.step.candidates import undominated
 from ...sleptsov.step.full_scan import ScanningMachine
 from ...sleptsov.view.solution import NetSolution
-from ...trajectory import Save, Trajectory
 from .described import exact
 from .edits import Edit, Finding, number_of
-from .stepping import Refused, Rest, choice_of_rest
+from .stepping import AbstractStepper, Made, Moment, Rest, advanced, begun, choice_of_rest
 
 
 #: Who chooses in a net: nobody in particular.
 CHOOSER = -1
 
 
-class NetMoment(NamedTuple):
-    """A marking, the firing that led to it as a run of its own, and the transitions that may fire
-    next, in order of priority."""
+class NetStepper(AbstractStepper[NetSolution]):
+    """The markings of a net. One transition fires in a step, in its maximal multiplicity: `CHOOSER`
+    selects it, in order of priority. A net with a total order of its own leaves no choice."""
 
-    state: PyTree
-    solution: NetSolution
-    candidates: list[int]
-    is_halted: bool
-
-
-class NetStepper:
-    """The markings of one computation, see `Stepper`. One transition fires in a step, in its
-    maximal multiplicity."""
+    words = ("marking", "net")
+    refusal = "Transition {rule} cannot fire now."
 
     def __init__(self, net: SleptsovNet):
         self.net = net
-        self._machine: Any = net.lower(numbered=True, count_dtype=np.int64).machine
-        with precision_of(self._machine):
-            state, *seen = _start(self._machine)
-        self.moments = [self._moment(state, None, *seen)]
+        machine = net.lower(numbered=True, count_dtype=np.int64).machine
+        with precision_of(machine):
+            self.moments = [self._moment(machine, begun(machine, _candidates))]
 
-    def prepare(self) -> None:
-        """Compile what a step needs."""
-        self._advance(self.moments[0], {}, 0)
-
-    def step(self, at: int, chosen: Mapping[int, int], rest: Rest) -> NetMoment:
-        """The marking after that of number `at`, see `Stepper.step`. `chosen` has one transition at
-        most, by `CHOOSER`; a net with a total order of its own leaves no choice."""
-        if not 0 <= at < len(self.moments):
-            raise Refused(f"There is no marking {at}: they are 0 to {len(self.moments) - 1}.")
-        before = self.moments[at]
-        for transition in chosen.values():
-            if set(chosen) != {CHOOSER} or transition not in before.candidates:
-                raise Refused(f"Transition {transition + 1} cannot fire now.")
-        if before.is_halted:
-            raise Refused(f"The net halted after {before.solution.steps} steps.")
-        moment = self._advance(before, chosen, rest)
-        if moment.solution.failure is not None:
-            raise Refused(moment.solution.failure)
-        del self.moments[at + 1 :]
-        self.moments.append(moment)
-        return moment
-
-    def _advance(self, before: NetMoment, chosen: Mapping[int, int], rest: Rest) -> NetMoment:
-        with precision_of(self._machine):
-            choice = choice_of_rest("first" if self.net.order is not None else rest)
-            if CHOOSER in chosen and self.net.order is None:
-                rank = before.candidates.index(chosen[CHOOSER])
-                choice = NumberedChoice(jnp.uint32(rank), jnp.zeros(1, jnp.int32))
-            state, record, *seen = _advance(self._machine, before.state, choice)
-        return self._moment(state, record, *seen)
-
-    def _moment(
+    def after(
         self,
-        state: PyTree,
-        record: Record | None,
-        candidates: Bool[Array, " transitions"],
-        is_halted: Bool[Array, ""],
-        result: Any,
-    ) -> NetMoment:
-        state = jax.device_get(state)
-        rows = jax.tree.map(lambda x: np.asarray(x)[None], record)
-        trajectory = Trajectory(
-            final=state,
-            states=None,
-            outputs=None,
-            details=None if record is None else rows.detail,
-            saved=Save(every=None, outputs=False, details=record is not None),
-            steps=np.asarray(state.step),
-            result=jax.device_get(result),
-        )
-        order = self.net.priority_order
-        may_fire = np.flatnonzero(np.asarray(candidates)[: len(order)])
+        before: Moment[NetSolution],
+        numbers: Mapping[int, int],
+        rest: Rest,
+        subsets: Mapping[int, int],
+    ) -> Moment[NetSolution]:
+        del subsets  # there are none in a net
+        machine = before.machine
+        with precision_of(machine):
+            choice = choice_of_rest("first" if self.net.order is not None else rest)
+            if numbers and self.net.order is None:
+                choice = NumberedChoice(jnp.uint32(numbers[CHOOSER]), jnp.zeros(1, jnp.int32))
+            return self._moment(machine, advanced(machine, before.state, choice, _candidates))
+
+    def row_json(
+        self, moment: Moment[NetSolution], before: Moment[NetSolution] | None
+    ) -> dict[str, Any]:
+        return net_moment_json(self.net, moment, before)
+
+    def _moment(self, machine: Any, made: Made) -> Moment[NetSolution]:
+        made, order = jax.device_get(made), self.net.priority_order
+        may_fire = np.flatnonzero(np.asarray(made.seen)[: len(order)])
         if self.net.order is not None:
             may_fire = may_fire[:1]
-        solution = self.net.solution(trajectory)
-        return NetMoment(state, solution, order[may_fire].tolist(), bool(is_halted))
+        solution = self.net.solution(made.trajectory(has_outputs=False))
+        ranks = {transition: rank for rank, transition in enumerate(order[may_fire].tolist())}
+        options = {CHOOSER: ranks} if ranks else {}
+        return Moment(machine, made.state, options, solution, bool(made.is_halted))
 
 
-@jax.jit
-def _start(machine: ScanningMachine) -> tuple[Any, ...]:
-    state = machine.init()
-    return state, *_seen(machine, state)
-
-
-@jax.jit
-def _advance(machine: ScanningMachine, state: PyTree, choice: AbstractChoice) -> tuple[Any, ...]:
-    state, record = machine.step(state, choice)
-    return state, record, *_seen(machine, state)
-
-
-def _seen(machine: ScanningMachine, state: Any) -> tuple[Any, ...]:
-    """Which transitions may fire in a state, whether it halts, and its failure."""
-    status, is_halted = machine.status(state), machine.halted(state)
-    ended = select_result(is_halted, RESULTS.halted, RESULTS.max_steps_reached)
-    result = select_result(status == RESULTS.halted, ended, status)
-    candidates = undominated(machine.program, machine.columns.fireable(state.marking))
-    return candidates, is_halted, result
+def _candidates(machine: ScanningMachine, state: Any) -> Bool[Array, " transitions"]:
+    """Which transitions may fire in a state."""
+    return undominated(machine.program, machine.columns.fireable(state.marking))
 
 
 def net_json(net: SleptsovNet) -> dict[str, Any]:
@@ -159,17 +105,18 @@ def net_json(net: SleptsovNet) -> dict[str, Any]:
 
 
 def net_moment_json(
-    net: SleptsovNet, moment: NetMoment, before: NetMoment | None
+    net: SleptsovNet, moment: Moment[NetSolution], before: Moment[NetSolution] | None
 ) -> dict[str, Any]:
     """A marking and the firing that led to it, see `moment_json`."""
     solution, size = moment.solution, net.num_places
-    names = [net.transition_name(t) for t in moment.candidates]
+    candidates = list(moment.options.get(CHOOSER, ()))
+    names = [net.transition_name(t) for t in candidates]
     value: dict[str, Any] = {
         "step": solution.steps,
         "spikes": [exact(x) for x in solution.marking.tolist()],
         "timers": [],
         "pending": [],
-        "options": [[CHOOSER, moment.candidates]] if moment.candidates else [],
+        "options": [[CHOOSER, candidates]] if candidates else [],
         "texts": [[CHOOSER, names]],
         "halted": moment.is_halted,
         "fired": [],

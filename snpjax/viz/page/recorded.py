@@ -6,13 +6,12 @@ from typing import Any
 
 from ... import __version__
 from ..._text.atomic import atomic_write
-from ...io.errors import MAX_SHOWN
 from ...sleptsov import SleptsovNet
 from ...spiking import PopulationSystem, SpikingSystem
 from .assets import one_file
-from .models import model_json, refuse_beyond, row_json, stepper_of
-from .stepping import Refused, Rest
-from .texts import OpenedModel, diagnostics_json, opened_system
+from .models import first_row, next_rows, opened_json, stepper_of
+from .stepping import Rest
+from .texts import OpenedModel, opened_system
 
 
 def export(
@@ -44,33 +43,17 @@ def recorded_page(found: OpenedModel, *, max_steps: int, rest: Rest) -> str:
     **Raises:** `Refused` for a system that cannot be run.
     """
     stepper = stepper_of(found.system)
-    refused = None
-    while not stepper.moments[-1].is_halted and len(stepper.moments) <= max_steps:
-        try:
-            refuse_beyond(found.system, len(stepper.moments) - 1)
-            stepper.step(len(stepper.moments) - 1, {}, rest)
-        except Refused as error:  # the page shows what there is, and says so
-            refused = f"{error}"
-            break
-    before = [None, *stepper.moments]
-    rows = [
-        row_json(found.system, moment, previous)
-        for moment, previous in zip(stepper.moments, before, strict=False)
-    ]
+    steps = 0 if stepper.moments[0].is_halted else max_steps
+    rows, refused = next_rows(found.system, stepper, 0, steps, {}, rest)
     value: dict[str, Any] = {
+        **opened_json(found),
         "version": __version__,
         "formats": [],
-        "read": True,
         "model": 0,
-        "name": found.name,
-        "text": found.text,
         "format": None,
         "edited": False,
-        "findings": diagnostics_json(found.warnings[:MAX_SHOWN]),
-        "more": max(len(found.warnings) - MAX_SHOWN, 0),
-        "system": model_json(found.system),
-        "rows": rows,
-        "refused": refused,
+        "rows": [first_row(stepper), *rows],
+        "refused": f"{refused}" if refused else None,  # the page shows what there is, and says so
         "rest": rest,
     }
     return one_file(value, title=f"{found.system.name or found.name} · snpjax")

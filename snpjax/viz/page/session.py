@@ -12,19 +12,10 @@ from ...io.errors import MAX_SHOWN
 from ...io.formats import formats_of
 from ...sleptsov import SleptsovNet
 from ...spiking.model.validity import Level
-from .described import Json
 from .edits import Edit
 from .explored import MOST_CONFIGURATIONS, explored, follow, graph_json
-from .models import (
-    AnyStepper,
-    edited_model,
-    model_json,
-    num_counts,
-    refuse_beyond,
-    row_json,
-    stepper_of,
-)
-from .stepping import Refused, Rest, Stepper
+from .models import edited_model, first_row, next_rows, num_counts, opened_json, stepper_of
+from .stepping import AbstractStepper, Refused, Rest, Stepper
 from .texts import (
     MODEL_FORMATS,
     OpenedModel,
@@ -52,10 +43,10 @@ class _Kept:
         self.found = found
         self.is_edited = is_edited
         self.graph: Graph | None = None
-        self._stepper: AnyStepper | None = None
+        self._stepper: AbstractStepper[Any] | None = None
 
     @property
-    def stepper(self) -> AnyStepper:
+    def stepper(self) -> AbstractStepper[Any]:
         if self._stepper is None:
             self._stepper = stepper_of(self.found.system)
         return self._stepper
@@ -141,15 +132,10 @@ class Session:
     def _described(self, kept: _Kept) -> Answer:
         found = kept.found
         return {
-            "read": True,
+            **opened_json(found),
             "model": next(reversed(self._models)),
-            "name": found.name,
-            "text": found.text,
             "format": found.format.name,
             "edited": kept.is_edited,
-            "findings": diagnostics_json(found.warnings[:MAX_SHOWN]),
-            "more": max(len(found.warnings) - MAX_SHOWN, 0),
-            "system": model_json(found.system),
         }
 
     def _first(self, question: Answer, kept: _Kept) -> Answer:
@@ -157,35 +143,21 @@ class Session:
         stepper = kept.stepper
         # The next question will be a step: it is compiled while somebody looks at the picture.
         threading.Thread(target=self._prepare, args=(stepper,)).start()
-        return {"rows": [row_json(kept.found.system, stepper.moments[0], None)]}
+        return {"rows": [first_row(stepper)]}
 
-    def _prepare(self, stepper: AnyStepper) -> None:
+    def _prepare(self, stepper: AbstractStepper[Any]) -> None:
         with self._stepping:
             if not self._is_closed:
                 stepper.prepare()
 
     def _step(self, question: Answer, kept: _Kept) -> Answer:
         at, count = _number(question, "at"), _number(question, "count")
-        chosen = _pairs(question, "chosen")
-        rest = _rest(question)
-        stepper = kept.stepper
-        size = max(num_counts(kept.found.system), 1)
-        most = max(_NUMBERS_IN_ANSWER // size, 1)
-        rows: list[Json] = []
-        refused = None
-        for step in range(at, at + min(count, most)):
-            if step > at and stepper.moments[step].is_halted:
-                break
-            try:
-                refuse_beyond(kept.found.system, step)
-                moment = stepper.step(step, chosen if step == at else {}, rest)
-            except Refused as error:
-                if step == at:
-                    raise
-                refused = f"{error}"
-                break
-            rows.append(row_json(kept.found.system, moment, stepper.moments[step]))
-        return {"rows": rows, "refused": refused}
+        chosen, rest, system = _pairs(question, "chosen"), _rest(question), kept.found.system
+        most = max(_NUMBERS_IN_ANSWER // max(num_counts(system), 1), 1)
+        rows, refused = next_rows(system, kept.stepper, at, min(count, most), chosen, rest)
+        if refused is not None and not rows:
+            raise refused
+        return {"rows": rows, "refused": f"{refused}" if refused else None}
 
     def _check(self, question: Answer) -> Answer:
         _, found = edited_model(self._model(question).found.system, _edit(question))
@@ -236,9 +208,7 @@ class Session:
             raise Refused("The graph was not explored yet.")
         configuration = _number(question, "configuration")
         moments = follow(stepper, kept.graph, configuration)
-        system = kept.found.system
-        before = [None, *moments]
-        rows = [row_json(system, m, b) for m, b in zip(moments, before, strict=False)]
+        rows = [stepper.row_json(m, b) for m, b in zip(moments, [None, *moments], strict=False)]
         return {"rows": rows, "path": kept.graph.path_to(configuration)}
 
     # ---- models ----

@@ -1,7 +1,9 @@
 """A system stepped by hand: from any configuration seen so far, by chosen rules."""
 
-from collections.abc import Mapping
-from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
+import abc
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -12,7 +14,8 @@ from ..._xla import precision_of
 from ...choice import NO_RULE, AbstractChoice, FirstChoice, UniformChoice
 from ...choice.subsets import nth_subset
 from ...machine import AbstractMachine, Growable, Record
-from ...results import RESULTS
+from ...results import RESULTS, select_result
+from ...sleptsov import NetSolution
 from ...spiking import Network, Solution, SpikingSystem, applicable
 from ...trajectory import Save, Trajectory
 
@@ -54,51 +57,45 @@ class GuidedChoice(AbstractChoice):
         return jnp.where((number == NO_RULE)[None], free, given)
 
 
-class Moment(NamedTuple):
-    """A configuration, and the step that led to it.
+SolutionT = TypeVar("SolutionT", Solution, NetSolution)
+
+
+class Moment(NamedTuple, Generic[SolutionT]):
+    """A configuration or marking, and the step that led to it.
 
     - `solution`: the step as a run of its own: the rules, the emissions, the spikes after it; of
       the initial configuration the spikes only.
-    - `options`: the rules that each neuron may select next, by its position.
+    - `options`: the rules that each neuron may select next, by its position, and the number by
+      which a choice takes each of them. In a net one chooser selects transitions.
     - `network`: the neurons and synapses, where they change.
     """
 
     machine: Any
     state: PyTree
-    slots: dict[int, dict[int, int]]  # the slot of each of the options
-    solution: Solution
+    options: dict[int, dict[int, int]]
+    solution: SolutionT
     is_halted: bool
-    network: Network | None
-
-    @property
-    def options(self) -> dict[int, list[int]]:
-        return {neuron: sorted(rules) for neuron, rules in self.slots.items()}
+    network: Network | None = None
 
 
 class Refused(ValueError):
     """A step that cannot be made: a rule that does not apply, a configuration that is not known."""
 
 
-class Stepper:
+class AbstractStepper(abc.ABC, Generic[SolutionT]):
     """The configurations of one computation, which may be left at any of them for another one.
 
     Counts have 64 bits, and what divides gets the room it needs, so that a step fails only where
     the model has no next configuration.
     """
 
-    def __init__(self, system: SpikingSystem):
-        self.system = system
-        machine = system.lower(numbered=True, count_dtype=np.int64).machine
-        with precision_of(machine):
-            state, *seen = _start(machine)
-        self.moments = [self._moment(machine, state, None, *seen)]
+    moments: list[Moment[SolutionT]]
+    words: ClassVar[tuple[str, str]]  # what a configuration and the model are called
+    refusal: ClassVar[str]  # of a `rule` that a `neuron` may not select, both from 1
 
     def prepare(self) -> None:
         """Compile what a step by a seed needs, as nearly all are made."""
-        machine, state, *_ = self.moments[0]
-        nobody = _numbers({}, len(state.spikes))
-        with precision_of(machine):
-            _advance(machine, state, GuidedChoice(nobody, nobody, choice_of_rest(0)))
+        self.after(self.moments[0], {}, 0, {})
 
     def step(
         self,
@@ -106,7 +103,7 @@ class Stepper:
         chosen: Mapping[int, int],
         rest: Rest,
         subsets: Mapping[int, int] | None = None,
-    ) -> Moment:
+    ) -> Moment[SolutionT]:
         """The configuration after that of number `at`, whose later ones are forgotten.
 
         **Arguments:**
@@ -119,65 +116,89 @@ class Stepper:
         **Raises:** `Refused` for a rule that is not applicable, in a halting configuration, and
         where the model has no next one.
         """
+        configuration, model = self.words
         if not 0 <= at < len(self.moments):
-            raise Refused(f"There is no configuration {at}: they are 0 to {len(self.moments) - 1}.")
+            last = len(self.moments) - 1
+            raise Refused(f"There is no {configuration} {at}: they are 0 to {last}.")
         before = self.moments[at]
         for neuron, rule in chosen.items():
-            if rule not in before.slots.get(neuron, {}):
-                raise Refused(f"Rule {rule + 1} of neuron {neuron + 1} is not applicable now.")
+            if rule not in before.options.get(neuron, {}):
+                raise Refused(self.refusal.format(neuron=neuron + 1, rule=rule + 1))
         if before.is_halted:
-            raise Refused(f"The system halted after {before.solution.steps} steps.")
-        slots = {neuron: before.slots[neuron][rule] for neuron, rule in chosen.items()}
-        machine, state = before.machine, before.state
-        while True:
-            size = len(state.spikes)
-            with precision_of(machine):
-                choice = GuidedChoice(
-                    _numbers(slots, size), _numbers(subsets or {}, size), choice_of_rest(rest)
-                )
-                after, record, *seen = _advance(machine, state, choice)
-                if not (isinstance(machine, Growable) and bool(np.any(machine.is_full(after)))):
-                    break
-                machine, state = machine.grown(machine.refused(state, after))
-        moment = self._moment(machine, after, record, *seen)
+            raise Refused(f"The {model} halted after {before.solution.steps} steps.")
+        numbers = {neuron: before.options[neuron][rule] for neuron, rule in chosen.items()}
+        moment = self.after(before, numbers, rest, subsets or {})
         if moment.solution.failure is not None:
             raise Refused(moment.solution.failure)
         del self.moments[at + 1 :]
         self.moments.append(moment)
         return moment
 
-    def _moment(
+    @abc.abstractmethod
+    def after(
         self,
-        machine: Any,
-        state: PyTree,
-        record: Record | None,
-        can_apply: Bool[Array, "slots neurons"],
-        number: Int[Array, "slots neurons"] | None,
-        is_halted: Bool[Array, ""],
-        result: Any,
-    ) -> Moment:
-        state = jax.device_get(state)
-        made = record is not None
-        rows = jax.tree.map(lambda x: np.asarray(x)[None], record)
-        steps = int(state.step)
-        trajectory = Trajectory(
-            final=state,
-            states=None,
-            outputs=rows.output if made else None,
-            details=rows.detail if made else None,
-            saved=Save(every=None, outputs=made, details=made),
-            steps=np.asarray(steps),
-            result=jax.device_get(result),
-        )
-        solution = self.system.solution(trajectory)
+        before: Moment[SolutionT],
+        numbers: Mapping[int, int],
+        rest: Rest,
+        subsets: Mapping[int, int],
+    ) -> Moment[SolutionT]:
+        """One step later, by the numbers of the options that were chosen."""
+
+    @abc.abstractmethod
+    def row_json(
+        self, moment: Moment[SolutionT], before: Moment[SolutionT] | None
+    ) -> dict[str, Any]:
+        """A moment as the page shows it."""
+
+
+class Stepper(AbstractStepper[Solution]):
+    """The configurations of a system."""
+
+    words = ("configuration", "system")
+    refusal = "Rule {rule} of neuron {neuron} is not applicable now."
+
+    def __init__(self, system: SpikingSystem):
+        self.system = system
+        machine = system.lower(numbered=True, count_dtype=np.int64).machine
+        with precision_of(machine):
+            self.moments = [self._moment(machine, begun(machine, _seen))]
+
+    def after(
+        self,
+        before: Moment[Solution],
+        numbers: Mapping[int, int],
+        rest: Rest,
+        subsets: Mapping[int, int],
+    ) -> Moment[Solution]:
+        machine, state = before.machine, before.state
+        while True:
+            size = len(state.spikes)
+            with precision_of(machine):
+                choice = GuidedChoice(
+                    _numbers(numbers, size), _numbers(subsets, size), choice_of_rest(rest)
+                )
+                made = advanced(machine, state, choice, _seen)
+                if not (isinstance(machine, Growable) and np.any(machine.is_full(made.state))):
+                    return self._moment(machine, made)
+                machine, state = machine.grown(machine.refused(state, made.state))
+
+    def row_json(self, moment: Moment[Solution], before: Moment[Solution] | None) -> dict[str, Any]:
+        from .described import moment_json  # which knows moments
+
+        return moment_json(self.system, moment, before)
+
+    def _moment(self, machine: Any, made: "Made") -> Moment[Solution]:
+        made = jax.device_get(made)
+        solution = self.system.solution(made.trajectory(has_outputs=True))
+        can_apply, number = made.seen
         slots: dict[int, dict[int, int]] = {}
         holds = np.asarray(can_apply)[:, : len(solution.spikes)]
         for neuron, slot in np.argwhere(holds.T).tolist():
             rule = slot if number is None else int(number[slot, neuron])
             slots.setdefault(neuron, {}).setdefault(rule, slot)
-        changes = self.system.changes_network
-        network = solution.network() if changes else None
-        return Moment(machine, state, slots, solution, bool(is_halted), network)
+        options = {neuron: dict(sorted(rules.items())) for neuron, rules in slots.items()}
+        network = solution.network() if self.system.changes_network else None
+        return Moment(machine, made.state, options, solution, bool(made.is_halted), network)
 
 
 def _numbers(given: Mapping[int, int], size: int) -> Int[Array, " choosers"]:
@@ -193,27 +214,58 @@ def choice_of_rest(rest: Rest) -> AbstractChoice:
     return UniformChoice(jax.random.key(rest)).for_path(0)
 
 
-@jax.jit
-def _start(machine: AbstractMachine) -> tuple[PyTree, ...]:
-    state = machine.init()
-    return state, *_seen(machine, state)
+class Made(NamedTuple):
+    """A state, the record of the step that led to it, whether it halts, how a run would end here,
+    and what else was seen in it."""
+
+    state: PyTree
+    record: Record | None
+    is_halted: Bool[Array, ""]
+    result: RESULTS
+    seen: Any
+
+    def trajectory(self, *, has_outputs: bool) -> Trajectory:
+        """The step as a run of its own; of an initial state, no step."""
+        made = self.record is not None
+        rows = jax.tree.map(lambda x: np.asarray(x)[None], self.record)
+        return Trajectory(
+            final=self.state,
+            states=None,
+            outputs=rows.output if made and has_outputs else None,
+            details=rows.detail if made else None,
+            saved=Save(every=None, outputs=made and has_outputs, details=made),
+            steps=np.asarray(self.state.step),
+            result=self.result,
+        )
 
 
-@jax.jit
-def _advance(machine: AbstractMachine, state: PyTree, choice: AbstractChoice) -> tuple[Any, ...]:
-    state, record = machine.step(state, choice)
-    return state, record, *_seen(machine, state)
+Look: TypeAlias = Callable[[Any, PyTree], Any]
+
+
+@partial(jax.jit, static_argnames="look")
+def begun(machine: AbstractMachine, look: Look) -> Made:
+    """The initial state, and what `look` sees in it."""
+    return _made(machine, machine.init(), None, look)
+
+
+@partial(jax.jit, static_argnames="look")
+def advanced(machine: AbstractMachine, state: PyTree, choice: AbstractChoice, look: Look) -> Made:
+    """One step, and what `look` sees after it."""
+    return _made(machine, *machine.step(state, choice), look)
+
+
+def _made(machine: AbstractMachine, state: PyTree, record: Record | None, look: Look) -> Made:
+    status, is_halted = machine.status(state), machine.halted(state)
+    ended = select_result(is_halted, RESULTS.halted, RESULTS.max_steps_reached)
+    result = select_result(status == RESULTS.halted, ended, status)
+    return Made(state, record, is_halted, result, look(machine, state))
 
 
 def _seen(machine: Any, state: PyTree) -> tuple[Any, ...]:
-    """Which slots apply in a state, the rules that they are, whether it halts, and its failure."""
+    """Which slots apply in a state, and the rules that they are."""
     program = machine.program
     number = program.number
     if number is not None:
         labels = None if program.network is None else program.network.labels(state.network)
         number = program.of_neurons(number) if labels is None else number[:, labels]
-    status = machine.status(state)
-    is_halted = machine.halted(state)
-    ended = RESULTS.where(is_halted, RESULTS.halted, RESULTS.max_steps_reached)
-    result = RESULTS.where(status == RESULTS.halted, ended, status)
-    return applicable(program, state), number, is_halted, result
+    return applicable(program, state), number

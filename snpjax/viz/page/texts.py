@@ -1,5 +1,6 @@
 """Models as texts: what a browser opens and saves."""
 
+import re
 import warnings
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -122,10 +123,22 @@ def _diagnostics(name: str, warning: Warning | str) -> tuple[Diagnostic, ...]:
     return (Diagnostic(name, None, None, f"{warning}", "warning"),)
 
 
+_FORMAT = re.compile(r'give format=(?:"(\w+)")?')  # advice in Python
+
+
 def diagnostics_json(found: tuple[Diagnostic, ...]) -> list[Json]:
-    """Findings with their places, which are 1-based."""
+    """Findings with their places, which are 1-based, and the advice of the page."""
+
+    def chosen(advice: re.Match[str]) -> str:
+        return f"choose the format{f' {MODEL_FORMATS[advice[1]].title}' if advice[1] else ''}"
+
     return [
-        {"line": d.line, "column": d.column, "message": d.message, "severity": d.severity}
+        {
+            "line": d.line,
+            "column": d.column,
+            "message": _FORMAT.sub(chosen, d.message),
+            "severity": d.severity,
+        }
         for d in found
     ]
 

@@ -1,7 +1,7 @@
 // Guided mode: which rule each neuron with a choice selects in the next step.
 
 import { isRecorded } from "./backend.js";
-import { element, fill, find, plural, typeset } from "./dom.js";
+import { element, fill, find, hint, plural, typeset } from "./dom.js";
 import { CHOOSER } from "./run.js";
 
 const MOST_NEURONS = 12;
@@ -88,8 +88,4 @@ export class Choices {
       ...rules.map((rule) => option(rule, typeset(run.text(neuron, rule)), rule === taken)),
     );
   }
-}
-
-function hint(text) {
-  return element("p", { class: "hint" }, text);
 }

@@ -58,6 +58,16 @@ export function shortened(text, length) {
   return text.length <= length ? text : `${text.slice(0, length - 1)}…`;
 }
 
+export function hint(text) {
+  return element("p", { class: "hint" }, text);
+}
+
+// A finding in a list, with a button that leads to its place, if it has one.
+export function findingItem({ message, severity }, where, go) {
+  const place = where === null ? null : element("button", { type: "button", class: "go-to", click: go }, where);
+  return element("li", { class: severity }, place, element("span", {}, message));
+}
+
 // A text as a file, saved by the browser.
 export function saveAs(name, blob) {
   const link = element("a", { href: URL.createObjectURL(blob), download: name });

@@ -1,7 +1,7 @@
 // The selected neuron: what it is doing, and its spikes and rules to be changed.
 
 import { ask, isRecorded, Refusal } from "./backend.js";
-import { element, fill, find, plural, typeset } from "./dom.js";
+import { element, fill, find, findingItem, hint, plural, typeset } from "./dom.js";
 
 const CHECK_AFTER = 180; // milliseconds without a key
 
@@ -19,10 +19,8 @@ export class Inspector {
     clearTimeout(this.timer);
     const { run } = this;
     if (run.system === null || neuron === null) {
-      const text = isRecorded
-        ? "Select something in the drawing to see more of it."
-        : "Select something in the drawing to see more of it, and to change it.";
-      return fill(this.place, element("p", { class: "hint" }, text));
+      const more = isRecorded ? "" : ", and to change it";
+      return fill(this.place, hint(`Select something in the drawing to see more of it${more}.`));
     }
     const initial = run.system.neurons[neuron];
     this.now = element("p", { class: "now" });
@@ -59,7 +57,7 @@ export class Inspector {
       element("label", { for: "edit-spikes" }, `${run.words.count}s in the beginning`),
       this.spikes,
       ...(run.isNet ? [] : [element("label", { for: "edit-rules" }, "rules, one a line"), this.rules]),
-      shared > 1 ? element("p", { class: "hint" }, `${plural(shared, "neuron")} have the label ${initial.label}, and so these rules.`) : null,
+      shared > 1 ? hint(`${plural(shared, "neuron")} have the label ${initial.label}, and so these rules.`) : null,
       this.findings,
       element("div", { class: "row" }, this.apply, element("button", { type: "button", click: () => this.show(neuron) }, "Undo")),
     );
@@ -129,19 +127,15 @@ export class Inspector {
     fill(this.findings, ...findings.map((finding) => this.finding(finding)));
   }
 
-  finding({ part, line, column, message, severity }) {
+  finding(finding) {
+    const { part, line, column } = finding;
     const where = line === null ? null : `line ${line}, column ${column}`;
     const go = () => {
       const field = part === "spikes" ? this.spikes : this.rules;
       field.focus();
       if (line !== null) selectPlace(field, line, column);
     };
-    return element(
-      "li",
-      { class: severity },
-      where === null ? null : element("button", { type: "button", class: "go-to", click: go }, where),
-      element("span", {}, message),
-    );
+    return findingItem(finding, where, go);
   }
 
   fail(error) {

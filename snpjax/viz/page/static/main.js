@@ -62,31 +62,23 @@ function show(answer, selected = null) {
 
 function subtitle({ read, name, system, edited }) {
   if (!read) return "not read";
-  if (system.kind === "net") {
-    const places = system.neurons.filter((node) => node.spikes !== undefined).length;
-    return [
-      system.name && system.name !== name ? name : null,
-      plural(places, "place"),
-      plural(system.neurons.length - places, "transition"),
-      plural(system.synapses.length, "arc"),
-      ...system.remarks,
-      edited ? "edited" : null,
-    ]
-      .filter(Boolean)
-      .join(" · ");
-  }
-  const numRules = Object.values(system.rules).reduce((sum, rules) => sum + rules.length, 0);
-  const onSynapses = system.synapses.reduce((sum, synapse) => sum + synapse[3].length, 0);
-  return [
-    system.name && system.name !== name ? name : null,
-    plural(system.neurons.length, "neuron"),
-    plural(numRules + onSynapses, "rule"),
-    plural(system.synapses.length, "synapse"),
-    ...system.remarks,
-    edited ? "edited" : null,
-  ]
-    .filter(Boolean)
-    .join(" · ");
+  const own = system.name && system.name !== name ? name : null;
+  const sizes = system.kind === "net" ? sizesOfNet(system) : sizesOfSystem(system);
+  const parts = [own, ...sizes, ...system.remarks, edited ? "edited" : null];
+  return parts.filter(Boolean).join(" · ");
+}
+
+function sizesOfNet({ neurons, synapses }) {
+  const places = neurons.filter((node) => node.spikes !== undefined).length;
+  const transitions = plural(neurons.length - places, "transition");
+  return [plural(places, "place"), transitions, plural(synapses.length, "arc")];
+}
+
+function sizesOfSystem({ neurons, rules, synapses }) {
+  const ofNeurons = Object.values(rules).reduce((sum, own) => sum + own.length, 0);
+  const onSynapses = synapses.reduce((sum, synapse) => sum + synapse[3].length, 0);
+  const numRules = plural(ofNeurons + onSynapses, "rule");
+  return [plural(neurons.length, "neuron"), numRules, plural(synapses.length, "synapse")];
 }
 
 function select(neuron) {
@@ -98,18 +90,14 @@ function select(neuron) {
 }
 
 function legend() {
-  const ofNet = [
-    ["may", "may fire"],
-    ["fired", "fired in this step"],
-    ["sent", "tokens moved"],
-  ];
-  const ofSystem = [
-    ["can", "applicable"],
-    ["fired", "selected in this step"],
-    ["sent", "spikes sent"],
-    ["closed", "closed"],
-  ];
-  const items = run.isNet ? ofNet : ofSystem;
+  const ofNet = { may: "may fire", fired: "fired in this step", sent: "tokens moved" };
+  const ofSystem = {
+    can: "applicable",
+    fired: "selected in this step",
+    sent: "spikes sent",
+    closed: "closed",
+  };
+  const items = Object.entries(run.isNet ? ofNet : ofSystem);
   fill(find("legend"), ...items.map(([kind, text]) => element("li", { class: kind }, text)));
 }
 

@@ -1,6 +1,6 @@
 // The drawing of the open view as a file: SVG that any program reads, or PNG.
 
-import { saveAs } from "./dom.js";
+import { drawn, saveAs } from "./dom.js";
 
 const ROOM = 24;
 const SHARPNESS = 2;
@@ -23,13 +23,8 @@ export function svgOf(svg) {
   copy.setAttribute("viewBox", `${x} ${y} ${width} ${height}`);
   copy.setAttribute("width", width);
   copy.setAttribute("height", height);
-  const style = document.createElementNS("http://www.w3.org/2000/svg", "style");
-  style.textContent = rulesOf(".diagram");
-  const ground = document.createElementNS("http://www.w3.org/2000/svg", "rect");
-  for (const [name, value] of Object.entries({ class: "ground", x, y, width, height })) {
-    ground.setAttribute(name, value);
-  }
-  copy.prepend(style, ground);
+  const ground = drawn("rect", { class: "ground", x, y, width, height });
+  copy.prepend(drawn("style", {}, rulesOf(".diagram")), ground);
   const text = new XMLSerializer().serializeToString(copy).replace(NOT_XML, "\ufffd");
   return { text, width, height };
 }

@@ -119,40 +119,33 @@ export class Run extends EventTarget {
   }
 
   async extend(at, count, toEnd) {
-    this.busy = true;
-    this.announce("busy");
-    const { model } = this;
-    try {
-      const chosen = [...this.chosen];
-      const { rest } = this;
-      const { rows, refused } = await ask("step", { model, at, count, chosen, rest });
-      if (model !== this.model) return null;
-      this.take(at + 1, rows);
-      this.position = toEnd ? this.last : at + 1;
-      this.chosen.clear();
-      this.announce("moved");
-      return refused ?? null;
-    } finally {
-      this.busy = false;
-      this.announce("busy");
-    }
+    const question = { at, count, chosen: [...this.chosen], rest: this.rest };
+    const answer = await this.asked("step", question, at + 1, toEnd);
+    return answer?.refused ?? null;
   }
 
   // The shortest path to a configuration of the graph; its configurations by number.
   async go(configuration) {
     // The server knows one computation, and answers in the order in which it is asked.
     if (this.busy) throw new Refusal("A step is being made. Wait for it.");
+    const answer = await this.asked("go", { configuration }, 0, true);
+    return answer?.path ?? null;
+  }
+
+  // The answer to a question for rows from a number on, of which the first or the last is shown; null
+  // where another model was opened meanwhile.
+  async asked(call, question, from, toEnd) {
     this.busy = true;
     this.announce("busy");
     const { model } = this;
     try {
-      const { rows, path } = await ask("go", { model, configuration });
+      const answer = await ask(call, { model, ...question });
       if (model !== this.model) return null;
-      this.take(0, rows);
-      this.position = this.last;
+      this.take(from, answer.rows);
+      this.position = toEnd ? this.last : from;
       this.chosen.clear();
       this.announce("moved");
-      return path;
+      return answer;
     } finally {
       this.busy = false;
       this.announce("busy");

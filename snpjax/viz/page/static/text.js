@@ -1,7 +1,7 @@
 // The text of the model: findings at their places, and a field to mend them.
 
 import { ask, isRecorded, Refusal } from "./backend.js";
-import { element, fill, find, plural } from "./dom.js";
+import { element, fill, find, findingItem, plural } from "./dom.js";
 import { selectPlace } from "./inspector.js";
 
 export class TextEditor {
@@ -45,14 +45,13 @@ export class TextEditor {
 
   say(findings, more = 0) {
     this.findings.hidden = findings.length === 0;
-    const items = findings.map(({ line, column, message, severity }) => {
-      const where = line === null ? null : `${line}:${column}`;
+    const items = findings.map((finding) => {
+      const { line, column } = finding;
       const go = () => {
         this.field.focus();
         selectPlace(this.field, line, column);
       };
-      const place = where === null ? null : element("button", { type: "button", class: "go-to", click: go }, where);
-      return element("li", { class: severity }, place, element("span", {}, message));
+      return findingItem(finding, line === null ? null : `${line}:${column}`, go);
     });
     if (more > 0) items.push(element("li", { class: "hint" }, `and ${more} more`));
     fill(this.findings, ...items);

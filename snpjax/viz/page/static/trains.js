@@ -1,6 +1,6 @@
 // What the output neurons sent to the environment, step by step.
 
-import { element, fill, find, plural, short } from "./dom.js";
+import { element, fill, find, hint, plural, short } from "./dom.js";
 
 const MOST_STEPS = 120;
 const MOST_OUTPUTS = 12;
@@ -18,13 +18,10 @@ export class Trains {
     if (run.system === null) return fill(this.place);
     find("panel-trains").hidden = run.isNet;
     const { output } = run.system;
-    if (output.length === 0) {
-      return fill(this.place, element("p", { class: "hint" }, "No neuron is an output."));
-    }
+    if (output.length === 0) return fill(this.place, hint("No neuron is an output."));
     const shown = output.slice(0, MOST_OUTPUTS).map((name, index) => this.train(name, index));
     const more = output.length - shown.length;
-    const rest = more > 0 ? element("p", { class: "hint" }, `and ${plural(more, "output")} more`) : null;
-    return fill(this.place, ...shown, rest);
+    return fill(this.place, ...shown, more > 0 ? hint(`and ${plural(more, "output")} more`) : null);
   }
 
   train(name, index) {
@@ -41,7 +38,7 @@ export class Trains {
       "div",
       { class: "train" },
       element("p", {}, element("strong", {}, name), element("span", { class: "facts" }, facts)),
-      cells.length > 0 ? strip : element("p", { class: "hint" }, "Nothing yet: make a step."),
+      cells.length > 0 ? strip : hint("Nothing yet: make a step."),
     );
   }
 
