@@ -210,18 +210,20 @@ def device_name() -> str:
     return f"{len(os.sched_getaffinity(0))} cores of {model}"
 
 
-def commit_of(folder: Path) -> str:
-    """The commit checked out in `folder`, with a `+` if files differ from it."""
+def commit_of() -> str:
+    """The commit of the snpjax that is imported, with a `+` if files differ from it; its version
+    if it is installed."""
 
     def git(*arguments: str) -> str:
-        command = ["git", "-C", str(folder), *arguments]
+        command = ["git", "-C", str(Path(snp.__file__).parent), *arguments]
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
     try:
+        git("ls-files", "--error-unmatch", "__init__.py")
         commit = git("rev-parse", "--short=10", "HEAD")
         return commit + ("+" if git("status", "--porcelain", "--untracked-files=no") else "")
     except (OSError, subprocess.CalledProcessError):
-        return "unknown"
+        return f"version {snp.__version__}"
 
 
 def measure(name: str, setup: Setup, seconds: float = SECONDS) -> Iterator[Line | Missing]:

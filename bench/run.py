@@ -38,6 +38,7 @@ MODULES = (
 )
 _MINUTES = {"cpu": 15.0, "gpu": 8.0}
 _SECONDS = {"cpu": 1.5, "gpu": 1.0}
+_NO_DEVICE = 3
 
 
 def main() -> None:
@@ -45,8 +46,7 @@ def main() -> None:
     os.environ.setdefault("JAX_ENABLE_COMPILATION_CACHE", "false")  # cold means cold
     import jax
 
-    platform = "cpu" if arguments.device == "cpu" else "cuda"
-    jax.config.update("jax_platforms", platform)
+    jax.config.update("jax_platforms", "cpu" if arguments.device == "cpu" else "cuda,cpu")
     for module in MODULES:
         import_module(module)
     if arguments.alone:
@@ -113,7 +113,7 @@ def all_of(names: list[str], arguments: argparse.Namespace) -> int:
     from figures import commit_of
 
     began, failed = time.monotonic(), 0
-    commit = arguments.commit or commit_of(Path(__file__).parent)
+    commit = arguments.commit or commit_of()
     print(f"{'figure':52} {'unit':17} {'cold':>9} {'warm':>9} {'its CPU':>9} {'kept':>9}  ratios")
     for name in names:
         left = 60 * arguments.minutes - (time.monotonic() - began)
@@ -128,6 +128,8 @@ def all_of(names: list[str], arguments: argparse.Namespace) -> int:
             print(f"{name:52} stopped: {arguments.minutes:g} minutes are over", flush=True)
             continue
         lines = done.stdout.splitlines()
+        if done.returncode == _NO_DEVICE:
+            return 1
         if done.returncode:
             failed = 1
             print(f"{name:52} FAILED, see above", flush=True)
@@ -162,8 +164,16 @@ def report(name: str, lines: list[str]) -> None:
 
 def alone(arguments: argparse.Namespace) -> None:
     """One figure in this process; JSON lines to standard output."""
+    import jax
     from figures import Missing, Setup, measure
 
+    try:
+        found = jax.default_backend()
+    except RuntimeError as error:
+        found = str(error)
+    if found != arguments.device:
+        print(f"error: --device {arguments.device}: JAX finds only {found}", file=sys.stderr)
+        sys.exit(_NO_DEVICE)
     setup = Setup(arguments.commit)
     try:
         for line in measure(arguments.alone, setup, arguments.seconds):

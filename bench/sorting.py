@@ -9,7 +9,7 @@ from typing import Any
 
 import cuda_simulator
 import numpy as np
-from figures import Case, Missing, figure, of_run
+from figures import Case, Missing, figure, is_cpu, of_run
 
 import snpjax as snp
 from snpjax.spiking import Transition, bytes_needed
@@ -96,7 +96,7 @@ def sort(n: int) -> Case:
         partial(is_sorted, n),
         max_steps=n + 2,
         save=snp.SAVE_FINAL,
-        anchor=partial(cuda_simulator.sort, n) if n <= 1_000 else None,
+        anchor=None if is_cpu() or n > 1_000 else partial(cuda_simulator.sort, n),
     )
 
 

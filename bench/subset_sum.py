@@ -10,7 +10,7 @@ from functools import partial
 import cuda_simulator
 import jax
 import numpy as np
-from figures import Case, figure
+from figures import Case, figure, is_cpu
 
 import snpjax as snp
 
@@ -64,4 +64,6 @@ def subset_sum(n: int, paths: int | None = None) -> Case:
         assert expected == (target if answers[0] else sums[0]), (expected, sums[0])
         assert np.all(solution.halted)
 
-    return Case(solve, check, anchor=None if paths else partial(cuda_simulator.subset_sum, n))
+    return Case(
+        solve, check, anchor=None if is_cpu() or paths else partial(cuda_simulator.subset_sum, n)
+    )
