@@ -1,16 +1,10 @@
-"""How long does a training step of a large spiking network take, in how much memory, and are the
-numbers of a CPU and a GPU the same?
+"""How long does a training step of a large spiking network take?
 
 10,000 neurons and a million synapses with weights, most of them a recurrent random graph, 50 steps,
-a batch of 32: the loss, its gradient in all weights and thresholds, and an update of Adam. The
-answer is checked first: the run of some paths is that of the exported exact system, and where there
-are two kinds of device, both give the same outputs.
-
-    PYTHONPATH=.:formats python bench/learning.py [--small]
+a batch of 32: the loss, its gradient in all weights and thresholds, and an update of Adam. The run
+of some paths of a small network is that of the exported exact system.
 """
 
-import argparse
-import time
 from typing import Any
 
 import equinox as eqx
@@ -18,6 +12,7 @@ import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
+from figures import Case, figure
 
 import snpjax as snp
 from snpjax import learn
@@ -64,7 +59,7 @@ def trained(network, mean, square, counts, wanted, checkpoint):
     return eqx.apply_updates(network, moves), mean, square, value
 
 
-def check(network, counts) -> None:
+def check_export(network, counts) -> None:
     """Two paths are runs of the exported system."""
     found = network.run(counts[:, :2])
     system = learn.to_system(network.model, round=True)
@@ -78,81 +73,25 @@ def check(network, counts) -> None:
         assert found.spikes[:, path].tolist() == exact.spikes.tolist(), path
 
 
-def measure(name: str, network, counts, wanted, checkpoint: bool) -> None:
-    zeros = jax.tree.map(jnp.zeros_like, eqx.filter(network, eqx.is_inexact_array))
-    arguments = network, zeros, zeros, counts, wanted, checkpoint
-    jitted: Any = eqx.filter_jit(trained)
-    compiled = jitted.lower(*arguments).compile()
-    analysis = compiled.compiled.memory_analysis()
-    found = compiled(*arguments)
-    seconds = []
-    for _ in range(7):
-        began = time.perf_counter()
-        found = jax.block_until_ready(compiled(found[0], found[1], found[2], *arguments[3:]))
-        seconds.append(time.perf_counter() - began)
-    stats = jax.devices()[0].memory_stats() or {}
-    kept = "checkpoints" if checkpoint else "all kept"
-    temporary = getattr(analysis, "temp_size_in_bytes", 0) / 2**20
-    peak = stats.get("peak_bytes_in_use", 0) / 2**20
-    print(
-        f"{name}, {kept}: {min(seconds) * 1e3:.1f} ms a training step, loss {found[3]:.4f}, "
-        f"temporary {temporary:.0f} MiB, peak of the device so far {peak:.0f} MiB",
-        flush=True,
-    )
-
-
-def both_devices(network, counts) -> None:
-    """The same numbers on the CPU, bit for bit."""
-    if jax.default_backend() == "cpu":
-        return
-    outputs = []
-    for device in (jax.devices()[0], jax.devices("cpu")[0]):
-        own = jax.device_put(eqx.filter(network, eqx.is_array), device)
-        own = eqx.combine(own, network)
-        with jax.default_device(device):
-            found = eqx.filter_jit(lambda n, c: n.run(c))(own, jax.device_put(counts, device))
-        outputs.append([np.asarray(found.outputs), np.asarray(found.spikes)])
-    for one, other in zip(*outputs, strict=True):
-        assert one.tolist() == other.tolist()
-    print(f"outputs and configurations equal on both devices: {outputs[0][1].size:,} counts")
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--small", action="store_true", help="1,000 neurons")
-    size = 1_000 if parser.parse_args().small else 10_000
-    print(jax.devices()[0].device_kind, "jax", jax.__version__)
+@figure("training step, 10,000 neurons, Dense, checkpoints", 10_000, Dense, True, on="")
+@figure("training step, 10,000 neurons, Dense", 10_000, Dense, False, on="")
+@figure("training step, 10,000 neurons, checkpoints", 10_000, TwoWay, True, on="gpu")
+@figure("training step, 10,000 neurons", 10_000, TwoWay, False)
+@figure("training step, 1,000 neurons", 1_000, TwoWay, False, on="cpu")
+def training(size: int, layout: Any, checkpoint: bool) -> Case:
     surrogate = learn.FastSigmoid(0.25, height=1 / 8)
     ends = size // 50
     counts = jr.randint(jr.key(1), (ends, BATCH), 0, 30).astype(jnp.float32)
     wanted = jr.randint(jr.key(2), (ends, BATCH), 0, 12).astype(jnp.float32)
-    for name, layout in (("TwoWay", TwoWay), ("Dense", Dense)):
-        began = time.perf_counter()
-        made = network(size, 104, layout, surrogate)
-        parts = made.model.synapses.parts  # pyright: ignore[reportAttributeAccessIssue]
-        synapses = sum(int(np.count_nonzero(x)) for x in jax.tree.leaves(made.model.is_synapse))
-        print(
-            f"{name}: {synapses:,} synapses in {len(parts)} projections, built in "
-            f"{time.perf_counter() - began:.1f} s"
-        )
-        if layout is TwoWay:
-            small = network(1_000, 104, layout, surrogate)
-            check(small, counts[:20])
-            both_devices(made, counts)
-        for checkpoint in (True, False):
-            measure(name, made, counts, wanted, checkpoint)
+    made = network(size, 104, layout, surrogate)
+    zeros = jax.tree.map(jnp.zeros_like, eqx.filter(made, eqx.is_inexact_array))
+    step: Any = eqx.filter_jit(trained)
 
+    def call() -> Any:
+        return jax.block_until_ready(step(made, zeros, zeros, counts, wanted, checkpoint))
 
-if __name__ == "__main__":
-    main()
+    def check(found: Any) -> None:
+        assert jnp.isfinite(found[3])
+        check_export(network(1_000, 104, layout, surrogate), counts[:20])
 
-
-# ======= RESULTS =======
-# PYTHONPATH=.:formats python bench/learning.py
-# One NVIDIA H200, jax 0.11.2, Python 3.12, 2026-11-22:
-#   TwoWay: 1,000,000 synapses in 3 projections, built in 3.5 s
-#   outputs and configurations equal on both devices: 320,000 counts
-#   TwoWay, checkpoints: 30.2 ms a training step, temporary 87 MiB, peak 219 MiB
-#   TwoWay, all kept: 20.0 ms a training step, temporary 334 MiB, peak 425 MiB
-#   Dense, checkpoints: 64.5 ms a training step, temporary 434 MiB
-#   Dense, all kept: 43.1 ms a training step, temporary 284 MiB
+    return Case(call, check)

@@ -1,30 +1,29 @@
 """What do networks that change cost?
 
-- `plasticity`: n neurons, each with z synapses that may be there; in every step each of them
-  creates or deletes one at random. Beside it the same graph with all synapses, which stay, and a
-  spike on each in every step. The sum of the spikes and the number of synapses are checked.
-- `sat`: a formula of n variables and m clauses solved by division and budding, and by division
-  alone, checked against all assignments.
-
-    PYTHONPATH=.:formats python bench/networks.py [plasticity|sat] [n] [z or m]
+- plasticity: n neurons, each with z synapses that may be there; in every step each of them creates
+  or deletes one at random. Beside it the same graph with all synapses, which stay, and a spike on
+  each in every step. The sum of the spikes and the number of synapses are checked.
+- SAT: a formula of n variables and m clauses solved by division and budding, and by division alone,
+  checked against all assignments.
 """
 
 import sys
-import time
-from pathlib import Path
+from collections.abc import Callable
 
 import jax
 import numpy as np
+from figures import EXAMPLES, Case, figure, of_run
 
 import snpjax as snp
 
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
+sys.path.insert(0, str(EXAMPLES))
 from dimacs import Formula  # noqa: E402
 from sat_families import by_division, by_division_and_budding  # pyright: ignore
 
 
 _SPIKES = 1_000_000  # more than are consumed
+_STEPS = 300
 
 
 def graph(n: int, z: int) -> np.ndarray:
@@ -33,63 +32,60 @@ def graph(n: int, z: int) -> np.ndarray:
     return (np.arange(n)[:, None] + np.cumsum(steps, axis=1)) % n
 
 
-def plastic(n: int, z: int) -> snp.SpikingSystem:
+@figure("a step of plasticity, 100,000 neurons", 100_000, 32, on="gpu")
+@figure("a step of plasticity, 10,000 neurons", 10_000, 32, on="cpu")
+def plastic(n: int, z: int) -> Case:
     names = [f"n{i}" for i in range(n)]
-    rules = [
-        [snp.PlasticityRule("a+", 1, "+-", 1, [names[t] for t in targets])]
-        for targets in graph(n, z).tolist()
+    neurons = [
+        snp.Neuron(
+            name,
+            _SPIKES,
+            [snp.PlasticityRule("a+", 1, "+-", 1, [names[t] for t in targets])],
+        )
+        for name, targets in zip(names, graph(n, z).tolist(), strict=True)
     ]
-    neurons = [snp.Neuron(name, _SPIKES, own) for name, own in zip(names, rules, strict=True)]
-    return snp.SpikingSystem(neurons)
+
+    def check(solution: snp.Solution) -> float:
+        # Every second step creates one, which the next deletes.
+        assert solution.state.network.exists.sum() == (_STEPS % 2) * n
+        assert solution.spikes.sum(dtype=np.int64) == n * _SPIKES
+        return _STEPS
+
+    return of_steps(snp.SpikingSystem(neurons), check)
 
 
-def static(n: int, z: int) -> snp.SpikingSystem:
+@figure("a step of the same static graph, 100,000 neurons", 100_000, 32, on="gpu")
+@figure("a step of the same static graph, 10,000 neurons", 10_000, 32, on="cpu")
+def static(n: int, z: int) -> Case:
     names = [f"n{i}" for i in range(n)]
-    rule = [snp.Rule("a+", 1, 1)]
-    neurons = [snp.Neuron(name, _SPIKES, rule) for name in names]
+    neurons = [snp.Neuron(name, _SPIKES, [snp.Rule("a+", 1, 1)]) for name in names]
     synapses = [(names[i], names[t]) for i, own in enumerate(graph(n, z).tolist()) for t in own]
-    return snp.SpikingSystem(neurons, synapses)
+
+    def check(solution: snp.Solution) -> float:
+        assert solution.spikes.sum(dtype=np.int64) == n * (_SPIKES + _STEPS * (z - 1))
+        return _STEPS
+
+    return of_steps(snp.SpikingSystem(neurons, synapses), check)
 
 
-def seconds_per_step(system: snp.SpikingSystem, steps: int) -> tuple[float, snp.Solution]:
-    """From two lengths of run, so that what a call costs is left out."""
-    lowered = snp.lower(system)
-    choice = snp.UniformChoice(jax.random.key(0))
-
-    def best_of(some: int) -> tuple[float, snp.Solution]:
-        runs = [timed(lowered, some, choice) for _ in range(4)]
-        return min(runs[1:], key=lambda run: run[0])
-
-    (short, _), (long, solution) = best_of(steps), best_of(3 * steps)
-    return (long - short) / (2 * steps), solution
-
-
-def timed(
-    lowered: snp.Lowered[snp.Solution, snp.SolutionBatch],
-    max_steps: int,
-    choice: snp.AbstractChoice,
-) -> tuple[float, snp.Solution]:
-    began = time.perf_counter()
-    solution = snp.run(lowered, max_steps=max_steps, choice=choice, save=snp.SAVE_FINAL)
-    return time.perf_counter() - began, solution
-
-
-def plasticity(n: int, z: int, steps: int = 100) -> None:
-    still, solution = seconds_per_step(static(n, z), steps)
-    assert solution.spikes.sum(dtype=np.int64) == n * (_SPIKES + 3 * steps * (z - 1))
-    changing, solution = seconds_per_step(plastic(n, z), steps)
-    exists = solution.state.network.exists
-    # Every second step creates one, which the next deletes.
-    assert exists.sum() == (3 * steps % 2) * n
-    assert solution.spikes.sum(dtype=np.int64) == n * _SPIKES
-    print(
-        f"plasticity: {n:,} neurons, {z} synapses each: {1e6 * changing:.4g} us a step, "
-        f"static {1e6 * still:.4g}: {changing / still:.3g} times",
-        flush=True,
+def of_steps(system: snp.SpikingSystem, check: Callable[[snp.Solution], float]) -> Case:
+    return of_run(
+        system,
+        check,
+        choice=snp.UniformChoice(jax.random.key(0)),
+        max_steps=_STEPS,
+        save=snp.SAVE_FINAL,
+        unit="us per step",
     )
 
 
-def sat(n: int, m: int) -> None:
+@figure("SAT of 16 variables by division", False, 16, 40, on="")
+@figure("SAT of 16 variables by division and budding", True, 16, 40, on="")
+@figure("SAT of 12 variables by division", False, 12, 40, on="")
+@figure("SAT of 12 variables by division and budding", True, 12, 40, on="")
+@figure("SAT of 10 variables by division", False, 10, 20, on="")
+@figure("SAT of 10 variables by division and budding", True, 10, 20, on="cpu")
+def sat(is_budding: bool, n: int, m: int) -> Case:
     rng = np.random.default_rng(0)
     clauses = [
         tuple(int(x) for x in (rng.choice(n, 3, replace=False) + 1) * rng.choice([-1, 1], 3))
@@ -99,38 +95,15 @@ def sat(n: int, m: int) -> None:
     holds = np.ones(2**n, bool)
     for clause in clauses:
         holds &= np.any([values[:, abs(x) - 1] == (x > 0) for x in clause], axis=0)
-    for build, answer in (
-        (by_division_and_budding, 2 * n + n * m + 6),
-        (by_division, 4 * n + n * m + 5),
-    ):
-        system = build(Formula(n, clauses))
+    build = by_division_and_budding if is_budding else by_division
+    answer = n * m + (2 * n + 6 if is_budding else 4 * n + 5)
+    system = build(Formula(n, clauses))
 
-        def solved(system=system, answer=answer) -> tuple[float, snp.Solution]:
-            began = time.perf_counter()
-            save = snp.Save(every=None, details=False)
-            solution = snp.run(system, max_steps=answer + 8, save=save)
-            return time.perf_counter() - began, solution
+    def call() -> snp.Solution:
+        return snp.run(system, max_steps=answer + 8, save=snp.Save(every=None, details=False))
 
-        (first, _), (second, solution) = solved(), solved()
+    def check(solution: snp.Solution) -> float:
         assert solution.spike_times()[:1].tolist() == ([answer] if holds.any() else [])
-        num = len(solution.spikes)
-        print(
-            f"{build.__name__}: {n} variables, {m} clauses, {holds.sum():,} models: "
-            f"{num:,} neurons in {second:.3g} s, {num / second:.3g} created a second "
-            f"(first run, compiling: {first:.3g} s)",
-            flush=True,
-        )
+        return len(solution.spikes)
 
-
-def main() -> None:
-    is_cpu = jax.default_backend() == "cpu"
-    which = sys.argv[1] if len(sys.argv) > 1 else "all"
-    sizes = [int(x) for x in sys.argv[2:]]
-    if which in ("all", "plasticity"):
-        plasticity(*(sizes or ([10_000, 32] if is_cpu else [100_000, 32])))
-    if which in ("all", "sat"):
-        sat(*(sizes or ([10, 20] if is_cpu else [16, 40])))
-
-
-if __name__ == "__main__":
-    main()
+    return Case(call, check, unit="neurons/s")

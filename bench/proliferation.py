@@ -1,20 +1,15 @@
-"""How fast are the exact histogram, its gradient, a calibration and a simulation of dividing cells,
-beside cell-by-cell simulation in NumPy in the same run?
+"""How fast are the exact histogram, its gradient, a calibration and a simulation of dividing cells?
 
 A made-up experiment of the size of published ones: 53,546 cells in some 300 channels, three types,
-240 hours, 1.1 million cells at the end. Each answer is checked before its time is printed: the
-calibration finds the values that made its data, samples pass the tests of the exact law. On a GPU
-also 10^9 final cells.
-
-    PYTHONPATH=.:formats python bench/proliferation.py
+240 hours, 1.1 million cells at the end. The calibration finds the values that made its data,
+samples pass the tests of the exact law. Beside the simulation is the same cell by cell in NumPy.
+On a GPU also 10^9 final cells.
 """
-
-import time
-from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from figures import Anchor, Case, figure
 
 from snpjax import proliferation as pr
 
@@ -38,17 +33,6 @@ def experiment(cells: int) -> pr.ProliferationModel:
     return pr.ProliferationModel(pr.Histogram(AXIS, counts), TYPES, duration=240.0, phi_min=11.0)
 
 
-def best(function: Callable[[], object], times: int) -> float:
-    """Seconds of the fastest of some calls, after one that compiles."""
-    jax.block_until_ready(function())
-    found = []
-    for _ in range(times):
-        began = time.perf_counter()
-        jax.block_until_ready(function())
-        found.append(time.perf_counter() - began)
-    return min(found)
-
-
 def check_sample(expected: pr.Expected, sample: pr.Sample) -> None:
     """Means of channels and of types and generations, and the dispersion, as the exact law says."""
     runs = sample.counts.shape[0]
@@ -64,54 +48,90 @@ def check_sample(expected: pr.Expected, sample: pr.Sample) -> None:
     assert 0.9 < dispersion < 1.1, dispersion
 
 
-def measure_expected(model: pr.ProliferationModel) -> None:
-    exact = pr.expected(model)
+@figure("proliferation: exact means and covariance")
+def expected() -> Case:
+    model = experiment(53_546)
     program, parameters = pr.lower(model)
-    with jax.enable_x64(True):
-        means = jax.jit(pr.family_means)
-        found = np.asarray(means(program, parameters))
+    means = jax.jit(pr.family_means)
+
+    def check(exact: pr.Expected) -> None:
+        with jax.enable_x64(True):
+            found = np.asarray(means(program, parameters))
         assert np.abs(found - exact.family_mean).max() < 1e-8 * found.max()
-        seconds = best(lambda: means(program, parameters), 200)
-    both = best(lambda: pr.expected(model).total_sd, 20)
-    print(
-        f"exact means of three types: {seconds * 1e3:.2f} ms; with covariance {both * 1e3:.1f} ms"
-    )
+
+    return Case(lambda: pr.expected(model), check)
 
 
-def measure_fit(model: pr.ProliferationModel) -> None:
+def data_of(model: pr.ProliferationModel) -> pr.Histogram:
     """The data are the expectation itself, so that the answer is known."""
     final = pr.expected(model)
     table = final.table()
     place = np.minimum(np.searchsorted(AXIS, table.fluorescence), 1023)
     cells = np.round(np.bincount(place, table.total, 1024) / final.total * 5e7).astype(np.int64)
-    observed = pr.Histogram(AXIS, cells)
-    began = time.perf_counter()
-    fit = pr.calibrate(model, observed, bounds=BOUNDS)
-    fresh = time.perf_counter() - began
-    # Moved to the channels of the axis, some cells are in the next bin.
-    assert abs(fit.values["slow mean"] - 63.7) < 1 and abs(fit.values["fast mean"] - 41.1) < 0.5, (
-        fit
-    )
+    return pr.Histogram(AXIS, cells)
+
+
+def calibration(model: pr.ProliferationModel) -> pr.Calibration:
+    return pr.calibrate(model, data_of(model), bounds=BOUNDS)
+
+
+@figure("proliferation: value and gradient of 6 numbers")
+def value_and_gradient() -> Case:
+    """As an optimizer of one's own would call it, under `jax.jit`."""
+    model = experiment(53_546)
+    fit = calibration(model)
     search = fit.search
     own = (search.vector(model) - search.lower) / (search.upper - search.lower)
     gradient_of = jax.jit(lambda fit, point: fit.value_and_gradient(point))
-    values = jax.jit(lambda fit, points: jax.vmap(fit.value)(points))
+    value_of = jax.jit(lambda fit, point: fit.value(point))
     with jax.enable_x64(True):
         point = jnp.asarray(own)
-        value, gradient = gradient_of(fit.fit, point)
-        step = jnp.zeros_like(point).at[2].set(1e-5)
-        ahead, behind = (values(fit.fit, (point + s)[None])[0] for s in (step, -step))
-        assert abs((ahead - behind) / 2e-5 - gradient[2]) < 1e-4 * abs(gradient[2]) + 1e-9, value
-        one = best(lambda: gradient_of(fit.fit, point), 300)
-        many = jnp.asarray(np.random.default_rng(0).random((512, point.size)))
-        batch = best(lambda: values(fit.fit, many), 5)
-    again = best(lambda: pr.calibrate(model, observed, bounds=BOUNDS).distance, 3)
-    print(f"value and gradient, 6 numbers: {one * 1e3:.2f} ms")
-    print(f"512 candidates as a batch: {batch / 512 * 1e3:.3f} ms each")
-    print(
-        f"calibration, 6 starts, {fit.evaluations} evaluations: {again:.3f} s "
-        f"(first time {fresh:.1f} s)"
-    )
+
+    def call() -> tuple[jax.Array, jax.Array]:
+        with jax.enable_x64(True):
+            return jax.block_until_ready(gradient_of(fit.fit, point))
+
+    def check(found: tuple[jax.Array, jax.Array]) -> None:
+        with jax.enable_x64(True):
+            step = jnp.zeros_like(point).at[2].set(1e-5)
+            ahead, behind = (value_of(fit.fit, point + s) for s in (step, -step))
+            slope = found[1][2]
+            assert abs((ahead - behind) / 2e-5 - slope) < 1e-4 * abs(slope) + 1e-9
+
+    return Case(call, check)
+
+
+@figure("proliferation: value of 512 candidates", on="gpu")
+def candidates() -> Case:
+    fit = calibration(experiment(53_546))
+    values = jax.jit(lambda fit, points: jax.vmap(fit.value)(points))
+    with jax.enable_x64(True):
+        many = jnp.asarray(np.random.default_rng(0).random((512, fit.search.lower.size)))
+
+    def call() -> jax.Array:
+        with jax.enable_x64(True):
+            return jax.block_until_ready(values(fit.fit, many))
+
+    def check(found: jax.Array) -> float:
+        with jax.enable_x64(True):
+            one = jax.jit(fit.fit.value)(many[3])
+        assert abs(found[3] - one) < 1e-9
+        return 512
+
+    return Case(call, check, unit="us per candidate")
+
+
+@figure("proliferation: calibration from 6 starts")
+def calibrating() -> Case:
+    model = experiment(53_546)
+    observed = data_of(model)
+
+    def check(fit: pr.Calibration) -> None:
+        # Moved to the channels of the axis, some cells are in the next bin.
+        assert abs(fit.values["slow mean"] - 63.7) < 1, fit
+        assert abs(fit.values["fast mean"] - 41.1) < 0.5, fit
+
+    return Case(lambda: pr.calibrate(model, observed, bounds=BOUNDS), check)
 
 
 def plain(model: pr.ProliferationModel, rng: np.random.Generator) -> int:
@@ -144,68 +164,30 @@ def plain(model: pr.ProliferationModel, rng: np.random.Generator) -> int:
     return int(total)
 
 
-def measure_sample(model: pr.ProliferationModel) -> None:
-    expected = pr.expected(model)
-    check_sample(expected, pr.simulate(model, jax.random.key(1), runs=20))
-    rng = np.random.default_rng(0)
-    assert abs(plain(model, rng) - expected.total) < 5 * expected.total_sd
-    draws = pr.simulate(model, jax.random.key(0)).draws
-    ours, theirs = [], []
-    for _ in range(8):  # interleaved: the machine is shared
-        ours.append(best(lambda: pr.simulate(model, jax.random.key(0)).total, 1))
-        theirs.append(best(lambda: plain(model, rng), 1))
-    print(
-        f"simulation of {draws:,} cells: {min(ours) * 1e3:.1f} ms "
-        f"({draws / min(ours):.3g} cells a second), NumPy {min(theirs) * 1e3:.1f} ms: "
-        f"{min(theirs) / min(ours):.2f} times"
-    )
+@figure("proliferation: simulation of 2.2 million cells")
+def sample() -> Case:
+    model = experiment(53_546)
+    exact = pr.expected(model)
+
+    def check(_: pr.Sample) -> None:
+        check_sample(exact, pr.simulate(model, jax.random.key(1), runs=20))
+
+    def anchor() -> Anchor:
+        rng = np.random.default_rng(0)
+        assert abs(plain(model, rng) - exact.total) < 5 * exact.total_sd
+        return Anchor("NumPy", lambda: plain(model, rng))
+
+    return Case(lambda: pr.simulate(model, jax.random.key(0)), check, anchor=anchor)
 
 
-def measure_huge(final_cells: int, budget: int) -> None:
+@figure("proliferation: simulation of 10^9 final cells", 10**9, 8 * 2**30, on="gpu")
+def huge(final_cells: int, budget: int) -> Case:
     one = pr.expected(experiment(53_546))
     model = experiment(round(final_cells / one.total * 53_546))
-    expected = pr.expected(model)
-    sample = pr.simulate(model, jax.random.key(0), budget=budget)
-    assert abs(int(sample.total) - expected.total) < 5 * expected.total_sd
-    seconds = best(lambda: pr.simulate(model, jax.random.key(1), budget=budget).total, 2)
-    stats = jax.devices()[0].memory_stats() or {}
-    peak = stats.get("peak_bytes_in_use", 0) / 2**30
-    print(
-        f"{int(sample.total):,} final cells, {sample.draws:,} simulated: {seconds:.2f} s, "
-        f"{sample.draws / seconds:.3g} cells a second, peak {peak:.2f} GiB on the device"
-    )
+    exact = pr.expected(model)
 
+    def check(sample: pr.Sample) -> float:
+        assert abs(int(sample.total) - exact.total) < 5 * exact.total_sd
+        return sample.draws
 
-def main() -> None:
-    print(jax.devices()[0].device_kind, "jax", jax.__version__)
-    model = experiment(53_546)
-    measure_expected(model)
-    measure_fit(model)
-    measure_sample(model)
-    if jax.default_backend() != "cpu":
-        for budget in (2**30, 8 * 2**30):
-            measure_huge(10**9, budget)
-
-
-if __name__ == "__main__":
-    main()
-
-
-# ======= RESULTS =======
-# Two cores of the H200's host, jax 0.11.2, 2026-11-22, OPENBLAS_NUM_THREADS=1 (with more, the small
-# solves of L-BFGS-B wait where cores are busy, and a calibration takes 0.3 to 3 s):
-#   exact means of three types: 0.15 ms; with covariance 1.5 ms
-#   value and gradient, 6 numbers: 0.26 ms (in reverse mode, before: 0.57 ms)
-#   512 candidates as a batch: 0.133 ms each
-#   calibration, 6 starts, 201 evaluations: 0.101 s (first time 3.8 s)
-#   simulation of 2,232,640 cells: 47.9 ms (4.66e+07 cells a second), NumPy 84.2 ms: 1.76 times
-# The published Python simulator takes 3.1 to 3.4 s for as many cells: 65 to 71 times as long.
-#
-# One NVIDIA H200, jax 0.11.2, 2026-11-22 (the same host; calibration waits for the device):
-#   exact means of three types: 0.11 ms; with covariance 3.9 ms
-#   value and gradient, 6 numbers: 0.23 ms (in reverse mode)
-#   512 candidates as a batch: 0.001 ms each
-#   calibration, 6 starts, 201 evaluations: 0.610 s (first time 7.5 s)
-#   simulation of 2,232,640 cells: 24.8 ms (9.02e+07 cells a second), NumPy 93.9 ms: 3.79 times
-#   1,000,403,971 final cells, 1,959,214,938 simulated: 0.80 s, 2.44e+09 cells a second, 0.15 GiB
-#   the same with a budget of 8 GiB: 0.66 s, 2.97e+09 cells a second, 0.76 GiB on the device
+    return Case(lambda: pr.simulate(model, jax.random.key(0), budget=budget), check, unit="cells/s")

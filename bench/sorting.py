@@ -1,25 +1,22 @@
-"""What does each way of storing the sorting system cost, and which is fastest?
+"""How fast is the sorting system, as populations and with every rule listed, in every layout?
 
-Sorts a random permutation of 1..n, n + 1 steps, with every rule given one by one (n + n^2 of them),
-in every form; the last line is what lowering makes of the same list by itself: families of
-forgetting rules are one rule each, and the layout is chosen. The answer is checked before the clock
-starts. Forms that would not fit in memory are listed with the bytes they need. Run from the
-repository:
-
-    PYTHONPATH=.:formats python bench/sorting.py [n ...]
+Random permutations of 1..n: n + 1 steps of 3n neurons, n^2 + n(n+1)/2 synapses. Beside it on a GPU
+the simulator of Hernandez-Tello et al. 2024, see `cuda_simulator.py`.
 """
 
-import sys
-import time
+from functools import partial
+from typing import Any
 
-import jax
+import cuda_simulator
 import numpy as np
+from figures import Case, Missing, figure, is_cpu, of_run
 
 import snpjax as snp
 from snpjax.spiking import Transition, bytes_needed
 from snpjax_formats import (
     CSR,
     ELL,
+    BitDense,
     Compressed,
     Dense,
     Float32Dense,
@@ -29,30 +26,51 @@ from snpjax_formats import (
 )
 
 
+#: Layouts of the system, and what each costs where all n + n^2 rules are kept.
 FORMS = {
-    "transition dense ('Sparse')": Transition(Dense),
-    "transition ELL ('ELL')": Transition(Compressed),
+    "transition Dense": Transition(Dense),
+    "transition ELL": Transition(ELL),
     "transition CSR": Transition(CSR),
-    "Compressed (push)": Compressed,
-    "CSR (pull)": CSR,
-    "ELL (pull)": ELL,
-    "dense int32": Dense,
-    "dense int8": Int8Dense,
-    "dense float32": Float32Dense,
+    "Compressed": Compressed,
+    "CSR": CSR,
+    "ELL": ELL,
+    "Dense": Dense,
+    "Int8Dense": Int8Dense,
+    "Float32Dense": Float32Dense,
 }
-REPEATS = 3
-#: Forms slower than this are timed over a few steps, and the whole run is extrapolated.
-SECONDS = 15.0
 
 
-def sorter(numbers: list[int]) -> snp.SpikingSystem:
-    """The sorting system of Ionescu and Sburlan, its n + n^2 rules one by one."""
+def permutation(n: int) -> np.ndarray:
+    return np.random.default_rng(n).permutation(n) + 1
+
+
+def sorter(numbers: np.ndarray) -> snp.PopulationSystem:
+    """The sorting system of Ionescu and Sburlan: s[j] fires at n - j spikes and forgets others."""
     n = len(numbers)
-    spread = snp.Rule("a+", 1, 1)
-    rules = [
-        [snp.Rule(None, k, 1 if k == i else 0) for k in range(1, n + 1)] for i in range(1, n + 1)
-    ]
-    neurons = [snp.Neuron(f"i{j}", number, [spread]) for j, number in enumerate(numbers)]
+    place = np.arange(n)
+    fires = n - place
+    forget = [(1, fires - 1), (fires + 1, n)]
+    return snp.PopulationSystem(
+        [
+            snp.Population("i", n, numbers, ["a+/a -> a"]),
+            snp.Population(
+                "s", n, 0, [snp.RuleTemplate(None, fires, 1), snp.RuleTemplate(forget, snp.ALL)]
+            ),
+            snp.Population("o", n),
+        ],
+        [
+            snp.Projection("i", "s", snp.graphs.AllToAll()),
+            snp.Projection("s", "o", snp.graphs.Intervals(n - 1 - place, np.full(n, n))),
+        ],
+    )
+
+
+def listed(numbers: np.ndarray) -> snp.SpikingSystem:
+    """The same, every neuron, rule and synapse one by one."""
+    n = len(numbers)
+    forget = [snp.Rule(None, k, 0) for k in range(1, n + 1)]
+    rules = [[*forget[: i - 1], snp.Rule(None, i, 1), *forget[i:]] for i in range(1, n + 1)]
+    neurons = [snp.Neuron(f"i{j}", x, ["a+/a -> a"]) for j, x in enumerate(numbers.tolist())]
     neurons += [snp.Neuron(f"s{i}", 0, rules[i - 1]) for i in range(1, n + 1)]
     neurons += [snp.Neuron(f"o{j}") for j in range(n)]
     synapses = [(f"i{j}", f"s{i}") for j in range(n) for i in range(1, n + 1)]
@@ -60,52 +78,62 @@ def sorter(numbers: list[int]) -> snp.SpikingSystem:
     return snp.SpikingSystem(neurons, synapses)
 
 
-def run(
-    lowered: snp.Lowered[snp.Solution, snp.SolutionBatch], max_steps: int
-) -> tuple[snp.Solution, float]:
-    """The solution, and the seconds it took."""
-    began = time.perf_counter()
-    solution = snp.run(lowered, max_steps=max_steps, save=snp.SAVE_FINAL)
-    return solution, time.perf_counter() - began
-
-
-def measure(system: snp.SpikingSystem, form, *, faithful: bool) -> str:
-    n = len(system.neurons) // 3
-    needed = bytes_needed(system, form)
-    if 4 * needed > (free_bytes() or np.inf):  # it is built in two copies, and a push is two more
-        return f"{needed:15,}  does not fit"
-    try:
-        lowered = snp.lower(system, layout=form, faithful=faithful)
-    except LayoutTooLarge:
-        return f"{needed:15,}  does not fit"
-    run(lowered, 4)
-    few = run(lowered, 4)[1] / 4
-    if few * n > SECONDS:
-        return f"{needed:15,}  {few * (n + 1) * 1e3:10,.1f}  (extrapolated from 4 steps)"
-    solution, _ = run(lowered, n + 10)
-    assert solution.steps == n + 1, solution.steps
+def is_sorted(n: int, solution: snp.Solution) -> None:
+    assert solution.steps == n + 1
     assert solution.spikes[2 * n :].tolist() == list(range(1, n + 1))
-    best = min(run(lowered, n + 10)[1] for _ in range(REPEATS))
-    return f"{needed:15,}  {best * 1e3:10,.1f}"
 
 
-def main() -> None:
-    sizes = [int(n) for n in sys.argv[1:]] or [100, 500, 1000]
-    print(jax.devices()[0].device_kind, "jax", jax.__version__)
-    for n in sizes:
-        system = sorter((np.random.default_rng(n).permutation(n) + 1).tolist())
-        sizes_text = f"{3 * n:,} neurons, {n + n * n:,} rules, {len(system.synapses):,} synapses"
-        print(f"\nn = {n:,}: {sizes_text}")
-        print(f"{'':30} {'bytes':>15}  {'ms':>10}")
-        for name, form in FORMS.items():
-            print(f"{name:30} {measure(system, form, faithful=True)}", flush=True)
-        print(f"{'merged rules, auto':30} {measure(system, 'auto', faithful=False)}", flush=True)
+@figure("sort 1,000,000", 1_000_000, on="")
+@figure("sort 46,000", 46_000, on="gpu")
+@figure("sort 5,000", 5_000, on="gpu")
+@figure("sort 1,000", 1_000)
+@figure("sort 500", 500)
+@figure("sort 250", 250, on="cpu")
+@figure("sort 100", 100)
+def sort(n: int) -> Case:
+    return of_run(
+        sorter(permutation(n)),
+        partial(is_sorted, n),
+        max_steps=n + 2,
+        save=snp.SAVE_FINAL,
+        anchor=None if is_cpu() or n > 1_000 else partial(cuda_simulator.sort, n),
+    )
 
 
-if __name__ == "__main__":
-    main()
+def sort_as(n: int, layout: Any, faithful: bool) -> Case:
+    """The listed system in a layout, with all of its rules or those that lowering leaves."""
+    system = listed(permutation(n))
+    needed = bytes_needed(system, layout)
+    if 4 * needed > (free_bytes() or np.inf):  # it is built in two copies, and a push is two more
+        raise Missing(f"it needs {needed:,} bytes and does not fit")
+    try:
+        snp.lower(system, layout=layout, faithful=faithful)
+    except LayoutTooLarge as error:
+        raise Missing(str(error)) from None
+    return of_run(
+        system,
+        partial(is_sorted, n),
+        max_steps=n + 2,
+        save=snp.SAVE_FINAL,
+        layout=layout,
+        faithful=faithful,
+    )
 
 
-# ======= RESULTS =======
-# One NVIDIA H200, jax 0.11.2, 2026-11-21, best of 3, ms a run. Whole tables: bench/README.md.
-# Two shared CPU cores, jax 0.10.2, likewise.
+for size in (100, 500, 1_000):
+    for form, chosen in FORMS.items():
+        figure(f"sort {size:,}, all rules, {form}", size, chosen, True, on="")(sort_as)
+    for merged in (BitDense, ELL):
+        name = f"sort {size:,}, rules merged, {merged.__name__}"
+        figure(name, size, merged, False, on="")(sort_as)
+
+
+@figure("lower the listed sort 500", 500)
+@figure("lower the listed sort 100", 100, on="")
+def lower(n: int) -> Case:
+    system = listed(permutation(n))
+
+    def check(lowered: snp.Lowered[snp.Solution, snp.SolutionBatch]) -> None:
+        is_sorted(n, snp.run(lowered, max_steps=n + 2, save=snp.SAVE_FINAL))
+
+    return Case(lambda: snp.lower(system), check)

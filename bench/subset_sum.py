@@ -1,19 +1,16 @@
-"""How long does subset sum with delays take from the numbers to the answer, and how many random
-paths run at once?
+"""How long does subset sum with delays take from the numbers to the answer, building included, and
+how many random paths run at once?
 
 The non-uniform family of Leporati et al. 2009 with n numbers of 1 to 51, a fifth of which make the
-sum: 2n + sum + 2 neurons. The time includes building the system, lowering and running it, but not
-compiling: systems of one size compile once. Checked first: in a small system every path, in a
-large one the first, against the sum of the numbers that it chose.
-
-    PYTHONPATH=.:formats python bench/subset_sum.py [n[xPATHS] ...]
+sum: 2n + sum + 2 neurons. Checked against the sum of the numbers that the first path chose.
 """
 
-import sys
-import time
+from functools import partial
 
+import cuda_simulator
 import jax
 import numpy as np
+from figures import Case, figure, is_cpu
 
 import snpjax as snp
 
@@ -41,61 +38,32 @@ def nonuniform(numbers: np.ndarray, target: int) -> snp.PopulationSystem:
     )
 
 
-def check_every_path() -> None:
-    """200 paths of 12 numbers, of which some hit the sum."""
-    numbers = np.arange(1, 13)
-    system = nonuniform(numbers, 39)
-    choice = snp.UniformChoice(jax.random.key(1))
-    solution = snp.run(system, choice=choice, paths=200, max_steps=8, save=snp.SAVE_ALL)
-    sums = numbers @ (solution.rules[0, system.slices["c"]] == 0)
-    hits = sums == 39
-    assert hits.any() and np.array_equal(solution.counts() > 0, hits)
-    assert np.array_equal(np.ravel(solution.spikes_of("out"))[~hits], sums[~hits])
-
-
-def measure(n: int, paths: int | None) -> None:
+@figure("subset sum 15,000, 1,000 paths", 15_000, 1_000, on="gpu")
+@figure("subset sum 15,000", 15_000, on="gpu")
+@figure("subset sum 4,000", 4_000, on="")
+@figure("subset sum 1,500", 1_500)
+@figure("subset sum 500", 500)
+def subset_sum(n: int, paths: int | None = None) -> Case:
     random = np.random.default_rng(n)
     numbers = random.integers(1, 52, n)
     target = int(numbers[random.random(n) < 0.2].sum())
     choice = snp.UniformChoice(jax.random.key(0))
+    systems: list[snp.PopulationSystem] = []
 
-    def solve():
-        began = time.perf_counter()
-        system = nonuniform(numbers, target)
-        solution = snp.run(system, choice=choice, paths=paths, max_steps=8, save=snp.SAVE_OUTPUTS)
-        return system, solution, time.perf_counter() - began
+    def solve() -> snp.Solution | snp.SolutionBatch:
+        systems[:] = [nonuniform(numbers, target)]
+        return snp.run(systems[0], choice=choice, paths=paths, max_steps=8, save=snp.SAVE_OUTPUTS)
 
-    system, solution, first = solve()
-    # What arrived at `out` is in its spikes, or was removed when it was the target.
-    sums = np.ravel(solution.spikes_of("out"))
-    answers = np.ravel(solution.counts()) > 0
-    watched = snp.run(system, choice=choice, max_steps=8)
-    chosen = watched.rules[0, system.slices["c"]] == 0
-    expected = int(numbers[chosen].sum())
-    assert expected == (target if answers[0] else sums[0]), (expected, sums[0])
-    assert np.all(solution.halted)
-    best = min(solve()[2] for _ in range(3 if paths else 10))
-    print(
-        f"{n:7,} numbers, {system.num_neurons:9,} neurons, {paths or 1:5,} paths: "
-        f"{best * 1e3:10,.1f} ms from numbers to answer (first time {first:.1f} s)",
-        flush=True,
+    def check(solution: snp.Solution | snp.SolutionBatch) -> None:
+        """What arrived at `out` is in its spikes, or was removed when it was the target."""
+        sums = np.ravel(solution.spikes_of("out"))
+        answers = np.ravel(solution.counts()) > 0
+        watched = snp.run(systems[0], choice=choice, max_steps=8)
+        chosen = watched.rules[0, systems[0].slices["c"]] == 0
+        expected = int(numbers[chosen].sum())
+        assert expected == (target if answers[0] else sums[0]), (expected, sums[0])
+        assert np.all(solution.halted)
+
+    return Case(
+        solve, check, anchor=None if is_cpu() or paths else partial(cuda_simulator.subset_sum, n)
     )
-
-
-def main() -> None:
-    print(jax.devices()[0].device_kind, "jax", jax.__version__)
-    check_every_path()
-    default = ["500", "1500", "4000", "15000"]
-    if jax.default_backend() != "cpu":
-        default.append("15000x1000")
-    for case in sys.argv[1:] or default:
-        n, _, paths = case.partition("x")
-        measure(int(n), int(paths) if paths else None)
-
-
-if __name__ == "__main__":
-    main()
-
-
-# ======= RESULTS =======
-# Tables with machine, versions and date: bench/README.md.

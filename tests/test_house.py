@@ -178,7 +178,7 @@ def test_tests_mirror_the_product():
     folders = {path.name for path in tests.iterdir() if path.is_dir()}
     rooms = {path.parent.name for path in PACKAGES["snpjax"].glob("*/__init__.py")}
     aside = {"support", "cases", "baseline", "__pycache__"}
-    assert folders - aside <= {*rooms, "formats"}
+    assert folders - aside <= {*rooms, "formats", "bench"}
     for path in tests.rglob("*.py"):
         assert path.parent.name == "fuzz" or (path.parent / "__init__.py").exists(), path
     modules = {path.stem for path in PACKAGES["snpjax"].glob("*.py")}
