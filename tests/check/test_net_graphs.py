@@ -199,7 +199,11 @@ def test_check(add):
         ("explore", ["--numbers", 3], "--numbers: this is a file of a net"),
         ("explore", ["--saturate", "p1=3"], "--saturate: this is a file of a net"),
         ("explore", ["--layout", "csr"], "--layout: this is a file of a net"),
-        ("explore", ["--rule", "disjoint"], "--rule: there is no firing rule 'disjoint' (write one of sleptsov, petri)"),
+        (
+            "explore",
+            ["--rule", "disjoint"],
+            "--rule: there is no firing rule 'disjoint' (write one of sleptsov, petri)",
+        ),
         ("check", ["always p1 = 0", "--inputs", 3], "--inputs: this is a file of a net"),
         ("check", ["always p9 = 0"], "there is no 'p9'"),
         ("check", ["always timer(p1) = 0"], "only neurons have `timer`"),

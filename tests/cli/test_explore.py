@@ -113,7 +113,10 @@ def test_written_files(naturals, tmp_path):
     "options, message",
     [
         (["-o", "x.txt"], "the suffix '.txt' cannot be written"),
-        (["--labels", "names"], "there is no kind of labels 'names' (write one of rules, emissions)"),
+        (
+            ["--labels", "names"],
+            "there is no kind of labels 'names' (write one of rules, emissions)",
+        ),
         (["--saturate", "q"], "'q' is no NAME=N"),
         (["--saturate", "z=4"], "There is no neuron 'z'"),
         (["--saturate", "q=4"], "Neuron 'q' has rules"),
