@@ -1,9 +1,11 @@
-"""What works around the compiler: computations stored once, computations as one kernel, and 64-bit
-arrays without JAX's global flag."""
+"""What works around the compiler and its runtime: computations stored once, computations as one
+kernel, results moved to the host in one piece, and 64-bit arrays without JAX's global flag."""
 
 import contextlib
 from collections.abc import Callable, Iterator
-from typing import TypeVar
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
 
 import jax
 import jax.lax as lax
@@ -15,6 +17,11 @@ from jaxtyping import Array, Bool, DTypeLike, Int, PyTree
 
 
 T = TypeVar("T", bound=PyTree)
+
+# Arrays of at most so many bytes move to the host in one piece. On a GPU each piece takes as long
+# as many steps of a small system; on a CPU nothing moves, and a piece takes a few microseconds.
+_MAX_PARCEL = {"cpu": 2**16}
+_MAX_PARCEL_ELSEWHERE = 2**24
 
 
 def materialize(holds: Bool[Array, ""], function: Callable[[], T]) -> T:
@@ -95,6 +102,67 @@ def _first_numbers(args: PyTree) -> Int[Array, ""]:
     return total
 
 
+class _Packed(NamedTuple):
+    """An array among the words of a parcel, which begins at `start`."""
+
+    start: int
+    shape: tuple[int, ...]
+    dtype: np.dtype
+
+
+@partial(
+    jax.tree_util.register_dataclass,
+    data_fields=["words", "others"],
+    meta_fields=["packed", "tree"],
+)
+@dataclass(frozen=True)
+class Parcel:
+    """Results of a compiled program for the host: those that are small as one array of words."""
+
+    words: Int[Array, " words"]
+    others: tuple[Array, ...]
+    packed: tuple[_Packed | None, ...]
+    tree: Any
+
+    @classmethod
+    def of(cls, results: PyTree) -> "Parcel":
+        leaves, tree = jax.tree.flatten(results)
+        most = _MAX_PARCEL.get(jax.default_backend(), _MAX_PARCEL_ELSEWHERE)
+        words, others, packed, at = [], [], [], 0
+        for x in leaves:
+            size = x.size * max(x.dtype.itemsize // 4, 1)
+            is_word = x.dtype.kind in "biu" or (x.dtype.kind == "f" and x.dtype.itemsize >= 4)
+            if is_word and 4 * (at + size) <= most:
+                packed.append(_Packed(at, x.shape, np.dtype(x.dtype)))
+                words.append(_as_words(x))
+                at += size
+            else:
+                packed.append(None)
+                others.append(x)
+        joined = jnp.concatenate(words) if words else jnp.zeros(0, jnp.int32)
+        return cls(joined, tuple(others), tuple(packed), tree)
+
+    def opened(self) -> PyTree:
+        """The results as NumPy arrays."""
+        others = iter(jax.device_get(self.others) if self.others else ())
+        words, leaves = np.asarray(self.words), []
+        for part in self.packed:
+            if part is None:
+                leaves.append(next(others))
+                continue
+            is_view = part.dtype.itemsize >= 4
+            dtype = part.dtype if is_view else words.dtype
+            found = np.ndarray(part.shape, dtype, words.data, 4 * part.start)
+            leaves.append(found if is_view else found.astype(part.dtype))
+        return jax.tree.unflatten(self.tree, leaves)
+
+
+def _as_words(x: Array) -> Int[Array, " words"]:
+    if x.dtype.itemsize < 4:
+        return jnp.ravel(x).astype(jnp.int32)
+    return jnp.ravel(lax.bitcast_convert_type(x, jnp.int32))
+
+
 @contextlib.contextmanager
 def precision(dtype: DTypeLike) -> Iterator[None]:
     """A context in which JAX keeps arrays of `dtype`: it allows 64 bits when `dtype` has them, else
@@ -106,8 +174,13 @@ def precision(dtype: DTypeLike) -> Iterator[None]:
         yield
 
 
-def precision_of(tree: PyTree) -> contextlib.AbstractContextManager[None]:
-    """The `precision` that the arrays of `tree` need."""
+def widest_of(tree: PyTree) -> np.dtype:
+    """The type whose `precision` the arrays of `tree` need."""
     # Typed PRNG keys have an extended dtype, which is no NumPy one.
     leaves = [x for x in jax.tree.leaves(tree) if isinstance(getattr(x, "dtype", None), np.dtype)]
-    return precision(np.int64 if any(x.dtype.itemsize == 8 for x in leaves) else np.int32)
+    return np.dtype(np.int64 if any(x.dtype.itemsize == 8 for x in leaves) else np.int32)
+
+
+def precision_of(tree: PyTree) -> contextlib.AbstractContextManager[None]:
+    """The `precision` that the arrays of `tree` need."""
+    return precision(widest_of(tree))

@@ -6,7 +6,7 @@ import operator
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, TypeVar, Unpack
 
@@ -17,7 +17,7 @@ from jax.extend.core import get_opaque_trace_state
 from jaxtyping import PyTree
 
 from .choice import AbstractChoice, FirstChoice
-from .machine import AnySolution, Lowered, LoweringOptions, Model
+from .machine import AnySolution, Lowered, LoweringOptions, Model, has_methods
 
 
 S = TypeVar("S", bound=AnySolution)
@@ -54,7 +54,8 @@ def lowering_of(
     numbered: bool,
     many_paths: bool,
 ) -> Lowered[S, B]:
-    """The lowering for a run, kept for the next run with the same options."""
+    """The lowering for a run, kept for the next run with the same options. Its `model` is a weak
+    reference, which would keep itself alive otherwise."""
     if isinstance(model, Lowered):
         if options:
             raise TypeError(
@@ -77,19 +78,18 @@ def lowering_of(
     if kept is None or not _is_hashable(key):
         return model.lower(**given)
     if key not in kept:
-        fresh = model.lower(**given)
-        kept[key] = {name: x for name, x in vars(fresh).items() if name != "model"}
+        kept[key] = replace(model.lower(**given), model=weakref.proxy(model))
         if len(kept) > _MOST_KEPT:
             kept.popitem(last=False)
     kept.move_to_end(key)
-    return Lowered(model, **kept[key])
+    return kept[key]
 
 
 def check_model(model: object) -> None:
     """**Raises:** `TypeError` for an object that cannot be run."""
     if isinstance(model, type) and issubclass(model, Model | Lowered):
         raise TypeError(f"`model` is the class {model.__name__}. Give an object of it.")
-    if not isinstance(model, Model | Lowered):
+    if not isinstance(model, Lowered) and not has_methods(type(model), Model):
         methods = ("lower", "solution", "solutions")
         missing = [f"`{name}`" for name in methods if name not in dir(model)]
         if len(missing) < len(methods) and not isinstance(model, str):  # which has `lower`
@@ -198,16 +198,16 @@ def _unknown(name: str, call: str, kind: str, known: list[str]) -> str:
 
 @dataclass(frozen=True)
 class _Kept:
-    """The parts of a model's lowerings but the model, which would keep itself alive."""
+    """The lowerings of a model by their options."""
 
     model: weakref.ref[Any]
-    lowerings: OrderedDict[Any, dict[str, Any]]
+    lowerings: OrderedDict[Any, Lowered]
 
 
 _kept: dict[int, _Kept] = {}
 
 
-def _kept_of(model: object) -> "OrderedDict[Any, dict[str, Any]] | None":
+def _kept_of(model: object) -> OrderedDict[Any, Lowered] | None:
     """The lowerings of a model; `None` for one without weak references."""
     number = id(model)
     held = _kept.get(number)

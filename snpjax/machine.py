@@ -5,6 +5,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property, partial
 from typing import (
+    TYPE_CHECKING,
     Any,
     ClassVar,
     Generic,
@@ -13,7 +14,6 @@ from typing import (
     Protocol,
     TypeAlias,
     TypedDict,
-    TypeGuard,
     TypeVar,
     overload,
     runtime_checkable,
@@ -27,9 +27,14 @@ from jaxtyping import Array, Bool, Int, PyTree, UInt, UInt32
 from snpjax_formats import AbstractChooser, AbstractLayout
 
 from ._text.lines import EdgeLabels as EdgeLabels, Table as Table
+from ._xla import precision, widest_of
 from .choice import AbstractChoice, GivenChoices, Ways
 from .results import select_result as select_result
 from .trajectory import Save, Trajectory
+
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs  # of Python 3.13
 
 
 class Record(NamedTuple):
@@ -139,23 +144,29 @@ def over_paths(function: Callable, machine: AbstractMachine | Stacked) -> Callab
 
 
 @cache
-def _has_methods(kind: type, protocol: type) -> bool:
+def has_methods(kind: type, protocol: type) -> bool:
+    """Whether objects of this type follow a protocol; asked once, for it takes long."""
     return issubclass(kind, protocol)
 
 
-def leaps(machine: object) -> "TypeGuard[Leaping]":
-    """Whether it is `Leaping`; asked once for each type, for it takes as long as a short run."""
-    return _has_methods(type(machine), Leaping)
+def leaps(machine: object) -> "TypeIs[Leaping]":
+    """Whether it is `Leaping`."""
+    return has_methods(type(machine), Leaping)
 
 
-def strides(machine: object) -> "TypeGuard[Striding]":
+def strides(machine: object) -> "TypeIs[Striding]":
     """Whether it is `Striding`."""
-    return _has_methods(type(machine), Striding)
+    return has_methods(type(machine), Striding)
 
 
-def can_grow(machine: object) -> "TypeGuard[Growable]":
+def can_grow(machine: object) -> "TypeIs[Growable]":
     """Whether it is `Growable`."""
-    return _has_methods(type(machine), Growable)
+    return has_methods(type(machine), Growable)
+
+
+def keeps_less(model: object) -> "TypeIs[Sparing]":
+    """Whether it is `Sparing`."""
+    return has_methods(type(model), Sparing)
 
 
 @runtime_checkable
@@ -261,6 +272,17 @@ class Lowered(Generic[S, B]):
         """The bytes of the machine's arrays."""
         return sum(x.nbytes for x in jax.tree.leaves(self.machine))
 
+    @cached_property
+    def widest(self) -> np.dtype:
+        """The type of 64 bits that the machine's arrays need, or one of 32."""
+        return widest_of(self.machine)
+
+    @cached_property
+    def initial(self) -> PyTree:
+        """The initial state: of one path, or of all stacked machines."""
+        with precision(self.widest):
+            return _initial(self.machine)
+
     def __repr__(self) -> str:
         return f"Lowered({self.model!r}, {self.nbytes:,} bytes)"
 
@@ -269,6 +291,11 @@ class Lowered(Generic[S, B]):
         if self.unwatched is None or max_steps > self.safe_steps:
             return self.machine
         return self.unwatched
+
+
+@jax.jit
+def _initial(machine: AbstractMachine | Stacked) -> PyTree:
+    return over_paths(lambda m: m.init(), machine)()
 
 
 @runtime_checkable

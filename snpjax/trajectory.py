@@ -4,9 +4,10 @@ import abc
 import operator
 import warnings
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeVar
+from functools import partial
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import jax
 import numpy as np
@@ -216,36 +217,52 @@ class AbstractManyPaths(AbstractSavedRun, Generic[S]):
         return self.paths
 
 
+@partial(jax.tree_util.register_dataclass, data_fields=["leaves"], meta_fields=["tree"])
+@dataclass(frozen=True)
+class Flat:
+    """A tree as its leaves: Python goes through those of a model's own classes slowly."""
+
+    leaves: list[Any]
+    tree: Any
+
+    @classmethod
+    def of(cls, tree: PyTree) -> "Flat":
+        return cls(*jax.tree.flatten(tree))
+
+
+#: The states, outputs and details of some steps; no leaves where they are not kept.
+Chunk: TypeAlias = tuple[Flat, Flat, Flat]
+
+
 class History:
     """Chunks of history of some paths on the host, within a budget: the largest part is dropped
     first, outputs last. `tiles` are the histories of all paths of the run, which share it."""
 
     def __init__(self, save: Save, paths: int | None, tiles: "Sequence[History]"):
         self.wanted = save
-        self.chunks: list[tuple[PyTree, PyTree, PyTree]] = []
+        self._chunks: list[Chunk] = []
         self._paths = paths
         self._tiles = tiles
+        self._nbytes = 0
 
-    @property
-    def nbytes(self) -> int:
-        """The bytes of all chunks of the run."""
-        return sum(nbytes_of(history.chunks) for history in self._tiles)
-
-    def append(self, chunk: tuple[PyTree, PyTree, PyTree], num_rows: int, num_states: int) -> None:
-        """Move the rows of a chunk that hold states and steps from the device."""
-        states, outputs, details = chunk
-
-        def moved(tree: PyTree, rows: int) -> PyTree:
-            return jax.tree.map(lambda x: own_paths(np.asarray(x)[:rows], self._paths).copy(), tree)
-
-        moved_chunk = moved(states, num_states), moved(outputs, num_rows), moved(details, num_rows)
-        self.chunks.append(moved_chunk)
+    def append(self, chunk: Chunk, made: int, now: int) -> None:
+        """Take the rows of a chunk that hold the steps after the first `made` ones, up to `now`."""
+        if not self.wanted.keeps_history:
+            return
+        every = self.wanted.every or 1
+        rows = (now // every - made // every, now - made, now - made)
+        states, outputs, details = (
+            Flat([self._own(x, num) for x in part.leaves], part.tree)
+            for part, num in zip(chunk, rows, strict=True)
+        )
+        self._chunks.append((states, outputs, details))
+        self._nbytes += nbytes_of((states, outputs, details))
         budget = self.wanted.budget
-        if self.nbytes <= budget:
+        if self._total() <= budget:
             return
         kept = "the outputs and the final configuration"
         self._keep_all(replace(self.wanted, every=None, details=False))
-        if self.nbytes > budget or not self.wanted.outputs:
+        if self._total() > budget or not self.wanted.outputs:
             kept = "the final configuration"
             self._keep_all(replace(self.wanted, outputs=False))
         message = (
@@ -254,6 +271,14 @@ class History:
         )
         warnings.warn(HistoryDropped(message, kept), stacklevel=5)
 
+    def _own(self, x: np.ndarray, num: int) -> np.ndarray:
+        """The first `num` rows; a few of them as a copy, which does not keep the rest in memory."""
+        return own_paths(x[:num] if 2 * num > len(x) else x[:num].copy(), self._paths)
+
+    def _total(self) -> int:
+        """The bytes of all chunks of the run."""
+        return sum(history._nbytes for history in self._tiles)
+
     def _keep_all(self, save: Save) -> None:
         for history in self._tiles:
             history._keep(save)
@@ -261,56 +286,60 @@ class History:
     def _keep(self, save: Save) -> None:
         """Drop what of a smaller `save` is not wanted."""
         self.wanted = save
-        self.chunks = [
+        nothing = Flat.of(None)
+        self._chunks = [
             (
-                None if save.every is None else states,
-                outputs if save.outputs else None,
-                details if save.details else None,
+                nothing if save.every is None else states,
+                outputs if save.outputs else nothing,
+                details if save.details else nothing,
             )
-            for states, outputs, details in self.chunks
+            for states, outputs, details in self._chunks
         ]
+        self._nbytes = nbytes_of(self._chunks)
 
     def finish(
         self,
         initial: PyTree,
         final: PyTree,
-        steps: Int[np.ndarray, "*paths"],
+        made: int,
         length: int,
     ) -> tuple[PyTree | None, PyTree | None, PyTree | None]:
         """The chunks joined: the initial state and those after it, and the records of `length`
-        steps; `None` for what is not kept. Where all paths have ended before, they stay as
-        they are."""
-        if not self.chunks:
+        steps; `None` for what is not kept. All paths ended after `made` steps at the latest, and
+        stay as they are from then on."""
+        if not self._chunks:
             return None, None, None
-        made = int(np.max(steps, initial=0))
-        states, outputs, details = zip(*self.chunks, strict=True)
-        every = self.wanted.every
-        if every is not None:
-            own = jax.tree.map(lambda x: own_paths(np.asarray(x), self._paths)[None], initial)
-            last = jax.tree.map(lambda x: np.asarray(x)[None], final)
-            rows = 1 + made // every, 1 + length // every
-            states = jax.tree.map(
-                lambda end, *parts: _of_length(_joined(*parts)[: rows[0]], end, rows[1]),
-                last,
-                own,
-                *states,
-            )
-        else:
-            states = None
+        every = self.wanted.every or 1
+        states, outputs, details = zip(*self._chunks, strict=True)
+
+        def configurations(begin: Any, end: Any, *parts: np.ndarray) -> np.ndarray:
+            first = own_paths(np.asarray(begin), self._paths)[None]
+            return _of_length(_joined(first, *parts), 1 + made // every, end, 1 + length // every)
 
         def records(*parts: np.ndarray) -> np.ndarray:
             found = _joined(*parts)
             # The row after the last step, if more follow, is that of a step that no path made.
-            return _of_length(found[:made], found[made : made + 1], length)
+            return _of_length(found, made, found[made] if made < length else None, length)
 
-        return states, jax.tree.map(records, *outputs), jax.tree.map(records, *details)
+        ends = Flat.of(initial), Flat.of(final)
+        kept = states if self.wanted.every is None else (*ends, *states)
+        return (
+            _over_leaves(configurations, kept),
+            _over_leaves(records, outputs),
+            _over_leaves(records, details),
+        )
 
 
-def _of_length(rows: np.ndarray, last: np.ndarray, length: int) -> np.ndarray:
-    """So many rows, more of them by repeating the last one."""
-    if len(rows) >= length:
+def _over_leaves(function: Callable[..., np.ndarray], trees: Sequence[Flat]) -> PyTree:
+    leaves = zip(*(tree.leaves for tree in trees), strict=True)
+    return jax.tree.unflatten(trees[-1].tree, [function(*some) for some in leaves])
+
+
+def _of_length(rows: np.ndarray, num: int, further: Any, length: int) -> np.ndarray:
+    """The first `num` rows, and a further one repeated up to a length."""
+    if num >= length:
         return rows[:length]
-    return np.concatenate([rows, np.repeat(last, length - len(rows), axis=0)])
+    return np.concatenate([rows[:num], np.repeat(np.asarray(further)[None], length - num, axis=0)])
 
 
 def beside(parts: Sequence[PyTree]) -> PyTree:
@@ -355,12 +384,10 @@ def nbytes_of(tree: PyTree) -> int:
 
 def _joined(*chunks: np.ndarray) -> np.ndarray:
     """Chunks of a history joined, padded with zeros where a machine had less capacity."""
-    shape = np.max([chunk.shape[1:] for chunk in chunks], axis=0, initial=0).astype(int).tolist()
+    if len({chunk.shape[1:] for chunk in chunks}) == 1:
+        return np.concatenate(chunks)
+    shape = np.max([chunk.shape[1:] for chunk in chunks], axis=0).tolist()
     widths = [
         [(0, 0), *((0, m - n) for m, n in zip(shape, x.shape[1:], strict=True))] for x in chunks
     ]
-    padded = (
-        np.pad(x, width) if any(map(any, width)) else x
-        for x, width in zip(chunks, widths, strict=True)
-    )
-    return np.concatenate(list(padded))
+    return np.concatenate([np.pad(x, width) for x, width in zip(chunks, widths, strict=True)])

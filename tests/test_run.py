@@ -141,7 +141,7 @@ def test_saving_nothing_but_the_end():
 
 
 def test_chunks_join_seamlessly(monkeypatch):
-    driver = importlib.import_module("snpjax.run")  # `snpjax.run` is the function
+    driver = importlib.import_module("snpjax.driver")
     monkeypatch.setattr(driver, "_FIRST_CALL_STEPS", 5)
     monkeypatch.setattr(driver, "_SECONDS_PER_CALL", 0)  # one step a call after the first
     steps = []
@@ -188,7 +188,7 @@ def test_batch_equals_single_runs_with_ragged_halting():
 @pytest.mark.parametrize("save", [snp.SAVE_ALL, snp.Save(every=3), snp.SAVE_OUTPUTS])
 def test_tiles_of_paths_are_one_batch(save, monkeypatch):
     """Of 14 paths, four at a time: also where some tiles end before others."""
-    driver = importlib.import_module("snpjax.run")
+    driver = importlib.import_module("snpjax.driver")
     options = {"choice": snp.UniformChoice(jr.key(7)), "paths": 14, "max_steps": 40, "save": save}
     whole = snp.run(generator(), **options)
     monkeypatch.setattr(driver, "_LEAST_TILE", 4)
@@ -208,7 +208,7 @@ def test_tiles_of_paths_are_one_batch(save, monkeypatch):
 
 
 def test_tiles_share_a_budget(monkeypatch):
-    driver = importlib.import_module("snpjax.run")
+    driver = importlib.import_module("snpjax.driver")
     monkeypatch.setattr(driver, "_LEAST_TILE", 4)
     monkeypatch.setattr(driver, "_MOST_IN_TILE", 4)
     options = {"choice": snp.UniformChoice(jr.key(7)), "paths": 14, "max_steps": 40}
@@ -475,7 +475,7 @@ def test_solution_reads_well():
 
 
 def test_limit_holds_however_calls_are_cut(monkeypatch):
-    driver = importlib.import_module("snpjax.run")
+    driver = importlib.import_module("snpjax.driver")
     monkeypatch.setattr(driver, "_FIRST_CALL_STEPS", 7)
     monkeypatch.setattr(driver, "_SECONDS_PER_CALL", 0)
     solution = snp.run(clock(), max_steps=15, save=snp.Save(every=10, details=False))

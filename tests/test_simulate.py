@@ -415,7 +415,7 @@ def test_a_second_run_does_not_lower_again(monkeypatch):
 
 
 def test_numbers_of_paths_share_programs():
-    from snpjax.run import _advance
+    from snpjax.driver import _advance
 
     system = generator()
     snp.run(system, choice=uniform(), paths=100, max_steps=STEPS)
