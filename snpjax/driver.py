@@ -168,7 +168,9 @@ class Driver:
             steps_per_call = int(min(1e9, max(1, steps_per_call * _SECONDS_PER_CALL / elapsed)))
         if paths != padded:
             ended = jax.tree.map(lambda x: own_paths(x, paths), ended)
-        return _Ended(machine.kept(start) if leaps(machine) else start, *ended)
+        if leaps(machine) and history.wanted.every is not None:
+            start = machine.kept(start)
+        return _Ended(start, *ended)
 
 
 class _Ended(NamedTuple):

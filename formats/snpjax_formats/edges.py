@@ -17,7 +17,7 @@ class Edges:
     """Edges `source[e] -> target[e]` of weight `value[e]`, on the host (NumPy).
 
     `value` is `None` when every edge weighs 1 (*iso*). `canonical` sorts by (target, source) and
-    sums duplicates; the `edges()` of a layout are canonical.
+    sums duplicates, and sets `is_canonical`; the `edges()` of a layout are canonical.
 
     **Raises:** `ValueError` for indices out of range, for arrays of different lengths, and for
     sizes whose indices do not fit int32.
@@ -28,6 +28,7 @@ class Edges:
     value: Num[np.ndarray, "edges"] | None
     num_sources: int
     num_targets: int
+    is_canonical: bool = False
 
     def __post_init__(self) -> None:
         if len(self.source) != len(self.target):
@@ -47,9 +48,8 @@ class Edges:
                     f"num_{name}s = {size:,} does not fit int32 indices. Split the graph into "
                     f"parts of at most {MAX_INDEX:,} {name}s."
                 )
-            outside = np.flatnonzero((index < 0) | (index >= size))
-            if len(outside):
-                edge = outside[0]
+            if len(index) and (index.min() < 0 or index.max() >= size):
+                edge = np.flatnonzero((index < 0) | (index >= size))[0]
                 raise ValueError(
                     f"Edge {edge} has {name} {index[edge]}, but num_{name}s is {size}."
                 )
@@ -62,12 +62,12 @@ class Edges:
 
         **Raises:** `ValueError` where such a sum does not fit the type of the weights.
         """
-        key = self.target.astype(np.int64) * self.num_sources + self.source
+        if self.is_canonical:
+            return self
+        size = self.num_sources * self.num_targets
+        index = np.dtype(np.int32 if size <= np.iinfo(np.int32).max else np.int64)
+        key = self.target.astype(index) * index.type(self.num_sources) + self.source.astype(index)
         value = self.value
-        if np.all(key[1:] > key[:-1]):
-            source = self.source.astype(np.int32, copy=False)
-            target = self.target.astype(np.int32, copy=False)
-            return Edges(source, target, value, self.num_sources, self.num_targets)
         if np.any(key[1:] < key[:-1]):
             # Sorting the keys themselves is several times faster than a sort of two columns.
             if value is None:
@@ -82,13 +82,12 @@ class Edges:
             value = _summed(value, np.flatnonzero(starts))
             key = key[starts]
         target = key // max(self.num_sources, 1)
-        key -= target * self.num_sources
-        return Edges(
-            key.astype(np.int32),
-            target.astype(np.int32),
-            value,
-            self.num_sources,
-            self.num_targets,
+        return replace(
+            self,
+            source=(key - target * index.type(self.num_sources)).astype(np.int32, copy=False),
+            target=target.astype(np.int32, copy=False),
+            value=value,
+            is_canonical=True,
         )
 
     def resized(self, num_sources: int, num_targets: int) -> "Edges":

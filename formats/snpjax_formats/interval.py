@@ -265,6 +265,8 @@ def _listed(start: np.ndarray, stop: np.ndarray) -> tuple[np.ndarray, np.ndarray
 def _better(edges: Edges) -> Literal["target", "source"]:
     """The side with fewer runs a row, of a canonical graph."""
     by_target = _num_runs(runs_of(edges)[0])
+    if by_target == 1:  # the least there is: nothing to transpose
+        return "target"
     by_source = _num_runs(runs_of(edges.transposed().canonical())[0])
     return "target" if by_target <= by_source else "source"
 

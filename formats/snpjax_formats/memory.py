@@ -1,5 +1,7 @@
 """Whether a layout fits in memory, before any of it is allocated."""
 
+import time
+from functools import lru_cache
 from pathlib import Path
 
 import jax
@@ -54,9 +56,29 @@ def free_bytes() -> int | None:
     return host_free_bytes() if device.platform == "cpu" else None
 
 
-def host_free_bytes(root: Path = Path("/")) -> int | None:
+def host_free_bytes(root: Path | None = None) -> int | None:
     """Bytes that the host can give: what Linux has available, and no more than what the control
-    group of a container has left; `None` where neither can be read."""
+    group of a container has left; `None` where neither can be read. A reading serves for 20 ms, in
+    which little can be allocated: lowering asks several times.
+
+    `root` is where the system's files are, if they are not those of this host.
+    """
+    if root is not None:
+        return _read(root)
+    return _reading(int(time.monotonic() / _SERVES))
+
+
+_SERVES = 0.02  # seconds
+
+
+@lru_cache(maxsize=1)
+def _reading(period: int) -> int | None:
+    """The free bytes of this host in that period."""
+    del period
+    return _read(Path("/"))
+
+
+def _read(root: Path) -> int | None:
     left = (_available(root), *(_left(root / folder, *names) for folder, *names in _GROUPS))
     return min((size for size in left if size is not None), default=None)
 
