@@ -304,7 +304,8 @@ class Model(Protocol[S, B]):
 
     `lower` declares the options of `run` that it takes, as keyword-only arguments with defaults.
     `run` itself passes two more: `numbered`, whether the choice tells
-    alternatives by the model's numbers, and `many_paths`, whether 64 or more will be run at once.
+    alternatives by the model's numbers, and `many_paths`, whether enough will be run at once to fill
+    the device.
     """
 
     def lower(self, *, numbered: bool = False, many_paths: bool = False) -> Lowered[S, B]: ...

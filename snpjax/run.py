@@ -32,8 +32,9 @@ from .trajectory import (
 #: Steps are counted in int32.
 _MAX_STEPS = 2**30
 
-# From here on a batch has many paths, see `Model.lower`.
-_MANY_PATHS = 64
+# From here on a batch has many paths, see `Model.lower`: as many as fill the lanes of a CPU, or of a
+# GPU.
+_MANY_PATHS, _MANY_ON_CPU = 1024, 8
 
 
 S = TypeVar("S", bound=AnySolution)  # of one path
@@ -141,7 +142,8 @@ def run(
     check_model(model)
     max_steps, paths = _check_arguments(max_steps, choice, paths, initial, inputs, save, unroll)
     is_numbered = knows_numbers(choice)
-    many = max(paths or 1, _paths_of(initial), _paths_of(inputs)) >= _MANY_PATHS
+    most = max(paths or 1, _paths_of(initial), _paths_of(inputs))
+    many = most >= (_MANY_ON_CPU if jax.default_backend() == "cpu" else _MANY_PATHS)
     lowered = lowering_of(model, dict(options), numbered=is_numbered, many_paths=many)
     if isinstance(choice, WeightedChoice) and lowered.alternatives is not None:
         choice.check(*lowered.alternatives)

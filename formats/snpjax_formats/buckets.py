@@ -7,6 +7,9 @@ from jaxtyping import Int
 #: Graphs of up to this many rows are padded generously: they are cheap, and share compilations.
 SMALL = 256
 
+#: Up to this many rows every layout takes as long.
+TINY = 8
+
 # Above this many entries a bucket up to half as large again costs more than it saves.
 _MANY_ENTRIES = 4_096
 _STEPS_PER_OCTAVE = 16

@@ -111,7 +111,11 @@ def test_structure_is_kept_where_it_is_faster():
     small, large = graphs.Intervals([0], [500]), graphs.AllToAll()
     assert choose_for(small, 1, 500, max_input=1, device="cpu") is None  # bits
     assert isinstance(choose_for(small, 1, 500, max_input=1, device="gpu"), Interval)
-    assert isinstance(choose_for(small, 1, 500, max_input=2, device="cpu"), Interval)
+    assert choose_for(small, 1, 500, max_input=7, device="cpu") is None  # three planes of them
+    assert isinstance(choose_for(small, 1, 500, max_input=8, device="cpu"), Interval)
+    assert isinstance(choose_for(small, 1, 600, max_input=2, device="cpu"), Interval)
+    many = choose_for(small, 1, 500, max_input=1, device="cpu", many_paths=True)
+    assert isinstance(many, Interval)
     assert isinstance(choose_for(large, 10**6, 10**6, device="cpu"), Ones)
     assert choose_for(graphs.RandomPairs(0.5, 0), 10, 10) is None
     assert is_best_joined(1000, device="gpu") and not is_best_joined(10**5, device="gpu")
@@ -287,7 +291,28 @@ def test_small_graphs_are_decided_without_looking(monkeypatch):
     # The name of the module is also that of its function.
     monkeypatch.setattr(sys.modules["snpjax_formats.select.choose"], "_learned", never)
     edges = graphs.RandomInDegree(3, 0).edges(256, 256)
-    assert choose(edges).layout is ELL and str(choose(edges)) == "ELL: a small graph"
+    assert str(choose(edges, device="gpu")) == "ELL: a small graph"
+    for case, layout in _SMALL:
+        found = choose(device="cpu", **case)
+        assert found.layout is layout and "a small graph" in found.reason, found
+
+
+_SPARSE = graphs.RandomInDegree(3, 0).edges(512, 512)
+_CROWDED = graphs.RandomInDegree(100, 0).edges(512, 512)
+_HEAVY = graphs.RandomInDegree(3, 0, weight=2).edges(100, 100)
+#: What whole runs on two cores showed, see bench/small_graphs.py.
+_SMALL = (
+    ({"edges": graphs.RandomInDegree(3, 0).edges(8, 8), "max_input": 1}, ELL),
+    ({"edges": _SPARSE, "max_input": 1}, BitDense),
+    ({"edges": _CROWDED, "max_input": 7}, BitDense),
+    ({"edges": _SPARSE, "max_input": 8}, ELL),
+    ({"edges": _CROWDED, "max_input": 8}, Int8Dense),
+    ({"edges": _HEAVY, "max_input": 1}, Int8Dense),
+    ({"edges": hub(300), "max_input": 8}, Hybrid),
+    ({"edges": _SPARSE, "max_input": 1, "many_paths": True}, ELL),
+    ({"edges": _CROWDED, "max_input": 1, "many_paths": True}, Int8Dense),
+    ({"edges": _CROWDED, "workload": Workload(accumulate=np.float32)}, ELL),
+)
 
 
 def test_features_and_decision_are_fast():

@@ -2,12 +2,13 @@
 
 from functools import cache
 
+from ..buckets import SMALL
 from ..edges import Edges
 from ..ell import ELL
 from ..memory import free_bytes
 from .decision import AbstractChooser, Decision, Question
 from .device import device_of
-from .heuristic import SMALL, StartingTree
+from .heuristic import SMALL_ON_CPU, StartingTree, small_on_cpu
 from .workload import Workload
 
 
@@ -27,11 +28,11 @@ def choose(
     - `max_input`: the largest value that will be delivered, if it is known; 1 allows layouts of
       bits. Part of the workload, if that is given.
     - `device`: `"cpu"` or `"gpu"`; by default JAX's own.
-    - `many_paths`: thousands of vectors will be multiplied at once.
+    - `many_paths`: many vectors will be multiplied at once.
     - `workload`: what is multiplied; by default one vector of integers.
-    - `chooser`: who decides. By default graphs of up to 256 nodes a side are ELL, decided in
-      constant time; larger ones are `Learned`, or `StartingTree` beyond what its model was trained
-      on. Nothing is measured unless `Measured` is given.
+    - `chooser`: who decides. By default rules decide on small graphs, of up to 512 nodes a side on
+      CPUs and 256 on GPUs, without reading a model; larger ones are `Learned`, or `StartingTree`
+      beyond what its model was trained on. Nothing is measured unless `Measured` is given.
 
     **Raises:** `LayoutTooLarge` if no layout fits, with the bytes that each would need.
     """
@@ -41,7 +42,10 @@ def choose(
     question = Question(edges, workload, of, kind, free_bytes())
     if chooser is not None:
         return chooser.decide(question)
-    if max(edges.num_sources, edges.num_targets) <= SMALL and not (many_paths and of == "gpu"):
+    size = max(edges.num_sources, edges.num_targets)
+    if size <= SMALL_ON_CPU and of == "cpu":
+        return Decision(*small_on_cpu(question, many_paths=many_paths), question)
+    if size <= SMALL and not many_paths:
         return Decision(ELL, "a small graph", question)
     if many_paths:
         return StartingTree(many_paths=True).decide(question)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import jax
 
 from ..bits import BitDense, BitGather
+from ..buckets import SMALL, TINY
 from ..coo import COO
 from ..csr import CSR
 from ..dense import Dense
@@ -25,9 +26,8 @@ from .decision import AbstractChooser, Decision, Question
 from .features import Features
 
 
-#: Graphs up to this size are all stored alike: they are fast in every layout, and systems of
-#: similar size share their compilations.
-SMALL = 256
+#: Up to this many nodes on a CPU runs were timed, not products alone: see `small_on_cpu`.
+SMALL_ON_CPU = 512
 
 # One run costs about as much as this many edges of a gather.
 _EDGES_PER_RUN = 4
@@ -110,6 +110,36 @@ def too_large(question: Question, needed: dict[str, int]) -> LayoutTooLarge:
     )
 
 
+def small_on_cpu(question: Question, *, many_paths: bool) -> tuple[type[AbstractLayout], str]:
+    """What is fastest in whole runs of up to `SMALL_ON_CPU` neurons, by bench/small_graphs.py: the
+    tables are in docs/selecting.md. There the work of a product is less than what surrounds it, and
+    what is one loop without branches is best."""
+    edges, most = question.edges, question.workload.max_input
+    size = max(edges.num_sources, edges.num_targets)
+    slots, mean = edges.max_in_degree(), len(edges) / max(edges.num_targets, 1)
+    if size <= TINY or question.workload.sums_floats or question.workload.trained:
+        return ELL, "a small graph"
+    if not many_paths and edges.value is None and _are_few_bits(most):
+        return BitDense, "a small graph, few spikes at a time"
+    if size > _EVEN_SIZE and slots > _UNEVEN * mean:
+        return Hybrid, f"a small graph, the largest in-degree {slots / mean:.1f} times the mean"
+    crowd = _CROWD_OF_MANY if many_paths else _CROWD
+    is_crowded = slots * crowd > size or (not many_paths and size <= _EVEN_SIZE)
+    if is_crowded and Int8Dense.obstacle(edges) is None:
+        return Int8Dense, f"a small graph, up to {slots} edges into a node"
+    return ELL, f"a small graph, up to {slots} edges into a node"
+
+
+# Numbers of `small_on_cpu`.
+_FEW_BITS = 3
+_EVEN_SIZE, _UNEVEN = 128, 8.0
+_CROWD, _CROWD_OF_MANY = 20, 12
+
+
+def _are_few_bits(max_input: int | None) -> bool:
+    return max_input is not None and max_input.bit_length() <= _FEW_BITS
+
+
 def choose_for(
     graph: AbstractGraph,
     num_sources: int,
@@ -117,13 +147,15 @@ def choose_for(
     *,
     max_input: int | None = None,
     device: str | None = None,
+    many_paths: bool = False,
 ) -> AbstractLayout | None:
     """The layout of the structure of a description; `None` where one of its edges is better."""
     layout = graph.layout(num_sources, num_targets)
     is_cpu = (device or jax.default_backend()) == "cpu"
-    pairs = num_sources * num_targets
-    if isinstance(layout, Interval) and is_cpu and max_input == 1 and pairs <= _CPU_BIT_PAIRS:
-        return None
+    if isinstance(layout, Interval) and is_cpu and not many_paths:
+        is_small = max(num_sources, num_targets) <= SMALL_ON_CPU and _are_few_bits(max_input)
+        if is_small or (max_input == 1 and num_sources * num_targets <= _CPU_BIT_PAIRS):
+            return None
     return layout
 
 

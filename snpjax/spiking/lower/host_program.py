@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float64, Int
 
 from snpjax_formats import Edges, bucket, check_free, graphs
-from snpjax_formats.buckets import entry_bucket
+from snpjax_formats.buckets import SMALL, entry_bucket
 from snpjax_formats.edges import merged
 from snpjax_formats.memory import host_free_bytes
 
@@ -28,10 +28,6 @@ from .ruled_synapses import RuledColumns
 #: What configurations are searched in: narrow counts take less memory and time, and where one
 #: overflows, the search goes on in the next type.
 NARROW = tuple(map(np.dtype, (np.int8, np.int16, np.int32)))
-#: Below this many neurons tables and graphs are padded generously, so that small systems share
-#: compilations; above it padding would cost more than it saves.
-SMALL = 256
-
 # Two indices and a key to sort them by.
 _BYTES_PER_LISTED_EDGE = 16
 

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Array, Int
 
 from snpjax_formats import ELL, Edges, bucket, check_free, free_bytes
+from snpjax_formats.buckets import SMALL, TINY
 
 from ..._xla import precision
 from ...choice import NO_RULE
@@ -21,7 +22,6 @@ from ..step.program import SpikingProgram
 from ..step.reserve import GrowingMachine
 from ..step.step import SpikingMachine
 from .host_program import (
-    SMALL,
     HostProgram,
     Padding,
     count_type,
@@ -44,9 +44,6 @@ if TYPE_CHECKING:
 _MAX_TYPES = 1024
 _NEURONS_PER_TYPE = 4
 
-# Up to this many neurons every layout takes as long, and nothing is asked about the device.
-_TINY = 8
-
 # Rules of fewer bytes fit everywhere; to read how much memory is free takes longer than to lower
 # a small system.
 _FEW_BYTES = 2**20
@@ -58,6 +55,7 @@ def lowered(
     count_dtype: np.dtype | type | None,
     faithful: bool,
     capacity: "Capacity | None",
+    many_paths: bool,
 ) -> "Lowered[Solution, SolutionBatch]":
     """A system of single neurons."""
     check_options(system, layout, capacity)
@@ -76,6 +74,7 @@ def lowered(
         count_dtype,
         is_numbered=faithful or has_rows or columns.table.families is None,
         rows_of=system if has_rows else None,
+        many_paths=many_paths,
     )
 
 
@@ -111,9 +110,12 @@ def lowered_columns(
     *,
     is_numbered: bool,
     rows_of: SpikingSystem | None = None,
+    many_paths: bool,
 ) -> "Lowered[Solution, SolutionBatch]":
     """A system in columns, whose neurons stay as many."""
-    program = lower_columns(columns, layout=layout, count_dtype=count_dtype, rows_of=rows_of)
+    program = lower_columns(
+        columns, layout=layout, count_dtype=count_dtype, rows_of=rows_of, many_paths=many_paths
+    )
     return Lowered(
         system,
         SpikingMachine(program),
@@ -171,7 +173,7 @@ def lower_columns(
 ) -> SpikingProgram:
     """Lower a system that is already in columns.
 
-    `many_paths` says that thousands of paths will run at once, which other layouts suit; `rows_of`
+    `many_paths` says that many paths will run at once, which other layouts suit; `rows_of`
     is the system whose rules are the rows of a `Transition`; a `padding` shared with other systems
     gives their programs one shape.
     """
@@ -230,7 +232,7 @@ def lower_columns(
 def _tiny_edges(columns: HostProgram, size: int) -> Edges | None:
     """The synapses of a system so small that every layout is as fast, if they are a list."""
     graph = columns.parts[0].graph if len(columns.parts) == 1 else None
-    is_tiny = size <= _TINY and columns.network is None
+    is_tiny = size <= TINY and columns.network is None
     return graph.resized(size, size) if is_tiny and isinstance(graph, Edges) else None
 
 

@@ -38,7 +38,7 @@ class Storage:
 
     - `layout`: what was asked for.
     - `most`: the most that is delivered by an edge of weight 1, if it is bounded.
-    - `many_paths`: whether thousands will run at once.
+    - `many_paths`: whether many will run at once.
     """
 
     layout: type[AbstractLayout] | AbstractChooser | str
@@ -90,7 +90,10 @@ def stored_synapses(columns: HostProgram, size: int, storage: Storage) -> Abstra
     is_auto = storage.layout == "auto"
     if not columns.parts or (is_auto and is_best_joined(size)):
         columns = columns.joined()
-    structured = [_structured(part, storage.most) if is_auto else None for part in columns.parts]
+    structured = [
+        _structured(part, storage.most, storage.many_paths) if is_auto else None
+        for part in columns.parts
+    ]
     is_one_graph = len(columns.parts) == 1 and columns.parts[0].num_sources == columns.num_neurons
     if is_one_graph and structured[0] is None:
         # Padded, so that systems of similar size share compilations.
@@ -107,11 +110,14 @@ def stored_synapses(columns: HostProgram, size: int, storage: Storage) -> Abstra
     )
 
 
-def _structured(part: SynapsePart, most: int | None) -> AbstractLayout | None:
+def _structured(
+    part: SynapsePart, most: int | None, many_paths: bool = False
+) -> AbstractLayout | None:
     """The layout of the structure of a graph, if it has any."""
     if isinstance(part.graph, Edges):
         return None
-    return choose_for(part.graph, part.num_sources, part.num_targets, max_input=most)
+    sizes = part.num_sources, part.num_targets
+    return choose_for(part.graph, *sizes, max_input=most, many_paths=many_paths)
 
 
 def _check_both(layout: type[AbstractLayout], rows: Edges, columns: HostProgram, size: int) -> None:

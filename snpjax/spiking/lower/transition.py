@@ -6,13 +6,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from snpjax_formats import AbstractLayout, Edges, bucket
+from snpjax_formats.buckets import SMALL
 
 from ...choice import NO_RULE
 from ...machine import AbstractStorage
 from ..model.rule import Rule
 from ..model.system import SpikingSystem, dynamic_message
 from ..step.program import RuleRows
-from .host_program import SMALL, edges_of, padded_neurons
+from .host_program import edges_of, padded_neurons
 
 
 @dataclass(frozen=True)

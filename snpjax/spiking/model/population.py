@@ -227,10 +227,12 @@ class PopulationSystem:
         """
         from ..lower.lower import lowered_columns  # the model itself needs no device
 
-        del numbered, many_paths
+        del numbered
         _refuse_transition(layout)
         columns = self.columns(faithful=faithful)
-        return lowered_columns(self, columns, layout, count_dtype, is_numbered=True)
+        return lowered_columns(
+            self, columns, layout, count_dtype, is_numbered=True, many_paths=many_paths
+        )
 
     def start(
         self, machine: "AbstractMachine | Stacked", initial: Any, inputs: Any

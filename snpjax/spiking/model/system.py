@@ -391,9 +391,8 @@ class SpikingSystem:
         """
         from ..lower.lower import lowered  # the model itself needs no device
 
-        del many_paths
         # A family has the number of its first member.
-        return lowered(self, layout, count_dtype, faithful or numbered, capacity)
+        return lowered(self, layout, count_dtype, faithful or numbered, capacity, many_paths)
 
     def start(
         self, machine: "AbstractMachine | Stacked", initial: Any, inputs: Any
