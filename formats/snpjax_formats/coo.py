@@ -7,11 +7,11 @@ from jaxtyping import Array, DTypeLike, Integer, Num
 from .buckets import entry_bucket
 from .edges import Edges
 from .entries import entry_products, entry_sum
-from .layout import AbstractLayout, BySource, ByTarget, check_shape
-from .stored import device_array, index_array, pair_bytes, storable, value_bytes
+from .layout import AbstractGeneralLayout, BySource, ByTarget, check_shape
+from .stored import index_array, pair_bytes, storable, value_array, value_bytes
 
 
-class COO(AbstractLayout):
+class COO(AbstractGeneralLayout):
     """The coordinate list on the device: the simplest form, and blind to degrees.
 
     Axes: `entries` is the number of edges rounded to a bucket. Entries are sorted by (target,
@@ -34,23 +34,14 @@ class COO(AbstractLayout):
         del max_input
         edges = storable(edges)
         length = _num_entries(edges)
-        padding = (0, length - len(edges))
-        values = None if edges.value is None else device_array(np.pad(edges.value, padding))
-        return cls(
-            sources=index_array(edges.source, edges.num_sources, length),
-            targets=index_array(edges.target, edges.num_targets, length),
-            values=values,
-            num_sources=edges.num_sources,
-            num_targets=edges.num_targets,
-        )
+        sources = index_array(edges.source, edges.num_sources, length)
+        targets = index_array(edges.target, edges.num_targets, length)
+        values = value_array(edges.value, length)
+        return cls(sources=sources, targets=targets, values=values, **edges.sizes)
 
     @classmethod
     def bytes_needed(cls, edges: Edges) -> int:
         return _num_entries(edges) * (pair_bytes(edges) + value_bytes(edges))
-
-    @classmethod
-    def obstacle(cls, edges: Edges, *, max_input: int | None = None) -> None:
-        del edges, max_input
 
     def multiply(self, x: BySource, *, accumulate: DTypeLike) -> ByTarget:
         return entry_sum(self.sources, self.targets, self.values, x, self.num_targets, accumulate)
@@ -65,9 +56,7 @@ class COO(AbstractLayout):
         target = np.asarray(self.targets)
         count = np.searchsorted(target, self.num_targets)
         value = None if self.values is None else np.asarray(self.values)[:count]
-        source = np.asarray(self.sources)[:count].astype(np.int32)
-        target = target[:count].astype(np.int32)
-        return Edges(source, target, value, self.num_sources, self.num_targets)
+        return self.listed(np.asarray(self.sources)[:count], target[:count], value)
 
 
 def _num_entries(edges: Edges) -> int:

@@ -57,6 +57,11 @@ class Edges:
     def __len__(self) -> int:
         return len(self.source)
 
+    @property
+    def sizes(self) -> dict[str, int]:
+        """The numbers of sources and of targets, as arguments of a layout."""
+        return {"num_sources": self.num_sources, "num_targets": self.num_targets}
+
     def canonical(self) -> "Edges":
         """The same graph sorted by (target, source), parallel edges summed into one.
 
@@ -67,7 +72,7 @@ class Edges:
         if np.all(key[1:] > key[:-1]):
             source = self.source.astype(np.int32, copy=False)
             target = self.target.astype(np.int32, copy=False)
-            return Edges(source, target, value, self.num_sources, self.num_targets)
+            return Edges(source, target, value, **self.sizes)
         if np.any(key[1:] < key[:-1]):
             # Sorting the keys themselves is several times faster than a sort of two columns.
             if value is None:
@@ -83,13 +88,7 @@ class Edges:
             key = key[starts]
         target = key // max(self.num_sources, 1)
         key -= target * self.num_sources
-        return Edges(
-            key.astype(np.int32),
-            target.astype(np.int32),
-            value,
-            self.num_sources,
-            self.num_targets,
-        )
+        return Edges(key.astype(np.int32), target.astype(np.int32), value, **self.sizes)
 
     def resized(self, num_sources: int, num_targets: int) -> "Edges":
         """The same edges between more nodes."""
