@@ -57,7 +57,9 @@ def free_bytes() -> int | None:
 def host_free_bytes(root: Path = Path("/")) -> int | None:
     """Bytes that the host can give: what Linux has available, and no more than what the control
     group of a container has left; `None` where neither can be read."""
-    left = (_available(root), *(_left(root / folder, *names) for folder, *names in _GROUPS))
+    kilobytes = _table(root / "proc/meminfo").get("MemAvailable:")
+    left = [_left(root / folder, *names) for folder, *names in _GROUPS]
+    left.append(None if kilobytes is None else 1024 * kilobytes)
     return min((size for size in left if size is not None), default=None)
 
 
@@ -72,11 +74,6 @@ _GROUPS = (
         "total_inactive_file",
     ),
 )
-
-
-def _available(root: Path) -> int | None:
-    kilobytes = _table(root / "proc/meminfo").get("MemAvailable:")
-    return None if kilobytes is None else 1024 * kilobytes
 
 
 def _left(group: Path, limit: str, used: str, cached: str) -> int | None:

@@ -15,7 +15,7 @@ from ..machine import AbstractCapacity, ConfigurationsT, Explorable, LayoutLike,
 from .ctl_fragment import FALSE, Form, Now, Release, universal
 from .formula import Query, comparisons
 from .kripke import Structure
-from .kripke_of_graph import View, labels_of, view_of, without_steps
+from .kripke_of_graph import labels_of, view_of, without_steps
 from .labels import Labelling
 from .names import Needs, check_clock, check_names, needs_of
 from .paths import Checker, Path
@@ -129,13 +129,10 @@ def _check_query(graph: Graph, query: Query, form: Form) -> Verdict:
         states = view.configuration[path.states].tolist()
         found = _shown(graph, query.text, query.on_all_paths, states, edges, choices, path.loop)
         return _remarked(found, query, view.structure, view.labels, path)
-    is_sure = _is_exact(view) or bool(checker.holds(form, may=False)[initial])
+    is_exact = view.labels.are_exact and not view.structure.is_open.any()
+    is_sure = is_exact or bool(checker.holds(form, may=False)[initial])
     found = _without_witness(graph, query.text, is_sure, view.labels.are_exact, query.on_all_paths)
     return _remarked(found, query, view.structure, view.labels, None)
-
-
-def _is_exact(view: View) -> bool:
-    return view.labels.are_exact and not view.structure.is_open.any()
 
 
 def _always(

@@ -148,6 +148,10 @@ def relax(
     if not low <= most or any(np.isfinite(x) and x != round(x) for x in (low, most)):
         raise ValueError(f"`weight_range` is ({low}, {most}). Give two whole numbers, ascending.")
     synapses = _synapses(columns, program.num_neurons, layout, is_listed)
+    first = None
+    if program.number is not None:
+        number = np.asarray(program.number)
+        first = jnp.asarray(np.argmax(number[:, None] == number[None], axis=0), jnp.int32)
     return RelaxedSystem(
         low=real(program.low),
         high=jnp.where(endless, jnp.inf, real(program.high)),
@@ -156,7 +160,7 @@ def relax(
         initial=real(program.initial),
         synapses=synapses,
         is_synapse=jax.tree.map(lambda x: x != 0, eqx.filter(synapses, eqx.is_inexact_array)),
-        first=None if program.number is None else _first(np.asarray(program.number)),
+        first=first,
         program=program,
         surrogate=surrogate or FastSigmoid(),
         names=tuple(columns.name_of(index) for index in range(columns.num_neurons)),
@@ -218,10 +222,6 @@ def _of_rules(
     model: RelaxedSystem, table: Float[Array, "slots neurons"]
 ) -> Float[Array, "slots neurons"]:
     return table if model.first is None else jnp.take_along_axis(table, model.first, axis=0)
-
-
-def _first(number: Int[np.ndarray, "slots neurons"]) -> Int[Array, "slots neurons"]:
-    return jnp.asarray(np.argmax(number[:, None] == number[None], axis=0), jnp.int32)
 
 
 def _check(system: SpikingSystem | PopulationSystem) -> None:

@@ -14,7 +14,7 @@ from jaxtyping import Array, Bool, Float, Int
 from ..choice import AbstractChoice, FirstChoice
 from ..spiking.step.program import SpikingProgram
 from .relaxed import MAX_COUNT, Constants, RelaxedSystem, constants_of, nameless
-from .step import Emitted, RelaxedState, initial_state, step
+from .step import RelaxedState, initial_state, step
 from .surrogate import Smooth
 
 
@@ -137,7 +137,8 @@ def scanned(
         is_one, arriving = row
         new, emitted = step(model, constants, state, choice, arriving)
         new = jax.tree.map(lambda x, y: jnp.where(is_one, x, y), new, state)
-        output = jnp.where(is_one, _output(model, emitted), 0)
+        output = emitted.emissions.at[model.program.outputs].get(mode="fill", fill_value=0)
+        output = jnp.where(is_one, output, 0)
         chance = jnp.where(is_one & emitted.is_live, emitted.log_probability, 0)
         return new, (output, chance, new.spikes if keeps else None)
 
@@ -155,10 +156,6 @@ def scanned(
         jax.checkpoint(lambda state, own: lax.scan(body, state, own)), initial, rows
     )
     return final, jax.tree.map(lambda x: x.reshape(blocks * block, *x.shape[2:])[:steps], kept)
-
-
-def _output(model: RelaxedSystem, emitted: Emitted) -> Float[Array, "outputs *paths"]:
-    return emitted.emissions.at[model.program.outputs].get(mode="fill", fill_value=0)
 
 
 def _own_trains(model: RelaxedSystem, steps: int) -> Float[Array, "steps neurons"] | None:
