@@ -94,7 +94,9 @@ def reach_probability_range(
     iteration.
     """
     decisions, goal = Decisions.of(graph, chosen), _holds(graph, target)
-    return _least_probability(decisions, goal), _largest_probability(decisions, goal)
+    reached, first = decisions.can_reach(goal, np.ones(len(decisions.owner), bool))
+    known = _known(~reached, decisions.surely_some(goal)[0], 1.0)
+    return _least_probability(decisions, goal), Quantity(*decisions.solve(known, 0.0, first, "max"))
 
 
 @on_host("check.halting_time")
@@ -183,14 +185,6 @@ def _least_probability(
     known = _known(decisions.may_avoid(target), decisions.surely_all(target), 1.0)
     # Every way to choose leaves the rest: where it could stay for ever, it could avoid the target.
     return Quantity(*decisions.solve(known, 0.0, decisions.first_action[:-1], "min"))
-
-
-def _largest_probability(
-    decisions: Decisions, target: Bool[np.ndarray, " configurations"]
-) -> Quantity:
-    reached, first = decisions.can_reach(target, np.ones(len(decisions.owner), bool))
-    known = _known(~reached, decisions.surely_some(target)[0], 1.0)
-    return Quantity(*decisions.solve(known, 0.0, first, "max"))
 
 
 def _most_time(decisions: Decisions, halting: Bool[np.ndarray, " configurations"]) -> Quantity:
