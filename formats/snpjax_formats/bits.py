@@ -13,7 +13,7 @@ from jaxtyping import Array, DTypeLike, Int, Integer, Num, UInt32
 
 from .edges import Edges
 from .ell import ELL, scatter_sum
-from .layout import AbstractUntrained, BySource, ByTarget, check_integers, refuse, weights_obstacle
+from .layout import AbstractPattern, BySource, ByTarget, check_columns, check_integers, refuse
 from .prefix import slot_sum
 
 
@@ -24,7 +24,7 @@ _MAX_SUMMED_WORDS = 16
 _MAX_UNROLLED_PLANES = 4
 
 
-class BitDense(AbstractUntrained):
+class BitDense(AbstractPattern):
     """One bit for each pair of a source and a target: a thirty-second of the bytes of an int32
     matrix, for crowded graphs whose edges all weigh 1.
 
@@ -72,11 +72,6 @@ class BitDense(AbstractUntrained):
     def bytes_needed(cls, edges: Edges) -> int:
         return 4 * _num_words(edges.num_sources) * edges.num_targets
 
-    @classmethod
-    def obstacle(cls, edges: Edges, *, max_input: int | None = None) -> str | None:
-        del max_input
-        return weights_obstacle(cls, edges)
-
     def multiply(self, x: BySource, *, accumulate: DTypeLike) -> ByTarget:
         check_integers(self, x, accumulate)
 
@@ -102,7 +97,7 @@ class BitDense(AbstractUntrained):
         return self.listed(source, target).canonical()
 
 
-class BitGather(AbstractUntrained):
+class BitGather(AbstractPattern):
     """ELLPACK by target that gathers bits: in each product x is packed into a table of one bit
     a source, which stays in the cache where x itself does not.
 
@@ -117,11 +112,7 @@ class BitGather(AbstractUntrained):
     num_targets: int = eqx.field(static=True)
 
     def __check_init__(self):
-        if self.sources.shape[1] != self.num_targets:
-            raise ValueError(
-                f"`sources` has {self.sources.shape[1]} columns but `num_targets` is "
-                f"{self.num_targets}."
-            )
+        check_columns("sources", self.sources, "num_targets", self.num_targets)
 
     @classmethod
     def from_edges(cls, edges: Edges, *, max_input: int | None = None) -> "BitGather":
@@ -137,11 +128,6 @@ class BitGather(AbstractUntrained):
     @classmethod
     def bytes_needed(cls, edges: Edges) -> int:
         return ELL.bytes_needed(replace(edges, value=None))
-
-    @classmethod
-    def obstacle(cls, edges: Edges, *, max_input: int | None = None) -> str | None:
-        del max_input
-        return weights_obstacle(cls, edges)
 
     def multiply(self, x: BySource, *, accumulate: DTypeLike) -> ByTarget:
         check_integers(self, x, accumulate)

@@ -8,7 +8,7 @@ from jaxtyping import Array, DTypeLike, Integer, Num
 from .buckets import slot_bucket
 from .edges import Edges
 from .ell import gather_sum, gathered, in_slots, scatter_sum, slot_table, slots_of, stable_order
-from .layout import AbstractGeneralLayout, BySource, ByTarget, check_shape
+from .layout import AbstractGeneralLayout, BySource, ByTarget, check_columns, check_shape
 from .stored import device_array, index_bytes, storable, value_bytes
 
 
@@ -35,11 +35,7 @@ class Compressed(AbstractGeneralLayout):
     num_targets: int = eqx.field(static=True)
 
     def __check_init__(self):
-        if self.targets.shape[1] != self.num_sources:
-            raise ValueError(
-                f"`targets` has {self.targets.shape[1]} columns but `num_sources` is "
-                f"{self.num_sources}."
-            )
+        check_columns("targets", self.targets, "num_sources", self.num_sources)
         check_shape("values", self.values, "targets", self.targets.shape)
 
     @classmethod

@@ -13,7 +13,7 @@ from jaxtyping import Array, DTypeLike, Int, Integer, Num
 
 from .buckets import slot_bucket
 from .edges import MAX_INDEX, Edges
-from .layout import AbstractGeneralLayout, BySource, ByTarget, check_shape
+from .layout import AbstractGeneralLayout, BySource, ByTarget, check_columns, check_shape
 from .stored import device_array, index_bytes, index_dtype, storable, value_bytes
 
 
@@ -52,11 +52,7 @@ class ELL(AbstractGeneralLayout):
     num_targets: int = eqx.field(static=True)
 
     def __check_init__(self):
-        if self.sources.shape[1] != self.num_targets:
-            raise ValueError(
-                f"`sources` has {self.sources.shape[1]} columns but `num_targets` is "
-                f"{self.num_targets}."
-            )
+        check_columns("sources", self.sources, "num_targets", self.num_targets)
         check_shape("values", self.values, "sources", self.sources.shape)
 
     @classmethod

@@ -11,18 +11,17 @@ from .buckets import bucket
 from .edges import Edges
 from .ell import expanded, slots_of
 from .layout import (
-    AbstractUntrained,
+    AbstractPattern,
     BySource,
     ByTarget,
     check_integers,
     check_shape,
     refuse,
-    weights_obstacle,
 )
 from .prefix import prefix_sum, slot_sum
 
 
-class Interval(AbstractUntrained):
+class Interval(AbstractPattern):
     """Each target lists runs `[start, stop)` of its sources, or each source runs of its targets;
     every edge weighs 1.
 
@@ -117,11 +116,6 @@ class Interval(AbstractUntrained):
         by = _better(edges) if by is None else by
         by_row = edges if by == "target" else edges.transposed().canonical()
         return 8 * _num_runs(runs_of(by_row)[0]) * by_row.num_targets
-
-    @classmethod
-    def obstacle(cls, edges: Edges, *, max_input: int | None = None) -> str | None:
-        del max_input
-        return weights_obstacle(cls, edges)
 
     def multiply(self, x: BySource, *, accumulate: DTypeLike) -> ByTarget:
         if self.by == "target":

@@ -188,6 +188,18 @@ class AbstractUntrained(AbstractLayout):
         raise ValueError(f"The edges of {type(self).__name__} are not trained. Use ELL.")
 
 
+class AbstractPattern(AbstractUntrained):
+    """A layout that stores which edges there are, each once and of weight 1."""
+
+    @classmethod
+    def obstacle(cls, edges: Edges, *, max_input: int | None = None) -> str | None:
+        """Weights are one."""
+        del max_input
+        if edges.value is None:
+            return None
+        return f"{cls.__name__} stores neither weights nor parallel edges. Use ELL."
+
+
 class AbstractDescribed(AbstractLayout):
     """A layout that is built from a description, never from a list of edges.
 
@@ -257,13 +269,6 @@ def refuse(obstacle: str | None) -> None:
         raise ValueError(obstacle)
 
 
-def weights_obstacle(layout: type[AbstractLayout], edges: Edges) -> str | None:
-    """The `obstacle` of a layout whose edges all weigh 1."""
-    if edges.value is None:
-        return None
-    return f"{layout.__name__} stores neither weights nor parallel edges. Use ELL."
-
-
 def check_integers(layout: AbstractLayout, x: Array, accumulate: DTypeLike) -> None:
     """Refuse floats, for a layout that sums integers only."""
     if any(jnp.issubdtype(dtype, jnp.inexact) for dtype in (x.dtype, accumulate)):
@@ -271,6 +276,12 @@ def check_integers(layout: AbstractLayout, x: Array, accumulate: DTypeLike) -> N
             f"{type(layout).__name__} sums integers, not {x.dtype} in {jnp.dtype(accumulate)}. "
             "Use ELL."
         )
+
+
+def check_columns(name: str, array: Array, size: str, number: int) -> None:
+    """**Raises:** `ValueError` for an array of another number of columns."""
+    if array.shape[1] != number:
+        raise ValueError(f"`{name}` has {array.shape[1]} columns but `{size}` is {number}.")
 
 
 def check_shape(name: str, array: Array | None, like: str, shape: tuple[int, ...]) -> None:
