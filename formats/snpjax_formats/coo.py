@@ -2,16 +2,16 @@
 
 import equinox as eqx
 import numpy as np
-from jaxtyping import Array, DTypeLike, Integer, Num
+from jaxtyping import Array, Integer, Num
 
 from .buckets import entry_bucket
 from .edges import Edges
-from .entries import entry_products, entry_sum
-from .layout import AbstractGeneralLayout, BySource, ByTarget, check_shape
+from .entries import AbstractEntries
+from .layout import AbstractGeneralLayout, check_shape
 from .stored import index_array, pair_bytes, storable, value_array, value_bytes
 
 
-class COO(AbstractGeneralLayout):
+class COO(AbstractEntries, AbstractGeneralLayout):
     """The coordinate list on the device: the simplest form, and blind to degrees.
 
     Axes: `entries` is the number of edges rounded to a bucket. Entries are sorted by (target,
@@ -42,15 +42,6 @@ class COO(AbstractGeneralLayout):
     @classmethod
     def bytes_needed(cls, edges: Edges) -> int:
         return _num_entries(edges) * (pair_bytes(edges) + value_bytes(edges))
-
-    def multiply(self, x: BySource, *, accumulate: DTypeLike) -> ByTarget:
-        return entry_sum(self.sources, self.targets, self.values, x, self.num_targets, accumulate)
-
-    def multiply_transposed(self, g: ByTarget, *, accumulate: DTypeLike) -> BySource:
-        return entry_sum(self.targets, self.sources, self.values, g, self.num_sources, accumulate)
-
-    def edge_products(self, x: BySource, g: ByTarget) -> Num[Array, " entries"]:
-        return entry_products(self.sources, self.targets, x, g)
 
     def edges(self) -> Edges:
         target = np.asarray(self.targets)

@@ -2,13 +2,13 @@
 
 import equinox as eqx
 import numpy as np
-from jaxtyping import Array, DTypeLike, Int, Integer, Num
+from jaxtyping import Array, Int, Integer, Num
 
 from .buckets import entry_bucket
 from .edges import Edges
 from .ell import stable_order
-from .entries import entry_products, entry_sum
-from .layout import AbstractLayout, BySource, ByTarget, check_shape, refuse
+from .entries import AbstractEntries
+from .layout import check_shape, refuse
 from .stored import (
     device_array,
     index_array,
@@ -20,7 +20,7 @@ from .stored import (
 )
 
 
-class CSC(AbstractLayout):
+class CSC(AbstractEntries):
     """Push form of compressed sparse columns, a column a source: x is read in order, and each
     source adds to its targets.
 
@@ -75,15 +75,6 @@ class CSC(AbstractLayout):
     def obstacle(cls, edges: Edges, *, max_input: int | None = None) -> str | None:
         del max_input
         return too_long(cls, _num_entries(edges), "entries")
-
-    def multiply(self, x: BySource, *, accumulate: DTypeLike) -> ByTarget:
-        return entry_sum(self.sources, self.targets, self.values, x, self.num_targets, accumulate)
-
-    def multiply_transposed(self, g: ByTarget, *, accumulate: DTypeLike) -> BySource:
-        return entry_sum(self.targets, self.sources, self.values, g, self.num_sources, accumulate)
-
-    def edge_products(self, x: BySource, g: ByTarget) -> Num[Array, " entries"]:
-        return entry_products(self.sources, self.targets, x, g)
 
     def edges(self) -> Edges:
         count = np.asarray(self.col_ptr)[-1]
