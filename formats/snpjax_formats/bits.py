@@ -1,6 +1,7 @@
 """One bit a pair, and one bit a source: graphs and spikes packed into words."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import equinox as eqx
@@ -12,7 +13,7 @@ from jaxtyping import Array, DTypeLike, Int, Integer, Num, UInt32
 
 from .edges import Edges
 from .ell import ELL, scatter_sum
-from .layout import AbstractLayout, BySource, ByTarget, check_integers, refuse, weights_obstacle
+from .layout import AbstractPattern, BySource, ByTarget, check_columns, check_integers, refuse
 from .prefix import slot_sum
 
 
@@ -23,7 +24,7 @@ _MAX_SUMMED_WORDS = 16
 _MAX_UNROLLED_PLANES = 4
 
 
-class BitDense(AbstractLayout):
+class BitDense(AbstractPattern):
     """One bit for each pair of a source and a target: a thirty-second of the bytes of an int32
     matrix, for crowded graphs whose edges all weigh 1.
 
@@ -64,23 +65,12 @@ class BitDense(AbstractLayout):
         if len(edges):
             bits = np.uint32(1) << bit.astype(np.uint32)
             words[place[is_first]] = np.bitwise_or.reduceat(bits, np.flatnonzero(is_first))
-        return cls(
-            words=jnp.asarray(words.reshape(-1, edges.num_targets))
-            if edges.num_targets
-            else jnp.zeros((_num_words(edges.num_sources), 0), jnp.uint32),
-            num_planes=_num_planes(max_input),
-            num_sources=edges.num_sources,
-            num_targets=edges.num_targets,
-        )
+        words = words.reshape(_num_words(edges.num_sources), edges.num_targets)
+        return cls(words=jnp.asarray(words), num_planes=_num_planes(max_input), **edges.sizes)
 
     @classmethod
     def bytes_needed(cls, edges: Edges) -> int:
         return 4 * _num_words(edges.num_sources) * edges.num_targets
-
-    @classmethod
-    def obstacle(cls, edges: Edges, *, max_input: int | None = None) -> str | None:
-        del max_input
-        return weights_obstacle(cls, edges)
 
     def multiply(self, x: BySource, *, accumulate: DTypeLike) -> ByTarget:
         check_integers(self, x, accumulate)
@@ -99,24 +89,15 @@ class BitDense(AbstractLayout):
         )
         return sums.reshape(-1, *g.shape[1:])[: self.num_sources]
 
-    def edge_products(self, x: BySource, g: ByTarget) -> Num[Array, "..."]:
-        raise ValueError("The edges of BitDense are not trained. Use ELL.")
-
     def edges(self) -> Edges:
         words = np.asarray(self.words).astype("<u4")[:, :, None].view(np.uint8)
         bits = np.unpackbits(words, axis=2, bitorder="little")
         word, target, bit = np.nonzero(bits)
         source = word * _WORD + bit
-        return Edges(
-            source.astype(np.int32),
-            target.astype(np.int32),
-            None,
-            self.num_sources,
-            self.num_targets,
-        ).canonical()
+        return self.listed(source, target).canonical()
 
 
-class BitGather(AbstractLayout):
+class BitGather(AbstractPattern):
     """ELLPACK by target that gathers bits: in each product x is packed into a table of one bit
     a source, which stays in the cache where x itself does not.
 
@@ -131,11 +112,7 @@ class BitGather(AbstractLayout):
     num_targets: int = eqx.field(static=True)
 
     def __check_init__(self):
-        if self.sources.shape[1] != self.num_targets:
-            raise ValueError(
-                f"`sources` has {self.sources.shape[1]} columns but `num_targets` is "
-                f"{self.num_targets}."
-            )
+        check_columns("sources", self.sources, "num_targets", self.num_targets)
 
     @classmethod
     def from_edges(cls, edges: Edges, *, max_input: int | None = None) -> "BitGather":
@@ -145,22 +122,12 @@ class BitGather(AbstractLayout):
         """
         edges = edges.canonical()
         refuse(cls.obstacle(edges))
-        return cls(
-            sources=ELL.from_edges(edges).sources,
-            num_planes=_num_planes(max_input),
-            num_sources=edges.num_sources,
-            num_targets=edges.num_targets,
-        )
+        sources = ELL.from_edges(edges).sources
+        return cls(sources=sources, num_planes=_num_planes(max_input), **edges.sizes)
 
     @classmethod
     def bytes_needed(cls, edges: Edges) -> int:
-        pattern = Edges(edges.source, edges.target, None, edges.num_sources, edges.num_targets)
-        return ELL.bytes_needed(pattern)
-
-    @classmethod
-    def obstacle(cls, edges: Edges, *, max_input: int | None = None) -> str | None:
-        del max_input
-        return weights_obstacle(cls, edges)
+        return ELL.bytes_needed(replace(edges, value=None))
 
     def multiply(self, x: BySource, *, accumulate: DTypeLike) -> ByTarget:
         check_integers(self, x, accumulate)
@@ -185,16 +152,8 @@ class BitGather(AbstractLayout):
         check_integers(self, g, accumulate)
         return scatter_sum(self.sources, None, g, self.num_sources, accumulate)
 
-    def edge_products(self, x: BySource, g: ByTarget) -> Num[Array, "..."]:
-        raise ValueError("The edges of BitGather are not trained. Use ELL.")
-
     def edges(self) -> Edges:
-        return ELL(
-            sources=self.sources,
-            values=None,
-            num_sources=self.num_sources,
-            num_targets=self.num_targets,
-        ).edges()
+        return ELL(sources=self.sources, values=None, **self.sizes).edges()
 
 
 def _packed(bits: UInt32[Array, "sources *batch"], num_words: int) -> UInt32[Array, "words *batch"]:

@@ -12,7 +12,7 @@ from jaxtyping import Array, DTypeLike, Int, Num
 from .buckets import slot_bucket
 from .edges import Edges
 from .ell import expanded, gathered
-from .layout import AbstractLayout, BySource, ByTarget, check_shape
+from .layout import AbstractGeneralLayout, BySource, ByTarget, check_shape
 from .stored import device_array, storable, stored_dtype
 
 
@@ -20,7 +20,7 @@ from .stored import device_array, storable, stored_dtype
 _MAX_UNROLLED_COLUMNS = 32
 
 
-class BSR(AbstractLayout):
+class BSR(AbstractGeneralLayout):
     """Dense tiles where the edges are, for clustered graphs: best where most tiles are over half
     full.
 
@@ -60,22 +60,13 @@ class BSR(AbstractLayout):
         across = _ceil(edges.num_sources, tile)
         places = np.full((2, num_tiles), [[_ceil(edges.num_targets, tile)], [across]], np.int32)
         places[:, : len(keys)] = np.divmod(keys, max(across, 1))
-        return cls(
-            values=device_array(values),
-            tile_rows=device_array(places[0]),
-            tile_columns=device_array(places[1]),
-            num_sources=edges.num_sources,
-            num_targets=edges.num_targets,
-        )
+        row, column = map(device_array, places)
+        return cls(values=device_array(values), tile_rows=row, tile_columns=column, **edges.sizes)
 
     @classmethod
     def bytes_needed(cls, edges: Edges, *, tile: int = 16) -> int:
         num_tiles = _num_tiles(len(np.unique(_keys(edges, tile))), edges)
         return num_tiles * (8 + tile**2 * _dtype(edges).itemsize)
-
-    @classmethod
-    def obstacle(cls, edges: Edges, *, max_input: int | None = None) -> None:
-        del edges, max_input
 
     def multiply(self, x: BySource, *, accumulate: DTypeLike) -> ByTarget:
         x = gathered(_tiled(x, self._tile), self.tile_columns)
@@ -96,13 +87,10 @@ class BSR(AbstractLayout):
         values = np.asarray(self.values)
         tile, column, row = np.nonzero(values)
         value = values[tile, column, row]
-        return Edges(
-            np.asarray(self.tile_columns)[tile] * self._tile + column.astype(np.int32),
-            np.asarray(self.tile_rows)[tile] * self._tile + row.astype(np.int32),
-            None if value.dtype == np.int8 and (value == 1).all() else value,
-            self.num_sources,
-            self.num_targets,
-        ).canonical()
+        source = np.asarray(self.tile_columns)[tile] * self._tile + column
+        target = np.asarray(self.tile_rows)[tile] * self._tile + row
+        is_iso = value.dtype == np.int8 and (value == 1).all()
+        return self.listed(source, target, None if is_iso else value).canonical()
 
     @property
     def _tile(self) -> int:

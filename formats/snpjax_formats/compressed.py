@@ -7,12 +7,12 @@ from jaxtyping import Array, DTypeLike, Integer, Num
 
 from .buckets import slot_bucket
 from .edges import Edges
-from .ell import gather_sum, gathered, scatter_sum, slots_of, stable_order
-from .layout import AbstractLayout, BySource, ByTarget, check_shape
-from .stored import device_array, index_bytes, index_dtype, storable, value_bytes
+from .ell import gather_sum, gathered, in_slots, scatter_sum, slot_table, slots_of, stable_order
+from .layout import AbstractGeneralLayout, BySource, ByTarget, check_columns, check_shape
+from .stored import device_array, index_bytes, storable, value_bytes
 
 
-class Compressed(AbstractLayout):
+class Compressed(AbstractGeneralLayout):
     """Push form of ELLPACK: each source lists its targets, slot by slot.
 
     Axes: `slots` is the largest out-degree rounded to a bucket, `sources` the number of sources.
@@ -35,32 +35,19 @@ class Compressed(AbstractLayout):
     num_targets: int = eqx.field(static=True)
 
     def __check_init__(self):
-        if self.targets.shape[1] != self.num_sources:
-            raise ValueError(
-                f"`targets` has {self.targets.shape[1]} columns but `num_sources` is "
-                f"{self.num_sources}."
-            )
+        check_columns("targets", self.targets, "num_sources", self.num_sources)
         check_shape("values", self.values, "targets", self.targets.shape)
 
     @classmethod
     def from_edges(cls, edges: Edges, *, max_input: int | None = None) -> "Compressed":
         del max_input
         targets, values = _table(storable(edges))
-        return cls(
-            targets=device_array(targets),
-            values=None if values is None else device_array(values),
-            num_sources=edges.num_sources,
-            num_targets=edges.num_targets,
-        )
+        return cls(targets=device_array(targets), values=device_array(values), **edges.sizes)
 
     @classmethod
     def bytes_needed(cls, edges: Edges) -> int:
         index = index_bytes(edges.num_targets)
         return _num_slots(edges) * edges.num_sources * (index + value_bytes(edges))
-
-    @classmethod
-    def obstacle(cls, edges: Edges, *, max_input: int | None = None) -> None:
-        del edges, max_input
 
     def multiply(self, x: BySource, *, accumulate: DTypeLike) -> ByTarget:
         return scatter_sum(self.targets, self.values, x, self.num_targets, accumulate)
@@ -73,16 +60,8 @@ class Compressed(AbstractLayout):
         return jnp.sum(products, axis=range(2, products.ndim))
 
     def edges(self) -> Edges:
-        targets = np.asarray(self.targets)
-        source, slot = np.nonzero(targets.T != self.num_targets)
-        value = None if self.values is None else np.asarray(self.values)[slot, source]
-        return Edges(
-            source.astype(np.int32),
-            targets[slot, source].astype(np.int32),
-            value,
-            self.num_sources,
-            self.num_targets,
-        ).canonical()
+        source, target, value = in_slots(self.targets, self.values, self.num_targets)
+        return self.listed(source, target, value).canonical()
 
 
 def _table(edges: Edges) -> tuple[np.ndarray, np.ndarray | None]:
@@ -93,14 +72,9 @@ def _table(edges: Edges) -> tuple[np.ndarray, np.ndarray | None]:
     slot = slots_of(source, edges.num_sources)
     slot += source % num_slots
     slot[slot >= num_slots] -= num_slots
-    index = index_dtype(edges.num_targets)
-    targets = np.full((num_slots, edges.num_sources), edges.num_targets, index)
-    targets[slot, source] = target
-    if edges.value is None:
-        return targets, None
-    values = np.zeros(targets.shape, edges.value.dtype)
-    values[slot, source] = edges.value[order]
-    return targets, values
+    value = None if edges.value is None else edges.value[order]
+    shape = num_slots, edges.num_sources
+    return slot_table(shape, (slot, source), target, value, edges.num_targets)
 
 
 def _num_slots(edges: Edges) -> int:

@@ -2,16 +2,16 @@
 
 import equinox as eqx
 import numpy as np
-from jaxtyping import Array, DTypeLike, Integer, Num
+from jaxtyping import Array, Integer, Num
 
 from .buckets import entry_bucket
 from .edges import Edges
-from .entries import entry_products, entry_sum
-from .layout import AbstractLayout, BySource, ByTarget, check_shape
-from .stored import device_array, index_array, pair_bytes, storable, value_bytes
+from .entries import AbstractEntries
+from .layout import AbstractGeneralLayout, check_shape
+from .stored import index_array, pair_bytes, storable, value_array, value_bytes
 
 
-class COO(AbstractLayout):
+class COO(AbstractEntries, AbstractGeneralLayout):
     """The coordinate list on the device: the simplest form, and blind to degrees.
 
     Axes: `entries` is the number of edges rounded to a bucket. Entries are sorted by (target,
@@ -34,40 +34,20 @@ class COO(AbstractLayout):
         del max_input
         edges = storable(edges)
         length = _num_entries(edges)
-        padding = (0, length - len(edges))
-        values = None if edges.value is None else device_array(np.pad(edges.value, padding))
-        return cls(
-            sources=index_array(edges.source, edges.num_sources, length),
-            targets=index_array(edges.target, edges.num_targets, length),
-            values=values,
-            num_sources=edges.num_sources,
-            num_targets=edges.num_targets,
-        )
+        sources = index_array(edges.source, edges.num_sources, length)
+        targets = index_array(edges.target, edges.num_targets, length)
+        values = value_array(edges.value, length)
+        return cls(sources=sources, targets=targets, values=values, **edges.sizes)
 
     @classmethod
     def bytes_needed(cls, edges: Edges) -> int:
         return _num_entries(edges) * (pair_bytes(edges) + value_bytes(edges))
 
-    @classmethod
-    def obstacle(cls, edges: Edges, *, max_input: int | None = None) -> None:
-        del edges, max_input
-
-    def multiply(self, x: BySource, *, accumulate: DTypeLike) -> ByTarget:
-        return entry_sum(self.sources, self.targets, self.values, x, self.num_targets, accumulate)
-
-    def multiply_transposed(self, g: ByTarget, *, accumulate: DTypeLike) -> BySource:
-        return entry_sum(self.targets, self.sources, self.values, g, self.num_sources, accumulate)
-
-    def edge_products(self, x: BySource, g: ByTarget) -> Num[Array, " entries"]:
-        return entry_products(self.sources, self.targets, x, g)
-
     def edges(self) -> Edges:
         target = np.asarray(self.targets)
         count = np.searchsorted(target, self.num_targets)
         value = None if self.values is None else np.asarray(self.values)[:count]
-        source = np.asarray(self.sources)[:count].astype(np.int32)
-        target = target[:count].astype(np.int32)
-        return Edges(source, target, value, self.num_sources, self.num_targets)
+        return self.listed(np.asarray(self.sources)[:count], target[:count], value)
 
 
 def _num_entries(edges: Edges) -> int:

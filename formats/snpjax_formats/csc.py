@@ -2,17 +2,25 @@
 
 import equinox as eqx
 import numpy as np
-from jaxtyping import Array, DTypeLike, Int, Integer, Num
+from jaxtyping import Array, Int, Integer, Num
 
 from .buckets import entry_bucket
 from .edges import Edges
 from .ell import stable_order
-from .entries import entry_products, entry_sum
-from .layout import AbstractLayout, BySource, ByTarget, check_shape, refuse
-from .stored import device_array, index_array, pair_bytes, storable, too_long, value_bytes
+from .entries import AbstractEntries
+from .layout import check_shape, refuse
+from .stored import (
+    device_array,
+    index_array,
+    pair_bytes,
+    storable,
+    too_long,
+    value_array,
+    value_bytes,
+)
 
 
-class CSC(AbstractLayout):
+class CSC(AbstractEntries):
     """Push form of compressed sparse columns, a column a source: x is read in order, and each
     source adds to its targets.
 
@@ -48,16 +56,14 @@ class CSC(AbstractLayout):
         order = stable_order(edges.source)
         source, target = edges.source[order], edges.target[order]
         length = _num_entries(edges)
-        padding = (0, length - len(source))
-        values = None if edges.value is None else device_array(np.pad(edges.value[order], padding))
+        value = None if edges.value is None else edges.value[order]
         col_ptr = np.searchsorted(source, np.arange(edges.num_sources + 1)).astype(np.int32)
         return cls(
             col_ptr=device_array(col_ptr),
             sources=index_array(source, edges.num_sources, length),
             targets=index_array(target, edges.num_targets, length),
-            values=values,
-            num_sources=edges.num_sources,
-            num_targets=edges.num_targets,
+            values=value_array(value, length),
+            **edges.sizes,
         )
 
     @classmethod
@@ -70,25 +76,11 @@ class CSC(AbstractLayout):
         del max_input
         return too_long(cls, _num_entries(edges), "entries")
 
-    def multiply(self, x: BySource, *, accumulate: DTypeLike) -> ByTarget:
-        return entry_sum(self.sources, self.targets, self.values, x, self.num_targets, accumulate)
-
-    def multiply_transposed(self, g: ByTarget, *, accumulate: DTypeLike) -> BySource:
-        return entry_sum(self.targets, self.sources, self.values, g, self.num_sources, accumulate)
-
-    def edge_products(self, x: BySource, g: ByTarget) -> Num[Array, " entries"]:
-        return entry_products(self.sources, self.targets, x, g)
-
     def edges(self) -> Edges:
         count = np.asarray(self.col_ptr)[-1]
         value = None if self.values is None else np.asarray(self.values)[:count]
-        return Edges(
-            np.asarray(self.sources)[:count].astype(np.int32),
-            np.asarray(self.targets)[:count].astype(np.int32),
-            value,
-            self.num_sources,
-            self.num_targets,
-        ).canonical()
+        source, target = np.asarray(self.sources)[:count], np.asarray(self.targets)[:count]
+        return self.listed(source, target, value).canonical()
 
 
 def _num_entries(edges: Edges) -> int:

@@ -10,7 +10,15 @@ from .buckets import entry_bucket
 from .edges import Edges
 from .entries import entry_products, weighted_entries
 from .layout import AbstractLayout, BySource, ByTarget, check_shape, refuse
-from .stored import device_array, index_array, index_bytes, storable, too_long, value_bytes
+from .stored import (
+    device_array,
+    index_array,
+    index_bytes,
+    storable,
+    too_long,
+    value_array,
+    value_bytes,
+)
 
 
 class CSR(AbstractLayout):
@@ -45,14 +53,11 @@ class CSR(AbstractLayout):
         refuse(cls.obstacle(edges))
         row_ptr = np.searchsorted(edges.target, np.arange(edges.num_targets + 1))
         length = _num_entries(edges)
-        padding = (0, length - len(edges))
-        values = None if edges.value is None else device_array(np.pad(edges.value, padding))
         return cls(
             row_ptr=device_array(row_ptr.astype(np.int32)),
             sources=index_array(edges.source, edges.num_sources, length),
-            values=values,
-            num_sources=edges.num_sources,
-            num_targets=edges.num_targets,
+            values=value_array(edges.value, length),
+            **edges.sizes,
         )
 
     @classmethod
@@ -89,8 +94,7 @@ class CSR(AbstractLayout):
         count = row_ptr[-1]
         target = np.repeat(np.arange(self.num_targets, dtype=np.int32), np.diff(row_ptr))
         value = None if self.values is None else np.asarray(self.values)[:count]
-        source = np.asarray(self.sources)[:count].astype(np.int32)
-        return Edges(source, target, value, self.num_sources, self.num_targets)
+        return self.listed(np.asarray(self.sources)[:count], target, value)
 
     def _targets(self) -> Int[Array, " entries"]:
         """The target of each entry; padding has `num_targets`."""

@@ -6,11 +6,11 @@ import numpy as np
 from jaxtyping import Array, DTypeLike, Num
 
 from .edges import Edges
-from .layout import AbstractLayout, BySource, ByTarget
+from .layout import AbstractGeneralLayout, AbstractLayout, BySource, ByTarget
 from .stored import device_array, storable, stored_dtype
 
 
-class Dense(AbstractLayout):
+class Dense(AbstractGeneralLayout):
     """The matrix W itself. Best for small or crowded graphs, and for large batches, where it is a
     matrix product.
 
@@ -32,19 +32,11 @@ class Dense(AbstractLayout):
     def from_edges(cls, edges: Edges, *, max_input: int | None = None) -> "Dense":
         del max_input
         edges = storable(edges)
-        return cls(
-            values=device_array(dense_matrix(edges, _dtype(edges))),
-            num_sources=edges.num_sources,
-            num_targets=edges.num_targets,
-        )
+        return cls(values=device_array(dense_matrix(edges, _dtype(edges))), **edges.sizes)
 
     @classmethod
     def bytes_needed(cls, edges: Edges) -> int:
         return edges.num_targets * edges.num_sources * _dtype(edges).itemsize
-
-    @classmethod
-    def obstacle(cls, edges: Edges, *, max_input: int | None = None) -> None:
-        del edges, max_input
 
     def multiply(self, x: BySource, *, accumulate: DTypeLike) -> ByTarget:
         return _product(self.values, x, accumulate)
@@ -77,13 +69,7 @@ def nonzero_edges(matrix: Num[np.ndarray, "targets sources"], layout: AbstractLa
     target, source = np.nonzero(matrix)
     value = matrix[target, source]
     is_iso = np.issubdtype(value.dtype, np.integer) and bool((value == 1).all())
-    return Edges(
-        source.astype(np.int32),
-        target.astype(np.int32),
-        None if is_iso else value,
-        layout.num_sources,
-        layout.num_targets,
-    )
+    return layout.listed(source, target, None if is_iso else value)
 
 
 def _dtype(edges: Edges) -> np.dtype:

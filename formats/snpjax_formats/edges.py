@@ -57,6 +57,11 @@ class Edges:
     def __len__(self) -> int:
         return len(self.source)
 
+    @property
+    def sizes(self) -> dict[str, int]:
+        """The numbers of sources and of targets, as arguments of a layout."""
+        return {"num_sources": self.num_sources, "num_targets": self.num_targets}
+
     def canonical(self) -> "Edges":
         """The same graph sorted by (target, source), parallel edges summed into one.
 
@@ -68,6 +73,10 @@ class Edges:
         index = np.dtype(np.int32 if size <= np.iinfo(np.int32).max else np.int64)
         key = self.target.astype(index) * index.type(self.num_sources) + self.source.astype(index)
         value = self.value
+        if np.all(key[1:] > key[:-1]):
+            source = self.source.astype(np.int32, copy=False)
+            target = self.target.astype(np.int32, copy=False)
+            return replace(self, source=source, target=target, is_canonical=True)
         if np.any(key[1:] < key[:-1]):
             # Sorting the keys themselves is several times faster than a sort of two columns.
             if value is None:
@@ -82,13 +91,9 @@ class Edges:
             value = _summed(value, np.flatnonzero(starts))
             key = key[starts]
         target = key // max(self.num_sources, 1)
-        return replace(
-            self,
-            source=(key - target * index.type(self.num_sources)).astype(np.int32, copy=False),
-            target=target.astype(np.int32, copy=False),
-            value=value,
-            is_canonical=True,
-        )
+        source = (key - target * index.type(self.num_sources)).astype(np.int32, copy=False)
+        target = target.astype(np.int32, copy=False)
+        return replace(self, source=source, target=target, value=value, is_canonical=True)
 
     def resized(self, num_sources: int, num_targets: int) -> "Edges":
         """The same edges between more nodes."""

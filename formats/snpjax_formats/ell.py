@@ -13,7 +13,7 @@ from jaxtyping import Array, DTypeLike, Int, Integer, Num
 
 from .buckets import slot_bucket
 from .edges import MAX_INDEX, Edges
-from .layout import AbstractLayout, BySource, ByTarget, check_shape
+from .layout import AbstractGeneralLayout, BySource, ByTarget, check_columns, check_shape
 from .stored import device_array, index_bytes, index_dtype, storable, value_bytes
 
 
@@ -38,7 +38,7 @@ _PART_SLOTS_OF_ONE = (8,)  # and none of indices of 32 bits
 _MOST_SCATTERED = 2**26
 
 
-class ELL(AbstractLayout):
+class ELL(AbstractGeneralLayout):
     """Pull form of ELLPACK: each target lists its sources, slot by slot (Bell & Garland 2009).
 
     Axes: `slots` is the largest in-degree rounded to a bucket, `targets` the number of targets.
@@ -52,32 +52,19 @@ class ELL(AbstractLayout):
     num_targets: int = eqx.field(static=True)
 
     def __check_init__(self):
-        if self.sources.shape[1] != self.num_targets:
-            raise ValueError(
-                f"`sources` has {self.sources.shape[1]} columns but `num_targets` is "
-                f"{self.num_targets}."
-            )
+        check_columns("sources", self.sources, "num_targets", self.num_targets)
         check_shape("values", self.values, "sources", self.sources.shape)
 
     @classmethod
     def from_edges(cls, edges: Edges, *, max_input: int | None = None) -> "ELL":
         del max_input
         sources, values = _table(storable(edges))
-        return cls(
-            sources=device_array(sources),
-            values=None if values is None else device_array(values),
-            num_sources=edges.num_sources,
-            num_targets=edges.num_targets,
-        )
+        return cls(sources=device_array(sources), values=device_array(values), **edges.sizes)
 
     @classmethod
     def bytes_needed(cls, edges: Edges) -> int:
         index = index_bytes(edges.num_sources)
         return slots_needed(edges) * edges.num_targets * (index + value_bytes(edges))
-
-    @classmethod
-    def obstacle(cls, edges: Edges, *, max_input: int | None = None) -> None:
-        del edges, max_input
 
     def multiply(self, x: BySource, *, accumulate: DTypeLike) -> ByTarget:
         return gather_sum(self.sources, self.values, x, accumulate)
@@ -90,29 +77,42 @@ class ELL(AbstractLayout):
         return jnp.sum(products, axis=range(2, products.ndim))
 
     def edges(self) -> Edges:
-        sources = np.asarray(self.sources)
-        target, slot = np.nonzero(sources.T != self.num_sources)
-        value = None if self.values is None else np.asarray(self.values)[slot, target]
-        return Edges(
-            sources[slot, target].astype(np.int32),
-            target.astype(np.int32),
-            value,
-            self.num_sources,
-            self.num_targets,
-        ).canonical()
+        target, source, value = in_slots(self.sources, self.values, self.num_sources)
+        return self.listed(source, target, value).canonical()
 
 
 def _table(edges: Edges) -> tuple[np.ndarray, np.ndarray | None]:
     """The slots of a canonical graph, on the host."""
     slot = slots_of(edges.target, edges.num_targets)
-    index = index_dtype(edges.num_sources)
-    sources = np.full((slots_needed(edges), edges.num_targets), edges.num_sources, index)
-    sources[slot, edges.target] = edges.source
-    if edges.value is None:
-        return sources, None
-    values = np.zeros(sources.shape, edges.value.dtype)
-    values[slot, edges.target] = edges.value
-    return sources, values
+    shape = slots_needed(edges), edges.num_targets
+    place = slot, edges.target
+    return slot_table(shape, place, edges.source, edges.value, edges.num_sources)
+
+
+def slot_table(
+    shape: tuple[int, int],
+    place: tuple[Int[np.ndarray, " edges"], Int[np.ndarray, " edges"]],
+    column: Int[np.ndarray, " edges"],
+    value: Num[np.ndarray, " edges"] | None,
+    padding: int,
+) -> tuple[Integer[np.ndarray, "slots rows"], Num[np.ndarray, "slots rows"] | None]:
+    """Columns and weights at their slots and rows, on the host."""
+    columns = np.full(shape, padding, index_dtype(padding))
+    columns[place] = column
+    if value is None:
+        return columns, None
+    values = np.zeros(shape, value.dtype)
+    values[place] = value
+    return columns, values
+
+
+def in_slots(
+    columns: Integer[Array, "slots rows"], values: Num[Array, "slots rows"] | None, padding: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Row, column and weight of what is no padding."""
+    column = np.asarray(columns)
+    row, slot = np.nonzero(column.T != padding)
+    return row, column[slot, row], None if values is None else np.asarray(values)[slot, row]
 
 
 def slots_of(sorted_rows: Int[np.ndarray, " edges"], num_rows: int) -> Int[np.ndarray, " edges"]:

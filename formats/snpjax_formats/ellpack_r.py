@@ -6,11 +6,11 @@ from jaxtyping import Array, DTypeLike, Int, Integer, Num
 
 from .edges import Edges
 from .ell import ELL, gather_sum
-from .layout import AbstractLayout, BySource, ByTarget, check_shape
+from .layout import AbstractGeneralLayout, BySource, ByTarget, check_shape
 from .stored import device_array, storable
 
 
-class ELLPACKR(AbstractLayout):
+class ELLPACKR(AbstractGeneralLayout):
     """ELL with the number of slots that each target uses.
 
     Axes: `slots` and `targets` as in `ELL`; padding holds `num_sources`. A kernel written by hand
@@ -37,21 +37,12 @@ class ELLPACKR(AbstractLayout):
         edges = storable(edges)
         ell = ELL.from_edges(edges)
         degree = np.bincount(edges.target, minlength=edges.num_targets)
-        return cls(
-            sources=ell.sources,
-            values=ell.values,
-            degree=device_array(degree.astype(np.int32)),
-            num_sources=edges.num_sources,
-            num_targets=edges.num_targets,
-        )
+        degree = device_array(degree.astype(np.int32))
+        return cls(sources=ell.sources, values=ell.values, degree=degree, **edges.sizes)
 
     @classmethod
     def bytes_needed(cls, edges: Edges) -> int:
         return ELL.bytes_needed(edges) + 4 * edges.num_targets
-
-    @classmethod
-    def obstacle(cls, edges: Edges, *, max_input: int | None = None) -> None:
-        del edges, max_input
 
     def multiply(self, x: BySource, *, accumulate: DTypeLike) -> ByTarget:
         return gather_sum(self.sources, self.values, x, accumulate)
@@ -66,9 +57,4 @@ class ELLPACKR(AbstractLayout):
         return self._ell().edges()
 
     def _ell(self) -> ELL:
-        return ELL(
-            sources=self.sources,
-            values=self.values,
-            num_sources=self.num_sources,
-            num_targets=self.num_targets,
-        )
+        return ELL(sources=self.sources, values=self.values, **self.sizes)

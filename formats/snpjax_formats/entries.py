@@ -1,11 +1,13 @@
 """Products over a list of entries, one an edge, each with the index it reads and the one it adds
 to."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, DTypeLike, Integer, Num
 
 from .ell import expanded, gathered
+from .layout import AbstractLayout, BySource, ByTarget
 
 
 def weighted_entries(
@@ -48,3 +50,20 @@ def entry_products(
     """`g[t] * x[s]` of each entry, summed over the batch; 0 for padding."""
     products = gathered(x, sources) * gathered(g, targets)
     return jnp.sum(products, axis=range(1, products.ndim))
+
+
+class AbstractEntries(AbstractLayout):
+    """A layout that lists the source and the target of every edge."""
+
+    sources: eqx.AbstractVar[Integer[Array, " entries"]]
+    targets: eqx.AbstractVar[Integer[Array, " entries"]]
+    values: eqx.AbstractVar[Num[Array, " entries"] | None]
+
+    def multiply(self, x: BySource, *, accumulate: DTypeLike) -> ByTarget:
+        return entry_sum(self.sources, self.targets, self.values, x, self.num_targets, accumulate)
+
+    def multiply_transposed(self, g: ByTarget, *, accumulate: DTypeLike) -> BySource:
+        return entry_sum(self.targets, self.sources, self.values, g, self.num_sources, accumulate)
+
+    def edge_products(self, x: BySource, g: ByTarget) -> Num[Array, " entries"]:
+        return entry_products(self.sources, self.targets, x, g)

@@ -7,7 +7,7 @@ structure. Weights are integers for now.
 
 import abc
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
@@ -21,6 +21,10 @@ from .edges import Edges
 from .interval import Interval, checked_runs
 from .layout import AbstractLayout
 from .scaled import Scaled
+
+
+OfSources: TypeAlias = Float64[np.ndarray, " sources"]
+OfTargets: TypeAlias = Float64[np.ndarray, " targets"]
 
 
 class AbstractGraph(abc.ABC):
@@ -49,16 +53,59 @@ class AbstractGraph(abc.ABC):
         edges."""
 
     @abc.abstractmethod
-    def arrivals(
-        self, x: Float64[np.ndarray, " sources"], num_targets: int
-    ) -> Float64[np.ndarray, " targets"]:
+    def arrivals(self, x: OfSources, num_targets: int) -> OfTargets:
         """The sum over the edges into each target of `|weight| * x[source]`, for x >= 0: with
         the largest possible x, a bound on what is delivered. Exact below 2^53, never too small;
         `inf` is allowed."""
 
 
+class AbstractWeighted(AbstractGraph):
+    """A graph whose edges all weigh `weight`, or that many each."""
+
+    weight: Any  # an integer, an array of one for each edge, or None: 1
+
+    def weight_range(self) -> tuple[int, int]:
+        return _range(self.weight)
+
+
+class AbstractListed(AbstractWeighted):
+    """Edges without a structure that a layout could use."""
+
+    @abc.abstractmethod
+    def _pattern(self, num_sources: int, num_targets: int) -> Edges:
+        """The edges without their weights.
+
+        **Raises:** what `check` does.
+        """
+
+    def edges(self, num_sources: int, num_targets: int) -> Edges:
+        return _weighted(self._pattern(num_sources, num_targets), self.weight)
+
+    def layout(self, num_sources: int, num_targets: int) -> None:
+        self.check(num_sources, num_targets)
+
+
+class AbstractStructured(AbstractWeighted):
+    """Edges that a layout describes."""
+
+    @abc.abstractmethod
+    def _stored(self, num_sources: int, num_targets: int) -> AbstractLayout:
+        """That layout, without the weight.
+
+        **Raises:** what `check` does.
+        """
+
+    def edges(self, num_sources: int, num_targets: int) -> Edges:
+        edges, weight = self._stored(num_sources, num_targets).edges(), _check_weight(self.weight)
+        return _weighted(edges, weight if edges.value is None else weight * edges.value)
+
+    def layout(self, num_sources: int, num_targets: int) -> AbstractLayout:
+        stored, weight = self._stored(num_sources, num_targets), _check_weight(self.weight)
+        return stored if weight == 1 else Scaled(stored, _on_device(weight))
+
+
 @dataclass(frozen=True)
-class AllToAll(AbstractGraph):
+class AllToAll(AbstractStructured):
     """Every source reaches every target; without `self_edges`, all but the one of its own
     number."""
 
@@ -75,26 +122,15 @@ class AllToAll(AbstractGraph):
                 f"sources and {num_targets} targets. Set `self_edges=True`, or change a size."
             )
 
-    def weight_range(self) -> tuple[int, int]:
-        return _range(self.weight)
-
-    def edges(self, num_sources: int, num_targets: int) -> Edges:
+    def _stored(self, num_sources: int, num_targets: int) -> AbstractLayout:
         self.check(num_sources, num_targets)
-        edges = implicit.Ones(num_sources, num_targets, self.self_edges).edges()
-        return _weighted(edges, self.weight)
+        return implicit.Ones(num_sources, num_targets, self.self_edges)
 
     def num_edges(self, num_sources: int, num_targets: int) -> int:
         self.check(num_sources, num_targets)
         return num_sources * (num_targets if self.self_edges else max(num_targets - 1, 0))
 
-    def layout(self, num_sources: int, num_targets: int) -> AbstractLayout:
-        self.check(num_sources, num_targets)
-        stored = implicit.Ones(num_sources, num_targets, self.self_edges)
-        return _scaled(stored, self.weight)
-
-    def arrivals(
-        self, x: Float64[np.ndarray, " sources"], num_targets: int
-    ) -> Float64[np.ndarray, " targets"]:
+    def arrivals(self, x: OfSources, num_targets: int) -> OfTargets:
         self.check(len(x), num_targets)
         if self.self_edges:
             return _times(self.weight, np.full(num_targets, x.sum()))
@@ -105,7 +141,7 @@ class AllToAll(AbstractGraph):
 
 
 @dataclass(frozen=True)
-class OneToOne(AbstractGraph):
+class OneToOne(AbstractStructured):
     """Source i reaches target i; there are as many sources as targets."""
 
     weight: int = 1
@@ -120,30 +156,21 @@ class OneToOne(AbstractGraph):
                 f"{num_targets} targets. Change a size, or use Pairs."
             )
 
-    def weight_range(self) -> tuple[int, int]:
-        return _range(self.weight)
-
-    def edges(self, num_sources: int, num_targets: int) -> Edges:
+    def _stored(self, num_sources: int, num_targets: int) -> AbstractLayout:
         self.check(num_sources, num_targets)
-        return _weighted(implicit.Identity(num_sources).edges(), self.weight)
+        return implicit.Identity(num_sources)
 
     def num_edges(self, num_sources: int, num_targets: int) -> int:
         self.check(num_sources, num_targets)
         return num_sources
 
-    def layout(self, num_sources: int, num_targets: int) -> AbstractLayout:
-        self.check(num_sources, num_targets)
-        return _scaled(implicit.Identity(num_sources), self.weight)
-
-    def arrivals(
-        self, x: Float64[np.ndarray, " sources"], num_targets: int
-    ) -> Float64[np.ndarray, " targets"]:
+    def arrivals(self, x: OfSources, num_targets: int) -> OfTargets:
         self.check(len(x), num_targets)
         return _times(self.weight, x)
 
 
 @dataclass(frozen=True, eq=False)
-class Intervals(AbstractGraph):
+class Intervals(AbstractStructured):
     """Each source reaches the targets `[start, stop)`, or with `by="target"` each target hears
     the sources `[start, stop)`.
 
@@ -163,22 +190,11 @@ class Intervals(AbstractGraph):
     def check(self, num_sources: int, num_targets: int) -> None:
         self._runs(num_sources, num_targets)
 
-    def weight_range(self) -> tuple[int, int]:
-        return _range(self.weight)
-
-    def edges(self, num_sources: int, num_targets: int) -> Edges:
-        return _weighted(self._stored(num_sources, num_targets).edges(), self.weight)
-
     def num_edges(self, num_sources: int, num_targets: int) -> int:
         start, stop = self._runs(num_sources, num_targets)
         return int((stop - start).sum())
 
-    def layout(self, num_sources: int, num_targets: int) -> AbstractLayout:
-        return _scaled(self._stored(num_sources, num_targets), self.weight)
-
-    def arrivals(
-        self, x: Float64[np.ndarray, " sources"], num_targets: int
-    ) -> Float64[np.ndarray, " targets"]:
+    def arrivals(self, x: OfSources, num_targets: int) -> OfTargets:
         start, stop = self._runs(len(x), num_targets)
         sums = _run_sums if self.by == "target" else _covering_sums
         num_terms = len(start) * (start.size + len(x) + num_targets)
@@ -188,18 +204,13 @@ class Intervals(AbstractGraph):
     def _runs(self, num_sources: int, num_targets: int) -> tuple[np.ndarray, np.ndarray]:
         return checked_runs(self.start, self.stop, self.by, num_sources, num_targets)
 
-    def _stored(self, num_sources: int, num_targets: int) -> Interval:
-        return Interval.from_runs(
-            self.start,
-            self.stop,
-            by=self.by,
-            num_sources=num_sources,
-            num_targets=num_targets,
-        )
+    def _stored(self, num_sources: int, num_targets: int) -> AbstractLayout:
+        sizes = {"num_sources": num_sources, "num_targets": num_targets}
+        return Interval.from_runs(self.start, self.stop, by=self.by, **sizes)
 
 
 @dataclass(frozen=True, eq=False)
-class Pairs(AbstractGraph):
+class Pairs(AbstractListed):
     """The listed edges `source[e] -> target[e]`, of one weight or of one each; parallel edges add
     up."""
 
@@ -247,35 +258,21 @@ class Pairs(AbstractGraph):
                     f"them from 0 to {size - 1}."
                 )
 
-    def weight_range(self) -> tuple[int, int]:
-        return _range(1 if self.weight is None else self.weight)
-
-    def edges(self, num_sources: int, num_targets: int) -> Edges:
+    def _pattern(self, num_sources: int, num_targets: int) -> Edges:
         self.check(num_sources, num_targets)
-        edges = Edges(
-            self.source.astype(np.int32),
-            self.target.astype(np.int32),
-            None,
-            num_sources,
-            num_targets,
-        )
-        return _weighted(edges, 1 if self.weight is None else self.weight)
+        source, target = self.source.astype(np.int32), self.target.astype(np.int32)
+        return Edges(source, target, None, num_sources, num_targets)
 
     def num_edges(self, num_sources: int, num_targets: int) -> int:
         self.check(num_sources, num_targets)
         return len(self.source)
 
-    def layout(self, num_sources: int, num_targets: int) -> None:
-        self.check(num_sources, num_targets)
-
-    def arrivals(
-        self, x: Float64[np.ndarray, " sources"], num_targets: int
-    ) -> Float64[np.ndarray, " targets"]:
+    def arrivals(self, x: OfSources, num_targets: int) -> OfTargets:
         return self.edges(len(x), num_targets).arrivals(x)
 
 
 @dataclass(frozen=True)
-class RandomInDegree(AbstractGraph):
+class RandomInDegree(AbstractListed):
     """Each target has `in_degree` different sources, uniformly drawn and independent of the other
     targets. The same seed and sizes give the same graph."""
 
@@ -296,26 +293,16 @@ class RandomInDegree(AbstractGraph):
                 "sources. Reduce it."
             )
 
-    def weight_range(self) -> tuple[int, int]:
-        return _range(self.weight)
-
-    def edges(self, num_sources: int, num_targets: int) -> Edges:
+    def _pattern(self, num_sources: int, num_targets: int) -> Edges:
         sources = self._sources(num_sources, num_targets)
         target = np.arange(num_targets, dtype=np.int32).repeat(self.in_degree)
-        return _weighted(
-            Edges(sources.ravel(), target, None, num_sources, num_targets), self.weight
-        )
+        return Edges(sources.ravel(), target, None, num_sources, num_targets)
 
     def num_edges(self, num_sources: int, num_targets: int) -> int:
         self.check(num_sources, num_targets)
         return self.in_degree * num_targets
 
-    def layout(self, num_sources: int, num_targets: int) -> None:
-        self.check(num_sources, num_targets)
-
-    def arrivals(
-        self, x: Float64[np.ndarray, " sources"], num_targets: int
-    ) -> Float64[np.ndarray, " targets"]:
+    def arrivals(self, x: OfSources, num_targets: int) -> OfTargets:
         """As in `AbstractGraph`; the graph is drawn for it."""
         sources = self._sources(len(x), num_targets)
         total = np.zeros(num_targets)
@@ -336,7 +323,7 @@ class RandomInDegree(AbstractGraph):
 
 
 @dataclass(frozen=True)
-class RandomPairs(AbstractGraph):
+class RandomPairs(AbstractListed):
     """Each source reaches each target with the same probability, independently. The same seed and
     sizes give the same graph."""
 
@@ -353,27 +340,16 @@ class RandomPairs(AbstractGraph):
     def check(self, num_sources: int, num_targets: int) -> None:
         del num_sources, num_targets
 
-    def weight_range(self) -> tuple[int, int]:
-        return _range(self.weight)
-
-    def edges(self, num_sources: int, num_targets: int) -> Edges:
-        pair = self._pairs(num_sources * num_targets)
-        target, source = np.divmod(pair, max(num_sources, 1))
-        edges = Edges(
-            source.astype(np.int32), target.astype(np.int32), None, num_sources, num_targets
-        )
-        return _weighted(edges, self.weight)
+    def _pattern(self, num_sources: int, num_targets: int) -> Edges:
+        pair = np.divmod(self._pairs(num_sources * num_targets), max(num_sources, 1))
+        target, source = (index.astype(np.int32) for index in pair)
+        return Edges(source, target, None, num_sources, num_targets)
 
     def num_edges(self, num_sources: int, num_targets: int) -> int:
         """As in `AbstractGraph`; the graph is drawn for it."""
         return len(self._pairs(num_sources * num_targets))
 
-    def layout(self, num_sources: int, num_targets: int) -> None:
-        self.check(num_sources, num_targets)
-
-    def arrivals(
-        self, x: Float64[np.ndarray, " sources"], num_targets: int
-    ) -> Float64[np.ndarray, " targets"]:
+    def arrivals(self, x: OfSources, num_targets: int) -> OfTargets:
         """As in `AbstractGraph`; the graph is drawn for it."""
         target, source = np.divmod(self._pairs(len(x) * num_targets), max(len(x), 1))
         return _totals(target, _times(self.weight, x[source]), num_targets)
@@ -397,7 +373,7 @@ class RandomPairs(AbstractGraph):
 
 
 @dataclass(frozen=True)
-class Procedural(AbstractGraph):
+class Procedural(AbstractStructured):
     """Random edges that each product computes again from the seed: nothing is stored.
 
     Either `in_degree` edges into each target, whose sources may repeat and then add up, or each
@@ -419,27 +395,13 @@ class Procedural(AbstractGraph):
     def check(self, num_sources: int, num_targets: int) -> None:
         self._stored(num_sources, num_targets)
 
-    def weight_range(self) -> tuple[int, int]:
-        return _range(self.weight)
-
-    def edges(self, num_sources: int, num_targets: int) -> Edges:
-        edges = self._stored(num_sources, num_targets).edges()
-        weight = _check_weight(self.weight)
-        value = weight if edges.value is None else weight * edges.value
-        return _weighted(Edges(edges.source, edges.target, None, num_sources, num_targets), value)
-
     def num_edges(self, num_sources: int, num_targets: int) -> int:
         """As in `AbstractGraph`; with `probability` they are listed for it."""
         if self.in_degree is not None:
             return self.in_degree * num_targets
         return len(self.edges(num_sources, num_targets))
 
-    def layout(self, num_sources: int, num_targets: int) -> AbstractLayout:
-        return _scaled(self._stored(num_sources, num_targets), self.weight)
-
-    def arrivals(
-        self, x: Float64[np.ndarray, " sources"], num_targets: int
-    ) -> Float64[np.ndarray, " targets"]:
+    def arrivals(self, x: OfSources, num_targets: int) -> OfTargets:
         """A bound only: as if the largest entries of x were the sources of each target."""
         largest = x.max(initial=0)
         bound = x.sum() if self.in_degree is None else self.in_degree * largest
@@ -496,9 +458,7 @@ class Blocks(AbstractGraph):
             weights=_on_device(self.weights.T), num_sources=num_sources, num_targets=num_targets
         )
 
-    def arrivals(
-        self, x: Float64[np.ndarray, " sources"], num_targets: int
-    ) -> Float64[np.ndarray, " targets"]:
+    def arrivals(self, x: OfSources, num_targets: int) -> OfTargets:
         self.check(len(x), num_targets)
         num_source_groups, num_target_groups = self.weights.shape
         sums = (
@@ -579,7 +539,7 @@ def _set_arrays(graph: AbstractGraph, *names: str) -> None:
 
 def _check_weight(weight: Any) -> Int[np.ndarray, "..."]:
     """The weights as int32, or as int64 if they need it."""
-    array = np.asarray(weight)
+    array = np.asarray(1 if weight is None else weight)
     array = array.astype(np.int32) if array.size == 0 else array
     if array.dtype == object and all(isinstance(w, int) for w in array.flat):
         raise ValueError("A weight does not fit int64. Use smaller ones.")
@@ -606,13 +566,7 @@ def _weighted(edges: Edges, weight: int | np.ndarray) -> Edges:
     weight = _check_weight(weight)
     is_iso = (weight == 1).all()
     value = None if is_iso else np.array(np.broadcast_to(weight, len(edges)))
-    return Edges(edges.source, edges.target, value, edges.num_sources, edges.num_targets)
-
-
-def _scaled(layout: AbstractLayout, weight: int) -> AbstractLayout:
-    if weight == 1:
-        return layout
-    return Scaled(layout, _on_device(_check_weight(weight)))
+    return replace(edges, value=value)
 
 
 def _on_device(weight: Int[np.ndarray, "..."]) -> Int[Array, "..."]:

@@ -10,7 +10,7 @@ from .buckets import buckets, entry_bucket, slot_bucket
 from .coo import COO
 from .edges import Edges, merged
 from .ell import ELL, slots_of
-from .layout import AbstractLayout, BySource, ByTarget
+from .layout import AbstractGeneralLayout, BySource, ByTarget
 from .stored import index_bytes, pair_bytes, storable, value_bytes
 
 
@@ -20,7 +20,7 @@ from .stored import index_bytes, pair_bytes, storable, value_bytes
 _SLOTS_AN_ENTRY = 3
 
 
-class Hybrid(AbstractLayout):
+class Hybrid(AbstractGeneralLayout):
     """The sum of an `ELL` and a `COO`, for graphs where few targets have many sources: the first
     edges of each target are regular, the rest overflow.
 
@@ -57,12 +57,8 @@ class Hybrid(AbstractLayout):
         width, _, _ = parts_of(_in_degrees(edges), width)
         is_regular = slots_of(edges.target, edges.num_targets) < width
         regular, overflow = edges.subset(is_regular), edges.subset(~is_regular)
-        return cls(
-            regular=ELL.from_edges(regular),
-            overflow=COO.from_edges(overflow) if len(overflow) else None,
-            num_sources=edges.num_sources,
-            num_targets=edges.num_targets,
-        )
+        rest = COO.from_edges(overflow) if len(overflow) else None
+        return cls(regular=ELL.from_edges(regular), overflow=rest, **edges.sizes)
 
     @classmethod
     def bytes_needed(cls, edges: Edges, *, width: int | None = None) -> int:
@@ -70,10 +66,6 @@ class Hybrid(AbstractLayout):
         index, pair = index_bytes(edges.num_sources), pair_bytes(edges)
         item = value_bytes(edges)
         return slots * edges.num_targets * (index + item) + entries * (pair + item)
-
-    @classmethod
-    def obstacle(cls, edges: Edges, *, max_input: int | None = None) -> None:
-        del edges, max_input
 
     def multiply(self, x: BySource, *, accumulate: DTypeLike) -> ByTarget:
         y = self.regular.multiply(x, accumulate=accumulate)

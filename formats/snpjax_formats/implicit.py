@@ -12,7 +12,7 @@ from jaxtyping import Array, Bool, DTypeLike, Num, UInt32
 
 from .dense import outer_products
 from .edges import Edges
-from .layout import AbstractDescribed, AbstractLayout, BySource, ByTarget, refuse
+from .layout import AbstractDescribed, AbstractLayout, AbstractUntrained, BySource, ByTarget, refuse
 from .mixing import mixed
 from .prefix import slot_sum
 
@@ -90,7 +90,7 @@ class Ones(AbstractLayout):
         return Edges(source[chosen], target[chosen], None, self.num_sources, self.num_targets)
 
 
-class Identity(AbstractLayout):
+class Identity(AbstractUntrained):
     """Source i reaches target i, and no other: the identity of `num` numbers."""
 
     num_sources: int = eqx.field(static=True)
@@ -125,9 +125,6 @@ class Identity(AbstractLayout):
 
     def multiply_transposed(self, g: ByTarget, *, accumulate: DTypeLike) -> BySource:
         return g.astype(accumulate)
-
-    def edge_products(self, x: BySource, g: ByTarget) -> Num[Array, "..."]:
-        raise ValueError("The edges of Identity are not trained. Use ELL.")
 
     def edges(self) -> Edges:
         index = np.arange(self.num_sources, dtype=np.int32)
@@ -197,7 +194,7 @@ def edges_of_groups(
     ).canonical()
 
 
-class FixedInDegree(AbstractDescribed):
+class FixedInDegree(AbstractDescribed, AbstractUntrained):
     """Every target has `in_degree` random sources, which are computed again in each product:
     nothing is stored.
 
@@ -249,23 +246,14 @@ class FixedInDegree(AbstractDescribed):
         hashed = hashed_pair(self.seed, target, slots)
         return (hashed % np.uint32(self.num_sources)).astype(jnp.int32)
 
-    def edge_products(self, x: BySource, g: ByTarget) -> Num[Array, "..."]:
-        raise ValueError("The edges of FixedInDegree are not trained. Use ELL.")
-
     def edges(self) -> Edges:
         target = np.arange(self.num_targets, dtype=np.uint32).repeat(self.in_degree)
         slot = np.tile(np.arange(self.in_degree, dtype=np.uint32), self.num_targets)
         source = hashed_pair(self.seed, target, slot) % np.uint32(max(self.num_sources, 1))
-        return Edges(
-            source.astype(np.int32),
-            target.astype(np.int32),
-            None,
-            self.num_sources,
-            self.num_targets,
-        ).canonical()
+        return self.listed(source, target).canonical()
 
 
-class FixedProbability(AbstractDescribed):
+class FixedProbability(AbstractDescribed, AbstractUntrained):
     """Each source reaches each target with the same probability, independently; the edges are
     computed again in each product, and nothing is stored.
 
@@ -337,9 +325,6 @@ class FixedProbability(AbstractDescribed):
 
     def _limit(self) -> int:
         return round(self.probability * 2**32)  # 2^32 itself is no uint32
-
-    def edge_products(self, x: BySource, g: ByTarget) -> Num[Array, "..."]:
-        raise ValueError("The edges of FixedProbability are not trained. Use ELL.")
 
     def edges(self) -> Edges:
         target = np.arange(self.num_targets, dtype=np.uint32)

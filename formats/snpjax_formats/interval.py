@@ -5,24 +5,23 @@ from typing import Literal
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, DTypeLike, Int, Num
+from jaxtyping import Array, DTypeLike, Int
 
 from .buckets import bucket
 from .edges import Edges
 from .ell import expanded, slots_of
 from .layout import (
-    AbstractLayout,
+    AbstractPattern,
     BySource,
     ByTarget,
     check_integers,
     check_shape,
     refuse,
-    weights_obstacle,
 )
 from .prefix import prefix_sum, slot_sum
 
 
-class Interval(AbstractLayout):
+class Interval(AbstractPattern):
     """Each target lists runs `[start, stop)` of its sources, or each source runs of its targets;
     every edge weighs 1.
 
@@ -76,13 +75,8 @@ class Interval(AbstractLayout):
         shape = (_num_runs(row), by_row.num_targets)
         starts, stops = np.zeros(shape, np.int32), np.zeros(shape, np.int32)
         starts[run, row], stops[run, row] = start, stop
-        return cls(
-            start=jnp.asarray(starts),
-            stop=jnp.asarray(stops),
-            by=by,
-            num_sources=edges.num_sources,
-            num_targets=edges.num_targets,
-        )
+        start, stop = jnp.asarray(starts), jnp.asarray(stops)
+        return cls(start=start, stop=stop, by=by, **edges.sizes)
 
     @classmethod
     def from_runs(
@@ -123,11 +117,6 @@ class Interval(AbstractLayout):
         by_row = edges if by == "target" else edges.transposed().canonical()
         return 8 * _num_runs(runs_of(by_row)[0]) * by_row.num_targets
 
-    @classmethod
-    def obstacle(cls, edges: Edges, *, max_input: int | None = None) -> str | None:
-        del max_input
-        return weights_obstacle(cls, edges)
-
     def multiply(self, x: BySource, *, accumulate: DTypeLike) -> ByTarget:
         if self.by == "target":
             return self._pull(x, accumulate)
@@ -166,13 +155,10 @@ class Interval(AbstractLayout):
         change = change.at[start].add(x, mode="drop").at[stop].add(-x, mode="drop")
         return prefix_sum(change, accumulate)
 
-    def edge_products(self, x: BySource, g: ByTarget) -> Num[Array, "..."]:
-        raise ValueError("The edges of Interval are not trained. Use ELL.")
-
     def edges(self) -> Edges:
         row, column = _listed(np.asarray(self.start), np.asarray(self.stop))
         source, target = (column, row) if self.by == "target" else (row, column)
-        return Edges(source, target, None, self.num_sources, self.num_targets).canonical()
+        return self.listed(source, target).canonical()
 
 
 def runs_of(

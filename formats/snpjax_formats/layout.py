@@ -41,7 +41,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
-from jaxtyping import Array, DTypeLike, Num, PyTree, Shaped
+from jaxtyping import Array, DTypeLike, Integer, Num, PyTree, Shaped
 
 from .edges import Edges
 from .stored import narrowed, stored_dtype
@@ -138,6 +138,21 @@ class AbstractLayout(eqx.Module):
         return _bind(self, g, _accumulator(accumulate), True)
 
     @property
+    def sizes(self) -> dict[str, int]:
+        """The numbers of sources and of targets, as arguments of a layout."""
+        return {"num_sources": self.num_sources, "num_targets": self.num_targets}
+
+    def listed(
+        self,
+        source: Integer[np.ndarray, " edges"],
+        target: Integer[np.ndarray, " edges"],
+        value: Num[np.ndarray, " edges"] | None = None,
+    ) -> Edges:
+        """A list of edges between its sources and targets; parallel ones may be in it."""
+        source, target = (index.astype(np.int32, copy=False) for index in (source, target))
+        return Edges(source, target, value, **self.sizes)
+
+    @property
     def num_edges(self) -> int:
         """Stored edges without padding. Reads the arrays: not for use under `jit`."""
         return len(self.edges())
@@ -154,6 +169,35 @@ class AbstractLayout(eqx.Module):
         dense = np.zeros((self.num_targets, self.num_sources), dtype)
         dense[edges.target, edges.source] = 1 if edges.value is None else edges.value
         return dense
+
+
+class AbstractGeneralLayout(AbstractLayout):
+    """A layout that stores any edges."""
+
+    @classmethod
+    def obstacle(cls, edges: Edges, *, max_input: int | None = None) -> None:
+        """None, whatever the edges are."""
+        del edges, max_input
+
+
+class AbstractUntrained(AbstractLayout):
+    """A layout whose edges have no weights to train."""
+
+    def edge_products(self, x: BySource, g: ByTarget) -> Num[Array, "..."]:
+        """**Raises:** `ValueError` always."""
+        raise ValueError(f"The edges of {type(self).__name__} are not trained. Use ELL.")
+
+
+class AbstractPattern(AbstractUntrained):
+    """A layout that stores which edges there are, each once and of weight 1."""
+
+    @classmethod
+    def obstacle(cls, edges: Edges, *, max_input: int | None = None) -> str | None:
+        """Weights are one."""
+        del max_input
+        if edges.value is None:
+            return None
+        return f"{cls.__name__} stores neither weights nor parallel edges. Use ELL."
 
 
 class AbstractDescribed(AbstractLayout):
@@ -225,13 +269,6 @@ def refuse(obstacle: str | None) -> None:
         raise ValueError(obstacle)
 
 
-def weights_obstacle(layout: type[AbstractLayout], edges: Edges) -> str | None:
-    """The `obstacle` of a layout whose edges all weigh 1."""
-    if edges.value is None:
-        return None
-    return f"{layout.__name__} stores neither weights nor parallel edges. Use ELL."
-
-
 def check_integers(layout: AbstractLayout, x: Array, accumulate: DTypeLike) -> None:
     """Refuse floats, for a layout that sums integers only."""
     if any(jnp.issubdtype(dtype, jnp.inexact) for dtype in (x.dtype, accumulate)):
@@ -239,6 +276,12 @@ def check_integers(layout: AbstractLayout, x: Array, accumulate: DTypeLike) -> N
             f"{type(layout).__name__} sums integers, not {x.dtype} in {jnp.dtype(accumulate)}. "
             "Use ELL."
         )
+
+
+def check_columns(name: str, array: Array, size: str, number: int) -> None:
+    """**Raises:** `ValueError` for an array of another number of columns."""
+    if array.shape[1] != number:
+        raise ValueError(f"`{name}` has {array.shape[1]} columns but `{size}` is {number}.")
 
 
 def check_shape(name: str, array: Array | None, like: str, shape: tuple[int, ...]) -> None:

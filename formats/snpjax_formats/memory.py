@@ -79,7 +79,9 @@ def _reading(period: int) -> int | None:
 
 
 def _read(root: Path) -> int | None:
-    left = (_available(root), *(_left(root / folder, *names) for folder, *names in _GROUPS))
+    kilobytes = _table(root / "proc/meminfo").get("MemAvailable:")
+    left = [_left(root / folder, *names) for folder, *names in _GROUPS]
+    left.append(None if kilobytes is None else 1024 * kilobytes)
     return min((size for size in left if size is not None), default=None)
 
 
@@ -94,11 +96,6 @@ _GROUPS = (
         "total_inactive_file",
     ),
 )
-
-
-def _available(root: Path) -> int | None:
-    kilobytes = _table(root / "proc/meminfo").get("MemAvailable:")
-    return None if kilobytes is None else 1024 * kilobytes
 
 
 def _left(group: Path, limit: str, used: str, cached: str) -> int | None:

@@ -40,12 +40,9 @@ class Int8Dense(AbstractLayout):
     def from_edges(cls, edges: Edges, *, max_input: int | None = None) -> "Int8Dense":
         edges = edges.canonical()
         refuse(cls.obstacle(edges))
-        return cls(
-            values=device_array(dense_matrix(edges.resized(*_aligned(edges)), np.dtype(np.int8))),
-            num_digits=None if max_input is None else _num_digits(max(max_input, 1).bit_length()),
-            num_sources=edges.num_sources,
-            num_targets=edges.num_targets,
-        )
+        matrix = dense_matrix(edges.resized(*_aligned(edges)), np.dtype(np.int8))
+        digits = None if max_input is None else _num_digits(max(max_input, 1).bit_length())
+        return cls(values=device_array(matrix), num_digits=digits, **edges.sizes)
 
     @classmethod
     def bytes_needed(cls, edges: Edges) -> int:
@@ -119,12 +116,9 @@ class Float32Dense(AbstractLayout):
     def from_edges(cls, edges: Edges, *, max_input: int | None = None) -> "Float32Dense":
         edges = storable(edges)
         refuse(cls.obstacle(edges, max_input=max_input))
-        return cls(
-            values=device_array(dense_matrix(edges, np.dtype(np.float32))),
-            is_proved=not _is_inexact(edges),
-            num_sources=edges.num_sources,
-            num_targets=edges.num_targets,
-        )
+        matrix = dense_matrix(edges, np.dtype(np.float32))
+        is_proved = not _is_inexact(edges)
+        return cls(values=device_array(matrix), is_proved=is_proved, **edges.sizes)
 
     @classmethod
     def bytes_needed(cls, edges: Edges) -> int:

@@ -41,12 +41,11 @@ def prefix_sum(
     num_elements = x.shape[0]
     if num_elements <= 1 or x.size == 0:
         return x
-    is_short = x.ndim == 1 and num_elements <= _MAX_STEPPED
-    return lax.platform_dependent(
-        x,
-        cpu=_in_steps if is_short else _one_by_one,
-        default=_masked if x.ndim == 1 and num_elements <= _MAX_MASKED else _cumsum,
-    )
+    on_cpu = _in_steps if x.ndim == 1 and num_elements <= _MAX_STEPPED else _one_by_one
+    default = partial(jnp.cumsum, axis=0, dtype=accumulate)
+    if x.ndim == 1 and num_elements <= _MAX_MASKED:
+        default = _masked
+    return lax.platform_dependent(x, cpu=on_cpu, default=default)
 
 
 def _in_steps(x: Array) -> Array:
@@ -89,10 +88,6 @@ def _masked_rows(rows: Array, *, inclusive: bool) -> Array:
     is_before = place >= other if inclusive else place > other
     is_before = is_before.reshape(1, *is_before.shape, *(1,) * (rows.ndim - 2))
     return jnp.sum(jnp.where(is_before, rows[:, None], 0), axis=2, dtype=rows.dtype)
-
-
-def _cumsum(x: Array) -> Array:
-    return jnp.cumsum(x, axis=0, dtype=x.dtype)
 
 
 def slot_sum(num_slots: int, term: Callable[[Any], Array], total: Array) -> Array:

@@ -10,12 +10,12 @@ from jaxtyping import Array, DTypeLike, Int, Integer, Num
 
 from .buckets import SMALL, buckets, slot_bucket
 from .edges import Edges
-from .ell import ELL, slots_of, stable_order
-from .layout import AbstractLayout, BySource, ByTarget
-from .stored import device_array, index_bytes, index_dtype, storable, value_bytes
+from .ell import ELL, slot_table, slots_of, stable_order
+from .layout import AbstractGeneralLayout, BySource, ByTarget
+from .stored import device_array, index_bytes, storable, value_bytes
 
 
-class SlicedELL(AbstractLayout):
+class SlicedELL(AbstractGeneralLayout):
     """Pull form of sliced ELLPACK, for uneven in-degrees: the slices hold the targets sorted by
     in-degree, the largest first.
 
@@ -67,22 +67,19 @@ class SlicedELL(AbstractLayout):
         slot = slots_of(row, edges.num_targets)
         starts = np.concatenate([[0], np.cumsum(rows)])
         cuts = np.searchsorted(row, starts)
-        index = index_dtype(edges.num_sources)
         sources, values = [], []
         for i, shape in enumerate(zip(slots, rows, strict=True)):
             of = slice(cuts[i], cuts[i + 1])
             place = slot[of], row[of] - starts[i]
-            sources.append(np.full(shape, edges.num_sources, index))
-            sources[i][place] = source[of]
-            if edges.value is not None:
-                values.append(np.zeros(shape, edges.value.dtype))
-                values[i][place] = edges.value[by_row[of]]
+            value = None if edges.value is None else edges.value[by_row[of]]
+            table, weights = slot_table(shape, place, source[of], value, edges.num_sources)
+            sources.append(device_array(table))
+            values.append(device_array(weights))
         return cls(
-            sources=tuple(map(device_array, sources)),
-            values=None if edges.value is None else tuple(map(device_array, values)),
+            sources=tuple(sources),
+            values=None if edges.value is None else tuple(values),
             position=device_array(np.minimum(position, starts[-1]).astype(np.int32)),
-            num_sources=edges.num_sources,
-            num_targets=edges.num_targets,
+            **edges.sizes,
         )
 
     @classmethod
@@ -91,10 +88,6 @@ class SlicedELL(AbstractLayout):
         slots, rows = cut(degree, num_slices)
         index = index_bytes(edges.num_sources)
         return 4 * edges.num_targets + int((slots * rows).sum()) * (index + value_bytes(edges))
-
-    @classmethod
-    def obstacle(cls, edges: Edges, *, max_input: int | None = None) -> None:
-        del edges, max_input
 
     def multiply(self, x: BySource, *, accumulate: DTypeLike) -> ByTarget:
         sums = [part.multiply(x, accumulate=accumulate) for part in self._slices()]
@@ -122,13 +115,8 @@ class SlicedELL(AbstractLayout):
         value = None
         if self.values is not None:
             value = np.concatenate([part.value for part in parts if part.value is not None])
-        return Edges(
-            np.concatenate([part.source for part in parts]),
-            np.concatenate(targets).astype(np.int32),
-            value,
-            self.num_sources,
-            self.num_targets,
-        ).canonical()
+        source = np.concatenate([part.source for part in parts])
+        return self.listed(source, np.concatenate(targets), value).canonical()
 
     def _slices(self) -> list[ELL]:
         values = [None] * len(self.sources) if self.values is None else self.values

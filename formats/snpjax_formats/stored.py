@@ -5,10 +5,11 @@ NumPy's integers have 64 bits unless one asks for fewer. Every layout is built t
 """
 
 from dataclasses import replace
+from typing import overload
 
 import jax
 import numpy as np
-from jaxtyping import Array, DTypeLike, Integer
+from jaxtyping import Array, DTypeLike, Integer, Num
 
 from .edges import Edges
 
@@ -82,7 +83,22 @@ def index_array(
     return device_array(stored)
 
 
-def device_array(array: np.ndarray) -> Array:
+def value_array(
+    value: Num[np.ndarray, " edges"] | None, length: int
+) -> Num[Array, " entries"] | None:
+    """Weights on the default device, padded with 0 to `length` entries."""
+    return None if value is None else device_array(np.pad(value, (0, length - len(value))))
+
+
+@overload
+def device_array(array: np.ndarray) -> Array: ...
+
+
+@overload
+def device_array(array: np.ndarray | None) -> Array | None: ...
+
+
+def device_array(array: np.ndarray | None) -> Array | None:
     """The array on the default device; the host's must not change from now on."""
     # `jnp.asarray` copies once more: three times the bytes at its peak instead of twice (jax
     # 0.10.2, CPU).

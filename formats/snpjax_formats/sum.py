@@ -9,10 +9,10 @@ from jaxtyping import Array, DTypeLike, Num, PyTree
 from .edges import Edges, merged
 from .ell import ELL
 from .interval import Interval, runs_of
-from .layout import AbstractLayout, BySource, ByTarget
+from .layout import AbstractGeneralLayout, AbstractLayout, BySource, ByTarget
 
 
-class Sum(AbstractLayout):
+class Sum(AbstractGeneralLayout):
     """The sum of `parts`, each the block of W whose first source and target are given.
 
     Part p reads the `parts[p].num_sources` sources from `source_starts[p]` on, and adds to as many
@@ -52,23 +52,13 @@ class Sum(AbstractLayout):
         if len(others) or not len(in_runs):
             parts.append(ELL.from_edges(others))
         zeros = (0,) * len(parts)
-        return cls(
-            parts=tuple(parts),
-            source_starts=zeros,
-            target_starts=zeros,
-            num_sources=edges.num_sources,
-            num_targets=edges.num_targets,
-        )
+        return cls(parts=tuple(parts), source_starts=zeros, target_starts=zeros, **edges.sizes)
 
     @classmethod
     def bytes_needed(cls, edges: Edges) -> int:
         in_runs, others = _split(edges.canonical())
         total = Interval.bytes_needed(in_runs, by="target") if len(in_runs) else 0
         return total + (ELL.bytes_needed(others) if len(others) or not len(in_runs) else 0)
-
-    @classmethod
-    def obstacle(cls, edges: Edges, *, max_input: int | None = None) -> None:
-        del edges, max_input
 
     def multiply(self, x: BySource, *, accumulate: DTypeLike) -> ByTarget:
         pieces = [

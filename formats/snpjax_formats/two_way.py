@@ -1,5 +1,7 @@
 """One graph stored both ways, so that both products gather."""
 
+from dataclasses import replace
+
 import equinox as eqx
 import numpy as np
 from jaxtyping import Array, DTypeLike, Int, Num
@@ -43,13 +45,13 @@ class TwoWay(AbstractLayout):
             place += edges.target
             places = np.full(backward.sources.shape, forward.sources.size, np.int32)
             places[slots_of(source, edges.num_sources), source] = place[order]
+        pattern = replace(forward, values=None)
         return cls(
-            forward=_without_values(forward),
-            backward=_without_values(backward),
+            forward=pattern,
+            backward=backward,
             values=forward.values,
-            places=None if places is None else device_array(places),
-            num_sources=edges.num_sources,
-            num_targets=edges.num_targets,
+            places=device_array(places),
+            **edges.sizes,
         )
 
     @classmethod
@@ -78,15 +80,4 @@ class TwoWay(AbstractLayout):
         return self.forward.edge_products(x, g)
 
     def edges(self) -> Edges:
-        return eqx.tree_at(
-            lambda ell: ell.values, self.forward, self.values, is_leaf=lambda x: x is None
-        ).edges()
-
-
-def _without_values(ell: ELL) -> ELL:
-    return ELL(
-        sources=ell.sources,
-        values=None,
-        num_sources=ell.num_sources,
-        num_targets=ell.num_targets,
-    )
+        return replace(self.forward, values=self.values).edges()

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Int
@@ -15,7 +16,7 @@ from ..machine import AbstractCapacity, ConfigurationsT, Explorable, LayoutLike,
 from .ctl_fragment import FALSE, Form, Now, Release, universal
 from .formula import Query, comparisons
 from .kripke import Structure
-from .kripke_of_graph import View, labels_of, view_of, without_steps
+from .kripke_of_graph import labels_of, view_of, without_steps
 from .labels import Labelling
 from .names import Needs, check_clock, check_names, needs_of
 from .paths import Checker, Path
@@ -95,28 +96,22 @@ def check(
         )
     if query is None or form is None:
         assert not isinstance(property, str)
-        return _check_function(graph, property)
+        holds, is_cut = condition_of(graph, property)
+        name = getattr(property, "__name__", repr(property))
+        return _Asked(graph, f"always {name}", True).always(holds & ~is_cut, holds | is_cut)
     check_names(query, graph.schema)
     check_clock(query, graph.clock)
     return _check_query(graph, query, form)
 
 
-def _check_function(graph: Graph, function: Callable[..., np.ndarray]) -> Verdict:
-    holds, is_cut = condition_of(graph, function)
-    name = getattr(function, "__name__", repr(function))
-    surely, may = holds & ~is_cut, holds | is_cut
-    return _always(graph, f"always {name}", surely, may, on_all_paths=True)
-
-
 def _check_query(graph: Graph, query: Query, form: Form) -> Verdict:
-    some = list(comparisons(query.formula))
+    some, asked = list(comparisons(query.formula)), _Asked(graph, query.text, query.on_all_paths)
     match form:
         case Release(condition, Now(always)) if condition == FALSE:
             if not any(comparison.is_of_step for comparison in some):
                 labels = labels_of(graph, some)
-                surely = labels.where(always, may=False)
-                may = labels.where(always, may=True)
-                found = _always(graph, query.text, surely, may, on_all_paths=query.on_all_paths)
+                surely, may = (labels.where(always, may=may) for may in (False, True))
+                found = asked.always(surely, may)
                 path = None if found.witness is None else Path(list(found.witness))
                 return _remarked(found, query, without_steps(graph), labels, path)
     view = view_of(graph, some)
@@ -127,73 +122,61 @@ def _check_query(graph: Graph, query: Query, form: Form) -> Verdict:
         edges = view.edges(path.states)
         choices = graph.choices_along(edges, edges != NO_EDGE)
         states = view.configuration[path.states].tolist()
-        found = _shown(graph, query.text, query.on_all_paths, states, edges, choices, path.loop)
+        found = asked.shown(states, edges, choices, path.loop)
         return _remarked(found, query, view.structure, view.labels, path)
-    is_sure = _is_exact(view) or bool(checker.holds(form, may=False)[initial])
-    found = _without_witness(graph, query.text, is_sure, view.labels.are_exact, query.on_all_paths)
+    is_exact = view.labels.are_exact and not view.structure.is_open.any()
+    is_sure = is_exact or bool(checker.holds(form, may=False)[initial])
+    found = asked.without_witness(is_sure, is_exact=view.labels.are_exact)
     return _remarked(found, query, view.structure, view.labels, None)
 
 
-def _is_exact(view: View) -> bool:
-    return view.labels.are_exact and not view.structure.is_open.any()
+class _Asked(NamedTuple):
+    """A graph and what is asked of it."""
 
+    graph: Graph
+    text: str
+    on_all_paths: bool
 
-def _always(
-    graph: Graph,
-    text: str,
-    surely: np.ndarray,
-    may: np.ndarray,
-    *,
-    on_all_paths: bool,
-) -> Verdict:
-    """Of a condition on all configurations: the numbers of these are in breadth-first order, so
-    that no edges are needed."""
-    if not may.all():
-        first = int(np.argmin(may))
-        path, edges = graph.path_to(first), graph.edges_to(first)
-        return _shown(graph, text, on_all_paths, path, edges, graph.witness(first))
-    is_exact = np.array_equal(surely, may)
-    is_sure = graph.is_complete and bool(surely.all())
-    return _without_witness(graph, text, is_sure, is_exact, on_all_paths)
+    def always(self, surely: np.ndarray, may: np.ndarray) -> Verdict:
+        """Of a condition on all configurations: the numbers of these are in breadth-first order, so
+        that no edges are needed."""
+        graph = self.graph
+        if not may.all():
+            first = int(np.argmin(may))
+            path, edges = graph.path_to(first), graph.edges_to(first)
+            return self.shown(path, edges, graph.witness(first))
+        is_sure = graph.is_complete and bool(surely.all())
+        return self.without_witness(is_sure, is_exact=np.array_equal(surely, may))
 
+    def shown(
+        self,
+        path: Sequence[int],
+        edges: Int[np.ndarray, " steps"],
+        choices: GivenChoices,
+        loop: int | None = None,
+    ) -> Verdict:
+        """The verdict that a path shows."""
+        return Verdict(
+            Status.REFUTED if self.on_all_paths else Status.PROVED,
+            self.text,
+            self.graph,
+            witness=tuple(path),
+            loop=loop,
+            edges=tuple(edges.tolist()),
+            choices=choices,
+            depth=self.graph.whole_depth,
+        )
 
-def _shown(
-    graph: Graph,
-    text: str,
-    on_all_paths: bool,
-    path: Sequence[int],
-    edges: Int[np.ndarray, " steps"],
-    choices: GivenChoices,
-    loop: int | None = None,
-) -> Verdict:
-    """The verdict that a path shows."""
-    return Verdict(
-        Status.REFUTED if on_all_paths else Status.PROVED,
-        text,
-        graph,
-        witness=tuple(path),
-        loop=loop,
-        edges=tuple(edges.tolist()),
-        choices=choices,
-        depth=graph.whole_depth,
-    )
-
-
-def _without_witness(
-    graph: Graph,
-    text: str,
-    is_sure: bool,
-    is_exact: bool,
-    on_all_paths: bool,
-) -> Verdict:
-    """The verdict that no path shows."""
-    status, reason = Status.PROVED if on_all_paths else Status.REFUTED, ""
-    if not is_sure:
-        status = Status.BOUNDED if graph.stop in _LIMITS and is_exact else Status.UNKNOWN
-        reason = graph.reason
-        if not is_exact:
-            reason = "a number was cut off where it is compared, by `saturate` or `clock`"
-    return Verdict(status, text, graph, depth=graph.whole_depth, reason=reason)
+    def without_witness(self, is_sure: bool, *, is_exact: bool) -> Verdict:
+        """The verdict that no path shows."""
+        graph = self.graph
+        status, reason = Status.PROVED if self.on_all_paths else Status.REFUTED, ""
+        if not is_sure:
+            status = Status.BOUNDED if graph.stop in _LIMITS and is_exact else Status.UNKNOWN
+            reason = graph.reason
+            if not is_exact:
+                reason = "a number was cut off where it is compared, by `saturate` or `clock`"
+        return Verdict(status, self.text, graph, depth=graph.whole_depth, reason=reason)
 
 
 def _remarked(

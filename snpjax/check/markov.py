@@ -94,7 +94,9 @@ def reach_probability_range(
     iteration.
     """
     decisions, goal = Decisions.of(graph, chosen), _holds(graph, target)
-    return _least_probability(decisions, goal), _largest_probability(decisions, goal)
+    reached, first = decisions.can_reach(goal, np.ones(len(decisions.owner), bool))
+    known = _known(~reached, decisions.surely_some(goal)[0], 1.0)
+    return _least_probability(decisions, goal), Quantity(*decisions.solve(known, 0.0, first, "max"))
 
 
 @on_host("check.halting_time")
@@ -104,7 +106,7 @@ def halting_time(graph: Graph[ConfigurationsT, StepsT]) -> Quantity:
 
     **Raises:** `ValueError` for a graph that is not complete.
     """
-    return _most_time(Decisions.of(graph, ()), _halting(graph))
+    return _most_time(Decisions.of(graph, ()), graph.is_halting)
 
 
 @on_host("check.halting_time_range")
@@ -114,8 +116,10 @@ def halting_time_range(
     """The least and the largest expected number of steps until the halt, over all ways to choose;
     see `reach_probability_range`. With `chosen=None`: of the shortest and the longest computation.
     """
-    decisions, halting = Decisions.of(graph, chosen), _halting(graph)
-    return _least_time(decisions, halting), _most_time(decisions, halting)
+    decisions, halting = Decisions.of(graph, chosen), graph.is_halting
+    surely, first = decisions.surely_some(halting)
+    known = _known(halting, ~surely, np.inf)
+    return Quantity(*decisions.solve(known, 1.0, first, "min")), _most_time(decisions, halting)
 
 
 @on_host("check.halting_distribution")
@@ -131,7 +135,7 @@ def halting_distribution(
     """
     if up_to < 0:
         raise ValueError(f"`up_to` is {up_to}. Give a number of steps, 0 or more.")
-    decisions, halting = Decisions.of(graph, ()), _halting(graph)
+    decisions, halting = Decisions.of(graph, ()), graph.is_halting
     after = decisions.matrix.T.tocsr()
     now = np.zeros(graph.num_configurations)
     now[0] = 1.0
@@ -164,10 +168,6 @@ def _holds(
     return holds
 
 
-def _halting(graph: Graph[ConfigurationsT, StepsT]) -> Bool[np.ndarray, " configurations"]:
-    return graph.is_halting  # all are expanded
-
-
 def _known(
     zero: Bool[np.ndarray, " configurations"],
     other: Bool[np.ndarray, " configurations"],
@@ -185,19 +185,6 @@ def _least_probability(
     known = _known(decisions.may_avoid(target), decisions.surely_all(target), 1.0)
     # Every way to choose leaves the rest: where it could stay for ever, it could avoid the target.
     return Quantity(*decisions.solve(known, 0.0, decisions.first_action[:-1], "min"))
-
-
-def _largest_probability(
-    decisions: Decisions, target: Bool[np.ndarray, " configurations"]
-) -> Quantity:
-    reached, first = decisions.can_reach(target, np.ones(len(decisions.owner), bool))
-    known = _known(~reached, decisions.surely_some(target)[0], 1.0)
-    return Quantity(*decisions.solve(known, 0.0, first, "max"))
-
-
-def _least_time(decisions: Decisions, halting: Bool[np.ndarray, " configurations"]) -> Quantity:
-    surely, first = decisions.surely_some(halting)
-    return Quantity(*decisions.solve(_known(halting, ~surely, np.inf), 1.0, first, "min"))
 
 
 def _most_time(decisions: Decisions, halting: Bool[np.ndarray, " configurations"]) -> Quantity:

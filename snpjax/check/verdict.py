@@ -170,15 +170,10 @@ def _extent(verdict: Verdict) -> str:
     if verdict.loop is None:
         return _counted(verdict.num_steps, "step")
     before = _counted(verdict.loop, "step")
-    if _halts(verdict):
+    if verdict.configurations.is_halting[-1]:
         return f"{before}, then it has halted"
     around = verdict.num_steps - verdict.loop
     return f"{before}, then {_counted(around, 'step')} for ever"
-
-
-def _halts(verdict: Verdict) -> bool:
-    assert verdict.witness is not None
-    return bool(verdict.configurations.is_halting[-1])
 
 
 def _witness_lines(verdict: Verdict) -> Iterator[str]:

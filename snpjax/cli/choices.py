@@ -1,7 +1,7 @@
 """Whether a system ever leaves a choice."""
 
 from ..spiking import PlasticityRule, PopulationSystem, Rule, SpikingSystem
-from ..spiking.model.overlap import rules_overlap
+from ..spiking.model.compatibility import rules_overlap
 
 
 def offers_choice(system: SpikingSystem | PopulationSystem) -> bool:

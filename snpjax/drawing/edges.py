@@ -15,20 +15,19 @@ from .scene import Curve, Point, width_of
 _BENDS = (0.0, 0.14, -0.14, 0.28, -0.28, 0.45, -0.45, 0.7, -0.7)  # of the length
 _DETOURS = (0.0, 45.0, -45.0, 90.0, -90.0, 150.0, -150.0, 230.0, -230.0, 330.0, -330.0)  # pixels
 _SAMPLES = np.linspace(0, 1, 41)
-_BERNSTEIN = np.stack(
-    [
-        (1 - _SAMPLES) ** 3,
-        3 * _SAMPLES * (1 - _SAMPLES) ** 2,
-        3 * _SAMPLES**2 * (1 - _SAMPLES),
-        _SAMPLES**3,
-    ],
-    axis=1,
-)
 _MOST_BENT = 190.0  # pixels, that a curve is pulled aside
 _CLEAR = 3.0  # pixels between a curve and a box that it passes
 
 Control = Float[np.ndarray, "4 2"]
 Boxes = Float[np.ndarray, "nodes 2"]
+
+
+def _bernstein(t: Float[np.ndarray, " places"]) -> Float[np.ndarray, "places 4"]:
+    """The share of each control point in the points of a cubic curve."""
+    return np.stack([(1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t**2 * (1 - t), t**3], axis=1)
+
+
+_BERNSTEIN = _bernstein(_SAMPLES)
 
 
 def routed(
@@ -181,10 +180,7 @@ def _cut(
 ) -> Control:
     """The part of a curve between the borders of its boxes."""
     fine = np.linspace(0, 1, 201)
-    weights = np.stack(
-        [(1 - fine) ** 3, 3 * fine * (1 - fine) ** 2, 3 * fine**2 * (1 - fine), fine**3], axis=1
-    )
-    points = weights @ control
+    points = _bernstein(fine) @ control
 
     def is_in(node: int) -> np.ndarray:
         apart = np.abs(points - middles[node])

@@ -24,7 +24,7 @@ from ..spiking.model.validity import Level, Place
 from .building import build_in_lines, most_listed, require_system, size_message
 from .losses import Losses
 from .rule_lines import RuleLines, TooManyRules
-from .source import Report, Source, Stop, shortened
+from .source import Report, Source, StopReading, shortened
 
 
 _MAX_ERRORS = 1_000  # of one file; nobody corrects more, and each takes memory
@@ -54,7 +54,7 @@ def read_cusnp(source: Source, level: Level) -> SpikingSystem:
     try:
         reader.read()
         system = None if report.has_errors else reader.build(level)
-    except Stop:
+    except StopReading:
         system = None
     report.finish()
     return require_system(system)
@@ -99,11 +99,11 @@ class _Reader:
         self.report.error(offset, message)
         self.num_errors += 1
         if self.num_errors >= _MAX_ERRORS:
-            raise Stop
+            raise StopReading
 
     def _fail(self, offset: int, message: str) -> NoReturn:
         self.report.error(offset, message)
-        raise Stop
+        raise StopReading
 
     def _number(self, offset: int, word: str, what: str) -> int | None:
         if word.isascii() and word.isdigit() and len(word) <= _MAX_DIGITS:
@@ -148,7 +148,7 @@ class _Reader:
         (offset, word), *rest = islice(self._words_of(*line), 2)
         number = self._number(offset, word, what)
         if number is None:
-            raise Stop
+            raise StopReading
         if rest:
             message = f"there is text after {what} (write it in a line of its own)"
             self._fail(rest[0][0], message)
@@ -197,7 +197,7 @@ class _Reader:
                     f"out-degree and its targets{self._lines_of_synapses()}",
                 )
                 if line is None:
-                    raise Stop
+                    raise StopReading
                 return
             self._read_targets(*line)
             self.position = line[1] + 1

@@ -17,7 +17,7 @@ from ..spiking.model.system import Neuron, SpikingSystem
 from ..spiking.model.validity import Level, Place
 from .building import KnownNames, build_in_lines, most_listed, require_system, size_message
 from .rule_lines import RuleLines, TooManyRules
-from .source import Report, Source, Stop
+from .source import Report, Source, StopReading
 
 
 _MAX_ERRORS = 1_000
@@ -272,12 +272,12 @@ class _Reader:
         try:
             self._read_lines()
             return self._build(level)
-        except Stop:
+        except StopReading:
             return None
 
     def _fail(self, offset: int, message: str) -> NoReturn:
         self.report.error(offset, message)
-        raise Stop
+        raise StopReading
 
     # Lines
 
@@ -331,7 +331,7 @@ class _Reader:
             self.report.error(mistake.offset, mistake.message)
             self.num_errors += 1
             if self.num_errors >= _MAX_ERRORS:
-                raise Stop from None
+                raise StopReading from None
 
     def _new_neurons(self, line: _Line) -> None:
         line.assign()

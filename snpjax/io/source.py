@@ -113,7 +113,7 @@ def shortened(text: str, most: int = 60) -> str:
     return text if len(text) <= most else text[: most - 3] + "..."
 
 
-class Stop(Exception):
+class StopReading(Exception):
     """The rest of a file is not read, for a reason that is told."""
 
 
@@ -142,9 +142,9 @@ class Report:
         self._add("warning", offset, message, first, kind)
 
     def fail(self, offset: int, message: str) -> NoReturn:
-        """An error after which reading on makes no sense. **Raises:** `Stop`."""
+        """An error after which reading on makes no sense. **Raises:** `StopReading`."""
         self.error(offset, message)
-        raise Stop
+        raise StopReading
 
     def has(self, offset: int, kind: str) -> bool:
         """Whether this is told already; counts as telling it again."""

@@ -6,9 +6,10 @@ import equinox as eqx
 import jax
 import numpy as np
 
-from ..spiking.model.guard import Guard
 from ..spiking.model.rule import Rule
+from ..spiking.model.rule_table import UNBOUNDED
 from ..spiking.model.system import Neuron, SpikingSystem
+from ..spiking.model.template import guard_of
 from .relaxed import RelaxedSystem, constants_of
 
 
@@ -59,7 +60,8 @@ def to_system(model: RelaxedSystem, *, round: bool = False) -> SpikingSystem:
         raise ValueError(
             "A model with `Smooth` is no exact system. Replace its `surrogate` by another one."
         )
-    for leaf in jax.tree.leaves(eqx.filter(_parameters(model), eqx.is_inexact_array)):
+    tables = (model.low, model.high, model.consume, model.produce, model.initial, model.synapses)
+    for leaf in jax.tree.leaves(eqx.filter(tables, eqx.is_inexact_array)):
         if np.isnan(leaf).any():
             raise ValueError("A parameter is NaN. Train again with a smaller learning rate.")
     change = rounding(model)
@@ -82,9 +84,12 @@ def to_system(model: RelaxedSystem, *, round: bool = False) -> SpikingSystem:
         rules = []
         for rule in np.unique(numbers[is_slot[:, index], index]).tolist():
             own = np.flatnonzero(is_slot[:, index] & (numbers[:, index] == rule))
-            guard = Guard.from_lengths(())
-            for slot in own.tolist():
-                guard |= _term(low[slot, index], high[slot, index], int(period[slot, index]))
+            terms = [(low[slot, index], high[slot, index], period[slot, index]) for slot in own]
+            guard = guard_of(
+                (int(first), UNBOUNDED if np.isinf(last) else int(last), int(step))
+                for first, last, step in terms
+                if first <= last
+            )
             if not guard.is_empty:
                 first = own[0], index
                 numbers_of_it = consume[first], produce[first], delay[first]
@@ -104,17 +109,3 @@ def to_system(model: RelaxedSystem, *, round: bool = False) -> SpikingSystem:
         output=[names[at] for at in outputs],
         signed=model.signed,
     )
-
-
-def _term(low: float, high: float, period: int) -> Guard:
-    """The counts low, low + period, ... up to high."""
-    if high < low:
-        return Guard.from_lengths(())
-    start = Guard.exactly(int(low))
-    if np.isinf(high):
-        return start.concatenate(Guard.exactly(period).star())
-    return start.concatenate(Guard.exactly(period).repeat(0, int(high - low) // period))
-
-
-def _parameters(model: RelaxedSystem) -> tuple:
-    return model.low, model.high, model.consume, model.produce, model.initial, model.synapses

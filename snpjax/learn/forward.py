@@ -12,6 +12,7 @@ from jaxtyping import Array, Float
 from snpjax_formats import Sum
 
 from ..choice import FirstChoice
+from ..spiking.step.program import SpikingProgram
 from .relaxed import Constants, RelaxedSystem, constants_of, nameless
 from .run import scanned
 from .step import initial_state
@@ -89,32 +90,14 @@ def population_run(
     if place.slots == 0:  # neurons without rules only count
         silent = jnp.zeros((steps, *spikes.shape))
         return silent, spikes if arriving is None else spikes + jnp.sum(arriving, axis=0)
-    own = _cut(model, place)
-    program = own.program
-    tables = {
-        name: getattr(constants, name)[: place.slots, place.neurons]
-        for name in ("low", "high", "consume", "produce")
-    }
-    exactly = replace(
-        constants.program,
-        **{name: getattr(program, name) for name in ("period", "delay", "number")},
-        **{
-            name: getattr(constants.program, name)[: place.slots, place.neurons]
-            for name in ("low", "high", "consume", "produce")
-        },
-        **{name: getattr(program, name) for name in ("initial", "outputs", "inputs", "trains")},
-    )
+    program = _cut(model.program, place)
+    own = eqx.tree_at(lambda m: (m.program, m.synapses, m.is_synapse), model, (program, None, None))
+    sizes = {"num_sources": place.size, "num_targets": place.size}
     constants = constants._replace(
-        **tables,
+        **{name: getattr(constants, name)[: place.slots, place.neurons] for name in _TABLES},
         initial=constants.initial[place.neurons],
-        synapses=Sum(
-            parts=(),
-            source_starts=(),
-            target_starts=(),
-            num_sources=place.size,
-            num_targets=place.size,
-        ),
-        program=exactly,
+        synapses=Sum(parts=(), source_starts=(), target_starts=(), **sizes),
+        program=_cut(constants.program, place),
     )
     final, (outputs, _, _) = scanned(
         nameless(own),
@@ -129,20 +112,20 @@ def population_run(
     return outputs, final.spikes
 
 
-def _cut(model: RelaxedSystem, place: NeuronRange) -> RelaxedSystem:
+_TABLES = ("low", "high", "consume", "produce")
+
+
+def _cut(program: SpikingProgram, place: NeuronRange) -> SpikingProgram:
     """The rules of one population, all of whose neurons are outputs."""
 
     def own(table: Array | None) -> Array | None:
         return None if table is None else table[: place.slots, place.neurons]
 
-    program = model.program
-    names = ("low", "high", "period", "consume", "produce", "delay", "number")
-    cut = replace(
+    return replace(
         program,
-        **{name: own(getattr(program, name)) for name in names},
+        **{name: own(getattr(program, name)) for name in (*_TABLES, "period", "delay", "number")},
         initial=program.initial[place.neurons],
         outputs=jnp.arange(place.size),
         inputs=jnp.zeros(0, jnp.int32),
         trains=jnp.zeros((0, 0), program.trains.dtype),
     )
-    return eqx.tree_at(lambda m: (m.program, m.synapses, m.is_synapse), model, (cut, None, None))

@@ -93,7 +93,12 @@ class SpikingNetwork(eqx.Module):
         _check(sizes, rules, given)
         system = PopulationSystem(
             [
-                Population(str(p), size, rules=_listed(own), indices=range(size))
+                Population(
+                    str(p),
+                    size,
+                    rules=[own] if isinstance(own, str | Rule) else list(own),
+                    indices=range(size),
+                )
                 for p, (size, own) in enumerate(zip(sizes, rules, strict=True))
             ],
             [
@@ -150,10 +155,6 @@ class SpikingNetwork(eqx.Module):
         own = jnp.reshape(own, (-1, *(1,) * (counts.ndim - 1)))
         own = jnp.broadcast_to(own, (len(own), *counts.shape[1:]))
         return jnp.concatenate([jnp.asarray(counts, jnp.float32), own])
-
-
-def _listed(rules: Rules) -> Sequence[str | Rule]:
-    return [rules] if isinstance(rules, str | Rule) else list(rules)
 
 
 def _check(sizes: Sequence[int], rules: Sequence[Rules], projections: Sequence[tuple]) -> None:

@@ -12,7 +12,7 @@ from jaxtyping import Array, Bool, Float, Int, Num, PyTree
 
 from snpjax_formats import AbstractLayout, Dense, Edges, Sum, TwoWay, fitting
 
-from ..spiking.lower.host_program import HostProgram, host_program_of
+from ..spiking.lower.host_program import host_program_of
 from ..spiking.lower.lower import lower_columns
 from ..spiking.model.population import PopulationSystem
 from ..spiking.model.rule import Rule
@@ -147,7 +147,21 @@ def relax(
     low, most = weight_range or (-np.inf if system.signed else 0.0, np.inf)
     if not low <= most or any(np.isfinite(x) and x != round(x) for x in (low, most)):
         raise ValueError(f"`weight_range` is ({low}, {most}). Give two whole numbers, ascending.")
-    synapses = _synapses(columns, program.num_neurons, layout, is_listed)
+    size = program.num_neurons
+    if is_listed:
+        synapses = _stored(columns.parts[0].edges.resized(size, size), layout)
+    else:
+        synapses = Sum(
+            parts=tuple(_stored(part.edges, layout) for part in columns.parts),
+            source_starts=tuple(part.source_start for part in columns.parts),
+            target_starts=tuple(part.target_start for part in columns.parts),
+            num_sources=size,
+            num_targets=size,
+        )
+    first = None
+    if program.number is not None:
+        number = np.asarray(program.number)
+        first = jnp.asarray(np.argmax(number[:, None] == number[None], axis=0), jnp.int32)
     return RelaxedSystem(
         low=real(program.low),
         high=jnp.where(endless, jnp.inf, real(program.high)),
@@ -156,7 +170,7 @@ def relax(
         initial=real(program.initial),
         synapses=synapses,
         is_synapse=jax.tree.map(lambda x: x != 0, eqx.filter(synapses, eqx.is_inexact_array)),
-        first=None if program.number is None else _first(np.asarray(program.number)),
+        first=first,
         program=program,
         surrogate=surrogate or FastSigmoid(),
         names=tuple(columns.name_of(index) for index in range(columns.num_neurons)),
@@ -220,10 +234,6 @@ def _of_rules(
     return table if model.first is None else jnp.take_along_axis(table, model.first, axis=0)
 
 
-def _first(number: Int[np.ndarray, "slots neurons"]) -> Int[Array, "slots neurons"]:
-    return jnp.asarray(np.argmax(number[:, None] == number[None], axis=0), jnp.int32)
-
-
 def _check(system: SpikingSystem | PopulationSystem) -> None:
     problem = None
     if isinstance(system, SpikingSystem):
@@ -235,24 +245,6 @@ def _check(system: SpikingSystem | PopulationSystem) -> None:
         problem = "the rules of another simulator (`compatibility`)"
     if problem is not None:
         raise ValueError(f"A system with {problem} has no relaxation. Learn a plain system.")
-
-
-def _synapses(
-    columns: HostProgram,
-    size: int,
-    layout: type[AbstractLayout] | Literal["auto"],
-    is_listed: bool,
-) -> AbstractLayout:
-    """All synapses in one layout, or each projection in one of its own."""
-    if is_listed:
-        return _stored(columns.parts[0].edges.resized(size, size), layout)
-    return Sum(
-        parts=tuple(_stored(part.edges, layout) for part in columns.parts),
-        source_starts=tuple(part.source_start for part in columns.parts),
-        target_starts=tuple(part.target_start for part in columns.parts),
-        num_sources=size,
-        num_targets=size,
-    )
 
 
 def _stored(edges: Edges, layout: type[AbstractLayout] | Literal["auto"]) -> AbstractLayout:

@@ -12,9 +12,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from ..choice import AbstractChoice, FirstChoice
-from ..spiking.step.program import SpikingProgram
 from .relaxed import MAX_COUNT, Constants, RelaxedSystem, constants_of, nameless
-from .step import Emitted, RelaxedState, initial_state, step
+from .step import RelaxedState, initial_state, step
 from .surrogate import Smooth
 
 
@@ -83,7 +82,11 @@ def run(
     trains, batch = _own_trains(model, steps), ()
     if input is not None:
         trains, batch = _trains(model, steps, input)
-        constants = constants._replace(program=_waiting(constants.program, trains))
+        # Nothing halts before the last of its input.
+        number = jnp.arange(1, steps + 1).reshape(-1, *(1,) * (trains.ndim - 2))
+        last = jnp.max(jnp.where(jnp.any(trains != 0, axis=1), number, 0), axis=0, initial=0)
+        horizon = lax.stop_gradient(last).astype(jnp.int32)
+        constants = constants._replace(program=replace(constants.program, horizon=horizon))
     given = constants.initial if spikes is None else jnp.asarray(spikes, jnp.float32)
     if spikes is not None:
         if given.shape[0] != num or given.ndim > 2:
@@ -137,7 +140,8 @@ def scanned(
         is_one, arriving = row
         new, emitted = step(model, constants, state, choice, arriving)
         new = jax.tree.map(lambda x, y: jnp.where(is_one, x, y), new, state)
-        output = jnp.where(is_one, _output(model, emitted), 0)
+        output = emitted.emissions.at[model.program.outputs].get(mode="fill", fill_value=0)
+        output = jnp.where(is_one, output, 0)
         chance = jnp.where(is_one & emitted.is_live, emitted.log_probability, 0)
         return new, (output, chance, new.spikes if keeps else None)
 
@@ -155,10 +159,6 @@ def scanned(
         jax.checkpoint(lambda state, own: lax.scan(body, state, own)), initial, rows
     )
     return final, jax.tree.map(lambda x: x.reshape(blocks * block, *x.shape[2:])[:steps], kept)
-
-
-def _output(model: RelaxedSystem, emitted: Emitted) -> Float[Array, "outputs *paths"]:
-    return emitted.emissions.at[model.program.outputs].get(mode="fill", fill_value=0)
 
 
 def _own_trains(model: RelaxedSystem, steps: int) -> Float[Array, "steps neurons"] | None:
@@ -192,15 +192,6 @@ def _trains(
         own = train.reshape(len(train), *(train.shape[1:] or (1,) * len(batch)))
         arriving = arriving.at[: len(own), positions[name]].add(own)
     return arriving, batch
-
-
-def _waiting(
-    program: SpikingProgram, trains: Float[Array, "steps neurons *paths"]
-) -> SpikingProgram:
-    """The program that does not halt before the last of its input."""
-    number = jnp.arange(1, len(trains) + 1).reshape(-1, *(1,) * (trains.ndim - 2))
-    last = jnp.max(jnp.where(jnp.any(trains != 0, axis=1), number, 0), axis=0, initial=0)
-    return replace(program, horizon=lax.stop_gradient(last).astype(jnp.int32))
 
 
 def _check_smooth(model: RelaxedSystem, choice: AbstractChoice) -> None:

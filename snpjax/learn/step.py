@@ -97,7 +97,10 @@ def step(
     is_open = state.timers == 0
     counts = expanded(model.is_slot, ndim) & is_open[None] & (is_fired | (slots == NO_RULE)[None])
     if isinstance(model.surrogate, Smooth):
-        fired = _smoothly(model.surrogate, margin, expanded(model.is_slot, ndim))
+        # Each slot fires as far as those before it leave it to.
+        own = jnp.where(expanded(model.is_slot, ndim), model.surrogate.value(margin), 0)
+        left = jnp.cumprod(1 - own, axis=0)
+        fired = own * jnp.concatenate([jnp.ones_like(left[:1]), left[:-1]])
     else:
         if program.number is not None:
             counts &= _is_nearest(expanded(program.number, ndim), margin, is_fired)
@@ -177,18 +180,6 @@ def _margin(
     nearest = period * jnp.round(lax.stop_gradient(above / period))
     between = 0.5 - jnp.abs(above - nearest)
     return jnp.where(period == 1, margin, jnp.minimum(margin, between))
-
-
-def _smoothly(
-    surrogate: Smooth,
-    margin: Float[Array, "slots neurons *paths"],
-    is_slot: Bool[Array, "slots neurons *paths"],
-) -> Float[Array, "slots neurons *paths"]:
-    """Each slot fires as far as those before it leave it to."""
-    own = jnp.where(is_slot, surrogate.value(margin), 0)
-    left = jnp.cumprod(1 - own, axis=0)
-    before = jnp.concatenate([jnp.ones_like(left[:1]), left[:-1]])
-    return own * before
 
 
 def _is_nearest(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 from scipy.optimize import minimize
 
 from .binning import BinRule, Bins, bins_of_model
@@ -113,22 +113,6 @@ def calibrate(
         found = [descend(fit, z) for z in points]
     found.sort(key=lambda item: item[1])
     point, value, _ = found[0]
-    return _calibration(
-        model, search, fit, bins, observed, point, value, found, sum(n for _, _, n in found)
-    )
-
-
-def _calibration(
-    model: ProliferationModel,
-    search: ParameterSpace,
-    fit: Fit,
-    bins: Bins,
-    observed: Histogram,
-    point: np.ndarray,
-    value: float,
-    found: list[tuple[np.ndarray, float, int]],
-    evaluations: int,
-) -> Calibration:
     x = search.lower + (search.upper - search.lower) * point
     x = np.clip(x, search.lower, search.upper)
     cells = bins.count(observed.fluorescence, observed.counts)
@@ -150,7 +134,7 @@ def _calibration(
         bins,
         expected,
         cells,
-        evaluations,
+        sum(n for _, _, n in found),
         fit,
         search,
         point,
@@ -247,16 +231,6 @@ def descend(
     return found.x, float(found.fun), int(found.nfev)
 
 
-@jax.jit
-def _value_and_gradient(fit: Fit, z: Float[Array, " numbers"]):
-    return fit.value_and_gradient(z)
-
-
-@jax.jit
-def _values(fit: Fit, z: Float[Array, "points numbers"]) -> Float[Array, " points"]:
-    return jax.vmap(fit.value)(z)
-
-
-@jax.jit
-def _fractions(fit: Fit, z: Float[Array, " numbers"]) -> Float[Array, " bins"]:
-    return fit.fractions(z)
+_value_and_gradient = jax.jit(Fit.value_and_gradient)
+_values = jax.jit(jax.vmap(Fit.value, (None, 0)))
+_fractions = jax.jit(Fit.fractions)

@@ -108,26 +108,13 @@ def empty(lanes: int, pool: int, levels: int, entries: int) -> LaneState:
     def zeros(size: int, dtype: type) -> Array:
         return jnp.zeros((size,), dtype)
 
+    word, number, time = jnp.uint32, jnp.int32, jnp.float32
+    of_lanes = (zeros(lanes, x) for x in (word, number, number, word, number, time, word))
+    of_pool = (zeros(pool, x) for x in (word, number, number, time))
     zero = jnp.zeros((), jnp.int32)
     return LaneState(
-        Lanes(
-            zeros(lanes, jnp.uint32),
-            zeros(lanes, jnp.int32),
-            zeros(lanes, jnp.int32),
-            zeros(lanes, jnp.uint32),
-            zeros(lanes, jnp.int32),
-            zeros(lanes, jnp.float32),
-            zeros(lanes, jnp.uint32),
-            jnp.zeros((levels, lanes), jnp.float32),
-        ),
-        Pool(
-            zeros(pool, jnp.uint32),
-            zeros(pool, jnp.int32),
-            zeros(pool, jnp.int32),
-            zeros(pool, jnp.float32),
-            zero,
-            zero,
-        ),
+        Lanes(*of_lanes, times=jnp.zeros((levels, lanes), jnp.float32)),
+        Pool(*of_pool, size=zero, taken=zero),
         jnp.zeros((), jnp.uint32),
         zeros(entries, jnp.int32),
         zero,

@@ -99,8 +99,8 @@ def mean(
         is_narrow = a >= NARROW * b
         narrow = _narrow_mean(a, jnp.where(is_narrow, b, a / NARROW), start, generations)
         wide = _wide_mean(a, jnp.where(is_narrow, a / NARROW, b), start, generations, grid)
-        found = jnp.where(_like(is_narrow, narrow), narrow, wide)
-    return jnp.where(_like(is_some, found), found, _one(generations, a))
+        found = jnp.where(is_narrow, narrow, wide)
+    return jnp.where(is_some, found, _one(generations, a))
 
 
 def second_moments(
@@ -124,7 +124,7 @@ def second_moments(
     else:
         law = _gamma_law(a, b) if method is Method.GAMMA else _normal_law(a, b)
         found = _second_moments(law, start, generations, grid)
-    return jnp.where(jnp.broadcast_to(is_some, found.shape), found, one)
+    return jnp.where(is_some, found, one)
 
 
 def _scaled(method: Method, first: _Scalar, second: _Scalar, duration: _Scalar):
@@ -139,10 +139,6 @@ def _scaled(method: Method, first: _Scalar, second: _Scalar, duration: _Scalar):
 
 def _one(generations: int, like: _Scalar) -> _Generations:
     return jnp.asarray(np.arange(generations) == 0, like.dtype)
-
-
-def _like(condition: Array, values: Array) -> Array:
-    return jnp.broadcast_to(condition, values.shape)
 
 
 # ---- collocation

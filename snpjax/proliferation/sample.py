@@ -212,16 +212,38 @@ def _of_type(
     """The cells of one type in runs `first` to `last`, which are of one group, and the number of
     timers drawn."""
     shape = (last - first, plan.channels, plan.generations)
-    families = _families(model, key, plan, index, first, last)
-    if families is None:
+    # Cells draw a word below the upper bound of their type; the last bound is 2^32.
+    bounds = np.cumsum([0.0, *(x.proportion for x in model.types)])
+    low, high = (int(round(x / bounds[-1] * 2**32)) for x in bounds[index : index + 2])
+    if low == high:
         return np.zeros(shape, np.int64), 0
+    held = model.initial.occupied
+    room = bucket(plan.channels)
+    ends = np.full(room, plan.cells, np.uint32)
+    ends[: plan.channels] = held.counts.cumsum()
+    deepest = np.zeros(room, np.int32)
+    last_of = model.max_divisions[model.initial.counts > 0]
+    deepest[: plan.channels] = np.minimum(last_of, MAX_GENERATION)
+    group = first // plan.group
     law = model.types[index].law
+    is_dividing = law is not None and model.duration > 0 and not isinstance(law, Fixed)
+    word = functools.partial(jnp.asarray, dtype=jnp.uint32)
+    families = InitialCells(
+        key=jr.bits(jr.fold_in(key, group), (2,), np.uint32),
+        first=word((first - group * plan.group) * plan.cells),
+        num=word((last - first) * plan.cells),
+        cells=word(plan.cells),
+        ends=jnp.asarray(ends),
+        last=jnp.asarray(deepest),
+        channels=word(plan.channels),
+        generations=word(plan.generations),
+        lowest=word(low),
+        highest=word(high - 1),
+        divides=jnp.asarray(is_dividing),
+    )
     if isinstance(law, Fixed) and model.duration > 0:
-        last_of = model.max_divisions[model.initial.counts > 0]
         counts = _fixed(jax.device_get(families), plan, model, law.mean, last_of, shape)
         return counts, int(counts.sum())
-    is_dividing = law is not None and model.duration > 0 and not isinstance(law, Fixed)
-    families = dataclasses.replace(families, divides=jnp.asarray(is_dividing))
     timer = timer_of(_ANY if law is None or not is_dividing else law, model.duration or 1.0)
     entries = int(np.prod(shape))
     counts, draws, is_cut = _drive(families, timer, model.start, plan, entries)
@@ -231,43 +253,6 @@ def _of_type(
             "Raise `phi_min`, or use `sample_lattice`."
         )
     return counts.reshape(shape), draws
-
-
-def _families(
-    model: ProliferationModel, key: PRNGKeyArray, plan: _Plan, index: int, first: int, last: int
-) -> InitialCells | None:
-    """The families of a type, `None` if there cannot be any."""
-    # Cells draw a word below the upper bound of their type; the last bound is 2^32.
-    bounds = np.cumsum([0.0, *(x.proportion for x in model.types)])
-    low, high = (int(round(x / bounds[-1] * 2**32)) for x in bounds[index : index + 2])
-    if low == high:
-        return None
-    held = model.initial.occupied
-    room = bucket(plan.channels)
-    ends = np.full(room, plan.cells, np.uint32)
-    ends[: plan.channels] = held.counts.cumsum()
-    deepest = np.zeros(room, np.int32)
-    deepest[: plan.channels] = np.minimum(
-        model.max_divisions[model.initial.counts > 0], MAX_GENERATION
-    )
-    group = first // plan.group
-    numbers = (
-        (first - group * plan.group) * plan.cells,
-        (last - first) * plan.cells,
-        plan.cells,
-    )
-    first_family, num, cells = (jnp.asarray(x, jnp.uint32) for x in numbers)
-    rest = (plan.channels, plan.generations, low, high - 1)
-    return InitialCells(
-        jr.bits(jr.fold_in(key, group), (2,), np.uint32),
-        first_family,
-        num,
-        cells,
-        jnp.asarray(ends),
-        jnp.asarray(deepest),
-        *(jnp.asarray(x, jnp.uint32) for x in rest),
-        divides=jnp.asarray(True),
-    )
 
 
 _advance = jax.jit(advance, static_argnames="start", donate_argnums=0)

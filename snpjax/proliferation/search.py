@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from .law import Fixed, Gamma, Normal
-from .model import CellType, ProliferationModel
+from .model import CellType, ProliferationModel, replace_in
 from .program import Parameters, Range
 
 
@@ -97,13 +97,7 @@ class ParameterSpace:
             law = type(types[i].law)
             assert law is Normal or law is Gamma
             types[i] = CellType(types[i].name, types[i].proportion, law(float(a), float(b)))
-        return ProliferationModel(
-            model.initial,
-            types,
-            duration=model.duration,
-            phi_min=model.phi_min,
-            start=model.start,
-        )
+        return replace_in(model, types=types)
 
     def ranges(self) -> list[Range | None]:
         """Where the parameters of each type are going to be."""

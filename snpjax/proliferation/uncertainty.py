@@ -214,9 +214,7 @@ def _drawn(mean: np.ndarray, covariance: np.ndarray, total: float) -> np.ndarray
         )
 
 
-@jax.jit
-def _value(fit: Fit, z: Float[Array, " numbers"]) -> Float[Array, ""]:
-    return fit.value(z)
+_value = jax.jit(Fit.value)
 
 
 @jax.jit

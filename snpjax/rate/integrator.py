@@ -47,7 +47,8 @@ class Euler(AbstractIntegrator):
         dt: float,
     ) -> PopulationVariables:
         inputs = arriving(state)
-        return {name: _moved(y, local(name, y, inputs[name]), dt) for name, y in state.items()}
+        slopes = {name: local(name, y, inputs[name]) for name, y in state.items()}
+        return {n: {v: x + dt * slopes[n][v] for v, x in y.items()} for n, y in state.items()}
 
 
 @dataclass(frozen=True)
@@ -121,10 +122,6 @@ def diffrax() -> Any:
     except ImportError:
         raise ImportError("diffrax is not installed (pip install diffrax)") from None
     return diffrax
-
-
-def _moved(y: Variables, slope: Variables, dt: float) -> Variables:
-    return {variable: x + dt * slope[variable] for variable, x in y.items()}
 
 
 def _relative(z: Array) -> Array:

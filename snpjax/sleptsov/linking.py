@@ -218,7 +218,8 @@ class _Linker:
         for kind in _KINDS:
             arcs: Arcs = getattr(net, kind)
             keep = is_plain[arcs.transition]
-            self.arcs[kind].append(_table(arcs)[:, keep])
+            columns = (arcs.place, arcs.transition, arcs.weight)
+            self.arcs[kind].append(np.stack(columns)[:, keep])
         self.pairs.append(net.priorities)
 
     def _take_group(self, members: Int[np.ndarray, " instances"]) -> None:
@@ -314,10 +315,6 @@ class _Linker:
 
 
 _NO_ARCS = np.zeros((3, 0), np.int64)
-
-
-def _table(arcs: Arcs) -> Int[np.ndarray, "3 arcs"]:
-    return np.stack([arcs.place, arcs.transition, arcs.weight])
 
 
 def _distinct(names: Sequence[str]) -> tuple[str, ...]:

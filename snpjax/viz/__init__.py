@@ -6,9 +6,7 @@ They need matplotlib: `pip install "snpjax[viz]"`. Those of proliferation are in
 
 from .axes import save as save
 from .graph import graph as graph
-from .layout import positions as positions
-from .net import net as net
-from .network import network as network
+from .models import net as net, network as network, positions as positions
 from .paths import halting_times as halting_times, numbers as numbers
 from .run import heat_map as heat_map, raster as raster
 from .timings import timings as timings

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 import numpy as np
-from jaxtyping import Bool, Int
+from jaxtyping import Int
 
 from .._text.quoting import printable
 from ..drawing.scene import BLUE, ORANGE
@@ -56,8 +56,10 @@ def halting_times(
     """
     _check_batch(solution)
     steps, halted = solution.steps, solution.halted
+    left = steps[~halted]
+    others = f"not halted\nafter {left.max():,}" if len(left) else ""
     with drawing(ax, COLUMN) as axes:
-        _bars(axes, steps[halted], int(np.sum(~halted)), _not_halted(steps, halted))
+        _bars(axes, steps[halted], len(left), others)
         axes.set_xlabel("steps until it halts")
         return axes
 
@@ -77,11 +79,6 @@ def whole_batch(solution: SolutionBatch) -> "Figure":
         for ax in axes[panels:]:
             ax.set_axis_off()
         return figure
-
-
-def _not_halted(steps: Int[np.ndarray, " paths"], halted: Bool[np.ndarray, " paths"]) -> str:
-    left = steps[~halted]
-    return f"not halted\nafter {left.max():,}" if len(left) else ""
 
 
 def _check_batch(solution: object) -> None:

@@ -36,7 +36,9 @@ def timings(
     _check(seconds, chosen)
     directions = list(dict.fromkeys(direction for _, direction in seconds))
     layouts = list(dict.fromkeys(layout for layout, _ in seconds))
-    best = {name: min(_of(seconds, name, d) for d in directions) for name in layouts}
+    best = dict.fromkeys(layouts, float("inf"))
+    for (name, _), value in seconds.items():
+        best[name] = best[name] if value is None else min(best[name], value)
     layouts.sort(key=lambda name: best[name])
     measured = [value for value in seconds.values() if value is not None]
     least = min(measured, default=1.0)
@@ -83,11 +85,6 @@ def timings(
 
 def _short(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
-
-
-def _of(seconds: Mapping[tuple[str, str], float | None], layout: str, direction: str) -> float:
-    value = seconds.get((layout, direction))
-    return float("inf") if value is None else value
 
 
 def _check(

@@ -101,16 +101,6 @@ def _nothing(features: Features, workload: Workload) -> str | None:
     return None
 
 
-def _slices(features: Features, workload: Workload) -> str | None:
-    del workload
-    return None if features.has_slices else "is ELL here: all targets have as many slots"
-
-
-def _overflow(features: Features, workload: Workload) -> str | None:
-    del workload
-    return None if features.has_overflow else "is ELL here: nothing overflows"
-
-
 def _integers(features: Features, workload: Workload) -> str | None:
     if workload.sums_floats or features.is_float:
         return "sums integers only"
@@ -186,10 +176,6 @@ def _pushed(f: Features) -> int:
     return f.push_slots * f.num_sources
 
 
-def _hybrid(f: Features) -> int:
-    return f.hybrid_width * f.num_targets + f.hybrid_entries
-
-
 def _by_target(f: Features) -> int:
     return entry_bucket(f.num_edges, f.num_targets)
 
@@ -202,18 +188,6 @@ def _tiles(f: Features) -> int:
     return slot_bucket(int(np.ceil(f.sampled_tiles)), max(f.num_sources, f.num_targets))
 
 
-def _both(f: Features) -> int:
-    return _pulled(f) + _pushed(f)
-
-
-def _runs(f: Features) -> int:
-    return bucket(f.max_runs, at_least=1) * f.num_targets + f.num_sources
-
-
-def _push_runs(f: Features) -> int:
-    return bucket(f.sampled_max_push_runs, at_least=1) * f.num_sources + f.num_targets
-
-
 def _source(f: Features) -> int:
     """Bytes of the index of a source."""
     return index_bytes(f.num_sources)
@@ -223,10 +197,6 @@ def _target(f: Features) -> int:
     return index_bytes(f.num_targets)
 
 
-def _dense_item(f: Features) -> int:
-    return f.weight_bytes or 4
-
-
 CANDIDATES: tuple[Candidate, ...] = (
     Candidate(ELL, "pull", _pulled, lambda f: _pulled(f) * (_source(f) + f.weight_bytes), _nothing),
     Candidate(
@@ -234,17 +204,17 @@ CANDIDATES: tuple[Candidate, ...] = (
         "pull",
         lambda f: f.sliced_slots + f.num_targets,
         lambda f: 4 * f.num_targets + f.sliced_slots * (_source(f) + f.weight_bytes),
-        _slices,
+        lambda f, w: None if f.has_slices else "is ELL here: all targets have as many slots",
     ),
     Candidate(
         Hybrid,
         "pull",
-        _hybrid,
+        lambda f: f.hybrid_width * f.num_targets + f.hybrid_entries,
         lambda f: (
             f.hybrid_width * f.num_targets * (_source(f) + f.weight_bytes)
             + f.hybrid_entries * (_source(f) + _target(f) + f.weight_bytes)
         ),
-        _overflow,
+        lambda f, w: None if f.has_overflow else "is ELL here: nothing overflows",
     ),
     Candidate(BitGather, "pull", _pulled, lambda f: _source(f) * _pulled(f), _bits),
     Candidate(
@@ -257,7 +227,7 @@ CANDIDATES: tuple[Candidate, ...] = (
     Candidate(
         Interval,
         "pull",
-        _runs,
+        lambda f: bucket(f.max_runs, at_least=1) * f.num_targets + f.num_sources,
         lambda f: 8 * bucket(f.max_runs, at_least=1) * f.num_targets,
         _pattern,
         (("by", "target"),),
@@ -284,7 +254,7 @@ CANDIDATES: tuple[Candidate, ...] = (
     Candidate(
         Interval,
         "push",
-        _push_runs,
+        lambda f: bucket(f.sampled_max_push_runs, at_least=1) * f.num_sources + f.num_targets,
         lambda f: 8 * bucket(f.sampled_max_push_runs, at_least=1) * f.num_sources,
         _pattern,
         (("by", "source"),),
@@ -300,7 +270,7 @@ CANDIDATES: tuple[Candidate, ...] = (
         Dense,
         "product",
         _pairs,
-        lambda f: _pairs(f) * _dense_item(f),
+        lambda f: _pairs(f) * (f.weight_bytes or 4),
         lambda f, w: "would train pairs without an edge" if w.trained else None,
     ),
     Candidate(Int8Dense, "product", _aligned_pairs, _aligned_pairs, _int8),
@@ -315,7 +285,7 @@ CANDIDATES: tuple[Candidate, ...] = (
     Candidate(
         TwoWay,
         "pull",
-        _both,
+        lambda f: _pulled(f) + _pushed(f),
         lambda f: (
             _pulled(f) * (_source(f) + f.weight_bytes)
             + _pushed(f) * (_target(f) + (0 if f.is_iso else 4))

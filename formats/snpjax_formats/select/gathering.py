@@ -179,15 +179,14 @@ def line_of(measured: TimingRecord) -> str:
         "configuration": dataclasses.asdict(measured.configuration),
         "features": dataclasses.asdict(measured.features),
         "times": {
-            name: {"hopeless": timing.is_hopeless, "samples": [_short(x) for x in timing.samples]}
+            name: {
+                "hopeless": timing.is_hopeless,
+                "samples": [float(f"{x:.4g}") for x in timing.samples],
+            }
             for name, timing in measured.times.items()
         },
     }
     return json.dumps(record) + "\n"
-
-
-def _short(seconds: float) -> float:
-    return float(f"{seconds:.4g}")
 
 
 def _read(record: dict[str, Any]) -> TimingRecord:

@@ -55,8 +55,11 @@ class Measured(AbstractChooser):
         remembered = seconds is not None
         predicted = Learned().decide(question).predicted
         if seconds is None:
-            chosen = _promising(candidates, question, predicted)[: self.most]
-            seconds = self._time(chosen, question)
+            # Without a model those that read least come first.
+            chosen = sorted(candidates, key=lambda c: c.stored(question.features))
+            if predicted is not None:
+                chosen = [BY_NAME[name] for name in predicted if BY_NAME[name] in candidates]
+            seconds = self._time(chosen[: self.most], question)
             if folder is not None:
                 cache.write(folder, key, seconds)
         name = min(seconds, key=seconds.__getitem__)
@@ -79,14 +82,6 @@ class Measured(AbstractChooser):
         x = _inputs(question.features.num_sources, workload)
         times = race(candidates, edges, workload, x, budget=self.budget)
         return {name: timing.least for name, timing in times.items()}
-
-
-def _promising(
-    candidates: list[Candidate], question: Question, predicted: object
-) -> list[Candidate]:
-    if isinstance(predicted, dict):
-        return [BY_NAME[name] for name in predicted if BY_NAME[name] in candidates]
-    return sorted(candidates, key=lambda c: c.stored(question.features))
 
 
 def _inputs(num_sources: int, workload: Workload) -> np.ndarray:

@@ -82,7 +82,7 @@ def fit(
     """One Gaussian process for each candidate that was timed often enough; NaN is a candidate that
     was not."""
     best = np.nanmin(log_seconds, axis=1)
-    kept = [c for c in range(len(CANDIDATES)) if _is_timed(log_seconds[:, c]).sum() >= _FEWEST]
+    kept = [c for c in range(len(CANDIDATES)) if (~np.isnan(log_seconds[:, c])).sum() >= _FEWEST]
     if not kept:
         raise ValueError(f"No layout was timed on {_FEWEST} configurations. Gather more.")
     table = x[:, kept].swapaxes(0, 1)
@@ -93,7 +93,7 @@ def fit(
     weight = np.zeros(z.shape[:2])
     processes = []
     for place, c in enumerate(kept):
-        of = _is_timed(log_seconds[:, c])
+        of = ~np.isnan(log_seconds[:, c])
         y = log_seconds[of, c]
         noise = 1 / (np.exp(2 * (best[of] - y)) + 1 / _MOST_VARIANCE)
         processes.append(fitted(z[place, of], y, noise))
@@ -113,10 +113,6 @@ def fit(
         shared=z[0, :, :shared].astype(np.float32),
         own=z[:, :, shared:].astype(np.float32),
     )
-
-
-def _is_timed(column: Float[np.ndarray, " rows"]) -> Bool[np.ndarray, " rows"]:
-    return ~np.isnan(column)
 
 
 def _predicted(

@@ -79,7 +79,9 @@ def _game(labelled: Labelled, pair: Pair, refinement: Refinement) -> Difference:
         lasts = [refinement.splits(target, int(labelled.targets[x])) or 0 for x in answers]
         answer = int(answers[int(np.argmax(lasts))])
         paths[1 - mover].append(answer)
-        has_choice |= len(answers) > 1 or _num_alike(labelled, at[mover], step) > 1
+        own, _ = labelled.steps_of(np.asarray([at[mover]]))
+        alike = labelled.labels[own] == labelled.labels[step]
+        has_choice |= len(answers) > 1 or int(np.sum(alike)) > 1
         at[mover], at[1 - mover] = target, int(labelled.targets[answer])
     other = np.asarray([at[1 - mover]])
     near = nearest_step(labelled, other, int(labelled.labels[step]))
@@ -87,12 +89,6 @@ def _game(labelled: Labelled, pair: Pair, refinement: Refinement) -> Difference:
         paths[1 - mover].append(near)
     after = " of this play" if has_choice else ""
     return difference_of(labelled, pair, mover, (paths[mover], paths[1 - mover]), other, after)
-
-
-def _num_alike(labelled: Labelled, configuration: int, step: int) -> int:
-    """How many steps of a configuration bear the label of this one."""
-    steps, _ = labelled.steps_of(np.asarray([configuration]))
-    return int(np.sum(labelled.labels[steps] == labelled.labels[step]))
 
 
 def _move(labelled: Labelled, blocks: np.ndarray, at: list[int]) -> tuple[int, int, np.ndarray]:

@@ -103,10 +103,16 @@ def side_by_side(
         for graph, system, names in zip(graphs, systems, inputs, strict=True)
     ]
     start = first.num_configurations
-    own, others = (part.steps for part in parts)
+    (own, own_rows), (others, other_rows) = parts
     targets = np.concatenate([own.targets.astype(np.int64), others.targets + start])
     first_step = np.concatenate([own.first, others.first[1:] + own.first[-1]])
-    labels, rows = _numbered(np.concatenate([parts[0].rows, parts[1].rows]))
+    rows = np.concatenate([own_rows, other_rows])
+    # Column by column: `np.unique` of whole rows is a slow sort of structures.
+    labels = np.zeros(len(rows), np.int64)
+    for column in rows.T:
+        values, digit = np.unique(column, return_inverse=True)
+        _, labels = np.unique(labels * len(values) + digit, return_inverse=True)
+    _, where = np.unique(labels, return_index=True)
     return Labelled(
         graphs=graphs,
         starts=(0, start),
@@ -115,21 +121,15 @@ def side_by_side(
         labels=labels,
         edges=np.concatenate([own.edges, others.edges]),
         is_open=np.concatenate([graph.is_open for graph in graphs]),
-        rows=rows,
+        rows=rows[where],
         num_inputs=len(inputs[0]),
         sees_halting=sees_halting,
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _Steps:
-    """The steps of one graph, with those of its halting configurations."""
-
-    steps: Following
-    rows: Int[np.ndarray, "steps columns"]
-
-
-def _steps(graph: SpikingGraph, names: Sequence[str], sees_halting: bool) -> _Steps:
+def _steps(
+    graph: SpikingGraph, names: Sequence[str], sees_halting: bool
+) -> tuple[Following, Int[np.ndarray, "steps columns"]]:
     """Labelled by what these neurons emit."""
     columns = columns_of(system_of(graph), names)
     emissions = np.zeros((0, len(columns)), np.int32)
@@ -141,7 +141,7 @@ def _steps(graph: SpikingGraph, names: Sequence[str], sees_halting: bool) -> _St
     rows[is_made, : len(columns)] = emissions
     if sees_halting:
         rows[~is_made, -1] = 1
-    return _Steps(steps, rows)
+    return steps, rows
 
 
 def emitted(steps: Transitions, names: Sequence[str]) -> Int[np.ndarray, "transitions columns"]:
@@ -167,16 +167,3 @@ def positions(system: System, names: Sequence[str]) -> Int[np.ndarray, " neurons
     numbers = np.arange(system.num_neurons)
     some = [np.atleast_1d(numbers[position_of(system, name)]) for name in names]
     return np.concatenate([np.zeros(0, np.int64), *some])
-
-
-def _numbered(
-    rows: Int[np.ndarray, "steps columns"],
-) -> tuple[Int[np.ndarray, " steps"], Int[np.ndarray, "labels columns"]]:
-    """The number of each row among the distinct ones, and those, ascending."""
-    # Column by column: `np.unique` of whole rows is a slow sort of structures.
-    number = np.zeros(len(rows), np.int64)
-    for column in rows.T:
-        values, digit = np.unique(column, return_inverse=True)
-        _, number = np.unique(number * len(values) + digit, return_inverse=True)
-    _, where = np.unique(number, return_index=True)
-    return number, rows[where]

@@ -67,8 +67,12 @@ def _split(
         _, first, found = np.unique(
             own + _hash(blocks, seed + 16), return_index=True, return_inverse=True
         )
-        if _are_equal(pair, starts, blocks, first[found]):
-            return found
+        # Every configuration has to have the block and the signature of the one that it is like.
+        like, counts = first[found], np.diff(starts)
+        if np.array_equal(blocks, blocks[like]) and np.array_equal(counts, counts[like]):
+            place = np.arange(len(pair)) + np.repeat(starts[like] - starts[:-1], counts)
+            if np.array_equal(pair, pair[place]):
+                return found
     raise AssertionError("Hashes of signatures are equal for 16 seeds; please report this as a bug")
 
 
@@ -78,17 +82,3 @@ def _hash(values: Int[np.ndarray, " some"], seed: int) -> UInt64[np.ndarray, " s
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return x ^ (x >> np.uint64(31))
-
-
-def _are_equal(
-    pair: Int[np.ndarray, " pairs"],
-    starts: Int[np.ndarray, " configurations_and_one"],
-    blocks: Int[np.ndarray, " configurations"],
-    like: Int[np.ndarray, " configurations"],
-) -> bool:
-    """Whether every configuration has the block and the signature of the one that it is like."""
-    counts = np.diff(starts)
-    if np.any(blocks != blocks[like]) or np.any(counts != counts[like]):
-        return False
-    place = np.arange(len(pair)) + np.repeat(starts[like] - starts[:-1], counts)
-    return bool(np.all(pair == pair[place]))

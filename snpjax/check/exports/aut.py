@@ -1,18 +1,15 @@
 """Aldebaran: the labelled transition systems of CADP and mCRL2."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import numpy as np
 
 from ..._text.lines import EdgeLabels, EdgeStyle, lines, numbers
+from ...explore import Graph
 from ...explore.text import edge_blocks, edge_texts
 from .write import ExportOptions, Files
 
-
-if TYPE_CHECKING:
-    from ...explore import Graph
 
 _STYLES: dict[EdgeLabels, EdgeStyle] = {
     "rules": EdgeStyle("rules", b":", b", ", b"no rule", times=b" x "),
@@ -22,7 +19,7 @@ _STYLES: dict[EdgeLabels, EdgeStyle] = {
 _PLAIN = "".join(map(chr, range(32, 127))).translate({ord(c): None for c in '"\\%'})
 
 
-def aut_files(graph: "Graph", options: ExportOptions) -> Files:
+def aut_files(graph: Graph, options: ExportOptions) -> Files:
     """One file. An edge is `(source, "p:0, q:1", target)` by its rules, counted within the neuron
     from 0, with the number of the subset of synapses that plasticity takes, `"p:0.2"`, if it is not
     the first one; or `(source, "q=1", target)` by what the output neurons emit, `"silent"` for
@@ -39,7 +36,7 @@ def aut_files(graph: "Graph", options: ExportOptions) -> Files:
     return {"": _blocks(graph, options.labels)}
 
 
-def _blocks(graph: "Graph", labels: EdgeLabels) -> Iterator[bytes]:
+def _blocks(graph: Graph, labels: EdgeLabels) -> Iterator[bytes]:
     names = {name: quote(name, safe=_PLAIN) for name in graph.schema.action_names}
     open_ones = np.flatnonzero(graph.is_open)
     yield f"des (0, {graph.num_choices + len(open_ones)}, {graph.num_configurations})\n".encode()

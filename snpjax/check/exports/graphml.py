@@ -2,22 +2,19 @@
 
 import json
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape
 
 from ..._text.lines import Column, Table, label_rows, lines, numbers, rows, text
 from ..._text.quoting import without_controls
+from ...explore import Graph
 from ...explore.text import configuration_blocks, edge_blocks, lists, step_tables, tables
 from .write import ExportOptions, Files
 
 
-if TYPE_CHECKING:
-    from ...explore import Graph
-
 _OF_NODES = {"step": "int", "depth": "int", "halting": "boolean", "expanded": "boolean"}
 
 
-def graphml_files(graph: "Graph", options: ExportOptions) -> Files:
+def graphml_files(graph: Graph, options: ExportOptions) -> Files:
     """One file with the attributes of `Graph.to_networkx`; lists are texts with blanks between,
     names lines of a text, and `-1` is no rule. Labels are a list of JSON.
 
@@ -28,7 +25,7 @@ def graphml_files(graph: "Graph", options: ExportOptions) -> Files:
     return {"": _blocks(graph)}
 
 
-def _blocks(graph: "Graph") -> Iterator[bytes]:
+def _blocks(graph: Graph) -> Iterator[bytes]:
     values = {"name": graph.schema.title}
     for key, names in lists(graph).items():
         values[key] = "\n".join(x.replace("\n", "\\n") for x in names)

@@ -4,6 +4,9 @@ import re
 from collections.abc import Sequence
 
 
+_is_plain = re.compile("[A-Za-z0-9_]+").fullmatch
+
+
 def identifiers(names: Sequence[str]) -> list[str]:
     """A distinct identifier for every name, of letters, digits and `_`; the name itself where it is
     one."""
@@ -19,7 +22,3 @@ def identifiers(names: Sequence[str]) -> list[str]:
             taken.add(name)
         found.append(name)
     return found
-
-
-def _is_plain(name: str) -> bool:
-    return re.fullmatch("[A-Za-z0-9_]+", name) is not None

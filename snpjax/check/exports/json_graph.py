@@ -2,22 +2,19 @@
 
 import json
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..._text.lines import Column, Table, label_rows, lines, numbers, rows, text
+from ...explore import Graph
 from ...explore.text import configuration_blocks, edge_blocks, lists, step_tables, tables
 from .write import ExportOptions, Files
 
 
-if TYPE_CHECKING:
-    from ...explore import Graph
-
 SCHEMA = "snpjax-graph/1"
 
 
-def json_files(graph: "Graph", options: ExportOptions) -> Files:
+def json_files(graph: Graph, options: ExportOptions) -> Files:
     """One file, an object with
 
     - `schema`, `name`, `neurons`: their names in order; `rules`: the texts of each neuron's rules;
@@ -42,7 +39,7 @@ def json_files(graph: "Graph", options: ExportOptions) -> Files:
     return {"": _blocks(graph)}
 
 
-def _blocks(graph: "Graph") -> Iterator[bytes]:
+def _blocks(graph: Graph) -> Iterator[bytes]:
     rules = graph.schema.rules
     head = {
         "schema": SCHEMA,

@@ -1,13 +1,13 @@
 """NuSMV: the system itself as a symbolic model, one step a transition."""
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from ..._text.quoting import printable
+from ...explore import Graph
 from ...sleptsov.model.execution import Execution
 from ...sleptsov.model.net import SleptsovNet
 from ...spiking.lower.host_program import horizon_of
-from ...spiking.model.overlap import rules_overlap
+from ...spiking.model.compatibility import rules_overlap
 from ...spiking.model.population import PopulationSystem
 from ...spiking.model.rule import Rule
 from ...spiking.model.system import Neuron, SpikingSystem, dynamic_message
@@ -17,11 +17,7 @@ from .smv_text import case, number_range
 from .write import ExportOptions, Files
 
 
-if TYPE_CHECKING:
-    from ...explore import Graph
-
-
-def nusmv_files(graph: "Graph", options: ExportOptions) -> Files:
+def nusmv_files(graph: Graph, options: ExportOptions) -> Files:
     """One file, see `to_nusmv`, and `net_to_nusmv` for a net. Bounds are those of the graph, unless
     given."""
     bounds, system = options.bounds, graph.system

@@ -140,11 +140,11 @@ class _Model:
             for at in np.flatnonzero(arcs.place == p).tolist():
                 t = int(arcs.transition[at])
                 gain[t] = gain.get(t, 0) + sign * int(arcs.weight[at])
+        signs = {1: "", -1: "-"}
         moves = [
-            (f"fires_{self.transitions[t]}", f"{'-' if each < 0 else ''}{_times(own, abs(each))}")
-            for t, each in sorted(gain.items())
+            (f"fires_{own}", f"{signs.get(each, f'{each} * ')}copies_{own}")
+            for own, each in ((self.transitions[t], each) for t, each in sorted(gain.items()))
             if each
-            for own in [f"copies_{self.transitions[t]}"]
         ]
         tokens = f"tokens_{self.places[p]}"
         return f"{tokens} + {case(moves, '0')}" if moves else tokens
@@ -171,10 +171,6 @@ class _Model:
         every.append(f"choice = -1 & (overflow | !({none}))")
         yield "TRANS"
         yield "  " + "\n  | ".join(every) + ";"
-
-
-def _times(copies: str, weight: int) -> str:
-    return copies if weight == 1 else f"{weight} * {copies}"
 
 
 def _closure(net: SleptsovNet) -> list[list[int]]:

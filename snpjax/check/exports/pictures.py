@@ -1,23 +1,18 @@
 """The pictures of `snpjax.explore`, as files."""
 
-from typing import TYPE_CHECKING
-
+from ...explore import Graph
 from ...explore.dot import dot_blocks
 from .write import ExportOptions, Files
 
 
-if TYPE_CHECKING:
-    from ...explore import Graph
-
-
-def dot_files(graph: "Graph", options: ExportOptions) -> Files:
+def dot_files(graph: Graph, options: ExportOptions) -> Files:
     """One file, see `snpjax.explore.dot`; of a graph of any size, although Graphviz will take long
     for many configurations."""
     _ = graph.edge_targets
     return {"": dot_blocks(graph, labels=options.labels)}
 
 
-def svg_files(graph: "Graph", options: ExportOptions) -> Files:
+def svg_files(graph: Graph, options: ExportOptions) -> Files:
     """One file, see `snpjax.explore.picture`."""
     from ...explore.picture import to_svg
 

@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Bool, Int
 
 from ..._text.conditions import elementwise
 from ..._text.lines import Column, EdgeStyle, Table, lines, numbers, one_of, text
+from ...explore import Graph
 from ...explore.text import (
     column_names,
     configuration_blocks,
@@ -20,14 +20,11 @@ from .identifiers import identifiers
 from .write import ExportOptions, Files, Predicate
 
 
-if TYPE_CHECKING:
-    from ...explore import Graph
-
 _BUILT_IN = ("init", "deadlock", "halting", "unexpanded")
 _NOTHING = {"rules": b"no_rule", "emissions": b"silent"}
 
 
-def prism_files(graph: "Graph", options: ExportOptions) -> Files:
+def prism_files(graph: Graph, options: ExportOptions) -> Files:
     """Three files, to be read with `prism -importmodel NAME.all -mdp` (or `-dtmc`).
 
     `.sta` has `spikes_p` of every neuron, `timer_p` and `pending_p` of those that are ever closed,
@@ -60,7 +57,7 @@ def prism_files(graph: "Graph", options: ExportOptions) -> Files:
     }
 
 
-def _states(graph: "Graph") -> Iterator[bytes]:
+def _states(graph: Graph) -> Iterator[bytes]:
     names = identifiers(column_names(graph))
     changing = graph.schema.changing
     is_used = np.zeros(len(names), bool)  # in any table but the first
@@ -101,7 +98,7 @@ def _numbered(
     return np.asarray(own)[which.reshape(-1)]
 
 
-def _choices(graph: "Graph", options: ExportOptions) -> Iterator[bytes]:
+def _choices(graph: Graph, options: ExportOptions) -> Iterator[bytes]:
     """A decision process: source, number of the choice, target, probability, action."""
     num_loops = int(np.sum(graph.is_halting | graph.is_open))
     size = graph.num_choices + num_loops
@@ -123,7 +120,7 @@ def _choices(graph: "Graph", options: ExportOptions) -> Iterator[bytes]:
         yield lines(number, b" 0 ", number, b" 1 " + action + b"\n")
 
 
-def _chain(graph: "Graph") -> Iterator[bytes]:
+def _chain(graph: Graph) -> Iterator[bytes]:
     """A Markov chain: source, target, probability."""
     loops = np.flatnonzero(graph.is_halting | graph.is_open)
     size = sum(len(targets) for _, targets, _ in _pairs(graph)) + len(loops)
@@ -138,7 +135,7 @@ def _chain(graph: "Graph") -> Iterator[bytes]:
 
 
 def _pairs(
-    graph: "Graph",
+    graph: Graph,
 ) -> Iterator[tuple[Int[np.ndarray, " n"], Int[np.ndarray, " n"], Int[np.ndarray, " n"]]]:
     """Sources, their different targets, and the number of choices that lead there."""
     for edges in graph.whole_sources():
@@ -149,7 +146,7 @@ def _pairs(
         yield pairs // graph.num_configurations, pairs % graph.num_configurations, counts
 
 
-def _labels(graph: "Graph", predicates: Mapping[str, Predicate]) -> Iterator[bytes]:
+def _labels(graph: Graph, predicates: Mapping[str, Predicate]) -> Iterator[bytes]:
     names = [*_BUILT_IN, *predicates]
     yield (" ".join(f'{number}="{name}"' for number, name in enumerate(names)) + "\n").encode()
     for number, some in configuration_blocks(graph):

@@ -11,7 +11,7 @@ from ...spiking.model.guard import Guard
 from ...spiking.model.rule import AnyRule, BuddingRule, DivisionRule, Rule
 from ...spiking.model.system import Json
 from ..building import NO_GUARD
-from ..source import Report, Stop, guard_or_error
+from ..source import Report, StopReading, guard_or_error
 from . import tree
 from .draft import RuleNode, SystemDraft
 from .expression import EvaluationError, FollowUp, Scope, Unknown
@@ -75,7 +75,7 @@ def expand(report: Report, frame: Frame, bodies: Bodies) -> SystemDraft:
     try:
         expander.run_globals()
         expander.run_module(main, dict.fromkeys(main.parameters, Unknown()))
-    except Stop:
+    except StopReading:
         return SystemDraft(are_labels_known=False)  # what was made so far says nothing
     except RecursionError:
         message = "calls, blocks and ranges are nested too deep here (write it in fewer levels)"
@@ -101,7 +101,7 @@ def expand_families(
     try:
         expander.run_globals()
         expander.run_module(main, {})
-    except (Stop, RecursionError):
+    except (StopReading, RecursionError):
         raise Irregular from None
     if expander.report.has_errors or report.has_errors:
         raise Irregular
@@ -153,7 +153,7 @@ class _Expander:
                 "(use fewer calls)"
             )
             self.report.error(self.last_call, message)
-            raise Stop
+            raise StopReading
         try:
             self._run_ranges(statement, scope)
         except EvaluationError as error:
@@ -231,7 +231,7 @@ class _Expander:
                 f"each other or {MAX_CALLS:,} in all (let a range become empty)"
             )
             self.report.error(call.offset, message)
-            raise Stop
+            raise StopReading
         self.run_module(module, dict(zip(module.parameters, values, strict=True)))
         self._nesting -= 1
 

@@ -24,7 +24,7 @@ import re
 from typing import NoReturn, TypeVar
 
 from ...sleptsov import SleptsovNet
-from ..source import Report, Source, Stop, shortened
+from ..source import Report, Source, StopReading, shortened
 from .build_net import build_net
 from .draft import Kind, NetDraft
 from .dropping import Dropping
@@ -60,7 +60,7 @@ def read_greatspn(source: Source, *, drop_time: bool = False) -> SleptsovNet:
     reader = _Reader(report, drop_time)
     try:
         reader.read()
-    except Stop:
+    except StopReading:
         pass
     return build_net(report, **reader.draft.arguments())
 
@@ -74,7 +74,7 @@ class _Line:
         self.offset = at  # of the word that was taken last
 
     def word(self, what: str) -> str:
-        """The next word. **Raises:** `Stop` if there is none."""
+        """The next word. **Raises:** `StopReading` if there is none."""
         match = _WORD.search(self.text, self._end)
         if match is None:
             end = self.at + max(len(self.text.rstrip()) - 1, 0)
@@ -119,7 +119,7 @@ class _Line:
 
     def fail(self, message: str, offset: int | None = None) -> NoReturn:
         self.report.error(self.offset if offset is None else offset, message)
-        raise Stop
+        raise StopReading
 
 
 class _Reader:
@@ -157,11 +157,11 @@ class _Reader:
         self.draft.levels(self._levels)
 
     def _line(self, what: str) -> _Line:
-        """The next line. **Raises:** `Stop` at the end of the file."""
+        """The next line. **Raises:** `StopReading` at the end of the file."""
         if self._at >= len(self._text):
             at = max(len(self._text.rstrip()) - 1, 0)
             self.report.error(at, f"unexpected end of file: {what} is expected")
-            raise Stop
+            raise StopReading
         end = self._text.find("\n", self._at)
         end = len(self._text) if end < 0 else end
         line = _Line(self._text[self._at : end], self._at, self.report)

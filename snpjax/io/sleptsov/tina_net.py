@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from ...sleptsov import SleptsovNet
 from ..losses import Losses
-from ..source import Report, Source, Stop, shortened
+from ..source import Report, Source, StopReading, shortened
 from .build_net import build_net
 from .draft import MAX_PAIRS, NetDraft
 from .dropping import Dropping
@@ -98,7 +98,7 @@ class _Reader:
             if line.split(None, 1)[:1] not in _SKIPPED:
                 try:
                     self._declaration(list(self._words(line, at)))
-                except Stop:
+                except StopReading:
                     pass
             at += len(line) + 1
         self._take_priorities()
@@ -119,7 +119,7 @@ class _Reader:
 
     def _fail(self, offset: int, message: str) -> None:
         self.report.error(offset, message)
-        raise Stop
+        raise StopReading
 
     def _declaration(self, words: list[_Word]) -> None:
         if not words:

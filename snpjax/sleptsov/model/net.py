@@ -1,5 +1,6 @@
 """The model: a Sleptsov net as its users think of it, with names."""
 
+import abc
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -33,13 +34,104 @@ if TYPE_CHECKING:
     from ..step.state import NetState
     from ..view.configurations import Firings, Markings
     from ..view.solution import NetSolution, NetSolutionBatch
+    from .execution import Execution
 
 
 Json: TypeAlias = "None | bool | int | float | str | Sequence[Json] | Mapping[str, Json]"
 
 
+class AbstractRunnableNet(abc.ABC):
+    """What is run: a net, by itself or together with the rule of its steps."""
+
+    @property
+    @abc.abstractmethod
+    def _execution(self) -> "Execution":
+        """The net and the rule."""
+
+    def lower(
+        self,
+        *,
+        engine: "AbstractEngine | None" = None,
+        count_dtype: "np.dtype | type | None" = None,
+        faithful: bool = False,
+        numbered: bool = False,
+        many_paths: bool = False,
+    ) -> "Lowered[NetSolution, NetSolutionBatch]":
+        """This net as arrays, see `snpjax.lower`; without an `Execution` under the rule `Sleptsov`.
+
+        **Raises:** `ValueError` for numbers that do not fit `count_dtype`, or an engine that does
+        not know the rule.
+        """
+        from ..lower.lowered import lowered  # the model itself needs no device
+
+        return lowered(
+            self._execution,
+            engine=engine,
+            count_dtype=count_dtype,
+            faithful=faithful,
+            numbered=numbered,
+            many_paths=many_paths,
+        )
+
+    def start(
+        self, machine: "AbstractMachine | Stacked", initial: Any, inputs: Any
+    ) -> "tuple[AbstractMachine | Stacked, NetState]":
+        """Where a run begins: a marking, tokens by place, or the `state` of an earlier solution.
+
+        **Raises:** `ValueError` for what is no marking of the net.
+        """
+        from ..lower.lowered import started
+
+        return started(self._execution.net, machine, initial, inputs)
+
+    def default_save(self, paths: int | None) -> "Save":
+        """Runs of nets are long: only the final marking."""
+        from ...trajectory import SAVE_FINAL
+
+        del paths
+        return SAVE_FINAL
+
+    def solution(self, trajectory: "Trajectory") -> "NetSolution":
+        """What a run of one path saved, with the names of the net."""
+        from ..view.solution import NetSolution
+
+        own = self._execution
+        return NetSolution(trajectory, own.net, own.rule)
+
+    def solutions(self, trajectory: "Trajectory") -> "NetSolutionBatch":
+        """What a run of many paths saved, with the names of the net."""
+        from ..view.solution import NetSolutionBatch
+
+        own = self._execution
+        return NetSolutionBatch(trajectory, own.net, own.rule)
+
+    def enumerable(
+        self,
+        *,
+        saturate: Mapping[str, int],
+        clock: int,
+        at_least: "np.dtype | None" = None,
+    ) -> "SearchedNet":
+        """This net as arrays, ready for `snpjax.explore`: tokens are counted in 32 bits, and every
+        choice among transitions that none of them beats is followed.
+
+        **Raises:** `ValueError` for a rule without choices, an order that does not say where there
+        is one, and transitions that may fire without bound.
+        """
+        from ..lower.lowered import enumerable
+
+        del at_least
+        return enumerable(self._execution, saturate=saturate, clock=clock)
+
+    def schema(self) -> "Schema[Markings, Firings]":
+        """The names of this net, for graphs and queries."""
+        from ..view.schema import schema_of
+
+        return schema_of(self._execution.net)
+
+
 @dataclass(frozen=True, eq=False)
-class SleptsovNet:
+class SleptsovNet(AbstractRunnableNet):
     """A Sleptsov net N = (P, T, A, R, mu0), places and transitions by 0-based numbers.
 
     **Arguments:**
@@ -205,69 +297,11 @@ class SleptsovNet:
     def _transitions(self) -> dict[str, int]:
         return {name: number for number, name in enumerate(self.transition_names)}
 
-    def lower(
-        self,
-        *,
-        engine: "AbstractEngine | None" = None,
-        count_dtype: "np.dtype | type | None" = None,
-        faithful: bool = False,
-        numbered: bool = False,
-        many_paths: bool = False,
-    ) -> "Lowered[NetSolution, NetSolutionBatch]":
-        """This net under the rule `Sleptsov` as arrays, see `Execution`."""
-        from .execution import Execution  # the model itself needs no device
+    @property
+    def _execution(self) -> "Execution":
+        from .execution import Execution  # which holds a net
 
-        return Execution(self).lower(
-            engine=engine,
-            count_dtype=count_dtype,
-            faithful=faithful,
-            numbered=numbered,
-            many_paths=many_paths,
-        )
-
-    def start(
-        self, machine: "AbstractMachine | Stacked", initial: Any, inputs: Any
-    ) -> "tuple[AbstractMachine | Stacked, NetState]":
-        """Where a run begins, see `Execution`."""
-        from .execution import Execution
-
-        return Execution(self).start(machine, initial, inputs)
-
-    def default_save(self, paths: int | None) -> "Save":
-        """Runs of nets are long: only the final marking."""
-        from .execution import Execution
-
-        return Execution(self).default_save(paths)
-
-    def solution(self, trajectory: "Trajectory") -> "NetSolution":
-        """What a run of one path saved, with the names of the net."""
-        from .execution import Execution
-
-        return Execution(self).solution(trajectory)
-
-    def solutions(self, trajectory: "Trajectory") -> "NetSolutionBatch":
-        """What a run of many paths saved, with the names of the net."""
-        from .execution import Execution
-
-        return Execution(self).solutions(trajectory)
-
-    def enumerable(
-        self,
-        *,
-        saturate: Mapping[str, int],
-        clock: int,
-        at_least: "np.dtype | None" = None,
-    ) -> "SearchedNet":
-        """This net as arrays, ready for `snpjax.explore`, see `Execution`."""
-        from .execution import Execution
-
-        return Execution(self).enumerable(saturate=saturate, clock=clock, at_least=at_least)
-
-    def schema(self) -> "Schema[Markings, Firings]":
-        """The names of this net, for graphs and queries."""
-        from ..view.schema import schema_of
-
-        return schema_of(self)
+        return Execution(self)
 
     def replace(self, **changes: Any) -> "SleptsovNet":
         """The same net but for some arguments of its construction; its warnings were said

@@ -53,6 +53,7 @@ def net_of_text(
     problems += _unknown(rules, chains, marking or {}, place_of, transition_of)
     if problems:
         raise ValueError("\n".join(problems))
+    names, numbered = [name for name, *_ in rules], Numbered("t", len(rules))
     arcs: dict[str, list[tuple[int, int, int]]] = {"": [], "!": [], "?": [], "->": []}
     for transition, (_, inputs, outputs) in enumerate(rules):
         for kind, weight, name in inputs:
@@ -71,7 +72,7 @@ def net_of_text(
         ],
         num_transitions=len(rules),
         place_names=places if isinstance(places, Numbered) else tuple(known),
-        transition_names=_numbered_or([name for name, *_ in rules]),
+        transition_names=numbered if list(numbered) == names else names,
     )
 
 
@@ -111,8 +112,3 @@ def _unknown(
             if name not in transition_of:
                 problems.append(f"line {number}: there is no transition {name!r}")
     return problems
-
-
-def _numbered_or(names: Sequence[str]) -> Sequence[str]:
-    numbered = Numbered("t", len(names))
-    return numbered if list(numbered) == list(names) else tuple(names)

@@ -146,19 +146,11 @@ def net_solution_html(solution: "NetSolution") -> str:
 
 def _arcs(net: "SleptsovNet") -> list[_Arc]:
     first = net.num_places
-    found = []
-    for some, end in (
-        (net.inputs, End.ARROW),
-        (net.inhibitors, End.CIRCLE),
-        (net.tests, End.DOT),
-    ):
-        columns = (some.place, some.transition, some.weight)
-        for p, t, weight in zip(*(x.tolist() for x in columns), strict=True):
-            found.append(_Arc(p, first + t, _weight(weight), end))
-    out = net.outputs
-    columns = (out.place, out.transition, out.weight)
-    for p, t, weight in zip(*(x.tolist() for x in columns), strict=True):
-        found.append(_Arc(first + t, p, _weight(weight), End.ARROW))
+    taken = ((net.inputs, End.ARROW), (net.inhibitors, End.CIRCLE), (net.tests, End.DOT))
+    found = [
+        _Arc(p, first + t, _weight(w), end) for some, end in taken for p, t, w in some.triples()
+    ]
+    found += [_Arc(first + t, p, _weight(w), End.ARROW) for p, t, w in net.outputs.triples()]
     beats = [_Arc(first + a, first + b, "", End.ARROW, True) for a, b in net.priorities.tolist()]
     return found + beats
 

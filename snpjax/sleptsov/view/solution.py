@@ -92,7 +92,33 @@ class AbstractNetSolution(AbstractCheckedRun):
         return counts
 
     def _failure(self, failed: Int[np.ndarray, " failed"]) -> str:
-        return _failure(self.net, self.trajectory, failed)
+        net, trajectory = self.net, self.trajectory
+        codes = np.ravel(codes_of(trajectory.result))
+        refused = failed[codes[failed] == _REFUSED]
+        if len(refused):
+            step = int(np.ravel(trajectory.steps)[refused[0]]) + 1
+            of_path = f", path {refused[0]}" if trajectory.steps.ndim else ""
+            return (
+                f"step {step}{of_path}: the given transition cannot fire, or one that can beats "
+                "it. Give in every step one of the transitions that none of them beats, and none "
+                "(`NO_RULE`) where the net has halted."
+            )
+        path = int(failed[0])
+        culprits = self._culprits
+        culprit = culprits[path]
+        assert culprit is not None
+        step = int(np.ravel(trajectory.steps)[path]) + 1  # the one that could not be made
+        where = f"transition {net.transition_name(culprit.transition)!r}, step {step}"
+        if trajectory.steps.ndim == 1:
+            where += f", path {path} ({len(failed)} of {len(culprits)} paths failed)"
+        if culprit.place is None:
+            return f"{where}: {RESULTS[RESULTS.unbounded_multiplicity]}"
+        what = (
+            f"{where}: fired in {culprit.multiplicity:,} copies it would put more tokens into "
+            f"place {net.place_name(culprit.place)!r} than its count type can hold."
+        )
+        is_widest = trajectory.final.marking.dtype == np.int64
+        return f"{what} 64 bits are the widest type." if is_widest else f"{what} {_WIDER}"
 
     def _place(self, place: str | int) -> int:
         return self.net.place(place) if isinstance(place, str) else place
@@ -105,7 +131,35 @@ class AbstractNetSolution(AbstractCheckedRun):
 
     @cached_property
     def _trace(self) -> tuple[Int[np.ndarray, "..."], Int[np.ndarray, "..."]]:
-        return _trace(self.net, self._details, self.trajectory.steps)
+        """Which transition fired in each step, if one does, and in how many copies."""
+        net, details, steps = self.net, self._details, self.trajectory.steps
+        order = net.priority_order
+        if isinstance(details, Round):
+            rounds = details.multiplicities
+            multiplicities = np.zeros(
+                (len(rounds), net.num_transitions, *rounds.shape[2:]), np.int64
+            )
+            multiplicities[:, order] = rounds[:, : net.num_transitions]
+            return np.zeros(0, np.int64), multiplicities
+        multiplicities = details.multiplicity
+        is_made = np.arange(len(multiplicities)).reshape(-1, *[1] * steps.ndim) < steps
+        if len(order) == 0:
+            return np.full(multiplicities.shape, NO_TRANSITION), np.zeros_like(multiplicities)
+        fired = np.where(is_made, order[details.transition], NO_TRANSITION)
+        return fired, np.where(is_made, multiplicities, 0)
+
+    @cached_property
+    def _culprits(self) -> tuple[Culprit | None, ...]:
+        net, trajectory = self.net, self.trajectory
+        final, codes = trajectory.final, np.ravel(trajectory.result._value)
+        columns = [np.ravel(x) for x in (final.transition, final.multiplicity, final.place)]
+        found: list[Culprit | None] = [None] * codes.size
+        for path in np.flatnonzero((codes == _OVERFLOW) | (codes == _UNBOUNDED)).tolist():
+            transition, copies, place = (int(x[path]) for x in columns)
+            by = int(net.priority_order[transition])
+            is_unbounded = codes[path] == _UNBOUNDED
+            found[path] = Culprit(by, None, None) if is_unbounded else Culprit(by, copies, place)
+        return tuple(found)
 
 
 @final
@@ -125,7 +179,7 @@ class NetSolution(AbstractNetSolution, AbstractOnePath):
     @property
     def culprit(self) -> Culprit | None:
         """What failed; `None` for no failure."""
-        return _culprits(self.net, self.trajectory)[0]
+        return self._culprits[0]
 
     @property
     def tokens(self) -> Mapping[str, int]:
@@ -186,7 +240,7 @@ class NetSolutionBatch(AbstractNetSolution, AbstractManyPaths[NetSolution]):
     @property
     def culprits(self) -> tuple[Culprit | None, ...]:
         """What failed in each path; `None` for no failure."""
-        return _culprits(self.net, self.trajectory)
+        return self._culprits
 
     def tokens_in(self, place: str | int) -> Int[np.ndarray, " paths"]:
         """The tokens of a place in the final markings.
@@ -202,68 +256,9 @@ class NetSolutionBatch(AbstractNetSolution, AbstractManyPaths[NetSolution]):
         return f"NetSolutionBatch({plural(self.paths, 'path')} of {self.net!r}: {self.ending})"
 
 
-def _trace(
-    net: SleptsovNet, details: Any, steps: Int[np.ndarray, "*paths"]
-) -> tuple[Int[np.ndarray, "..."], Int[np.ndarray, "..."]]:
-    """Which transition fired in each step, if one does, and in how many copies."""
-    order = net.priority_order
-    if isinstance(details, Round):
-        rounds = details.multiplicities
-        multiplicities = np.zeros((len(rounds), net.num_transitions, *rounds.shape[2:]), np.int64)
-        multiplicities[:, order] = rounds[:, : net.num_transitions]
-        return np.zeros(0, np.int64), multiplicities
-    multiplicities = details.multiplicity
-    is_made = np.arange(len(multiplicities)).reshape(-1, *[1] * steps.ndim) < steps
-    if len(order) == 0:
-        return np.full(multiplicities.shape, NO_TRANSITION), np.zeros_like(multiplicities)
-    fired = np.where(is_made, order[details.transition], NO_TRANSITION)
-    return fired, np.where(is_made, multiplicities, 0)
-
-
-def _culprits(net: SleptsovNet, trajectory: Trajectory) -> tuple[Culprit | None, ...]:
-    final, codes = trajectory.final, np.ravel(trajectory.result._value)
-    columns = [np.ravel(x) for x in (final.transition, final.multiplicity, final.place)]
-    found: list[Culprit | None] = [None] * codes.size
-    for path in np.flatnonzero((codes == _OVERFLOW) | (codes == _UNBOUNDED)).tolist():
-        transition, copies, place = (int(x[path]) for x in columns)
-        by = int(net.priority_order[transition])
-        is_unbounded = codes[path] == _UNBOUNDED
-        found[path] = Culprit(by, None, None) if is_unbounded else Culprit(by, copies, place)
-    return tuple(found)
-
-
 _OVERFLOW = int(RESULTS.token_overflow._value)
 _UNBOUNDED = int(RESULTS.unbounded_multiplicity._value)
 _REFUSED = int(RESULTS.choice_refused._value)
-
-
-def _failure(net: SleptsovNet, trajectory: Trajectory, failed: Int[np.ndarray, " failed"]) -> str:
-    codes = np.ravel(codes_of(trajectory.result))
-    refused = failed[codes[failed] == _REFUSED]
-    if len(refused):
-        step = int(np.ravel(trajectory.steps)[refused[0]]) + 1
-        of_path = f", path {refused[0]}" if trajectory.steps.ndim else ""
-        return (
-            f"step {step}{of_path}: the given transition cannot fire, or one that can beats it. "
-            "Give in every step one of the transitions that none of them beats, and none "
-            "(`NO_RULE`) where the net has halted."
-        )
-    path = int(failed[0])
-    culprits = _culprits(net, trajectory)
-    culprit = culprits[path]
-    assert culprit is not None
-    step = int(np.ravel(trajectory.steps)[path]) + 1  # the one that could not be made
-    where = f"transition {net.transition_name(culprit.transition)!r}, step {step}"
-    if trajectory.steps.ndim == 1:
-        where += f", path {path} ({len(failed)} of {len(culprits)} paths failed)"
-    if culprit.place is None:
-        return f"{where}: {RESULTS[RESULTS.unbounded_multiplicity]}"
-    what = (
-        f"{where}: fired in {culprit.multiplicity:,} copies it would put more tokens into place "
-        f"{net.place_name(culprit.place)!r} than its count type can hold."
-    )
-    is_widest = trajectory.final.marking.dtype == np.int64
-    return f"{what} 64 bits are the widest type." if is_widest else f"{what} {_WIDER}"
 
 
 _WIDER = "Run with `count_dtype=numpy.int64`."

@@ -1,6 +1,6 @@
 """Options that reproduce the configurations of other simulators; the default is the definition."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from math import gcd
 from types import MappingProxyType
@@ -227,6 +227,23 @@ def _residues(low: int, high: int, period: int, modulo: int) -> Iterator[range |
 TEXTBOOK = Compatibility()
 PLINGUA_CORE = TEXTBOOK
 ESNP_CUDA = TEXTBOOK
+
+
+def rules_overlap(rules: Iterable[Rule], compatibility: Compatibility = TEXTBOOK) -> bool:
+    """Whether two rules apply at one number of spikes, reachable or not; also `True` where the
+    guards are too large to say."""
+    earlier = Guard.from_lengths(())
+    try:
+        for rule in rules:
+            guard, least = compatibility.counts(rule)
+            counts = guard & Guard.interval(least)
+            if not counts.isdisjoint(earlier):
+                return True
+            earlier |= counts
+    except ValueError:  # the union of the guards is too large to be computed
+        return True
+    return False
+
 
 #: ESNP-GPU's Python engine: no count is compared with what a rule consumes.
 ESNP_PYTHON = Compatibility(unchecked_consumption="negative")

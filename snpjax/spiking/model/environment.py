@@ -53,7 +53,10 @@ def with_any_input(system: "SpikingSystem", input: AnyInput) -> "SpikingSystem":
     neurons = input.neurons_of(system)
     called = {name: (name,) for name in system.names}
     if system.is_growing:
-        called = {label: tuple(_bearing(system, label)) for label in system.label_numbers}
+        called = {
+            label: tuple(neuron.name for neuron in system.neurons if neuron.label == label)
+            for label in system.label_numbers
+        }
     unknown = [name for name in neurons if name not in called]
     if unknown or not neurons:
         which = f"There is no neuron {unknown[0]!r}" if unknown else "No neuron has an input train"
@@ -61,6 +64,8 @@ def with_any_input(system: "SpikingSystem", input: AnyInput) -> "SpikingSystem":
     rules = [Rule(Guard.interval(1), 1, spikes) for spikes in range(input.most + 1)]
     for name in neurons if system.is_growing else ():
         _check_stays(system, name)
+    # Labels that nobody bears at first have no synapse.
+    unborn = [(environment_of(name), name) for name in neurons if not called[name]]
     added = [Neuron(environment_of(name), input.length, rules) for name in neurons]
     return system.replace(
         neurons=(*system.neurons, *added),
@@ -68,23 +73,10 @@ def with_any_input(system: "SpikingSystem", input: AnyInput) -> "SpikingSystem":
             *system.synapses,
             *((environment_of(name), own, 1) for name in neurons for own in called[name]),
         ),
-        dictionary=(*system.dictionary, *_pairs(system, neurons)),
+        dictionary=(*system.dictionary, *unborn),
         input={name: train for name, train in system.input.items() if name not in neurons},
         level="extended",
     )
-
-
-def _bearing(system: "SpikingSystem", label: str) -> list[str]:
-    """The neurons that have a label from the start."""
-    return [neuron.name for neuron in system.neurons if neuron.label == label]
-
-
-def _pairs(system: "SpikingSystem", neurons: tuple[str, ...]) -> list[tuple[str, str]]:
-    """What the dictionary needs so that new neurons get input: labels that nobody bears at first
-    have no synapse."""
-    if not system.is_growing:
-        return []
-    return [(environment_of(name), name) for name in neurons if not _bearing(system, name)]
 
 
 def _check_stays(system: "SpikingSystem", label: str) -> None:

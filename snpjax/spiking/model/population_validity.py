@@ -45,7 +45,8 @@ def problems_of(
             yield place, f"two populations are named {population.name!r} (rename one)"
         seen.add(population.name)
         yield from _population_problems(population, index, system.signed)
-    if len(seen) < len(populations) or not all(map(_names_are_sound, populations)):
+    can_be_found = (_is_size(p.size) and _problem_of_names(p) is None for p in populations)
+    if len(seen) < len(populations) or not all(can_be_found):
         return
     yield from _projection_problems(system)
     for name, train in system.input.items():
@@ -173,11 +174,6 @@ def _number_problems(
             fix = f"give at least {least}" if value < least else f"give at most {most}"
             part = (name, first) if array.ndim else (name,)
             yield part, f"{what}: `{name}` is {value} in {_nth(population, wrong)} ({fix})"
-
-
-def _names_are_sound(population: Population) -> bool:
-    """Whether its neurons can be looked for by name."""
-    return _is_size(population.size) and _problem_of_names(population) is None
 
 
 def _problem_of_names(population: Population) -> str | None:

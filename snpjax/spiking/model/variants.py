@@ -130,7 +130,8 @@ class SynapseRules:
         | Sequence[tuple[RuledSynapse, Sequence[AnyRule | str]]],
     ) -> None:
         pairs = rules.items() if isinstance(rules, Mapping) else rules
-        parsed = tuple(((s, t), tuple(map(_parsed, _listed(own)))) for (s, t), own in pairs)
+        listed = (((s, t), (own,) if isinstance(own, str) else own) for (s, t), own in pairs)
+        parsed = tuple((pair, tuple(map(_parsed, own))) for pair, own in listed)
         object.__setattr__(self, "rules", parsed)
 
     @cached_property
@@ -176,10 +177,6 @@ class SynapseRules:
 
 
 Variant: TypeAlias = AntiSpikes | Exhaustive | Astrocytes | SynapseRules
-
-
-def _listed(rules: Sequence[AnyRule | str]) -> Sequence[AnyRule | str]:
-    return (rules,) if isinstance(rules, str) else rules
 
 
 def _parsed(rule: AnyRule | str) -> AnyRule | str:

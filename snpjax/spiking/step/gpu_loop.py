@@ -66,7 +66,7 @@ class Placed(NamedTuple):
     target: int
 
 
-class Rows(NamedTuple):
+class SavedRows(NamedTuple):
     """What is kept of steps; `None` for what is not."""
 
     states: SpikingState | None
@@ -191,7 +191,7 @@ def steps_on_gpu(
     rows: int,
     sharing: Sharing | None = None,
     interpret: bool = False,
-) -> tuple[SpikingState, Int[Array, ""], Rows]:
+) -> tuple[SpikingState, Int[Array, ""], SavedRows]:
     """At most `most` steps by the first applicable rules, how many were made, and what was to be
     saved of the first `rows` ones.
 
@@ -295,7 +295,7 @@ def steps_on_gpu(
         )
     if save.details:
         details = Selection(kept["rules"], kept["emissions"], kept.get("consumed"))
-    return new_state, made, Rows(states, kept.get("outputs"), details)
+    return new_state, made, SavedRows(states, kept.get("outputs"), details)
 
 
 def _known(part: Placed) -> tuple[tuple[str, int, int, int, int], dict[str, Array | None]]:

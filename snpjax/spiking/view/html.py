@@ -1,23 +1,20 @@
 """Systems and solutions in notebooks."""
 
 from html import escape
-from typing import TYPE_CHECKING
 
 from ..._text.quoting import table_html
+from ..model.population import PopulationSystem
 from ..model.rule import rule_text
+from ..model.system import SpikingSystem
 from .run_text import Shown
 from .solution import Solution
 
-
-if TYPE_CHECKING:
-    from ..model.population import PopulationSystem
-    from ..model.system import SpikingSystem
 
 _MAX_ROWS = 60
 _MAX_COLUMNS = 30
 
 
-def system_html(system: "SpikingSystem") -> str:
+def system_html(system: SpikingSystem) -> str:
     """A table of neurons with their spikes, rules and synapses."""
     called = [neuron.label if system.is_growing else neuron.name for neuron in system.neurons]
     targets: dict[str, list[str]] = {}
@@ -51,12 +48,12 @@ def system_html(system: "SpikingSystem") -> str:
     return table + _picture(system)
 
 
-def population_html(system: "PopulationSystem") -> str:
+def population_html(system: PopulationSystem) -> str:
     """A picture of the populations."""
     return f"<p>{escape(repr(system))}</p>{_picture(system)}"
 
 
-def _picture(system: "SpikingSystem | PopulationSystem") -> str:
+def _picture(system: SpikingSystem | PopulationSystem) -> str:
     # What places boxes takes 0.3 s to import: only where something is drawn.
     from .picture import system_svg
 

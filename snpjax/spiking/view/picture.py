@@ -4,7 +4,7 @@ What it gives is a scene, which `snpjax.viz.network` draws on paper and a notebo
 """
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -31,13 +31,11 @@ from ...drawing.scene import (
 )
 from ..model.population import PopulationSystem
 from ..model.rule import AnyRule, PlasticityRule
+from ..model.system import Neuron, SpikingSystem
 from ..model.variants import Astrocytes, SynapseRules
 from .pretty import rule_lines, spikes_text
 from .summary import MAX_NAME, MAX_NEURONS, MAX_WIDTH, Card, CardLink, summary
 
-
-if TYPE_CHECKING:
-    from ..model.system import Neuron, SpikingSystem
 
 _MAX_RULES = 8  # of a neuron
 _MAX_TRAIN = 16
@@ -57,7 +55,7 @@ class Arranged(NamedTuple):
 
 
 def network_scene(
-    system: "SpikingSystem | PopulationSystem", *, max_neurons: int = MAX_NEURONS
+    system: SpikingSystem | PopulationSystem, *, max_neurons: int = MAX_NEURONS
 ) -> Scene:
     """The network of a system as a scene.
 
@@ -98,7 +96,7 @@ def network_scene(
 
 
 def arrange(
-    system: "SpikingSystem | PopulationSystem", *, max_neurons: int = MAX_NEURONS
+    system: SpikingSystem | PopulationSystem, *, max_neurons: int = MAX_NEURONS
 ) -> Arranged:
     """The boxes of a network with their places, and the arrows between them."""
     if isinstance(system, PopulationSystem) and system.num_neurons <= max_neurons:
@@ -136,12 +134,12 @@ def arrange(
     return Arranged(cards, links, middles + extra / 2 * [-1, 1], sizes)
 
 
-def system_svg(system: "SpikingSystem | PopulationSystem") -> str:
+def system_svg(system: SpikingSystem | PopulationSystem) -> str:
     """What a notebook shows of a system."""
     return to_svg(network_scene(system))
 
 
-def _cards(system: "SpikingSystem") -> list[Card]:
+def _cards(system: SpikingSystem) -> list[Card]:
     cards = [_card(system, neuron) for neuron in system.neurons]
     for label, rules in system.rules_by_label.items():
         lines = _lines(rules, label)
@@ -150,7 +148,7 @@ def _cards(system: "SpikingSystem") -> list[Card]:
     return cards
 
 
-def _card(system: "SpikingSystem", neuron: "Neuron") -> Card:
+def _card(system: SpikingSystem, neuron: Neuron) -> Card:
     called = neuron.label if system.is_growing else neuron.name
     train = system.input.get(called)
     lines = _lines(neuron.rules, neuron.label)
@@ -176,7 +174,7 @@ def train_text(train: Iterable[int]) -> str:
     return "in " + shortened(" ".join(map(str, train)) or "nothing", _MAX_TRAIN)
 
 
-def _links(system: "SpikingSystem") -> list[CardLink]:
+def _links(system: SpikingSystem) -> list[CardLink]:
     names = system.names
     texts: dict[tuple[str, str | None], str] = {}
     if isinstance(system.variant, SynapseRules):
@@ -206,7 +204,7 @@ def _weight(weight: int) -> str:
     return "" if weight == 1 else f"{int(weight)}".replace("-", "−")
 
 
-def given_positions(system: "SpikingSystem") -> Float[np.ndarray, "neurons 2"] | None:
+def given_positions(system: SpikingSystem) -> Float[np.ndarray, "neurons 2"] | None:
     """The positions that a file gives to all neurons (`system.notes["positions"]`), if it does."""
     given = system.notes.get("positions")
     if not isinstance(given, dict):
@@ -262,7 +260,7 @@ def _card_shapes(card: Card, middle: Sequence[float], size: Sequence[float]) -> 
 
 
 def _astrocyte_shapes(
-    system: "SpikingSystem",
+    system: SpikingSystem,
     curves: list[Curve],
     links: list[CardLink],
     taken: list[tuple[float, float, float, float]],

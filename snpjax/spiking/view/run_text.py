@@ -59,10 +59,9 @@ class Shown:
         some = [i for i, rule in enumerate(rules[:most]) if rule != NO_RULE]
         names = self.names(row, max(some, default=-1) + 1)
         texts = [f"{short(names[i])}: {self.rule(row, i, rules[i])}" for i in some]
-        return texts + (self._changes(row, short) if self.is_plastic else [])
-
-    def _changes(self, row: int, short: Callable[[str], str]) -> list[str]:
-        return changed_synapses(self._network(row), self._network(row + 1), short)
+        if not self.is_plastic:
+            return texts
+        return texts + changed_synapses(self._network(row), self._network(row + 1), short)
 
 
 def changed_synapses(

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 import numpy as np
@@ -19,6 +19,7 @@ from ..model.rule import AnyRule
 from ..model.system import SpikingSystem, changes_network, is_growing
 from ..model.validity import unknown_neuron
 from ..step.plasticity import PlasticState
+from ..step.step import Selection, SpikingState
 from .configurations import (
     Configurations,
     Transitions,
@@ -28,10 +29,6 @@ from .configurations import (
     visited,
 )
 from .run_text import label_rules
-
-
-if TYPE_CHECKING:
-    from ..step.step import Selection, SpikingState
 
 
 def schema_of(
@@ -98,7 +95,7 @@ class _Names:
     # ---- configurations ----
 
     def configurations(
-        self, state: "SpikingState", is_halting: Bool[np.ndarray, " configurations"]
+        self, state: SpikingState, is_halting: Bool[np.ndarray, " configurations"]
     ) -> Configurations:
         return configurations_of(self.system, state, is_halting)
 
@@ -149,7 +146,7 @@ class _Names:
         self,
         sources: Int[np.ndarray, " steps"],
         targets: Int[np.ndarray, " steps"],
-        detail: "Selection",
+        detail: Selection,
     ) -> Transitions:
         return transitions_of(self.system, sources, targets, detail)
 

@@ -97,7 +97,15 @@ class AbstractSolution(AbstractCheckedRun):
         `NO_RULE`."""
         if self.trajectory.details is None:
             raise NotSaved("Selected rules", "save=snp.SAVE_ALL")
-        return _rules(self.system, self.trajectory.details, self._neurons)
+        details, neurons = self.trajectory.details, self._neurons
+        rules = details.rules[:, neurons]
+        if details.consumed is None:
+            return rules
+        if is_growing(self.system):  # which has no families
+            # Every rule consumes; before there was room for a neuron its rule is not known to be
+            # none.
+            return np.where(details.consumed[:, neurons] == 0, NO_RULE, rules)
+        return self.system.slots.members(rules, details.consumed[:, neurons])
 
     @property
     def emissions(self) -> Int[np.ndarray, "steps neurons *paths"]:
@@ -114,7 +122,25 @@ class AbstractSolution(AbstractCheckedRun):
         return self.trajectory.outputs[:, : self.system.num_outputs]
 
     def _failure(self, failed: Int[np.ndarray, " failed"]) -> str:
-        return _failure(self.system, self.trajectory, failed)
+        system, trajectory, path = self.system, self.trajectory, int(failed[0])
+        culprit, code, step = (
+            int(np.ravel(x)[path])
+            for x in (trajectory.final.culprit, trajectory.result._value, trajectory.steps)
+        )
+        where = f"column {culprit + 1} of the given choices, which is no neuron"
+        own = trajectory.final.network
+        if culprit < num_in_use(system, own):
+            own = path_of(own, path) if trajectory.steps.ndim == 1 else own
+            where = f"neuron {name_of(system, own, culprit)!r}"
+        where = f"{where}, step {step + 1}"  # the one that could not be made
+        if trajectory.steps.ndim == 1:
+            where += f", path {path} ({len(failed)} of {len(trajectory.steps)} paths failed)"
+        is_widest = trajectory.final.spikes.dtype == np.int64
+        if code == int(RESULTS.spike_overflow._value) and is_widest:
+            return f"{where}: A neuron holds more spikes than 64 bits can count."
+        messages = {int(x._value): RESULTS[x] for x in _FAILURES}
+        unknown = f"unknown result {code}; please report this as a bug of snpjax"
+        return f"{where}: {messages.get(code, unknown)}"
 
     @property
     def spike_train(self) -> Int[np.ndarray, "steps *paths"]:
@@ -320,51 +346,6 @@ def _of_one(train: np.ndarray, instead: str) -> np.ndarray:
     if train.ndim > 1:
         raise ValueError(f"The output is a population of several neurons. Use `{instead}`.")
     return train
-
-
-def _rules(
-    system: SpikingSystem | PopulationSystem, details: Any, neurons: slice
-) -> Int[np.ndarray, "steps neurons *paths"]:
-    """The selected rules by the numbers of the model."""
-    rules = details.rules[:, neurons]
-    if details.consumed is None:
-        return rules
-    if is_growing(system):  # which has no families
-        # Every rule consumes; before there was room for a neuron its rule is not known to be none.
-        return np.where(details.consumed[:, neurons] == 0, NO_RULE, rules)
-    return system.slots.members(rules, details.consumed[:, neurons])
-
-
-def _failure(
-    system: SpikingSystem | PopulationSystem,
-    trajectory: Trajectory,
-    failed: Int[np.ndarray, " failed"],
-) -> str:
-    path = int(failed[0])
-    culprit = int(np.ravel(trajectory.final.culprit)[path])
-    steps_of_paths = trajectory.steps.ndim == 1
-    code = int(np.ravel(trajectory.result._value)[path])
-    step = int(np.ravel(trajectory.steps)[path]) + 1  # the one that could not be made
-    where = f"column {culprit + 1} of the given choices, which is no neuron"
-    own = trajectory.final.network
-    if culprit < num_in_use(system, own):
-        if steps_of_paths:
-            own = path_of(own, path)
-        where = f"neuron {name_of(system, own, culprit)!r}"
-    where = f"{where}, step {step}"
-    if trajectory.steps.ndim == 1:
-        where += f", path {path} ({len(failed)} of {len(trajectory.steps)} paths failed)"
-    is_widest = trajectory.final.spikes.dtype == np.int64
-    return f"{where}: {_message(code, is_widest)}"
-
-
-def _message(code: int, is_widest: bool) -> str:
-    if code == int(RESULTS.spike_overflow._value) and is_widest:
-        return "A neuron holds more spikes than 64 bits can count."
-    for failure in _FAILURES:
-        if int(failure._value) == code:
-            return RESULTS[failure]
-    raise AssertionError(f"unknown result {code}; please report this as a bug of snpjax")
 
 
 def rule_name(system: SpikingSystem | PopulationSystem, neuron: int, rule: int) -> str:

@@ -4,7 +4,7 @@ together."""
 import re
 from collections import Counter
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,12 +13,10 @@ from ..model.neuron_names import base_of
 from ..model.population import PopulationSystem
 from ..model.population_parts import Population, Projection
 from ..model.rule import Rule
+from ..model.system import Neuron, SpikingSystem
 from ..model.template import column, is_shared, text_of_neuron
 from .pretty import pretty, rule_lines, spikes_text
 
-
-if TYPE_CHECKING:
-    from ..model.system import Neuron, SpikingSystem
 
 #: Of more neurons nobody reads the rules of each.
 MAX_NEURONS = 60
@@ -55,7 +53,7 @@ class CardLink(NamedTuple):
 
 
 def summary(
-    system: "SpikingSystem | PopulationSystem", max_cards: int
+    system: SpikingSystem | PopulationSystem, max_cards: int
 ) -> tuple[list[Card], list[CardLink]]:
     """A large system in few boxes, at most this many where it is no system of populations."""
     if isinstance(system, PopulationSystem):
@@ -94,7 +92,7 @@ def summary(
     return cards, links
 
 
-def _groups(system: "SpikingSystem", most: int) -> list[tuple[str, list[int]]]:
+def _groups(system: SpikingSystem, most: int) -> list[tuple[str, list[int]]]:
     """Neurons by the family of their names, told apart by their rules where these are few lists; by
     family alone, or in one box, where that makes too many."""
     families: dict[str, list[int]] = {}
@@ -117,7 +115,7 @@ def _groups(system: "SpikingSystem", most: int) -> list[tuple[str, list[int]]]:
     return found
 
 
-def _group(name: str, neurons: "list[Neuron]", is_output: bool, num_inputs: int) -> Card:
+def _group(name: str, neurons: list[Neuron], is_output: bool, num_inputs: int) -> Card:
     if len(neurons) == 1:
         (only,) = neurons
         lines = rule_lines(only.rules, only.label, most=_MAX_RULES, width=MAX_WIDTH)

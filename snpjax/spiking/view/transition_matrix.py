@@ -18,6 +18,12 @@ from ..model.rule import Rule
 from ..model.system import SpikingSystem, dynamic_message
 
 
+def _dense(edges: Edges) -> Int[np.ndarray, "sources targets"]:
+    dense = np.zeros((edges.num_sources, edges.num_targets), np.int64)
+    dense[edges.source, edges.target] = 1 if edges.value is None else edges.value
+    return dense
+
+
 @dataclass(frozen=True, eq=False)
 class TransitionMatrix:
     """The transition matrix M of a static system: m rules as rows, q neurons as columns.
@@ -44,11 +50,7 @@ class TransitionMatrix:
     @cached_property
     def matrix(self) -> Int[np.ndarray, "rules neurons"]:
         """M itself, in 64 bits."""
-        edges = self.edges
-        assert edges.value is not None
-        dense = np.zeros((edges.num_sources, edges.num_targets), np.int64)
-        dense[edges.source, edges.target] = edges.value
-        return dense
+        return _dense(self.edges)
 
     @cached_property
     def consumption(self) -> Int[np.ndarray, "rules neurons"]:
@@ -60,10 +62,7 @@ class TransitionMatrix:
     @cached_property
     def weights(self) -> Int[np.ndarray, "neurons neurons"]:
         """W: W[i, j] is the weight of the synapse (i, j), 0 without one."""
-        edges = edges_of(self.system)
-        dense = np.zeros((self.num_neurons, self.num_neurons), np.int64)
-        dense[edges.source, edges.target] = 1 if edges.value is None else edges.value
-        return dense
+        return _dense(edges_of(self.system))
 
     @property
     def num_rules(self) -> int:

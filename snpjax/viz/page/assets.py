@@ -64,7 +64,7 @@ def one_file(recorded: dict[str, Any], *, title: str) -> str:
     """
     names = {name: name.rpartition("/")[2].removesuffix(".js") for name in ASSETS}
     modules = {
-        f"snpjax/{names[name]}": _data_url(_with_bare_names(asset(name).decode()))
+        f"snpjax/{names[name]}": _data_url(_IMPORT.sub(r'\1"snpjax/\2"', asset(name).decode()))
         for name, kind in ASSETS.items()
         if kind == _SCRIPT
     }
@@ -79,10 +79,6 @@ def one_file(recorded: dict[str, Any], *, title: str) -> str:
     start = '<script type="module">import "snpjax/main";</script>'
     text = _replaced(text, r'<script type="module"[^>]*></script>', start)
     return _replaced(text, r"<title>[^<]*</title>", f"<title>{escape(printable(title))}</title>")
-
-
-def _with_bare_names(script: str) -> str:
-    return _IMPORT.sub(r'\1"snpjax/\2"', script)
 
 
 def _data_url(script: str) -> str:

@@ -18,7 +18,7 @@ from ...sleptsov.step.full_scan import ScanningMachine
 from ...sleptsov.view.solution import NetSolution
 from .described import exact
 from .edits import Edit, Finding, number_of
-from .stepping import AbstractStepper, Made, Moment, Rest, advanced, begun, choice_of_rest
+from .stepping import AbstractStepper, Moment, Reached, Rest, advanced, begun, choice_of_rest
 
 
 #: Who chooses in a net: nobody in particular.
@@ -58,7 +58,7 @@ class NetStepper(AbstractStepper[NetSolution]):
     ) -> dict[str, Any]:
         return net_moment_json(self.net, moment, before)
 
-    def _moment(self, machine: Any, made: Made) -> Moment[NetSolution]:
+    def _moment(self, machine: Any, made: Reached) -> Moment[NetSolution]:
         made, order = jax.device_get(made), self.net.priority_order
         may_fire = np.flatnonzero(np.asarray(made.seen)[: len(order)])
         if self.net.order is not None:

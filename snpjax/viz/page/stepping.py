@@ -187,7 +187,7 @@ class Stepper(AbstractStepper[Solution]):
 
         return moment_json(self.system, moment, before)
 
-    def _moment(self, machine: Any, made: "Made") -> Moment[Solution]:
+    def _moment(self, machine: Any, made: "Reached") -> Moment[Solution]:
         made = jax.device_get(made)
         solution = self.system.solution(made.trajectory(has_outputs=True))
         can_apply, number = made.seen
@@ -214,7 +214,7 @@ def choice_of_rest(rest: Rest) -> AbstractChoice:
     return UniformChoice(jax.random.key(rest)).for_path(0)
 
 
-class Made(NamedTuple):
+class Reached(NamedTuple):
     """A state, the record of the step that led to it, whether it halts, how a run would end here,
     and what else was seen in it."""
 
@@ -243,22 +243,24 @@ Look: TypeAlias = Callable[[Any, PyTree], Any]
 
 
 @partial(jax.jit, static_argnames="look")
-def begun(machine: AbstractMachine, look: Look) -> Made:
+def begun(machine: AbstractMachine, look: Look) -> Reached:
     """The initial state, and what `look` sees in it."""
     return _made(machine, machine.init(), None, look)
 
 
 @partial(jax.jit, static_argnames="look")
-def advanced(machine: AbstractMachine, state: PyTree, choice: AbstractChoice, look: Look) -> Made:
+def advanced(
+    machine: AbstractMachine, state: PyTree, choice: AbstractChoice, look: Look
+) -> Reached:
     """One step, and what `look` sees after it."""
     return _made(machine, *machine.step(state, choice), look)
 
 
-def _made(machine: AbstractMachine, state: PyTree, record: Record | None, look: Look) -> Made:
+def _made(machine: AbstractMachine, state: PyTree, record: Record | None, look: Look) -> Reached:
     status, is_halted = machine.status(state), machine.halted(state)
     ended = select_result(is_halted, RESULTS.halted, RESULTS.max_steps_reached)
     result = select_result(status == RESULTS.halted, ended, status)
-    return Made(state, record, is_halted, result, look(machine, state))
+    return Reached(state, record, is_halted, result, look(machine, state))
 
 
 def _seen(machine: Any, state: PyTree) -> tuple[Any, ...]:

@@ -1,0 +1,76 @@
+"""Models on paper: systems of neurons, and Sleptsov nets."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from jaxtyping import Int
+
+from ..sleptsov.model.net import SleptsovNet
+from ..sleptsov.view.picture import MAX_NODES, net_scene
+from ..spiking.model.population import PopulationSystem
+from ..spiking.model.system import SpikingSystem
+from ..spiking.view.picture import arrange, network_scene
+from ..spiking.view.summary import MAX_NEURONS
+from .canvas import draw_scene
+
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes  # pyright: ignore[reportMissingImports]
+
+
+def network(
+    system: SpikingSystem | PopulationSystem,
+    *,
+    ax: "Axes | None" = None,
+    max_neurons: int = MAX_NEURONS,
+) -> "Axes":
+    """Draw the network of a system: neurons with spikes and rules, synapses with weights, input and
+    output, see `snpjax.spiking.view.picture.network_scene`.
+
+    **Arguments:**
+
+    - `ax`: where to draw; by default a figure of a size in which texts have 7 points.
+    - `max_neurons`: of more neurons, those of one family or with the same rules are one box.
+
+    **Returns:** the axes.
+
+    **Raises:** `ImportError` without matplotlib.
+    """
+    return draw_scene(network_scene(system, max_neurons=max_neurons), ax)
+
+
+def positions(system: SpikingSystem) -> dict[str, tuple[float, float]]:
+    """The middle of the box of every neuron by its name, in pixels, y downwards.
+
+    They are those that the model's file gives (`system.notes["positions"]`) where it gives all;
+    else layers from left to right where there is no cycle, and springs otherwise. The same system
+    has the same positions everywhere, and boxes of `snpjax.viz.network` do not overlap there. Of
+    labels that no neuron bears there are none.
+    """
+    arranged = arrange(system, max_neurons=max(len(system.neurons), 1))
+    middles = arranged.middles.tolist()
+    return {neuron.name: (x, y) for neuron, (x, y) in zip(system.neurons, middles, strict=False)}
+
+
+def net(
+    drawn: SleptsovNet,
+    *,
+    marking: "Sequence[int] | Int[np.ndarray, ' places'] | None" = None,
+    ax: "Axes | None" = None,
+    max_nodes: int = MAX_NODES,
+) -> "Axes":
+    """Draw a net in the usual notation, see `snpjax.sleptsov.view.picture.net_scene`.
+
+    **Arguments:**
+
+    - `marking`: `(places,)` tokens to be shown, by default the initial ones.
+    - `ax`: where to draw; by default a figure of a size in which texts have 6 points.
+    - `max_nodes`: a net of more places and transitions is refused.
+
+    **Returns:** the axes.
+
+    **Raises:** `ValueError` for a larger net, or another number of places; `ImportError` without
+    matplotlib.
+    """
+    return draw_scene(net_scene(drawn, marking=marking, max_nodes=max_nodes), ax)
