@@ -94,7 +94,8 @@ class Format:
                 raise ValueError(f"The suffix is {suffix!r}. Write it in lower case, with its dot.")
 
 
-_JSON = re.compile(r"\s*(\{|\[\s*[\[{\"\]])")  # a rule of the ESNP dialect begins with [, too
+# A rule of the ESNP dialect begins with [, too, but not with a list of numbers.
+_JSON = re.compile(r"\s*(\{|\[\s*([\[{\"\]]|-?\d[\d.eE+-]*\s*[],]))")
 _MODEL = re.compile("@model", re.IGNORECASE)
 _NATIVE = re.compile(r'"schema"\s*:')
 #: The root element of PNML, after declarations and comments.
