@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from .._text.counts import plural
-from .ending import BAD_INPUT, FAILED, ended, orderly
-from .lossy import write_failure
-from .models import DropTime, IgnoreUnknown, NetId, read_model
-from .options import MOST, MOST_SEED, AsJson, File, Strict, choice_of, flag, number, value
+from .ending import BAD_INPUT, ended, orderly, refusals
+from .models import NetOptions, read_model
+from .options import MOST, MOST_SEED, AsJson, File, Strict, choice_of, flag, grouped, number, value
 
 
 if TYPE_CHECKING:
@@ -21,7 +20,9 @@ if TYPE_CHECKING:
 
 
 @orderly()
+@grouped
 def draw(
+    *,
     file: File,
     output: Annotated[Path, value("-o/--output", "OUT", "A .svg, .png or .pdf file.")],
     run: Annotated[
@@ -68,9 +69,7 @@ def draw(
     neurons: Annotated[
         int, number("--neurons", "Draw more than N neurons in groups.", least=1)
     ] = 60,
-    drop_time: DropTime = False,
-    net_id: NetId = None,
-    ignore_unknown: IgnoreUnknown = False,
+    nets: NetOptions,
     strict: Strict = False,
     as_json: AsJson = False,
 ) -> None:
@@ -94,29 +93,15 @@ def draw(
     from . import data
     from .text import printable
 
-    found = read_model(
-        file,
-        strict=strict,
-        rule=None,
-        drop_time=drop_time,
-        net_id=net_id,
-        ignore_unknown=ignore_unknown,
-        of_systems={"--paths": paths},
-    )
+    found = read_model(file, nets, strict=strict, of_systems={"--paths": paths})
     model: DrawableModel = found.net if isinstance(found, Execution) else found
-    try:
+    with refusals(output, failures=(snp.RunFailed,)):
         if graph:
             what = _graph(model, output, max_configurations, max_depth, witness)
         elif run is not None:
             what = _run(model, output, run, paths, seed)
         else:
             what = _model(model, output, neurons)
-    except (ImportError, ValueError, NotImplementedError) as error:
-        raise ended(f"error: {error}", BAD_INPUT) from None
-    except snp.RunFailed as error:
-        raise ended(f"error: {error}", FAILED) from None
-    except OSError as error:
-        raise write_failure(output, error) from None
     if as_json:
         data.print_json({"file": f"{file}", "output": f"{output}", "picture": what})
     else:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .ending import BAD_INPUT, FAILED, ended, orderly
+from .ending import BAD_INPUT, FAILED, ended, orderly, refusals
 from .options import (
     MOST,
     MOST_SEED,
@@ -101,7 +101,7 @@ def run(
     options = stored_in(system, stored, neurons, synapses)
     if int64:
         options["count_dtype"] = np.int64
-    with progress.of_run(steps, hidden=as_json) as made:
+    with refusals(), progress.of_run(steps, hidden=as_json) as made:
         try:
             solution = snp.run(
                 system,
@@ -113,8 +113,6 @@ def run(
                 throw=False,
                 **options,
             )
-        except (NotImplementedError, ValueError) as error:  # a system that cannot be run
-            raise ended(f"error: {advised(f'{error}')}", BAD_INPUT) from None
         except (MemoryError, jax.errors.JaxRuntimeError) as error:
             if paths is None or not _is_of_memory(error):
                 raise

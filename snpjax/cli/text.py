@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from ..sleptsov import SleptsovNet
     from ..spiking import PopulationSystem, SpikingSystem
 
 #: Columns of a table that goes to a file or another program.
@@ -49,6 +50,15 @@ def headline(system: "SpikingSystem | PopulationSystem", file: str) -> str:
     options = "" if system.compatibility.is_textbook else f"; {system.compatibility}"
     parts = [system.name, *sizes] if system.name else sizes
     return printable(f"{file}: {', '.join(parts)}{options}")
+
+
+def net_sizes(net: "SleptsovNet") -> str:
+    return f"{plural(net.num_places, 'place')}, {plural(net.num_transitions, 'transition')}"
+
+
+def net_headline(net: "SleptsovNet", file: str) -> str:
+    """The file, the name of the net and its size."""
+    return printable(f"{file}: {f'{net.name}, ' if net.name else ''}{net_sizes(net)}")
 
 
 def new_table() -> "Table":
