@@ -6,8 +6,9 @@ from functools import partial
 from typing import TypeAlias, TypeVar
 
 from ..spiking.model.validity import Severity
-from .json_text import JsonPath, Key, NoNumber, RepeatedKeys, locate, report_depth
+from .json_text import JsonPath, Key, NoNumber, RepeatedKeys, decode, locate, report_depth
 from .source import Report, shortened
+from .yaml_text import load_yaml
 
 
 T = TypeVar("T")
@@ -183,6 +184,21 @@ class Entries:
     def mapping(self, key: str) -> dict[str, object]:
         """An object, empty if it is not there."""
         return self.take(key, self.findings.mapping, None, {}) or {}
+
+
+def read_values(
+    report: Report, read: Callable[[Findings, object], T | None], *, is_yaml: bool = False
+) -> T | None:
+    """What `read` makes of the value of a JSON or YAML text, with its findings told; `None` after a
+    mistake in the form of the text, which is reported."""
+    document = load_yaml(report) if is_yaml else None
+    value = decode(report) if document is None and not is_yaml else document and document.value
+    if report.has_errors:
+        return None
+    findings = Findings()
+    result = read(findings, value)
+    findings.tell(report, document and document.locate)
+    return result
 
 
 def abbreviated(value: object) -> str:

@@ -113,8 +113,16 @@ def shortened(text: str, most: int = 60) -> str:
     return text if len(text) <= most else text[: most - 3] + "..."
 
 
-class Stop(Exception):
+class Unreadable(Exception):
     """The rest of a file is not read, for a reason that is told."""
+
+
+class Mistake(Exception):
+    """What is wrong with a part of a file, and the offset in the file or the part."""
+
+    def __init__(self, offset: int, message: str):
+        self.offset, self.message = offset, message
+        super().__init__(message)
 
 
 class Report:
@@ -122,11 +130,12 @@ class Report:
 
     Findings of one kind at one place are told once: a family of 1,000 rules with one mistake has
     one mistake. One with a `first` place is a repetition of what stands there. The first
-    `MAX_FINDINGS` errors are told, and as many warnings.
+    `MAX_FINDINGS` errors are told, and as many warnings; after the `last` error, if there is one,
+    the file is `Unreadable`.
     """
 
-    def __init__(self, source: Source):
-        self.source = source
+    def __init__(self, source: Source, *, last: int | None = None):
+        self.source, self._last = source, last
         self._found: dict[tuple[int, str], tuple[Severity, str]] = {}
         self._times: dict[tuple[int, str], int] = {}
         self._number: dict[Severity, int] = {"error": 0, "warning": 0}
@@ -142,9 +151,9 @@ class Report:
         self._add("warning", offset, message, first, kind)
 
     def fail(self, offset: int, message: str) -> NoReturn:
-        """An error after which reading on makes no sense. **Raises:** `Stop`."""
+        """An error after which reading on makes no sense. **Raises:** `Unreadable`."""
         self.error(offset, message)
-        raise Stop
+        raise Unreadable
 
     def has(self, offset: int, kind: str) -> bool:
         """Whether this is told already; counts as telling it again."""
@@ -169,6 +178,8 @@ class Report:
         self._number[severity] += 1
         if self._number[severity] <= MAX_FINDINGS:
             self._found[key], self._times[key] = (severity, message), 1
+        if severity == "error" and self.num_errors == self._last:
+            raise Unreadable
 
     def diagnostics(self, severity: Severity) -> list[Diagnostic]:
         found = []
@@ -209,7 +220,7 @@ class Report:
         found = self.diagnostics("warning")
         if found:
             # Read by name: the user's line is the caller of `read`.
-            warnings.warn(ReadWarning(found), stacklevel=7)
+            warnings.warn(ReadWarning(found), stacklevel=8)
 
 
 _CACHE_BYTES = 2**25

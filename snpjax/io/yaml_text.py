@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from .errors import file_error
 from .json_text import MAX_DEPTH, InString, JsonPath, Key, RepeatedKeys
-from .source import Report, shortened
+from .source import Mistake, Report, shortened
 
 
 MAX_VALUES = 1_500_000  # scalars, lists and mappings, some 300 bytes each; aliases count in full
@@ -119,11 +119,6 @@ class Document:
         return node.start
 
 
-class _Refused(Exception):
-    def __init__(self, offset: int, message: str):
-        self.offset, self.message = offset, message
-
-
 def load_yaml(report: Report) -> Document | None:
     """The one document of a YAML text; `None` after an error, which is reported.
 
@@ -146,10 +141,10 @@ def load_yaml(report: Report) -> Document | None:
         for event in yaml.parse(source.text, Loader=loader):
             builder.take(event, yaml)
         if builder.root is None:
-            raise _Refused(0, "there is no value, only comments (write a model)")
+            raise Mistake(0, "there is no value, only comments (write a model)")
         return Document(source.text, builder.root)
-    except _Refused as refused:
-        report.error(refused.offset, refused.message)
+    except Mistake as mistake:
+        report.error(mistake.offset, mistake.message)
     except yaml.MarkedYAMLError as error:
         problem = error.problem or error.context or "unexpected text"
         offset, fix = _place(error, source.text, builder.last), "correct this place"
@@ -191,7 +186,7 @@ class _Builder:
             self._alias(event)
         elif isinstance(event, yaml.NodeEvent):
             if event.tag is not None:  # pyright: ignore[reportAttributeAccessIssue]
-                raise _Refused(self.last, f"the tag {event.tag!r} is not read (remove it)")  # pyright: ignore[reportAttributeAccessIssue]
+                raise Mistake(self.last, f"the tag {event.tag!r} is not read (remove it)")  # pyright: ignore[reportAttributeAccessIssue]
             if isinstance(event, yaml.ScalarEvent):
                 self._scalar(event)
             else:
@@ -199,7 +194,7 @@ class _Builder:
         elif isinstance(event, yaml.CollectionEndEvent):
             self._finish(event.end_mark.index)
         elif isinstance(event, yaml.DocumentStartEvent) and self.root is not None:
-            raise _Refused(self.last, "a second document begins here (write one model a file)")
+            raise Mistake(self.last, "a second document begins here (write one model a file)")
 
     def _scalar(self, event) -> None:
         quote = event.style or ""
@@ -214,7 +209,7 @@ class _Builder:
     def _start(self, event, is_mapping: bool) -> None:
         self._check_depth(1)
         if self._open and self._open[-1].wants_key:
-            raise _Refused(self.last, _KEY_FAULT)
+            raise Mistake(self.last, _KEY_FAULT)
         self._open.append(_OpenNode(self.last, event.anchor, is_mapping))
 
     def _finish(self, end: int) -> None:
@@ -224,7 +219,7 @@ class _Builder:
         node = self._anchors.get(event.anchor)
         if node is None:
             message = f"the alias *{event.anchor} repeats nothing that is complete before it"
-            raise _Refused(self.last, f"{message} (write the value)")
+            raise Mistake(self.last, f"{message} (write the value)")
         self._size += node.size - 1
         self._check_depth(node.height)
         self._add(node)
@@ -232,7 +227,7 @@ class _Builder:
     def _check_depth(self, height: int) -> None:
         if len(self._open) + height > MAX_DEPTH:
             message = f"this is nested more than {MAX_DEPTH} deep (no model needs that)"
-            raise _Refused(self.last, message)
+            raise Mistake(self.last, message)
 
     def _add(self, node: _Node) -> None:
         if node.anchor is not None:
@@ -240,7 +235,7 @@ class _Builder:
         self._size += 1
         if self._size > MAX_VALUES:
             message = f"the file holds more than {MAX_VALUES:,} values (write WebSnapse JSON)"
-            raise _Refused(self.last, message)
+            raise Mistake(self.last, message)
         if not self._open:
             self.root = node
         elif not self._open[-1].wants_key:
@@ -249,7 +244,7 @@ class _Builder:
             name = node.value if isinstance(node.value, str) else node.value.text
             self._open[-1].key = name, self.last
         else:
-            raise _Refused(self.last, _KEY_FAULT)
+            raise Mistake(self.last, _KEY_FAULT)
 
 
 @dataclass(slots=True)

@@ -11,10 +11,10 @@ from ...spiking.model.guard import Guard
 from ...spiking.model.rule import AnyRule, BuddingRule, DivisionRule, Rule
 from ...spiking.model.system import Json
 from ..building import NO_GUARD
-from ..source import Report, Stop, guard_or_error
+from ..source import Mistake, Report, Unreadable, guard_or_error
 from . import tree
 from .draft import RuleNode, SystemDraft
-from .expression import EvaluationError, FollowUp, Scope, Unknown
+from .expression import FollowUp, Scope, Unknown
 from .families import FamilyDraft
 from .literals import rule_at
 from .messages import UNSUPPORTED
@@ -75,7 +75,7 @@ def expand(report: Report, frame: Frame, bodies: Bodies) -> SystemDraft:
     try:
         expander.run_globals()
         expander.run_module(main, dict.fromkeys(main.parameters, Unknown()))
-    except Stop:
+    except Unreadable:
         return SystemDraft(are_labels_known=False)  # what was made so far says nothing
     except RecursionError:
         message = "calls, blocks and ranges are nested too deep here (write it in fewer levels)"
@@ -101,7 +101,7 @@ def expand_families(
     try:
         expander.run_globals()
         expander.run_module(main, {})
-    except (Stop, RecursionError):
+    except (Unreadable, RecursionError):
         raise Irregular from None
     if expander.report.has_errors or report.has_errors:
         raise Irregular
@@ -152,11 +152,10 @@ class _Expander:
                 f"calls and blocks make more than {MAX_LISTED:,} neurons, synapses and rules "
                 "(use fewer calls)"
             )
-            self.report.error(self.last_call, message)
-            raise Stop
+            self.report.fail(self.last_call, message)
         try:
             self._run_ranges(statement, scope)
-        except EvaluationError as error:
+        except Mistake as error:
             self.report.error(error.offset, error.message, kind="evaluation")
         except FollowUp:
             pass
@@ -211,13 +210,13 @@ class _Expander:
                 return
             names = [known.name for known in self.frame.modules.values()]
             message = f"there is no module {call.name} ({nearest(call.name, names, 'modules')})"
-            raise EvaluationError(call.offset, message)
+            raise Mistake(call.offset, message)
         if len(call.arguments) != len(module.parameters):
             message = (
                 f"the module {module.name} has {len(module.parameters)} parameters, not "
                 f"{len(call.arguments)} (write call {module.name}({', '.join(module.parameters)}))"
             )
-            raise EvaluationError(call.offset, message)
+            raise Mistake(call.offset, message)
         values = [
             argument.value if isinstance(argument, tree.Text) else argument.text_or_number(scope)
             for argument in call.arguments
@@ -230,8 +229,7 @@ class _Expander:
                 f"the calls of module {module.name} do not end: more than {MAX_NESTING} inside "
                 f"each other or {MAX_CALLS:,} in all (let a range become empty)"
             )
-            self.report.error(call.offset, message)
-            raise Stop
+            self.report.fail(call.offset, message)
         self.run_module(module, dict(zip(module.parameters, values, strict=True)))
         self._nesting -= 1
 
@@ -276,7 +274,7 @@ class _Expander:
             time = step.integer(scope, "the step of an input spike")
             if not 1 <= time <= MAX_TRAIN:
                 message = f"the step of an input spike is {time} (write 1 to {MAX_TRAIN:,})"
-                raise EvaluationError(step.offset, message)
+                raise Mistake(step.offset, message)
             self.draft.train[time] = spikes.count(scope, "the number of input spikes")
 
     def _hint(self, instruction: tree.OutputHint, scope: Scope) -> None:
@@ -393,7 +391,7 @@ def _may_create(text: str) -> bool:
 
 def _count(spikes: tree.Spikes, scope: Scope, what: str) -> int:
     if spikes.is_anti:
-        raise EvaluationError(spikes.offset, "not supported: anti-spikes (_a)")
+        raise Mistake(spikes.offset, "not supported: anti-spikes (_a)")
     return 1 if spikes.count is None else spikes.count.count(scope, what)
 
 
@@ -404,7 +402,7 @@ def hint_of(instruction: tree.OutputHint, scope: Scope) -> dict[str, Json]:
         instruction.arguments and instruction.form != "natural"
     ):
         message = "write @moutres_binary, @moutres_natural(k, strong, alternate) or _summatories"
-        raise EvaluationError(instruction.offset, f"too many values for this output ({message})")
+        raise Mistake(instruction.offset, f"too many values for this output ({message})")
     hint: dict[str, Json] = {"form": instruction.form}
     for name, argument in zip(names, instruction.arguments, strict=False):
         word = (argument.variable or "").lower()
@@ -424,7 +422,7 @@ def _text(text: tree.Text, scope: Scope) -> str:
     if isinstance(value, Unknown):
         raise FollowUp
     message = f'{text.value} holds no guard (write the guard in quotes: "a+")'
-    raise EvaluationError(text.offset, message)
+    raise Mistake(text.offset, message)
 
 
 _ACTIONS: dict[type[tree.Instruction], Callable[[_Expander, Any, Scope], None]] = {

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int
 
+from ..source import Mistake
 from . import tree
-from .expression import EvaluationError, FollowUp, Scope
+from .expression import FollowUp, Scope
 from .ranges import MAX_INSTANCES
 from .vector import Instances, Irregular, instances
 
@@ -111,7 +112,7 @@ class FamilyDraft:
                 raise Irregular  # a number, not a guard
             try:
                 guard = text(node.guard, found.scope)
-            except (EvaluationError, FollowUp):
+            except (Mistake, FollowUp):
                 raise Irregular from None
         self.rules.append(
             RuleFamily(
@@ -182,7 +183,7 @@ def _labels(label: tree.Label, found: Instances) -> LabelFamily:
             raise Irregular
         try:
             one = one_label(label.resolve(found.scope))
-        except (EvaluationError, FollowUp):
+        except (Mistake, FollowUp):
             raise Irregular from None
         return LabelFamily(one.name, np.repeat(one.indices, found.count, axis=0))
     columns = [found.integers(index, None) for index in label.indices]

@@ -1,7 +1,8 @@
 """The ranges of P-Lingua statements: which values, and how many instances in all."""
 
+from ..source import Mistake
 from . import tree
-from .expression import EvaluationError, Scope
+from .expression import Scope
 
 
 # Instances of statements under ranges, in a whole file: of regular families, of one of their
@@ -69,7 +70,7 @@ class Ranges:
                 f"these ranges make more than {MAX_LISTED:,} instances in this file "
                 "(use smaller ranges)"
             )
-            raise EvaluationError(bounds.offset, message)
+            raise Mistake(bounds.offset, message)
 
 
 def _names(bounds: tree.Bounds) -> frozenset[str]:

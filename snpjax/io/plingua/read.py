@@ -25,7 +25,7 @@ from ...spiking.model.validity import (
     possible_labels,
     unknown_neuron,
 )
-from ..building import UnknownNames, located_problems, require_system, try_to_build
+from ..building import UnknownNames, located_problems, read_reported, try_to_build
 from ..source import Report, Source
 from . import tree
 from .draft import RuleNode, SystemDraft
@@ -61,21 +61,18 @@ def read_plingua(
 
     **Raises:** `ReadError` with all errors of the file, of its syntax as well as of the system.
     """
-    report = Report(source)
-    frame = split_modules(report)
-    bodies = Bodies(report)
-    least = 0 if families else LISTED_INSTANCES
-    if families is not False and level == "extended":
-        system = _read_families(report, frame, bodies, least)
-        if system is not None:
-            bodies.check_uncalled(frame.modules.values())
-            report.finish()
-            return system
-    draft = expand(report, frame, bodies)
-    bodies.check_uncalled(frame.modules.values())
-    system = _Assembly(report, draft).build(level)
-    report.finish()
-    return require_system(system)
+
+    def read(report: Report) -> SpikingSystem | PopulationSystem | None:
+        frame, bodies, system = split_modules(report), Bodies(report), None
+        if families is not False and level == "extended":
+            least = 0 if families else LISTED_INSTANCES
+            system = _read_families(report, frame, bodies, least)
+        if system is None:
+            system = _Assembly(report, expand(report, frame, bodies)).build(level)
+        bodies.check_uncalled(frame.modules.values())
+        return system
+
+    return read_reported(source, read)
 
 
 def _read_families(

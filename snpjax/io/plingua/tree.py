@@ -7,7 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from .expression import EvaluationError, Expression, Scope
+from ..source import Mistake
+from .expression import Expression, Scope
 
 
 _LABEL = re.compile(r"[A-Za-z_][A-Za-z_0-9]*(\{-?[0-9]+(,-?[0-9]+)*\})?")
@@ -283,10 +284,10 @@ def computed_label(offset: int, value: Expression) -> Label:
             if _LABEL.fullmatch(label):
                 return label
             message = f"{label!r} is no label (write a name, such as in{{1}})"
-            raise EvaluationError(value.offset, message)
+            raise Mistake(value.offset, message)
         if type(label) is int and label >= 0:
             return str(label)
         message = f"the label is {label} (write a name or an integer, 0 or more)"
-        raise EvaluationError(value.offset, message)
+        raise Mistake(value.offset, message)
 
     return Label(offset, resolve, names=value.names)

@@ -10,11 +10,11 @@ from typing import TypeAlias
 import numpy as np
 from jaxtyping import Int
 
+from ..source import Mistake
 from . import tree
 from .expression import (
     OPERATORS,
     Chain,
-    EvaluationError,
     Expression,
     FollowUp,
     Negative,
@@ -71,7 +71,7 @@ class Instances:
         if expression.names.isdisjoint(self.variables):
             try:
                 return expression.value(self.scope)
-            except (EvaluationError, FollowUp):
+            except (Mistake, FollowUp):
                 raise Irregular from None
         form = expression.form
         if isinstance(form, str):
@@ -136,7 +136,7 @@ def _apply(sign: str, left: Value, right: Value) -> Value:
         return _VECTOR_OPERATORS[sign](left, right)
     try:
         return OPERATORS[sign](left, right, 0)
-    except EvaluationError:
+    except Mistake:
         raise Irregular from None
 
 

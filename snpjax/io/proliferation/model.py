@@ -18,10 +18,10 @@ from ...proliferation.law import Gamma
 from ...proliferation.model import TOLERANCE, CellType, ProliferationModel
 from ...proliferation.start import Start
 from ..errors import file_error
-from ..json_checks import Entries, Findings, abbreviated
-from ..json_text import JsonPath, decode
+from ..json_checks import Entries, Findings, abbreviated, read_values
+from ..json_text import JsonPath
 from ..source import Report, load
-from ..yaml_text import Plain, load_yaml
+from ..yaml_text import Plain
 from .histogram import read_histogram
 from .types import columns_of, law_of
 
@@ -110,17 +110,12 @@ def read_model(path: str | os.PathLike[str], *, gamma: bool = False) -> ModelFil
         raise file_error(os.fspath(path), f"a .prc project is a Python pickle ({fix})")
     source = load(path)
     report = Report(source)
-    findings, locate = Findings(), None
-    if suffix in (".yaml", ".yml"):
-        document = load_yaml(report)
-        value = None if document is None else _plain(document.value)
-        locate = None if document is None else document.locate
-    else:
-        value = decode(report)
-    report.finish()
-    top = findings.entries(value, (), "the model")
-    found = None if top is None else _Reader(top, gamma).read(Path(path).parent)
-    findings.tell(report, locate)
+
+    def read(findings: Findings, value: object) -> ModelFile | None:
+        top = findings.entries(_plain(value), (), "the model")
+        return None if top is None else _Reader(top, gamma).read(Path(path).parent)
+
+    found = read_values(report, read, is_yaml=suffix in (".yaml", ".yml"))
     report.finish()
     assert found is not None
     return found

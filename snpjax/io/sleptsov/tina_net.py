@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import NamedTuple
 
 from ...sleptsov import SleptsovNet
 from ..losses import Losses
-from ..source import Report, Source, Stop, shortened
+from ..source import Report, Source, Unreadable, shortened
 from .build_net import build_net
 from .draft import MAX_PAIRS, NetDraft
 from .dropping import Dropping
@@ -96,10 +97,8 @@ class _Reader:
         at = 0
         for line in text.split("\n"):
             if line.split(None, 1)[:1] not in _SKIPPED:
-                try:
+                with suppress(Unreadable):
                     self._declaration(list(self._words(line, at)))
-                except Stop:
-                    pass
             at += len(line) + 1
         self._take_priorities()
 
@@ -113,13 +112,9 @@ class _Reader:
             yield _Word(kind, match[kind], match["mark"] or "", at + match.start(kind))
             end = match.end()
             if kind == "other" and match["other"] == "{":
-                self._fail(
+                self.report.fail(
                     at + match.start("other"), "'{' begins a name that no '}' ends in its line"
                 )
-
-    def _fail(self, offset: int, message: str) -> None:
-        self.report.error(offset, message)
-        raise Stop
 
     def _declaration(self, words: list[_Word]) -> None:
         if not words:
@@ -128,13 +123,13 @@ class _Reader:
         if keyword.text not in _KEYWORDS or keyword.mark:
             known = ", ".join(_KEYWORDS)
             message = f"{shortened(keyword.text)!r} begins no declaration (known: {known})"
-            self._fail(keyword.offset, message)
+            self.report.fail(keyword.offset, message)
         if keyword.text not in _TOLD:
             return
         for word in rest:
             if word.kind == "other":
                 message = f"{word.text!r} is not expected in a declaration (names may need braces)"
-                self._fail(word.offset, message)
+                self.report.fail(word.offset, message)
         {
             "tr": self._transition,
             "pl": self._place,
@@ -195,10 +190,10 @@ class _Reader:
         names = [word for word in words if word.kind != "beats"]
         if len(signs) != 1 or not 0 < signs[0] < len(words) - 1:
             message = "a priority is written `pr t ... > u ...`, or with <"
-            self._fail(keyword.offset, message)
+            self.report.fail(keyword.offset, message)
         for word in names:
             if word.kind != "name" or word.mark:
-                self._fail(word.offset, f"{word.text + word.mark!r} is no transition")
+                self.report.fail(word.offset, f"{word.text + word.mark!r} is no transition")
         left, right = words[: signs[0]], words[signs[0] + 1 :]
         self._priorities.append((left, right) if words[signs[0]].text == ">" else (right, left))
 
@@ -229,17 +224,17 @@ class _Reader:
     def _node(self, keyword: _Word, words: list[_Word]) -> str:
         if not words or words[0].kind != "name" or words[0].mark:
             at = words[0].offset if words else keyword.offset
-            self._fail(at, f"a name is expected after `{keyword.text}`")
+            self.report.fail(at, f"a name is expected after `{keyword.text}`")
         word = words.pop(0)
         if word.text == "{}":
-            self._fail(word.offset, "a name is empty")
+            self.report.fail(word.offset, "a name is empty")
         return name_of(word.text)
 
     def _skip_label(self, words: list[_Word]) -> None:
         if words and words[0].kind == "colon":
             colon = words.pop(0)
             if not words or words[0].kind != "name":
-                self._fail(colon.offset, "a label is expected after ':'")
+                self.report.fail(colon.offset, "a label is expected after ':'")
             words.pop(0)
 
     def _sides(self, words: list[_Word]) -> tuple[list[_Word], list[_Word]]:
@@ -248,7 +243,7 @@ class _Reader:
             return [], []
         if len(arrows) != 1:
             found = "no" if not arrows else "more than one"
-            self._fail(words[0].offset, f"{found} `->` (write inputs -> outputs)")
+            self.report.fail(words[0].offset, f"{found} `->` (write inputs -> outputs)")
         sides = words[: arrows[0]], words[arrows[0] + 1 :]
         self._refuse_more([word for side in sides for word in side if word.kind != "name"])
         return sides
@@ -268,4 +263,4 @@ class _Reader:
     def _refuse_more(self, words: list[_Word]) -> None:
         if words:
             message = f"{shortened(words[0].text)!r} is not expected here"
-            self._fail(words[0].offset, message)
+            self.report.fail(words[0].offset, message)

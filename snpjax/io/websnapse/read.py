@@ -19,12 +19,12 @@ from dataclasses import replace
 from ...spiking.model.rule import DivisionRule
 from ...spiking.model.system import Json, SpikingSystem
 from ...spiking.model.validity import Level, unknown_neuron
-from ..building import UnknownNames, require_system
+from ..building import UnknownNames, read_reported
 from ..environment import InputNode, NeuronNode, Node, OutputNode, PlacedRule, Wire, build_system
-from ..json_checks import Entries, Findings, abbreviated
-from ..json_text import JsonPath, decode
-from ..source import Report, Source
-from ..yaml_text import Plain, load_yaml
+from ..json_checks import Entries, Findings, abbreviated, read_values
+from ..json_text import JsonPath
+from ..source import Source
+from ..yaml_text import Plain
 from .keys import NEW, Keys, keys_of
 from .labels import NameTable
 from .rule_list import PlacedRuleText, RuleList, RulePlaces
@@ -40,15 +40,7 @@ def read_websnapse(source: Source, level: Level) -> SpikingSystem:
 
     **Raises:** `ReadError` with all errors of the file, of its form as well as of the system.
     """
-    report = Report(source)
-    value = decode(report)
-    system = None
-    if not report.has_errors:
-        findings = Findings()
-        system = _Reader(findings).read(value, level)
-        findings.tell(report)
-    report.finish()
-    return require_system(system)
+    return _read(source, level, is_yaml=False)
 
 
 def read_factory_yaml(source: Source, level: Level) -> SpikingSystem:
@@ -56,15 +48,14 @@ def read_factory_yaml(source: Source, level: Level) -> SpikingSystem:
 
     **Raises:** `ReadError` with all errors of the file, or if PyYAML is not installed.
     """
-    report = Report(source)
-    document = load_yaml(report)
-    system = None
-    if document is not None:
-        findings = Findings()
-        system = _Reader(findings).read(document.value, level)
-        findings.tell(report, document.locate)
-    report.finish()
-    return require_system(system)
+    return _read(source, level, is_yaml=True)
+
+
+def _read(source: Source, level: Level, *, is_yaml: bool) -> SpikingSystem:
+    def read(findings: Findings, value: object) -> SpikingSystem | None:
+        return _Reader(findings).read(value, level)
+
+    return read_reported(source, lambda report: read_values(report, read, is_yaml=is_yaml))
 
 
 class _Reader:

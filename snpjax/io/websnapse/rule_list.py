@@ -65,10 +65,10 @@ class RuleList:
                 continue
             read = PlacedRuleText(self._parser.parse(text), here)
             for fault in read.parsed.errors:
-                self.findings.error(read.at(fault.position), fault.message)
+                self.findings.error(read.at(fault.offset), fault.message)
             if read.parsed.warnings and text not in self._warned:
                 self._warned.add(text)
                 for fault in read.parsed.warnings:
-                    self.findings.warning(read.at(fault.position), fault.message)
+                    self.findings.warning(read.at(fault.offset), fault.message)
             rules.append(read)
         return rules

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from ...spiking.model.system import Json, SpikingSystem
 from ...spiking.model.validity import Level
-from ..building import require_system
+from ..building import read_reported
 from ..environment import (
     MAX_INPUT_ENTRIES,
     InputNode,
@@ -49,10 +49,7 @@ def read_xmp(source: Source, level: Level) -> SpikingSystem:
 
     **Raises:** `ReadError` with all errors of the file, of its form as well as of the system.
     """
-    report = Report(source)
-    system = _Reader("websnapse", report).read(level)
-    report.finish()
-    return require_system(system)
+    return read_reported(source, lambda report: _Reader("websnapse", report).read(level))
 
 
 def read_factory_xml(source: Source, level: Level) -> SpikingSystem:
@@ -63,10 +60,7 @@ def read_factory_xml(source: Source, level: Level) -> SpikingSystem:
 
     **Raises:** `ReadError` with all errors of the file, of its form as well as of the system.
     """
-    report = Report(source)
-    system = _Reader("factory", report).read(level)
-    report.finish()
-    return require_system(system)
+    return read_reported(source, lambda report: _Reader("factory", report).read(level))
 
 
 @dataclass(slots=True)

@@ -23,7 +23,7 @@ from ...spiking.model.rule import Rule
 from ..building import NO_GUARD
 from ..environment import PlacedRule
 from ..json_text import MAX_DIGITS
-from ..source import Report, guard_or_error
+from ..source import Mistake, Report, guard_or_error
 from .elements import XmlElement
 
 
@@ -94,11 +94,6 @@ def split_at_blanks(text: str) -> list[tuple[int, str]]:
     return found
 
 
-class _Fault(Exception):
-    def __init__(self, at: int, message: str):
-        self.at, self.message = at, message
-
-
 class _Parser:
     """Reads one rule, and every part of it although another is wrong."""
 
@@ -141,8 +136,8 @@ class _Parser:
         """What `read` makes of a part of the text; `None` after a fault, which is noted."""
         try:
             return read(self._skip_blanks(start), end)
-        except _Fault as fault:
-            self.findings.append((fault.at, fault.message))
+        except Mistake as mistake:
+            self.findings.append((mistake.offset, mistake.message))
             return None
 
     def _skip_blanks(self, at: int) -> int:
@@ -154,13 +149,13 @@ class _Parser:
         """A number of spikes such as `3a`, or `aaa` as the first versions wrote it."""
         part = self.text[start:end].rstrip()
         if not part:
-            raise _Fault(min(start, end), f"a number of spikes is missing {_EXAMPLE}")
+            raise Mistake(min(start, end), f"a number of spikes is missing {_EXAMPLE}")
         total = at = 0
         while at < len(part):
             match = _COUNT.match(part, at)
             if match is None:
                 message = f"{part[at]!r} is no part of a number of spikes {_EXAMPLE}"
-                raise _Fault(start + at, message)
+                raise Mistake(start + at, message)
             total += self._factor(match[1], start + at)
             at = match.end()
         return total
@@ -168,10 +163,10 @@ class _Parser:
     def _factor(self, digits: str, at: int) -> int:
         if len(digits) > MAX_DIGITS:
             message = f"a number of {len(digits)} digits (write at most {MAX_DIGITS})"
-            raise _Fault(at, message)
+            raise Mistake(at, message)
         factor = int(digits) if digits else 1
         if factor == 0:
-            raise _Fault(at, f"0a is no spike at all {_EXAMPLE}")
+            raise Mistake(at, f"0a is no spike at all {_EXAMPLE}")
         return factor
 
     def _produced(self, start: int, end: int) -> int:
@@ -184,16 +179,18 @@ class _Parser:
         if at < len(part) or not part:
             found = f"not {part[at]!r}" if part else "and is missing"
             message = f'the delay is a number of steps, {found} (write ";0")'
-            raise _Fault(start + at, message)
+            raise Mistake(start + at, message)
         if len(part) > MAX_DIGITS:
-            raise _Fault(start, f"a delay of {len(part)} digits (write less than 2147483648 steps)")
+            raise Mistake(
+                start, f"a delay of {len(part)} digits (write less than 2147483648 steps)"
+            )
         return int(part)
 
     def _exactly(self, start: int, end: int) -> Guard:
         try:
             return Guard.exactly(self._count(start, end))
         except ValueError as error:
-            raise _Fault(start, str(error)) from None
+            raise Mistake(start, str(error)) from None
 
     def _guard(self, start: int, end: int) -> Guard:
         text, places = self._translated(start, end)
@@ -203,13 +200,13 @@ class _Parser:
         at = places[guard.position] if guard.position < len(places) else end
         fault = guard.fault.partition(" (")[0]  # its fix is in the syntax of guards
         message = f"the guard does not parse: {guard.subject} {fault} {_GUARD_EXAMPLE}"
-        raise _Fault(at, message)
+        raise Mistake(at, message)
 
     def _translated(self, start: int, end: int) -> tuple[str, list[int]]:
         """The guard in the syntax of `Guard.parse`, and the place of each of its characters."""
         if end - start > TEXT_LIMIT:
             message = f"the guard has {end - start} characters (write at most {TEXT_LIMIT})"
-            raise _Fault(start, message)
+            raise Mistake(start, message)
         pieces: list[str] = []
         places: list[int] = []
         at = start
@@ -217,7 +214,7 @@ class _Parser:
             match = _COUNT.match(self.text, at, end)
             if match is None and not (self.text[at] in "()*+|" or self.text[at].isspace()):
                 message = f"{self.text[at]!r} is no part of a guard {_GUARD_EXAMPLE}"
-                raise _Fault(at, f"the guard does not parse: {message}")
+                raise Mistake(at, f"the guard does not parse: {message}")
             after = at + 1 if match is None else match.end()
             piece = self.text[at]
             if match is not None:
