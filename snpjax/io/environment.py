@@ -55,14 +55,13 @@ class PlacedRule(Generic[P]):
 
 @dataclass(frozen=True, slots=True)
 class NeuronNode(Generic[P]):
-    """A neuron. `place` is that of its name; `label` is the name unless given."""
+    """A neuron. `place` is that of its name."""
 
     name: str
     place: P
     spikes: int = 0
     spikes_place: P | None = None
     rules: Sequence[PlacedRule[P]] = ()
-    label: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +110,6 @@ def build_system(
     tell: Tell[P],
     *,
     level: Level,
-    name: str = "",
     notes: Mapping[str, Json] | None = None,
     rules_by_label: Mapping[str, Sequence[PlacedRule[P]]] | None = None,
     dictionary: Sequence[tuple[str, str]] = (),
@@ -123,7 +121,7 @@ def build_system(
 
     - `nodes`, `wires`: in the order of the file.
     - `tell`: takes the findings. The caller raises when there were errors.
-    - `level`, `name`, `dictionary`: of the system.
+    - `level`, `dictionary`: of the system.
     - `notes`: what the reader notes besides; those of the environment are added.
     - `rules_by_label`: rules of labels that no neuron bears (division and budding).
     - `are_names_known`: false when a node had to be left out, so that its name is not known.
@@ -132,59 +130,41 @@ def build_system(
     **Returns:** the system, or `None` if it is invalid (which is told then). After an error of the
     drawing it is the system of the rest: useless, but its own problems are told too.
     """
-    return _Builder(nodes, wires, tell, are_names_known).build(
-        level, name, dict(notes or {}), rules_by_label or {}, dictionary
+    builder = _Builder(nodes, tell, rules_by_label or {}, are_names_known)
+    noted = dict(notes or {})
+    trains, outputs = builder.connect(builder.check_wires(wires), noted)
+    system, problems = try_to_build(
+        lambda: SpikingSystem(
+            [Neuron(n.name, n.spikes, [r.rule for r in n.rules]) for n in builder.neurons],
+            [(wire.source, wire.target, wire.weight) for wire in builder.synapses],
+            input=trains,
+            output=outputs,
+            level=level,
+            dictionary=dictionary,
+            rules_by_label={x: [r.rule for r in its] for x, its in builder.by_label.items()},
+            notes=noted,
+        )
     )
+    tell_problems(tell, problems, builder.place_of, builder.has_no_guard)
+    return system
 
 
 class _Builder(Generic[P]):
     def __init__(
         self,
         nodes: Sequence[Node[P]],
-        wires: Sequence[Wire[P]],
         tell: Tell[P],
+        by_label: Mapping[str, Sequence[PlacedRule[P]]],
         are_names_known: bool,
     ):
-        self.tell = tell
-        self.are_names_known = are_names_known
+        self.tell, self.by_label, self.are_names_known = tell, by_label, are_names_known
         self.nodes = _without_repetitions(nodes, tell)
         self.neurons = [n for n in self.nodes.values() if isinstance(n, NeuronNode)]
-        self.by_label: Mapping[str, Sequence[PlacedRule[P]]] = {}
         self.synapses: list[Wire[P]] = []
         names = {name: index for index, name in enumerate(self.nodes)}
         self._known: KnownNames[P] = KnownNames(names, tell.error)
-        self._sound = self._check_wires(wires)
 
-    def build(
-        self,
-        level: Level,
-        name: str,
-        notes: dict[str, Json],
-        by_label: Mapping[str, Sequence[PlacedRule[P]]],
-        dictionary: Sequence[tuple[str, str]],
-    ) -> SpikingSystem | None:
-        self.by_label = by_label
-        trains, outputs = self._connect(notes)
-        system, problems = try_to_build(
-            lambda: SpikingSystem(
-                [
-                    Neuron(node.name, node.spikes, [r.rule for r in node.rules], node.label)
-                    for node in self.neurons
-                ],
-                [(wire.source, wire.target, wire.weight) for wire in self.synapses],
-                input=trains,
-                output=outputs,
-                level=level,
-                dictionary=dictionary,
-                rules_by_label={x: [r.rule for r in rules] for x, rules in by_label.items()},
-                name=name,
-                notes=notes,
-            )
-        )
-        tell_problems(self.tell, problems, self._place_of, self._has_no_guard)
-        return system
-
-    def _check_wires(self, wires: Sequence[Wire[P]]) -> list[Wire[P]]:
+    def check_wires(self, wires: Sequence[Wire[P]]) -> list[Wire[P]]:
         """The wires that are sound at every level, whatever nodes they join."""
         sound: list[Wire[P]] = []
         seen: dict[tuple[str, str], Wire[P]] = {}
@@ -198,14 +178,12 @@ class _Builder(Generic[P]):
                 continue
             is_known = self._is_known(source, _place(wire, wire.source_place), here)
             is_known &= self._is_known(target, _place(wire, wire.target_place), here)
-            if weight == 0:
-                message = f"{here} has weight 0 (write an integer other than 0)"
-                self.tell.error(_place(wire, wire.weight_place), message)
-            elif weight < 0:
-                message = (
-                    f"{here} has the negative weight {weight} (this format has positive ones only)"
-                )
-                self.tell.error(_place(wire, wire.weight_place), message)
+            if weight <= 0:
+                fault, fix = "weight 0", "write an integer other than 0"
+                if weight:
+                    fault = f"the negative weight {weight}"
+                    fix = "this format has positive ones only"
+                self.tell.error(_place(wire, wire.weight_place), f"{here} has {fault} ({fix})")
             elif is_known and self._has_ends(wire, here):
                 sound.append(wire)
         return sound
@@ -225,7 +203,9 @@ class _Builder(Generic[P]):
             return False
         return True
 
-    def _connect(self, notes: dict[str, Json]) -> tuple[Mapping[str, Sequence[int]], list[str]]:
+    def connect(
+        self, wires: Sequence[Wire[P]], notes: dict[str, Json]
+    ) -> tuple[Mapping[str, Sequence[int]], list[str]]:
         """Trains by neuron and the output neurons; the synapses proper are kept, the rest noted."""
         trains: dict[str, list[int] | tuple[int, ...]] = {}
         inputs = {n.name: n for n in self.nodes.values() if isinstance(n, InputNode)}
@@ -236,7 +216,7 @@ class _Builder(Generic[P]):
         direct: dict[str, dict[str, Json]] = {}
         sources: dict[str, list[str]] = {name: [] for name in outputs}
         entries = 0
-        for wire in self._sound:
+        for wire in wires:
             node = inputs.get(wire.source)
             if node is None and wire.target not in outputs:
                 self.synapses.append(wire)
@@ -286,7 +266,7 @@ class _Builder(Generic[P]):
 
     # Places
 
-    def _has_no_guard(self, place: Place) -> bool:
+    def has_no_guard(self, place: Place) -> bool:
         rule = self._rule(place)
         return rule is not None and not rule.is_whole
 
@@ -297,7 +277,7 @@ class _Builder(Generic[P]):
             return self.by_label[place.index][place.rule]
         return self.neurons[place.index].rules[place.rule]
 
-    def _place_of(self, place: Place, code: str) -> P:
+    def place_of(self, place: Place, code: str) -> P:
         rule = self._rule(place)
         if rule is not None:
             return rule.places.get(code, rule.place)
@@ -308,8 +288,7 @@ class _Builder(Generic[P]):
             is_spikes = code == "bad_number" and node.spikes_place is not None
             return node.spikes_place if is_spikes else node.place  # pyright: ignore[reportReturnType]
         wire = self.synapses[place.index]
-        parts = {"weighted_synapse": wire.weight_place}
-        return _place(wire, parts.get(code))
+        return _place(wire, wire.weight_place if code == "weighted_synapse" else None)
 
 
 def _without_repetitions(nodes: Sequence[Node[P]], tell: Tell[P]) -> dict[str, Node[P]]:
