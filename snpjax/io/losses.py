@@ -1,8 +1,10 @@
 """What a file format cannot hold of a system, every item named before a file is touched."""
 
+import json
 import warnings
 from collections.abc import Sequence
 
+from ..spiking.model.guard import Guard
 from ..spiking.model.population import PopulationSystem
 from ..spiking.model.system import SpikingSystem
 from ..spiking.model.validity import ModelWarning
@@ -19,6 +21,14 @@ class Losses:
         """Note an item, such as "guard a(aa)+ of neuron 'r', rule 3", and what is written
         instead."""
         self.items.append(f"{item} ({instead})")
+
+    def note_text(self, name: str, note: object) -> str | None:
+        """A note of a system as JSON; if it is none, that is a loss."""
+        try:
+            return json.dumps(note, allow_nan=False)
+        except (TypeError, ValueError, RecursionError) as error:  # ValueError: NaN, or a circle
+            self.add(f"note {name!r}, which is no JSON: {error}", "left out")
+            return None
 
 
 class WriteError(ValueError):
@@ -40,6 +50,14 @@ class WriteWarning(ModelWarning):
         self.items = tuple(items)
         listing = "\n".join(f"  {item}" for item in self.items)
         super().__init__(f"lost in {format_name}:\n{listing}")
+
+
+def parses(text: str, guard: Guard) -> bool:
+    """Whether the text is that guard."""
+    try:
+        return Guard.parse(text) == guard
+    except ValueError:
+        return False
 
 
 def expanded(system: PopulationSystem, losses: Losses) -> SpikingSystem:

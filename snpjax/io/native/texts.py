@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterable, Sequence
 
-from ...spiking.model.guard import Guard
 from ...spiking.model.rule import Rule
 
 
@@ -15,14 +14,6 @@ def reads_back(rule: Rule) -> bool:
     try:
         return Rule.parse(str(rule)) == rule
     except ValueError:  # a count above the limit of guards, which is fine as a number
-        return False
-
-
-def parses(text: str, guard: Guard) -> bool:
-    """Whether the text is that guard."""
-    try:
-        return Guard.parse(text) == guard
-    except ValueError:
         return False
 
 

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Sequence
 from ...spiking.model.population import PopulationSystem
 from ...spiking.model.rule import AnyRule, BuddingRule, DivisionRule, PlasticityRule, Rule
 from ...spiking.model.system import Neuron, SpikingSystem
-from ..losses import Losses
-from ..notes import note_text
-from .texts import SCHEMA, as_file, as_lines, as_string, as_strings, parses, reads_back
+from ..losses import Losses, parses
+from .texts import SCHEMA, as_file, as_lines, as_string, as_strings, reads_back
 from .variants import variant_text
 from .write_populations import write_populations
 
@@ -45,7 +44,7 @@ def write_native(system: SpikingSystem | PopulationSystem, losses: Losses) -> st
         entries.append(f'"compatibility": {json.dumps(system.compatibility.options)}')
     if system.variant is not None:
         entries.append(f'"variant": {variant_text(system, rules.listing)}')
-    notes = {name: note_text(name, note, losses) for name, note in system.notes.items()}
+    notes = {name: losses.note_text(name, note) for name, note in system.notes.items()}
     texts = [f"{json.dumps(str(name))}: {text}" for name, text in notes.items() if text is not None]
     if texts:
         entries.append(f'"notes": {{{", ".join(texts)}}}')

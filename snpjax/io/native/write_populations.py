@@ -11,8 +11,9 @@ from ...spiking.model.population_parts import Population, Projection
 from ...spiking.model.rule import Rule
 from ...spiking.model.rule_table import ALL, UNBOUNDED
 from ...spiking.model.template import RuleTemplate
+from ..losses import parses
 from .graphs import graph_text
-from .texts import SCHEMA, as_file, as_lines, as_string, as_strings, parses, reads_back
+from .texts import SCHEMA, as_file, as_lines, as_string, as_strings, reads_back
 
 
 def write_populations(system: PopulationSystem) -> str:

@@ -19,7 +19,7 @@ from .families import FamilyDraft
 from .literals import rule_at
 from .messages import UNSUPPORTED
 from .modules import Frame, Module
-from .ranges import MAX_LISTED, Ranges, differ, values
+from .ranges import MAX_LISTED, Ranges, differ, shadowed, values
 from .scan import lost_name, skip_gap
 from .syntax import Body, parse_body
 from .vector import Irregular
@@ -29,9 +29,7 @@ MAX_CALLS = 1_000_000
 MAX_NESTING = 64  # of calls inside each other
 MAX_TRAIN = 10_000_000  # steps of an input train
 
-_CREATING = (
-    tree.NewNeurons | tree.LiteralNeurons | tree.Division | tree.Budding | tree.Call | tree.Block
-)
+_CREATING = tree.NewNeurons | tree.LiteralNeurons | tree.Growth | tree.Call | tree.Block
 _NOT_CREATING = re.compile(r"\[(?!\s*\])|@m(s|arcs|dict|out|in|inst)\b|let\b", re.IGNORECASE)
 _CREATING_WORD = re.compile(r"@mu\b|\bcall\b|\[\s*\]", re.IGNORECASE)
 
@@ -167,22 +165,16 @@ class _Expander:
             scope[instruction.name] = Unknown()
 
     def _run_ranges(self, statement: tree.Statement, scope: Scope) -> None:
-        if self.families is not None and self.families.take(statement, scope, _text):
+        if self.families is not None and self.families.take(statement, scope):
             return
         if not statement.bounds:
             if all(differ(condition, scope) for condition in statement.filters):
                 _ACTIONS[type(statement.instruction)](self, statement.instruction, scope)
             return
-        variables = [bounds.variable for bounds in statement.bounds]
-        hidden = {name: scope[name] for name in variables if name in scope}
-        try:
+        with shadowed(statement, scope):
             if self.families is None:  # they count their own
                 self._ranges.reserve(statement, scope)
             self._loop(statement, len(statement.bounds) - 1, scope)
-        finally:
-            for name in variables:
-                scope.pop(name, None)
-            scope.update(hidden)
 
     def _loop(self, statement: tree.Statement, level: int, scope: Scope) -> None:
         bounds = statement.bounds[level]
@@ -300,7 +292,7 @@ class _Expander:
         if node.produce is not None:
             produce = _count(node.produce, scope, "the number of spikes produced")
         delay = 0 if node.delay is None else node.delay.count(scope, "the delay")
-        text = None if node.guard is None else _text(node.guard, scope)
+        text = None if node.guard is None else node.guard.resolve(scope)
         key = text, consume, produce, delay
         rule = self._rules.get(key)
         if rule is None:
@@ -308,28 +300,18 @@ class _Expander:
                 guard = self._exactly(node.consume, consume)
             else:
                 guard = self._guard(node.guard, scope)
-            rule = Rule(NO_GUARD if guard is None else guard, consume, produce, delay)
+            rule = Rule(self._sound(label, guard), consume, produce, delay)
             if guard is not None:
                 self._rules[key] = rule
-            else:
-                self._mark_without_guard(label)
         self._add_rule(label, rule, node)
 
-    def _division(self, node: tree.Division, scope: Scope) -> None:
-        label, left, right = (x.resolve(scope) for x in (node.label, node.left, node.right))
-        guard = self._guard(node.guard, scope)
-        if guard is None:
-            self._mark_without_guard(label)
-        rule = DivisionRule(NO_GUARD if guard is None else guard, left, right)
-        self._add_rule(label, rule, node)
-
-    def _budding(self, node: tree.Budding, scope: Scope) -> None:
-        label, parent, bud = (x.resolve(scope) for x in (node.label, node.parent, node.bud))
-        guard = self._guard(node.guard, scope)
-        if guard is None:
-            self._mark_without_guard(label)
-        own = NO_GUARD if guard is None else guard
-        rule = BuddingRule(own, bud, None if parent == label else parent)
+    def _growth(self, node: tree.Growth, scope: Scope) -> None:
+        label, first, second = (x.resolve(scope) for x in (node.label, node.first, node.second))
+        guard = self._sound(label, self._guard(node.guard, scope))
+        if node.is_budding:
+            rule = BuddingRule(guard, second, None if first == label else first)
+        else:
+            rule = DivisionRule(guard, first, second)
         self._add_rule(label, rule, node)
 
     def _literal_neurons(self, node: tree.LiteralNeurons, scope: Scope) -> None:
@@ -363,8 +345,12 @@ class _Expander:
         self.draft.rules.setdefault(label, []).append(rule)
         self.draft.rule_nodes.setdefault(label, []).append(node)
 
-    def _mark_without_guard(self, label: str) -> None:
+    def _sound(self, label: str, guard: Guard | None) -> Guard:
+        """The guard, or what stands in for one that does not parse."""
+        if guard is not None:
+            return guard
         self.draft.without_guard.add((label, len(self.draft.rules.get(label, ()))))
+        return NO_GUARD
 
     def _exactly(self, spikes: tree.Spikes, count: int) -> Guard | None:
         try:
@@ -374,8 +360,7 @@ class _Expander:
             return None
 
     def _guard(self, node: tree.Text, scope: Scope) -> Guard | None:
-        text = _text(node, scope)
-        guard = guard_or_error(text)
+        guard = guard_or_error(node.resolve(scope))
         if isinstance(guard, Guard):
             return guard
         offset = node.offset if node.is_variable else node.offset + guard.position
@@ -413,18 +398,6 @@ def hint_of(instruction: tree.OutputHint, scope: Scope) -> dict[str, Json]:
     return hint
 
 
-def _text(text: tree.Text, scope: Scope) -> str:
-    if not text.is_variable:
-        return text.value
-    value = scope.get(text.value)
-    if isinstance(value, str):
-        return value
-    if isinstance(value, Unknown):
-        raise FollowUp
-    message = f'{text.value} holds no guard (write the guard in quotes: "a+")'
-    raise Mistake(text.offset, message)
-
-
 _ACTIONS: dict[type[tree.Instruction], Callable[[_Expander, Any, Scope], None]] = {
     tree.NewNeurons: _Expander._new_neurons,
     tree.Contents: _Expander._contents,
@@ -439,8 +412,7 @@ _ACTIONS: dict[type[tree.Instruction], Callable[[_Expander, Any, Scope], None]] 
     tree.Let: _Expander.define,
     tree.Call: _Expander._call,
     tree.SpikingRule: _Expander._spiking,
-    tree.Division: _Expander._division,
-    tree.Budding: _Expander._budding,
+    tree.Growth: _Expander._growth,
     tree.Block: _Expander._block,
     tree.LiteralNeurons: _Expander._literal_neurons,
     tree.LiteralContents: _Expander._literal_contents,

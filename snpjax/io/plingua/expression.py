@@ -161,34 +161,10 @@ def _exact(value: Number, offset: int) -> Number:
     raise Mistake(offset, f"the value has more than {_MAX_BITS} bits (use smaller numbers)")
 
 
-def _add(left: Number, right: Number, offset: int) -> Number:
-    return _exact(left + right, offset)
-
-
-def _subtract(left: Number, right: Number, offset: int) -> Number:
-    return _exact(left - right, offset)
-
-
-def _multiply(left: Number, right: Number, offset: int) -> Number:
-    return _exact(left * right, offset)
-
-
 def _divisor(right: Number, offset: int) -> Number:
     if right == 0:
         raise Mistake(offset, "division by zero (change the divisor)")
     return right
-
-
-def _divide(left: Number, right: Number, offset: int) -> Number:
-    return _exact(Fraction(left) / _divisor(right, offset), offset)
-
-
-def _floor_divide(left: Number, right: Number, offset: int) -> Number:
-    return _exact(left // _divisor(right, offset), offset)
-
-
-def _remainder(left: Number, right: Number, offset: int) -> Number:
-    return _exact(left % _divisor(right, offset), offset)
 
 
 def _power(left: Number, right: Number, offset: int) -> Number:
@@ -205,11 +181,11 @@ def _power(left: Number, right: Number, offset: int) -> Number:
 
 #: Of numbers, exact; the offset is that of the second.
 OPERATORS: dict[str, Callable[[Number, Number, int], Number]] = {
-    "+": _add,
-    "-": _subtract,
-    "*": _multiply,
-    "/": _divide,
-    "//": _floor_divide,
-    "%": _remainder,
+    "+": lambda left, right, offset: _exact(left + right, offset),
+    "-": lambda left, right, offset: _exact(left - right, offset),
+    "*": lambda left, right, offset: _exact(left * right, offset),
+    "/": lambda left, right, offset: _exact(Fraction(left) / _divisor(right, offset), offset),
+    "//": lambda left, right, offset: _exact(left // _divisor(right, offset), offset),
+    "%": lambda left, right, offset: _exact(left % _divisor(right, offset), offset),
     "^": _power,
 }

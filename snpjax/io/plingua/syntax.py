@@ -315,13 +315,13 @@ class _Builder(Transformer_NonRecursive):
         produce = produce if isinstance(produce, tree.Spikes) else None
         return tree.SpikingRule(self._at(opening), label, consume, produce, guard, delay)
 
-    def division(self, nodes: list) -> tree.Division:
-        label, left, right = (n for n in nodes if isinstance(n, tree.Label))
-        return tree.Division(self._at(nodes[0]), label, self._text(nodes[-1]), left, right)
+    def division(self, nodes: list, is_budding: bool = False) -> tree.Growth:
+        label, first, second = (n for n in nodes if isinstance(n, tree.Label))
+        guard = self._text(nodes[-1])
+        return tree.Growth(self._at(nodes[0]), label, guard, first, second, is_budding)
 
-    def budding(self, nodes: list) -> tree.Budding:
-        label, parent, bud = (n for n in nodes if isinstance(n, tree.Label))
-        return tree.Budding(self._at(nodes[0]), label, self._text(nodes[-1]), parent, bud)
+    def budding(self, nodes: list) -> tree.Growth:
+        return self.division(nodes, is_budding=True)
 
     def block(self, nodes: list) -> tree.Block:
         return tree.Block(tuple(nodes[1:-1]))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from ..source import Mistake
-from .expression import Expression, Scope
+from .expression import Expression, FollowUp, Scope, Unknown
 
 
 _LABEL = re.compile(r"[A-Za-z_][A-Za-z_0-9]*(\{-?[0-9]+(,-?[0-9]+)*\})?")
@@ -46,6 +46,17 @@ class Text:
     offset: int
     value: str
     is_variable: bool = False
+
+    def resolve(self, scope: Scope) -> str:
+        if not self.is_variable:
+            return self.value
+        value = scope.get(self.value)
+        if isinstance(value, str):
+            return value
+        if isinstance(value, Unknown):
+            raise FollowUp
+        message = f'{self.value} holds no guard (write the guard in quotes: "a+")'
+        raise Mistake(self.offset, message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,21 +172,15 @@ class SpikingRule:
 
 
 @dataclass(frozen=True, slots=True)
-class Division:
+class Growth:
+    """A division or budding rule; `first` is the left neuron, or the parent of the bud."""
+
     offset: int
     label: Label
     guard: Text
-    left: Label
-    right: Label
-
-
-@dataclass(frozen=True, slots=True)
-class Budding:
-    offset: int
-    label: Label
-    guard: Text
-    parent: Label
-    bud: Label
+    first: Label
+    second: Label
+    is_budding: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,8 +240,7 @@ Instruction: TypeAlias = (
     | Let
     | Call
     | SpikingRule
-    | Division
-    | Budding
+    | Growth
     | Block
 )
 

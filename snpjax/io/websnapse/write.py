@@ -16,7 +16,6 @@ from ...spiking.model.guard import Guard
 from ...spiking.model.rule import AnyRule, BuddingRule, DivisionRule, Rule
 from ...spiking.model.system import Neuron, SpikingSystem
 from ..losses import Losses
-from ..notes import note_text
 from .environment_nodes import draw
 from .guard_text import guard_text, rule_text
 from .labels import label_key
@@ -60,9 +59,8 @@ def write_factory_yaml(system: SpikingSystem, losses: Losses) -> str:
 
 def _expected(system: SpikingSystem, losses: Losses) -> str | None:
     """The note of the expected output in JSON, if there is one."""
-    if "expected" not in system.notes:
-        return None
-    return note_text("expected", system.notes["expected"], losses)
+    notes = system.notes
+    return losses.note_text("expected", notes["expected"]) if "expected" in notes else None
 
 
 class _Names:
