@@ -225,7 +225,12 @@ class _Builder(Generic[P]):
                 outputs[wire.target].append([wire.source, wire.weight])
                 sources[wire.target].append(wire.source)
                 if wire.weight != 1:
-                    self._tell_output_weight(wire)
+                    message = (
+                        f"synapse ({wire.source}, {wire.target}) has weight {wire.weight}, but an "
+                        'output lists what the neuron emits (the weight is kept in notes["outputs"'
+                        "])"
+                    )
+                    self.tell.warning(_place(wire, wire.weight_place), message)
                 continue
             if entries + len(node.train) > MAX_INPUT_ENTRIES:
                 message = (
@@ -235,7 +240,9 @@ class _Builder(Generic[P]):
                 self.tell.error(wire.place, message)
                 break
             entries += len(node.train)
-            train = _times(wire.weight, node.train)
+            weight, train = wire.weight, node.train
+            if weight != 1:
+                train = tuple(weight * spikes for spikes in train)
             if wire.target in outputs:
                 direct.setdefault(wire.target, {})[wire.source] = list(train)
                 message = (
@@ -256,13 +263,6 @@ class _Builder(Generic[P]):
         if direct:
             notes["direct"] = direct
         return trains, [source for its_sources in sources.values() for source in its_sources]
-
-    def _tell_output_weight(self, wire: Wire[P]) -> None:
-        message = (
-            f"synapse ({wire.source}, {wire.target}) has weight {wire.weight}, but an output lists "
-            'what the neuron emits (the weight is kept in notes["outputs"])'
-        )
-        self.tell.warning(_place(wire, wire.weight_place), message)
 
     # Places
 
@@ -303,10 +303,6 @@ def _without_repetitions(nodes: Sequence[Node[P]], tell: Tell[P]) -> dict[str, N
 
 def _place(wire: Wire[P], part: P | None) -> P:
     return wire.place if part is None else part
-
-
-def _times(weight: int, train: Sequence[int]) -> Sequence[int]:
-    return train if weight == 1 else tuple(weight * spikes for spikes in train)
 
 
 def _add(trains: dict[str, list[int] | tuple[int, ...]], target: str, train: Sequence[int]) -> None:

@@ -333,17 +333,12 @@ class _Reader:
             self.arc_offsets.append(offset)
             self._check_size(offset)
 
-    def _inputs(self, line: _Line) -> None:
+    def _labels(self, line: _Line, known: dict[str, int]) -> None:
+        """Inputs or outputs."""
         line.assign()
         for offset, label in line.labels():
-            self.inputs.setdefault(label, offset)
-            self._check_labels(len(self.inputs), offset)
-
-    def _outputs(self, line: _Line) -> None:
-        line.assign()
-        for offset, label in line.labels():
-            self.outputs.setdefault(label, offset)
-            self._check_labels(len(self.outputs), offset)
+            known.setdefault(label, offset)
+            self._check_labels(len(known), offset)
 
     def _rule(self, line: _Line) -> None:
         offset = line.skip()
@@ -477,6 +472,6 @@ _STATEMENTS: dict[str, Callable[[_Reader, _Line], None]] = {
     "@mu": _Reader._new_neurons,
     "@ms": _Reader._contents,
     "@marcs": _Reader._synapses,
-    "@min": _Reader._inputs,
-    "@mout": _Reader._outputs,
+    "@min": lambda reader, line: reader._labels(line, reader.inputs),
+    "@mout": lambda reader, line: reader._labels(line, reader.outputs),
 }

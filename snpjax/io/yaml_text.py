@@ -9,7 +9,7 @@ guessed to be a number: an unquoted one is `Plain`, which keeps what is written 
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from .errors import file_error
@@ -71,15 +71,47 @@ class Plain:
 
 @dataclass(slots=True)
 class _Node:
+    """A value and its place. A list or mapping is complete when it ends; until then `key` is one
+    that has no value yet."""
+
     value: object
     start: int
     end: int
     quote: str | None = None  # of a scalar
     anchor: str | None = None
-    keys: Sequence[tuple[str, int]] = ()  # of a mapping, with their places
-    inner: Sequence["_Node"] = ()
+    is_mapping: bool = False
+    key: tuple[str, int] | None = None
+    keys: list[tuple[str, int]] = field(default_factory=list)  # of a mapping, with their places
+    inner: list["_Node"] = field(default_factory=list)
     size: int = 1
     height: int = 1
+
+    @property
+    def wants_key(self) -> bool:
+        return self.is_mapping and self.key is None
+
+    def add(self, node: "_Node") -> None:
+        if self.key is not None:
+            self.keys.append(self.key)
+            self.key = None
+        self.inner.append(node)
+        self.size += node.size
+        self.height = max(self.height, 1 + node.height)
+
+    def finish(self, end: int) -> "_Node":
+        self.end = end
+        self.value = self._mapping() if self.is_mapping else [node.value for node in self.inner]
+        return self
+
+    def _mapping(self) -> dict[str, object]:
+        pairs = zip(self.keys, self.inner, strict=True)
+        value = {name: node.value for (name, _), node in pairs}
+        if len(value) == len(self.keys):
+            return value
+        repeated = RepeatedKeys(value)
+        times = Counter(name for name, _ in self.keys)
+        repeated.keys_twice = tuple(name for name, count in times.items() if count > 1)
+        return repeated
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +208,7 @@ class _Builder:
         self.text = text
         self.root: _Node | None = None
         self.last = 0
-        self._open: list[_OpenNode] = []
+        self._open: list[_Node] = []
         self._anchors: dict[str, _Node] = {}
         self._size = 0
 
@@ -210,10 +242,10 @@ class _Builder:
         self._check_depth(1)
         if self._open and self._open[-1].wants_key:
             raise Mistake(self.last, _KEY_FAULT)
-        self._open.append(_OpenNode(self.last, event.anchor, is_mapping))
+        self._open.append(_Node(None, self.last, 0, None, event.anchor, is_mapping))
 
     def _finish(self, end: int) -> None:
-        self._add(self._open.pop().node(end))
+        self._add(self._open.pop().finish(end))
 
     def _alias(self, event) -> None:
         node = self._anchors.get(event.anchor)
@@ -245,46 +277,6 @@ class _Builder:
             self._open[-1].key = name, self.last
         else:
             raise Mistake(self.last, _KEY_FAULT)
-
-
-@dataclass(slots=True)
-class _OpenNode:
-    """A list or mapping that is not complete yet; `key` is one that has no value yet."""
-
-    start: int
-    anchor: str | None
-    is_mapping: bool
-    key: tuple[str, int] | None = None
-    keys: list[tuple[str, int]] = field(default_factory=list)
-    inner: list[_Node] = field(default_factory=list)
-
-    @property
-    def wants_key(self) -> bool:
-        return self.is_mapping and self.key is None
-
-    def add(self, node: _Node) -> None:
-        if self.key is not None:
-            self.keys.append(self.key)
-            self.key = None
-        self.inner.append(node)
-
-    def node(self, end: int) -> _Node:
-        value: object = [node.value for node in self.inner]
-        if self.is_mapping:
-            value = self._mapping()
-        size = 1 + sum(node.size for node in self.inner)
-        height = 1 + max((node.height for node in self.inner), default=0)
-        return _Node(value, self.start, end, None, self.anchor, self.keys, self.inner, size, height)
-
-    def _mapping(self) -> dict[str, object]:
-        pairs = zip(self.keys, self.inner, strict=True)
-        value = {name: node.value for (name, _), node in pairs}
-        if len(value) == len(self.keys):
-            return value
-        repeated = RepeatedKeys(value)
-        times = Counter(name for name, _ in self.keys)
-        repeated.keys_twice = tuple(name for name, count in times.items() if count > 1)
-        return repeated
 
 
 def _character(text: str, node: _Node, index: int) -> int:

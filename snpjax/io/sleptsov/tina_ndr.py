@@ -6,7 +6,7 @@ transition may name a sub-net that is put in its place, as the tools of Sleptsov
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..._text.counts import plural
@@ -278,7 +278,7 @@ def _positions(net: SleptsovNet) -> list[tuple[float, float]]:
     """Where nodes are drawn, places first."""
     noted = net.notes.get("positions", {})
     found: list[tuple[float, float]] = []
-    for number, name in enumerate(_all_names(net)):
+    for number, name in enumerate([*net.place_names, *net.transition_names]):
         row, column = divmod(number, _COLUMNS)
         position = noted.get(name) if isinstance(noted, Mapping) else None
         if not _is_position(position):
@@ -286,11 +286,6 @@ def _positions(net: SleptsovNet) -> list[tuple[float, float]]:
         x, y = position  # type: ignore[misc]
         found.append((float(x), float(y)))  # type: ignore[arg-type]
     return found
-
-
-def _all_names(net: SleptsovNet) -> Iterator[str]:
-    yield from net.place_names
-    yield from net.transition_names
 
 
 def _is_position(value: object) -> bool:

@@ -150,15 +150,11 @@ class _Reader:
             if not _UNTIMED.fullmatch(interval.text):
                 what = f"the interval {shortened(interval.text)} of transition {shortened(name)!r}"
                 self.drop(interval.offset, what, "[0,w[")
-        inputs, outputs = self._sides(words)
-        for word in inputs:
-            place, mark = self.draft.place(name_of(word.text)), self._mark(word)
+        for word, mark, is_output in self._arcs(words):
+            place = self.draft.place(name_of(word.text))
             if mark is not None:
-                self.draft.arc(mark.kind, place, transition, mark.weight, word.offset)
-        for word in outputs:
-            place, mark = self.draft.place(name_of(word.text)), self._mark(word, may_test=False)
-            if mark is not None:
-                self.draft.arc("output", place, transition, mark.weight, word.offset)
+                kind = "output" if is_output else mark.kind
+                self.draft.arc(kind, place, transition, mark.weight, word.offset)
 
     def _place(self, keyword: _Word, words: list[_Word]) -> None:
         place = self.draft.place(self._node(keyword, words))
@@ -174,16 +170,11 @@ class _Reader:
                 self.report.error(marking.offset, message)
             else:
                 self.draft.mark(place, tokens, marking.offset)
-        producers, consumers = self._sides(words)
-        for word in producers:
+        for word, mark, is_consumer in self._arcs(words, inputs_first=False):
             transition = self.draft.transition(name_of(word.text))
-            mark = self._mark(word, may_test=False)
             if mark is not None:
-                self.draft.arc("output", place, transition, mark.weight, word.offset)
-        for word in consumers:
-            transition, mark = self.draft.transition(name_of(word.text)), self._mark(word)
-            if mark is not None:
-                self.draft.arc(mark.kind, place, transition, mark.weight, word.offset)
+                kind = mark.kind if is_consumer else "output"
+                self.draft.arc(kind, place, transition, mark.weight, word.offset)
 
     def _priority(self, keyword: _Word, words: list[_Word]) -> None:
         signs = [at for at, word in enumerate(words) if word.kind == "beats"]
@@ -237,16 +228,22 @@ class _Reader:
                 self.report.fail(colon.offset, "a label is expected after ':'")
             words.pop(0)
 
-    def _sides(self, words: list[_Word]) -> tuple[list[_Word], list[_Word]]:
+    def _arcs(
+        self, words: list[_Word], *, inputs_first: bool = True
+    ) -> Iterator[tuple[_Word, Mark | None, bool]]:
+        """The names beside the arrow, their marks, and whether they stand after it."""
         arrows = [at for at, word in enumerate(words) if word.kind == "arrow"]
-        if not words:
-            return [], []
-        if len(arrows) != 1:
+        if words and len(arrows) != 1:
             found = "no" if not arrows else "more than one"
             self.report.fail(words[0].offset, f"{found} `->` (write inputs -> outputs)")
-        sides = words[: arrows[0]], words[arrows[0] + 1 :]
-        self._refuse_more([word for side in sides for word in side if word.kind != "name"])
-        return sides
+        others = [word for word in words if word.kind not in ("name", "arrow")]
+        self._refuse_more(others)
+        is_after = False
+        for word in words:
+            if word.kind == "arrow":
+                is_after = True
+            else:
+                yield word, self._mark(word, may_test=is_after != inputs_first), is_after
 
     def _mark(self, word: _Word, *, may_test: bool = True) -> Mark | None:
         if word.text == "{}":
