@@ -9,10 +9,11 @@ exactly N. Blank lines are passed over.
 import json
 import re
 from array import array
-from bisect import bisect_right
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import islice
+
+import numpy as np
 
 from .._text.counts import plural
 from ..spiking.model.guard import Guard
@@ -67,7 +68,6 @@ class _Reader:
         self.out_degrees = array("i")  # of the neurons read so far
         self.line_offsets = array("q")
         self.rules = RuleLines()
-        self._starts = array("q")  # of every neuron's synapses, made when there is a problem
         self._words: tuple[int, array] = -1, array("q")  # the words of one line
 
     # Lines and words
@@ -339,18 +339,13 @@ class _Reader:
             return self._nth_word(line, _COLUMN.get(code, 0))
         if place.kind == "neuron":
             return self._nth_word(self.spikes_offset, place.index)
-        neuron = bisect_right(self._first_synapses, place.index) - 1
-        number = place.index - self._first_synapses[neuron]
+        neuron = int(np.searchsorted(self._first_synapses, place.index, side="right")) - 1
+        number = place.index - int(self._first_synapses[neuron])
         return self._nth_word(self.line_offsets[neuron], number + 1)
 
-    @property
-    def _first_synapses(self) -> array:
-        if not self._starts:
-            start = 0
-            for degree in self.out_degrees:
-                self._starts.append(start)
-                start += degree
-        return self._starts
+    @cached_property
+    def _first_synapses(self) -> np.ndarray:
+        return np.cumsum([0, *self.out_degrees])
 
     def _nth_word(self, start: int, number: int) -> int:
         if self._words[0] != start:  # thousands of problems may be in one line

@@ -21,8 +21,8 @@ A place (`P`) is whatever the reader locates things with, such as the offset in 
 in a JSON value. Findings go to a `Tell` of these.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
 
 from ..spiking.model.rule import AnyRule
@@ -41,7 +41,7 @@ MAX_INPUT_ENTRIES = 2**23
 class PlacedRule(Generic[P]):
     """A rule and where it stands.
 
-    `places` holds the places of single problem codes of `validity`, such as that of the number
+    `place_of` gives the places of single problem codes of `validity`, such as that of the number
     produced for `"produce_exceeds_consume"`. `is_whole` is false when the guard did not
     parse (which is reported) and another one stands in for it, so that only the numbers can be
     trusted.
@@ -49,7 +49,7 @@ class PlacedRule(Generic[P]):
 
     rule: AnyRule
     place: P
-    places: Mapping[str, P] = field(default_factory=dict)
+    place_of: Callable[[str], P | None]
     is_whole: bool = True
 
 
@@ -280,7 +280,8 @@ class _Builder(Generic[P]):
     def place_of(self, place: Place, code: str) -> P:
         rule = self._rule(place)
         if rule is not None:
-            return rule.places.get(code, rule.place)
+            part = rule.place_of(code)
+            return rule.place if part is None else part
         if isinstance(place.index, str):  # an input or an output
             return self.nodes[place.index].place
         if place.kind == "neuron":

@@ -46,31 +46,31 @@ class Findings:
             tell = report.error if severity == "error" else report.warning
             tell(offsets.get(path, 0), message, None if first is None else offsets.get(first, 0))
 
+    def wrong(self, value: object, path: JsonPath, what: str, fix: str) -> None:
+        """Note a value that is none of those that may stand there."""
+        self.error(path, f"{what} is {abbreviated(value)} ({fix})")
+
     # Each of these gives the value if it has the right type; else it notes an error, gives `None`.
 
     def text(self, value: object, path: JsonPath, what: str) -> str | None:
         if isinstance(value, str):
             return value
-        self.error(path, f'{what} is {abbreviated(value)} (write a text in quotes, such as "p")')
-        return None
+        return self.wrong(value, path, what, 'write a text in quotes, such as "p"')
 
     def integer(self, value: object, path: JsonPath, what: str) -> int | None:
         if type(value) is int:
             return value
-        self.error(path, f"{what} is {abbreviated(value)} (write an integer)")
-        return None
+        return self.wrong(value, path, what, "write an integer")
 
     def truth(self, value: object, path: JsonPath, what: str) -> bool | None:
         if isinstance(value, bool):
             return value
-        self.error(path, f"{what} is {abbreviated(value)} (write true or false)")
-        return None
+        return self.wrong(value, path, what, "write true or false")
 
     def sequence(self, value: object, path: JsonPath, what: str) -> list | None:
         if isinstance(value, list):
             return value
-        self.error(path, f"{what} is {abbreviated(value)} (write a list in brackets)")
-        return None
+        return self.wrong(value, path, what, "write a list in brackets")
 
     def items(self, value: object, path: JsonPath, what: str) -> list[tuple[JsonPath, object]]:
         """The items of a list with their paths; none after a mistake."""
@@ -116,8 +116,7 @@ class Findings:
     ) -> dict[str, object] | None:
         """An object; `keys` are those it may have (`None`: any)."""
         if not isinstance(value, dict):
-            self.error(path, f"{what} is {abbreviated(value)} (write an object in braces)")
-            return None
+            return self.wrong(value, path, what, "write an object in braces")
         if isinstance(value, RepeatedKeys):
             for key in value.keys_twice:
                 message = f"the key {abbreviated(key)} stands twice in {what} (remove one)"

@@ -82,21 +82,16 @@ def _read_bounded(path: str) -> bytes:
         raise file_error(path, "this is a folder (name a file in it)")
     if not stat.S_ISREG(about.st_mode):
         raise file_error(path, "this is not a plain file (name a model file)")
-    if about.st_size > MAX_FILE_BYTES:
-        raise _too_large(path, about.st_size)
-    with open(path, "rb") as file:
-        data = file.read(MAX_FILE_BYTES + 1)
-    if len(data) > MAX_FILE_BYTES:  # it has grown since
-        raise _too_large(path, len(data))
+    size, data = about.st_size, b""
+    if size <= MAX_FILE_BYTES:
+        with open(path, "rb") as file:
+            data = file.read(MAX_FILE_BYTES + 1)
+        size = len(data)  # it may have grown since
+    if size > MAX_FILE_BYTES:
+        fix = "describe families with ranges"
+        message = f"the file has {size} bytes, more than the {MAX_FILE_BYTES} that are read ({fix})"
+        raise file_error(path, message)
     return data
-
-
-def _too_large(path: str, size: int) -> ReadError:
-    message = (
-        f"the file has {size} bytes, more than the {MAX_FILE_BYTES} that are read "
-        "(describe families with ranges)"
-    )
-    return file_error(path, message)
 
 
 def _not_utf8(path: str, data: bytes, error: UnicodeDecodeError) -> ReadError:
@@ -227,7 +222,8 @@ _CACHE_BYTES = 2**25
 
 
 class _GuardCache:
-    """The guards of the texts that were read last; one takes from some bytes to half a MiB."""
+    """The guard that a text is, or why it does not parse. Families repeat few texts many times: the
+    guards of those that were read last are kept, and one takes from some bytes to half a MiB."""
 
     def __init__(self) -> None:
         self._known: OrderedDict[str, Guard | GuardError] = OrderedDict()
@@ -255,9 +251,4 @@ def _size(text: str, guard: Guard | GuardError) -> int:
     return 500 + 4 * len(text) + (guard.nbytes if isinstance(guard, Guard) else 0)
 
 
-_guards = _GuardCache()
-
-
-def guard_or_error(text: str) -> Guard | GuardError:
-    """The guard, or why it does not parse; families repeat few texts many times."""
-    return _guards(text)
+guard_or_error = _GuardCache()

@@ -246,7 +246,7 @@ class _Reader:
 
 def _has_schema(value: object, findings: Findings) -> TypeGuard[dict[str, object]]:
     if not isinstance(value, dict):
-        findings.error((), f"this is {abbreviated(value)} (a model is an object with {_ACCEPTED})")
+        findings.wrong(value, (), "this", f"a model is an object with {_ACCEPTED}")
         return False
     schema = value.get("schema")
     if schema == SCHEMA:

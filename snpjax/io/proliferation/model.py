@@ -238,7 +238,7 @@ class _Reader:
             if rule in known:
                 return Start(rule)
             fix = f"write one of {', '.join(known)}"
-            self._error("start", f"start is {abbreviated(rule)} ({fix})")
+            self.top.findings.wrong(rule, ("start",), "start", fix)
         is_async = self.top.take("asynchronous", self.top.findings.truth, "asynchronous", True)
         return Start.SYNC if is_async is False else Start.ASYNC
 
@@ -273,8 +273,7 @@ class _Reader:
     def _value(self, value: object, place: JsonPath, what: str) -> float | None:
         if isinstance(value, int | float) and type(value) is not bool and math.isfinite(value):
             return float(value)
-        self.top.findings.error(place, f"{what} is {abbreviated(value)} (write a number)")
-        return None
+        return self.top.findings.wrong(value, place, what, "write a number")
 
     def _error(self, key: str, message: str) -> None:
         self.top.findings.error((key,), message)
@@ -304,13 +303,11 @@ def write_model(model: ModelFile, path: str | os.PathLike[str]) -> None:
         "initial_file": model.initial or "",
         "target_file": model.target or "",
         "validation_file": model.validation or "",
+        "simulation_time": model.duration,
+        "simulation_validation_time": model.validation_duration,
+        "fluorescence_threshold": model.phi_min,
     }
-    if model.duration is not None:
-        top["simulation_time"] = model.duration
-    if model.validation_duration is not None:
-        top["simulation_validation_time"] = model.validation_duration
-    if model.phi_min is not None:
-        top["fluorescence_threshold"] = model.phi_min
+    top = {key: value for key, value in top.items() if value is not None}
     if model.start in (Start.ASYNC, Start.SYNC):
         top["asynchronous"] = model.start is Start.ASYNC
     else:

@@ -75,7 +75,7 @@ class XmpRuleReader:
         if read.rule.delay:
             parts["forgetting_delay"] = element.place(start + read.delay_at)
             parts["bad_number"] = parts["forgetting_delay"]  # the others cannot be wrong
-        return PlacedRule(read.rule, element.place(start), parts or _NO_PARTS, read.is_whole)
+        return PlacedRule(read.rule, element.place(start), (parts or _NO_PARTS).get, read.is_whole)
 
 
 _NO_PARTS: dict[str, int] = {}  # shared: most rules need none
