@@ -8,7 +8,19 @@ import typer
 from .._text.counts import plural
 from .ending import BAD_INPUT, ended, orderly, refusals
 from .models import NetOptions, read_model
-from .options import MOST, MOST_SEED, AsJson, File, Strict, choice_of, flag, grouped, number, value
+from .options import (
+    MOST,
+    MOST_SEED,
+    AsJson,
+    File,
+    Strict,
+    choice_of,
+    flag,
+    grouped,
+    number,
+    refuse_given,
+    value,
+)
 
 
 if TYPE_CHECKING:
@@ -77,7 +89,12 @@ def draw(
 
     Other suffixes than .svg, runs and large graphs need matplotlib: pip install 'snpjax[viz]'.
     """
-    _check_options(run, paths, seed, graph, max_depth, witness)
+    if graph and run is not None:
+        raise typer.BadParameter("it excludes --run (give one of them)", param_hint="--graph")
+    if run is None:
+        refuse_given({"--paths": paths, "--seed": seed}, "it needs --run")
+    if not graph:
+        refuse_given({"--max-depth": max_depth, "--witness": witness}, "it needs --graph")
     from ..sleptsov import Execution
     from ..viz.axes import suffix_of
 
@@ -106,27 +123,6 @@ def draw(
         data.print_json({"file": f"{file}", "output": f"{output}", "picture": what})
     else:
         typer.echo(printable(f"{output}: {what} of {file}"))
-
-
-def _check_options(
-    run: int | None,
-    paths: int | None,
-    seed: int | None,
-    graph: bool,
-    max_depth: int | None,
-    witness: int | None,
-) -> None:
-    """Options that would do nothing are usage errors."""
-    if graph and run is not None:
-        raise typer.BadParameter("it excludes --run (give one of them)", param_hint="--graph")
-    for option, given, needed, there in (
-        ("--paths", paths, "--run", run is not None),
-        ("--seed", seed, "--run", run is not None),
-        ("--max-depth", max_depth, "--graph", graph),
-        ("--witness", witness, "--graph", graph),
-    ):
-        if given is not None and not there:
-            raise typer.BadParameter(f"it needs {needed}", param_hint=option)
 
 
 def _model(model: "DrawableModel", output: Path, max_neurons: int) -> str:

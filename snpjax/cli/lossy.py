@@ -12,7 +12,7 @@ import typer
 
 from ..io.formats import Format, Holds, format_to_write, formats_of
 from .ending import FAILED, ended, refusals, write_failure
-from .options import AsJson, flag, value
+from .options import AsJson, flag, one_of, value
 
 
 if TYPE_CHECKING:
@@ -28,7 +28,9 @@ Out: TypeAlias = Annotated[Path, typer.Argument(metavar="OUT", help="The file to
 def format_from(name: str | None, holds: Holds) -> Format | None:
     """The format that `--from` names. One that is not read is a usage error."""
     readable = {x.name: x for x in formats_of(holds).values() if x.reader}
-    return None if name is None else _named(name, "--from", "read", readable)
+    if name is None:
+        return None
+    return one_of(readable, name, "format", "--from", that=" that is read")
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,8 @@ class WriteOptions:
         """The format that `--to` names, or the suffix. One that is not written is a usage error."""
         if self.target_format is not None:
             writable = {x.name: x for x in formats_of(holds).values() if x.writer}
-            return _named(self.target_format, "--to", "written", writable)
+            that = " that is written"
+            return one_of(writable, self.target_format, "format", "--to", that=that)
         try:
             format = format_to_write(target, holds)
         except ValueError as error:
@@ -117,12 +120,3 @@ def check_folder(target: Path) -> None:
     if not target.parent.is_dir():
         missing = errno.ENOENT
         raise write_failure(target, FileNotFoundError(missing, os.strerror(missing)))
-
-
-def _named(name: str, option: str, done: str, known: dict[str, Format]) -> Format:
-    if name in known:
-        return known[name]
-    raise typer.BadParameter(
-        f"there is no format {name!r} that is {done} (write one of {', '.join(known)})",
-        param_hint=option,
-    )

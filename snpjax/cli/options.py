@@ -83,11 +83,13 @@ MaxSynapses: TypeAlias = Annotated[
 ]
 
 
-def one_of(known: Mapping[str, ValueT], name: str, what: str, option: str) -> ValueT:
+def one_of(
+    known: Mapping[str, ValueT], name: str, what: str, option: str, *, that: str = ""
+) -> ValueT:
     """What an option names. Any other name is a usage error that lists them."""
     if name in known:
         return known[name]
-    message = f"there is no {what} {name!r} (write one of {', '.join(known)})"
+    message = f"there is no {what} {name!r}{that} (write one of {', '.join(known)})"
     raise typer.BadParameter(message, param_hint=option)
 
 

@@ -114,13 +114,14 @@ def run(
                 **options,
             )
         except (MemoryError, jax.errors.JaxRuntimeError) as error:
-            if paths is None or not _is_of_memory(error):
+            is_of_memory = isinstance(error, MemoryError) or "RESOURCE_EXHAUSTED" in f"{error}"
+            if paths is None or not is_of_memory:
                 raise
             message = f"error: there is not enough memory for {paths:,} paths (give fewer --paths)"
             raise ended(message, FAILED) from None
     if solution.saved.every is not None and solution.saved.details:
         solution = solution.as_displayed()
-    how = _choice_json(seed)
+    how = {"method": "first"} if seed is None else {"method": "uniform", "seed": seed}
     if isinstance(solution, snp.SolutionBatch):
         if as_json:
             data.print_json(data.paths_json(solution, f"{file}", how))
@@ -136,14 +137,6 @@ def run(
         table.show(solution, f"{file}", _choice_text(system, seed), steps)
     if solution.failure is not None:  # after the computation up to the failure
         raise ended(f"error: {advised(solution.failure)}", FAILED)
-
-
-def _is_of_memory(error: Exception) -> bool:
-    return isinstance(error, MemoryError) or "RESOURCE_EXHAUSTED" in f"{error}"
-
-
-def _choice_json(seed: int | None) -> dict[str, str | int]:
-    return {"method": "first"} if seed is None else {"method": "uniform", "seed": seed}
 
 
 def _choice_text(system: "SpikingSystem | PopulationSystem", seed: int | None) -> str | None:

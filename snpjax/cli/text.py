@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from .._text.counts import plural as plural
 from .._text.quoting import printable as printable
+from ..io.source import shortened as shortened
 
 
 if TYPE_CHECKING:
@@ -73,7 +74,3 @@ def listed(texts: "Sequence[str]", total: int, *, more: str = "more", none: str 
     """The first of a total of texts, separated by commas, and how many are left out."""
     text, left = printable(", ".join(texts)) or none, total - len(texts)
     return f"{text} and {left:,} {more}" if left > 0 else text
-
-
-def shortened(text: str, length: int) -> str:
-    return text if len(text) <= length else f"{text[: length - 3]}..."

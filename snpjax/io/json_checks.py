@@ -1,6 +1,7 @@
 """Taking values out of decoded JSON or YAML: each one checked, each mistake noted with its path."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias, TypeVar
@@ -198,6 +199,19 @@ def read_values(
     result = read(findings, value)
     findings.tell(report, document and document.locate)
     return result
+
+
+def noted_position(notes: Mapping[str, object], name: str) -> tuple[float, float] | None:
+    """Where a node is drawn; notes may be anything."""
+    noted = notes.get("positions")
+    place = noted.get(name) if isinstance(noted, Mapping) else None
+    if not isinstance(place, Sequence) or len(place) != 2:
+        return None
+    x, y = place
+    for number in place:
+        if isinstance(number, bool) or not isinstance(number, int | float):
+            return None
+    return (x, y) if math.isfinite(x) and math.isfinite(y) else None
 
 
 def abbreviated(value: object) -> str:

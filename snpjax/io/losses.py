@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ..spiking.model.guard import Guard
 from ..spiking.model.population import PopulationSystem
+from ..spiking.model.rule import Rule
 from ..spiking.model.system import SpikingSystem
 from ..spiking.model.validity import ModelWarning
 
@@ -52,11 +53,11 @@ class WriteWarning(ModelWarning):
         super().__init__(f"lost in {format_name}:\n{listing}")
 
 
-def parses(text: str, guard: Guard) -> bool:
-    """Whether the text is that guard."""
+def reads_back(value: Guard | Rule) -> bool:
+    """Whether the text of a guard or rule is that again."""
     try:
-        return Guard.parse(text) == guard
-    except ValueError:
+        return type(value).parse(str(value)) == value
+    except ValueError:  # a count above the limit of guards, which is fine as a number
         return False
 
 

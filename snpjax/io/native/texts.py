@@ -3,18 +3,8 @@
 import json
 from collections.abc import Iterable, Sequence
 
-from ...spiking.model.rule import Rule
-
 
 SCHEMA = "snpjax/1"
-
-
-def reads_back(rule: Rule) -> bool:
-    """Whether the text of a rule is the rule again."""
-    try:
-        return Rule.parse(str(rule)) == rule
-    except ValueError:  # a count above the limit of guards, which is fine as a number
-        return False
 
 
 def as_string(text: str) -> str:

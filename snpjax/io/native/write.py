@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from ...spiking.model.population import PopulationSystem
 from ...spiking.model.rule import AnyRule, BuddingRule, DivisionRule, PlasticityRule, Rule
 from ...spiking.model.system import Neuron, SpikingSystem
-from ..losses import Losses, parses
-from .texts import SCHEMA, as_file, as_lines, as_string, as_strings, reads_back
+from ..losses import Losses, reads_back
+from .texts import SCHEMA, as_file, as_lines, as_string, as_strings
 from .variants import variant_text
 from .write_populations import write_populations
 
@@ -87,7 +87,7 @@ def _rule(rule: AnyRule, label: str) -> str | None:
     guard = str(rule.guard)
     if isinstance(rule, Rule | PlasticityRule) and rule.guard.is_exactly(rule.consume):
         entries = []  # without a guard: exactly the spikes consumed
-    elif parses(guard, rule.guard):
+    elif reads_back(rule.guard):
         entries = [f'"guard": {as_string(guard)}']
     else:
         return None
