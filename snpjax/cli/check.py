@@ -56,6 +56,7 @@ def check(
 
     from ..sleptsov import Execution
     from . import data, progress
+    from .text import printable
 
     system = search.read(file, nets, strict=strict)
     options = search.stored_in(system, "auto")
@@ -72,8 +73,8 @@ def check(
         data.print_json({"file": f"{file}", "queries": [_json(v) for v in verdicts]})
     else:
         typer.echo(headline(system, f"{file}"))
-        for verdict in verdicts:
-            typer.echo(_text(verdict))
+        for line in (line for verdict in verdicts for line in verdict.lines()):
+            typer.echo(printable(advised(line)))
     if any(verdict.is_refuted for verdict in verdicts):
         raise typer.Exit(FAILED)
     if not all(verdict.is_proved for verdict in verdicts):
@@ -112,12 +113,6 @@ def _verdicts(
             )
         verdicts.append(check(graphs[key], text))
     return verdicts
-
-
-def _text(verdict: "Verdict") -> str:
-    from .text import printable
-
-    return "\n".join(printable(advised(line)) for line in verdict.lines())
 
 
 def _json(verdict: "Verdict") -> dict[str, Any]:

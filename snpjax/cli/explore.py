@@ -130,7 +130,7 @@ def describe(graph: "Graph", numbers: int | None) -> dict[str, Any]:
     from ..explore.picture import by_depth
 
     is_examined = graph.num_choices <= _MAX_EXAMINED
-    names = graph.schema.outputs if numbers is not None else ()
+    found = {x: graph.intervals(numbers, x) for x in graph.schema.outputs if numbers is not None}
     unused = (_NET_WORDS if is_net(graph.system) else _WORDS).key
     heads = ("depth", "configurations", "choices", "halting")
     return {
@@ -148,13 +148,11 @@ def describe(graph: "Graph", numbers: int | None) -> dict[str, Any]:
         "confluent": graph.is_confluent,
         "bounds": {name: list(bounds) for name, bounds in graph.bounds().items()},
         unused: graph.unused_rules() if is_examined else None,
-        "numbers": {name: _numbers(graph, numbers, name) for name in names if numbers is not None},
+        "numbers": {
+            name: {"values": list(its.values), "complete_up_to": its.complete_up_to}
+            for name, its in found.items()
+        },
     }
-
-
-def _numbers(graph: "Graph", up_to: int, output: str) -> dict[str, Any]:
-    found = graph.intervals(up_to, output)
-    return {"values": list(found.values), "complete_up_to": found.complete_up_to}
 
 
 def _written(graph: "Graph", target: Path, labels: "EdgeLabels") -> tuple[Path, ...]:

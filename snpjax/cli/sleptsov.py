@@ -139,18 +139,18 @@ def info(
         return print_json(found)
     with to_stdout() as console:
         console.out(net_headline(net, f"{file}"))
-        for key in ("input_arcs", "output_arcs", "inhibitor_arcs", "test_arcs"):
-            console.out(f"  {key.replace('_', ' '):16} {found[key]:,}")
-        console.out(
-            f"  {'priorities':16} {found['priorities']:,}, in {plural(found['layers'], 'layer')}"
-        )
+        kinds = ("input_arcs", "output_arcs", "inhibitor_arcs", "test_arcs")
+        rows = {key.replace("_", " "): f"{found[key]:,}" for key in kinds}
+        rows["priorities"] = f"{found['priorities']:,}, in {plural(found['layers'], 'layer')}"
         if found["has_order"]:
-            console.out(f"  {'order':16} given by the file, so that no choice is known")
-        console.out(f"  {'widest':16} {plural(found['widest'], 'condition')} of one transition")
-        console.out(f"  {'most watched':16} place of {plural(found['most_watched'], 'condition')}")
-        console.out(f"  {'tokens':16} {found['tokens']:,} in {plural(found['marked'], 'place')}")
+            rows["order"] = "given by the file, so that no choice is known"
+        rows["widest"] = f"{plural(found['widest'], 'condition')} of one transition"
+        rows["most watched"] = f"place of {plural(found['most_watched'], 'condition')}"
+        rows["tokens"] = f"{found['tokens']:,} in {plural(found['marked'], 'place')}"
         if found["final_markings"]:
-            console.out(f"  {'final markings':16} {found['final_markings']:,}")
+            rows["final markings"] = f"{found['final_markings']:,}"
+        for name, text in rows.items():
+            console.out(f"  {name:16} {text}")
         for key, what in (("dead", "can never fire"), ("unbounded", "consume nothing")):
             if found[key]:
                 console.out(

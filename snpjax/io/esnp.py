@@ -408,18 +408,15 @@ class _Reader:
         arcs = zip(self.sources, self.targets, self.arc_offsets, strict=True)
         for source, target, offset in arcs:
             if source in unknown or target in unknown:
-                self._check_arc(known, offset)
+                _, first, second = next(self._line_at(offset).arcs())
+                for at, label in (first, second):
+                    known.has(label, at, f"synapse ({first[1]}, {second[1]})")
             if known.are_enough:
                 return
         for owner, offset in zip(self.rules.owners, self.rules.offsets, strict=True):
             label = unknown.pop(owner, None)
             if label is not None:
                 known.has(label, self._line_at(offset).rule().label_at, "rule")
-
-    def _check_arc(self, known: KnownNames[int], offset: int) -> None:
-        _, source, target = next(self._line_at(offset).arcs())
-        for at, label in (source, target):
-            known.has(label, at, f"synapse ({source[1]}, {target[1]})")
 
     def _arcs(self, names: dict[str, int]) -> Iterator[tuple[str, str, int]]:
         """The synapses between known neurons."""

@@ -224,7 +224,7 @@ class _Builder:
             else:
                 self._start(event, isinstance(event, yaml.MappingStartEvent))
         elif isinstance(event, yaml.CollectionEndEvent):
-            self._finish(event.end_mark.index)
+            self._add(self._open.pop().finish(event.end_mark.index))
         elif isinstance(event, yaml.DocumentStartEvent) and self.root is not None:
             raise Mistake(self.last, "a second document begins here (write one model a file)")
 
@@ -243,9 +243,6 @@ class _Builder:
         if self._open and self._open[-1].wants_key:
             raise Mistake(self.last, _KEY_FAULT)
         self._open.append(_Node(None, self.last, 0, None, event.anchor, is_mapping))
-
-    def _finish(self, end: int) -> None:
-        self._add(self._open.pop().finish(end))
 
     def _alias(self, event) -> None:
         node = self._anchors.get(event.anchor)

@@ -1,7 +1,7 @@
 """Writing the native JSON: every kind of rule, one neuron and one synapse a line."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from ...spiking.model.population import PopulationSystem
 from ...spiking.model.rule import AnyRule, BuddingRule, DivisionRule, PlasticityRule, Rule
@@ -24,7 +24,10 @@ def write_native(system: SpikingSystem | PopulationSystem, losses: Losses) -> st
         for label, its_rules in system.rules_by_label.items()
     ]
     synapses = [f"[{as_string(s)}, {as_string(t)}, {int(w)}]" for s, t, w in system.synapses]
-    trains = [f"{as_string(name)}: {_integers(train)}" for name, train in system.input.items()]
+    trains = [
+        f"{as_string(name)}: {json.dumps([int(x) for x in train])}"
+        for name, train in system.input.items()
+    ]
     pairs = [f"[{as_string(x)}, {as_string(y)}]" for x, y in system.dictionary]
     entries = [
         f'"schema": "{SCHEMA}"',
@@ -106,7 +109,3 @@ def _rule(rule: AnyRule, label: str) -> str | None:
         change = f'{{"alpha": "{rule.alpha}", "k": {int(rule.k)}'
         entries.append(f'"plasticity": {change}, "targets": {as_strings(rule.targets)}}}')
     return f"{{{', '.join(entries)}}}"
-
-
-def _integers(numbers: Iterable[int]) -> str:
-    return f"[{', '.join(str(int(number)) for number in numbers)}]"

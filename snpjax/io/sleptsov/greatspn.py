@@ -150,7 +150,10 @@ class _Reader:
             self._groups.append((line.integer("its priority"), line.offset))
         for _ in range(num_transitions):
             self._transition(num_places)
-        self._refuse_more()
+        match = _WORD.search(self._text, self._at)
+        if match is not None:
+            message = "there is more after the last transition (correct the numbers of the header)"
+            self.report.error(match.start(), message)
         self._check_groups()
         self.draft.levels(self._levels)
 
@@ -299,9 +302,3 @@ class _Reader:
                     "the order of their priorities, the smallest first)"
                 )
                 self.report.error(offset, message)
-
-    def _refuse_more(self) -> None:
-        match = _WORD.search(self._text, self._at)
-        if match is not None:
-            message = "there is more after the last transition (correct the numbers of the header)"
-            self.report.error(match.start(), message)

@@ -225,10 +225,10 @@ class _Model:
                 self._add_wire(node.name, known[target], weight)
             for target, weight in node.direct:
                 self._add_wire(node.name, target, weight)
-        for node in outputs:
-            self._add_node(node.name, "output", "", node.name)
-            for source, weight in node.sources:
-                self._add_wire(known[source], node.name, weight)
+        for name, sources in outputs.items():
+            self._add_node(name, "output", "", name)
+            for source, weight in sources:
+                self._add_wire(known[source], name, weight)
 
     def _called(self, name: str, what: str) -> list[str]:
         """The neurons that an input or output names: those of a label where neurons divide."""

@@ -106,7 +106,8 @@ class _Parser:
         text = self.text
         arrow = text.find("->")
         if arrow < 0:
-            return self._nothing(len(text), f'"->" is expected here {_EXAMPLE}')
+            message = f'the rule does not parse: "->" is expected here {_EXAMPLE}'
+            return _RuleText(None, False, ((len(text), message),), 0, 0)
         slash = text.rfind("/", 0, arrow)
         semicolon = text.find(";", arrow)
         produce_at = self._skip_blanks(arrow + 2)
@@ -128,9 +129,6 @@ class _Parser:
         delay_at = self._skip_blanks(min(semicolon + 1, len(text)))
         findings = tuple(sorted(self.findings))
         return _RuleText(rule, guard is not None, findings, produce_at, delay_at)
-
-    def _nothing(self, at: int, message: str) -> _RuleText:
-        return _RuleText(None, False, ((at, f"the rule does not parse: {message}"),), 0, 0)
 
     def _part(self, read, start: int, end: int):
         """What `read` makes of a part of the text; `None` after a fault, which is noted."""
