@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from .ending import BAD_INPUT, FAILED, NOT_DECIDED, ended, orderly, refusals
-from .models import NetOptions, SearchOptions, headline
+from .models import AllPathsOptions, NetOptions, headline
 from .options import AsJson, File, Strict, advised, grouped, number
 
 
@@ -36,7 +36,7 @@ def check(
     max_depth: Annotated[
         int | None, number("--max-depth", "Explore at most N steps.", most=2**29)
     ] = None,
-    search: SearchOptions,
+    search: AllPathsOptions,
     nets: NetOptions,
     strict: Strict = False,
     as_json: AsJson = False,

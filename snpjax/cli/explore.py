@@ -8,7 +8,7 @@ import typer
 from ..io.formats import format_to_write, suffixes_text
 from .ending import BAD_INPUT, FAILED, ended, orderly, refusals
 from .lossy import check_folder, writing
-from .models import NetOptions, SearchOptions, headline, is_net, model_json
+from .models import AllPathsOptions, NetOptions, headline, is_net, model_json
 from .options import (
     MOST,
     AsJson,
@@ -51,7 +51,7 @@ def explore(
     max_depth: Annotated[
         int | None, number("--max-depth", "Follow no path for more than N steps.")
     ] = None,
-    search: SearchOptions,
+    search: AllPathsOptions,
     clock: Annotated[int, number("--clock", "Tell the first N steps apart.", most=MOST - 1)] = 0,
     numbers: Annotated[
         int | None, number("--numbers", "List the numbers computed, up to N.", least=1)

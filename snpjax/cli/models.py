@@ -53,7 +53,7 @@ class NetOptions:
 
 
 @dataclass(frozen=True)
-class SearchOptions:
+class AllPathsOptions:
     """Options of commands that look at all computations."""
 
     inputs: Annotated[

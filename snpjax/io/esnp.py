@@ -378,10 +378,8 @@ class _Reader:
         rules = self.rules.rules(len(self.ids))
         spikes, ids = self.contents, self.ids
         neurons = [
-            Neuron(label, spikes[label][0] if label in spikes else 0, rules[ids[label]])
-            if label in ids
-            else Neuron(label, spikes[label][0] if label in spikes else 0)
-            for label, _ in self.neurons
+            Neuron(x, spikes[x][0] if x in spikes else 0, rules[ids[x]] if x in ids else ())
+            for x, _ in self.neurons
         ]
         return build_in_lines(
             self.report,

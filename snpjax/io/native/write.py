@@ -24,10 +24,8 @@ def write_native(system: SpikingSystem | PopulationSystem, losses: Losses) -> st
         for label, its_rules in system.rules_by_label.items()
     ]
     synapses = [f"[{as_string(s)}, {as_string(t)}, {int(w)}]" for s, t, w in system.synapses]
-    trains = [
-        f"{as_string(name)}: {json.dumps([int(x) for x in train])}"
-        for name, train in system.input.items()
-    ]
+    inputs = {name: json.dumps([int(x) for x in train]) for name, train in system.input.items()}
+    trains = [f"{as_string(name)}: {train}" for name, train in inputs.items()]
     pairs = [f"[{as_string(x)}, {as_string(y)}]" for x, y in system.dictionary]
     entries = [
         f'"schema": "{SCHEMA}"',

@@ -29,7 +29,7 @@ MAX_CALLS = 1_000_000
 MAX_NESTING = 64  # of calls inside each other
 MAX_TRAIN = 10_000_000  # steps of an input train
 
-_CREATING = tree.NewNeurons | tree.LiteralNeurons | tree.Growth | tree.Call | tree.Block
+_CREATING = tree.NewNeurons | tree.LiteralNeurons | tree.GrowthRule | tree.Call | tree.Block
 _NOT_CREATING = re.compile(r"\[(?!\s*\])|@m(s|arcs|dict|out|in|inst)\b|let\b", re.IGNORECASE)
 _CREATING_WORD = re.compile(r"@mu\b|\bcall\b|\[\s*\]", re.IGNORECASE)
 
@@ -305,7 +305,7 @@ class _Expander:
                 self._rules[key] = rule
         self._add_rule(label, rule, node)
 
-    def _growth(self, node: tree.Growth, scope: Scope) -> None:
+    def _growth(self, node: tree.GrowthRule, scope: Scope) -> None:
         label, first, second = (x.resolve(scope) for x in (node.label, node.first, node.second))
         guard = self._sound(label, self._guard(node.guard, scope))
         if node.is_budding:
@@ -412,7 +412,7 @@ _ACTIONS: dict[type[tree.Instruction], Callable[[_Expander, Any, Scope], None]] 
     tree.Let: _Expander.define,
     tree.Call: _Expander._call,
     tree.SpikingRule: _Expander._spiking,
-    tree.Growth: _Expander._growth,
+    tree.GrowthRule: _Expander._growth,
     tree.Block: _Expander._block,
     tree.LiteralNeurons: _Expander._literal_neurons,
     tree.LiteralContents: _Expander._literal_contents,

@@ -43,7 +43,7 @@ LISTED_INSTANCES = 100_000
 
 _GROWTH = (DivisionRule, BuddingRule)
 
-_WholeRule: TypeAlias = tree.SpikingRule | tree.Growth
+_WholeRule: TypeAlias = tree.SpikingRule | tree.GrowthRule
 
 
 def read_plingua(
@@ -281,7 +281,7 @@ def _children(rules: Iterable[AnyRule]) -> Iterator[str]:
 
 def _rule_offset(node: _WholeRule, code: str) -> int:
     """The part of a rule that a problem is about, or the rule."""
-    if isinstance(node, tree.Growth) and code == "budding_parent":
+    if isinstance(node, tree.GrowthRule) and code == "budding_parent":
         return node.first.offset
     if isinstance(node, tree.SpikingRule):
         if code == "produce_exceeds_consume" and node.produce is not None:

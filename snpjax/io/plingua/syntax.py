@@ -318,12 +318,12 @@ class _Builder(Transformer_NonRecursive):
         produce = produce if isinstance(produce, tree.Spikes) else None
         return tree.SpikingRule(self._at(opening), label, consume, produce, guard, delay)
 
-    def division(self, nodes: list, is_budding: bool = False) -> tree.Growth:
+    def division(self, nodes: list, is_budding: bool = False) -> tree.GrowthRule:
         label, first, second = _those(tree.Label, nodes)
         guard = self._text(nodes[-1])
-        return tree.Growth(self._at(nodes[0]), label, guard, first, second, is_budding)
+        return tree.GrowthRule(self._at(nodes[0]), label, guard, first, second, is_budding)
 
-    def budding(self, nodes: list) -> tree.Growth:
+    def budding(self, nodes: list) -> tree.GrowthRule:
         return self.division(nodes, is_budding=True)
 
     def block(self, nodes: list) -> tree.Block:

@@ -172,7 +172,7 @@ class SpikingRule:
 
 
 @dataclass(frozen=True, slots=True)
-class Growth:
+class GrowthRule:
     """A division or budding rule; `first` is the left neuron, or the parent of the bud."""
 
     offset: int
@@ -240,7 +240,7 @@ Instruction: TypeAlias = (
     | Let
     | Call
     | SpikingRule
-    | Growth
+    | GrowthRule
     | Block
 )
 

@@ -60,19 +60,15 @@ def read_net_format(source: Source, *, drop_time: bool = False) -> SleptsovNet:
 def write_net_format(net: SleptsovNet, losses: Losses) -> str:
     """The text of a `.net` file: places, so that they keep their order, transitions, priorities."""
     net = with_pairs_for_order(net, losses)
-    places, transitions = (
-        written_names(net.place_names, losses),
-        written_names(net.transition_names, losses),
-    )
-    sides: dict[bool, list[list[str]]] = {False: [], True: []}
-    for is_output in sides:
-        sides[is_output] = [[] for _ in transitions]
+    places = written_names(net.place_names, losses)
+    transitions = written_names(net.transition_names, losses)
+    sides: list[tuple[list[str], list[str]]] = [([], []) for _ in transitions]
     for kind, arcs in (("*", net.inputs), ("?", net.tests), ("?-", net.inhibitors)):
         for place, transition, weight in arcs.triples():
             mark = "" if kind == "*" and weight == 1 else f"{kind}{weight}"
-            sides[False][transition].append(places[place] + mark)
+            sides[transition][0].append(places[place] + mark)
     for place, transition, weight in net.outputs.triples():
-        sides[True][transition].append(places[place] + (f"*{weight}" if weight > 1 else ""))
+        sides[transition][1].append(places[place] + (f"*{weight}" if weight > 1 else ""))
     lines = [f"net {written_names([net.name], losses)[0]}"] if net.name else []
     lines += [
         f"pl {name}" + (f" ({tokens})" if tokens else "")
@@ -80,7 +76,7 @@ def write_net_format(net: SleptsovNet, losses: Losses) -> str:
     ]
     lines += [
         " ".join(["tr", name, *inputs, "->", *outputs])
-        for name, inputs, outputs in zip(transitions, sides[False], sides[True], strict=True)
+        for name, (inputs, outputs) in zip(transitions, sides, strict=True)
     ]
     lines += [f"pr {transitions[a]} > {transitions[b]}" for a, b in net.priorities.tolist()]
     return "".join([f"{line}\n" for line in lines]) or "# an empty net\n"

@@ -116,7 +116,9 @@ class _Parser:
             self.findings.append((len(text), message))
             semicolon = len(text)
         consume = self._part(self._count, slash + 1, arrow)
-        produce = self._part(self._produced, arrow + 2, semicolon)
+        produce = 0
+        if text[arrow + 2 : semicolon].strip() != "0":
+            produce = self._part(self._count, arrow + 2, semicolon)
         delay = self._part(self._delay, semicolon + 1, len(text)) if semicolon < len(text) else None
         guard = None
         if slash >= 0:
@@ -166,9 +168,6 @@ class _Parser:
         if factor == 0:
             raise Mistake(at, f"0a is no spike at all {_EXAMPLE}")
         return factor
-
-    def _produced(self, start: int, end: int) -> int:
-        return 0 if self.text[start:end].strip() == "0" else self._count(start, end)
 
     def _delay(self, start: int, end: int) -> int:
         part = self.text[start:end].rstrip()
