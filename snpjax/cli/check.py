@@ -4,21 +4,9 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from .ending import BAD_INPUT, FAILED, NOT_DECIDED, ended, orderly
-from .models import DropTime, IgnoreUnknown, NetId, NetRule, headline, read_model
-from .options import (
-    AsJson,
-    File,
-    Inputs,
-    MaxNeurons,
-    MaxSynapses,
-    Saturate,
-    Strict,
-    advised,
-    number,
-    saturation,
-    stored_in,
-)
+from .ending import BAD_INPUT, FAILED, NOT_DECIDED, ended, orderly, refusals
+from .models import AllPathsOptions, NetOptions, headline
+from .options import AsJson, File, Strict, advised, grouped, number
 
 
 if TYPE_CHECKING:
@@ -31,7 +19,9 @@ if TYPE_CHECKING:
 
 
 @orderly()
+@grouped
 def check(
+    *,
     file: File,
     queries: Annotated[
         list[str],
@@ -46,14 +36,8 @@ def check(
     max_depth: Annotated[
         int | None, number("--max-depth", "Explore at most N steps.", most=2**29)
     ] = None,
-    inputs: Inputs = None,
-    saturate: Saturate = None,
-    neurons: MaxNeurons = None,
-    synapses: MaxSynapses = None,
-    rule: NetRule = None,
-    drop_time: DropTime = False,
-    net_id: NetId = None,
-    ignore_unknown: IgnoreUnknown = False,
+    search: AllPathsOptions,
+    nets: NetOptions,
     strict: Strict = False,
     as_json: AsJson = False,
 ) -> None:
@@ -66,47 +50,31 @@ def check(
     on all paths, or after "on some path" on one. The exit status is 0 if all are proved, 1 if one
     is refuted, 3 if one is not decided.
     """
-    caps = saturation(saturate)
+    caps = search.saturation()
 
     import snpjax as snp
 
     from ..sleptsov import Execution
     from . import data, progress
+    from .text import printable
 
-    system = read_model(
-        file,
-        strict=strict,
-        rule=rule,
-        drop_time=drop_time,
-        net_id=net_id,
-        ignore_unknown=ignore_unknown,
-        of_systems={
-            "--inputs": inputs,
-            "--saturate": saturate,
-            "--neurons": neurons,
-            "--synapses": synapses,
-        },
-    )
-    options = stored_in(system, "auto", neurons, synapses)
-    try:
-        if inputs is not None:
+    system = search.read(file, nets, strict=strict)
+    options = search.stored_in(system, "auto")
+    with refusals(), progress.of_search(hidden=as_json) as found:
+        if search.inputs is not None:
             assert not isinstance(system, Execution)
-            system = system.with_input(snp.AnyInput(inputs))
-        with progress.of_search(hidden=as_json) as found:
-            limits = {"max_configurations": max_configurations, "max_depth": max_depth}
+            system = system.with_input(snp.AnyInput(search.inputs))
+        limits = {"max_configurations": max_configurations, "max_depth": max_depth}
+        try:
             verdicts = _verdicts(system, queries, caps, limits, options, found)
-    except snp.QueryError as error:
-        raise ended(f"error: {error}", BAD_INPUT) from None
-    except KeyError as error:  # an unknown neuron to be saturated
-        raise ended(f"error: --saturate: {error.args[0]}", BAD_INPUT) from None
-    except (NotImplementedError, ValueError) as error:  # a system that cannot be explored
-        raise ended(f"error: {advised(f'{error}')}", BAD_INPUT) from None
+        except KeyError as error:  # an unknown neuron to be saturated
+            raise ended(f"error: --saturate: {error.args[0]}", BAD_INPUT) from None
     if as_json:
         data.print_json({"file": f"{file}", "queries": [_json(v) for v in verdicts]})
     else:
         typer.echo(headline(system, f"{file}"))
-        for verdict in verdicts:
-            typer.echo(_text(verdict))
+        for line in (line for verdict in verdicts for line in verdict.lines()):
+            typer.echo(printable(advised(line)))
     if any(verdict.is_refuted for verdict in verdicts):
         raise typer.Exit(FAILED)
     if not all(verdict.is_proved for verdict in verdicts):
@@ -145,12 +113,6 @@ def _verdicts(
             )
         verdicts.append(check(graphs[key], text))
     return verdicts
-
-
-def _text(verdict: "Verdict") -> str:
-    from .text import printable
-
-    return "\n".join(printable(advised(line)) for line in verdict.lines())
 
 
 def _json(verdict: "Verdict") -> dict[str, Any]:

@@ -6,10 +6,21 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from .._text.counts import plural
-from .ending import BAD_INPUT, FAILED, ended, orderly
-from .lossy import write_failure
-from .models import DropTime, IgnoreUnknown, NetId, read_model
-from .options import MOST, MOST_SEED, AsJson, File, Strict, choice_of, flag, number, value
+from .ending import BAD_INPUT, ended, orderly, refusals
+from .models import NetOptions, read_model
+from .options import (
+    MOST,
+    MOST_SEED,
+    AsJson,
+    File,
+    Strict,
+    choice_of,
+    flag,
+    grouped,
+    number,
+    refuse_given,
+    value,
+)
 
 
 if TYPE_CHECKING:
@@ -21,7 +32,9 @@ if TYPE_CHECKING:
 
 
 @orderly()
+@grouped
 def draw(
+    *,
     file: File,
     output: Annotated[Path, value("-o/--output", "OUT", "A .svg, .png or .pdf file.")],
     run: Annotated[
@@ -68,9 +81,7 @@ def draw(
     neurons: Annotated[
         int, number("--neurons", "Draw more than N neurons in groups.", least=1)
     ] = 60,
-    drop_time: DropTime = False,
-    net_id: NetId = None,
-    ignore_unknown: IgnoreUnknown = False,
+    nets: NetOptions,
     strict: Strict = False,
     as_json: AsJson = False,
 ) -> None:
@@ -78,7 +89,12 @@ def draw(
 
     Other suffixes than .svg, runs and large graphs need matplotlib: pip install 'snpjax[viz]'.
     """
-    _check_options(run, paths, seed, graph, max_depth, witness)
+    if graph and run is not None:
+        raise typer.BadParameter("it excludes --run (give one of them)", param_hint="--graph")
+    if run is None:
+        refuse_given({"--paths": paths, "--seed": seed}, "it needs --run")
+    if not graph:
+        refuse_given({"--max-depth": max_depth, "--witness": witness}, "it needs --graph")
     from ..sleptsov import Execution
     from ..viz.axes import suffix_of
 
@@ -94,54 +110,19 @@ def draw(
     from . import data
     from .text import printable
 
-    found = read_model(
-        file,
-        strict=strict,
-        rule=None,
-        drop_time=drop_time,
-        net_id=net_id,
-        ignore_unknown=ignore_unknown,
-        of_systems={"--paths": paths},
-    )
+    found = read_model(file, nets, strict=strict, of_systems={"--paths": paths})
     model: DrawableModel = found.net if isinstance(found, Execution) else found
-    try:
+    with refusals(output, failures=(snp.RunFailed,)):
         if graph:
             what = _graph(model, output, max_configurations, max_depth, witness)
         elif run is not None:
             what = _run(model, output, run, paths, seed)
         else:
             what = _model(model, output, neurons)
-    except (ImportError, ValueError, NotImplementedError) as error:
-        raise ended(f"error: {error}", BAD_INPUT) from None
-    except snp.RunFailed as error:
-        raise ended(f"error: {error}", FAILED) from None
-    except OSError as error:
-        raise write_failure(output, error) from None
     if as_json:
         data.print_json({"file": f"{file}", "output": f"{output}", "picture": what})
     else:
         typer.echo(printable(f"{output}: {what} of {file}"))
-
-
-def _check_options(
-    run: int | None,
-    paths: int | None,
-    seed: int | None,
-    graph: bool,
-    max_depth: int | None,
-    witness: int | None,
-) -> None:
-    """Options that would do nothing are usage errors."""
-    if graph and run is not None:
-        raise typer.BadParameter("it excludes --run (give one of them)", param_hint="--graph")
-    for option, given, needed, there in (
-        ("--paths", paths, "--run", run is not None),
-        ("--seed", seed, "--run", run is not None),
-        ("--max-depth", max_depth, "--graph", graph),
-        ("--witness", witness, "--graph", graph),
-    ):
-        if given is not None and not there:
-            raise typer.BadParameter(f"it needs {needed}", param_hint=option)
 
 
 def _model(model: "DrawableModel", output: Path, max_neurons: int) -> str:

@@ -7,9 +7,12 @@ import shlex
 import sys
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
+
+from .options import advised
 
 
 if TYPE_CHECKING:
@@ -59,6 +62,36 @@ def orderly(other: str | None = None, *, format_option: str | None = None) -> It
             with contextlib.suppress(OSError):
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(NOT_READ) from None
+
+
+@contextlib.contextmanager
+def refusals(
+    target: Path | None = None, *, failures: tuple[type[Exception], ...] = ()
+) -> Iterator[None]:
+    """What cannot be done as it was asked for, and files that cannot be opened, end the command.
+
+    **Arguments:**
+
+    - `target`: the file that is written, where errors may name another one.
+    - `failures`: what is no fault of the input.
+    """
+    from ..io import ReadError
+
+    try:
+        yield
+    except (ReadError, BrokenPipeError):
+        raise
+    except failures as error:
+        raise ended(f"error: {error}", FAILED) from None
+    except (ImportError, NotImplementedError, ValueError) as error:
+        raise ended(f"error: {advised(f'{error}')}", BAD_INPUT) from None
+    except OSError as error:
+        raise write_failure(target or error.filename, error) from None
+
+
+def write_failure(path: Path | str, error: OSError) -> typer.Exit:
+    """Why a file cannot be written; to be raised."""
+    return ended(f"error: {path}: {error.strerror} (check the name and the permissions)", BAD_INPUT)
 
 
 def _advised(error: "ReadError", other: str | None, format_option: str | None) -> str:

@@ -6,34 +6,20 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
 import typer
 
 from ..io.formats import format_to_write, suffixes_text
-from .ending import BAD_INPUT, FAILED, ended, orderly
-from .lossy import check_folder, write_failure
-from .models import (
-    DropTime,
-    IgnoreUnknown,
-    NetId,
-    NetRule,
-    headline,
-    is_net,
-    model_json,
-    read_model,
-)
+from .ending import BAD_INPUT, FAILED, ended, orderly, refusals
+from .lossy import check_folder, writing
+from .models import AllPathsOptions, NetOptions, headline, is_net, model_json
 from .options import (
     MOST,
     AsJson,
     File,
-    Inputs,
     Layout,
-    MaxNeurons,
-    MaxSynapses,
-    Saturate,
     Strict,
     advised,
+    grouped,
     layout_named,
     number,
     one_of,
-    saturation,
-    stored_in,
     value,
 )
 
@@ -55,7 +41,9 @@ _LABELS: "dict[str, EdgeLabels]" = {"rules": "rules", "emissions": "emissions"}
 
 
 @orderly()
+@grouped
 def explore(
+    *,
     file: File,
     max_configurations: Annotated[
         int, number("--max-configurations", "Keep at most N configurations.", least=1, most=MOST)
@@ -63,15 +51,12 @@ def explore(
     max_depth: Annotated[
         int | None, number("--max-depth", "Follow no path for more than N steps.")
     ] = None,
-    inputs: Inputs = None,
-    saturate: Saturate = None,
+    search: AllPathsOptions,
     clock: Annotated[int, number("--clock", "Tell the first N steps apart.", most=MOST - 1)] = 0,
     numbers: Annotated[
         int | None, number("--numbers", "List the numbers computed, up to N.", least=1)
     ] = None,
     layout: Layout = "auto",
-    neurons: MaxNeurons = None,
-    synapses: MaxSynapses = None,
     output: Annotated[
         list[Path] | None,
         value(
@@ -84,10 +69,7 @@ def explore(
         str,
         value("--labels", "WHAT", "The labels of the edges of OUT: rules or emissions of outputs."),
     ] = "rules",
-    rule: NetRule = None,
-    drop_time: DropTime = False,
-    net_id: NetId = None,
-    ignore_unknown: IgnoreUnknown = False,
+    nets: NetOptions,
     strict: Strict = False,
     as_json: AsJson = False,
 ) -> None:
@@ -98,7 +80,7 @@ def explore(
     overflowed or the memory was not enough.
     """
     stored = layout_named(layout)
-    capped = saturation(saturate)
+    capped = search.saturation()
     shown = one_of(_LABELS, labels, "kind of labels", "--labels")
 
     import snpjax as snp
@@ -113,26 +95,16 @@ def explore(
             message = f"{error}".replace(", or give format=", "")
             raise typer.BadParameter(message, param_hint="--output") from None
         check_folder(target)
-    of_systems = {"--inputs": inputs, "--saturate": saturate, "--numbers": numbers}
-    of_systems |= {"--neurons": neurons, "--synapses": synapses}
-    of_systems["--layout"] = None if layout == "auto" else layout
-    system = read_model(
-        file,
-        strict=strict,
-        rule=rule,
-        drop_time=drop_time,
-        net_id=net_id,
-        ignore_unknown=ignore_unknown,
-        of_systems=of_systems,
-    )
-    options = stored_in(system, stored, neurons, synapses)
-    with progress.of_search(hidden=as_json) as found:
+    forced = None if layout == "auto" else layout
+    system = search.read(file, nets, strict=strict, numbers=numbers, layout=forced)
+    options = search.stored_in(system, stored)
+    with refusals(), progress.of_search(hidden=as_json) as found:
         try:
             graph = snp.explore(
                 cast("Explorable[Any, Any]", system),
                 max_configurations=max_configurations,
                 max_depth=max_depth,
-                inputs=None if inputs is None else snp.AnyInput(inputs),
+                inputs=None if search.inputs is None else snp.AnyInput(search.inputs),
                 saturate=capped,
                 clock=clock,
                 progress=found,
@@ -141,8 +113,6 @@ def explore(
             )
         except KeyError as error:  # an unknown neuron to be saturated
             raise ended(f"error: --saturate: {error.args[0]}", BAD_INPUT) from None
-        except (NotImplementedError, ValueError) as error:  # what cannot be explored
-            raise ended(f"error: {advised(f'{error}')}", BAD_INPUT) from None
     description = describe(graph, numbers)
     written = [f"{path}" for target in output or [] for path in _written(graph, target, shown)]
     if as_json:
@@ -160,7 +130,7 @@ def describe(graph: "Graph", numbers: int | None) -> dict[str, Any]:
     from ..explore.picture import by_depth
 
     is_examined = graph.num_choices <= _MAX_EXAMINED
-    names = graph.schema.outputs if numbers is not None else ()
+    found = {x: graph.intervals(numbers, x) for x in graph.schema.outputs if numbers is not None}
     unused = (_NET_WORDS if is_net(graph.system) else _WORDS).key
     heads = ("depth", "configurations", "choices", "halting")
     return {
@@ -178,27 +148,21 @@ def describe(graph: "Graph", numbers: int | None) -> dict[str, Any]:
         "confluent": graph.is_confluent,
         "bounds": {name: list(bounds) for name, bounds in graph.bounds().items()},
         unused: graph.unused_rules() if is_examined else None,
-        "numbers": {name: _numbers(graph, numbers, name) for name in names if numbers is not None},
+        "numbers": {
+            name: {"values": list(its.values), "complete_up_to": its.complete_up_to}
+            for name, its in found.items()
+        },
     }
-
-
-def _numbers(graph: "Graph", up_to: int, output: str) -> dict[str, Any]:
-    found = graph.intervals(up_to, output)
-    return {"values": list(found.values), "complete_up_to": found.complete_up_to}
 
 
 def _written(graph: "Graph", target: Path, labels: "EdgeLabels") -> tuple[Path, ...]:
     from ..io import write_graph
 
     format = format_to_write(target, "graph")
-    try:
+    with writing(target):
         return write_graph(
             graph, target, format=format, labels=labels if "labels" in format.options else None
         )
-    except OSError as error:
-        raise write_failure(target, error) from None
-    except ValueError as error:
-        raise ended(f"error: {target}: {error}", FAILED) from None
 
 
 def _print(

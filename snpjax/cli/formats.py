@@ -1,14 +1,12 @@
 """`snpjax formats ...`: layouts are timed here, a model is trained, a choice is explained."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from .ending import BAD_INPUT, ended, orderly
-from .options import AsJson, File
+from .ending import BAD_INPUT, ended, orderly, refusals
+from .options import AsJson, File, number, value
 
 
 if TYPE_CHECKING:
@@ -34,8 +32,7 @@ def time(
         Path, typer.Argument(metavar="FILE", help="Timings are appended to it, a line each.")
     ],
     cells: Annotated[
-        int,
-        typer.Option("--cells", metavar="N", min=1, help="The number of sizes, two graphs each."),
+        int, number("--cells", "The number of sizes, two graphs each.", least=1)
     ] = 400,
     seconds: Annotated[
         float | None,
@@ -44,10 +41,10 @@ def time(
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Of the graphs.")] = 0,
     again: Annotated[
         Path | None,
-        typer.Option(
+        value(
             "--again",
-            metavar="FILE",
-            help="Time the graphs of this file once more, with the fastest layouts only.",
+            "FILE",
+            "Time the graphs of this file once more, with the fastest layouts only.",
         ),
     ] = None,
     as_json: AsJson = False,
@@ -59,7 +56,7 @@ def time(
     """
     from . import data, progress
 
-    with _readable():
+    with refusals():
         from snpjax_formats.select.gathering import gather
 
         with progress.of_run(2 * cells, hidden=as_json) as update:
@@ -84,12 +81,9 @@ def time(
 @orderly()
 def train(
     files: Timings,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE", help="Where the model is written.")
-    ],
+    output: Annotated[Path, value("--output/-o", "FILE", "Where the model is written.")],
     report: Annotated[
-        Path | None,
-        typer.Option("--report", metavar="FILE", help="Where the report is written, as JSON."),
+        Path | None, value("--report", "FILE", "Where the report is written, as JSON.")
     ] = None,
     title: Annotated[str, typer.Option("--title", help="What decisions call it.")] = "own",
     folds: Annotated[
@@ -105,7 +99,7 @@ def train(
 
     from . import data
 
-    with _readable():
+    with refusals():
         from snpjax_formats.select.training import train as train_on
 
         model, found = train_on(files, title=title, folds=folds)
@@ -125,8 +119,7 @@ def train(
 def explain(
     file: File,
     model: Annotated[
-        Path | None,
-        typer.Option("--model", metavar="FILE", help="A model of `train`, not the shipped one."),
+        Path | None, value("--model", "FILE", "A model of `train`, not the shipped one.")
     ] = None,
     measure: Annotated[
         float | None,
@@ -184,12 +177,3 @@ def _decisions(
         f"projection {i}": choose(part.edges.canonical(), max_input=most, chooser=chooser)
         for i, part in enumerate(columns.parts)
     }
-
-
-@contextmanager
-def _readable() -> Iterator[None]:
-    """What a user can cause is one line."""
-    try:
-        yield
-    except (OSError, ValueError, ImportError) as error:
-        raise ended(f"error: {error}", BAD_INPUT) from None

@@ -2,73 +2,117 @@
 
 import errno
 import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
 from ..io.formats import Format, Holds, format_to_write, formats_of
-from .ending import BAD_INPUT, FAILED, ended
+from .ending import FAILED, ended, refusals, write_failure
+from .options import AsJson, flag, one_of, value
 
 
 if TYPE_CHECKING:
     from ..sleptsov import HighNet, SleptsovNet
     from ..spiking import PopulationSystem, SpikingSystem
 
+From: TypeAlias = Annotated[
+    str | None, value("--from", "FORMAT", "The format of IN, when its name does not say it.")
+]
+Out: TypeAlias = Annotated[Path, typer.Argument(metavar="OUT", help="The file to write.")]
+
 
 def format_from(name: str | None, holds: Holds) -> Format | None:
     """The format that `--from` names. One that is not read is a usage error."""
     readable = {x.name: x for x in formats_of(holds).values() if x.reader}
-    return None if name is None else _named(name, "--from", "read", readable)
+    if name is None:
+        return None
+    return one_of(readable, name, "format", "--from", that=" that is read")
 
 
-def format_to(target: Path, name: str | None, holds: Holds) -> Format:
-    """The format that `--to` names, or the suffix. One that is not written is a usage error."""
-    writable = {x.name: x for x in formats_of(holds).values() if x.writer}
-    if name is not None:
-        return _named(name, "--to", "written", writable)
-    try:
-        format = format_to_write(target, holds)
-    except ValueError as error:
-        raise typer.BadParameter(f"{error}".replace("format=", "--to"), param_hint="OUT") from None
-    if format.writer is None:
-        message = f"{format.title} is read, not written (give --to, or another suffix)"
-        raise typer.BadParameter(message, param_hint="OUT")
-    return format
+@dataclass(frozen=True)
+class WriteOptions:
+    """Options of commands that write a model."""
+
+    target_format: Annotated[
+        str | None,
+        value("--to", "FORMAT", "The format of OUT, when its name does not say it."),
+    ] = None
+    lossy: Annotated[bool, flag("--lossy", "Leave out what OUT cannot hold, and say what.")] = False
+    as_json: AsJson = False
+
+    def format_of(self, target: Path, holds: Holds) -> Format:
+        """The format that `--to` names, or the suffix. One that is not written is a usage error."""
+        if self.target_format is not None:
+            writable = {x.name: x for x in formats_of(holds).values() if x.writer}
+            that = " that is written"
+            return one_of(writable, self.target_format, "format", "--to", that=that)
+        try:
+            format = format_to_write(target, holds)
+        except ValueError as error:
+            message = f"{error}".replace("format=", "--to")
+            raise typer.BadParameter(message, param_hint="OUT") from None
+        if format.writer is None:
+            message = f"{format.title} is read, not written (give --to, or another suffix)"
+            raise typer.BadParameter(message, param_hint="OUT")
+        return format
+
+    def save(
+        self,
+        model: "SpikingSystem | PopulationSystem | SleptsovNet | HighNet",
+        target: Path,
+        format: Format,
+        report: Mapping[str, object],
+        said: str,
+    ) -> None:
+        """Write a model, and say what was written and lost: in JSON the `report` and sizes, else
+        `said`, what comes first. What a user can cause ends the command."""
+        from .._text.atomic import atomic_write
+        from ..io import WriteError
+        from ..io.read import model_text
+        from .data import print_json
+        from .text import printable
+
+        with writing(target):
+            text, losses = model_text(model, format)
+            is_written = self.lossy or not losses.items
+            if is_written:
+                atomic_write(target, text)
+        if self.as_json:
+            files = {"output": f"{target}", "format": format.name}
+            ending = {"losses": losses.items, "written": is_written}
+            print_json({**report, **files, **_sizes(model), **ending})
+        if not is_written:
+            refusal = WriteError(losses.format_name, losses.items)
+            raise ended(f"error: {target}: {refusal}", FAILED)
+        for loss in losses.items:
+            typer.echo(f"warning: {target}: lost in {format.title}: {loss}", err=True)
+        if not self.as_json:
+            typer.echo(said)
+            typer.echo(printable(f"{target}: written as {format.title}"))
 
 
-def save(
-    model: "SpikingSystem | PopulationSystem | SleptsovNet | HighNet",
-    target: Path,
-    format: Format,
-    *,
-    lossy: bool,
-) -> tuple[tuple[str, ...], str | None]:
-    """Write a model; what was lost, and why nothing was written, if so.
+def _sizes(model: "SpikingSystem | PopulationSystem | SleptsovNet | HighNet") -> dict[str, int]:
+    from ..sleptsov import HighNet, SleptsovNet
 
-    What a user can cause besides ends the command.
-    """
-    from .._text.atomic import atomic_write
-    from ..io import WriteError
-    from ..io.read import model_text
-
-    try:
-        text, losses = model_text(model, format)
-        if losses.items and not lossy:
-            return tuple(losses.items), f"{WriteError(losses.format_name, losses.items)}"
-        atomic_write(target, text)
-    except OSError as error:
-        raise write_failure(target, error) from None
-    except ImportError as error:
-        raise ended(f"error: {error}", BAD_INPUT) from None
-    except ValueError as error:
-        raise ended(f"error: {target}: {error}", FAILED) from None
-    return tuple(losses.items), None
+    net = model.net if isinstance(model, HighNet) else model
+    if isinstance(net, SleptsovNet):
+        return {"places": net.num_places, "transitions": net.num_transitions}
+    sizes = {"neurons": net.num_neurons, "rules": net.num_rules}
+    return {**sizes, "synapses": net.num_synapses}
 
 
-def write_failure(path: Path, error: OSError) -> typer.Exit:
-    """Why a file cannot be written; to be raised."""
-    return ended(f"error: {path}: {error.strerror} (check the name and the permissions)", BAD_INPUT)
+@contextmanager
+def writing(target: Path) -> Iterator[None]:
+    """What cannot be written to a file ends the command."""
+    with refusals(target):
+        try:
+            yield
+        except ValueError as error:
+            raise ended(f"error: {target}: {error}", FAILED) from None
 
 
 def check_folder(target: Path) -> None:
@@ -76,28 +120,3 @@ def check_folder(target: Path) -> None:
     if not target.parent.is_dir():
         missing = errno.ENOENT
         raise write_failure(target, FileNotFoundError(missing, os.strerror(missing)))
-
-
-def print_saved(
-    target: Path, format: Format, losses: tuple[str, ...], refusal: str | None, said: str | None
-) -> None:
-    """What was lost, and what was written unless nothing was or `said`, what comes first, is
-    `None`."""
-    from .text import printable
-
-    if refusal is not None:
-        raise ended(f"error: {target}: {refusal}", FAILED)
-    for loss in losses:
-        typer.echo(f"warning: {target}: lost in {format.title}: {loss}", err=True)
-    if said is not None:
-        typer.echo(said)
-        typer.echo(printable(f"{target}: written as {format.title}"))
-
-
-def _named(name: str, option: str, done: str, known: dict[str, Format]) -> Format:
-    if name in known:
-        return known[name]
-    raise typer.BadParameter(
-        f"there is no format {name!r} that is {done} (write one of {', '.join(known)})",
-        param_hint=option,
-    )

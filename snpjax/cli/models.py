@@ -1,38 +1,120 @@
 """Files of any kind of model, for the commands that look at all computations."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
-from .options import one_of, refuse_given, value
-from .sleptsov import DropTime as DropTime, IgnoreUnknown as IgnoreUnknown, NetId as NetId
+import typer
+
+from .options import MaxNeurons, MaxSynapses, flag, number, one_of, refuse_given, stored_in, value
 
 
 if TYPE_CHECKING:
-    from ..sleptsov import Execution
+    from ..io.formats import Format
+    from ..machine import LoweringOptions
+    from ..sleptsov import Execution, SleptsovNet
     from ..spiking import PopulationSystem, SpikingSystem
+    from ..spiking.lower.storage import LayoutLike
 
     ReadableModel: TypeAlias = SpikingSystem | PopulationSystem | Execution
 
-NetRule: TypeAlias = Annotated[
-    str | None,
-    value(
-        "--rule",
-        "RULE",
-        "Of a net: sleptsov (in maximal multiplicity) or petri (once).  [default: sleptsov]",
-    ),
-]
+
+@dataclass(frozen=True)
+class NetOptions:
+    """Options of commands that read nets."""
+
+    drop_time: Annotated[
+        bool, flag("--drop-time", "Of a net with times, rates or weights: read it without.")
+    ] = False
+    net_id: Annotated[str | None, value("--net", "ID", "PNML: which net of several.")] = None
+    ignore_unknown: Annotated[
+        bool,
+        flag(
+            "--ignore-unknown",
+            "PNML: list elements and attributes that are not known, and read the net without.",
+        ),
+    ] = False
+
+    def read(self, file: Path, format: "Format | str | None" = None) -> "SleptsovNet":
+        import snpjax as snp
+
+        return snp.read_net(
+            file,
+            format=format,  # pyright: ignore[reportArgumentType]
+            drop_time=self.drop_time,
+            net=self.net_id,
+            ignore_unknown=self.ignore_unknown,
+        )
+
+    def given(self) -> dict[str, object]:
+        options = {"--drop-time": self.drop_time, "--net": self.net_id}
+        return {**options, "--ignore-unknown": self.ignore_unknown}
+
+
+@dataclass(frozen=True)
+class AllPathsOptions:
+    """Options of commands that look at all computations."""
+
+    inputs: Annotated[
+        int | None,
+        number(
+            "--inputs",
+            "On every input train of 0 and 1 spikes in the first N steps, in every neuron that has "
+            "a train.",
+        ),
+    ] = None
+    saturate: Annotated[
+        list[str] | None,
+        value(
+            "--saturate",
+            "NAME=N",
+            "Count the spikes of a neuron (or label) without rules up to N only; may be repeated.",
+        ),
+    ] = None
+    neurons: MaxNeurons = None
+    synapses: MaxSynapses = None
+    rule: Annotated[
+        str | None,
+        value(
+            "--rule",
+            "RULE",
+            "Of a net: sleptsov (in maximal multiplicity) or petri (once).  [default: sleptsov]",
+        ),
+    ] = None
+
+    def saturation(self) -> dict[str, int]:
+        """Neurons and where they are cut. A text other than NAME=N is a usage error."""
+        found = {}
+        for text in self.saturate or ():
+            name, equals, most = text.rpartition("=")
+            if not equals or not most.isascii() or not most.isdigit() or len(most) > 10:
+                fix = "write a neuron and the number it is counted up to"
+                message = f"{text!r} is no NAME=N ({fix})"
+                raise typer.BadParameter(message, param_hint="--saturate")
+            found[name] = int(most)
+        return found
+
+    def read(
+        self, file: Path, nets: NetOptions, *, strict: bool, **of_systems: object
+    ) -> "ReadableModel":
+        """See `read_model`; `of_systems` are more options that a net does not have."""
+        given = {"inputs": self.inputs, "saturate": self.saturate, **of_systems}
+        given |= {"neurons": self.neurons, "synapses": self.synapses}
+        options = {f"--{name}": value for name, value in given.items()}
+        return read_model(file, nets, strict=strict, rule=self.rule, of_systems=options)
+
+    def stored_in(self, system: object, layout: "LayoutLike") -> "LoweringOptions":
+        return stored_in(system, layout, self.neurons, self.synapses)
 
 
 def read_model(
     file: Path,
+    nets: NetOptions,
     *,
     strict: bool,
-    rule: str | None,
-    drop_time: bool,
-    net_id: str | None,
-    ignore_unknown: bool,
-    of_systems: Mapping[str, Any],
+    rule: str | None = None,
+    of_systems: Mapping[str, object],
 ) -> "ReadableModel":
     """The system or the net of a file. An option that the other kind has is a usage error; those
     `of_systems` were given where they are neither `None`, empty nor false."""
@@ -42,15 +124,13 @@ def read_model(
     from ..sleptsov import Execution, Petri, Sleptsov
 
     if not is_of_net(file):
-        of_nets = {"--rule": rule, "--drop-time": drop_time, "--net": net_id}
-        of_nets["--ignore-unknown"] = ignore_unknown
+        of_nets = {"--rule": rule, **nets.given()}
         refuse_given(of_nets, "this is a file of a spiking system (leave it out)")
         return snp.read(file, level="strict" if strict else "extended")
     refuse_given({"--strict": strict, **of_systems}, "this is a file of a net (leave it out)")
     rules = {"sleptsov": Sleptsov(), "petri": Petri()}
     used = one_of(rules, rule or "sleptsov", "firing rule", "--rule")
-    net = snp.read_net(file, drop_time=drop_time, net=net_id, ignore_unknown=ignore_unknown)
-    return Execution(net, rule=used)
+    return Execution(nets.read(file), rule=used)
 
 
 def is_net(model: object) -> bool:
@@ -65,9 +145,7 @@ def headline(model: "ReadableModel", file: str) -> str:
 
     if not is_net(model):
         return text.headline(model, file)  # pyright: ignore[reportArgumentType]
-    net = model.net  # pyright: ignore[reportAttributeAccessIssue]
-    sizes = text.plural(net.num_places, "place"), text.plural(net.num_transitions, "transition")
-    return text.printable(f"{file}: {', '.join([net.name, *sizes] if net.name else sizes)}")
+    return text.net_headline(model.net, file)  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def model_json(model: "ReadableModel", file: str) -> dict[str, Any]:

@@ -1,8 +1,10 @@
 """What several commands take."""
 
+import inspect
 import re
-from collections.abc import Mapping
-from functools import partial
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
+from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
@@ -38,20 +40,37 @@ def value(name: str, metavar: str, help: str) -> Any:
     return typer.Option(*name.split("/"), metavar=metavar, help=help)
 
 
+def grouped(command: Callable[..., None]) -> Callable[..., None]:
+    """A command of which a parameter that is a dataclass stands for an option a field."""
+    groups: dict[str, type] = {}
+    parameters = []
+    for parameter in inspect.signature(command).parameters.values():
+        group = parameter.annotation
+        if not (isinstance(group, type) and is_dataclass(group)):
+            parameters.append(parameter)
+            continue
+        groups[parameter.name] = group
+        for x in fields(group):
+            option = inspect.Parameter(x.name, parameter.kind, default=x.default, annotation=x.type)
+            parameters.append(option)
+
+    @wraps(command)
+    def with_groups(**given: Any) -> None:
+        for name, group in groups.items():
+            given[name] = group(**{x.name: given.pop(x.name) for x in fields(group)})
+        command(**given)
+
+    with_groups.__dict__["__signature__"] = inspect.Signature(parameters)
+    with_groups.__annotations__ = {x.name: x.annotation for x in parameters}
+    return with_groups
+
+
 File: TypeAlias = Annotated[Path, typer.Argument(metavar="FILE", help="The model file.")]
 Strict: TypeAlias = Annotated[
     bool, flag("--strict", "Refuse what the definition of 2006 does not have.")
 ]
 Layout: TypeAlias = Annotated[
     str, value("--layout", "NAME", "How synapses are stored; changes no result.")
-]
-Inputs: TypeAlias = Annotated[
-    int | None,
-    number(
-        "--inputs",
-        "On every input train of 0 and 1 spikes in the first N steps, in every neuron that has a "
-        "train.",
-    ),
 ]
 AsJson: TypeAlias = Annotated[bool, flag("--json", "Print one JSON object.")]
 
@@ -63,22 +82,14 @@ MaxSynapses: TypeAlias = Annotated[
     int | None, _capacity("--synapses", "Capacity for N synapses, where neurons divide or bud.")
 ]
 
-#: Neurons that are saturated, to be read by `saturation`.
-Saturate: TypeAlias = Annotated[
-    list[str] | None,
-    value(
-        "--saturate",
-        "NAME=N",
-        "Count the spikes of a neuron (or label) without rules up to N only; may be repeated.",
-    ),
-]
 
-
-def one_of(known: Mapping[str, ValueT], name: str, what: str, option: str) -> ValueT:
+def one_of(
+    known: Mapping[str, ValueT], name: str, what: str, option: str, *, that: str = ""
+) -> ValueT:
     """What an option names. Any other name is a usage error that lists them."""
     if name in known:
         return known[name]
-    message = f"there is no {what} {name!r} (write one of {', '.join(known)})"
+    message = f"there is no {what} {name!r}{that} (write one of {', '.join(known)})"
     raise typer.BadParameter(message, param_hint=option)
 
 
@@ -96,18 +107,6 @@ def choice_of(seed: int | None) -> "AbstractChoice":
     from ..choice import FirstChoice, UniformChoice
 
     return FirstChoice() if seed is None else UniformChoice(jax.random.key(seed))
-
-
-def saturation(texts: list[str] | None) -> dict[str, int]:
-    """Neurons and where they are cut, from options NAME=N. Any other text is a usage error."""
-    found = {}
-    for text in texts or ():
-        name, equals, most = text.rpartition("=")
-        if not equals or not most.isascii() or not most.isdigit() or len(most) > 10:
-            message = f"{text!r} is no NAME=N (write a neuron and the number it is counted up to)"
-            raise typer.BadParameter(message, param_hint="--saturate")
-        found[name] = int(most)
-    return found
 
 
 def layouts() -> "dict[str, type[AbstractLayout] | Transition]":
@@ -178,6 +177,7 @@ _ADVICE = {
     "Name the input neurons: AnyInput(..., neurons=[...]).": "--inputs needs one.",
     "under `Petri()`": "with --rule petri",
     "under Petri()": "with --rule petri",
+    "same_axis=False": "--any-axis",
 }
 
 

@@ -1,14 +1,13 @@
 """`snpjax proliferation ...`: predict, simulate, calibrate and draw fluorescence histograms."""
 
-import contextlib
-from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from .ending import BAD_INPUT, FAILED, ended, orderly
-from .options import AsJson, flag, one_of, value
+from .ending import orderly, refusals
+from .options import AsJson, flag, grouped, one_of, value
 
 
 if TYPE_CHECKING:
@@ -36,48 +35,105 @@ NamedInitial: TypeAlias = Annotated[
 NamedTarget: TypeAlias = Annotated[
     Path | None, typer.Option("--target", help="Default: the file that the model names.")
 ]
-Duration: TypeAlias = Annotated[
-    float | None,
-    typer.Option("--time-max", "-t", metavar="HOURS", help="Default: the model's.", min=0.0),
-]
-PhiMin: TypeAlias = Annotated[
-    float | None,
-    value(
-        "--phi-min/-p",
-        "X",
-        "Cells that would fall to this fluorescence or below vanish. Default: the model's, or the "
-        "smallest that a cell has.",
-    ),
-]
-StartRule: TypeAlias = Annotated[
-    str | None,
-    value(
-        "--start",
-        "RULE",
-        "When families divide first: async (the default: a random part of one division time, and "
-        "then a whole one, so it delays), sync, residual, stretch.",
-    ),
-]
-LawName: TypeAlias = Annotated[
-    str, value("--law", "LAW", "normal (redrawn until positive), or gamma: shape and scale.")
-]
 Output: TypeAlias = Annotated[
     Path | None, value("-o/--output", "FILE", "Default: the standard output.")
 ]
-TrackTypes: TypeAlias = Annotated[
-    bool, typer.Option("--track-types", "-r", help="A column for each cell type.")
-]
+
+
+@dataclass(frozen=True)
+class ModelOptions:
+    """Options of the model, in place of what its file says."""
+
+    time_max: Annotated[
+        float | None,
+        typer.Option("--time-max", "-t", metavar="HOURS", help="Default: the model's.", min=0.0),
+    ] = None
+    phi_min: Annotated[
+        float | None,
+        value(
+            "--phi-min/-p",
+            "X",
+            "Cells that would fall to this fluorescence or below vanish. Default: the model's, or "
+            "the smallest that a cell has.",
+        ),
+    ] = None
+    start: Annotated[
+        str | None,
+        value(
+            "--start",
+            "RULE",
+            "When families divide first: async (the default: a random part of one division time, "
+            "and then a whole one, so it delays), sync, residual, stretch.",
+        ),
+    ] = None
+    law: Annotated[
+        str, value("--law", "LAW", "normal (redrawn until positive), or gamma: shape and scale.")
+    ] = "normal"
+
+    def read(self, path: Path, initial: Path | None) -> "tuple[ModelFile, ProliferationModel]":
+        """What a file of a model or of types says, and the model with these options."""
+        from ..io.proliferation import ModelFile, read_model, read_types
+        from ..proliferation import Start
+
+        is_gamma = one_of({"normal": False, "gamma": True}, self.law, "law", "--law")
+        starts = {x.value: x for x in Start}
+        rule = None if self.start is None else one_of(starts, self.start, "start rule", "--start")
+        if path.suffix.lower() in (".json", ".yaml", ".yml", ".prc"):
+            file = read_model(path, gamma=is_gamma)
+        else:
+            file = ModelFile(read_types(path, gamma=is_gamma), folder=path.parent)
+        first = _histogram(initial, file, "initial")
+        model = file.model(first, duration=self.time_max, phi_min=self.phi_min, start=rule)
+        return file, model
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """Options of commands that write the histogram after a time."""
+
+    track_types: Annotated[
+        bool, typer.Option("--track-types", "-r", help="A column for each cell type.")
+    ] = False
+    output: Output = None
+    as_json: AsJson = False
+
+    def write(self, table: "SparseHistogram", model: "ProliferationModel", total: str) -> None:
+        """Write the rows; what they are stands beside them and not among them."""
+        from ..io.proliferation import table_text, write_table
+        from . import data
+
+        names = model.names if self.track_types else None
+        if self.output is not None:
+            write_table(table, self.output, names=names)
+        if self.as_json:
+            record = {"fluorescence": table.fluorescence.tolist(), "cells": table.total.tolist()}
+            if names is not None and table.by_type is not None:
+                record["types"] = dict(zip(names, table.by_type.tolist(), strict=True))
+            if table.sd is not None:
+                record["sd"] = table.sd.tolist()
+            data.print_json(record)
+        elif self.output is None:
+            typer.echo(table_text(table, names=names), nl=False)
+        place = "" if self.output is None else f"{self.output}: "
+        cells, hours = f"{model.initial.cells:,}", f"{model.duration:g}"
+        typer.echo(f"{place}{cells} cells become {total} in {hours} h", err=True)
+
+    def write_expected(self, model: "ProliferationModel") -> None:
+        from ..proliferation import expected
+
+        found = expected(model)
+        total = f"{found.total:,.10g} (sd {found.total_sd:,.4g})"
+        self.write(found.table(), model, total)
 
 
 @proliferation.command()
 @orderly()
+@grouped
 def simulate(
+    *,
     initial: Initial,
     model: ModelPath,
-    time_max: Duration = None,
-    phi_min: PhiMin = None,
-    start: StartRule = None,
-    law: LawName = "normal",
+    options: ModelOptions,
     expectation: Annotated[
         bool, flag("--expectation", "Exact means and standard deviations instead.")
     ] = False,
@@ -85,63 +141,58 @@ def simulate(
         int, typer.Option(min=1, help="This many runs; rows are the mean over them.")
     ] = 1,
     seed: Annotated[int, typer.Option(help="The same seed gives the same histogram.")] = 0,
-    track_types: TrackTypes = False,
-    output: Output = None,
-    as_json: AsJson = False,
+    table: TableOptions,
 ) -> None:
     """Simulate the histogram after a time, cell by cell.
 
     Rows are value and cells, ascending, without empty ones; a .csv file has a header.
     """
-    with _mistakes():
-        _, found = _model(model, law, initial, time_max, phi_min, start)
+    from ..proliferation import SampleFailed
+
+    with refusals(failures=(SampleFailed,)):
+        _, found = options.read(model, initial)
         if expectation:
-            _write_expected(found, track_types, output, as_json)
+            table.write_expected(found)
             return
         import jax
 
         from ..proliferation import simulate
         from ..proliferation.table import merged
 
-        sample = simulate(found, jax.random.key(seed), runs=runs, by_type=track_types)
+        sample = simulate(found, jax.random.key(seed), runs=runs, by_type=table.track_types)
         counts = sample.counts[0] if runs == 1 else sample.counts.mean(0)
         by_type = sample.by_type
         if by_type is not None:
             by_type = by_type[0] if runs == 1 else by_type.mean(0)
-        table = merged(sample.fluorescence, counts, by_type)
-        _write(table, found, track_types, output, as_json)
-        _say_total(found, f"{sample.total.mean():,.10g}", output)
+        rows = merged(sample.fluorescence, counts, by_type)
+        table.write(rows, found, f"{sample.total.mean():,.10g}")
 
 
 @proliferation.command()
 @orderly()
+@grouped
 def expected(
+    *,
     initial: Initial,
     model: ModelPath,
-    time_max: Duration = None,
-    phi_min: PhiMin = None,
-    start: StartRule = None,
-    law: LawName = "normal",
-    track_types: TrackTypes = False,
-    output: Output = None,
-    as_json: AsJson = False,
+    options: ModelOptions,
+    table: TableOptions,
 ) -> None:
     """Compute the exact mean and standard deviation of the histogram after a time."""
-    with _mistakes():
-        _, found = _model(model, law, initial, time_max, phi_min, start)
-        _write_expected(found, track_types, output, as_json)
+    with refusals():
+        _, found = options.read(model, initial)
+        table.write_expected(found)
 
 
 @proliferation.command()
 @orderly()
+@grouped
 def calibrate(
+    *,
     model: ModelArgument,
     initial: NamedInitial = None,
     target: NamedTarget = None,
-    time_max: Duration = None,
-    phi_min: PhiMin = None,
-    start: StartRule = None,
-    law: LawName = "normal",
+    options: ModelOptions,
     bins: Annotated[int | None, typer.Option(min=2, help="Default: the model's, or 100.")] = None,
     objective: Annotated[
         str, typer.Option(metavar="NAME", help="hellinger, multinomial or gaussian.")
@@ -160,8 +211,8 @@ def calibrate(
     from ..io.proliferation import calibration_record, write_calibration, write_model
     from . import data
 
-    with _mistakes():
-        file, found = _model(model, law, initial, time_max, phi_min, start)
+    with refusals():
+        file, found = options.read(model, initial)
         usual = file.bins or pr.Bins()
         objectives = {x.value: x for x in pr.Objective}
         best = pr.calibrate(
@@ -189,15 +240,14 @@ def calibrate(
 
 @proliferation.command()
 @orderly()
+@grouped
 def plot(
+    *,
     model: ModelArgument,
     output: Annotated[Path, value("-o/--output", "FILE", "A .png, .svg or .pdf file.")],
     initial: NamedInitial = None,
     target: NamedTarget = None,
-    time_max: Duration = None,
-    phi_min: PhiMin = None,
-    start: StartRule = None,
-    law: LawName = "normal",
+    options: ModelOptions,
     bins: Annotated[int, typer.Option(min=2)] = 100,
 ) -> None:
     """Draw the measured and the expected histogram with a 95 % band, by type and by generation, and
@@ -205,103 +255,18 @@ def plot(
     from ..proliferation import Bins
     from ..viz.proliferation import draw
 
-    with _mistakes():
-        file, found = _model(model, law, initial, time_max, phi_min, start)
+    with refusals():
+        file, found = options.read(model, initial)
         usual = file.bins or Bins()
         measured = _histogram(target, file, "target")
         draw(found, measured, output, bins=Bins(usual.lowest, usual.highest, bins))
         typer.echo(f"{output}: written")
 
 
-@contextlib.contextmanager
-def _mistakes() -> Iterator[None]:
-    """What users can cause becomes a message."""
-    from ..io import ReadError
-    from ..proliferation import SampleFailed
-
-    try:
-        yield
-    except ReadError:
-        raise
-    except (ValueError, ImportError) as error:
-        message = f"{error}".replace("same_axis=False", "--any-axis")
-        raise ended(f"error: {message}", BAD_INPUT) from None
-    except SampleFailed as error:
-        raise ended(f"error: {error}", FAILED) from None
-    except OSError as error:
-        reason = f"{error.filename}: {error.strerror} (check the name and the permissions)"
-        raise ended(f"error: {reason}", BAD_INPUT) from None
-
-
-def _model(
-    path: Path,
-    law: str,
-    initial: Path | None,
-    time_max: float | None,
-    phi_min: float | None,
-    start: str | None,
-) -> "tuple[ModelFile, ProliferationModel]":
-    """What a file of a model or of types says, and the model with the options that were given."""
-    from ..io.proliferation import ModelFile, read_model, read_types
-    from ..proliferation import Start
-
-    is_gamma = one_of({"normal": False, "gamma": True}, law, "law", "--law")
-    starts = {x.value: x for x in Start}
-    rule = None if start is None else one_of(starts, start, "start rule", "--start")
-    if path.suffix.lower() in (".json", ".yaml", ".yml", ".prc"):
-        file = read_model(path, gamma=is_gamma)
-    else:
-        file = ModelFile(read_types(path, gamma=is_gamma), folder=path.parent)
-    first = _histogram(initial, file, "initial")
-    return file, file.model(first, duration=time_max, phi_min=phi_min, start=rule)
-
-
 def _histogram(path: Path | None, file: "ModelFile", which: str) -> "Histogram":
     from ..io.proliferation import read_histogram
 
     return file.histogram(which) if path is None else read_histogram(path)
-
-
-def _write_expected(
-    model: "ProliferationModel", track_types: bool, output: Path | None, as_json: bool
-) -> None:
-    from ..proliferation import expected
-
-    found = expected(model)
-    _write(found.table(), model, track_types, output, as_json)
-    _say_total(model, f"{found.total:,.10g} (sd {found.total_sd:,.4g})", output)
-
-
-def _write(
-    table: "SparseHistogram",
-    model: "ProliferationModel",
-    track_types: bool,
-    output: Path | None,
-    as_json: bool,
-) -> None:
-    from ..io.proliferation import table_text, write_table
-    from . import data
-
-    names = model.names if track_types else None
-    if output is not None:
-        write_table(table, output, names=names)
-    if as_json:
-        record = {"fluorescence": table.fluorescence.tolist(), "cells": table.total.tolist()}
-        if names is not None and table.by_type is not None:
-            record["types"] = dict(zip(names, table.by_type.tolist(), strict=True))
-        if table.sd is not None:
-            record["sd"] = table.sd.tolist()
-        data.print_json(record)
-    elif output is None:
-        typer.echo(table_text(table, names=names), nl=False)
-
-
-def _say_total(model: "ProliferationModel", total: str, output: Path | None) -> None:
-    """What the rows are, beside them and not among them."""
-    place = "" if output is None else f"{output}: "
-    typer.echo(
-        f"{place}{model.initial.cells:,} cells become {total} in {model.duration:g} h", err=True
-    )
 
 
 def _show_calibration(best, errors, goodness) -> None:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .ending import BAD_INPUT, FAILED, ended, orderly
+from .ending import BAD_INPUT, FAILED, ended, orderly, refusals
 from .options import (
     MOST,
     MOST_SEED,
@@ -101,7 +101,7 @@ def run(
     options = stored_in(system, stored, neurons, synapses)
     if int64:
         options["count_dtype"] = np.int64
-    with progress.of_run(steps, hidden=as_json) as made:
+    with refusals(), progress.of_run(steps, hidden=as_json) as made:
         try:
             solution = snp.run(
                 system,
@@ -113,16 +113,15 @@ def run(
                 throw=False,
                 **options,
             )
-        except (NotImplementedError, ValueError) as error:  # a system that cannot be run
-            raise ended(f"error: {advised(f'{error}')}", BAD_INPUT) from None
         except (MemoryError, jax.errors.JaxRuntimeError) as error:
-            if paths is None or not _is_of_memory(error):
+            is_of_memory = isinstance(error, MemoryError) or "RESOURCE_EXHAUSTED" in f"{error}"
+            if paths is None or not is_of_memory:
                 raise
             message = f"error: there is not enough memory for {paths:,} paths (give fewer --paths)"
             raise ended(message, FAILED) from None
     if solution.saved.every is not None and solution.saved.details:
         solution = solution.as_displayed()
-    how = _choice_json(seed)
+    how = {"method": "first"} if seed is None else {"method": "uniform", "seed": seed}
     if isinstance(solution, snp.SolutionBatch):
         if as_json:
             data.print_json(data.paths_json(solution, f"{file}", how))
@@ -138,14 +137,6 @@ def run(
         table.show(solution, f"{file}", _choice_text(system, seed), steps)
     if solution.failure is not None:  # after the computation up to the failure
         raise ended(f"error: {advised(solution.failure)}", FAILED)
-
-
-def _is_of_memory(error: Exception) -> bool:
-    return isinstance(error, MemoryError) or "RESOURCE_EXHAUSTED" in f"{error}"
-
-
-def _choice_json(seed: int | None) -> dict[str, str | int]:
-    return {"method": "first"} if seed is None else {"method": "uniform", "seed": seed}
 
 
 def _choice_text(system: "SpikingSystem | PopulationSystem", seed: int | None) -> str | None:

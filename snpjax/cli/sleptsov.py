@@ -5,17 +5,21 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from .ending import FAILED, ended, orderly
-from .options import MOST, MOST_SEED, AsJson, advised, choice_of, flag, number, one_of, value
-from .sleptsov_files import (
-    CONVERT_HELP,
-    DropTime as DropTime,
-    IgnoreUnknown as IgnoreUnknown,
-    NetId as NetId,
-    convert,
-    generate,
-    refusals,
+from .ending import FAILED, ended, orderly, refusals
+from .models import NetOptions
+from .options import (
+    MOST,
+    MOST_SEED,
+    AsJson,
+    advised,
+    choice_of,
+    flag,
+    grouped,
+    number,
+    one_of,
+    value,
 )
+from .sleptsov_files import CONVERT_HELP, convert, generate
 
 
 if TYPE_CHECKING:
@@ -40,7 +44,9 @@ FormatOption: TypeAlias = Annotated[
 
 @sleptsov.command()
 @orderly("snpjax run {}", format_option="--from")
+@grouped
 def run(
+    *,
     file: NetFile,
     steps: Annotated[
         int, number("--steps", "Stop after this many steps.", most=MOST)
@@ -74,9 +80,7 @@ def run(
     ] = "auto",
     int32: Annotated[bool, flag("--int32", "Count tokens in 32 bits, not 64.")] = False,
     source_format: FormatOption = None,
-    drop_time: DropTime = False,
-    net_id: NetId = None,
-    ignore_unknown: IgnoreUnknown = False,
+    nets: NetOptions,
     as_json: AsJson = False,
 ) -> None:
     """Run a net and show its final marking."""
@@ -92,8 +96,8 @@ def run(
     engines = {"auto": None, "event": EventDriven(), "scan": FullScan()}
     rule_of_firing = one_of(rules, rule, "firing rule", "--rule")
     way_to_run = one_of(engines, engine, "engine", "--engine")
-    net = _read(file, source_format, drop_time, net_id, ignore_unknown)
-    net = _started(net, start or [])
+    with refusals():
+        net = _started(nets.read(file, source_format), start or [])
     with progress.of_run(steps, hidden=as_json) as made, refusals():
         found = snp.run(
             Execution(net, rule=rule_of_firing, counts=counts),
@@ -116,38 +120,37 @@ def run(
 
 @sleptsov.command()
 @orderly("snpjax info {}", format_option="--from")
+@grouped
 def info(
+    *,
     file: NetFile,
     source_format: FormatOption = None,
-    drop_time: DropTime = False,
-    net_id: NetId = None,
-    ignore_unknown: IgnoreUnknown = False,
+    nets: NetOptions,
     as_json: AsJson = False,
 ) -> None:
     """Describe a net without running it."""
     from .data import print_json
-    from .text import plural, printable, to_stdout
+    from .text import net_headline, plural, printable, to_stdout
 
-    net = _read(file, source_format, drop_time, net_id, ignore_unknown)
+    with refusals():
+        net = nets.read(file, source_format)
     found = describe(net, f"{file}")
     if as_json:
         return print_json(found)
     with to_stdout() as console:
-        sizes = (plural(net.num_places, "place"), plural(net.num_transitions, "transition"))
-        name = f"{net.name}, " if net.name else ""
-        console.out(printable(f"{file}: {name}{', '.join(sizes)}"))
-        for key in ("input_arcs", "output_arcs", "inhibitor_arcs", "test_arcs"):
-            console.out(f"  {key.replace('_', ' '):16} {found[key]:,}")
-        console.out(
-            f"  {'priorities':16} {found['priorities']:,}, in {plural(found['layers'], 'layer')}"
-        )
+        console.out(net_headline(net, f"{file}"))
+        kinds = ("input_arcs", "output_arcs", "inhibitor_arcs", "test_arcs")
+        rows = {key.replace("_", " "): f"{found[key]:,}" for key in kinds}
+        rows["priorities"] = f"{found['priorities']:,}, in {plural(found['layers'], 'layer')}"
         if found["has_order"]:
-            console.out(f"  {'order':16} given by the file, so that no choice is known")
-        console.out(f"  {'widest':16} {plural(found['widest'], 'condition')} of one transition")
-        console.out(f"  {'most watched':16} place of {plural(found['most_watched'], 'condition')}")
-        console.out(f"  {'tokens':16} {found['tokens']:,} in {plural(found['marked'], 'place')}")
+            rows["order"] = "given by the file, so that no choice is known"
+        rows["widest"] = f"{plural(found['widest'], 'condition')} of one transition"
+        rows["most watched"] = f"place of {plural(found['most_watched'], 'condition')}"
+        rows["tokens"] = f"{found['tokens']:,} in {plural(found['marked'], 'place')}"
         if found["final_markings"]:
-            console.out(f"  {'final markings':16} {found['final_markings']:,}")
+            rows["final markings"] = f"{found['final_markings']:,}"
+        for name, text in rows.items():
+            console.out(f"  {name:16} {text}")
         for key, what in (("dead", "can never fire"), ("unbounded", "consume nothing")):
             if found[key]:
                 console.out(
@@ -194,21 +197,6 @@ def describe(net: "SleptsovNet", file: str) -> dict[str, Any]:
     }
 
 
-def _read(
-    file: Path, format: str | None, drop_time: bool, net_id: str | None, ignore_unknown: bool
-) -> "SleptsovNet":
-    import snpjax as snp
-
-    with refusals():
-        return snp.read_net(
-            file,
-            format=format,  # pyright: ignore[reportArgumentType]
-            drop_time=drop_time,
-            net=net_id,
-            ignore_unknown=ignore_unknown,
-        )
-
-
 def _started(net: "SleptsovNet", texts: list[str]) -> "SleptsovNet":
     """The net with other tokens in some places."""
     if not texts:
@@ -218,10 +206,8 @@ def _started(net: "SleptsovNet", texts: list[str]) -> "SleptsovNet":
         name, is_given, tokens = text.rpartition("=")
         if not is_given or not tokens.isdecimal():
             raise typer.BadParameter(f"{text!r} is not PLACE=N", param_hint="--start")
-        with refusals():
-            marking[net.place(name)] = int(tokens)
-    with refusals():
-        return net.replace(marking=marking)
+        marking[net.place(name)] = int(tokens)
+    return net.replace(marking=marking)
 
 
 def _as_json(

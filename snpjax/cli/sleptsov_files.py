@@ -1,20 +1,20 @@
 """`snpjax sleptsov convert` and `snpjax sleptsov generate`: files of Sleptsov nets."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..io.formats import Format, names_text
-from .ending import BAD_INPUT, ended, orderly
-from .lossy import format_from, format_to, print_saved, save
-from .options import AsJson
+from ..io.formats import names_text
+from .ending import orderly, refusals
+from .lossy import From, Out, WriteOptions, format_from
+from .models import NetOptions
+from .options import grouped, one_of
 
 
 if TYPE_CHECKING:
-    from ..sleptsov import HighNet, Program, SleptsovNet
+    from ..sleptsov import Program
 
 #: The programs of `generate`, and what their numbers are.
 PROGRAMS = {
@@ -32,61 +32,32 @@ status is 1.
 """
 _MOST_RANDOM = 10  # random numbers are from 1 to this, as in the published nets
 
-DropTime: TypeAlias = Annotated[
-    bool,
-    typer.Option("--drop-time", help="Of a net with times, rates or weights: read it without."),
-]
-IgnoreUnknown: TypeAlias = Annotated[
-    bool,
-    typer.Option(
-        "--ignore-unknown",
-        help="PNML: list elements and attributes that are not known, and read the net without.",
-    ),
-]
-NetId: TypeAlias = Annotated[
-    str | None, typer.Option("--net", metavar="ID", help="PNML: which net of several.")
-]
-Lossy = Annotated[
-    bool, typer.Option("--lossy", help="Leave out what OUT cannot hold, and say what.")
-]
-To = Annotated[
-    str | None,
-    typer.Option("--to", metavar="FORMAT", help="The format of OUT, when its name does not say."),
-]
-Out = Annotated[Path, typer.Argument(metavar="OUT", help="The file to write.")]
-
 
 @orderly("snpjax convert", format_option="--from")
+@grouped
 def convert(
+    *,
     source: Annotated[Path, typer.Argument(metavar="IN", help="The file of a net to read.")],
     target: Out,
-    source_format: Annotated[
-        str | None,
-        typer.Option(
-            "--from", metavar="FORMAT", help="The format of IN, when its name does not say."
-        ),
-    ] = None,
-    target_format: To = None,
-    lossy: Lossy = False,
-    drop_time: DropTime = False,
-    net_id: NetId = None,
-    ignore_unknown: IgnoreUnknown = False,
-    as_json: AsJson = False,
+    source_format: From = None,
+    nets: NetOptions,
+    output: WriteOptions,
 ) -> None:
     """See `CONVERT_HELP`."""
-    import snpjax as snp
+    from .text import net_sizes, printable
 
     reads = format_from(source_format, "net")
-    writes = format_to(target, target_format, "net")
+    writes = output.format_of(target, "net")
     with refusals():
-        net = snp.read_net(
-            source, format=reads, drop_time=drop_time, net=net_id, ignore_unknown=ignore_unknown
-        )
-    _write(net, target, writes, lossy, as_json, {"file": f"{source}"}, f"{source}")
+        net = nets.read(source, reads)
+    said = printable(f"{source}: {net_sizes(net)}")
+    output.save(net, target, writes, {"file": f"{source}"}, said)
 
 
 @orderly()
+@grouped
 def generate(
+    *,
     program: Annotated[
         str,
         typer.Argument(
@@ -112,10 +83,10 @@ def generate(
             show_default=False,
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="The seed of random numbers.")] = 0,
-    target_format: To = None,
-    lossy: Lossy = False,
-    as_json: AsJson = False,
+    seed: Annotated[
+        int, typer.Option("--seed", metavar="N", help="The seed of random numbers.")
+    ] = 0,
+    output: WriteOptions,
 ) -> None:
     """Write a program that is a net, with its numbers in place.
 
@@ -126,12 +97,11 @@ def generate(
 
       snpjax sleptsov generate mmul product.lsn --size 10 --seed 1
     """
-    if program not in PROGRAMS:
-        raise typer.BadParameter(
-            f"there is no program {program!r} (write one of {', '.join(PROGRAMS)})",
-            param_hint="PROGRAM",
-        )
-    writes = format_to(target, target_format, "net")
+    from ..sleptsov import HighNet
+    from .text import net_sizes, printable
+
+    one_of(PROGRAMS, program, "program", "PROGRAM")
+    writes = output.format_of(target, "net")
     given = list(numbers or ())
     if (size is None) == (not given):
         message = f"give either NUMBERS ({PROGRAMS[program]}) or --size"
@@ -148,13 +118,12 @@ def generate(
         "answers": made.answers.tolist(),
         "done": {"place": made.done[0], "tokens": made.done[1]},
     }
-    if writes.name != "hsn":
-        net = made.net
-    elif program == "d":
+    if program == "d" and writes.name == "hsn":
         raise typer.BadParameter("the double exponent has no sub-nets", param_hint="OUT")
-    else:
-        net = made.high
-    _write(net, target, writes, lossy, as_json, report, _answer_text(made))
+    net = made.high if writes.name == "hsn" else made.net
+    flat = net.net if isinstance(net, HighNet) else net
+    said = printable(f"{_answer_text(made)}: {net_sizes(flat)}")
+    output.save(net, target, writes, report, said)
 
 
 def program_of(program: str, numbers: Sequence[int]) -> "Program":
@@ -193,46 +162,3 @@ def _answer_text(program: "Program") -> str:
     more = ", ..." if program.answers.size > len(names) else ""
     of = "place" if program.answers.size == 1 else "places"
     return f"the answer will stand in {of} {', '.join(names)}{more}"
-
-
-def _write(
-    net: "SleptsovNet | HighNet",
-    target: Path,
-    format: Format,
-    lossy: bool,
-    as_json: bool,
-    report: dict[str, object],
-    said: str,
-) -> None:
-    """Write the net, and say what was written and lost."""
-    from ..sleptsov import HighNet
-    from . import data
-    from .text import plural, printable
-
-    flat = net.net if isinstance(net, HighNet) else net
-    losses, refusal = save(net, target, format, lossy=lossy)
-    if as_json:
-        sizes = {
-            "output": f"{target}",
-            "format": format.name,
-            "places": flat.num_places,
-            "transitions": flat.num_transitions,
-            "losses": list(losses),
-            "written": refusal is None,
-        }
-        data.print_json({**report, **sizes})
-    size = f"{plural(flat.num_places, 'place')}, {plural(flat.num_transitions, 'transition')}"
-    print_saved(target, format, losses, refusal, None if as_json else printable(f"{said}: {size}"))
-
-
-@contextmanager
-def refusals() -> Iterator[None]:
-    """What cannot be done as it was asked for is a usage error."""
-    from ..io import ReadError
-
-    try:
-        yield
-    except ReadError:
-        raise
-    except ValueError as error:
-        raise ended(f"error: {error}", BAD_INPUT) from None

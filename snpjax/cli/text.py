@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from .._text.counts import plural as plural
 from .._text.quoting import printable as printable
+from ..io.source import shortened as shortened
 
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from ..sleptsov import SleptsovNet
     from ..spiking import PopulationSystem, SpikingSystem
 
 #: Columns of a table that goes to a file or another program.
@@ -51,6 +53,15 @@ def headline(system: "SpikingSystem | PopulationSystem", file: str) -> str:
     return printable(f"{file}: {', '.join(parts)}{options}")
 
 
+def net_sizes(net: "SleptsovNet") -> str:
+    return f"{plural(net.num_places, 'place')}, {plural(net.num_transitions, 'transition')}"
+
+
+def net_headline(net: "SleptsovNet", file: str) -> str:
+    """The file, the name of the net and its size."""
+    return printable(f"{file}: {f'{net.name}, ' if net.name else ''}{net_sizes(net)}")
+
+
 def new_table() -> "Table":
     """A table without frame, its heads underlined."""
     from rich.box import SIMPLE_HEAD
@@ -63,7 +74,3 @@ def listed(texts: "Sequence[str]", total: int, *, more: str = "more", none: str 
     """The first of a total of texts, separated by commas, and how many are left out."""
     text, left = printable(", ".join(texts)) or none, total - len(texts)
     return f"{text} and {left:,} {more}" if left > 0 else text
-
-
-def shortened(text: str, length: int) -> str:
-    return text if len(text) <= length else f"{text[: length - 3]}..."

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .ending import BAD_INPUT, ended, orderly
+from .ending import BAD_INPUT, ended, orderly, refusals
 from .options import MOST_SEED, File, Strict, flag, number, refuse_given, value
 
 
@@ -112,9 +112,6 @@ def _export(file: Path, target: Path, steps: int, seed: int, level: "Level") -> 
         text = recorded_page(found, max_steps=steps, rest=seed)
     except Refused as error:
         raise ended(f"error: {error}", BAD_INPUT) from None
-    try:
+    with refusals(target):
         atomic_write(target, text)
-    except OSError as error:
-        reason = f"{target}: {error.strerror} (check the name and the permissions)"
-        raise ended(f"error: {reason}", BAD_INPUT) from None
     typer.echo(printable(f"{target}: written"))

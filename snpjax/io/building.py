@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Generic, Protocol, TypeVar
 
 from snpjax_formats.memory import host_free_bytes
@@ -17,7 +18,7 @@ from ..spiking.model.validity import (
     Problem,
     unknown_neuron,
 )
-from .source import Report
+from .source import Report, Source, Unreadable
 
 
 P = TypeVar("P")  # a place in a file
@@ -60,8 +61,17 @@ def try_to_build(
             return None, error.problems
 
 
-def require_system(system: System | None) -> System:
-    """What a reader gives when its report is finished: a system, unless there were errors."""
+def read_reported(
+    source: Source, read: Callable[[Report], System | None], *, last: int | None = None
+) -> System:
+    """The system that `read` makes of a source, all its findings told; see `Report` of `last`.
+
+    **Raises:** `ReadError` with all errors of the file, of its form as well as of the system.
+    """
+    report, system = Report(source, last=last), None
+    with suppress(Unreadable):
+        system = read(report)
+    report.finish()
     if system is None:
         raise AssertionError("an invalid system without errors; please report a bug of snpjax")
     return system

@@ -9,11 +9,11 @@ exactly N. Blank lines are passed over.
 import json
 import re
 from array import array
-from bisect import bisect_right
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import islice
-from typing import NoReturn
+
+import numpy as np
 
 from .._text.counts import plural
 from ..spiking.model.guard import Guard
@@ -21,10 +21,10 @@ from ..spiking.model.population import PopulationSystem
 from ..spiking.model.rule import AnyRule, Rule
 from ..spiking.model.system import Neuron, SpikingSystem
 from ..spiking.model.validity import Level, Place
-from .building import build_in_lines, most_listed, require_system, size_message
+from .building import build_in_lines, most_listed, read_reported, size_message
 from .losses import Losses
 from .rule_lines import RuleLines, TooManyRules
-from .source import Report, Source, StopReading, shortened
+from .source import Report, Source, Unreadable, shortened
 
 
 _MAX_ERRORS = 1_000  # of one file; nobody corrects more, and each takes memory
@@ -49,15 +49,7 @@ def read_cusnp(source: Source, level: Level) -> SpikingSystem:
 
     **Raises:** `ReadError` with all errors of the file, of its form as well as of the system.
     """
-    report = Report(source)
-    reader = _Reader(report)
-    try:
-        reader.read()
-        system = None if report.has_errors else reader.build(level)
-    except StopReading:
-        system = None
-    report.finish()
-    return require_system(system)
+    return read_reported(source, lambda report: _Reader(report).read(level), last=_MAX_ERRORS)
 
 
 class _Reader:
@@ -68,7 +60,6 @@ class _Reader:
         self.text = report.source.text
         self.most = most_listed()
         self.position = 0
-        self.num_errors = 0
         self.num_neurons = self.num_rules = self.steps = 0
         self.announcements: list[int] = []  # offsets of the three numbers
         self.spikes: list[int] = []
@@ -77,7 +68,6 @@ class _Reader:
         self.out_degrees = array("i")  # of the neurons read so far
         self.line_offsets = array("q")
         self.rules = RuleLines()
-        self._starts = array("q")  # of every neuron's synapses, made when there is a problem
         self._words: tuple[int, array] = -1, array("q")  # the words of one line
 
     # Lines and words
@@ -95,16 +85,6 @@ class _Reader:
         for match in _WORD.finditer(self.text, start, end):
             yield match.start(), match.group()
 
-    def _error(self, offset: int, message: str) -> None:
-        self.report.error(offset, message)
-        self.num_errors += 1
-        if self.num_errors >= _MAX_ERRORS:
-            raise StopReading
-
-    def _fail(self, offset: int, message: str) -> NoReturn:
-        self.report.error(offset, message)
-        raise StopReading
-
     def _number(self, offset: int, word: str, what: str) -> int | None:
         if word.isascii() and word.isdigit() and len(word) <= _MAX_DIGITS:
             return int(word)
@@ -113,16 +93,12 @@ class _Reader:
             shown = f"a number of {len(word)} digits"
         is_negative = word[:1] == "-" and word[1:].isascii() and word[1:].isdigit()
         fix = "write 0 or more" if is_negative else "write an integer in digits"
-        self._error(offset, f"{what} is {shown} ({fix})")
+        self.report.error(offset, f"{what} is {shown} ({fix})")
         return None
-
-    def _at(self, offset: int) -> str:
-        line, column = self.report.source.position(offset)
-        return f"{line}:{column}"
 
     # The parts of a file
 
-    def read(self) -> None:
+    def read(self, level: Level) -> SpikingSystem | None:
         announced = [
             self._announced(what)
             for what in ("the number of neurons", "the number of rules", "the number of steps")
@@ -133,25 +109,26 @@ class _Reader:
                 f"there are {self.num_neurons:,} neurons in a file of {len(self.text):,} "
                 "characters (correct the number)"
             )
-            self._fail(self.announcements[0], message)
+            self.report.fail(self.announcements[0], message)
         if 2 * self.num_neurons > self.most:
-            self._fail(self.announcements[0], size_message(self.num_neurons, "", self.most))
+            self.report.fail(self.announcements[0], size_message(self.num_neurons, "", self.most))
         if self.num_neurons:
             self._read_spikes()
         self._read_synapses()
         self._read_rules()
+        return None if self.report.has_errors else self._build(level)
 
     def _announced(self, what: str) -> int:
         line = self._line()
         if line is None:
-            self._fail(self._end(), f"{what} is missing (write it in a line of its own)")
+            self.report.fail(self._end(), f"{what} is missing (write it in a line of its own)")
         (offset, word), *rest = islice(self._words_of(*line), 2)
         number = self._number(offset, word, what)
         if number is None:
-            raise StopReading
+            raise Unreadable
         if rest:
             message = f"there is text after {what} (write it in a line of its own)"
-            self._fail(rest[0][0], message)
+            self.report.fail(rest[0][0], message)
         self.announcements.append(offset)
         self.position = line[1] + 1
         return number
@@ -159,7 +136,7 @@ class _Reader:
     def _read_spikes(self) -> None:
         line = self._line()
         if line is None:
-            self._fail(self._end(), f"the initial spikes are missing{self._for_neurons()}")
+            self.report.fail(self._end(), f"the initial spikes are missing{self._for_neurons()}")
         start, end = line
         self.spikes_offset, self.position = start, end + 1
         words = self._words_of(start, end)
@@ -169,13 +146,13 @@ class _Reader:
         extra = next(words, None)
         if extra is not None:
             message = f"there are more initial spikes than neurons{self._for_neurons()}"
-            self._error(extra[0], message)
+            self.report.error(extra[0], message)
         elif len(self.spikes) < self.num_neurons:
             message = f"there are only {len(self.spikes)} initial spikes{self._for_neurons()}"
-            self._error(end, message)
+            self.report.error(end, message)
 
     def _for_neurons(self) -> str:
-        announced = self._at(self.announcements[0])
+        announced = self.report.at(self.announcements[0])
         return f" (write {self.num_neurons}, or correct the number of neurons at {announced})"
 
     def _end(self) -> int:
@@ -191,13 +168,13 @@ class _Reader:
             if line is None or self._is_rule(*line):
                 neuron = len(self.out_degrees)
                 at = self._end() if line is None else line[0]
-                self._error(
+                self.report.error(
                     at,
                     f"the synapses of neuron {neuron} are missing: expected a line of its "
                     f"out-degree and its targets{self._lines_of_synapses()}",
                 )
                 if line is None:
-                    raise StopReading
+                    raise Unreadable
                 return
             self._read_targets(*line)
             self.position = line[1] + 1
@@ -205,12 +182,12 @@ class _Reader:
         while self.num_rules and (line := self._line()) and not self._is_rule(*line):
             if not is_told:
                 message = "there are more lines of synapses than neurons"
-                self._error(line[0], message + self._lines_of_synapses())
+                self.report.error(line[0], message + self._lines_of_synapses())
             is_told = True
             self.position = line[1] + 1
 
     def _lines_of_synapses(self) -> str:
-        announced = self._at(self.announcements[0])
+        announced = self.report.at(self.announcements[0])
         lines = f"{self.num_neurons} such lines"
         return f" (write {lines}, or correct the number of neurons at {announced})"
 
@@ -222,7 +199,7 @@ class _Reader:
             if len(words) > left + 1:
                 most = self.most - 2 * self.num_neurons
                 synapses = f" and more than {plural(most, 'synapse')}"
-                self._fail(start, size_message(self.num_neurons, synapses, self.most))
+                self.report.fail(start, size_message(self.num_neurons, synapses, self.most))
             if max(map(len, words)) <= _MAX_DIGITS:
                 numbers = list(map(int, words))
         self.line_offsets.append(start)
@@ -244,14 +221,14 @@ class _Reader:
         for count, (offset, word) in enumerate(words, start=1):  # noqa: B007
             target = self._number(offset, word, f"a target of neuron {neuron}")
             if target is not None and target >= self.num_neurons:
-                self._error(offset, self._no_neuron(word))
+                self.report.error(offset, self._no_neuron(word))
         if degree is not None and degree != count:
             followed = f"{plural(count, 'target')} follow{'s' if count == 1 else ''}"
             message = (
                 f"the out-degree of neuron {neuron} is {degree}, but {followed} "
                 f"(write {count}, or correct the targets)"
             )
-            self._error(first, message)
+            self.report.error(first, message)
 
     def _no_neuron(self, word: str) -> str:
         last = self.num_neurons - 1
@@ -281,19 +258,19 @@ class _Reader:
             start = end + 1
         self.position = start
         line = self._line()
-        announced = self._at(self.announcements[1])
+        announced = self.report.at(self.announcements[1])
         if num_read < self.num_rules:
             message = (
                 f"there are {num_read} rules (write {self.num_rules}, or correct the number of "
                 f"rules at {announced})"
             )
-            self._error(self._end(), message)
+            self.report.error(self._end(), message)
         elif line is not None:
             message = (
                 f"there is text after the last rule (remove it, or correct the number of rules, "
                 f"{self.num_rules}, at {announced})"
             )
-            self._error(next(self._words_of(*line))[0], message)
+            self.report.error(next(self._words_of(*line))[0], message)
 
     def _read_rule(self, start: int, end: int) -> tuple[int, int] | None:
         """Neuron and kind of the rule in a line; `None` after a mistake, which is reported."""
@@ -305,15 +282,15 @@ class _Reader:
             )
             if len(words) == 6:
                 message = f"there is text after the rule: {message}"
-            self._error(words[5][0] if len(words) == 6 else words[0][0], message)
+            self.report.error(words[5][0] if len(words) == 6 else words[0][0], message)
             return None
         neuron = self._number(*words[0], "the neuron of a rule")
         if neuron is not None and neuron >= self.num_neurons:
-            self._error(words[0][0], self._no_neuron(words[0][1]))
+            self.report.error(words[0][0], self._no_neuron(words[0][1]))
         offset, word = words[1]
         match = _GUARD.fullmatch(word)
         if match is None:
-            self._error(offset, _unknown_guard(word))
+            self.report.error(offset, _unknown_guard(word))
         consume = self._number(*words[2], "the number of spikes consumed")
         produce = self._number(*words[3], "the number of spikes produced")
         delay = self._number(*words[4], "the delay")
@@ -329,14 +306,14 @@ class _Reader:
         try:
             return neuron, self.rules.kind(guard, consume, produce, delay)
         except TooManyRules as error:
-            self._fail(start, str(error))
+            self.report.fail(start, str(error))
         except ValueError as error:
-            self._error(offset + 1, str(error))
+            self.report.error(offset + 1, str(error))
         return None
 
     # The system
 
-    def build(self, level: Level) -> SpikingSystem | None:
+    def _build(self, level: Level) -> SpikingSystem | None:
         names = [str(neuron) for neuron in range(self.num_neurons)]
         rules = self.rules.rules(self.num_neurons)
         neurons = list(map(Neuron, names, self.spikes, rules))
@@ -362,18 +339,13 @@ class _Reader:
             return self._nth_word(line, _COLUMN.get(code, 0))
         if place.kind == "neuron":
             return self._nth_word(self.spikes_offset, place.index)
-        neuron = bisect_right(self._first_synapses, place.index) - 1
-        number = place.index - self._first_synapses[neuron]
+        neuron = int(np.searchsorted(self._first_synapses, place.index, side="right")) - 1
+        number = place.index - int(self._first_synapses[neuron])
         return self._nth_word(self.line_offsets[neuron], number + 1)
 
-    @property
-    def _first_synapses(self) -> array:
-        if not self._starts:
-            start = 0
-            for degree in self.out_degrees:
-                self._starts.append(start)
-                start += degree
-        return self._starts
+    @cached_property
+    def _first_synapses(self) -> np.ndarray:
+        return np.cumsum([0, *self.out_degrees])
 
     def _nth_word(self, start: int, number: int) -> int:
         if self._words[0] != start:  # thousands of problems may be in one line

@@ -21,8 +21,8 @@ A place (`P`) is whatever the reader locates things with, such as the offset in 
 in a JSON value. Findings go to a `Tell` of these.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
 
 from ..spiking.model.rule import AnyRule
@@ -41,7 +41,7 @@ MAX_INPUT_ENTRIES = 2**23
 class PlacedRule(Generic[P]):
     """A rule and where it stands.
 
-    `places` holds the places of single problem codes of `validity`, such as that of the number
+    `place_of` gives the places of single problem codes of `validity`, such as that of the number
     produced for `"produce_exceeds_consume"`. `is_whole` is false when the guard did not
     parse (which is reported) and another one stands in for it, so that only the numbers can be
     trusted.
@@ -49,20 +49,19 @@ class PlacedRule(Generic[P]):
 
     rule: AnyRule
     place: P
-    places: Mapping[str, P] = field(default_factory=dict)
+    place_of: Callable[[str], P | None]
     is_whole: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class NeuronNode(Generic[P]):
-    """A neuron. `place` is that of its name; `label` is the name unless given."""
+    """A neuron. `place` is that of its name."""
 
     name: str
     place: P
     spikes: int = 0
     spikes_place: P | None = None
     rules: Sequence[PlacedRule[P]] = ()
-    label: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +110,6 @@ def build_system(
     tell: Tell[P],
     *,
     level: Level,
-    name: str = "",
     notes: Mapping[str, Json] | None = None,
     rules_by_label: Mapping[str, Sequence[PlacedRule[P]]] | None = None,
     dictionary: Sequence[tuple[str, str]] = (),
@@ -123,7 +121,7 @@ def build_system(
 
     - `nodes`, `wires`: in the order of the file.
     - `tell`: takes the findings. The caller raises when there were errors.
-    - `level`, `name`, `dictionary`: of the system.
+    - `level`, `dictionary`: of the system.
     - `notes`: what the reader notes besides; those of the environment are added.
     - `rules_by_label`: rules of labels that no neuron bears (division and budding).
     - `are_names_known`: false when a node had to be left out, so that its name is not known.
@@ -132,59 +130,41 @@ def build_system(
     **Returns:** the system, or `None` if it is invalid (which is told then). After an error of the
     drawing it is the system of the rest: useless, but its own problems are told too.
     """
-    return _Builder(nodes, wires, tell, are_names_known).build(
-        level, name, dict(notes or {}), rules_by_label or {}, dictionary
+    builder = _Builder(nodes, tell, rules_by_label or {}, are_names_known)
+    noted = dict(notes or {})
+    trains, outputs = builder.connect(builder.check_wires(wires), noted)
+    system, problems = try_to_build(
+        lambda: SpikingSystem(
+            [Neuron(n.name, n.spikes, [r.rule for r in n.rules]) for n in builder.neurons],
+            [(wire.source, wire.target, wire.weight) for wire in builder.synapses],
+            input=trains,
+            output=outputs,
+            level=level,
+            dictionary=dictionary,
+            rules_by_label={x: [r.rule for r in its] for x, its in builder.by_label.items()},
+            notes=noted,
+        )
     )
+    tell_problems(tell, problems, builder.place_of, builder.has_no_guard)
+    return system
 
 
 class _Builder(Generic[P]):
     def __init__(
         self,
         nodes: Sequence[Node[P]],
-        wires: Sequence[Wire[P]],
         tell: Tell[P],
+        by_label: Mapping[str, Sequence[PlacedRule[P]]],
         are_names_known: bool,
     ):
-        self.tell = tell
-        self.are_names_known = are_names_known
+        self.tell, self.by_label, self.are_names_known = tell, by_label, are_names_known
         self.nodes = _without_repetitions(nodes, tell)
         self.neurons = [n for n in self.nodes.values() if isinstance(n, NeuronNode)]
-        self.by_label: Mapping[str, Sequence[PlacedRule[P]]] = {}
         self.synapses: list[Wire[P]] = []
         names = {name: index for index, name in enumerate(self.nodes)}
         self._known: KnownNames[P] = KnownNames(names, tell.error)
-        self._sound = self._check_wires(wires)
 
-    def build(
-        self,
-        level: Level,
-        name: str,
-        notes: dict[str, Json],
-        by_label: Mapping[str, Sequence[PlacedRule[P]]],
-        dictionary: Sequence[tuple[str, str]],
-    ) -> SpikingSystem | None:
-        self.by_label = by_label
-        trains, outputs = self._connect(notes)
-        system, problems = try_to_build(
-            lambda: SpikingSystem(
-                [
-                    Neuron(node.name, node.spikes, [r.rule for r in node.rules], node.label)
-                    for node in self.neurons
-                ],
-                [(wire.source, wire.target, wire.weight) for wire in self.synapses],
-                input=trains,
-                output=outputs,
-                level=level,
-                dictionary=dictionary,
-                rules_by_label={x: [r.rule for r in rules] for x, rules in by_label.items()},
-                name=name,
-                notes=notes,
-            )
-        )
-        tell_problems(self.tell, problems, self._place_of, self._has_no_guard)
-        return system
-
-    def _check_wires(self, wires: Sequence[Wire[P]]) -> list[Wire[P]]:
+    def check_wires(self, wires: Sequence[Wire[P]]) -> list[Wire[P]]:
         """The wires that are sound at every level, whatever nodes they join."""
         sound: list[Wire[P]] = []
         seen: dict[tuple[str, str], Wire[P]] = {}
@@ -198,14 +178,12 @@ class _Builder(Generic[P]):
                 continue
             is_known = self._is_known(source, _place(wire, wire.source_place), here)
             is_known &= self._is_known(target, _place(wire, wire.target_place), here)
-            if weight == 0:
-                message = f"{here} has weight 0 (write an integer other than 0)"
-                self.tell.error(_place(wire, wire.weight_place), message)
-            elif weight < 0:
-                message = (
-                    f"{here} has the negative weight {weight} (this format has positive ones only)"
-                )
-                self.tell.error(_place(wire, wire.weight_place), message)
+            if weight <= 0:
+                fault, fix = "weight 0", "write an integer other than 0"
+                if weight:
+                    fault = f"the negative weight {weight}"
+                    fix = "this format has positive ones only"
+                self.tell.error(_place(wire, wire.weight_place), f"{here} has {fault} ({fix})")
             elif is_known and self._has_ends(wire, here):
                 sound.append(wire)
         return sound
@@ -225,7 +203,9 @@ class _Builder(Generic[P]):
             return False
         return True
 
-    def _connect(self, notes: dict[str, Json]) -> tuple[Mapping[str, Sequence[int]], list[str]]:
+    def connect(
+        self, wires: Sequence[Wire[P]], notes: dict[str, Json]
+    ) -> tuple[Mapping[str, Sequence[int]], list[str]]:
         """Trains by neuron and the output neurons; the synapses proper are kept, the rest noted."""
         trains: dict[str, list[int] | tuple[int, ...]] = {}
         inputs = {n.name: n for n in self.nodes.values() if isinstance(n, InputNode)}
@@ -236,7 +216,7 @@ class _Builder(Generic[P]):
         direct: dict[str, dict[str, Json]] = {}
         sources: dict[str, list[str]] = {name: [] for name in outputs}
         entries = 0
-        for wire in self._sound:
+        for wire in wires:
             node = inputs.get(wire.source)
             if node is None and wire.target not in outputs:
                 self.synapses.append(wire)
@@ -245,7 +225,12 @@ class _Builder(Generic[P]):
                 outputs[wire.target].append([wire.source, wire.weight])
                 sources[wire.target].append(wire.source)
                 if wire.weight != 1:
-                    self._tell_output_weight(wire)
+                    message = (
+                        f"synapse ({wire.source}, {wire.target}) has weight {wire.weight}, but an "
+                        'output lists what the neuron emits (the weight is kept in notes["outputs"'
+                        "])"
+                    )
+                    self.tell.warning(_place(wire, wire.weight_place), message)
                 continue
             if entries + len(node.train) > MAX_INPUT_ENTRIES:
                 message = (
@@ -255,7 +240,9 @@ class _Builder(Generic[P]):
                 self.tell.error(wire.place, message)
                 break
             entries += len(node.train)
-            train = _times(wire.weight, node.train)
+            weight, train = wire.weight, node.train
+            if weight != 1:
+                train = tuple(weight * spikes for spikes in train)
             if wire.target in outputs:
                 direct.setdefault(wire.target, {})[wire.source] = list(train)
                 message = (
@@ -277,16 +264,9 @@ class _Builder(Generic[P]):
             notes["direct"] = direct
         return trains, [source for its_sources in sources.values() for source in its_sources]
 
-    def _tell_output_weight(self, wire: Wire[P]) -> None:
-        message = (
-            f"synapse ({wire.source}, {wire.target}) has weight {wire.weight}, but an output lists "
-            'what the neuron emits (the weight is kept in notes["outputs"])'
-        )
-        self.tell.warning(_place(wire, wire.weight_place), message)
-
     # Places
 
-    def _has_no_guard(self, place: Place) -> bool:
+    def has_no_guard(self, place: Place) -> bool:
         rule = self._rule(place)
         return rule is not None and not rule.is_whole
 
@@ -297,10 +277,11 @@ class _Builder(Generic[P]):
             return self.by_label[place.index][place.rule]
         return self.neurons[place.index].rules[place.rule]
 
-    def _place_of(self, place: Place, code: str) -> P:
+    def place_of(self, place: Place, code: str) -> P:
         rule = self._rule(place)
         if rule is not None:
-            return rule.places.get(code, rule.place)
+            part = rule.place_of(code)
+            return rule.place if part is None else part
         if isinstance(place.index, str):  # an input or an output
             return self.nodes[place.index].place
         if place.kind == "neuron":
@@ -308,8 +289,7 @@ class _Builder(Generic[P]):
             is_spikes = code == "bad_number" and node.spikes_place is not None
             return node.spikes_place if is_spikes else node.place  # pyright: ignore[reportReturnType]
         wire = self.synapses[place.index]
-        parts = {"weighted_synapse": wire.weight_place}
-        return _place(wire, parts.get(code))
+        return _place(wire, wire.weight_place if code == "weighted_synapse" else None)
 
 
 def _without_repetitions(nodes: Sequence[Node[P]], tell: Tell[P]) -> dict[str, Node[P]]:
@@ -324,10 +304,6 @@ def _without_repetitions(nodes: Sequence[Node[P]], tell: Tell[P]) -> dict[str, N
 
 def _place(wire: Wire[P], part: P | None) -> P:
     return wire.place if part is None else part
-
-
-def _times(weight: int, train: Sequence[int]) -> Sequence[int]:
-    return train if weight == 1 else tuple(weight * spikes for spikes in train)
 
 
 def _add(trains: dict[str, list[int] | tuple[int, ...]], target: str, train: Sequence[int]) -> None:

@@ -15,9 +15,9 @@ from typing import NamedTuple, NoReturn
 
 from ..spiking.model.system import Neuron, SpikingSystem
 from ..spiking.model.validity import Level, Place
-from .building import KnownNames, build_in_lines, most_listed, require_system, size_message
+from .building import KnownNames, build_in_lines, most_listed, read_reported, size_message
 from .rule_lines import RuleLines, TooManyRules
-from .source import Report, Source, StopReading
+from .source import Mistake, Report, Source
 
 
 _MAX_ERRORS = 1_000
@@ -58,21 +58,7 @@ def read_esnp(source: Source, level: Level) -> SpikingSystem:
 
     **Raises:** `ReadError` with all errors of the file, of its form as well as of the system.
     """
-    report = Report(source)
-    model = _MODEL.search(source.text)
-    if model is not None:
-        message = 'there is @model, so this is P-Lingua 4 (read it without format="esnp")'
-        report.error(model.start(), message)
-        report.finish()
-    reader = _Reader(report)
-    system = reader.read(level)
-    report.finish()
-    return require_system(system)
-
-
-class _Mistake(Exception):
-    def __init__(self, offset: int, message: str):
-        self.offset, self.message = offset, message
+    return read_reported(source, lambda report: _Reader(report).read(level), last=_MAX_ERRORS)
 
 
 class _RuleParts(NamedTuple):
@@ -120,21 +106,19 @@ class _Line:
         if not self.has(words):
             raise self.mistake(f"'{words}'" if "'" not in words else "' and a label", *terminals)
 
-    def mistake(self, wanted: str, *terminals: str) -> _Mistake:
+    def mistake(self, wanted: str, *terminals: str) -> Mistake:
         from .plingua.messages import WORD, hint_for, quoted_word  # only on the way to an error
 
         offset = self.skip()
         match = WORD.match(self.text, offset, self.end)
         if match is None:
-            return _Mistake(
-                offset, f"expected {wanted}, but the line ends (complete the statement)"
-            )
+            return Mistake(offset, f"expected {wanted}, but the line ends (complete the statement)")
         found = match.group()
         found = "/*" if self.text.startswith("/*", offset) else found
         if found in _COMMENTS_AND_BRACES and not terminals:
-            return _Mistake(offset, only_plingua(_COMMENTS_AND_BRACES[found]))
+            return Mistake(offset, only_plingua(_COMMENTS_AND_BRACES[found]))
         hint = hint_for(found, frozenset(terminals), self.text[offset : min(self.end, offset + 80)])
-        return _Mistake(
+        return Mistake(
             offset, f"expected {wanted}, not {quoted_word(found)}{hint or ' (correct this)'}"
         )
 
@@ -145,9 +129,9 @@ class _Line:
         if offset == self.end:
             return
         if self.text[offset] in "@[":
-            raise _Mistake(offset, "this is a second statement (write one a line)")
+            raise Mistake(offset, "this is a second statement (write one a line)")
         if self.text[offset] == ":" and not self.text.startswith("::", offset):
-            raise _Mistake(offset, only_plingua("ranges"))
+            raise Mistake(offset, only_plingua("ranges"))
         raise self.mistake("the end of the line")
 
     # Pieces
@@ -186,29 +170,27 @@ class _Line:
         """Offset and number of the spikes `a` or `a*3`."""
         wanted = "spikes (a, a*2) or '#'" if "HASH" in terminals else "spikes (a, a*2)"
         if self.text.startswith("_a", self.skip()):
-            raise _Mistake(self.position, "not supported: anti-spikes (_a)")
+            raise Mistake(self.position, "not supported: anti-spikes (_a)")
         offset, _ = self.take(_SPIKE, wanted, "SPIKE", *terminals)
         if not self.has("*"):
             return offset, 1
         at = self.skip()
         if self.text.startswith("(", at, self.end):
-            raise _Mistake(at, only_plingua("expressions"))
+            raise Mistake(at, only_plingua("expressions"))
         if _LABEL.match(self.text, at, self.end) and not _DIGITS.match(self.text, at):
-            raise _Mistake(at, only_plingua("variables"))
+            raise Mistake(at, only_plingua("variables"))
         return offset, self.number("a number of spikes")
 
     def number(self, wanted: str) -> int:
         offset, digits = self.take(_DIGITS, wanted)
         if len(digits) > _MAX_DIGITS:
-            raise _Mistake(
-                offset, f"this is a number of {len(digits)} digits (write a smaller one)"
-            )
+            raise Mistake(offset, f"this is a number of {len(digits)} digits (write a smaller one)")
         return int(digits)
 
     def rule(self) -> _RuleParts:
         self.need("[")
         if self.has("]"):
-            raise _Mistake(self.position - 2, only_plingua("division and budding"))
+            raise Mistake(self.position - 2, only_plingua("division and budding"))
         consume_at, consume = self.spikes()
         self.need("-->", "ARROW", "STAR")
         produce_at, produce = self.skip(), 0
@@ -232,13 +214,13 @@ class _Line:
         offset, quoted = self.take(_STRING, "a count in quotes that end in this line")
         match = _COUNT.fullmatch(quoted, 1, len(quoted) - 1)
         if match is None:
-            raise _Mistake(
+            raise Mistake(
                 offset + 1,
                 f"{quoted[:40]} is no count: {_DIALECT}, where a quoted text is a count "
                 f'(write "a*3" for exactly 3, or {_FIX} and regular expressions)',
             )
         if len(match[1] or "") > _MAX_DIGITS:
-            raise _Mistake(offset + 1, "the count is too large (write a smaller one)")
+            raise Mistake(offset + 1, "the count is too large (write a smaller one)")
         return int(match[1] or 1)
 
 
@@ -254,7 +236,6 @@ class _Reader:
         self.report = report
         self.text = report.source.text
         self.most = most_listed()
-        self.num_errors = 0
         self.kinds: dict[tuple[str, str], int] = {}  # of rules, by the texts around the label
         self.header: dict[str, str] = {}
         self.neurons: list[tuple[str, int]] = []
@@ -269,15 +250,12 @@ class _Reader:
         self.are_names_known = True
 
     def read(self, level: Level) -> SpikingSystem | None:
-        try:
-            self._read_lines()
-            return self._build(level)
-        except StopReading:
-            return None
-
-    def _fail(self, offset: int, message: str) -> NoReturn:
-        self.report.error(offset, message)
-        raise StopReading
+        model = _MODEL.search(self.text)
+        if model is not None:
+            message = 'there is @model, so this is P-Lingua 4 (read it without format="esnp")'
+            self.report.fail(model.start(), message)
+        self._read_lines()
+        return self._build(level)
 
     # Lines
 
@@ -322,16 +300,13 @@ class _Reader:
             else:
                 word = _LABEL.match(self.text, start)
                 if word is not None and word.group().lower() in _PROGRAM:
-                    raise _Mistake(start, only_plingua(_PROGRAM[word.group().lower()]))
+                    raise Mistake(start, only_plingua(_PROGRAM[word.group().lower()]))
                 raise line.mistake("a statement (@mu, @ms, @marcs, @min, @mout or a rule)")
             line.finish()
-        except _Mistake as mistake:
+        except Mistake as mistake:
             if self.text[start : start + 3].lower() == "@mu":
                 self.are_names_known = False
             self.report.error(mistake.offset, mistake.message)
-            self.num_errors += 1
-            if self.num_errors >= _MAX_ERRORS:
-                raise StopReading from None
 
     def _new_neurons(self, line: _Line) -> None:
         line.assign()
@@ -358,17 +333,12 @@ class _Reader:
             self.arc_offsets.append(offset)
             self._check_size(offset)
 
-    def _inputs(self, line: _Line) -> None:
+    def _labels(self, line: _Line, known: dict[str, int]) -> None:
+        """Inputs or outputs."""
         line.assign()
         for offset, label in line.labels():
-            self.inputs.setdefault(label, offset)
-            self._check_labels(len(self.inputs), offset)
-
-    def _outputs(self, line: _Line) -> None:
-        line.assign()
-        for offset, label in line.labels():
-            self.outputs.setdefault(label, offset)
-            self._check_labels(len(self.outputs), offset)
+            known.setdefault(label, offset)
+            self._check_labels(len(known), offset)
 
     def _rule(self, line: _Line) -> None:
         offset = line.skip()
@@ -376,9 +346,9 @@ class _Reader:
         try:
             kind = self.rules.kind(rule.guard, rule.consume, rule.produce, rule.delay)
         except TooManyRules as error:
-            self._fail(offset, str(error))
+            self.report.fail(offset, str(error))
         except ValueError as error:
-            raise _Mistake(rule.consume_at, str(error)) from None
+            raise Mistake(rule.consume_at, str(error)) from None
         line.finish()
         self.rules.add(self._id(rule.label, rule.label_at), kind, offset)
         head, _, rest = self.text[offset : line.end].partition("'")
@@ -392,12 +362,12 @@ class _Reader:
     def _check_labels(self, num_labels: int, offset: int) -> None:
         if num_labels > self.most // 2:
             message = f"there are more than {self.most // 2:,} labels up to here (use fewer)"
-            self._fail(offset, message)
+            self.report.fail(offset, message)
 
     def _check_size(self, offset: int) -> None:
         if 2 * len(self.neurons) + len(self.sources) > self.most:
             synapses = f" and {len(self.sources):,} synapses up to here"
-            self._fail(offset, size_message(len(self.neurons), synapses, self.most))
+            self.report.fail(offset, size_message(len(self.neurons), synapses, self.most))
 
     # The system
 
@@ -408,10 +378,8 @@ class _Reader:
         rules = self.rules.rules(len(self.ids))
         spikes, ids = self.contents, self.ids
         neurons = [
-            Neuron(label, spikes[label][0] if label in spikes else 0, rules[ids[label]])
-            if label in ids
-            else Neuron(label, spikes[label][0] if label in spikes else 0)
-            for label, _ in self.neurons
+            Neuron(x, spikes[x][0] if x in spikes else 0, rules[ids[x]] if x in ids else ())
+            for x, _ in self.neurons
         ]
         return build_in_lines(
             self.report,
@@ -438,18 +406,15 @@ class _Reader:
         arcs = zip(self.sources, self.targets, self.arc_offsets, strict=True)
         for source, target, offset in arcs:
             if source in unknown or target in unknown:
-                self._check_arc(known, offset)
+                _, first, second = next(self._line_at(offset).arcs())
+                for at, label in (first, second):
+                    known.has(label, at, f"synapse ({first[1]}, {second[1]})")
             if known.are_enough:
                 return
         for owner, offset in zip(self.rules.owners, self.rules.offsets, strict=True):
             label = unknown.pop(owner, None)
             if label is not None:
                 known.has(label, self._line_at(offset).rule().label_at, "rule")
-
-    def _check_arc(self, known: KnownNames[int], offset: int) -> None:
-        _, source, target = next(self._line_at(offset).arcs())
-        for at, label in (source, target):
-            known.has(label, at, f"synapse ({source[1]}, {target[1]})")
 
     def _arcs(self, names: dict[str, int]) -> Iterator[tuple[str, str, int]]:
         """The synapses between known neurons."""
@@ -490,10 +455,10 @@ def _unknown(offset: int, keyword: str) -> Callable[[_Reader, _Line], NoReturn]:
 
         only = _ONLY_PLINGUA | UNSUPPORTED
         if keyword.lower() in only:
-            raise _Mistake(offset, only_plingua(only[keyword.lower()]))
+            raise Mistake(offset, only_plingua(only[keyword.lower()]))
         near = get_close_matches(keyword.lower(), _STATEMENTS, n=2, cutoff=0.4)
         meant = f"did you mean {' or '.join(near)}?" if near else "the first ones are @mu and @ms"
-        raise _Mistake(offset, f"unknown keyword {keyword[:40]} ({meant})")
+        raise Mistake(offset, f"unknown keyword {keyword[:40]} ({meant})")
 
     return mistake
 
@@ -502,6 +467,6 @@ _STATEMENTS: dict[str, Callable[[_Reader, _Line], None]] = {
     "@mu": _Reader._new_neurons,
     "@ms": _Reader._contents,
     "@marcs": _Reader._synapses,
-    "@min": _Reader._inputs,
-    "@mout": _Reader._outputs,
+    "@min": lambda reader, line: reader._labels(line, reader.inputs),
+    "@mout": lambda reader, line: reader._labels(line, reader.outputs),
 }

@@ -8,7 +8,7 @@ from the table.
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -94,7 +94,8 @@ class Format:
                 raise ValueError(f"The suffix is {suffix!r}. Write it in lower case, with its dot.")
 
 
-_JSON = re.compile(r"\s*(\{|\[\s*[\[{\"\]])")  # a rule of the ESNP dialect begins with [, too
+# A rule of the ESNP dialect begins with [, too, but not with a list of numbers.
+_JSON = re.compile(r"\s*(\{|\[\s*([\[{\"\]]|-?\d[\d.eE+-]*\s*[],]))")
 _MODEL = re.compile("@model", re.IGNORECASE)
 _NATIVE = re.compile(r'"schema"\s*:')
 #: The root element of PNML, after declarations and comments.
@@ -471,20 +472,19 @@ def read_are(holds: Holds) -> str:
 
 def names_text(holds: Holds) -> str:
     """The names of the formats by what can be done with them, in a help text."""
-    return "; ".join(f"{what}: {', '.join(names)}" for what, names in _by_use(holds) if names)
+    some = formats_of(holds).values()
+    by_use = {
+        "read and written": [f.name for f in some if f.reader and f.writer],
+        "only read": [f.name for f in some if not f.writer],
+        "only written": [f.name for f in some if not f.reader],
+    }
+    return "; ".join(f"{what}: {', '.join(names)}" for what, names in by_use.items() if names)
 
 
 def suffixes_text(holds: Holds) -> str:
     """The suffixes that can be written, in a help text."""
     written = [format for format in formats_of(holds).values() if format.writer]
     return ", ".join(f"{' '.join(format.suffixes)} ({format.title})" for format in written)
-
-
-def _by_use(holds: Holds) -> Iterator[tuple[str, list[str]]]:
-    some = formats_of(holds).values()
-    yield "read and written", [f.name for f in some if f.reader and f.writer]
-    yield "only read", [f.name for f in some if not f.writer]
-    yield "only written", [f.name for f in some if not f.reader]
 
 
 def _of_suffix(path: str | os.PathLike[str], holds: Holds) -> list[Format]:

@@ -110,26 +110,21 @@ def write_graphml(system: SpikingSystem, losses: Losses) -> str:
             losses.add(f"characters of {what} {value!r} that XML cannot hold", "written as escapes")
         return escaped
 
-    graph = library.DiGraph()
-    graph.graph.update(
-        {"name": text(system.name, "the name"), "level": system.level, "signed": system.signed}
-    )
-    numbers = {}
-    for number, neuron in enumerate(system.neurons):
-        numbers[neuron.name] = f"n{number}"
-        attributes: dict[str, str | int | bool] = {
-            "name": text(neuron.name, "the name"),
-            "spikes": int(neuron.spikes),
-            "rules": text("\n".join(_rules(neuron.rules, neuron.label)), "the rules of neuron"),
-            "label": text(neuron.label, "the label"),
-            "is_output": _called(system, neuron) in system.output,
-        }
-        train = system.input.get(_called(system, neuron))
+    given = to_networkx(system)
+    numbers = {name: f"n{number}" for number, name in enumerate(given)}
+    name = text(system.name, "the name")
+    graph = library.DiGraph(name=name, level=system.level, signed=system.signed)
+    for name, attributes in given.nodes(data=True):
+        train = attributes.pop("input")
+        attributes["name"] = text(name, "the name")
+        attributes["rules"] = text("\n".join(attributes["rules"]), "the rules of neuron")
+        attributes["label"] = text(attributes["label"], "the label")
         if train is not None:
-            attributes["input"] = " ".join(str(int(x)) for x in train)
-        graph.add_node(f"n{number}", **attributes)
-    for source, target, weight in system.synapses:
-        graph.add_edge(numbers[source], numbers[target], weight=int(weight))
+            attributes["input"] = " ".join(map(str, train))
+        graph.add_node(numbers[name], **attributes)
+    graph.add_edges_from(
+        (numbers[x], numbers[y], weight) for x, y, weight in given.edges(data=True)
+    )
     stream = BytesIO()
     library.write_graphml_xml(graph, stream)
     return stream.getvalue().decode()

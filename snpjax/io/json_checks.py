@@ -1,13 +1,15 @@
 """Taking values out of decoded JSON or YAML: each one checked, each mistake noted with its path."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias, TypeVar
 
 from ..spiking.model.validity import Severity
-from .json_text import JsonPath, Key, NoNumber, RepeatedKeys, locate, report_depth
+from .json_text import JsonPath, Key, NoNumber, RepeatedKeys, decode, locate, report_depth
 from .source import Report, shortened
+from .yaml_text import load_yaml
 
 
 T = TypeVar("T")
@@ -45,31 +47,31 @@ class Findings:
             tell = report.error if severity == "error" else report.warning
             tell(offsets.get(path, 0), message, None if first is None else offsets.get(first, 0))
 
+    def wrong(self, value: object, path: JsonPath, what: str, fix: str) -> None:
+        """Note a value that is none of those that may stand there."""
+        self.error(path, f"{what} is {abbreviated(value)} ({fix})")
+
     # Each of these gives the value if it has the right type; else it notes an error, gives `None`.
 
     def text(self, value: object, path: JsonPath, what: str) -> str | None:
         if isinstance(value, str):
             return value
-        self.error(path, f'{what} is {abbreviated(value)} (write a text in quotes, such as "p")')
-        return None
+        return self.wrong(value, path, what, 'write a text in quotes, such as "p"')
 
     def integer(self, value: object, path: JsonPath, what: str) -> int | None:
         if type(value) is int:
             return value
-        self.error(path, f"{what} is {abbreviated(value)} (write an integer)")
-        return None
+        return self.wrong(value, path, what, "write an integer")
 
     def truth(self, value: object, path: JsonPath, what: str) -> bool | None:
         if isinstance(value, bool):
             return value
-        self.error(path, f"{what} is {abbreviated(value)} (write true or false)")
-        return None
+        return self.wrong(value, path, what, "write true or false")
 
     def sequence(self, value: object, path: JsonPath, what: str) -> list | None:
         if isinstance(value, list):
             return value
-        self.error(path, f"{what} is {abbreviated(value)} (write a list in brackets)")
-        return None
+        return self.wrong(value, path, what, "write a list in brackets")
 
     def items(self, value: object, path: JsonPath, what: str) -> list[tuple[JsonPath, object]]:
         """The items of a list with their paths; none after a mistake."""
@@ -115,8 +117,7 @@ class Findings:
     ) -> dict[str, object] | None:
         """An object; `keys` are those it may have (`None`: any)."""
         if not isinstance(value, dict):
-            self.error(path, f"{what} is {abbreviated(value)} (write an object in braces)")
-            return None
+            return self.wrong(value, path, what, "write an object in braces")
         if isinstance(value, RepeatedKeys):
             for key in value.keys_twice:
                 message = f"the key {abbreviated(key)} stands twice in {what} (remove one)"
@@ -183,6 +184,34 @@ class Entries:
     def mapping(self, key: str) -> dict[str, object]:
         """An object, empty if it is not there."""
         return self.take(key, self.findings.mapping, None, {}) or {}
+
+
+def read_values(
+    report: Report, read: Callable[[Findings, object], T | None], *, is_yaml: bool = False
+) -> T | None:
+    """What `read` makes of the value of a JSON or YAML text, with its findings told; `None` after a
+    mistake in the form of the text, which is reported."""
+    document = load_yaml(report) if is_yaml else None
+    value = decode(report) if document is None and not is_yaml else document and document.value
+    if report.has_errors:
+        return None
+    findings = Findings()
+    result = read(findings, value)
+    findings.tell(report, document and document.locate)
+    return result
+
+
+def noted_position(notes: Mapping[str, object], name: str) -> tuple[float, float] | None:
+    """Where a node is drawn; notes may be anything."""
+    noted = notes.get("positions")
+    place = noted.get(name) if isinstance(noted, Mapping) else None
+    if not isinstance(place, Sequence) or len(place) != 2:
+        return None
+    x, y = place
+    for number in place:
+        if isinstance(number, bool) or not isinstance(number, int | float):
+            return None
+    return (x, y) if math.isfinite(x) and math.isfinite(y) else None
 
 
 def abbreviated(value: object) -> str:

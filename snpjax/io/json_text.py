@@ -6,6 +6,7 @@ The scan runs only when there is something to report, and decodes only what lies
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from json.decoder import JSONDecodeError
@@ -136,10 +137,8 @@ def _locate(
         found.setdefault(missing, start)
     if not wanted.inner:
         return _DECODER.raw_decode(text, start)[1]
-    if text[start] == "{":
-        return _locate_in_object(text, start, path, wanted, found)
-    if text[start] == "[":
-        return _locate_in_list(text, start, path, wanted, found)
+    if text[start] in "{[":
+        return _locate_inside(text, start, path, wanted, found)
     if text[start] == '"':
         for step, node in wanted.inner.items():
             if isinstance(step, InString) and node.is_wanted:
@@ -154,47 +153,32 @@ def _all_paths(path: JsonPath, wanted: _Wanted) -> Iterable[JsonPath]:
         yield from _all_paths((*path, step), node)
 
 
-def _locate_in_object(
+def _locate_inside(
     text: str, start: int, path: JsonPath, wanted: _Wanted, found: dict[JsonPath, int]
 ) -> int:
-    seen: dict[str, int] = {}
-    offset = _skip(text, start + 1)
-    while text[offset] != "}":
-        key, after = _DECODER.raw_decode(text, offset)
-        at_key = Key(key, seen.get(key, 0))
-        seen[key] = at_key.occurrence + 1
-        if at_key in wanted.inner:
-            found[*path, at_key] = offset
-        offset = _skip(text, _skip(text, after) + 1)
-        node = wanted.inner.get(key)
+    """Note what is wanted of the items of the list or object at `start`."""
+    seen: Counter[str] = Counter()
+    number, offset = 0, _skip(text, start + 1)
+    while text[offset] not in "]}":
+        step: Step = number
+        if text[start] == "{":
+            step, after = key, _ = _DECODER.raw_decode(text, offset)
+            at_key = Key(key, seen[key])
+            seen[key] += 1
+            if at_key in wanted.inner:
+                found[*path, at_key] = offset
+            offset = _skip(text, _skip(text, after) + 1)
+        node = wanted.inner.get(step)
         if node is None:
             offset = _DECODER.raw_decode(text, offset)[1]
         else:
-            for old in (*_all_paths((*path, key), node), (*path, key)):
+            for old in (*_all_paths((*path, step), node), (*path, step)):
                 found.pop(old, None)  # the last of repeated keys counts
-            offset = _locate(text, offset, (*path, key), node, found)
+            offset = _locate(text, offset, (*path, step), node, found)
         offset = _skip(text, offset)
         if text[offset] == ",":
             offset = _skip(text, offset + 1)
-    return offset + 1
-
-
-def _locate_in_list(
-    text: str, start: int, path: JsonPath, wanted: _Wanted, found: dict[JsonPath, int]
-) -> int:
-    index, offset = 0, _skip(text, start + 1)
-    while text[offset] != "]":
-        node = wanted.inner.get(index)
-        if node is None:
-            offset = _DECODER.raw_decode(text, offset)[1]
-        else:
-            for old in (*_all_paths((*path, index), node), (*path, index)):
-                found.pop(old, None)
-            offset = _locate(text, offset, (*path, index), node, found)
-        offset = _skip(text, offset)
-        if text[offset] == ",":
-            offset = _skip(text, offset + 1)
-        index += 1
+        number += 1
     return offset + 1
 
 

@@ -1,9 +1,12 @@
 """What a file format cannot hold of a system, every item named before a file is touched."""
 
+import json
 import warnings
 from collections.abc import Sequence
 
+from ..spiking.model.guard import Guard
 from ..spiking.model.population import PopulationSystem
+from ..spiking.model.rule import Rule
 from ..spiking.model.system import SpikingSystem
 from ..spiking.model.validity import ModelWarning
 
@@ -19,6 +22,14 @@ class Losses:
         """Note an item, such as "guard a(aa)+ of neuron 'r', rule 3", and what is written
         instead."""
         self.items.append(f"{item} ({instead})")
+
+    def note_text(self, name: str, note: object) -> str | None:
+        """A note of a system as JSON; if it is none, that is a loss."""
+        try:
+            return json.dumps(note, allow_nan=False)
+        except (TypeError, ValueError, RecursionError) as error:  # ValueError: NaN, or a circle
+            self.add(f"note {name!r}, which is no JSON: {error}", "left out")
+            return None
 
 
 class WriteError(ValueError):
@@ -40,6 +51,14 @@ class WriteWarning(ModelWarning):
         self.items = tuple(items)
         listing = "\n".join(f"  {item}" for item in self.items)
         super().__init__(f"lost in {format_name}:\n{listing}")
+
+
+def reads_back(value: Guard | Rule) -> bool:
+    """Whether the text of a guard or rule is that again."""
+    try:
+        return type(value).parse(str(value)) == value
+    except ValueError:  # a count above the limit of guards, which is fine as a number
+        return False
 
 
 def expanded(system: PopulationSystem, losses: Losses) -> SpikingSystem:

@@ -4,7 +4,7 @@ import os
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 from .._text.atomic import atomic_write
 from ..sleptsov import SleptsovNet
@@ -94,10 +94,7 @@ def read_source(
     source: Source, format: SystemFormat | Format, level: Level
 ) -> SpikingSystem | PopulationSystem:
     """The system that a text describes. **Raises:** `ReadError`, whatever the text."""
-    model = _read(source, format_named(format, "system"), level)
-    if not isinstance(model, SpikingSystem | PopulationSystem):
-        raise TypeError(f"The reader gave {model!r:.60}, not a system.")
-    return model
+    return _read(source, format_named(format, "system"), SpikingSystem | PopulationSystem, level)
 
 
 def read_net_source(
@@ -112,10 +109,9 @@ def read_net_source(
     known = format_named(format, "net")
     options = {"drop_time": drop_time, "net": net, "ignore_unknown": ignore_unknown}
     check_options(known, {option for option, value in options.items() if value})
-    model = _read(source, known, **{option: options[option] for option in known.options})
-    if not isinstance(model, SleptsovNet):
-        raise TypeError(f"The reader gave {model!r:.60}, not a net.")
-    return model
+    return _read(
+        source, known, SleptsovNet, **{option: options[option] for option in known.options}
+    )
 
 
 def write(
@@ -215,11 +211,14 @@ def _opened(
     return source, known or format_to_read(source, holds)
 
 
-def _read(source: Source, format: Format, *level: Level, **options: object) -> object:
+def _read(source: Source, format: Format, kind: Any, *level: Level, **options: object) -> Any:
     if format.reader is None:
         what = read_are(format.holds)
         raise file_error(source.path, f"{format.title} is written, not read ({what})")
-    return format.reader(source, *level, **options)
+    model = format.reader(source, *level, **options)
+    if not isinstance(model, kind):
+        raise TypeError(f"The reader gave {model!r:.60}, not a {format.holds}.")
+    return model
 
 
 def _write(

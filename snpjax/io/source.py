@@ -82,21 +82,16 @@ def _read_bounded(path: str) -> bytes:
         raise file_error(path, "this is a folder (name a file in it)")
     if not stat.S_ISREG(about.st_mode):
         raise file_error(path, "this is not a plain file (name a model file)")
-    if about.st_size > MAX_FILE_BYTES:
-        raise _too_large(path, about.st_size)
-    with open(path, "rb") as file:
-        data = file.read(MAX_FILE_BYTES + 1)
-    if len(data) > MAX_FILE_BYTES:  # it has grown since
-        raise _too_large(path, len(data))
+    size, data = about.st_size, b""
+    if size <= MAX_FILE_BYTES:
+        with open(path, "rb") as file:
+            data = file.read(MAX_FILE_BYTES + 1)
+        size = len(data)  # it may have grown since
+    if size > MAX_FILE_BYTES:
+        fix = "describe families with ranges"
+        message = f"the file has {size} bytes, more than the {MAX_FILE_BYTES} that are read ({fix})"
+        raise file_error(path, message)
     return data
-
-
-def _too_large(path: str, size: int) -> ReadError:
-    message = (
-        f"the file has {size} bytes, more than the {MAX_FILE_BYTES} that are read "
-        "(describe families with ranges)"
-    )
-    return file_error(path, message)
 
 
 def _not_utf8(path: str, data: bytes, error: UnicodeDecodeError) -> ReadError:
@@ -113,8 +108,16 @@ def shortened(text: str, most: int = 60) -> str:
     return text if len(text) <= most else text[: most - 3] + "..."
 
 
-class StopReading(Exception):
+class Unreadable(Exception):
     """The rest of a file is not read, for a reason that is told."""
+
+
+class Mistake(Exception):
+    """What is wrong with a part of a file, and the offset in the file or the part."""
+
+    def __init__(self, offset: int, message: str):
+        self.offset, self.message = offset, message
+        super().__init__(message)
 
 
 class Report:
@@ -122,11 +125,12 @@ class Report:
 
     Findings of one kind at one place are told once: a family of 1,000 rules with one mistake has
     one mistake. One with a `first` place is a repetition of what stands there. The first
-    `MAX_FINDINGS` errors are told, and as many warnings.
+    `MAX_FINDINGS` errors are told, and as many warnings; after the `last` error, if there is one,
+    the file is `Unreadable`.
     """
 
-    def __init__(self, source: Source):
-        self.source = source
+    def __init__(self, source: Source, *, last: int | None = None):
+        self.source, self._last = source, last
         self._found: dict[tuple[int, str], tuple[Severity, str]] = {}
         self._times: dict[tuple[int, str], int] = {}
         self._number: dict[Severity, int] = {"error": 0, "warning": 0}
@@ -142,9 +146,9 @@ class Report:
         self._add("warning", offset, message, first, kind)
 
     def fail(self, offset: int, message: str) -> NoReturn:
-        """An error after which reading on makes no sense. **Raises:** `StopReading`."""
+        """An error after which reading on makes no sense. **Raises:** `Unreadable`."""
         self.error(offset, message)
-        raise StopReading
+        raise Unreadable
 
     def has(self, offset: int, kind: str) -> bool:
         """Whether this is told already; counts as telling it again."""
@@ -169,6 +173,8 @@ class Report:
         self._number[severity] += 1
         if self._number[severity] <= MAX_FINDINGS:
             self._found[key], self._times[key] = (severity, message), 1
+        if severity == "error" and self.num_errors == self._last:
+            raise Unreadable
 
     def diagnostics(self, severity: Severity) -> list[Diagnostic]:
         found = []
@@ -209,14 +215,15 @@ class Report:
         found = self.diagnostics("warning")
         if found:
             # Read by name: the user's line is the caller of `read`.
-            warnings.warn(ReadWarning(found), stacklevel=7)
+            warnings.warn(ReadWarning(found), stacklevel=8)
 
 
 _CACHE_BYTES = 2**25
 
 
 class _GuardCache:
-    """The guards of the texts that were read last; one takes from some bytes to half a MiB."""
+    """The guard that a text is, or why it does not parse. Families repeat few texts many times: the
+    guards of those that were read last are kept, and one takes from some bytes to half a MiB."""
 
     def __init__(self) -> None:
         self._known: OrderedDict[str, Guard | GuardError] = OrderedDict()
@@ -244,9 +251,4 @@ def _size(text: str, guard: Guard | GuardError) -> int:
     return 500 + 4 * len(text) + (guard.nbytes if isinstance(guard, Guard) else 0)
 
 
-_guards = _GuardCache()
-
-
-def guard_or_error(text: str) -> Guard | GuardError:
-    """The guard, or why it does not parse; families repeat few texts many times."""
-    return _guards(text)
+guard_or_error = _GuardCache()

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 from xml.parsers import expat
 
-from .source import Report, StopReading
+from .source import Report, Unreadable
 
 
 OnStart: TypeAlias = Callable[[str, dict[str, str], int], None]
@@ -60,11 +60,11 @@ class XmlReader:
 
     def read(self) -> bool:
         """Whether the whole file was read; what is wrong with the XML is told, and nothing after it
-        is read. A `StopReading` of `start` and `end` ends it too."""
+        is read. A `Unreadable` of `start` and `end` ends it too."""
         try:
             self._parser.Parse(self._data, True)
             return True
-        except StopReading:
+        except Unreadable:
             return False
         except expat.ExpatError as error:
             at = self._offset(min(max(self._parser.ErrorByteIndex, 0), len(self._data)))
@@ -102,7 +102,7 @@ class XmlReader:
         del name, identifiers
         at = self._here()
         start = self.report.source.text.rfind("<!DOCTYPE", 0, at + len("<!DOCTYPE"))
-        message = "not supported: a document type declaration, which could define entities"
+        message = "not supported: a document type declaration, which could define an entity"
         self.report.fail(at if start < 0 else start, f"{message} (remove it)")
 
     def _on_start(self, name: str, attributes: dict[str, str]) -> None:
@@ -114,7 +114,7 @@ class XmlReader:
         self._texts.append([])
         self._start(name, attributes, at)
         if self.report.is_full:
-            raise StopReading
+            raise Unreadable
 
     def _on_end(self, name: str) -> None:
         self.open.pop()

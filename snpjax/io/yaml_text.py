@@ -9,12 +9,12 @@ guessed to be a number: an unquoted one is `Plain`, which keeps what is written 
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from .errors import file_error
 from .json_text import MAX_DEPTH, InString, JsonPath, Key, RepeatedKeys
-from .source import Report, shortened
+from .source import Mistake, Report, shortened
 
 
 MAX_VALUES = 1_500_000  # scalars, lists and mappings, some 300 bytes each; aliases count in full
@@ -71,15 +71,47 @@ class Plain:
 
 @dataclass(slots=True)
 class _Node:
+    """A value and its place. A list or mapping is complete when it ends; until then `key` is one
+    that has no value yet."""
+
     value: object
     start: int
     end: int
     quote: str | None = None  # of a scalar
     anchor: str | None = None
-    keys: Sequence[tuple[str, int]] = ()  # of a mapping, with their places
-    inner: Sequence["_Node"] = ()
+    is_mapping: bool = False
+    key: tuple[str, int] | None = None
+    keys: list[tuple[str, int]] = field(default_factory=list)  # of a mapping, with their places
+    inner: list["_Node"] = field(default_factory=list)
     size: int = 1
     height: int = 1
+
+    @property
+    def wants_key(self) -> bool:
+        return self.is_mapping and self.key is None
+
+    def add(self, node: "_Node") -> None:
+        if self.key is not None:
+            self.keys.append(self.key)
+            self.key = None
+        self.inner.append(node)
+        self.size += node.size
+        self.height = max(self.height, 1 + node.height)
+
+    def finish(self, end: int) -> "_Node":
+        self.end = end
+        self.value = self._mapping() if self.is_mapping else [node.value for node in self.inner]
+        return self
+
+    def _mapping(self) -> dict[str, object]:
+        pairs = zip(self.keys, self.inner, strict=True)
+        value = {name: node.value for (name, _), node in pairs}
+        if len(value) == len(self.keys):
+            return value
+        repeated = RepeatedKeys(value)
+        times = Counter(name for name, _ in self.keys)
+        repeated.keys_twice = tuple(name for name, count in times.items() if count > 1)
+        return repeated
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,11 +151,6 @@ class Document:
         return node.start
 
 
-class _Refused(Exception):
-    def __init__(self, offset: int, message: str):
-        self.offset, self.message = offset, message
-
-
 def load_yaml(report: Report) -> Document | None:
     """The one document of a YAML text; `None` after an error, which is reported.
 
@@ -146,10 +173,10 @@ def load_yaml(report: Report) -> Document | None:
         for event in yaml.parse(source.text, Loader=loader):
             builder.take(event, yaml)
         if builder.root is None:
-            raise _Refused(0, "there is no value, only comments (write a model)")
+            raise Mistake(0, "there is no value, only comments (write a model)")
         return Document(source.text, builder.root)
-    except _Refused as refused:
-        report.error(refused.offset, refused.message)
+    except Mistake as mistake:
+        report.error(mistake.offset, mistake.message)
     except yaml.MarkedYAMLError as error:
         problem = error.problem or error.context or "unexpected text"
         offset, fix = _place(error, source.text, builder.last), "correct this place"
@@ -181,7 +208,7 @@ class _Builder:
         self.text = text
         self.root: _Node | None = None
         self.last = 0
-        self._open: list[_OpenNode] = []
+        self._open: list[_Node] = []
         self._anchors: dict[str, _Node] = {}
         self._size = 0
 
@@ -191,15 +218,15 @@ class _Builder:
             self._alias(event)
         elif isinstance(event, yaml.NodeEvent):
             if event.tag is not None:  # pyright: ignore[reportAttributeAccessIssue]
-                raise _Refused(self.last, f"the tag {event.tag!r} is not read (remove it)")  # pyright: ignore[reportAttributeAccessIssue]
+                raise Mistake(self.last, f"the tag {event.tag!r} is not read (remove it)")  # pyright: ignore[reportAttributeAccessIssue]
             if isinstance(event, yaml.ScalarEvent):
                 self._scalar(event)
             else:
                 self._start(event, isinstance(event, yaml.MappingStartEvent))
         elif isinstance(event, yaml.CollectionEndEvent):
-            self._finish(event.end_mark.index)
+            self._add(self._open.pop().finish(event.end_mark.index))
         elif isinstance(event, yaml.DocumentStartEvent) and self.root is not None:
-            raise _Refused(self.last, "a second document begins here (write one model a file)")
+            raise Mistake(self.last, "a second document begins here (write one model a file)")
 
     def _scalar(self, event) -> None:
         quote = event.style or ""
@@ -214,17 +241,14 @@ class _Builder:
     def _start(self, event, is_mapping: bool) -> None:
         self._check_depth(1)
         if self._open and self._open[-1].wants_key:
-            raise _Refused(self.last, _KEY_FAULT)
-        self._open.append(_OpenNode(self.last, event.anchor, is_mapping))
-
-    def _finish(self, end: int) -> None:
-        self._add(self._open.pop().node(end))
+            raise Mistake(self.last, _KEY_FAULT)
+        self._open.append(_Node(None, self.last, 0, None, event.anchor, is_mapping))
 
     def _alias(self, event) -> None:
         node = self._anchors.get(event.anchor)
         if node is None:
             message = f"the alias *{event.anchor} repeats nothing that is complete before it"
-            raise _Refused(self.last, f"{message} (write the value)")
+            raise Mistake(self.last, f"{message} (write the value)")
         self._size += node.size - 1
         self._check_depth(node.height)
         self._add(node)
@@ -232,7 +256,7 @@ class _Builder:
     def _check_depth(self, height: int) -> None:
         if len(self._open) + height > MAX_DEPTH:
             message = f"this is nested more than {MAX_DEPTH} deep (no model needs that)"
-            raise _Refused(self.last, message)
+            raise Mistake(self.last, message)
 
     def _add(self, node: _Node) -> None:
         if node.anchor is not None:
@@ -240,7 +264,7 @@ class _Builder:
         self._size += 1
         if self._size > MAX_VALUES:
             message = f"the file holds more than {MAX_VALUES:,} values (write WebSnapse JSON)"
-            raise _Refused(self.last, message)
+            raise Mistake(self.last, message)
         if not self._open:
             self.root = node
         elif not self._open[-1].wants_key:
@@ -249,47 +273,7 @@ class _Builder:
             name = node.value if isinstance(node.value, str) else node.value.text
             self._open[-1].key = name, self.last
         else:
-            raise _Refused(self.last, _KEY_FAULT)
-
-
-@dataclass(slots=True)
-class _OpenNode:
-    """A list or mapping that is not complete yet; `key` is one that has no value yet."""
-
-    start: int
-    anchor: str | None
-    is_mapping: bool
-    key: tuple[str, int] | None = None
-    keys: list[tuple[str, int]] = field(default_factory=list)
-    inner: list[_Node] = field(default_factory=list)
-
-    @property
-    def wants_key(self) -> bool:
-        return self.is_mapping and self.key is None
-
-    def add(self, node: _Node) -> None:
-        if self.key is not None:
-            self.keys.append(self.key)
-            self.key = None
-        self.inner.append(node)
-
-    def node(self, end: int) -> _Node:
-        value: object = [node.value for node in self.inner]
-        if self.is_mapping:
-            value = self._mapping()
-        size = 1 + sum(node.size for node in self.inner)
-        height = 1 + max((node.height for node in self.inner), default=0)
-        return _Node(value, self.start, end, None, self.anchor, self.keys, self.inner, size, height)
-
-    def _mapping(self) -> dict[str, object]:
-        pairs = zip(self.keys, self.inner, strict=True)
-        value = {name: node.value for (name, _), node in pairs}
-        if len(value) == len(self.keys):
-            return value
-        repeated = RepeatedKeys(value)
-        times = Counter(name for name, _ in self.keys)
-        repeated.keys_twice = tuple(name for name, count in times.items() if count > 1)
-        return repeated
+            raise Mistake(self.last, _KEY_FAULT)
 
 
 def _character(text: str, node: _Node, index: int) -> int:

@@ -12,7 +12,7 @@ import numpy as np
 
 from snpjax_formats import graphs
 
-from ..json_checks import Findings, abbreviated
+from ..json_checks import Findings
 from ..json_text import JsonPath
 from .numbers import NumberReader
 
@@ -37,9 +37,8 @@ def read_graph(findings: Findings, value: object, path: JsonPath) -> graphs.Abst
     kind = entries.values["kind"]
     of_kind = KINDS.get(kind) if isinstance(kind, str) else None
     if of_kind is None:
-        message = f"the kind of graph is {abbreviated(kind)} (write one of {', '.join(KINDS)})"
-        findings.error((*path, "kind"), message)
-        return None
+        fix = f"write one of {', '.join(KINDS)}"
+        return findings.wrong(kind, (*path, "kind"), "the kind of graph", fix)
     arguments = {field.name: field for field in fields(of_kind)}  # pyright: ignore[reportArgumentType]
     findings.mapping(value, path, "the graph", ("kind", *arguments))
     is_sound = entries.values.keys() <= {"kind", *arguments}
@@ -67,8 +66,7 @@ def _readers(findings: Findings) -> dict[str, Callable[[object, JsonPath, str], 
     def side(value: object, path: JsonPath, what: str) -> str | None:
         if value in ("source", "target"):
             return f"{value}"
-        findings.error(path, f'{what} is {abbreviated(value)} (write "source" or "target")')
-        return None
+        return findings.wrong(value, path, what, 'write "source" or "target"')
 
     def sizes(value: object, path: JsonPath, what: str) -> tuple[int, int] | None:
         sizes = numbers.row(value, path, what)
@@ -81,8 +79,7 @@ def _readers(findings: Findings) -> dict[str, Callable[[object, JsonPath, str], 
     def probability(value: object, path: JsonPath, what: str) -> float | None:
         if type(value) in (int, float):
             return value  # pyright: ignore[reportReturnType]
-        findings.error(path, f"{what} is {abbreviated(value)} (write a number from 0 to 1)")
-        return None
+        return findings.wrong(value, path, what, "write a number from 0 to 1")
 
     return {
         "self_edges": findings.truth,

@@ -30,8 +30,7 @@ def read_header(top: Entries, level: Level) -> Header:
 def _level(top: Entries, level: Level) -> Level:
     value = top.values.get("level", "extended")
     if value not in ("strict", "extended"):
-        message = f'the level is {abbreviated(value)} (write "strict" or "extended")'
-        top.findings.error(("level",), message)
+        top.findings.wrong(value, ("level",), "the level", 'write "strict" or "extended"')
     return "strict" if "strict" in (value, level) else "extended"
 
 
@@ -53,7 +52,7 @@ def _compatibility(top: Entries) -> Compatibility:
                 options[name] = option
             else:
                 listed = " or ".join(json.dumps(x) for x in CHOICES[name])
-                findings.error(where, f"{what} is {abbreviated(option)} (write {listed})")
+                findings.wrong(option, where, what, f"write {listed}")
     if len(options) < len(entries):
         return TEXTBOOK
     try:

@@ -44,7 +44,9 @@ class NumberReader:
             items = [null if item is None else item for item in items]
         array = _as_array(items)
         if array is None:
-            for index, item in islice(_wrong(items), _MAX_TOLD):
+            is_right = [type(x) is int and _LIMITS.min <= x <= _LIMITS.max for x in items]
+            wrong = ((i, x) for i, x in enumerate(items) if not is_right[i])
+            for index, item in islice(wrong, _MAX_TOLD):
                 self.integer(item, (*path, index), f"item {index + 1} of {what}")
         return array
 
@@ -107,9 +109,3 @@ def _as_array(items: list) -> Int[np.ndarray, " items"] | None:
         return np.array(items, np.int64)
     except OverflowError:
         return None
-
-
-def _wrong(items: list):
-    for index, item in enumerate(items):
-        if type(item) is not int or not _LIMITS.min <= item <= _LIMITS.max:
-            yield index, item

@@ -18,10 +18,10 @@ from ...spiking.model.population import PopulationSystem
 from ...spiking.model.system import Neuron, SpikingSystem
 from ...spiking.model.validity import Level, Place, Problem, possible_labels
 from ...spiking.model.variants import AntiSpikes, Variant
-from ..building import KnownNames, require_system, tell_problems, try_to_build
-from ..json_checks import Entries, Findings, abbreviated
-from ..json_text import JsonPath, Key, decode
-from ..source import Report, Source
+from ..building import KnownNames, read_reported, tell_problems, try_to_build
+from ..json_checks import Entries, Findings, abbreviated, read_values
+from ..json_text import JsonPath, Key
+from ..source import Source
 from .header import read_header
 from .populations import PopulationReader
 from .rules import ReadRule, RuleReader
@@ -45,19 +45,14 @@ def read_native(source: Source, level: Level) -> SpikingSystem | PopulationSyste
 
     **Raises:** `ReadError` with all errors of the file, of its form as well as of the system.
     """
-    report = Report(source)
-    value = decode(report)
-    system = None
-    if not report.has_errors:
-        findings = Findings()
-        if _has_schema(value, findings):
-            if "populations" in value:
-                system = PopulationReader(findings).read(value, level)
-            else:
-                system = _Reader(findings).read(value, level)
-        findings.tell(report)
-    report.finish()
-    return require_system(system)
+
+    def read(findings: Findings, value: object) -> SpikingSystem | PopulationSystem | None:
+        if not _has_schema(value, findings):
+            return None
+        reader = PopulationReader if "populations" in value else _Reader
+        return reader(findings).read(value, level)
+
+    return read_reported(source, lambda report: read_values(report, read))
 
 
 class _Reader:
@@ -251,7 +246,7 @@ class _Reader:
 
 def _has_schema(value: object, findings: Findings) -> TypeGuard[dict[str, object]]:
     if not isinstance(value, dict):
-        findings.error((), f"this is {abbreviated(value)} (a model is an object with {_ACCEPTED})")
+        findings.wrong(value, (), "this", f"a model is an object with {_ACCEPTED}")
         return False
     schema = value.get("schema")
     if schema == SCHEMA:

@@ -15,7 +15,7 @@ from ...spiking.model.rule import (
 )
 from ...spiking.model.rule_syntax import parse_rule
 from ..building import NO_GUARD
-from ..json_checks import Entries, Findings, abbreviated
+from ..json_checks import Entries, Findings
 from ..json_text import InString, JsonPath
 from ..source import guard_or_error
 
@@ -115,8 +115,7 @@ class RuleReader:
         if isinstance(value, dict):
             return self.findings.entries(value, path, "the rule", keys)
         fix = 'write a text such as "a^2/a -> a" or an object'
-        self.findings.error(path, f"a rule is {abbreviated(value)} ({fix})")
-        return None
+        return self.findings.wrong(value, path, "a rule", fix)
 
     def read_text(self, text: str, path: JsonPath, label: str | None = None) -> ReadRule | None:
         """A rule that is a text; without a label a spiking or forgetting rule."""
@@ -172,11 +171,8 @@ class RuleReader:
         alpha, k = change.values["alpha"], change.integer("k")
         targets = change.take("targets", self.findings.texts)
         if not isinstance(alpha, str) or alpha not in ALPHAS:
-            message = (
-                f"the kind of plasticity is {abbreviated(alpha)} (write one of {', '.join(ALPHAS)})"
-            )
-            self.findings.error(change.at("alpha"), message)
-            return None
+            fix = f"write one of {', '.join(ALPHAS)}"
+            return self.findings.wrong(alpha, change.at("alpha"), "the kind of plasticity", fix)
         if consume is None or k is None or targets is None:
             return None
         rule = PlasticityRule(guard, consume, alpha, k, targets)  # pyright: ignore[reportArgumentType]

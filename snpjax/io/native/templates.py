@@ -83,9 +83,7 @@ class TemplateReader:
             return self.rules.guard(entries)
         if not isinstance(value, list):
             fix = "write a text, or a list of [low, high, period]"
-            message = f"the guard is {abbreviated(value)} ({fix})"
-            self.findings.error(here, message)
-            return None
+            return self.findings.wrong(value, here, "the guard", fix)
         terms = [self._term(term, (*here, i), size) for i, term in enumerate(value)]
         sound = [term for term in terms if term is not None]
         return sound if len(sound) == len(terms) else None

@@ -3,27 +3,8 @@
 import json
 from collections.abc import Iterable, Sequence
 
-from ...spiking.model.guard import Guard
-from ...spiking.model.rule import Rule
-
 
 SCHEMA = "snpjax/1"
-
-
-def reads_back(rule: Rule) -> bool:
-    """Whether the text of a rule is the rule again."""
-    try:
-        return Rule.parse(str(rule)) == rule
-    except ValueError:  # a count above the limit of guards, which is fine as a number
-        return False
-
-
-def parses(text: str, guard: Guard) -> bool:
-    """Whether the text is that guard."""
-    try:
-        return Guard.parse(text) == guard
-    except ValueError:
-        return False
 
 
 def as_string(text: str) -> str:

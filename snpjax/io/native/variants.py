@@ -18,7 +18,7 @@ from ...spiking.model.variants import (
     SynapseRules,
     Variant,
 )
-from ..json_checks import Entries, Findings, abbreviated
+from ..json_checks import Entries, Findings
 from ..json_text import JsonPath
 from .rules import ReadRule, RuleReader
 from .texts import as_lines, as_string, as_strings
@@ -75,9 +75,8 @@ class VariantReader:
                 return self._astrocytes(entries)
             case "synapse_rules":
                 return self._synapse_rules(entries)
-        message = f"the kind of variant is {abbreviated(kind)} (write one of {', '.join(_KEYS)})"
-        self.findings.error((*_PATH, "kind"), message)
-        return None
+        fix = f"write one of {', '.join(_KEYS)}"
+        return self.findings.wrong(kind, (*_PATH, "kind"), "the kind of variant", fix)
 
     def _parts(self, variant: Entries, key: str, what: str, keys: tuple[str, ...]) -> list[Entries]:
         """The astrocytes, or the synapses; those without one of the `keys` are left out."""

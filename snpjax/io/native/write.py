@@ -1,14 +1,13 @@
 """Writing the native JSON: every kind of rule, one neuron and one synapse a line."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from ...spiking.model.population import PopulationSystem
 from ...spiking.model.rule import AnyRule, BuddingRule, DivisionRule, PlasticityRule, Rule
 from ...spiking.model.system import Neuron, SpikingSystem
-from ..losses import Losses
-from ..notes import note_text
-from .texts import SCHEMA, as_file, as_lines, as_string, as_strings, parses, reads_back
+from ..losses import Losses, reads_back
+from .texts import SCHEMA, as_file, as_lines, as_string, as_strings
 from .variants import variant_text
 from .write_populations import write_populations
 
@@ -25,7 +24,8 @@ def write_native(system: SpikingSystem | PopulationSystem, losses: Losses) -> st
         for label, its_rules in system.rules_by_label.items()
     ]
     synapses = [f"[{as_string(s)}, {as_string(t)}, {int(w)}]" for s, t, w in system.synapses]
-    trains = [f"{as_string(name)}: {_integers(train)}" for name, train in system.input.items()]
+    inputs = {name: json.dumps([int(x) for x in train]) for name, train in system.input.items()}
+    trains = [f"{as_string(name)}: {train}" for name, train in inputs.items()]
     pairs = [f"[{as_string(x)}, {as_string(y)}]" for x, y in system.dictionary]
     entries = [
         f'"schema": "{SCHEMA}"',
@@ -45,7 +45,7 @@ def write_native(system: SpikingSystem | PopulationSystem, losses: Losses) -> st
         entries.append(f'"compatibility": {json.dumps(system.compatibility.options)}')
     if system.variant is not None:
         entries.append(f'"variant": {variant_text(system, rules.listing)}')
-    notes = {name: note_text(name, note, losses) for name, note in system.notes.items()}
+    notes = {name: losses.note_text(name, note) for name, note in system.notes.items()}
     texts = [f"{json.dumps(str(name))}: {text}" for name, text in notes.items() if text is not None]
     if texts:
         entries.append(f'"notes": {{{", ".join(texts)}}}')
@@ -88,7 +88,7 @@ def _rule(rule: AnyRule, label: str) -> str | None:
     guard = str(rule.guard)
     if isinstance(rule, Rule | PlasticityRule) and rule.guard.is_exactly(rule.consume):
         entries = []  # without a guard: exactly the spikes consumed
-    elif parses(guard, rule.guard):
+    elif reads_back(rule.guard):
         entries = [f'"guard": {as_string(guard)}']
     else:
         return None
@@ -107,7 +107,3 @@ def _rule(rule: AnyRule, label: str) -> str | None:
         change = f'{{"alpha": "{rule.alpha}", "k": {int(rule.k)}'
         entries.append(f'"plasticity": {change}, "targets": {as_strings(rule.targets)}}}')
     return f"{{{', '.join(entries)}}}"
-
-
-def _integers(numbers: Iterable[int]) -> str:
-    return f"[{', '.join(str(int(number)) for number in numbers)}]"

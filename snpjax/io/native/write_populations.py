@@ -11,8 +11,9 @@ from ...spiking.model.population_parts import Population, Projection
 from ...spiking.model.rule import Rule
 from ...spiking.model.rule_table import ALL, UNBOUNDED
 from ...spiking.model.template import RuleTemplate
+from ..losses import reads_back
 from .graphs import graph_text
-from .texts import SCHEMA, as_file, as_lines, as_string, as_strings, parses, reads_back
+from .texts import SCHEMA, as_file, as_lines, as_string, as_strings
 
 
 def write_populations(system: PopulationSystem) -> str:
@@ -66,7 +67,7 @@ def _template(template: RuleTemplate) -> str:
             return as_string(str(rule))
     entries: dict[str, Any] = {}
     if template.guard is not None:
-        has_text = guard is not None and parses(str(guard), guard)
+        has_text = guard is not None and reads_back(guard)
         entries["guard"] = str(guard) if has_text else [_term(*term) for term in template.terms()]
     entries["consume"] = "all" if is_all else _numbers(consume)
     for key, value in (("produce", produce), ("delay", delay)):

@@ -9,7 +9,7 @@ from . import tree
 
 
 #: A rule of the file; a literal one by its offset, for there may be a million of them.
-RuleNode: TypeAlias = tree.SpikingRule | tree.Division | tree.Budding | int
+RuleNode: TypeAlias = tree.SpikingRule | tree.GrowthRule | int
 
 
 @dataclass(slots=True)

@@ -11,15 +11,15 @@ from ...spiking.model.guard import Guard
 from ...spiking.model.rule import AnyRule, BuddingRule, DivisionRule, Rule
 from ...spiking.model.system import Json
 from ..building import NO_GUARD
-from ..source import Report, StopReading, guard_or_error
+from ..source import Mistake, Report, Unreadable, guard_or_error
 from . import tree
 from .draft import RuleNode, SystemDraft
-from .expression import EvaluationError, FollowUp, Scope, Unknown
+from .expression import FollowUp, Scope, Unknown
 from .families import FamilyDraft
 from .literals import rule_at
 from .messages import UNSUPPORTED
 from .modules import Frame, Module
-from .ranges import MAX_LISTED, Ranges, differ, values
+from .ranges import MAX_LISTED, Ranges, differ, shadowed, values
 from .scan import lost_name, skip_gap
 from .syntax import Body, parse_body
 from .vector import Irregular
@@ -29,9 +29,7 @@ MAX_CALLS = 1_000_000
 MAX_NESTING = 64  # of calls inside each other
 MAX_TRAIN = 10_000_000  # steps of an input train
 
-_CREATING = (
-    tree.NewNeurons | tree.LiteralNeurons | tree.Division | tree.Budding | tree.Call | tree.Block
-)
+_CREATING = tree.NewNeurons | tree.LiteralNeurons | tree.GrowthRule | tree.Call | tree.Block
 _NOT_CREATING = re.compile(r"\[(?!\s*\])|@m(s|arcs|dict|out|in|inst)\b|let\b", re.IGNORECASE)
 _CREATING_WORD = re.compile(r"@mu\b|\bcall\b|\[\s*\]", re.IGNORECASE)
 
@@ -75,7 +73,7 @@ def expand(report: Report, frame: Frame, bodies: Bodies) -> SystemDraft:
     try:
         expander.run_globals()
         expander.run_module(main, dict.fromkeys(main.parameters, Unknown()))
-    except StopReading:
+    except Unreadable:
         return SystemDraft(are_labels_known=False)  # what was made so far says nothing
     except RecursionError:
         message = "calls, blocks and ranges are nested too deep here (write it in fewer levels)"
@@ -101,7 +99,7 @@ def expand_families(
     try:
         expander.run_globals()
         expander.run_module(main, {})
-    except (StopReading, RecursionError):
+    except (Unreadable, RecursionError):
         raise Irregular from None
     if expander.report.has_errors or report.has_errors:
         raise Irregular
@@ -152,11 +150,10 @@ class _Expander:
                 f"calls and blocks make more than {MAX_LISTED:,} neurons, synapses and rules "
                 "(use fewer calls)"
             )
-            self.report.error(self.last_call, message)
-            raise StopReading
+            self.report.fail(self.last_call, message)
         try:
             self._run_ranges(statement, scope)
-        except EvaluationError as error:
+        except Mistake as error:
             self.report.error(error.offset, error.message, kind="evaluation")
         except FollowUp:
             pass
@@ -168,22 +165,16 @@ class _Expander:
             scope[instruction.name] = Unknown()
 
     def _run_ranges(self, statement: tree.Statement, scope: Scope) -> None:
-        if self.families is not None and self.families.take(statement, scope, _text):
+        if self.families is not None and self.families.take(statement, scope):
             return
         if not statement.bounds:
             if all(differ(condition, scope) for condition in statement.filters):
                 _ACTIONS[type(statement.instruction)](self, statement.instruction, scope)
             return
-        variables = [bounds.variable for bounds in statement.bounds]
-        hidden = {name: scope[name] for name in variables if name in scope}
-        try:
+        with shadowed(statement, scope):
             if self.families is None:  # they count their own
                 self._ranges.reserve(statement, scope)
             self._loop(statement, len(statement.bounds) - 1, scope)
-        finally:
-            for name in variables:
-                scope.pop(name, None)
-            scope.update(hidden)
 
     def _loop(self, statement: tree.Statement, level: int, scope: Scope) -> None:
         bounds = statement.bounds[level]
@@ -211,13 +202,13 @@ class _Expander:
                 return
             names = [known.name for known in self.frame.modules.values()]
             message = f"there is no module {call.name} ({nearest(call.name, names, 'modules')})"
-            raise EvaluationError(call.offset, message)
+            raise Mistake(call.offset, message)
         if len(call.arguments) != len(module.parameters):
             message = (
                 f"the module {module.name} has {len(module.parameters)} parameters, not "
                 f"{len(call.arguments)} (write call {module.name}({', '.join(module.parameters)}))"
             )
-            raise EvaluationError(call.offset, message)
+            raise Mistake(call.offset, message)
         values = [
             argument.value if isinstance(argument, tree.Text) else argument.text_or_number(scope)
             for argument in call.arguments
@@ -230,8 +221,7 @@ class _Expander:
                 f"the calls of module {module.name} do not end: more than {MAX_NESTING} inside "
                 f"each other or {MAX_CALLS:,} in all (let a range become empty)"
             )
-            self.report.error(call.offset, message)
-            raise StopReading
+            self.report.fail(call.offset, message)
         self.run_module(module, dict(zip(module.parameters, values, strict=True)))
         self._nesting -= 1
 
@@ -276,7 +266,7 @@ class _Expander:
             time = step.integer(scope, "the step of an input spike")
             if not 1 <= time <= MAX_TRAIN:
                 message = f"the step of an input spike is {time} (write 1 to {MAX_TRAIN:,})"
-                raise EvaluationError(step.offset, message)
+                raise Mistake(step.offset, message)
             self.draft.train[time] = spikes.count(scope, "the number of input spikes")
 
     def _hint(self, instruction: tree.OutputHint, scope: Scope) -> None:
@@ -302,7 +292,7 @@ class _Expander:
         if node.produce is not None:
             produce = _count(node.produce, scope, "the number of spikes produced")
         delay = 0 if node.delay is None else node.delay.count(scope, "the delay")
-        text = None if node.guard is None else _text(node.guard, scope)
+        text = None if node.guard is None else node.guard.resolve(scope)
         key = text, consume, produce, delay
         rule = self._rules.get(key)
         if rule is None:
@@ -310,28 +300,18 @@ class _Expander:
                 guard = self._exactly(node.consume, consume)
             else:
                 guard = self._guard(node.guard, scope)
-            rule = Rule(NO_GUARD if guard is None else guard, consume, produce, delay)
+            rule = Rule(self._sound(label, guard), consume, produce, delay)
             if guard is not None:
                 self._rules[key] = rule
-            else:
-                self._mark_without_guard(label)
         self._add_rule(label, rule, node)
 
-    def _division(self, node: tree.Division, scope: Scope) -> None:
-        label, left, right = (x.resolve(scope) for x in (node.label, node.left, node.right))
-        guard = self._guard(node.guard, scope)
-        if guard is None:
-            self._mark_without_guard(label)
-        rule = DivisionRule(NO_GUARD if guard is None else guard, left, right)
-        self._add_rule(label, rule, node)
-
-    def _budding(self, node: tree.Budding, scope: Scope) -> None:
-        label, parent, bud = (x.resolve(scope) for x in (node.label, node.parent, node.bud))
-        guard = self._guard(node.guard, scope)
-        if guard is None:
-            self._mark_without_guard(label)
-        own = NO_GUARD if guard is None else guard
-        rule = BuddingRule(own, bud, None if parent == label else parent)
+    def _growth(self, node: tree.GrowthRule, scope: Scope) -> None:
+        label, first, second = (x.resolve(scope) for x in (node.label, node.first, node.second))
+        guard = self._sound(label, self._guard(node.guard, scope))
+        if node.is_budding:
+            rule = BuddingRule(guard, second, None if first == label else first)
+        else:
+            rule = DivisionRule(guard, first, second)
         self._add_rule(label, rule, node)
 
     def _literal_neurons(self, node: tree.LiteralNeurons, scope: Scope) -> None:
@@ -365,8 +345,12 @@ class _Expander:
         self.draft.rules.setdefault(label, []).append(rule)
         self.draft.rule_nodes.setdefault(label, []).append(node)
 
-    def _mark_without_guard(self, label: str) -> None:
+    def _sound(self, label: str, guard: Guard | None) -> Guard:
+        """The guard, or what stands in for one that does not parse."""
+        if guard is not None:
+            return guard
         self.draft.without_guard.add((label, len(self.draft.rules.get(label, ()))))
+        return NO_GUARD
 
     def _exactly(self, spikes: tree.Spikes, count: int) -> Guard | None:
         try:
@@ -376,8 +360,7 @@ class _Expander:
             return None
 
     def _guard(self, node: tree.Text, scope: Scope) -> Guard | None:
-        text = _text(node, scope)
-        guard = guard_or_error(text)
+        guard = guard_or_error(node.resolve(scope))
         if isinstance(guard, Guard):
             return guard
         offset = node.offset if node.is_variable else node.offset + guard.position
@@ -393,7 +376,7 @@ def _may_create(text: str) -> bool:
 
 def _count(spikes: tree.Spikes, scope: Scope, what: str) -> int:
     if spikes.is_anti:
-        raise EvaluationError(spikes.offset, "not supported: anti-spikes (_a)")
+        raise Mistake(spikes.offset, "not supported: anti-spikes (_a)")
     return 1 if spikes.count is None else spikes.count.count(scope, what)
 
 
@@ -404,7 +387,7 @@ def hint_of(instruction: tree.OutputHint, scope: Scope) -> dict[str, Json]:
         instruction.arguments and instruction.form != "natural"
     ):
         message = "write @moutres_binary, @moutres_natural(k, strong, alternate) or _summatories"
-        raise EvaluationError(instruction.offset, f"too many values for this output ({message})")
+        raise Mistake(instruction.offset, f"too many values for this output ({message})")
     hint: dict[str, Json] = {"form": instruction.form}
     for name, argument in zip(names, instruction.arguments, strict=False):
         word = (argument.variable or "").lower()
@@ -413,18 +396,6 @@ def hint_of(instruction: tree.OutputHint, scope: Scope) -> dict[str, Json]:
         else:
             hint[name] = argument.count(scope, f"the value {name} of the output")
     return hint
-
-
-def _text(text: tree.Text, scope: Scope) -> str:
-    if not text.is_variable:
-        return text.value
-    value = scope.get(text.value)
-    if isinstance(value, str):
-        return value
-    if isinstance(value, Unknown):
-        raise FollowUp
-    message = f'{text.value} holds no guard (write the guard in quotes: "a+")'
-    raise EvaluationError(text.offset, message)
 
 
 _ACTIONS: dict[type[tree.Instruction], Callable[[_Expander, Any, Scope], None]] = {
@@ -441,8 +412,7 @@ _ACTIONS: dict[type[tree.Instruction], Callable[[_Expander, Any, Scope], None]] 
     tree.Let: _Expander.define,
     tree.Call: _Expander._call,
     tree.SpikingRule: _Expander._spiking,
-    tree.Division: _Expander._division,
-    tree.Budding: _Expander._budding,
+    tree.GrowthRule: _Expander._growth,
     tree.Block: _Expander._block,
     tree.LiteralNeurons: _Expander._literal_neurons,
     tree.LiteralContents: _Expander._literal_contents,

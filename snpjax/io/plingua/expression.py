@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
 
+from ..source import Mistake
+
 
 Number: TypeAlias = int | Fraction
 Value: TypeAlias = int | Fraction | str
@@ -15,14 +17,6 @@ Scope: TypeAlias = "dict[str, Value | Unknown]"
 MAX_DIGITS = 100  # of a number in a file
 _MAX_BITS = 4096  # of a value on the way
 _LIMIT = 1 << _MAX_BITS
-
-
-class EvaluationError(Exception):
-    """A problem found while evaluating, at a character offset."""
-
-    def __init__(self, offset: int, message: str):
-        self.offset, self.message = offset, message
-        super().__init__(message)
 
 
 class Unknown:
@@ -52,15 +46,15 @@ class Expression:
         value = self.value(scope)
         if type(value) is int:
             return value
-        raise EvaluationError(self.offset, f"{what} is {value}, not an integer (use // to divide)")
+        raise Mistake(self.offset, f"{what} is {value}, not an integer (use // to divide)")
 
     def count(self, scope: Scope, what: str) -> int:
         value = self.value(scope)
         if type(value) is int and value >= 0:
             return value
         if type(value) is int:
-            raise EvaluationError(self.offset, f"{what} is {value} (write an integer, 0 or more)")
-        raise EvaluationError(self.offset, f"{what} is {value}, not an integer (use // to divide)")
+            raise Mistake(self.offset, f"{what} is {value} (write an integer, 0 or more)")
+        raise Mistake(self.offset, f"{what} is {value}, not an integer (use // to divide)")
 
     def text_or_number(self, scope: Scope) -> Value:
         value = None if self.variable is None else scope.get(self.variable)
@@ -90,7 +84,7 @@ def number(offset: int, digits: str) -> Expression:
 
         def refuse(scope: Scope) -> Number:
             message = f"the number has {len(digits)} digits (write at most {MAX_DIGITS})"
-            raise EvaluationError(offset, message)
+            raise Mistake(offset, message)
 
         return Expression(offset, refuse)
     constant = int(digits)
@@ -102,13 +96,13 @@ def variable(offset: int, name: str) -> Expression:
         try:
             value = scope[name]
         except KeyError:
-            raise EvaluationError(offset, _undefined(name, scope)) from None
+            raise Mistake(offset, _undefined(name, scope)) from None
         if type(value) is int:
             return value
         if isinstance(value, Unknown):
             raise FollowUp
         if isinstance(value, str):
-            raise EvaluationError(offset, f"{name} is the text {value!r} (a number is needed here)")
+            raise Mistake(offset, f"{name} is the text {value!r} (a number is needed here)")
         return value
 
     return Expression(offset, look_up, frozenset([name]), name, name)
@@ -164,58 +158,34 @@ def _exact(value: Number, offset: int) -> Number:
             return value
     elif abs(value.numerator) < _LIMIT and value.denominator < _LIMIT:
         return value.numerator if value.denominator == 1 else value
-    raise EvaluationError(offset, f"the value has more than {_MAX_BITS} bits (use smaller numbers)")
-
-
-def _add(left: Number, right: Number, offset: int) -> Number:
-    return _exact(left + right, offset)
-
-
-def _subtract(left: Number, right: Number, offset: int) -> Number:
-    return _exact(left - right, offset)
-
-
-def _multiply(left: Number, right: Number, offset: int) -> Number:
-    return _exact(left * right, offset)
+    raise Mistake(offset, f"the value has more than {_MAX_BITS} bits (use smaller numbers)")
 
 
 def _divisor(right: Number, offset: int) -> Number:
     if right == 0:
-        raise EvaluationError(offset, "division by zero (change the divisor)")
+        raise Mistake(offset, "division by zero (change the divisor)")
     return right
-
-
-def _divide(left: Number, right: Number, offset: int) -> Number:
-    return _exact(Fraction(left) / _divisor(right, offset), offset)
-
-
-def _floor_divide(left: Number, right: Number, offset: int) -> Number:
-    return _exact(left // _divisor(right, offset), offset)
-
-
-def _remainder(left: Number, right: Number, offset: int) -> Number:
-    return _exact(left % _divisor(right, offset), offset)
 
 
 def _power(left: Number, right: Number, offset: int) -> Number:
     if type(right) is not int:
-        raise EvaluationError(offset, f"the exponent is {right}, not an integer (use // to divide)")
+        raise Mistake(offset, f"the exponent is {right}, not an integer (use // to divide)")
     if right < 0:
         _divisor(left, offset)
     bits = max(abs(left.numerator), left.denominator).bit_length()
     if bits > 1 and bits * abs(right) > 2 * _MAX_BITS:
         message = f"the value has more than {_MAX_BITS} bits (use smaller numbers)"
-        raise EvaluationError(offset, message)
+        raise Mistake(offset, message)
     return _exact(Fraction(left) ** right if right < 0 else left**right, offset)
 
 
 #: Of numbers, exact; the offset is that of the second.
 OPERATORS: dict[str, Callable[[Number, Number, int], Number]] = {
-    "+": _add,
-    "-": _subtract,
-    "*": _multiply,
-    "/": _divide,
-    "//": _floor_divide,
-    "%": _remainder,
+    "+": lambda left, right, offset: _exact(left + right, offset),
+    "-": lambda left, right, offset: _exact(left - right, offset),
+    "*": lambda left, right, offset: _exact(left * right, offset),
+    "/": lambda left, right, offset: _exact(Fraction(left) / _divisor(right, offset), offset),
+    "//": lambda left, right, offset: _exact(left // _divisor(right, offset), offset),
+    "%": lambda left, right, offset: _exact(left % _divisor(right, offset), offset),
     "^": _power,
 }

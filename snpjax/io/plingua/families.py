@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int
 
+from ..source import Mistake
 from . import tree
-from .expression import EvaluationError, FollowUp, Scope
+from .expression import FollowUp, Scope
 from .ranges import MAX_INSTANCES
 from .vector import Instances, Irregular, instances
 
@@ -62,7 +63,7 @@ class FamilyDraft:
     num_literals: int = 0
     num_statements: int = 0
 
-    def take(self, statement: tree.Statement, scope: Scope, text: "TextOf") -> bool:
+    def take(self, statement: tree.Statement, scope: Scope) -> bool:
         """Add all instances of a statement at once; false if it is one of those that are run one by
         one, such as a call.
 
@@ -83,35 +84,31 @@ class FamilyDraft:
         if take is None:
             return False
         if found.count:
-            take(self, instruction, found, text)
+            take(self, instruction, found)
         return True
 
-    def _new_neurons(self, node: tree.NewNeurons, found: Instances, text: "TextOf") -> None:
-        del text
+    def _new_neurons(self, node: tree.NewNeurons, found: Instances) -> None:
         self.neurons += [_labels(label, found) for label in node.labels]
 
-    def _contents(self, node: tree.Contents, found: Instances, text: "TextOf") -> None:
-        del text
+    def _contents(self, node: tree.Contents, found: Instances) -> None:
         spikes = _spikes(node.spikes, found)
         self.contents.append(ContentsFamily(_labels(node.label, found), spikes, node.adds))
 
-    def _synapses(self, node: tree.Synapses, found: Instances, text: "TextOf") -> None:
-        del text
+    def _synapses(self, node: tree.Synapses, found: Instances) -> None:
         self.arcs += [(_labels(arc.source, found), _labels(arc.target, found)) for arc in node.arcs]
 
-    def _outputs(self, node: tree.Outputs, found: Instances, text: "TextOf") -> None:
-        del text
+    def _outputs(self, node: tree.Outputs, found: Instances) -> None:
         self.outputs += [_labels(label, found) for label in node.labels]
 
-    def _spiking(self, node: tree.SpikingRule, found: Instances, text: "TextOf") -> None:
+    def _spiking(self, node: tree.SpikingRule, found: Instances) -> None:
         nothing = np.broadcast_to(np.int64(0), (found.count,))
         guard = None
         if node.guard is not None:
             if node.guard.is_variable and node.guard.value in found.variables:
                 raise Irregular  # a number, not a guard
             try:
-                guard = text(node.guard, found.scope)
-            except (EvaluationError, FollowUp):
+                guard = node.guard.resolve(found.scope)
+            except (Mistake, FollowUp):
                 raise Irregular from None
         self.rules.append(
             RuleFamily(
@@ -125,8 +122,7 @@ class FamilyDraft:
             )
         )
 
-    def _literal(self, node: tree.Literal, found: Instances, text: "TextOf") -> None:
-        del text
+    def _literal(self, node: tree.Literal, found: Instances) -> None:
         match node:
             case tree.LiteralNeurons(neurons):
                 self._count(len(neurons))
@@ -145,26 +141,14 @@ class FamilyDraft:
                 for offset, label, (guard, *numbers) in rules:
                     self.num_statements += 1
                     consume, produce, delay = (np.asarray([number]) for number in numbers)
-                    self.rules.append(
-                        RuleFamily(
-                            one_label(label),
-                            guard,
-                            consume,
-                            produce,
-                            delay,
-                            offset,
-                            self.num_statements,
-                        )
-                    )
+                    run, owner = self.num_statements, one_label(label)
+                    family = RuleFamily(owner, guard, consume, produce, delay, offset, run)
+                    self.rules.append(family)
 
     def _count(self, literals: int) -> None:
         self.num_literals += literals
         if self.num_literals > MAX_LITERALS:
             raise Irregular
-
-
-#: The text of a guard in a scope.
-TextOf = Callable[[tree.Text, Scope], str]
 
 
 def one_label(label: str) -> LabelFamily:
@@ -182,7 +166,7 @@ def _labels(label: tree.Label, found: Instances) -> LabelFamily:
             raise Irregular
         try:
             one = one_label(label.resolve(found.scope))
-        except (EvaluationError, FollowUp):
+        except (Mistake, FollowUp):
             raise Irregular from None
         return LabelFamily(one.name, np.repeat(one.indices, found.count, axis=0))
     columns = [found.integers(index, None) for index in label.indices]
@@ -198,8 +182,8 @@ def _spikes(spikes: tree.Spikes, found: Instances) -> Int[np.ndarray, " instance
     return found.integers(spikes.count)
 
 
-_REFUSED = tree.Division | tree.Budding | tree.Dictionary | tree.Unsupported
-_ACTIONS: dict[type, Callable[[FamilyDraft, Any, Instances, TextOf], None]] = {
+_REFUSED = tree.GrowthRule | tree.Dictionary | tree.Unsupported
+_ACTIONS: dict[type, Callable[[FamilyDraft, Any, Instances], None]] = {
     tree.NewNeurons: FamilyDraft._new_neurons,
     tree.Contents: FamilyDraft._contents,
     tree.Synapses: FamilyDraft._synapses,

@@ -46,7 +46,8 @@ class LabelsOf:
         renamed = [(label, name) for name, label in self._labels.items() if name != label]
         if not renamed:
             return ""
-        lines = "".join(f"\n   {label} = {_quoted(name)}" for label, name in renamed)
+        lines = "".join(f"\n   {label} = {json.dumps(name)}" for label, name in renamed)
+        lines = lines.replace("*/", "*\\/")
         return f"/* names that are no labels of P-Lingua:{lines} */\n"
 
 
@@ -60,7 +61,3 @@ def _free(label: str, taken: set[str]) -> str:
     while free in taken:
         free, number = f"{label}_{number}", number + 1
     return free
-
-
-def _quoted(name: str) -> str:
-    return json.dumps(name).replace("*/", "*\\/")

@@ -124,7 +124,10 @@ def rule_at(text: str, offset: int) -> tree.SpikingRule:
     match = _RULE.match(text, offset)
     assert match is not None
     consume, nothing = match[2], match[4]
-    produce = None if nothing else _spikes(text, match, 3, text.index("-->", offset) + 3)
+    produce = None
+    if not nothing:
+        at = text.index("a", text.index("-->", offset) + 3)
+        produce = tree.Spikes(at, _number(match, 3))
     return tree.SpikingRule(
         offset,
         tree.plain_label(match.start(5), "".join(match[5].split())),
@@ -143,10 +146,6 @@ def arc_at(text: str, offset: int) -> tree.Arc:
         tree.plain_label(match.start(group), "".join(match[group].split())) for group in (2, 3)
     )
     return tree.Arc(offset, source, target)
-
-
-def _spikes(text: str, match: re.Match[str], group: int, start: int) -> tree.Spikes:
-    return tree.Spikes(text.index("a", start), _number(match, group))
 
 
 def _number(match: re.Match[str], group: int) -> expression.Expression | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from ..formats import is_json
 from ..source import Report
 from . import tree
-from .scan import braces, end_of_previous, lost_name, marks, skip_gap
+from .scan import end_of_previous, lost_name, marks, skip_gap
 from .syntax import parse_global, parse_head
 
 
@@ -134,7 +134,7 @@ def _read_module(report: Report, frame: Frame, start: int, body: int) -> int | N
 def _closing_brace(report: Report, body: int) -> int | None:
     text = report.source.text
     open_braces = [body - 1]
-    for offset, mark in braces(text, body, len(text)):
+    for offset, mark in marks(text, body, len(text), only_braces=True):
         if mark in ("/*", '"'):
             return _report_unclosed(report, offset, mark)
         if mark == "{":

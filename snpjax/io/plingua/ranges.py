@@ -1,7 +1,11 @@
 """The ranges of P-Lingua statements: which values, and how many instances in all."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ..source import Mistake
 from . import tree
-from .expression import EvaluationError, Scope
+from .expression import Scope
 
 
 # Instances of statements under ranges, in a whole file: of regular families, of one of their
@@ -53,14 +57,8 @@ class Ranges:
             if isinstance(inner.instruction, tree.Let | tree.Call):
                 return total
             if inner.bounds and not any(own & _names(bounds) for bounds in inner.bounds):
-                variables = [bounds.variable for bounds in inner.bounds]
-                hidden = {name: scope[name] for name in variables if name in scope}
-                try:
+                with shadowed(inner, scope):
                     total += self._size(inner.bounds, len(inner.bounds) - 1, scope)
-                finally:
-                    for name in variables:
-                        scope.pop(name, None)
-                    scope.update(hidden)
         return total
 
     def _check_size(self, size: int, bounds: tree.Bounds) -> None:
@@ -69,7 +67,20 @@ class Ranges:
                 f"these ranges make more than {MAX_LISTED:,} instances in this file "
                 "(use smaller ranges)"
             )
-            raise EvaluationError(bounds.offset, message)
+            raise Mistake(bounds.offset, message)
+
+
+@contextmanager
+def shadowed(statement: tree.Statement, scope: Scope) -> Iterator[None]:
+    """What the variables of a statement's ranges hide in a scope comes back after it."""
+    variables = [bounds.variable for bounds in statement.bounds]
+    hidden = {name: scope[name] for name in variables if name in scope}
+    try:
+        yield
+    finally:
+        for name in variables:
+            scope.pop(name, None)
+        scope.update(hidden)
 
 
 def _names(bounds: tree.Bounds) -> frozenset[str]:

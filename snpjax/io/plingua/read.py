@@ -13,7 +13,8 @@ whole families as arrays (`families`, `vector`), and populations of them (`popul
     asynchronous mode, anti-spikes and astrocytes are refused.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import TypeAlias
 
 from ...spiking.model.population import PopulationSystem
@@ -25,7 +26,7 @@ from ...spiking.model.validity import (
     possible_labels,
     unknown_neuron,
 )
-from ..building import UnknownNames, located_problems, require_system, try_to_build
+from ..building import UnknownNames, located_problems, read_reported, try_to_build
 from ..source import Report, Source
 from . import tree
 from .draft import RuleNode, SystemDraft
@@ -42,7 +43,7 @@ LISTED_INSTANCES = 100_000
 
 _GROWTH = (DivisionRule, BuddingRule)
 
-_WholeRule: TypeAlias = tree.SpikingRule | tree.Division | tree.Budding
+_WholeRule: TypeAlias = tree.SpikingRule | tree.GrowthRule
 
 
 def read_plingua(
@@ -61,21 +62,18 @@ def read_plingua(
 
     **Raises:** `ReadError` with all errors of the file, of its syntax as well as of the system.
     """
-    report = Report(source)
-    frame = split_modules(report)
-    bodies = Bodies(report)
-    least = 0 if families else LISTED_INSTANCES
-    if families is not False and level == "extended":
-        system = _read_families(report, frame, bodies, least)
-        if system is not None:
-            bodies.check_uncalled(frame.modules.values())
-            report.finish()
-            return system
-    draft = expand(report, frame, bodies)
-    bodies.check_uncalled(frame.modules.values())
-    system = _Assembly(report, draft).build(level)
-    report.finish()
-    return require_system(system)
+
+    def read(report: Report) -> SpikingSystem | PopulationSystem | None:
+        frame, bodies, system = split_modules(report), Bodies(report), None
+        if families is not False and level == "extended":
+            least = 0 if families else LISTED_INSTANCES
+            system = _read_families(report, frame, bodies, least)
+        if system is None:
+            system = _Assembly(report, expand(report, frame, bodies)).build(level)
+        bodies.check_uncalled(frame.modules.values())
+        return system
+
+    return read_reported(source, read)
 
 
 def _read_families(
@@ -150,12 +148,9 @@ class _Assembly:
     def _names(self, label: str, offset: int, here: str) -> list[str]:
         """The neurons with a label; none is reported, once for every place in the file."""
         names = self.names_of.get(label)
-        if names is not None:
-            return names
-        if self.draft.are_labels_known and not self.report.has(offset, "unknown_neuron"):
-            message = self._unknown.message(label, lambda: self._nearest(label))
-            self.report.error(offset, f"{here}: {message}", kind="unknown_neuron")
-        return []
+        if names is None:
+            self._tell_unknown(self._unknown, label, offset, here, lambda: self._nearest(label))
+        return names or []
 
     def _called(self, label: str, offset: int, here: str) -> list[str]:
         """What an input or output of a label names: the label where neurons divide or bud."""
@@ -163,13 +158,16 @@ class _Assembly:
             return self._names(label, offset, here)
         if label in self.labels:
             return [label]
-        if self.draft.are_labels_known and not self.report.has(offset, "unknown_neuron"):
-            known = self.labels
-            message = self._unknown_labels.message(
-                label, lambda: unknown_neuron(label, known, "label")
-            )
-            self.report.error(offset, f"{here}: {message}", kind="unknown_neuron")
+        nearest = partial(unknown_neuron, label, self.labels, "label")
+        self._tell_unknown(self._unknown_labels, label, offset, here, nearest)
         return []
+
+    def _tell_unknown(
+        self, unknown: UnknownNames, label: str, offset: int, here: str, nearest: Callable[[], str]
+    ) -> None:
+        if self.draft.are_labels_known and not self.report.has(offset, "unknown_neuron"):
+            message = unknown.message(label, nearest)
+            self.report.error(offset, f"{here}: {message}", kind="unknown_neuron")
 
     def _nearest(self, label: str) -> str:
         name, brace, _ = label.partition("{")
@@ -283,8 +281,8 @@ def _children(rules: Iterable[AnyRule]) -> Iterator[str]:
 
 def _rule_offset(node: _WholeRule, code: str) -> int:
     """The part of a rule that a problem is about, or the rule."""
-    if isinstance(node, tree.Budding) and code == "budding_parent":
-        return node.parent.offset
+    if isinstance(node, tree.GrowthRule) and code == "budding_parent":
+        return node.first.offset
     if isinstance(node, tree.SpikingRule):
         if code == "produce_exceeds_consume" and node.produce is not None:
             return node.produce.offset

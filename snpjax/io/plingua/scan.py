@@ -14,21 +14,13 @@ _DEFINED = re.compile(r"(?:let\s+)?([A-Za-z_][A-Za-z_0-9]*)\s*=", re.I)
 _GAP = re.compile(r"(?:\s+|/\*.*?\*/)*", re.DOTALL)
 
 
-def marks(text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
+def marks(
+    text: str, start: int, end: int, *, only_braces: bool = False
+) -> Iterator[tuple[int, str]]:
     """Offset and text of every brace, bracket, parenthesis, semicolon and `def`, and of a `/*` or
-    `"` that never ends.
-    """
-    yield from _found(_MARK, text, start, end)
-
-
-def braces(text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
-    """Those of `marks` that are no brackets, parentheses and semicolons, of which there are many
+    `"` that never ends; or without brackets, parentheses and semicolons, of which there are many
     more."""
-    yield from _found(_BRACE, text, start, end)
-
-
-def _found(pattern: re.Pattern[str], text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
-    for match in pattern.finditer(text, start, end):
+    for match in (_BRACE if only_braces else _MARK).finditer(text, start, end):
         mark = match.group()
         if len(mark) == 1 or mark == "/*" or mark[0] in "dD":
             yield match.start(), mark

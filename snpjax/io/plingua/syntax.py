@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from itertools import takewhile
+from typing import TypeVar
 
 from lark import Lark, Token, Tree
 from lark.exceptions import UnexpectedInput
@@ -16,6 +17,8 @@ from .literals import Literals
 from .messages import explain
 from .scan import marks, skip_gap
 
+
+NodeT = TypeVar("NodeT")
 
 MAX_DEPTH = 50  # of braces, brackets and parentheses in one statement
 # Characters of one statement that is not literal, and of all: the grammar needs some hundred bytes
@@ -167,6 +170,10 @@ def _too_deep(report: Report, start: int, end: int) -> bool:
     return False
 
 
+def _those(kind: type[NodeT], nodes: list) -> tuple[NodeT, ...]:
+    return tuple(node for node in nodes if isinstance(node, kind))
+
+
 class _Builder(Transformer_NonRecursive):
     """Statements from lark's tree; `base` is the offset of the piece in the file."""
 
@@ -194,10 +201,7 @@ class _Builder(Transformer_NonRecursive):
         ]
         return expression.chain(self._operand(nodes[0]), operations)
 
-    product = sum
-
-    def power(self, nodes: list) -> Expression:
-        return self.sum(nodes)
+    product = power = sum
 
     def signed(self, nodes: list) -> Expression:
         *signs, operand = nodes
@@ -254,10 +258,10 @@ class _Builder(Transformer_NonRecursive):
     # Instructions
 
     def mu(self, nodes: list) -> tree.NewNeurons:
-        return tree.NewNeurons(tuple(n for n in nodes if isinstance(n, tree.Label)))
+        return tree.NewNeurons(_those(tree.Label, nodes))
 
     def mout(self, nodes: list) -> tree.Outputs:
-        return tree.Outputs(tuple(n for n in nodes if isinstance(n, tree.Label)))
+        return tree.Outputs(_those(tree.Label, nodes))
 
     def min(self, nodes: list) -> tree.Input:
         return tree.Input(nodes[-1])
@@ -267,14 +271,13 @@ class _Builder(Transformer_NonRecursive):
         return tree.Contents(label, spikes, assign.type == "PLUSEQ")
 
     def marcs(self, nodes: list) -> tree.Synapses:
-        return tree.Synapses(tuple(n for n in nodes if isinstance(n, tree.Arc)))
+        return tree.Synapses(_those(tree.Arc, nodes))
 
     def mdict(self, nodes: list) -> tree.Dictionary:
-        return tree.Dictionary(tuple(n for n in nodes if isinstance(n, tree.Arc)))
+        return tree.Dictionary(_those(tree.Arc, nodes))
 
     def minst(self, nodes: list) -> tree.Train:
-        entries = tuple(n for n in nodes if isinstance(n, tuple))
-        return tree.Train(self._at(nodes[0]), entries)
+        return tree.Train(self._at(nodes[0]), _those(tuple, nodes))
 
     def moutres(self, nodes: list) -> tree.OutputHint:
         keyword, *arguments = nodes
@@ -315,21 +318,19 @@ class _Builder(Transformer_NonRecursive):
         produce = produce if isinstance(produce, tree.Spikes) else None
         return tree.SpikingRule(self._at(opening), label, consume, produce, guard, delay)
 
-    def division(self, nodes: list) -> tree.Division:
-        label, left, right = (n for n in nodes if isinstance(n, tree.Label))
-        return tree.Division(self._at(nodes[0]), label, self._text(nodes[-1]), left, right)
+    def division(self, nodes: list, is_budding: bool = False) -> tree.GrowthRule:
+        label, first, second = _those(tree.Label, nodes)
+        guard = self._text(nodes[-1])
+        return tree.GrowthRule(self._at(nodes[0]), label, guard, first, second, is_budding)
 
-    def budding(self, nodes: list) -> tree.Budding:
-        label, parent, bud = (n for n in nodes if isinstance(n, tree.Label))
-        return tree.Budding(self._at(nodes[0]), label, self._text(nodes[-1]), parent, bud)
+    def budding(self, nodes: list) -> tree.GrowthRule:
+        return self.division(nodes, is_budding=True)
 
     def block(self, nodes: list) -> tree.Block:
         return tree.Block(tuple(nodes[1:-1]))
 
     def statement(self, nodes: list) -> tree.Statement:
-        ranges = [n for n in nodes[1:] if isinstance(n, tree.Bounds)]
-        filters = [n for n in nodes[1:] if isinstance(n, tree.Filter)]
-        return tree.Statement(nodes[0], tuple(ranges), tuple(filters))
+        return tree.Statement(nodes[0], _those(tree.Bounds, nodes), _those(tree.Filter, nodes))
 
     def body(self, nodes: list) -> tuple[tree.Statement, ...]:
         return tuple(nodes)

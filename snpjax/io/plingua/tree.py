@@ -7,7 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from .expression import EvaluationError, Expression, Scope
+from ..source import Mistake
+from .expression import Expression, FollowUp, Scope, Unknown
 
 
 _LABEL = re.compile(r"[A-Za-z_][A-Za-z_0-9]*(\{-?[0-9]+(,-?[0-9]+)*\})?")
@@ -45,6 +46,17 @@ class Text:
     offset: int
     value: str
     is_variable: bool = False
+
+    def resolve(self, scope: Scope) -> str:
+        if not self.is_variable:
+            return self.value
+        value = scope.get(self.value)
+        if isinstance(value, str):
+            return value
+        if isinstance(value, Unknown):
+            raise FollowUp
+        message = f'{self.value} holds no guard (write the guard in quotes: "a+")'
+        raise Mistake(self.offset, message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,21 +172,15 @@ class SpikingRule:
 
 
 @dataclass(frozen=True, slots=True)
-class Division:
+class GrowthRule:
+    """A division or budding rule; `first` is the left neuron, or the parent of the bud."""
+
     offset: int
     label: Label
     guard: Text
-    left: Label
-    right: Label
-
-
-@dataclass(frozen=True, slots=True)
-class Budding:
-    offset: int
-    label: Label
-    guard: Text
-    parent: Label
-    bud: Label
+    first: Label
+    second: Label
+    is_budding: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,8 +240,7 @@ Instruction: TypeAlias = (
     | Let
     | Call
     | SpikingRule
-    | Division
-    | Budding
+    | GrowthRule
     | Block
 )
 
@@ -283,10 +288,10 @@ def computed_label(offset: int, value: Expression) -> Label:
             if _LABEL.fullmatch(label):
                 return label
             message = f"{label!r} is no label (write a name, such as in{{1}})"
-            raise EvaluationError(value.offset, message)
+            raise Mistake(value.offset, message)
         if type(label) is int and label >= 0:
             return str(label)
         message = f"the label is {label} (write a name or an integer, 0 or more)"
-        raise EvaluationError(value.offset, message)
+        raise Mistake(value.offset, message)
 
     return Label(offset, resolve, names=value.names)

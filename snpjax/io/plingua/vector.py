@@ -4,17 +4,19 @@ Exact as the scalar ones: what 64 bits cannot hold, what is no integer and what 
 `Irregular`, and left to them.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from operator import add, mul, sub
+from typing import Any, TypeAlias
 
 import numpy as np
 from jaxtyping import Int
 
+from ..source import Mistake
 from . import tree
 from .expression import (
     OPERATORS,
     Chain,
-    EvaluationError,
     Expression,
     FollowUp,
     Negative,
@@ -71,14 +73,14 @@ class Instances:
         if expression.names.isdisjoint(self.variables):
             try:
                 return expression.value(self.scope)
-            except (EvaluationError, FollowUp):
+            except (Mistake, FollowUp):
                 raise Irregular from None
         form = expression.form
         if isinstance(form, str):
             return self.variables[form]
         if isinstance(form, Negative):
             value = self.evaluate(form.operand)
-            return _subtract(0, value) if isinstance(value, Vector) else -value
+            return _apply("-", 0, value)
         if isinstance(form, Chain):
             total = self.evaluate(form.first)
             for sign, operand in form.operations:
@@ -136,7 +138,7 @@ def _apply(sign: str, left: Value, right: Value) -> Value:
         return _VECTOR_OPERATORS[sign](left, right)
     try:
         return OPERATORS[sign](left, right, 0)
-    except EvaluationError:
+    except Mistake:
         raise Irregular from None
 
 
@@ -149,29 +151,16 @@ def _vector(value: Value) -> Vector:
     return Vector(np.asarray(value), value, value)
 
 
-def _checked(values: np.ndarray, bounds: "list[int]") -> Vector:
-    return Vector(values, min(bounds), max(bounds))
+def _bounded(operator: Callable[[Any, Any], Any]) -> Callable[[Value, Value], Vector]:
+    """An operator whose values lie between those of the ends."""
 
+    def apply(left: Value, right: Value) -> Vector:
+        left, right = _vector(left), _vector(right)
+        ends = [operator(x, y) for x in (left.low, left.high) for y in (right.low, right.high)]
+        _check(ends)
+        return Vector(operator(left.values, right.values), min(ends), max(ends))
 
-def _add(left: Value, right: Value) -> Vector:
-    left, right = _vector(left), _vector(right)
-    bounds = [left.low + right.low, left.high + right.high]
-    _check(bounds)
-    return _checked(left.values + right.values, bounds)
-
-
-def _subtract(left: Value, right: Value) -> Vector:
-    left, right = _vector(left), _vector(right)
-    bounds = [left.low - right.high, left.high - right.low]
-    _check(bounds)
-    return _checked(left.values - right.values, bounds)
-
-
-def _multiply(left: Value, right: Value) -> Vector:
-    left, right = _vector(left), _vector(right)
-    bounds = [x * y for x in (left.low, left.high) for y in (right.low, right.high)]
-    _check(bounds)
-    return _checked(left.values * right.values, bounds)
+    return apply
 
 
 def _divide(left: Value, right: Value) -> Vector:
@@ -179,14 +168,6 @@ def _divide(left: Value, right: Value) -> Vector:
     if np.any(left.values % right.values):
         raise Irregular
     return Vector.of(left.values // right.values)
-
-
-def _floor_divide(left: Value, right: Value) -> Vector:
-    return Vector.of(_vector(left).values // _divisor(right).values)
-
-
-def _remainder(left: Value, right: Value) -> Vector:
-    return Vector.of(_vector(left).values % _divisor(right).values)
 
 
 def _power(left: Value, right: Value) -> Vector:
@@ -210,11 +191,11 @@ def _check(bounds: list[int]) -> None:
 
 
 _VECTOR_OPERATORS = {
-    "+": _add,
-    "-": _subtract,
-    "*": _multiply,
+    "+": _bounded(add),
+    "-": _bounded(sub),
+    "*": _bounded(mul),
     "/": _divide,
-    "//": _floor_divide,
-    "%": _remainder,
+    "//": lambda left, right: Vector.of(_vector(left).values // _divisor(right).values),
+    "%": lambda left, right: Vector.of(_vector(left).values % _divisor(right).values),
     "^": _power,
 }

@@ -18,7 +18,7 @@ from ...spiking.model.rule import (
 )
 from ...spiking.model.system import Json, SpikingSystem
 from ...spiking.model.validity import possible_labels
-from ..losses import Losses, expanded
+from ..losses import Losses, expanded, reads_back
 from .expand import MAX_TRAIN
 from .expression import MAX_DIGITS
 from .labels import LabelsOf
@@ -190,12 +190,8 @@ class RuleTexts:
     def guard(self, guard: Guard) -> str | None:
         """The text of a guard; `None` if it has none that is read back."""
         if guard not in self._guards:
-            text = str(guard)
-            try:
-                reads_back = not guard.is_empty and Guard.parse(text) == guard
-            except ValueError:
-                reads_back = False
-            self._guards[guard] = text if reads_back else None
+            has_text = not guard.is_empty and reads_back(guard)
+            self._guards[guard] = str(guard) if has_text else None
         return self._guards[guard]
 
 

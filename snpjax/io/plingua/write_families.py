@@ -40,10 +40,6 @@ def _first_index(population: Population) -> int | None:
     return first if in_order and first >= 0 else None
 
 
-def _indexed(system: PopulationSystem) -> set[str]:
-    return {name for name, p in system.populations.items() if not p.names.are_plain}
-
-
 def write_families(system: PopulationSystem, losses: Losses) -> str:
     """The text of a file with the families of the system as ranges."""
     return _FamilyWriter(system, losses).text()
@@ -53,7 +49,8 @@ class _FamilyWriter:
     def __init__(self, system: PopulationSystem, losses: Losses):
         self.system = system
         self.losses = losses
-        self.labels = LabelsOf(system.populations, _indexed(system))
+        indexed = {name for name, p in system.populations.items() if not p.names.are_plain}
+        self.labels = LabelsOf(system.populations, indexed)
         self.texts = RuleTexts(self.labels, losses)
         self.first = {name: _first_index(p) or 0 for name, p in system.populations.items()}
 

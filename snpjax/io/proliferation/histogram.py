@@ -4,6 +4,7 @@ import math
 import os
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,7 +13,7 @@ import numpy as np
 from ..._text.atomic import atomic_write
 from ...proliferation.histogram import Axis, Histogram
 from ..errors import file_error
-from ..source import Report, Source, load, shortened
+from ..source import Report, Source, Unreadable, load, shortened
 
 
 _MAX_ERRORS = 1_000
@@ -67,16 +68,12 @@ def read_histogram(path: str | os.PathLike[str]) -> Histogram:
     **Raises:** `ReadError` with every error, each `path:line:column: problem (fix)`.
     """
     source = load(path)
-    report = Report(source)
+    report = Report(source, last=_MAX_ERRORS)
     channels: dict[float, tuple[float, int]] = {}
     axis: list[float] = []
-    errors = 0
-    for row in rows(source):
-        before = len(report.errors())
-        _read_row(report, row, channels, axis)
-        errors += len(report.errors()) > before
-        if errors >= _MAX_ERRORS:
-            break
+    with suppress(Unreadable):
+        for row in rows(source):
+            _read_row(report, row, channels, axis)
     if not report.has_errors and not any(cells > 0 for cells, _ in channels.values()):
         raise file_error(source.path, "there are no cells (every count is 0)")
     report.finish()

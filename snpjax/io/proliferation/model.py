@@ -18,10 +18,10 @@ from ...proliferation.law import Gamma
 from ...proliferation.model import TOLERANCE, CellType, ProliferationModel
 from ...proliferation.start import Start
 from ..errors import file_error
-from ..json_checks import Entries, Findings, abbreviated
-from ..json_text import JsonPath, decode
+from ..json_checks import Entries, Findings, abbreviated, read_values
+from ..json_text import JsonPath
 from ..source import Report, load
-from ..yaml_text import Plain, load_yaml
+from ..yaml_text import Plain
 from .histogram import read_histogram
 from .types import columns_of, law_of
 
@@ -110,17 +110,12 @@ def read_model(path: str | os.PathLike[str], *, gamma: bool = False) -> ModelFil
         raise file_error(os.fspath(path), f"a .prc project is a Python pickle ({fix})")
     source = load(path)
     report = Report(source)
-    findings, locate = Findings(), None
-    if suffix in (".yaml", ".yml"):
-        document = load_yaml(report)
-        value = None if document is None else _plain(document.value)
-        locate = None if document is None else document.locate
-    else:
-        value = decode(report)
-    report.finish()
-    top = findings.entries(value, (), "the model")
-    found = None if top is None else _Reader(top, gamma).read(Path(path).parent)
-    findings.tell(report, locate)
+
+    def read(findings: Findings, value: object) -> ModelFile | None:
+        top = findings.entries(_plain(value), (), "the model")
+        return None if top is None else _Reader(top, gamma).read(Path(path).parent)
+
+    found = read_values(report, read, is_yaml=suffix in (".yaml", ".yml"))
     report.finish()
     assert found is not None
     return found
@@ -243,7 +238,7 @@ class _Reader:
             if rule in known:
                 return Start(rule)
             fix = f"write one of {', '.join(known)}"
-            self._error("start", f"start is {abbreviated(rule)} ({fix})")
+            self.top.findings.wrong(rule, ("start",), "start", fix)
         is_async = self.top.take("asynchronous", self.top.findings.truth, "asynchronous", True)
         return Start.SYNC if is_async is False else Start.ASYNC
 
@@ -278,8 +273,7 @@ class _Reader:
     def _value(self, value: object, place: JsonPath, what: str) -> float | None:
         if isinstance(value, int | float) and type(value) is not bool and math.isfinite(value):
             return float(value)
-        self.top.findings.error(place, f"{what} is {abbreviated(value)} (write a number)")
-        return None
+        return self.top.findings.wrong(value, place, what, "write a number")
 
     def _error(self, key: str, message: str) -> None:
         self.top.findings.error((key,), message)
@@ -309,13 +303,11 @@ def write_model(model: ModelFile, path: str | os.PathLike[str]) -> None:
         "initial_file": model.initial or "",
         "target_file": model.target or "",
         "validation_file": model.validation or "",
+        "simulation_time": model.duration,
+        "simulation_validation_time": model.validation_duration,
+        "fluorescence_threshold": model.phi_min,
     }
-    if model.duration is not None:
-        top["simulation_time"] = model.duration
-    if model.validation_duration is not None:
-        top["simulation_validation_time"] = model.validation_duration
-    if model.phi_min is not None:
-        top["fluorescence_threshold"] = model.phi_min
+    top = {key: value for key, value in top.items() if value is not None}
     if model.start in (Start.ASYNC, Start.SYNC):
         top["asynchronous"] = model.start is Start.ASYNC
     else:

@@ -88,18 +88,16 @@ class Remark:
         if pairs is None:
             return None
         count = self.sizes["transitions"]
-        if not isinstance(pairs, list) or not all(_is_pair(pair, count) for pair in pairs):
+        numbers = range(count)
+        if not isinstance(pairs, list) or not all(
+            isinstance(pair, list)
+            and len(pair) == 2
+            and all(type(x) is int and x in numbers for x in pair)
+            for pair in pairs
+        ):
             self.error(f"`priorities` is no list of pairs of transitions from 0 to {count - 1}")
             return None
         return [(a, b) for a, b in pairs]
-
-
-def _is_pair(value: object, count: int) -> bool:
-    return (
-        isinstance(value, list)
-        and len(value) == 2
-        and all(type(x) is int and 0 <= x < count for x in value)
-    )
 
 
 def _parsed(text: str, sizes: Mapping[str, int]) -> tuple[dict[str, Any], str]:

@@ -21,10 +21,11 @@ weight from 20,000 on.
 """
 
 import re
+from contextlib import suppress
 from typing import NoReturn, TypeVar
 
 from ...sleptsov import SleptsovNet
-from ..source import Report, Source, StopReading, shortened
+from ..source import Report, Source, Unreadable, shortened
 from .build_net import build_net
 from .draft import Kind, NetDraft
 from .dropping import Dropping
@@ -58,10 +59,8 @@ def read_greatspn(source: Source, *, drop_time: bool = False) -> SleptsovNet:
     """
     report = Report(source)
     reader = _Reader(report, drop_time)
-    try:
+    with suppress(Unreadable):
         reader.read()
-    except StopReading:
-        pass
     return build_net(report, **reader.draft.arguments())
 
 
@@ -74,7 +73,7 @@ class _Line:
         self.offset = at  # of the word that was taken last
 
     def word(self, what: str) -> str:
-        """The next word. **Raises:** `StopReading` if there is none."""
+        """The next word. **Raises:** `Unreadable` if there is none."""
         match = _WORD.search(self.text, self._end)
         if match is None:
             end = self.at + max(len(self.text.rstrip()) - 1, 0)
@@ -118,8 +117,7 @@ class _Line:
         return self.text[match.start() :].strip()
 
     def fail(self, message: str, offset: int | None = None) -> NoReturn:
-        self.report.error(self.offset if offset is None else offset, message)
-        raise StopReading
+        self.report.fail(self.offset if offset is None else offset, message)
 
 
 class _Reader:
@@ -152,16 +150,18 @@ class _Reader:
             self._groups.append((line.integer("its priority"), line.offset))
         for _ in range(num_transitions):
             self._transition(num_places)
-        self._refuse_more()
+        match = _WORD.search(self._text, self._at)
+        if match is not None:
+            message = "there is more after the last transition (correct the numbers of the header)"
+            self.report.error(match.start(), message)
         self._check_groups()
         self.draft.levels(self._levels)
 
     def _line(self, what: str) -> _Line:
-        """The next line. **Raises:** `StopReading` at the end of the file."""
+        """The next line. **Raises:** `Unreadable` at the end of the file."""
         if self._at >= len(self._text):
             at = max(len(self._text.rstrip()) - 1, 0)
-            self.report.error(at, f"unexpected end of file: {what} is expected")
-            raise StopReading
+            self.report.fail(at, f"unexpected end of file: {what} is expected")
         end = self._text.find("\n", self._at)
         end = len(self._text) if end < 0 else end
         line = _Line(self._text[self._at : end], self._at, self.report)
@@ -302,9 +302,3 @@ class _Reader:
                     "the order of their priorities, the smallest first)"
                 )
                 self.report.error(offset, message)
-
-    def _refuse_more(self) -> None:
-        match = _WORD.search(self._text, self._at)
-        if match is not None:
-            message = "there is more after the last transition (correct the numbers of the header)"
-            self.report.error(match.start(), message)

@@ -57,13 +57,8 @@ def write_hsn(high: HighNet, losses: Losses) -> str:
         parts.append(f"{one.transition + 1} {len(one.inputs) + 3} {name}\n")
         for (role, _), (hp, lp) in one.roles():
             signs = _SIGNS[role]  # type: ignore[index]
-            parts.append("{} {}\n".format(*_signed((hp + 1, lp + 1), signs)))
+            parts.append(f"{hp + 1 if signs[0] else -hp - 1} {lp + 1 if signs[1] else -lp - 1}\n")
     return "".join([*parts, remark(high.net, ";", 1)])
-
-
-def _signed(pair: tuple[int, int], is_positive: tuple[bool, bool]) -> tuple[int, int]:
-    hp, lp = pair
-    return hp if is_positive[0] else -hp, lp if is_positive[1] else -lp
 
 
 def _blocks(low: LowLevel, report: Report) -> list[PlacedSubstitution]:

@@ -145,7 +145,8 @@ class LowLevel:
     def arguments(self) -> dict[str, Any]:
         """The arguments of the net."""
         sizes = {"places": self.num_places, "transitions": self.num_transitions}
-        said = Remark(self.source, self._end_of_data(), ";", sizes, 1, self.report)
+        end = int(self.lines.ends[self.end - 1]) if 0 < self.end <= len(self.lines) else 0
+        said = Remark(self.source, end, ";", sizes, 1, self.report)
         return {
             "marking": self.marking,
             "inputs": self._arcs(_REGULAR),
@@ -155,9 +156,6 @@ class LowLevel:
             "num_transitions": self.num_transitions,
             **said.names(),
         }
-
-    def _end_of_data(self) -> int:
-        return int(self.lines.ends[self.end - 1]) if 0 < self.end <= len(self.lines) else 0
 
     def _arcs(self, kind: int) -> Arcs:
         place, transition, weight = self.rows[self.kinds == kind].T
@@ -215,7 +213,8 @@ class LowLevel:
         has_shape = self._tell_shapes(range(last_arc, last), counts, 2, "marking", num_marked)
         marked = np.flatnonzero(has_shape) + last_arc
         is_shaped = len(arcs) + len(marked) == last - 1
-        self._tell_words()
+        for word, problem in list(self.words.wrong.items())[:MAX_FINDINGS]:
+            self.report.error(self.words.offset(word), problem)
         is_sound = np.append(self.words.is_sound, np.ones(3, bool))
         arcs = arcs[np.all(is_sound[first[arcs, None] + np.arange(3)], axis=1)]
         marked = marked[np.all(is_sound[first[marked, None] + np.arange(2)], axis=1)]
@@ -247,10 +246,6 @@ class LowLevel:
             )
             self.report.error(self.offset(line), message)
         return here == expected
-
-    def _tell_words(self) -> None:
-        for word, problem in list(self.words.wrong.items())[:MAX_FINDINGS]:
-            self.report.error(self.words.offset(word), problem)
 
     # Arcs
 

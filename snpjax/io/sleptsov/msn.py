@@ -9,7 +9,7 @@ from .build_net import build_net
 from .columns import Matrices
 from .comment_data import Remark, remark
 from .flattening import tell_arcs, with_pairs_for_order, without_thresholds
-from .numbers import lines_of
+from .numbers import MOST, lines_of
 from .priorities import tell_cycles
 
 
@@ -26,12 +26,10 @@ def read_msn(source: Source) -> SleptsovNet:
     if not matrices.is_whole:
         report.finish()
     m, n = matrices.sizes
-    least = {"B": (_INHIBITOR, None), "D": (0, None), "R": (0, 1), "the marking": (0, None)}
-    for name, (low, high) in least.items():
+    for name, (low, high, meant) in _MEANT.items():
         numbers = matrices.part(name, _parts(m, n)[name])
-        wrong = (numbers < low) | (numbers > (numbers if high is None else high))
+        wrong = (numbers < low) | (numbers > high)
         for index in np.flatnonzero(wrong)[:MAX_FINDINGS].tolist():
-            meant = _MEANT[name]
             message = f"{numbers[index]} in {name}{_place(name, index, n)} ({meant})"
             report.error(matrices.offset(name, index), message)
     given, produced = matrices.part("B", m, n), matrices.part("D", m, n)
@@ -58,11 +56,12 @@ def read_msn(source: Source) -> SleptsovNet:
     )
 
 
+#: The smallest and the largest number of each part, and what to write.
 _MEANT = {
-    "B": "write 0 or more, or -1 for an inhibitor arc",
-    "D": "write 0 or more",
-    "R": "write 0, or 1 for a priority",
-    "the marking": "write 0 or more",
+    "B": (_INHIBITOR, MOST, "write 0 or more, or -1 for an inhibitor arc"),
+    "D": (0, MOST, "write 0 or more"),
+    "R": (0, 1, "write 0, or 1 for a priority"),
+    "the marking": (0, MOST, "write 0 or more"),
 }
 
 

@@ -33,7 +33,9 @@ def tell_cycles(
         if len(members) == 1:
             message = f"transition {name(members[0])} has priority over itself, a cycle of one"
         else:
-            message = f"this closes a cycle of priorities: {_listed(members, name)}"
+            more = f" and {len(members) - _MAX_SHOWN} more" if len(members) > _MAX_SHOWN else ""
+            cycle = ", ".join(map(name, members[:_MAX_SHOWN]))
+            message = f"this closes a cycle of priorities: {cycle}{more}"
         report.error(offset(pair), f"{message} (drop one of its pairs)")
     return True
 
@@ -50,8 +52,3 @@ def _closing(pairs: Int[np.ndarray, "pairs 2"], members: Sequence[int]) -> int:
         else:
             low = middle + 1
     return int(inside[low])
-
-
-def _listed(members: Sequence[int], name: Callable[[int], str]) -> str:
-    more = f" and {len(members) - _MAX_SHOWN} more" if len(members) > _MAX_SHOWN else ""
-    return ", ".join(map(name, members[:_MAX_SHOWN])) + more

@@ -6,12 +6,13 @@ transition may name a sub-net that is put in its place, as the tools of Sleptsov
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ..._text.counts import plural
 from ...sleptsov import SleptsovNet
 from ...sleptsov.linking import HighNet, link
+from ..json_checks import noted_position
 from ..losses import Losses
 from ..source import Report, Source, shortened
 from .build_net import build_net
@@ -276,26 +277,9 @@ class _Reader:
 
 def _positions(net: SleptsovNet) -> list[tuple[float, float]]:
     """Where nodes are drawn, places first."""
-    noted = net.notes.get("positions", {})
     found: list[tuple[float, float]] = []
-    for number, name in enumerate(_all_names(net)):
+    for number, name in enumerate([*net.place_names, *net.transition_names]):
         row, column = divmod(number, _COLUMNS)
-        position = noted.get(name) if isinstance(noted, Mapping) else None
-        if not _is_position(position):
-            position = ((column + 1) * _GAP, (row + 1) * _GAP)
-        x, y = position  # type: ignore[misc]
-        found.append((float(x), float(y)))  # type: ignore[arg-type]
+        x, y = noted_position(net.notes, name) or ((column + 1) * _GAP, (row + 1) * _GAP)
+        found.append((float(x), float(y)))
     return found
-
-
-def _all_names(net: SleptsovNet) -> Iterator[str]:
-    yield from net.place_names
-    yield from net.transition_names
-
-
-def _is_position(value: object) -> bool:
-    return (
-        isinstance(value, Sequence)
-        and len(value) == 2
-        and all(isinstance(x, int | float) and math.isfinite(x) for x in value)
-    )

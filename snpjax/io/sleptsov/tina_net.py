@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import NamedTuple
 
 from ...sleptsov import SleptsovNet
 from ..losses import Losses
-from ..source import Report, Source, StopReading, shortened
+from ..source import Report, Source, Unreadable, shortened
 from .build_net import build_net
 from .draft import MAX_PAIRS, NetDraft
 from .dropping import Dropping
@@ -59,19 +60,15 @@ def read_net_format(source: Source, *, drop_time: bool = False) -> SleptsovNet:
 def write_net_format(net: SleptsovNet, losses: Losses) -> str:
     """The text of a `.net` file: places, so that they keep their order, transitions, priorities."""
     net = with_pairs_for_order(net, losses)
-    places, transitions = (
-        written_names(net.place_names, losses),
-        written_names(net.transition_names, losses),
-    )
-    sides: dict[bool, list[list[str]]] = {False: [], True: []}
-    for is_output in sides:
-        sides[is_output] = [[] for _ in transitions]
+    places = written_names(net.place_names, losses)
+    transitions = written_names(net.transition_names, losses)
+    sides: list[tuple[list[str], list[str]]] = [([], []) for _ in transitions]
     for kind, arcs in (("*", net.inputs), ("?", net.tests), ("?-", net.inhibitors)):
         for place, transition, weight in arcs.triples():
             mark = "" if kind == "*" and weight == 1 else f"{kind}{weight}"
-            sides[False][transition].append(places[place] + mark)
+            sides[transition][0].append(places[place] + mark)
     for place, transition, weight in net.outputs.triples():
-        sides[True][transition].append(places[place] + (f"*{weight}" if weight > 1 else ""))
+        sides[transition][1].append(places[place] + (f"*{weight}" if weight > 1 else ""))
     lines = [f"net {written_names([net.name], losses)[0]}"] if net.name else []
     lines += [
         f"pl {name}" + (f" ({tokens})" if tokens else "")
@@ -79,7 +76,7 @@ def write_net_format(net: SleptsovNet, losses: Losses) -> str:
     ]
     lines += [
         " ".join(["tr", name, *inputs, "->", *outputs])
-        for name, inputs, outputs in zip(transitions, sides[False], sides[True], strict=True)
+        for name, (inputs, outputs) in zip(transitions, sides, strict=True)
     ]
     lines += [f"pr {transitions[a]} > {transitions[b]}" for a, b in net.priorities.tolist()]
     return "".join([f"{line}\n" for line in lines]) or "# an empty net\n"
@@ -96,10 +93,8 @@ class _Reader:
         at = 0
         for line in text.split("\n"):
             if line.split(None, 1)[:1] not in _SKIPPED:
-                try:
+                with suppress(Unreadable):
                     self._declaration(list(self._words(line, at)))
-                except StopReading:
-                    pass
             at += len(line) + 1
         self._take_priorities()
 
@@ -113,13 +108,9 @@ class _Reader:
             yield _Word(kind, match[kind], match["mark"] or "", at + match.start(kind))
             end = match.end()
             if kind == "other" and match["other"] == "{":
-                self._fail(
+                self.report.fail(
                     at + match.start("other"), "'{' begins a name that no '}' ends in its line"
                 )
-
-    def _fail(self, offset: int, message: str) -> None:
-        self.report.error(offset, message)
-        raise StopReading
 
     def _declaration(self, words: list[_Word]) -> None:
         if not words:
@@ -128,13 +119,13 @@ class _Reader:
         if keyword.text not in _KEYWORDS or keyword.mark:
             known = ", ".join(_KEYWORDS)
             message = f"{shortened(keyword.text)!r} begins no declaration (known: {known})"
-            self._fail(keyword.offset, message)
+            self.report.fail(keyword.offset, message)
         if keyword.text not in _TOLD:
             return
         for word in rest:
             if word.kind == "other":
                 message = f"{word.text!r} is not expected in a declaration (names may need braces)"
-                self._fail(word.offset, message)
+                self.report.fail(word.offset, message)
         {
             "tr": self._transition,
             "pl": self._place,
@@ -155,15 +146,11 @@ class _Reader:
             if not _UNTIMED.fullmatch(interval.text):
                 what = f"the interval {shortened(interval.text)} of transition {shortened(name)!r}"
                 self.drop(interval.offset, what, "[0,w[")
-        inputs, outputs = self._sides(words)
-        for word in inputs:
-            place, mark = self.draft.place(name_of(word.text)), self._mark(word)
+        for word, mark, is_output in self._arcs(words):
+            place = self.draft.place(name_of(word.text))
             if mark is not None:
-                self.draft.arc(mark.kind, place, transition, mark.weight, word.offset)
-        for word in outputs:
-            place, mark = self.draft.place(name_of(word.text)), self._mark(word, may_test=False)
-            if mark is not None:
-                self.draft.arc("output", place, transition, mark.weight, word.offset)
+                kind = "output" if is_output else mark.kind
+                self.draft.arc(kind, place, transition, mark.weight, word.offset)
 
     def _place(self, keyword: _Word, words: list[_Word]) -> None:
         place = self.draft.place(self._node(keyword, words))
@@ -179,26 +166,21 @@ class _Reader:
                 self.report.error(marking.offset, message)
             else:
                 self.draft.mark(place, tokens, marking.offset)
-        producers, consumers = self._sides(words)
-        for word in producers:
+        for word, mark, is_consumer in self._arcs(words, inputs_first=False):
             transition = self.draft.transition(name_of(word.text))
-            mark = self._mark(word, may_test=False)
             if mark is not None:
-                self.draft.arc("output", place, transition, mark.weight, word.offset)
-        for word in consumers:
-            transition, mark = self.draft.transition(name_of(word.text)), self._mark(word)
-            if mark is not None:
-                self.draft.arc(mark.kind, place, transition, mark.weight, word.offset)
+                kind = mark.kind if is_consumer else "output"
+                self.draft.arc(kind, place, transition, mark.weight, word.offset)
 
     def _priority(self, keyword: _Word, words: list[_Word]) -> None:
         signs = [at for at, word in enumerate(words) if word.kind == "beats"]
         names = [word for word in words if word.kind != "beats"]
         if len(signs) != 1 or not 0 < signs[0] < len(words) - 1:
             message = "a priority is written `pr t ... > u ...`, or with <"
-            self._fail(keyword.offset, message)
+            self.report.fail(keyword.offset, message)
         for word in names:
             if word.kind != "name" or word.mark:
-                self._fail(word.offset, f"{word.text + word.mark!r} is no transition")
+                self.report.fail(word.offset, f"{word.text + word.mark!r} is no transition")
         left, right = words[: signs[0]], words[signs[0] + 1 :]
         self._priorities.append((left, right) if words[signs[0]].text == ">" else (right, left))
 
@@ -229,29 +211,35 @@ class _Reader:
     def _node(self, keyword: _Word, words: list[_Word]) -> str:
         if not words or words[0].kind != "name" or words[0].mark:
             at = words[0].offset if words else keyword.offset
-            self._fail(at, f"a name is expected after `{keyword.text}`")
+            self.report.fail(at, f"a name is expected after `{keyword.text}`")
         word = words.pop(0)
         if word.text == "{}":
-            self._fail(word.offset, "a name is empty")
+            self.report.fail(word.offset, "a name is empty")
         return name_of(word.text)
 
     def _skip_label(self, words: list[_Word]) -> None:
         if words and words[0].kind == "colon":
             colon = words.pop(0)
             if not words or words[0].kind != "name":
-                self._fail(colon.offset, "a label is expected after ':'")
+                self.report.fail(colon.offset, "a label is expected after ':'")
             words.pop(0)
 
-    def _sides(self, words: list[_Word]) -> tuple[list[_Word], list[_Word]]:
+    def _arcs(
+        self, words: list[_Word], *, inputs_first: bool = True
+    ) -> Iterator[tuple[_Word, Mark | None, bool]]:
+        """The names beside the arrow, their marks, and whether they stand after it."""
         arrows = [at for at, word in enumerate(words) if word.kind == "arrow"]
-        if not words:
-            return [], []
-        if len(arrows) != 1:
+        if words and len(arrows) != 1:
             found = "no" if not arrows else "more than one"
-            self._fail(words[0].offset, f"{found} `->` (write inputs -> outputs)")
-        sides = words[: arrows[0]], words[arrows[0] + 1 :]
-        self._refuse_more([word for side in sides for word in side if word.kind != "name"])
-        return sides
+            self.report.fail(words[0].offset, f"{found} `->` (write inputs -> outputs)")
+        others = [word for word in words if word.kind not in ("name", "arrow")]
+        self._refuse_more(others)
+        is_after = False
+        for word in words:
+            if word.kind == "arrow":
+                is_after = True
+            else:
+                yield word, self._mark(word, may_test=is_after != inputs_first), is_after
 
     def _mark(self, word: _Word, *, may_test: bool = True) -> Mark | None:
         if word.text == "{}":
@@ -268,4 +256,4 @@ class _Reader:
     def _refuse_more(self, words: list[_Word]) -> None:
         if words:
             message = f"{shortened(words[0].text)!r} is not expected here"
-            self._fail(words[0].offset, message)
+            self.report.fail(words[0].offset, message)

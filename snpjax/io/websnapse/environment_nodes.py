@@ -6,6 +6,7 @@ else each fed neuron has an input node, and each output neuron an output node.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from ...spiking.model.system import SpikingSystem
 from ...spiking.model.validity import is_integer
@@ -22,12 +23,8 @@ class DrawnInput:
     direct: list[tuple[str, int]] = field(default_factory=list)
 
 
-@dataclass(slots=True)
-class DrawnOutput:
-    """An output node and what it records (with weights)."""
-
-    name: str
-    sources: list[tuple[str, int]]
+#: Output nodes by name, and what each records (with weights).
+DrawnOutputs: TypeAlias = dict[str, list[tuple[str, int]]]
 
 
 def draw(
@@ -35,18 +32,18 @@ def draw(
     trains: Mapping[str, Sequence[int]],
     recorded: Sequence[str],
     taken: Iterable[str],
-) -> tuple[list[DrawnInput], list[DrawnOutput]]:
+) -> tuple[list[DrawnInput], DrawnOutputs]:
     """The nodes that give `trains` to neurons of `system` and have others `recorded`, none with a
     name in `taken`."""
     names = {label_key(name) for name in taken}
     outputs = _noted_outputs(system, recorded, names)
     if outputs is None:
-        outputs = [DrawnOutput(_free(f"out_{name}", names), [(name, 1)]) for name in recorded]
-    names.update(label_key(node.name) for node in outputs)
+        outputs = {_free(f"out_{name}", names): [(name, 1)] for name in recorded}
+    names.update(map(label_key, outputs))
     inputs = _noted_inputs(system, trains, names)
     if inputs is not None:
         names.update(label_key(node.name) for node in inputs)
-        _add_direct(system, inputs, {node.name for node in outputs})
+        _add_direct(system, inputs, outputs)
     else:
         inputs = [
             DrawnInput(_free(f"in_{name}", names), list(train), [(name, 1)])
@@ -88,17 +85,17 @@ def _are_free(noted: Mapping[str, object], names: set[str]) -> bool:
 
 def _noted_outputs(
     system: SpikingSystem, recorded: Sequence[str], names: set[str]
-) -> list[DrawnOutput] | None:
+) -> DrawnOutputs | None:
     noted = system.notes.get("outputs")
     if not isinstance(noted, Mapping) or not _are_free(noted, names):
         return None
-    nodes = []
+    nodes: DrawnOutputs = {}
     for name, value in noted.items():
         sources = _weighted(value, system)
         if sources is None:
             return None
-        nodes.append(DrawnOutput(name, sources))
-    found = dict.fromkeys(source for node in nodes for source, _ in node.sources)
+        nodes[name] = sources
+    found = dict.fromkeys(source for sources in nodes.values() for source, _ in sources)
     return nodes if list(found) == list(recorded) else None
 
 
@@ -112,21 +109,20 @@ def _noted_inputs(
     for name, value in noted.items():
         if not isinstance(value, Mapping):
             return None
-        train, targets = value.get("train"), _weighted(value.get("targets"), system)
-        if not _are_counts(train) or targets is None:
+        train, targets = _counts(value.get("train")), _weighted(value.get("targets"), system)
+        if train is None or targets is None:
             return None
-        assert isinstance(train, Sequence)
-        nodes.append(DrawnInput(name, [int(spikes) for spikes in train], targets))  # pyright: ignore[reportArgumentType]
+        nodes.append(DrawnInput(name, train, targets))
         for target, weight in targets:
             total = sums.setdefault(target, [])
             total.extend([0] * (len(train) - len(total)))
-            for step, spikes in enumerate(nodes[-1].train):
+            for step, spikes in enumerate(train):
                 total[step] += weight * spikes
     wanted = {name: [int(spikes) for spikes in train] for name, train in trains.items()}
     return nodes if sums == wanted else None
 
 
-def _add_direct(system: SpikingSystem, inputs: list[DrawnInput], outputs: set[str]) -> None:
+def _add_direct(system: SpikingSystem, inputs: list[DrawnInput], outputs: DrawnOutputs) -> None:
     noted = system.notes.get("direct")
     if not isinstance(noted, Mapping):
         return
@@ -134,14 +130,13 @@ def _add_direct(system: SpikingSystem, inputs: list[DrawnInput], outputs: set[st
     for output, sources in noted.items():
         if output not in outputs or not isinstance(sources, Mapping):
             continue
-        for name, arrivals in sources.items():
-            node = by_name.get(name)
-            if node is None or not _are_counts(arrivals):
+        for name, value in sources.items():
+            node, arrivals = by_name.get(name), _counts(value)
+            if node is None or arrivals is None:
                 continue
-            assert isinstance(arrivals, Sequence)
-            sent, arrived = sum(node.train), sum(arrivals)  # pyright: ignore[reportArgumentType, reportCallIssue]
-            weight = arrived // sent if sent else 1
-            if weight and [weight * spikes for spikes in node.train] == list(arrivals):
+            sent = sum(node.train)
+            weight = sum(arrivals) // sent if sent else 1
+            if weight and [weight * spikes for spikes in node.train] == arrivals:
                 node.direct.append((output, weight))
 
 
@@ -162,7 +157,8 @@ def _weighted(value: object, system: SpikingSystem) -> list[tuple[str, int]] | N
     return list(pairs.items())
 
 
-def _are_counts(value: object) -> bool:
+def _counts(value: object) -> list[int] | None:
     if not isinstance(value, Sequence) or isinstance(value, str):
-        return False
-    return all(is_integer(spikes) and spikes >= 0 for spikes in value)
+        return None
+    are_counts = all(is_integer(spikes) and spikes >= 0 for spikes in value)
+    return [int(spikes) for spikes in value] if are_counts else None

@@ -31,8 +31,7 @@ NEW = Keys("neurons", "synapses", _NEURON, ("from", "to", "weight"))
 def keys_of(findings: Findings, value: object) -> Keys | None:
     """The keys that a decoded file uses; old ones with a warning, others with an error."""
     if not isinstance(value, dict):
-        findings.error((), f"this is {abbreviated(value)} (a WebSnapse model has {_ACCEPTED})")
-        return None
+        return findings.wrong(value, (), "this", f"a WebSnapse model has {_ACCEPTED}")
     found = []
     for new, old in (("neurons", "nodes"), ("synapses", "edges")):
         names = [name for name in (new, old) if name in value]

@@ -15,19 +15,20 @@ what `rule_dict` says of its label besides. The old schema has `nodes`, `edges` 
 """
 
 from dataclasses import replace
+from functools import partial
 
 from ...spiking.model.rule import DivisionRule
 from ...spiking.model.system import Json, SpikingSystem
 from ...spiking.model.validity import Level, unknown_neuron
-from ..building import UnknownNames, require_system
+from ..building import UnknownNames, read_reported
 from ..environment import InputNode, NeuronNode, Node, OutputNode, PlacedRule, Wire, build_system
-from ..json_checks import Entries, Findings, abbreviated
-from ..json_text import JsonPath, decode
-from ..source import Report, Source
-from ..yaml_text import Plain, load_yaml
+from ..json_checks import Entries, Findings, read_values
+from ..json_text import JsonPath
+from ..source import Source
+from ..yaml_text import Plain
 from .keys import NEW, Keys, keys_of
 from .labels import NameTable
-from .rule_list import PlacedRuleText, RuleList, RulePlaces
+from .rule_list import PlacedRuleText, RuleList
 from .rules import PlacedLabel
 from .values import ValueReader, is_null
 
@@ -40,15 +41,7 @@ def read_websnapse(source: Source, level: Level) -> SpikingSystem:
 
     **Raises:** `ReadError` with all errors of the file, of its form as well as of the system.
     """
-    report = Report(source)
-    value = decode(report)
-    system = None
-    if not report.has_errors:
-        findings = Findings()
-        system = _Reader(findings).read(value, level)
-        findings.tell(report)
-    report.finish()
-    return require_system(system)
+    return _read(source, level, is_yaml=False)
 
 
 def read_factory_yaml(source: Source, level: Level) -> SpikingSystem:
@@ -56,15 +49,14 @@ def read_factory_yaml(source: Source, level: Level) -> SpikingSystem:
 
     **Raises:** `ReadError` with all errors of the file, or if PyYAML is not installed.
     """
-    report = Report(source)
-    document = load_yaml(report)
-    system = None
-    if document is not None:
-        findings = Findings()
-        system = _Reader(findings).read(document.value, level)
-        findings.tell(report, document.locate)
-    report.finish()
-    return require_system(system)
+    return _read(source, level, is_yaml=True)
+
+
+def _read(source: Source, level: Level, *, is_yaml: bool) -> SpikingSystem:
+    def read(findings: Findings, value: object) -> SpikingSystem | None:
+        return _Reader(findings).read(value, level)
+
+    return read_reported(source, lambda report: read_values(report, read, is_yaml=is_yaml))
 
 
 class _Reader:
@@ -147,9 +139,7 @@ class _Reader:
         kind = self.values.name(value, path, what)
         if kind is None or kind in _TYPES:
             return kind
-        fix = 'write "regular", "input" or "output"'
-        self.findings.error(path, f"{what} is {abbreviated(kind)} ({fix})")
-        return None
+        return self.findings.wrong(kind, path, what, 'write "regular", "input" or "output"')
 
     def _refuse_twins(self) -> None:
         for name, first, path in self.twins:
@@ -186,14 +176,11 @@ class _Reader:
     def _position(self, entry: Entries) -> list[Json] | None:
         place: Entries | None = entry
         if "position" in entry and not is_null(entry.values["position"]):
-            place = entry.take("position", self._coordinates)
+            place = entry.take("position", partial(self.findings.entries, keys=("x", "y")))
         if place is None or is_null(place.values.get("x")) or is_null(place.values.get("y")):
             return None
         x, y = (place.take(key, self.values.number) for key in "xy")
         return None if x is None or y is None else [x, y]
-
-    def _coordinates(self, value: object, path: JsonPath, what: str) -> Entries | None:
-        return self.findings.entries(value, path, what, ("x", "y"))
 
     # Rules
 
@@ -285,7 +272,7 @@ class _Reader:
             rule = DivisionRule(rule.guard, left, right)
         if rule is None:
             return None
-        return PlacedRule(rule, read.path, RulePlaces(read), read.parsed.is_whole)
+        return PlacedRule(rule, read.path, read.place_of, read.parsed.is_whole)
 
     # Synapses
 

@@ -1,9 +1,8 @@
 """Lists of rule texts, each rule with its path in the file."""
 
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from ..json_checks import Findings, abbreviated
+from ..json_checks import Findings
 from ..json_text import InString, JsonPath
 from ..yaml_text import Plain
 from .rules import ParsedRule, RuleParser
@@ -21,23 +20,10 @@ class PlacedRuleText:
         """The path of a character of the text."""
         return (*self.path, InString(position))
 
-
-@dataclass(frozen=True, slots=True)
-class RulePlaces(Mapping[str, JsonPath]):
-    """The paths of the problem codes of a rule, made only when they are asked for: rules are
-    many.
-    """
-
-    read: PlacedRuleText
-
-    def __getitem__(self, code: str) -> JsonPath:
-        return self.read.at(self.read.parsed.places[code])
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.read.parsed.places)
-
-    def __len__(self) -> int:
-        return len(self.read.parsed.places)
+    def place_of(self, code: str) -> JsonPath | None:
+        """The path of what a problem is about, if that is a part of the rule."""
+        position = self.parsed.places.get(code)
+        return None if position is None else self.at(position)
 
 
 class RuleList:
@@ -58,17 +44,14 @@ class RuleList:
         for here, item in self.findings.items(value, path, what):
             text = item.text if isinstance(item, Plain) else item
             if not isinstance(text, str):
-                message = (
-                    rf'a rule is {abbreviated(item)} (write a text, such as "a^{{2}}/a\to a;0")'
-                )
-                self.findings.error(here, message)
+                self.findings.wrong(item, here, "a rule", r'write a text, such as "a^{2}/a\to a;0"')
                 continue
             read = PlacedRuleText(self._parser.parse(text), here)
             for fault in read.parsed.errors:
-                self.findings.error(read.at(fault.position), fault.message)
+                self.findings.error(read.at(fault.offset), fault.message)
             if read.parsed.warnings and text not in self._warned:
                 self._warned.add(text)
                 for fault in read.parsed.warnings:
-                    self.findings.warning(read.at(fault.position), fault.message)
+                    self.findings.warning(read.at(fault.offset), fault.message)
             rules.append(read)
         return rules

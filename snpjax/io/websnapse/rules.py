@@ -10,7 +10,7 @@ from ...spiking.model.guard import Guard
 from ...spiking.model.guard_syntax import TEXT_LIMIT
 from ...spiking.model.rule import DivisionRule, Rule
 from ..building import NO_GUARD
-from ..source import guard_or_error, shortened
+from ..source import Mistake, guard_or_error, shortened
 
 
 _ARROW = re.compile(r"\\(?:rightarrow|to)")
@@ -29,13 +29,6 @@ _LAMBDA = (r"\lambda", "λ", "0")
 _MAX_DIGITS = 18
 _SPIKING = r'write "a^{2}/a\to a;0"'
 _DIVISION = r"write \left[E\right]_{i}\to\left[\ \right]_{j}\ ||\ \left[\ \right]_{k}"
-
-
-class RuleFault(Exception):
-    """What is wrong with a rule text, and the 0-based place in it."""
-
-    def __init__(self, message: str, position: int):
-        self.message, self.position = message, position
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +54,8 @@ class ParsedRule:
     children: tuple[PlacedLabel, PlacedLabel] | None = None
     is_whole: bool = True
     places: Mapping[str, int] = field(default_factory=dict)
-    errors: list[RuleFault] = field(default_factory=list)
-    warnings: list[RuleFault] = field(default_factory=list)
+    errors: list[Mistake] = field(default_factory=list)
+    warnings: list[Mistake] = field(default_factory=list)
 
 
 class RuleParser:
@@ -80,7 +73,7 @@ class RuleParser:
 def _parse(text: str) -> ParsedRule:
     parsed = ParsedRule(text)
     if len(text) > TEXT_LIMIT:
-        fault = RuleFault(f"the rule has more than {TEXT_LIMIT} characters (shorten it)", 0)
+        fault = Mistake(0, f"the rule has more than {TEXT_LIMIT} characters (shorten it)")
         parsed.errors.append(fault)
         return parsed
     plain = _NOTHING.sub(lambda match: " " * len(match[0]), text)
@@ -90,7 +83,7 @@ def _parse(text: str) -> ParsedRule:
             _read_bracket(parsed, plain, start)
         else:
             _read_spiking(parsed, plain, 0, len(plain))
-    except RuleFault as fault:
+    except Mistake as fault:
         parsed.errors.append(fault)
         parsed.rule = None
     power = _BARE_POWER.search(plain)
@@ -99,7 +92,7 @@ def _parse(text: str) -> ParsedRule:
             f"{power[0]!r} is read as {power[1]} spikes, but WebSnapse Reloaded takes the first "
             f"digit only (write ^{{{power[1]}}})"
         )
-        parsed.warnings.append(RuleFault(message, power.start()))
+        parsed.warnings.append(Mistake(power.start(), message))
     return parsed
 
 
@@ -107,13 +100,13 @@ def _read_bracket(parsed: ParsedRule, plain: str, start: int) -> None:
     r"""Read `[rule]_{i}` or `[E]_{i}\to[]_{j}||[]_{k}`."""
     end = plain.find("]", start)
     if end < 0:
-        raise RuleFault(r"the bracket opened here is not closed (add \right])", start)
+        raise Mistake(start, r"the bracket opened here is not closed (add \right])")
     parsed.label, after = _read_label(parsed.text, plain, end + 1)
     arrow = _ARROW.match(plain, after)
     if arrow is None:
         if after < len(plain):
             message = rf"{_excerpt(plain, after)} follows the rule (remove it, or {_DIVISION})"
-            raise RuleFault(message, after)
+            raise Mistake(after, message)
         _read_spiking(parsed, plain, start + 1, end)
         return
     guard = _read_guard(parsed, plain, start + 1, end)
@@ -122,11 +115,11 @@ def _read_bracket(parsed: ParsedRule, plain: str, start: int) -> None:
     if bars is None:
         if plain.startswith("/", after):
             message = "not supported: budding in WebSnapse (write P-Lingua or the native format)"
-            raise RuleFault(message, after)
-        raise RuleFault(f"there is no || between the two neurons ({_DIVISION})", after)
+            raise Mistake(after, message)
+        raise Mistake(after, f"there is no || between the two neurons ({_DIVISION})")
     right, after = _read_child(parsed.text, plain, bars.end())
     if after < len(plain):
-        raise RuleFault(f"{_excerpt(plain, after)} follows the rule (remove it)", after)
+        raise Mistake(after, f"{_excerpt(plain, after)} follows the rule (remove it)")
     parsed.children = left, right
     parsed.is_whole = guard is not None
     parsed.rule = DivisionRule(NO_GUARD if guard is None else guard, left.text, right.text)
@@ -135,14 +128,14 @@ def _read_bracket(parsed: ParsedRule, plain: str, start: int) -> None:
 def _read_child(text: str, plain: str, start: int) -> tuple[PlacedLabel, int]:
     start = _skip(plain, start)
     if not plain.startswith("[", start):
-        raise RuleFault(f"there is no empty bracket of a new neuron ({_DIVISION})", start)
+        raise Mistake(start, f"there is no empty bracket of a new neuron ({_DIVISION})")
     end = _skip(plain, start + 1)
     if not plain.startswith("]", end):
         message = r"the bracket of a new neuron is not empty (write \left[\ \right])"
-        raise RuleFault(message, min(end, len(plain)))
+        raise Mistake(min(end, len(plain)), message)
     label, after = _read_label(text, plain, end + 1)
     if label is None:
-        raise RuleFault("the new neuron has no label (write _{j} after its bracket)", end)
+        raise Mistake(end, "the new neuron has no label (write _{j} after its bracket)")
     return label, after
 
 
@@ -156,7 +149,7 @@ def _read_label(text: str, plain: str, start: int) -> tuple[PlacedLabel | None, 
         word = re.compile(r"\w*").match(text, start)
         assert word is not None
         if not word[0]:
-            raise RuleFault("a label is missing after _ (write _{i})", start)
+            raise Mistake(start, "a label is missing after _ (write _{i})")
         return PlacedLabel(word[0], start), _skip(plain, word.end())
     depth = 0
     for brace in re.compile("[{}]").finditer(text, start):
@@ -165,9 +158,9 @@ def _read_label(text: str, plain: str, start: int) -> tuple[PlacedLabel | None, 
             label = text[start + 1 : brace.start()]
             place = start + 1 + len(label) - len(label.lstrip())
             if not label.strip():
-                raise RuleFault("the label is empty (write _{i})", place)
+                raise Mistake(place, "the label is empty (write _{i})")
             return PlacedLabel(label.strip(), place), _skip(plain, brace.end())
-    raise RuleFault("the brace opened here is not closed (write _{i})", start)
+    raise Mistake(start, "the brace opened here is not closed (write _{i})")
 
 
 def _read_spiking(parsed: ParsedRule, plain: str, start: int, end: int) -> None:
@@ -176,8 +169,8 @@ def _read_spiking(parsed: ParsedRule, plain: str, start: int, end: int) -> None:
         eaten = _EATEN_ARROW.search(parsed.text, start, end)
         if eaten is not None:
             message = r"there is no arrow: the quotes took the backslash (write it twice: \\to)"
-            raise RuleFault(message, eaten.start())
-        raise RuleFault(f"there is no arrow ({_SPIKING})", end)
+            raise Mistake(eaten.start(), message)
+        raise Mistake(end, f"there is no arrow ({_SPIKING})")
     slash = plain.rfind("/", start, arrow.start())
     guard = None
     if slash >= 0:
@@ -196,7 +189,7 @@ def _read_spiking(parsed: ParsedRule, plain: str, start: int, end: int) -> None:
         try:
             guard = Guard.exactly(consume)
         except ValueError as error:
-            raise RuleFault(str(error), consume_at) from None
+            raise Mistake(consume_at, str(error)) from None
     parsed.is_whole = guard is not None
     parsed.rule = Rule(NO_GUARD if guard is None else guard, consume, produce, delay)
     parsed.places = {
@@ -210,7 +203,7 @@ def _read_guard(parsed: ParsedRule, plain: str, start: int, end: int) -> Guard |
     text = plain[start:end]
     guard = guard_or_error(text)
     if not isinstance(guard, Guard):
-        fault = RuleFault(f"the guard does not parse: {guard.message}", start + guard.position)
+        fault = Mistake(start + guard.position, f"the guard does not parse: {guard.message}")
         parsed.errors.append(fault)
         return None
     loose = _loose_union(text)
@@ -219,7 +212,7 @@ def _read_guard(parsed: ParsedRule, plain: str, start: int, end: int) -> Guard |
             "the union is read as such, but WebSnapse Reloaded anchors its first part only at the "
             "start and its last part only at the end (put it in parentheses)"
         )
-        parsed.warnings.append(RuleFault(message, start + loose))
+        parsed.warnings.append(Mistake(start + loose, message))
     return guard
 
 
@@ -240,17 +233,17 @@ def _read_count(plain: str, start: int, end: int) -> tuple[int, int]:
     text = plain[start:end].strip()
     if not text:
         message = r'a number of spikes is missing (write "a", "a^{3}" or "\lambda")'
-        raise RuleFault(message, min(start, end))
+        raise Mistake(min(start, end), message)
     match = _COUNT.fullmatch(text)
     if match is None:
         message = f'{_excerpt(text, 0)} is not one number of spikes (write "a" or "a^{{3}}")'
-        raise RuleFault(message, start)
+        raise Mistake(start, message)
     letters, digits = match["letters"].count("a"), match["bare"] or match["braced"]
     if digits is None:
         return letters, start
     digits = digits.lstrip("0") or "0"
     if len(digits) > _MAX_DIGITS:
-        raise RuleFault("the number of spikes is too large (write at most 18 digits)", start)
+        raise Mistake(start, "the number of spikes is too large (write at most 18 digits)")
     return letters - 1 + int(digits), start
 
 
@@ -258,9 +251,9 @@ def _read_delay(plain: str, start: int, end: int) -> tuple[int, int]:
     start = min(_skip(plain, start), end)
     digits = plain[start:end].strip()
     if not (digits.isascii() and digits.isdigit()):
-        raise RuleFault('the delay is not a number of steps (write ";2")', start)
+        raise Mistake(start, 'the delay is not a number of steps (write ";2")')
     if len(digits) > _MAX_DIGITS:
-        raise RuleFault("the delay is too large (write less than 2147483648 steps)", start)
+        raise Mistake(start, "the delay is too large (write less than 2147483648 steps)")
     return int(digits), start
 
 

@@ -47,8 +47,7 @@ class ValueReader:
         number = value.number if isinstance(value, Plain) else value
         if type(number) is int or (type(number) is float and math.isfinite(number)):
             return number
-        self.findings.error(path, f"{what} is {abbreviated(value)} (write a number)")
-        return None
+        return self.findings.wrong(value, path, what, "write a number")
 
     def train(self, value: object, path: JsonPath, what: str) -> Sequence[int]:
         """The spikes of an input node: digits in quotes, or a list of integers."""
@@ -96,8 +95,7 @@ class ValueReader:
         if isinstance(value, dict):
             return {key: self.note(item, (*path, key)) for key, item in value.items()}
         if isinstance(value, NoNumber) or (isinstance(value, float) and not math.isfinite(value)):
-            self.findings.error(path, f"a note is {abbreviated(value)} (write a text or a number)")
-            return None
+            return self.findings.wrong(value, path, "a note", "write a text or a number")
         assert value is None or isinstance(value, bool | int | float | str)
         return value
 

@@ -7,16 +7,15 @@ be the same label there.
 """
 
 import json
-import math
 import re
-from collections.abc import Mapping, Sequence
-from typing import TypeAlias, TypeGuard
+from collections.abc import Sequence
+from typing import TypeAlias
 
 from ...spiking.model.guard import Guard
 from ...spiking.model.rule import AnyRule, BuddingRule, DivisionRule, Rule
 from ...spiking.model.system import Neuron, SpikingSystem
+from ..json_checks import noted_position
 from ..losses import Losses
-from ..notes import note_text
 from .environment_nodes import draw
 from .guard_text import guard_text, rule_text
 from .labels import label_key
@@ -60,9 +59,8 @@ def write_factory_yaml(system: SpikingSystem, losses: Losses) -> str:
 
 def _expected(system: SpikingSystem, losses: Losses) -> str | None:
     """The note of the expected output in JSON, if there is one."""
-    if "expected" not in system.notes:
-        return None
-    return note_text("expected", system.notes["expected"], losses)
+    notes = system.notes
+    return losses.note_text("expected", notes["expected"]) if "expected" in notes else None
 
 
 class _Names:
@@ -126,7 +124,10 @@ class _Model:
         for neuron in system.neurons:
             self._add_neuron(neuron)
         for source, target, weight in system.synapses:
-            self._add_synapse(source, target, int(weight))
+            if weight < 0:
+                losses.add(f"synapse ({source}, {target}) with weight {int(weight)}", "left out")
+            else:
+                self._add_wire(names.known[source], names.known[target], int(weight))
         self._add_labels()
         self._add_environment()
 
@@ -149,19 +150,9 @@ class _Model:
         self.neurons.append({"id": name, "type": kind, "position": position, "content": content})
 
     def _position(self, name: str, index: int) -> dict[str, int | float]:
-        noted = self.system.notes.get("positions")
-        place = noted.get(name) if isinstance(noted, Mapping) else None
-        if isinstance(place, Sequence) and len(place) == 2:
-            x, y = place
-            if _is_coordinate(x) and _is_coordinate(y):
-                return {"x": x, "y": y}
-        return {"x": _GRID * (index % _COLUMNS), "y": _GRID * (index // _COLUMNS)}
-
-    def _add_synapse(self, source: str, target: str, weight: int) -> None:
-        if weight < 0:
-            self.losses.add(f"synapse ({source}, {target}) with weight {weight}", "left out")
-            return
-        self._add_wire(self.names.known[source], self.names.known[target], weight)
+        grid = _GRID * (index % _COLUMNS), _GRID * (index // _COLUMNS)
+        x, y = noted_position(self.system.notes, name) or grid
+        return {"x": x, "y": y}
 
     def _add_wire(self, source: str, target: str, weight: int) -> None:
         self.synapses.append({"from": source, "to": target, "weight": weight})
@@ -234,10 +225,10 @@ class _Model:
                 self._add_wire(node.name, known[target], weight)
             for target, weight in node.direct:
                 self._add_wire(node.name, target, weight)
-        for node in outputs:
-            self._add_node(node.name, "output", "", node.name)
-            for source, weight in node.sources:
-                self._add_wire(known[source], node.name, weight)
+        for name, sources in outputs.items():
+            self._add_node(name, "output", "", name)
+            for source, weight in sources:
+                self._add_wire(known[source], name, weight)
 
     def _called(self, name: str, what: str) -> list[str]:
         """The neurons that an input or output names: those of a label where neurons divide."""
@@ -248,12 +239,6 @@ class _Model:
             item = f"the {what} of label {name!r}, which no neuron bears from the start"
             self.losses.add(item, "left out")
         return bearers
-
-
-def _is_coordinate(value: object) -> TypeGuard[int | float]:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    return -math.inf < value < math.inf
 
 
 def _rule_text(rule: Rule | DivisionRule, label: str | None = None) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from ...spiking.model.system import Json, SpikingSystem
 from ...spiking.model.validity import Level
-from ..building import require_system
+from ..building import read_reported
 from ..environment import (
     MAX_INPUT_ENTRIES,
     InputNode,
@@ -49,10 +49,7 @@ def read_xmp(source: Source, level: Level) -> SpikingSystem:
 
     **Raises:** `ReadError` with all errors of the file, of its form as well as of the system.
     """
-    report = Report(source)
-    system = _Reader("websnapse", report).read(level)
-    report.finish()
-    return require_system(system)
+    return read_reported(source, lambda report: _Reader("websnapse", report).read(level))
 
 
 def read_factory_xml(source: Source, level: Level) -> SpikingSystem:
@@ -63,10 +60,7 @@ def read_factory_xml(source: Source, level: Level) -> SpikingSystem:
 
     **Raises:** `ReadError` with all errors of the file, of its form as well as of the system.
     """
-    report = Report(source)
-    system = _Reader("factory", report).read(level)
-    report.finish()
-    return require_system(system)
+    return read_reported(source, lambda report: _Reader("factory", report).read(level))
 
 
 @dataclass(slots=True)
@@ -132,10 +126,11 @@ class _Reader:
             self.nodes.append(OutputNode(name, place))
         else:
             self.nodes.append(self._neuron(name, place, parts))
-        if is_input or is_output:
-            self._refuse_rules(
-                parts.get("rules"), "an input node" if is_input else "an output node"
-            )
+        rules = parts.get("rules")
+        if (is_input or is_output) and rules is not None and rules.text.strip():
+            owner = "an input node" if is_input else "an output node"
+            message = f"{owner} has no rules, so these are not read (remove them)"
+            self.report.warning(rules.start, message)
         self._take_links(name, element, parts)
 
     def _parts(self, element: XmlElement) -> dict[str, XmlElement]:
@@ -180,11 +175,6 @@ class _Reader:
             )
             self.report.warning(running.start, message)
 
-    def _refuse_rules(self, rules: XmlElement | None, owner: str) -> None:
-        if rules is not None and rules.text.strip():
-            message = f"{owner} has no rules, so these are not read (remove them)"
-            self.report.warning(rules.start, message)
-
     # Synapses
 
     def _take_links(self, name: str, element: XmlElement, parts: Mapping[str, XmlElement]) -> None:
@@ -209,7 +199,11 @@ class _Reader:
             self.links.append(links)
 
     def _wires(self, links: _Links) -> list[Wire[int]]:
-        weights = {self._id_of(name): weight for name, weight in links.weights.items()}
+        # An element in `<outWeights>` is named by an id, or by an element that has this id.
+        weights = {
+            name if name in self.ids else self.id_of_element.get(name, name): weight
+            for name, weight in links.weights.items()
+        }
         wires = []
         for target, place in links.targets:
             weight, weight_place = weights.get(target, (1, place))
@@ -234,12 +228,6 @@ class _Reader:
             )
             self.report.warning(place, message)
         return []
-
-    def _id_of(self, element_name: str) -> str:
-        """The id that the name of an element in `<outWeights>` stands for."""
-        if element_name in self.ids:
-            return element_name
-        return self.id_of_element.get(element_name, element_name)
 
     # Values
 

@@ -23,7 +23,7 @@ from ...spiking.model.rule import Rule
 from ..building import NO_GUARD
 from ..environment import PlacedRule
 from ..json_text import MAX_DIGITS
-from ..source import Report, guard_or_error
+from ..source import Mistake, Report, guard_or_error
 from .elements import XmlElement
 
 
@@ -75,7 +75,7 @@ class XmpRuleReader:
         if read.rule.delay:
             parts["forgetting_delay"] = element.place(start + read.delay_at)
             parts["bad_number"] = parts["forgetting_delay"]  # the others cannot be wrong
-        return PlacedRule(read.rule, element.place(start), parts or _NO_PARTS, read.is_whole)
+        return PlacedRule(read.rule, element.place(start), (parts or _NO_PARTS).get, read.is_whole)
 
 
 _NO_PARTS: dict[str, int] = {}  # shared: most rules need none
@@ -94,11 +94,6 @@ def split_at_blanks(text: str) -> list[tuple[int, str]]:
     return found
 
 
-class _Fault(Exception):
-    def __init__(self, at: int, message: str):
-        self.at, self.message = at, message
-
-
 class _Parser:
     """Reads one rule, and every part of it although another is wrong."""
 
@@ -111,7 +106,8 @@ class _Parser:
         text = self.text
         arrow = text.find("->")
         if arrow < 0:
-            return self._nothing(len(text), f'"->" is expected here {_EXAMPLE}')
+            message = f'the rule does not parse: "->" is expected here {_EXAMPLE}'
+            return _RuleText(None, False, ((len(text), message),), 0, 0)
         slash = text.rfind("/", 0, arrow)
         semicolon = text.find(";", arrow)
         produce_at = self._skip_blanks(arrow + 2)
@@ -120,7 +116,9 @@ class _Parser:
             self.findings.append((len(text), message))
             semicolon = len(text)
         consume = self._part(self._count, slash + 1, arrow)
-        produce = self._part(self._produced, arrow + 2, semicolon)
+        produce = 0
+        if text[arrow + 2 : semicolon].strip() != "0":
+            produce = self._part(self._count, arrow + 2, semicolon)
         delay = self._part(self._delay, semicolon + 1, len(text)) if semicolon < len(text) else None
         guard = None
         if slash >= 0:
@@ -134,15 +132,12 @@ class _Parser:
         findings = tuple(sorted(self.findings))
         return _RuleText(rule, guard is not None, findings, produce_at, delay_at)
 
-    def _nothing(self, at: int, message: str) -> _RuleText:
-        return _RuleText(None, False, ((at, f"the rule does not parse: {message}"),), 0, 0)
-
     def _part(self, read, start: int, end: int):
         """What `read` makes of a part of the text; `None` after a fault, which is noted."""
         try:
             return read(self._skip_blanks(start), end)
-        except _Fault as fault:
-            self.findings.append((fault.at, fault.message))
+        except Mistake as mistake:
+            self.findings.append((mistake.offset, mistake.message))
             return None
 
     def _skip_blanks(self, at: int) -> int:
@@ -154,13 +149,13 @@ class _Parser:
         """A number of spikes such as `3a`, or `aaa` as the first versions wrote it."""
         part = self.text[start:end].rstrip()
         if not part:
-            raise _Fault(min(start, end), f"a number of spikes is missing {_EXAMPLE}")
+            raise Mistake(min(start, end), f"a number of spikes is missing {_EXAMPLE}")
         total = at = 0
         while at < len(part):
             match = _COUNT.match(part, at)
             if match is None:
                 message = f"{part[at]!r} is no part of a number of spikes {_EXAMPLE}"
-                raise _Fault(start + at, message)
+                raise Mistake(start + at, message)
             total += self._factor(match[1], start + at)
             at = match.end()
         return total
@@ -168,14 +163,11 @@ class _Parser:
     def _factor(self, digits: str, at: int) -> int:
         if len(digits) > MAX_DIGITS:
             message = f"a number of {len(digits)} digits (write at most {MAX_DIGITS})"
-            raise _Fault(at, message)
+            raise Mistake(at, message)
         factor = int(digits) if digits else 1
         if factor == 0:
-            raise _Fault(at, f"0a is no spike at all {_EXAMPLE}")
+            raise Mistake(at, f"0a is no spike at all {_EXAMPLE}")
         return factor
-
-    def _produced(self, start: int, end: int) -> int:
-        return 0 if self.text[start:end].strip() == "0" else self._count(start, end)
 
     def _delay(self, start: int, end: int) -> int:
         part = self.text[start:end].rstrip()
@@ -184,16 +176,18 @@ class _Parser:
         if at < len(part) or not part:
             found = f"not {part[at]!r}" if part else "and is missing"
             message = f'the delay is a number of steps, {found} (write ";0")'
-            raise _Fault(start + at, message)
+            raise Mistake(start + at, message)
         if len(part) > MAX_DIGITS:
-            raise _Fault(start, f"a delay of {len(part)} digits (write less than 2147483648 steps)")
+            raise Mistake(
+                start, f"a delay of {len(part)} digits (write less than 2147483648 steps)"
+            )
         return int(part)
 
     def _exactly(self, start: int, end: int) -> Guard:
         try:
             return Guard.exactly(self._count(start, end))
         except ValueError as error:
-            raise _Fault(start, str(error)) from None
+            raise Mistake(start, str(error)) from None
 
     def _guard(self, start: int, end: int) -> Guard:
         text, places = self._translated(start, end)
@@ -203,13 +197,13 @@ class _Parser:
         at = places[guard.position] if guard.position < len(places) else end
         fault = guard.fault.partition(" (")[0]  # its fix is in the syntax of guards
         message = f"the guard does not parse: {guard.subject} {fault} {_GUARD_EXAMPLE}"
-        raise _Fault(at, message)
+        raise Mistake(at, message)
 
     def _translated(self, start: int, end: int) -> tuple[str, list[int]]:
         """The guard in the syntax of `Guard.parse`, and the place of each of its characters."""
         if end - start > TEXT_LIMIT:
             message = f"the guard has {end - start} characters (write at most {TEXT_LIMIT})"
-            raise _Fault(start, message)
+            raise Mistake(start, message)
         pieces: list[str] = []
         places: list[int] = []
         at = start
@@ -217,7 +211,7 @@ class _Parser:
             match = _COUNT.match(self.text, at, end)
             if match is None and not (self.text[at] in "()*+|" or self.text[at].isspace()):
                 message = f"{self.text[at]!r} is no part of a guard {_GUARD_EXAMPLE}"
-                raise _Fault(at, f"the guard does not parse: {message}")
+                raise Mistake(at, f"the guard does not parse: {message}")
             after = at + 1 if match is None else match.end()
             piece = self.text[at]
             if match is not None:
