@@ -90,7 +90,7 @@ def refusals(
 
 
 def write_failure(path: Path | str, error: OSError) -> typer.Exit:
-    """Why a file cannot be written; to be raised."""
+    """Why a file cannot be opened or written; to be raised."""
     return ended(f"error: {path}: {error.strerror} (check the name and the permissions)", BAD_INPUT)
 
 

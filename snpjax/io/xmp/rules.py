@@ -75,10 +75,11 @@ class XmpRuleReader:
         if read.rule.delay:
             parts["forgetting_delay"] = element.place(start + read.delay_at)
             parts["bad_number"] = parts["forgetting_delay"]  # the others cannot be wrong
-        return PlacedRule(read.rule, element.place(start), (parts or _NO_PARTS).get, read.is_whole)
+        place_of = parts.get if parts else _no_part
+        return PlacedRule(read.rule, element.place(start), place_of, read.is_whole)
 
 
-_NO_PARTS: dict[str, int] = {}  # shared: most rules need none
+_no_part = dict[str, int]().get  # shared: most rules need none
 
 
 def split_at_blanks(text: str) -> list[tuple[int, str]]:
