@@ -148,11 +148,6 @@ def leaps(machine: object) -> "TypeGuard[Leaping]":
     return _has_methods(type(machine), Leaping)
 
 
-def strides(machine: object) -> "TypeGuard[Striding]":
-    """Whether it is `Striding`."""
-    return _has_methods(type(machine), Striding)
-
-
 def can_grow(machine: object) -> "TypeGuard[Growable]":
     """Whether it is `Growable`."""
     return _has_methods(type(machine), Growable)
@@ -194,10 +189,17 @@ class Striding(Protocol):
     """A machine that can make many steps of one path at once, as if made one by one."""
 
     def stride(
-        self, state: PyTree, choice: AbstractChoice, most: Int[Array, ""], *, rows: int, save: Save
+        self,
+        state: PyTree,
+        choice: AbstractChoice,
+        most: Int[Array, ""],
+        *,
+        start: Int[Array, ""],
+        rows: int,
+        save: Save,
     ) -> Stride | None:
         """At most `most` steps, of which `rows` are saved, or `None` where it must make them one by
-        one."""
+        one. The run has made `start` steps, from which every n-th state to be saved is counted."""
         ...
 
 

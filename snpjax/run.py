@@ -28,10 +28,10 @@ from .machine import (
     Sparing,
     Stacked,
     Startable,
+    Striding,
     can_grow,
     leaps,
     over_paths,
-    strides,
 )
 from .simulate import Progress, advancing, looped, result_of
 from .trajectory import (
@@ -545,9 +545,10 @@ def _advance(
         return _leap_on(
             machine, choice, step, steps, state, path, limit, is_real, rows=rows, save=save
         )
-    if strides(machine) and path.ndim == 0:
+    if isinstance(machine, Striding) and path.ndim == 0:
         most = limit - step
-        stride = machine.stride(state, choice.for_path(path), most, rows=rows, save=save)
+        own = choice.for_path(path)
+        stride = machine.stride(state, own, most, start=step, rows=rows, save=save)
         if stride is not None:
             state, made, saved = stride
             step, steps, result = step + made, steps + made, result_of(machine, state)
