@@ -15,14 +15,18 @@ from jax.sharding import SingleDeviceSharding
 import snpjax as snp
 from snpjax.run import _advance
 from snpjax.spiking.step import gpu_loop
+from snpjax.spiking.step.step import SpikingMachine
 from tests.spiking.test_population import sorter
 
 
-pytestmark = pytest.mark.skipif(
-    find_spec("jax_cuda13_plugin") is None,
-    reason="compiling for a GPU needs jax-cuda13-plugin, jax-cuda13-pjrt, nvidia-cuda-nvcc and "
-    "nvidia-nvvm",
-)
+pytestmark = [
+    pytest.mark.skipif(
+        find_spec("jax_cuda13_plugin") is None,
+        reason="compiling for a GPU needs jax-cuda13-plugin, jax-cuda13-pjrt, nvidia-cuda-nvcc "
+        "and nvidia-nvvm",
+    ),
+    pytest.mark.filterwarnings("default:The Pallas Triton backend:DeprecationWarning"),
+]
 
 H200 = """
 gpu_device_info {
@@ -49,13 +53,14 @@ def h200() -> SingleDeviceSharding:
     return SingleDeviceSharding(found.devices[0])
 
 
-def compiled(sharding: SingleDeviceSharding, choice: snp.AbstractChoice, unroll: int):
-    """The call of `run` that makes the steps of sort 500."""
+def compiled(sharding: SingleDeviceSharding, choice: snp.AbstractChoice, unroll: int) -> str:
+    """The call of `run` that makes the steps of sort 500, as XLA prints it."""
     with (
         mock.patch("jax.default_backend", lambda: "gpu"),
         mock.patch.object(gpu_loop, "num_cores", lambda: 132),
     ):
         machine = snp.lower(sorter(np.arange(1, 501))).machine_for(502)
+        assert isinstance(machine, SpikingMachine)
         zero = jnp.zeros((), jnp.int32)
         given = (machine, choice, zero, zero, machine.init(), zero.astype(jnp.uint32), zero)
         shapes = jax.tree.map(
@@ -64,7 +69,9 @@ def compiled(sharding: SingleDeviceSharding, choice: snp.AbstractChoice, unroll:
         traced = _advance.trace(
             *shapes, None, rows=2**30, save=snp.SAVE_FINAL, grow=False, unroll=unroll
         )
-        return traced.lower(lowering_platforms=("cuda",)).compile()
+        text = traced.lower(lowering_platforms=("cuda",)).compile().as_text()
+    assert text is not None
+    return text
 
 
 def started(text: str, computation: str) -> tuple[int, int]:
@@ -92,7 +99,7 @@ def _nbytes(dtype: str, shape: str) -> int:
 
 def test_all_steps_of_a_run_are_one_kernel(h200):
     """Some more prepare it and pack the result, whatever the number of steps."""
-    text = compiled(h200, snp.FirstChoice(), unroll=32).as_text()
+    text = compiled(h200, snp.FirstChoice(), unroll=32)
     assert " while(" not in text
     assert re.findall(r'custom_call_target="(.*?)"', text) == ["__gpu$xla.gpu.triton"]
     kernels, _ = started(text, "ENTRY")
@@ -105,7 +112,7 @@ def test_all_steps_of_a_run_are_one_kernel(h200):
 
 def test_a_random_step_is_few_kernels(h200):
     """Which the kernel of a run does not make."""
-    text = compiled(h200, snp.UniformChoice(jax.random.key(0)), unroll=8).as_text()
+    text = compiled(h200, snp.UniformChoice(jax.random.key(0)), unroll=8)
     body = re.search(r" while\(.*body=(%[\w.-]+)", text)
     assert body is not None
     kernels, nbytes = started(text, body[1])

@@ -25,6 +25,8 @@ from tests.spiking.test_population import sorter
 from tests.support.helpers import MAX_STEPS, assert_same_run, many, quietly, with_ballast
 
 
+pytestmark = pytest.mark.filterwarnings("default:The Pallas Triton backend:DeprecationWarning")
+
 CORES = 128
 HAS_GPU = jax.default_backend() == "gpu"
 small_systems = systems(max_neurons=6, signed=None)
