@@ -57,6 +57,12 @@ class Striding(AbstractSpikingMachine):
         )
 
 
+class Stepping(AbstractSpikingMachine):
+    """A machine that makes its steps one by one, on a GPU too."""
+
+    program: SpikingProgram
+
+
 def unwatched(lowered: snp.Lowered) -> SpikingMachine:
     """The machine that does not look for overflows."""
     assert isinstance(lowered.unwatched, SpikingMachine)
@@ -69,6 +75,11 @@ def program_of(model, **options) -> SpikingProgram:
 
 def striding(lowered: snp.Lowered) -> snp.Lowered:
     machine = Striding(unwatched(lowered).program)
+    return replace(lowered, machine=machine, unwatched=machine)
+
+
+def stepping(lowered: snp.Lowered) -> snp.Lowered:
+    machine = Stepping(unwatched(lowered).program)
     return replace(lowered, machine=machine, unwatched=machine)
 
 
@@ -133,17 +144,11 @@ def test_systems_without_delay_run_as_the_reference(system):
 def test_a_run_that_is_continued_saves_the_same(save, system, cut):
     """The state in between has neurons that are closed, and input is left."""
     lowered = snp.lower(with_ballast(system), layout=ELL)
-    state = snp.run(lowered, max_steps=cut, save=snp.SAVE_FINAL).state
-    own = striding(lowered)
-    assert eqx.tree_equal(snp.run(own, max_steps=cut, save=snp.SAVE_FINAL).state, state)
-    found = _continued(own, state, save)
-    assert_equal(found, _continued(lowered, state, save), save)
-
-
-def _continued(lowered: snp.Lowered, state, save: snp.Save) -> snp.Solution:
-    """From the state on, by the machine that is not watched."""
-    own = replace(lowered, machine=lowered.unwatched)
-    return snp.run(own, initial=state, max_steps=MAX_STEPS - 3, save=save)
+    wanted, found = stepping(lowered), striding(lowered)
+    state = snp.run(wanted, max_steps=cut, save=snp.SAVE_FINAL).state
+    assert eqx.tree_equal(snp.run(found, max_steps=cut, save=snp.SAVE_FINAL).state, state)
+    rest = {"initial": state, "max_steps": MAX_STEPS - 3, "save": save}
+    assert_equal(snp.run(found, **rest), snp.run(wanted, **rest), save)
 
 
 @given(st.lists(st.integers(0, 9), min_size=8, max_size=8))
@@ -165,7 +170,7 @@ def test_families_and_runs_sort(numbers):
     )
     own = replace(lowered, unwatched=SpikingMachine(replace(program, synapses=synapses)))
     found = snp.run(striding(own), max_steps=MAX_STEPS)
-    assert_equal(found, snp.run(lowered, max_steps=MAX_STEPS), snp.SAVE_ALL)
+    assert_equal(found, snp.run(stepping(lowered), max_steps=MAX_STEPS), snp.SAVE_ALL)
 
 
 def many_neurons(size: int, seed: int, *, in_runs: bool) -> snp.PopulationSystem:
@@ -196,7 +201,7 @@ def test_neurons_of_several_programs(layout):
     lowered = snp.lower(many_neurons(1500, 3, in_runs=layout is Interval), layout=layout)
     sharing = gpu_loop.sharing_of(unwatched(lowered).program, CORES)
     assert sharing is not None and sharing.programs == 12
-    wanted = snp.run(lowered, max_steps=40)
+    wanted = snp.run(stepping(lowered), max_steps=40)
     assert wanted.steps == 40 and wanted.emissions[-1].any()
     assert_equal(snp.run(striding(lowered), max_steps=40), wanted, snp.SAVE_ALL)
 

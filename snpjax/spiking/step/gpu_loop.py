@@ -55,7 +55,7 @@ _LEAST_THREADS, _MOST_THREADS = 128, 256
 # Most registers of a thread for one kind of table.
 _MAX_RULES = 64
 _MAX_READ = 64
-_MAX_BITS = 128
+_MAX_BITS = 96  # words of a matrix, for each plane: 128 take 4 s to compile, 256 took 12
 _MAX_PLANES = 4
 _MAX_OUTPUTS = 64
 _MAX_INPUTS = 8
@@ -194,7 +194,7 @@ def sharing_of(program: SpikingProgram, cores: int) -> Sharing | None:
             case Interval():
                 read += 2 * len(layout.start)
             case BitDense():
-                bits += len(layout.words)
+                bits += len(layout.words) * (layout.num_planes or 0)
             case _:
                 read += 2
     held = own // threads
