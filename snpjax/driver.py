@@ -22,10 +22,10 @@ from .machine import (
     Leaping,
     Record,
     Stacked,
+    Striding,
     can_grow,
     leaps,
     over_paths,
-    strides,
 )
 from .simulate import Progress, advancing, looped, result_of
 from .trajectory import Flat, History, Save, Trajectory, beside, nbytes_of, own_paths
@@ -294,13 +294,12 @@ def _advance(
     end = None
     if leaps(machine):
         end = _leap_on(machine, *begin, rows=rows, save=save)
-    elif strides(machine) and path.ndim == 0:
-        stride = machine.stride(state, choice.for_path(path), limit - step, rows=rows, save=save)
+    elif isinstance(machine, Striding) and path.ndim == 0:
+        most, own = limit - step, choice.for_path(path)
+        stride = machine.stride(state, own, most, start=step, rows=rows, save=save)
         if stride is not None:
             made = stride.made
-            end = Progress(
-                step + made, steps + made, made == limit - step, stride.state, stride.saved
-            )
+            end = Progress(step + made, steps + made, made == most, stride.state, stride.saved)
     if end is None:
         end = _step_on(machine, *begin, rows=rows, save=save, grow=grow, unroll=unroll)
     kept = machine.kept(end.state) if leaps(machine) else end.state

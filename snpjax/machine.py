@@ -154,11 +154,6 @@ def leaps(machine: object) -> "TypeIs[Leaping]":
     return has_methods(type(machine), Leaping)
 
 
-def strides(machine: object) -> "TypeIs[Striding]":
-    """Whether it is `Striding`."""
-    return has_methods(type(machine), Striding)
-
-
 def can_grow(machine: object) -> "TypeIs[Growable]":
     """Whether it is `Growable`."""
     return has_methods(type(machine), Growable)
@@ -205,10 +200,17 @@ class Striding(Protocol):
     """A machine that can make many steps of one path at once, as if made one by one."""
 
     def stride(
-        self, state: PyTree, choice: AbstractChoice, most: Int[Array, ""], *, rows: int, save: Save
+        self,
+        state: PyTree,
+        choice: AbstractChoice,
+        most: Int[Array, ""],
+        *,
+        start: Int[Array, ""],
+        rows: int,
+        save: Save,
     ) -> Stride | None:
         """At most `most` steps, of which `rows` are saved, or `None` where it must make them one by
-        one."""
+        one. The run has made `start` steps, from which every n-th state to be saved is counted."""
         ...
 
 

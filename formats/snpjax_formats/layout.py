@@ -150,7 +150,7 @@ class AbstractLayout(eqx.Module):
     ) -> Edges:
         """A list of edges between its sources and targets; parallel ones may be in it."""
         source, target = (index.astype(np.int32, copy=False) for index in (source, target))
-        return Edges(source, target, value, **self.sizes)
+        return Edges(source, target, value, self.num_sources, self.num_targets)
 
     @property
     def num_edges(self) -> int:

@@ -1,12 +1,16 @@
 """Many steps of one path on a GPU in one kernel: no step waits for the host or for a kernel to
 start.
 
-The neurons are shared out among programs that run at the same time, each on a multiprocessor. In
-each step a program writes down what its neurons send and reads what others sent to them. Nobody
-waits at a barrier: each word that is exchanged says by one bit in which step it was written, and
-whoever reads a word of an earlier step reads it again. Words of odd and even steps have places of
-their own. A program reads something of all others in each step, so that none is ever two steps
-ahead, and no word is written over before it was read.
+The neurons are divided among programs that run at the same time, each on a multiprocessor of its
+own. In each step a program writes down what its neurons send and reads what it needs of the others.
+There is no barrier between programs: one bit of each exchanged word tells the step in which it was
+written, and a reader polls until all of its words are those of this step. Words of odd and even
+steps have separate places. Each program reads a word of every other one in each step, so no program
+is ever two steps ahead of another, and no word is overwritten before it was read.
+
+All values in the kernel are vectors with an element or a few for each thread. Triton lays matrices
+out so that threads repeat each other's work: a step with a matrix of bits took 22 us that way, and
+takes 2 (H200, jax 0.11.2, 2026-11).
 """
 
 from collections.abc import Callable
@@ -33,21 +37,25 @@ from snpjax_formats import (
 )
 
 from ...choice import NO_RULE
+from ...machine import Stride
 from ...results import RESULTS
 from ...trajectory import Save
 from .program import SpikingProgram
 from .step import Selection, SpikingState
 
 
-# All programs must run at the same time. Of so many, with so many warps, several fit even on a part
-# of a GPU.
-_MOST_PROGRAMS = 64
-_LEAST_NEURONS = 64
-_MOST_NEURONS = 4096  # of one program
+# A program for each multiprocessor at most, since all of them must run at the same time. Small ones
+# wait for each other longer than they work: a step of 15,000 neurons takes 2.55 us in 60 programs
+# of 128 threads, 3.0 in 120 or in 30 (H200, jax 0.11.2, 2026-11).
+_MOST_PROGRAMS = 128
+_LEAST_NEURONS, _FEW, _LEAST_OF_MANY = 128, 4096, 256
+_MOST_NEURONS = 1024  # of one program; no fewer than there are programs
+_LEAST_THREADS, _MOST_THREADS = 128, 256
 
-_MAX_SLOTS = 16
-_MAX_LISTED = 64  # sources of a target, or runs of them
-_MAX_TILE = 2**14  # words of a matrix that a program holds
+# Most registers of a thread for one kind of table.
+_MAX_RULES = 64
+_MAX_READ = 64
+_MAX_BITS = 96  # words of a matrix, for each plane: 128 take 4 s to compile, 256 took 12
 _MAX_PLANES = 4
 _MAX_OUTPUTS = 64
 _MAX_INPUTS = 8
@@ -55,7 +63,7 @@ _MAX_INPUTS = 8
 _HALF = 16  # bits of sources in an exchanged word
 _SIGN = jnp.iinfo(jnp.int32).min
 
-Words: TypeAlias = Int[Array, "*shape"]
+Words: TypeAlias = Int[Array, " neurons"]
 
 
 class Placed(NamedTuple):
@@ -66,17 +74,9 @@ class Placed(NamedTuple):
     target: int
 
 
-class SavedRows(NamedTuple):
-    """What is kept of steps; `None` for what is not."""
-
-    states: SpikingState | None
-    outputs: Int[Array, "rows outputs"] | None
-    details: Selection | None
-
-
 @dataclass(frozen=True)
 class Sharing:
-    """How neurons are shared out: `neurons` to each of `programs`, of so many `warps`."""
+    """How neurons are divided: `neurons` to each of `programs`, which have `warps` each."""
 
     programs: int
     neurons: int
@@ -92,7 +92,8 @@ class _Plan:
     parts: tuple[tuple[str, int, int, int, int], ...]  # kind, first source, target; how many
     planes: int
     every: int | None
-    in_order: bool  # interpreted: one program, nothing to wait for
+    has_families: bool
+    is_interpreted: bool
 
     @property
     def room(self) -> int:
@@ -101,16 +102,19 @@ class _Plan:
     def has(self, *kinds: str) -> bool:
         return any(kind in kinds for kind, *_ in self.parts)
 
+    def memory(self, num_words: int) -> int:
+        """The words that a program writes for itself, where matrices of bits have so many rows."""
+        return self.sharing.neurons + self.planes * num_words
+
     @property
     def sections(self) -> dict[str, int]:
-        """Where the words of a step begin, by what they say; the end as well. Those before `sums`
-        are read by all programs."""
+        """Where the words of a step begin, by what they say; the end as well."""
         has_runs = self.has("ones", "runs")
         sizes = {
-            "bits": self.planes * self.room // _HALF,
             "flags": self.sharing.programs,
             "totals": self.sharing.programs if has_runs else 0,
             "sums": self.room if has_runs else 0,
+            "bits": self.planes * self.room // _HALF,
             "values": self.room if self.has("list", "same") else 0,
         }
         starts, at = {}, 0
@@ -119,8 +123,16 @@ class _Plan:
         return starts | {"end": at}
 
 
-def is_supported(program: SpikingProgram, save: Save) -> bool:
-    """Whether a kernel makes the steps of a program, by the first applicable rules."""
+def num_cores() -> int:
+    """The multiprocessors of the GPU on which arrays are by default; 0 if it is not NVIDIA's."""
+    device = jax.devices()[0]
+    is_other = jax.config.jax_default_device is not None  # pyright: ignore
+    return 0 if is_other or "NVIDIA" not in device.device_kind else device.core_count
+
+
+def is_supported(program: SpikingProgram, save: Save, cores: int) -> bool:
+    """Whether a kernel on so many multiprocessors makes the steps of a program, by the first
+    applicable rules."""
     return (
         program.initial.dtype == jnp.int32
         and not program.may_overflow
@@ -130,11 +142,9 @@ def is_supported(program: SpikingProgram, save: Save) -> bool:
         and program.ordered is None
         and program.rows is None
         and program.low.ndim == program.trains.ndim == 2
-        and program.low.shape[0] <= _MAX_SLOTS
         and program.inputs.shape[0] <= _MAX_INPUTS
         and (program.outputs.shape[0] <= _MAX_OUTPUTS or not save.outputs)
-        and program.synapses is not None
-        and sharing_of(program.num_neurons, program.synapses) is not None
+        and sharing_of(program, cores) is not None
     )
 
 
@@ -150,17 +160,15 @@ def parts_of(layout: AbstractLayout, source: int = 0, target: int = 0) -> list[P
         case Ones():
             is_known = layout.has_self
         case Interval():
-            is_known = layout.by == "target" and len(layout.start) <= _MAX_LISTED
+            is_known = layout.by == "target"
         case BitDense():
             planes = layout.num_planes
             is_known = source % (2 * _HALF) == 0 and planes is not None and planes <= _MAX_PLANES
         case ELL():
             values = layout.values
-            is_known = len(layout.sources) <= _MAX_LISTED and (
-                values is None or jnp.issubdtype(values.dtype, jnp.integer)
-            )
+            is_known = values is None or jnp.issubdtype(values.dtype, jnp.integer)
         case BitGather():
-            is_known = layout.num_planes is not None and len(layout.sources) <= _MAX_LISTED
+            is_known = layout.num_planes is not None
         case Identity():
             is_known = True
         case _:
@@ -168,18 +176,31 @@ def parts_of(layout: AbstractLayout, source: int = 0, target: int = 0) -> list[P
     return [Placed(layout, source, target)] if is_known else None
 
 
-def sharing_of(num_neurons: int, layout: AbstractLayout) -> Sharing | None:
-    """How the neurons are shared out, or `None` where no program could hold its share."""
-    parts = parts_of(layout)
-    if parts is None or num_neurons == 0:
+def sharing_of(program: SpikingProgram, cores: int) -> Sharing | None:
+    """How the neurons are divided, or `None` where no program could hold its share."""
+    size = program.num_neurons
+    parts = None if program.synapses is None else parts_of(program.synapses)
+    most = min(cores, _MOST_PROGRAMS)
+    if parts is None or size == 0 or most == 0:
         return None
-    own = max(_power(-(-num_neurons // _MOST_PROGRAMS)), _LEAST_NEURONS)
-    tiles = [_power(len(p.layout.words)) for p in parts if isinstance(p.layout, BitDense)]
-    tiles += [_power(len(p.layout.sources)) for p in parts if isinstance(p.layout, ELL | BitGather)]
-    if own > _MOST_NEURONS or own * max(tiles, default=1) > _MAX_TILE:
-        return None
-    # No more threads than neurons: see `_Reading`.
-    return Sharing(-(-num_neurons // own), own, min(own // 32, 8))
+    least = _LEAST_NEURONS if size <= _FEW else _LEAST_OF_MANY
+    own = max(_power(-(-size // most)), least)
+    threads = min(max(own // 2, _LEAST_THREADS), _MOST_THREADS)
+    rules, read, bits = program.low.shape[0], 0, 0
+    for layout, *_ in parts:
+        match layout:
+            case ELL() | BitGather():
+                read += len(layout.sources)
+            case Interval():
+                read += 2 * len(layout.start)
+            case BitDense():
+                bits += len(layout.words) * (layout.num_planes or 0)
+            case _:
+                read += 2
+    held = own // threads
+    fits = rules * held <= _MAX_RULES and read * held <= _MAX_READ and bits * held <= _MAX_BITS
+    is_one = own <= _MOST_NEURONS and fits
+    return Sharing(-(-size // own), own, threads // 32) if is_one else None
 
 
 def steps_on_gpu(
@@ -187,55 +208,59 @@ def steps_on_gpu(
     state: SpikingState,
     most: Int[Array, ""],
     *,
-    save: Save,
+    start: Int[Array, ""],
     rows: int,
+    save: Save,
+    cores: int,
     sharing: Sharing | None = None,
     interpret: bool = False,
-) -> tuple[SpikingState, Int[Array, ""], SavedRows]:
-    """At most `most` steps by the first applicable rules, how many were made, and what was to be
-    saved of the first `rows` ones.
+) -> Stride:
+    """At most `most` steps by the first applicable rules, see `Striding`.
 
     **Arguments:**
 
+    - `cores`: the multiprocessors of the GPU.
+    - `sharing`: how the neurons are divided, for tuning.
     - `interpret`: run the kernel without a GPU, for tests, as one program.
     """
     assert program.synapses is not None
     parts = parts_of(program.synapses)
-    sharing = sharing or sharing_of(program.num_neurons, program.synapses)
+    sharing = sharing or sharing_of(program, cores)
     assert parts is not None and sharing is not None
     if interpret:
-        sharing = Sharing(1, _power(program.num_neurons), 1)
+        sharing = Sharing(1, max(_power(program.num_neurons), _LEAST_NEURONS), 1)
     known = [_known(part) for part in parts]
     every = save.every
+    planes = [p.layout.num_planes or 0 for p in parts if isinstance(p.layout, BitDense)]
     plan = _Plan(
         sharing=sharing,
         neurons=program.num_neurons,
         parts=tuple(static for static, _ in known),
-        planes=max(
-            [p.layout.num_planes or 0 for p in parts if isinstance(p.layout, BitDense)] + [0]
-        ),
+        planes=max(planes, default=0),
         every=every,
-        in_order=interpret,
+        has_families=program.has_families,
+        is_interpreted=interpret,
     )
-    tables = {
-        name: getattr(program, name)
-        for name in ("low", "high", "period", "consume", "produce", "delay", "number", "type_of")
-    }
+    tables = ("low", "high", "period", "consume", "produce", "delay", "number", "type_of")
     most = jnp.where(state.status == RESULTS.halted, most, 0)
     horizon = program.horizon if program.trains.shape[0] else jnp.zeros((), jnp.int32)
     given = {
-        "tables": tables,
+        "tables": {name: getattr(program, name) for name in tables},
         "parts": [arrays for _, arrays in known],
-        "limits": jnp.stack([most, state.step, horizon]).astype(jnp.int32),
+        "limits": jnp.stack([most, state.step, horizon, start]).astype(jnp.int32),
         "outputs": program.outputs if save.outputs and program.outputs.shape[0] else None,
         "trains": (program.inputs, program.trains) if program.trains.size else None,
         "state": (state.spikes, state.timers, state.pending),
     }
-    changing = program.delay is not None
+    has_delay = program.delay is not None
     size = program.num_neurons
-    kept = {"exchange": jnp.zeros(2 * plan.sections["end"], jnp.int32)}
+    num_words = sum(len(p.layout.words) for p in parts if isinstance(p.layout, BitDense))
+    kept = {
+        "exchange": jnp.zeros(2 * plan.sections["end"], jnp.int32),
+        "memory": jnp.zeros(sharing.programs * plan.memory(num_words), jnp.int32),
+    }
     if every is not None:
-        names = ("spikes", "timers", "pending") if changing else ("spikes",)
+        names = ("spikes", "timers", "pending") if has_delay else ("spikes",)
         state_rows = rows // every + 1
         kept |= {f"state {name}": jnp.zeros((state_rows, size), jnp.int32) for name in names}
     if save.details:
@@ -249,25 +274,19 @@ def steps_on_gpu(
     leaves, tree = jax.tree.flatten((given, aliased))
     num_read = len(jax.tree.leaves(given))
     ended = {"made": jnp.zeros(1, jnp.int32), "spikes": state.spikes}
-    if changing:
+    if has_delay:
         ended |= {"timers": state.timers, "pending": state.pending}
-    shapes = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in jax.tree.leaves((aliased, ended))]
+    written, written_tree = jax.tree.flatten((aliased, ended))
     call = pl.pallas_call(
-        partial(
-            _kernel,
-            tree=tree,
-            ended=jax.tree.structure((aliased, ended)),
-            plan=plan,
-            has_families=program.has_families,
-        ),
-        out_shape=shapes,
+        partial(_kernel, tree=tree, written=written_tree, plan=plan),
+        out_shape=[jax.ShapeDtypeStruct(x.shape, x.dtype) for x in written],
         grid=(sharing.programs,),
         input_output_aliases={num_read + i: i for i in range(len(aliased))},
         compiler_params=plgpu.CompilerParams(num_warps=sharing.warps, num_stages=1),
         interpret=interpret,
     )
-    written, end = jax.tree.unflatten(jax.tree.structure((aliased, ended)), call(*leaves))
-    kept |= written
+    changed, end = jax.tree.unflatten(written_tree, call(*leaves))
+    kept |= changed
     made = end["made"][0]
     culprit = jnp.where(most > 0, program.num_neurons, state.culprit)  # nobody
     new_state = SpikingState(
@@ -289,16 +308,18 @@ def steps_on_gpu(
             spikes=kept["state spikes"],
             timers=kept.get("state timers", same(state.timers)),
             pending=kept.get("state pending", same(state.pending)),
-            step=(state.step // every + 1 + jnp.arange(num, dtype=jnp.int32)) * every,
+            step=state.step
+            - start
+            + (start // every + 1 + jnp.arange(num, dtype=jnp.int32)) * every,
             status=same(state.status),
             culprit=same(culprit),
         )
     if save.details:
         details = Selection(kept["rules"], kept["emissions"], kept.get("consumed"))
-    return new_state, made, SavedRows(states, kept.get("outputs"), details)
+    return Stride(new_state, made, (states, kept.get("outputs"), details))
 
 
-def _known(part: Placed) -> tuple[tuple[str, int, int, int, int], dict[str, Array | None]]:
+def _known(part: Placed) -> tuple[tuple[str, int, int, int, int], dict[str, Any]]:
     """A part as the kernel takes it."""
     layout, source, target = part
     sizes = (source, target, layout.num_sources, layout.num_targets)
@@ -316,26 +337,25 @@ def _known(part: Placed) -> tuple[tuple[str, int, int, int, int], dict[str, Arra
     return ("same", *sizes), {}
 
 
-def _kernel(*refs: Any, tree: Any, ended: Any, plan: _Plan, has_families: bool) -> None:
-    num_written = ended.num_leaves
-    given, _ = jax.tree.unflatten(tree, refs[:-num_written])
-    kept, end = jax.tree.unflatten(ended, refs[-num_written:])
+def _kernel(*refs: Any, tree: Any, written: Any, plan: _Plan) -> None:
+    given, _ = jax.tree.unflatten(tree, refs[: -written.num_leaves])
+    kept, end = jax.tree.unflatten(written, refs[-written.num_leaves :])
     tables = given["tables"]
-    own_size, num_programs = plan.sharing.neurons, plan.sharing.programs
+    size = plan.sharing.neurons
     block = pl.program_id(0)
-    own = block * own_size + lax.iota(jnp.int32, own_size)
+    place = lax.iota(jnp.int32, size)
+    own = block * size + place
     inside = own < plan.neurons
     limits = given["limits"]
-    most, first_step, horizon = limits[0], limits[1], limits[2]
-    sections, exchange = plan.sections, kept["exchange"]
-    is_alone = num_programs == 1
+    most, first_step, horizon, begun = limits[0], limits[1], limits[2], limits[3]
+    exchange = kept["exchange"]
 
     def of_own(ref: Any, *lead: Any) -> Words:
         return plgpu.load(ref.at[(*lead, own)], mask=inside, other=0)
 
     column = own if tables["type_of"] is None else of_own(tables["type_of"])
 
-    def column_of(name: str, slot: int) -> Words | None:
+    def column_of(name: str, slot: int) -> Any:
         if tables[name] is None:
             return None
         return plgpu.load(tables[name].at[slot, column], mask=inside, other=0)
@@ -344,7 +364,9 @@ def _kernel(*refs: Any, tree: Any, ended: Any, plan: _Plan, has_families: bool) 
         {name: column_of(name, slot) for name in tables if name != "type_of"}
         for slot in range(tables["low"].shape[0])
     ]
-    reading = _Reading(plan, given["parts"], own)
+    num_words = sum(len(part["words"]) for part in given["parts"] if "words" in part)
+    first = block * plan.memory(num_words)
+    reading = _Reading(plan, given["parts"], own, place, kept["memory"], first)
 
     def select(spikes: Words, is_open: Words | None) -> dict[str, Words]:
         """The first applicable rule of each neuron: its number, what it makes, and whether it is
@@ -361,10 +383,9 @@ def _kernel(*refs: Any, tree: Any, ended: Any, plan: _Plan, has_families: bool) 
                 applies &= is_open
             number = jnp.full_like(spikes, slot) if rule["number"] is None else rule["number"]
             values = rule | {"rules": number}
-            found = {
-                name: old if values[name] is None else jnp.where(applies, values[name], old)
-                for name, old in found.items()
-            }
+            for name, value in values.items():
+                if name in found and value is not None:
+                    found[name] = jnp.where(applies, value, found[name])
         return found
 
     def turn(carry: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -372,7 +393,7 @@ def _kernel(*refs: Any, tree: Any, ended: Any, plan: _Plan, has_families: bool) 
         used = select(spikes, None if timers is None else timers == 0)
         fires = used["rules"] != NO_RULE
         consumed = used["consume"]
-        if has_families:
+        if plan.has_families:
             consumed = jnp.where(consumed < 0, spikes, consumed)
         is_active, emissions = fires, used["produce"]
         if timers is not None:
@@ -382,25 +403,11 @@ def _kernel(*refs: Any, tree: Any, ended: Any, plan: _Plan, has_families: bool) 
             emissions = jnp.where(timers == 0, leaving, 0)
             pending = jnp.where(timers == 0, 0, leaving)
         mark = (((made >> 1) & 1) ^ 1) << 31
-        at = (made & 1) * sections["end"]
-        _publish(plan, exchange, at, mark, block, emissions)
+        at = (made & 1) * plan.sections["end"]
+        _publish(plan, exchange, at, mark, block, place, emissions)
         active = jnp.max(is_active.astype(jnp.int32))
-        exchange[at + sections["flags"] + block] = active | mark
-        if is_alone and not plan.in_order:
-            plgpu.debug_barrier()
-
-        def look() -> tuple[Words, ...]:
-            return tuple(
-                plgpu.load(exchange.at[at + index], volatile=not is_alone)
-                for index in reading.indices
-            )
-
-        words = look()
-        if not is_alone:
-            words = lax.while_loop(
-                lambda seen: reading.is_late(seen, mark), lambda _: look(), words
-            )
-        active, arriving = reading.found(words)
+        exchange[at + plan.sections["flags"] + block] = active | mark
+        active, arriving = reading.arrived(exchange, at, mark)
         step = first_step + made
         live = jnp.maximum(active, (step < horizon).astype(jnp.int32))
         if given["trains"] is not None:
@@ -422,10 +429,15 @@ def _kernel(*refs: Any, tree: Any, ended: Any, plan: _Plan, has_families: bool) 
         keep("emissions", made, emissions, is_made)
         keep("consumed", made, consumed, is_made)
         if given["outputs"] is not None and "outputs" in kept:
-            _keep_outputs(given["outputs"], kept["outputs"], own, made, emissions, is_made)
+            num = given["outputs"].shape[0]
+            for one in range(num):
+                is_own = inside & (own == given["outputs"][one])
+                where = kept["outputs"].at[made, jnp.where(is_own, one, num)]
+                plgpu.store(where, emissions, mask=is_own & is_made)
         if plan.every is not None:
-            row = (step + 1) // plan.every - 1 - first_step // plan.every
-            is_kept = is_made & ((step + 1) % plan.every == 0)
+            now = begun + made + 1
+            row = now // plan.every - 1 - begun // plan.every
+            is_kept = is_made & (now % plan.every == 0)
             row = jnp.where(is_kept, row, 0)
             keep("state spikes", row, spikes, is_kept)
             if timers is not None:
@@ -433,9 +445,8 @@ def _kernel(*refs: Any, tree: Any, ended: Any, plan: _Plan, has_families: bool) 
                 keep("state pending", row, pending, is_kept)
         return (left - live) * live, made + live, spikes, timers, pending
 
-    start = [of_own(x) for x in given["state"]]
-    if tables["delay"] is None:
-        start[1:] = [None, None]
+    spikes, timers, pending = (of_own(x) for x in given["state"])
+    start = (spikes, None, None) if tables["delay"] is None else (spikes, timers, pending)
     # One comparison: Triton's compiler (jax 0.10.2) fails over a conjunction here.
     _, made, *last = lax.while_loop(lambda now: now[0] > 0, turn, (most, jnp.int32(0), *start))
     end["made"][0] = made
@@ -445,71 +456,70 @@ def _kernel(*refs: Any, tree: Any, ended: Any, plan: _Plan, has_families: bool) 
 
 
 def _publish(
-    plan: _Plan, exchange: Any, at: Array, mark: Array, block: Array, emissions: Words
+    plan: _Plan,
+    exchange: Any,
+    at: Array,
+    mark: Array,
+    block: Array,
+    place: Words,
+    emissions: Words,
 ) -> None:
     """What the neurons of a program send, in all forms that others read."""
     size = plan.sharing.neurons
-    place = lax.iota(jnp.int32, size)
 
-    def put(section: str, offset: Array | int, values: Words) -> None:
-        where = at + plan.sections[section] + offset
-        exchange[where] = (values & ~_SIGN) | mark
+    def put(section: str, offset: Words, values: Words, mask: Array | None = None) -> None:
+        index = at + plan.sections[section] + offset
+        if mask is not None:  # interpreted, what is masked is written as it was
+            index = jnp.where(mask, index, 2 * plan.sections["end"])
+        plgpu.store(exchange.at[index], (values & ~_SIGN) | mark, mask=mask)
 
     if plan.has("ones", "runs"):
         sums = lax.cumsum(emissions)
         put("sums", block * size + place, sums)
-        total = exchange.at[at + plan.sections["totals"] + block + jnp.zeros_like(place)]
-        plgpu.store(total, (sums & ~_SIGN) | mark, mask=place == size - 1)
+        put("totals", block + jnp.zeros_like(place), sums, place == size - 1)
     if plan.has("list", "same"):
         put("values", block * size + place, emissions)
     for plane in range(plan.planes):
-        bits = ((emissions >> plane) & 1).reshape(size // _HALF, _HALF)
-        lane = lax.broadcasted_iota(jnp.int32, (size // _HALF, _HALF), 1)
-        half = jnp.sum(bits << lane, axis=1)
-        first = plane * plan.room // _HALF + block * (size // _HALF)
-        put("bits", first + lax.iota(jnp.int32, size // _HALF), half)
-
-
-def _keep_outputs(
-    outputs: Any, kept: Any, own: Words, row: Array, emissions: Words, is_made: Array
-) -> None:
-    """The emissions of those output neurons that are a program's own."""
-    num = outputs.shape[0]
-    which = lax.iota(jnp.int32, _power(num))
-    neuron = plgpu.load(outputs.at[which], mask=which < num, other=-1)
-    is_one = neuron[:, None] == own[None, :]
-    sent = jnp.sum(jnp.where(is_one, emissions[None, :], 0), axis=1)
-    is_own = jnp.max(is_one.astype(jnp.int32), axis=1) != 0
-    plgpu.store(kept.at[row, which], sent, mask=is_own & is_made)
+        # 16 bits are the difference of two of these words.
+        bits = lax.cumsum(((emissions >> plane) & 1) << (place % _HALF))
+        first = (plane * plan.room + block * size) // _HALF
+        put("bits", first + place // _HALF, bits, place % _HALF == _HALF - 1)
 
 
 class _Reading:
-    """What a program reads in each step: places of words, and what follows from them.
+    """What a program reads in each step: places of words, and what follows from them."""
 
-    Words that may be late are read into vectors with at least an element a thread. Of shorter ones
-    each warp would read a copy, and some warps would wait where others go on.
-    """
-
-    def __init__(self, plan: _Plan, parts: list[dict[str, Any]], own: Words):
+    def __init__(
+        self,
+        plan: _Plan,
+        parts: list[dict[str, Any]],
+        own: Words,
+        place: Words,
+        memory: Any,
+        first: Array,
+    ):
         self.plan = plan
-        num_near = plan.sections["sums"]
-        self._size = max(_power(num_near), 32 * plan.sharing.warps, 2)
-        self._near = lax.iota(jnp.int32, self._size)
-        self.indices: list[Words] = [jnp.minimum(self._near, num_near - 1)]
-        self._terms: list[Callable[[tuple[Words, ...]], Words]] = []
+        self.place = place
+        self.memory = memory
+        self.first = first  # of the words of memory that are the program's own
+        self._used = plan.sharing.neurons
+        self._indices: list[Words] = []
+        self._prepare: list[Callable[[list[Words]], None]] = []
+        self._terms: list[Callable[[list[Words]], Words]] = []
+        self._index("flags", jnp.minimum(place, plan.sharing.programs - 1))
         runs: list[tuple[list[tuple[int, int]], Words, Words]] = []
         for (kind, source, target, num_sources, num_targets), arrays in zip(
             plan.parts, parts, strict=True
         ):
             local = own - target
             inside = (local >= 0) & (local < num_targets)
+            local = jnp.where(inside, local, 0)
             if kind == "bits":
                 self._add_bits(arrays["words"], source, local, inside)
             elif kind == "list":
                 self._add_list(arrays, source, num_sources, local, inside)
             elif kind == "same":
-                index = self._index("values", jnp.where(inside, local + source, 0))
-                self._terms.append(partial(_of_one, index, inside))
+                self._add_value(source + local, inside.astype(jnp.int32))
             else:
                 count = 1 if kind == "ones" else arrays["start"].shape[0]
                 for run in range(count):
@@ -523,87 +533,114 @@ class _Reading:
                             for name in ("start", "stop")
                         )
                     _place(runs, (target, target + num_targets), begin, stop)
+        if runs:
+            self._prepare_runs()
         for _, begin, stop in runs:
-            self._add_run(begin, stop)
+            self._add_end(stop, begin < stop, 1)
+            self._add_end(begin, begin < stop, -1)
 
     def _index(self, section: str, index: Words) -> int:
-        self.indices.append(self.plan.sections[section] + index)
-        return len(self.indices) - 1
+        self._indices.append(self.plan.sections[section] + index)
+        return len(self._indices) - 1
 
-    def _add_run(self, begin: Words, stop: Words) -> None:
-        """A run of sources: the difference of two sums."""
-        is_some = begin < stop
-        ends = [jnp.where(is_some, x, 0) for x in (begin, stop)]
-        at = [self._index("sums", jnp.maximum(x - 1, 0)) for x in ends]
-        block = [jnp.where(x > 0, (x - 1) // self.plan.sharing.neurons, 0) for x in ends]
+    def _prepare_runs(self) -> None:
+        """What the programs before each one sent, in all."""
+        programs = self.plan.sharing.programs
+        index = self._index("totals", jnp.minimum(self.place, programs - 1))
 
-        def term(words: tuple[Words, ...]) -> Words:
-            low, high = (jnp.where(x > 0, words[i], 0) for i, x in zip(at, ends, strict=True))
-            total = high - low
-            if self.plan.sharing.programs > 1:
-                number = (self._near - self.plan.sections["totals"])[:, None]
-                is_between = (number >= block[0][None]) & (number < block[1][None])
-                total += jnp.sum(jnp.where(is_between, words[0][:, None], 0), axis=0)
-            return total
+        def prepare(words: list[Words]) -> None:
+            totals = jnp.where(self.place < programs, words[index], 0)
+            before = lax.cumsum(totals) - totals
+            plgpu.store(self.memory.at[self.first + self.place], before)
+
+        self._prepare.append(prepare)
+
+    def _add_end(self, end: Words, is_some: Words, sign: int) -> None:
+        """What all neurons before the end of a run sent."""
+        is_some = is_some & (end > 0)
+        last = jnp.where(is_some, end - 1, 0)
+        index = self._index("sums", last)
+        block = last // self.plan.sharing.neurons
+
+        def term(words: list[Words]) -> Words:
+            before = plgpu.load(self.memory.at[self.first + block])
+            return jnp.where(is_some, sign * (words[index] + before), 0)
 
         self._terms.append(term)
 
     def _add_bits(self, matrix: Any, source: int, local: Words, inside: Words) -> None:
+        plan, place = self.plan, self.place
         num_words = matrix.shape[0]
-        pair = lax.iota(jnp.int32, self._size // 2)
-        for plane in range(self.plan.planes):
-            word = pair - (plane * self.plan.room + source) // (2 * _HALF)
-            is_word = (word >= 0) & (word < num_words)
-            held = plgpu.load(
-                matrix.at[word[:, None], local[None]],
-                mask=is_word[:, None] & inside[None],
-                other=0,
-            )
+        held = [plgpu.load(matrix.at[w, local], mask=inside, other=0) for w in range(num_words)]
+        for plane in range(plan.planes):
+            at = self._used
+            self._used += num_words
+            for first in range(0, num_words, plan.sharing.neurons):
+                word = jnp.minimum(first + place, num_words - 1)
+                half = (plane * plan.room + source) // _HALF + 2 * word
+                is_first = half % (plan.sharing.neurons // _HALF) == 0
+                low, high = self._index("bits", half), self._index("bits", half + 1)
+                before = self._index("bits", jnp.where(is_first, half, half - 1))
 
-            def term(words: tuple[Words, ...], held: Words = held, plane: int = plane) -> Words:
-                halves = (words[0] & 0xFFFF).reshape(self._size // 2, 2)
-                shift = lax.broadcasted_iota(jnp.int32, halves.shape, 1) * _HALF
-                sent = jnp.sum(halves << shift, axis=1)
-                return jnp.sum(lax.population_count(held & sent[:, None]), axis=0) << plane
+                def prepare(
+                    words: list[Words],
+                    where: Words = at + word,
+                    places: tuple[int, int, int] = (before, low, high),
+                    is_first: Words = is_first,
+                ) -> None:
+                    before, low, high = (words[i] for i in places)
+                    before = jnp.where(is_first, 0, before)
+                    packed = ((low - before) & 0xFFFF) | ((high - low) << _HALF)
+                    plgpu.store(self.memory.at[self.first + where], packed)
+
+                self._prepare.append(prepare)
+
+            def term(_: list[Words], at: int = at, plane: int = plane) -> Words:
+                total = jnp.zeros_like(place)
+                for w, own in enumerate(held):
+                    total += lax.population_count(own & self.memory[self.first + at + w])
+                return total << plane
 
             self._terms.append(term)
 
     def _add_list(
         self, arrays: dict[str, Any], source: int, num_sources: int, local: Words, inside: Words
     ) -> None:
-        num_slots = arrays["sources"].shape[0]
-        slot = lax.iota(jnp.int32, _power(num_slots))
-        at = (slot[:, None], local[None])
-        there = (slot < num_slots)[:, None] & inside[None]
-        sources = plgpu.load(arrays["sources"].at[at], mask=there, other=0).astype(jnp.int32)
-        there &= sources < num_sources
-        weights = there.astype(jnp.int32)
-        if arrays["values"] is not None:
-            values = plgpu.load(arrays["values"].at[at], mask=there, other=0)
-            weights = jnp.where(there, values.astype(jnp.int32), 0)
-        index = self._index("values", jnp.where(there, sources + source, 0))
-        self._terms.append(lambda words: jnp.sum(_signed(words[index]) * weights, axis=0))
+        for slot in range(arrays["sources"].shape[0]):
+            sources = plgpu.load(arrays["sources"].at[slot, local], mask=inside, other=0)
+            sources = sources.astype(jnp.int32)
+            there = inside & (sources < num_sources)
+            weights = there.astype(jnp.int32)
+            if arrays["values"] is not None:
+                values = plgpu.load(arrays["values"].at[slot, local], mask=inside, other=0)
+                weights = jnp.where(there, values.astype(jnp.int32), 0)
+            self._add_value(jnp.where(there, sources + source, 0), weights)
 
-    def is_late(self, words: tuple[Words, ...], mark: Array) -> Array:
-        """Whether some words are those of an earlier step."""
-        late: dict[tuple[int, ...], Words] = {}
-        for word in words:
-            late[word.shape] = late.get(word.shape, 0) | (word ^ mark)
-        return sum(jnp.sum((x < 0).astype(jnp.int32)) for x in late.values()) != 0
+    def _add_value(self, neuron: Words, weights: Words) -> None:
+        index = self._index("values", neuron)
+        self._terms.append(lambda words: words[index] * weights)
 
-    def found(self, words: tuple[Words, ...]) -> tuple[Array, Words]:
-        """Whether any neuron is active, and what arrives."""
-        number = self._near - self.plan.sections["flags"]
-        is_flag = (number >= 0) & (number < self.plan.sharing.programs)
-        active = jnp.max(jnp.where(is_flag, words[0] & ~_SIGN, 0))
-        total = jnp.zeros(self.plan.sharing.neurons, jnp.int32)
+    def arrived(self, exchange: Any, at: Array, mark: Array) -> tuple[Array, Words]:
+        """Whether any neuron is active, and what arrives, once all words are of this step."""
+
+        def look(_: Any = None) -> tuple[Array, ...]:
+            words = [plgpu.load(exchange.at[at + i], volatile=True) for i in self._indices]
+            late = jnp.zeros_like(self.place)
+            for word in words:
+                late |= word ^ mark
+            # Whether some are late, and whether any neuron is active, in one reduction.
+            return (jnp.max(jnp.where(late < 0, 2, words[0] & 1)), *words)
+
+        active, *words = lax.while_loop(lambda seen: seen[0] > 1, look, look())
+        words = [word & ~_SIGN for word in words]
+        for prepare in self._prepare:
+            prepare(words)
+        if self._prepare and not self.plan.is_interpreted:
+            plgpu.debug_barrier()
+        total = jnp.zeros_like(self.place)
         for term in self._terms:
-            total = total + term(words)
-        return active, _signed(total)
-
-
-def _of_one(index: int, inside: Words, words: tuple[Words, ...]) -> Words:
-    return jnp.where(inside, _signed(words[index]), 0)
+            total += term(words)
+        return active, (total << 1) >> 1  # 31 bits of it are known
 
 
 def _place(
@@ -618,11 +655,6 @@ def _place(
             runs[at] = ([*taken, targets], ends[0] + begin, ends[1] + stop)
             return
     runs.append(([targets], begin, stop))
-
-
-def _signed(words: Words) -> Words:
-    """The number of 31 bits in each word."""
-    return (words << 1) >> 1
 
 
 def _power(size: int) -> int:

@@ -202,17 +202,21 @@ class SpikingMachine(AbstractSpikingMachine):
         choice: AbstractChoice,
         most: Int[Array, ""],
         *,
+        start: Int[Array, ""],
         rows: int,
         save: Save,
     ) -> Stride | None:
         """In one kernel, on a GPU, where nothing is drawn and that kernel knows the program."""
         if jax.default_backend() != "gpu" or not isinstance(choice, FirstChoice):
             return None
-        from .gpu_loop import is_supported, steps_on_gpu  # Pallas takes long to import
+        from .gpu_loop import is_supported, num_cores, steps_on_gpu  # Pallas takes long to import
 
-        if not is_supported(self.program, save):
+        cores = num_cores()
+        if not is_supported(self.program, save, cores):
             return None
-        return Stride(*steps_on_gpu(self.program, state, most, save=save, rows=rows))
+        return steps_on_gpu(
+            self.program, state, most, start=start, rows=rows, save=save, cores=cores
+        )
 
 
 class _Selected(NamedTuple):
