@@ -95,7 +95,7 @@ def frontier(
     choosers: Int[Array, " choosers"],
     packing: Packing,
     words: UInt32[Array, "words block"],
-    num: Int[Array, ""],
+    num: np.int32,
 ) -> FrontierBlock:
     """The choices of the first `num` of some configurations."""
     return FrontierBlock(words, packing, *_choices(machine, choosers, packing, words, num))

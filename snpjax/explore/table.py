@@ -48,7 +48,7 @@ def insert(
     batch = words.shape[0]
     start = hash_of(words)
 
-    def look(own, start, words, table, probe, found, active):
+    def look(table, own, start, words, probe, found, active):
         """One round: who finds an empty place bids for it, and looks who got it."""
         # Triangular numbers visit every place of a power of two.
         place = ((start + (probe * (probe + 1)) // 2) & (size - 1)).astype(jnp.int32)
@@ -62,9 +62,9 @@ def insert(
         return table, probe + active.astype(jnp.uint32), found, active
 
     own = first + jnp.arange(batch, dtype=jnp.int32)
-    carry = table, jnp.zeros(batch, jnp.uint32), jnp.full_like(own, EMPTY), wanted
-    # A loop, so that a round is compiled once.
-    carry = lax.fori_loop(0, _ROUNDS_TOGETHER, lambda _, x: look(own, start, words, *x), carry)
+    probe, found, active = jnp.zeros(batch, jnp.uint32), jnp.full_like(own, EMPTY), wanted
+    for _ in range(_ROUNDS_TOGETHER):
+        table, probe, found, active = look(table, own, start, words, probe, found, active)
 
     def some(carry):
         """The first of those that are left, until each has found its place."""
@@ -74,12 +74,13 @@ def insert(
         fixed = first + at.astype(jnp.int32), take(start), take(words)
         state = table, take(probe), take(found), at < batch
         table, few_probe, few_found, _ = lax.while_loop(
-            lambda state: jnp.any(state[3]), lambda state: look(*fixed, *state), state
+            lambda state: jnp.any(state[3]), lambda state: look(state[0], *fixed, *state[1:]), state
         )
         probe = probe.at[at].set(few_probe, mode="drop")
         found = found.at[at].set(few_found, mode="drop")
         return table, probe, found, active.at[at].set(False, mode="drop")
 
+    carry = (table, probe, found, active)
     table, probe, found, _ = lax.while_loop(lambda carry: jnp.any(carry[3]), some, carry)
     place = ((start + (probe * (probe + 1)) // 2) & (size - 1)).astype(jnp.int32)
     return table, found, place
