@@ -123,9 +123,7 @@ def _digits(
 
 def _digits_on_cpu(number: Array, radix: Array) -> Array:
     are_bits = jnp.all(radix & (radix - 1) == 0)
-    ways = (_digits_by_division, _digits_by_shifts, lambda number, radix: jnp.zeros_like(radix))
-    way = jnp.where(jnp.all(radix == 1), 2, are_bits.astype(jnp.int32))
-    return lax.switch(way, ways, number, radix)
+    return lax.cond(are_bits, _digits_by_shifts, _digits_by_division, number, radix)
 
 
 def _digits_by_division(number: Array, radix: Array) -> Array:
