@@ -8,6 +8,7 @@ from typing import Generic, NamedTuple, TypeAlias
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, PyTree
 
 from snpjax_formats import free_bytes
 
@@ -256,7 +257,7 @@ class _Search(Generic[ConfigurationsT, StepsT]):
                     if making or waiting:  # which are in the words there are
                         break
                     self._tighten(self._chunk_size(todo[0]))
-                if not self._reserve(self._chunk_size(todo[0])):
+                if not self.memory.reserve(self._chunk_size(todo[0])):
                     break  # what is being made may bring less than it could
                 making.append(self._make(todo))
             while making and len(waiting) < _AHEAD:
@@ -304,7 +305,7 @@ class _Search(Generic[ConfigurationsT, StepsT]):
                 low += num
             first, num, block = wanted.popleft()
             total = int(block.total)
-            if not bool(block.is_too_much):
+            if total >= 0:
                 self.num_expanded = first + num
                 self.counts.append(_own(block.counts, num))
                 most *= _FEWER
@@ -359,14 +360,6 @@ class _Search(Generic[ConfigurationsT, StepsT]):
         if self.edges:
             self.targets.append(_own(outcome.targets, num))
 
-    def _reserve(self, chunk: int) -> bool:
-        """Room for a chunk more; whether there is memory."""
-        needed = self.memory.bytes_to_reserve(chunk)
-        if needed and not _are_free(needed):
-            return False
-        self.memory.reserve(chunk)
-        return True
-
     def _tighten(self, chunk: int) -> None:
         """Fewer words, if that is much."""
         self.tight_from = _TIGHT_AGAIN * self.num
@@ -374,9 +367,7 @@ class _Search(Generic[ConfigurationsT, StepsT]):
         if (usual := self.encoding.usual) is not None:
             most = np.maximum(most, np.asarray(usual))
         packing = Packing.fitting(most)
-        if packing.num_words <= 0.75 * self.memory.packing.num_words and _are_free(
-            self.memory.bytes_to_repack(packing)
-        ):
+        if packing.num_words <= 0.75 * self.memory.packing.num_words:
             self.memory.repack(packing, chunk)
 
     def _widen(self, one: _Chunk, numbers: ChunkNumbers) -> bool:
@@ -392,10 +383,8 @@ class _Search(Generic[ConfigurationsT, StepsT]):
             self.lower(self.encoding.wider)
             if self.num < _LARGE_FROM:
                 packing = Packing.full_width(packing.num_fields, self.encoding.dtype)
-        if packing is not self.memory.packing:
-            if not _are_free(self.memory.bytes_to_repack(packing)):
-                return False
-            self.memory.repack(packing, one.size)
+        if packing is not self.memory.packing and not self.memory.repack(packing, one.size):
+            return False
         self.memory.go_on()
         return True
 
@@ -421,17 +410,17 @@ def fitting_sizes(machine: Enumerable, sizes: tuple[int, ...]) -> tuple[int, ...
     free = free_bytes()
     if free is None:
         return sizes
-    init = jax.eval_shape(machine.init)
-    alternatives = jax.eval_shape(machine.alternatives, init)
+    init, alternatives = jax.eval_shape(_initial_choices, machine)
     # What one successor takes while it is made: some arrays like its fields, one of alternatives.
     each = _ARRAYS * sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(init))
     each += alternatives.size
     return tuple(size for size in sizes if size == sizes[0] or size * each <= free // 4)
 
 
-def _are_free(needed: int) -> bool:
-    free = free_bytes()
-    return free is None or needed <= free
+@jax.jit  # so that it is traced once for all systems of a shape
+def _initial_choices(machine: Enumerable) -> tuple[PyTree, Array]:
+    state = machine.init()
+    return state, machine.alternatives(state)
 
 
 def _own(array: jax.Array, num: int) -> np.ndarray:

@@ -40,8 +40,7 @@ class FrontierBlock(NamedTuple):
     packing: Packing  # of the words
     ends: Int[Array, " block"]  # the choices of all up to each
     counts: Int[Array, " block"]
-    total: Int[Array, ""]
-    is_too_much: Bool[Array, ""]  # more than `MAX_CHOICES`
+    total: Int[Array, ""]  # negative: more than `MAX_CHOICES`
 
 
 class Part(NamedTuple):
@@ -57,10 +56,10 @@ class Made(NamedTuple):
 
     words: UInt32[Array, "chunk words"]
     parents: Int[Array, " chunk"]
-    is_one: Bool[Array, " chunk"]  # or padding
-    fits: Bool[Array, ""]  # whether the words hold all fields
-    num_good: Int[Array, ""]  # those before the first failure
-    overflows: Bool[Array, ""]  # whether that is one of counts
+    num_good: Int[Array, ""]  # those before padding, or before the first failure
+    fits: Bool[Array, ""]  # whether the words hold their fields
+    has_failed: Bool[Array, ""]
+    overflows: Bool[Array, ""]  # whether the failure is one of counts
 
 
 class Outcome(NamedTuple):
@@ -96,7 +95,7 @@ def frontier(
     choosers: Int[Array, " choosers"],
     packing: Packing,
     words: UInt32[Array, "words block"],
-    num: Int[Array, ""],
+    num: np.int32,
 ) -> FrontierBlock:
     """The choices of the first `num` of some configurations."""
     return FrontierBlock(words, packing, *_choices(machine, choosers, packing, words, num))
@@ -109,19 +108,20 @@ def _choices(
     packing: Packing,
     words: UInt32[Array, "words block"],
     num: Int[Array, ""],
-) -> tuple[Int[Array, " block"], Int[Array, " block"], Int[Array, ""], Bool[Array, ""]]:
-    """`ends`, `counts`, `total` and `is_too_much` of a `FrontierBlock`."""
+) -> tuple[Int[Array, " block"], Int[Array, " block"], Int[Array, ""]]:
+    """`ends`, `counts` and `total` of a `FrontierBlock`."""
     state = state_in(machine, packing, words)
     alternatives = num_alternatives(machine.alternatives(state), choosers)
-    about = jnp.sum(jnp.log2(alternatives.astype(jnp.float32)), axis=0)
-    # The products wrap only where the logarithms say so.
+    about = jnp.prod(alternatives.astype(jnp.float32), axis=0)
+    # The integers wrap only where these products are too large.
     counts = jnp.prod(alternatives, axis=0, dtype=jnp.uint32).astype(jnp.int32)
     is_live = ~machine.halted(state) & (jnp.arange(words.shape[1]) < num)
     counts = jnp.where(is_live, counts, 0)
-    is_too_much = jnp.any(is_live & ((about > 30.001) | jnp.any(alternatives >= MAX_WAYS, axis=0)))
+    is_too_much = (about > 1.0007 * MAX_CHOICES) | jnp.any(alternatives >= MAX_WAYS, axis=0)
+    is_too_much = jnp.any(is_live & is_too_much)
     is_too_much |= jnp.sum(counts.astype(jnp.float32)) > 1.0001 * MAX_CHOICES
     ends = jnp.cumsum(counts)
-    return ends, counts, ends[-1], is_too_much
+    return ends, counts, jnp.where(is_too_much, -1, ends[-1])
 
 
 @partial(jax.jit, static_argnames="chunk")
@@ -135,10 +135,10 @@ def successors(
     chunk: int,
 ) -> Made:
     """The successors of a block by some of its choices, in words of `packing`."""
-    fields, parents, is_one, num_good, overflows = _made(machine, choosers, block, part, chunk)
+    fields, parents, num_good, *failure = _made(machine, choosers, block, part, chunk)
     words, fits = materialize(part.low >= 0, lambda: packing.pack(fields))
-    is_good = is_one & (jnp.arange(chunk) < num_good)
-    return Made(words.T, parents, is_one, jnp.all(fits | ~is_good), num_good, overflows)
+    fits = jnp.all(fits | (jnp.arange(chunk) >= num_good))
+    return Made(words.T, parents, num_good, fits, *failure)
 
 
 @partial(jax.jit, static_argnames="chunk")
@@ -151,8 +151,8 @@ def largest(
     chunk: int,
 ) -> UInt[Array, " fields"]:
     """The largest value of every field in the successors before the first failure."""
-    fields, _, is_one, num_good, _ = _made(machine, choosers, block, part, chunk)
-    return jnp.max(jnp.where(is_one & (jnp.arange(chunk) < num_good), fields, 0), axis=1)
+    fields, _, num_good, *_ = _made(machine, choosers, block, part, chunk)
+    return jnp.max(jnp.where(jnp.arange(chunk) < num_good, fields, 0), axis=1)
 
 
 def _made(
@@ -164,17 +164,18 @@ def _made(
 ) -> tuple[
     UInt[Array, "fields chunk"],
     Int[Array, " chunk"],
-    Bool[Array, " chunk"],
     Int[Array, ""],
     Bool[Array, ""],
+    Bool[Array, ""],
 ]:
+    """The fields of successors, and what else is in `Made`."""
     own = jnp.arange(chunk, dtype=jnp.int32)
     ends = block.ends - part.base
     # The parent of a successor is the number of those whose choices end before it.
     ended = jnp.zeros(chunk, jnp.int32).at[jnp.where(ends > 0, ends, chunk)].add(1, mode="drop")
     parent = jnp.sum(ends <= 0, dtype=jnp.int32) + jnp.cumsum(ended)
-    is_one = own < part.end - part.base
-    parent = jnp.where(is_one, parent, 0)
+    num = part.end - part.base
+    parent = jnp.where(own < num, parent, 0)
     choice = (own - (ends - block.counts)[parent]).astype(jnp.uint32)
 
     # Gathered once, not again for every field.
@@ -183,9 +184,10 @@ def _made(
     state, _ = machine.step(state, NumberedChoice(choice, choosers))
     state = lax.optimization_barrier(state)  # or XLA on GPUs would repeat the step for many users
     status = machine.status(state)
-    num_good = jnp.min(jnp.where(is_one & (status != RESULTS.halted), own, chunk))
-    overflows = (status == RESULTS.spike_overflow).at[num_good].get(mode="fill", fill_value=False)
-    return machine.encode(state), parent + part.low, is_one, num_good, overflows
+    num_good = jnp.minimum(jnp.min(jnp.where(status != RESULTS.halted, own, chunk)), num)
+    has_failed = num_good < num
+    overflows = has_failed & (status == RESULTS.spike_overflow).at[num_good].get(mode="clip")
+    return machine.encode(state), parent + part.low, num_good, has_failed, overflows
 
 
 def _columns(
@@ -212,10 +214,9 @@ def put(
     - `takes_overflow`: keep what comes before the first failure of counts; any other is taken.
     """
     chunk = len(made.parents)
-    has_failed = made.num_good < chunk
     is_put = ~space.is_stopped & made.fits & (takes_overflow | ~made.overflows)
     number = jnp.arange(chunk, dtype=jnp.int32)
-    wanted = made.is_one & (number < made.num_good) & is_put
+    wanted = (number < made.num_good) & is_put
 
     store = lax.dynamic_update_slice_in_dim(space.store, made.words, space.num, 0)
     table, found, place = insert(space.table, store, made.words, space.num, wanted)
@@ -230,7 +231,7 @@ def put(
     news = jnp.zeros_like(made.words).at[at].set(made.words, mode="drop")
     num_new = jnp.minimum(jnp.sum(is_new, dtype=jnp.int32), most_found - space.num)
     failed = made.parents[jnp.minimum(made.num_good, chunk - 1)]
-    failed = jnp.where(is_put & has_failed, failed, NO_ONE)
+    failed = jnp.where(is_put & made.has_failed, failed, NO_ONE)
     numbers = ChunkNumbers(
         *(num_new, is_put, made.fits, failed, left_out, made.overflows)  # pyright: ignore
     )

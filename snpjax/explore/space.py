@@ -11,6 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int, UInt, UInt32
 
+from snpjax_formats import free_bytes
+
 from ..machine import Enumerable
 from .packing import Packing
 from .search import StateSpace
@@ -44,11 +46,10 @@ class Memory:
     @classmethod
     def first(cls, machine: Enumerable, chunk: int) -> "Memory":
         """The initial configuration."""
-        fields = machine.encode(machine.init())
+        fields = _first_fields(machine)
         packing = Packing.full_width(len(fields), machine.encoding.dtype)
-        words = packing.pack(fields[:, None])[0].T
-        capacity = max(_FIRST, 4 * chunk)
-        store = jnp.zeros((capacity, packing.num_words), jnp.uint32).at[:1].set(words)
+        store = jnp.zeros((max(_FIRST, 4 * chunk), packing.num_words), jnp.uint32)
+        store = _written(store, _packed(packing, fields), np.int32(0))
         num = jnp.asarray(1, jnp.int32)
         space = StateSpace(store, empty_table(4), num, jnp.asarray(False))
         memory = cls(packing, space, 1)
@@ -59,25 +60,21 @@ class Memory:
     def capacity(self) -> int:
         return self.space.store.shape[0]
 
-    def bytes_to_reserve(self, chunk: int) -> int:
-        """What `reserve` would allocate besides what there is."""
+    def reserve(self, chunk: int) -> bool:
+        """Make room for a chunk more; whether there is memory."""
         wanted = self.most_num + chunk
-        row = 4 * self.packing.num_words
-        more = row * self._grown(wanted) if wanted > self.capacity else 0
-        return more + (4 * self._places(wanted) if self._is_crowded(wanted) else 0)
-
-    def _is_crowded(self, wanted: int) -> bool:
-        return 2 * wanted > self.space.table.shape[0]
-
-    def reserve(self, chunk: int) -> None:
-        """Room for a chunk more."""
-        wanted = self.most_num + chunk
-        if wanted > self.capacity:
-            more = self._grown(wanted) - self.capacity
-            store = jnp.pad(self.space.store, ((0, more), (0, 0)))
+        capacity = self._grown(wanted) if wanted > self.capacity else 0
+        is_crowded = 2 * wanted > self.space.table.shape[0]
+        if not _are_free(
+            4 * (self.packing.num_words * capacity + is_crowded * self._places(wanted))
+        ):
+            return False
+        if capacity:
+            store = jnp.pad(self.space.store, ((0, capacity - self.capacity), (0, 0)))
             self.space = eqx.tree_at(lambda space: space.store, self.space, store)
-        if self._is_crowded(wanted):
+        if is_crowded:
             self.rebuild_table(chunk)
+        return True
 
     def _grown(self, wanted: int) -> int:
         row = 4 * self.packing.num_words
@@ -102,18 +99,17 @@ class Memory:
     def _take_table(self, table: Int[Array, " places"]) -> None:
         self.space = eqx.tree_at(lambda space: space.table, self.space, table)
 
-    def bytes_to_repack(self, packing: Packing) -> int:
-        """What `repack` would allocate besides what there is."""
-        return 4 * packing.num_words * self.capacity
-
-    def repack(self, packing: Packing, chunk: int) -> None:
-        """Store the configurations in other words."""
+    def repack(self, packing: Packing, chunk: int) -> bool:
+        """Store the configurations in other words; whether there is memory."""
+        if not _are_free(4 * packing.num_words * self.capacity):
+            return False
         store = jnp.zeros((self.capacity, packing.num_words), jnp.uint32)
         for start, fields in self._parts():
             store = _written(store, _packed(packing, fields), start)
         self.packing = packing
         self.space = eqx.tree_at(lambda space: space.store, self.space, store)
         self.rebuild_table(chunk)
+        return True
 
     def go_on(self) -> None:
         """Take chunks again."""
@@ -133,8 +129,18 @@ class Memory:
             yield at, _unpacked(self.packing, self.space.store, at, size=size)
 
 
+def _are_free(needed: int) -> bool:
+    free = free_bytes() if needed else None
+    return free is None or needed <= free
+
+
 def _much() -> int:
     return _MUCH if jax.default_backend() == "cpu" else _GPU_MUCH
+
+
+@jax.jit
+def _first_fields(machine: Enumerable) -> UInt[Array, "fields 1"]:
+    return machine.encode(machine.init())[:, None]
 
 
 @partial(jax.jit, donate_argnames="table", static_argnames="size")
