@@ -17,7 +17,7 @@ from jax.extend.core import get_opaque_trace_state
 from jaxtyping import PyTree
 
 from .choice import AbstractChoice, FirstChoice
-from .machine import AnySolution, Lowered, LoweringOptions, Model, has_methods
+from .machine import PATHS, AnySolution, Lowered, LoweringOptions, Model, has_methods
 
 
 S = TypeVar("S", bound=AnySolution)
@@ -52,7 +52,7 @@ def lowering_of(
     options: dict[str, Any],
     *,
     numbered: bool,
-    many_paths: bool,
+    paths: int,
 ) -> Lowered[S, B]:
     """The lowering for a run, kept for the next run with the same options. Its `model` is a weak
     reference, which would keep itself alive otherwise."""
@@ -71,7 +71,7 @@ def lowering_of(
     given = {
         **taken(model, model.lower, "run", options),
         "numbered": numbered,
-        "many_paths": many_paths,
+        "paths": max(number for number in PATHS if number <= paths),
     }
     kept = _kept_of(model)
     key = tuple(sorted(given.items()))
@@ -164,7 +164,7 @@ def taken(
 
 
 #: Arguments that `run` passes to `Model.lower` itself, and `explore` to `Explorable.enumerable`.
-_OWN = ("numbered", "many_paths", "saturate", "clock", "at_least")
+_OWN = ("numbered", "paths", "saturate", "clock", "at_least")
 
 #: What people call an argument that has another name here.
 _MEANT = {

@@ -300,17 +300,20 @@ def _initial(machine: AbstractMachine | Stacked) -> PyTree:
     return over_paths(lambda m: m.init(), machine)()
 
 
+#: Numbers of paths that a lowering may tell apart.
+PATHS = (1, 8, 64, 1024)
+
+
 @runtime_checkable
 class Model(Protocol[S, B]):
     """What `run` can run: it lowers to a machine, and reads a trajectory back.
 
     `lower` declares the options of `run` that it takes, as keyword-only arguments with defaults.
-    `run` itself passes two more: `numbered`, whether the choice tells
-    alternatives by the model's numbers, and `many_paths`, whether enough will be run at once to fill
-    the device.
+    `run` itself passes two more: `numbered`, whether the choice tells alternatives by the model's
+    numbers, and `paths`, one of `PATHS`: at least that many will run at once.
     """
 
-    def lower(self, *, numbered: bool = False, many_paths: bool = False) -> Lowered[S, B]: ...
+    def lower(self, *, numbered: bool = False, paths: int = 1) -> Lowered[S, B]: ...
 
     def solution(self, trajectory: Trajectory) -> S:
         """What `run` returns for one path."""

@@ -32,10 +32,6 @@ from .trajectory import (
 #: Steps are counted in int32.
 _MAX_STEPS = 2**30
 
-# From here on a batch has many paths, see `Model.lower`: as many as fill the lanes of a CPU, or of a
-# GPU.
-_MANY_PATHS, _MANY_ON_CPU = 1024, 8
-
 
 S = TypeVar("S", bound=AnySolution)  # of one path
 B = TypeVar("B", bound=AnySolution)  # of many
@@ -143,8 +139,7 @@ def run(
     max_steps, paths = _check_arguments(max_steps, choice, paths, initial, inputs, save, unroll)
     is_numbered = knows_numbers(choice)
     most = max(paths or 1, _paths_of(initial), _paths_of(inputs))
-    many = most >= (_MANY_ON_CPU if jax.default_backend() == "cpu" else _MANY_PATHS)
-    lowered = lowering_of(model, dict(options), numbered=is_numbered, many_paths=many)
+    lowered = lowering_of(model, dict(options), numbered=is_numbered, paths=most)
     if isinstance(choice, WeightedChoice) and lowered.alternatives is not None:
         choice.check(*lowered.alternatives)
     own = model.model if isinstance(model, Lowered) else model

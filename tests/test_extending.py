@@ -229,7 +229,7 @@ class Unfinished:
 class Half:
     """A model that nobody can read the solution of."""
 
-    def lower(self, *, numbered: bool = False, many_paths: bool = False):
+    def lower(self, *, numbered: bool = False, paths: int = 1):
         raise AssertionError
 
 

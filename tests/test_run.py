@@ -414,7 +414,7 @@ def test_one_compilation_per_size():
         def __init__(self, system):
             self.system = system
 
-        def lower(self, *, numbered=False, many_paths=False):
+        def lower(self, *, numbered=False, paths=1):
             return snp.Lowered(self, Counting(snp.lower(self.system).machine))
 
         def solution(self, trajectory):

@@ -3,7 +3,6 @@
 from . import graphs as graphs
 from .bits import BitDense as BitDense, BitGather as BitGather
 from .bsr import BSR as BSR
-from .buckets import bucket as bucket
 from .compressed import Compressed as Compressed
 from .coo import COO as COO
 from .csc import CSC as CSC
@@ -50,6 +49,7 @@ from .select import (
 )
 from .sliced_ell import SlicedELL as SlicedELL
 from .stored import (
+    bucket as bucket,
     device_array as device_array,
     storable as storable,
     value_bytes as value_bytes,

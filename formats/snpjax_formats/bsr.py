@@ -9,11 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, DTypeLike, Int, Num
 
-from .buckets import slot_bucket
 from .edges import Edges
 from .ell import expanded, gathered
 from .layout import AbstractGeneralLayout, BySource, ByTarget, check_shape
-from .stored import device_array, storable, stored_dtype
+from .stored import device_array, slot_bucket, storable, stored_dtype
 
 
 # Up to here the columns of a tile are unrolled on a CPU; larger tiles are matrix products.

@@ -5,11 +5,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, DTypeLike, Integer, Num
 
-from .buckets import slot_bucket
 from .edges import Edges
 from .ell import gather_sum, gathered, in_slots, scatter_sum, slot_table, slots_of, stable_order
 from .layout import AbstractGeneralLayout, BySource, ByTarget, check_columns, check_shape
-from .stored import device_array, index_bytes, storable, value_bytes
+from .stored import device_array, index_bytes, slot_bucket, storable, value_bytes
 
 
 class Compressed(AbstractGeneralLayout):

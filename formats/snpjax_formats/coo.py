@@ -4,11 +4,10 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Array, Integer, Num
 
-from .buckets import entry_bucket
 from .edges import Edges
 from .entries import AbstractEntries
 from .layout import AbstractGeneralLayout, check_shape
-from .stored import index_array, pair_bytes, storable, value_array, value_bytes
+from .stored import entry_bucket, index_array, pair_bytes, storable, value_array, value_bytes
 
 
 class COO(AbstractEntries, AbstractGeneralLayout):

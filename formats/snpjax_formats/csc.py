@@ -4,13 +4,13 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Array, Int, Integer, Num
 
-from .buckets import entry_bucket
 from .edges import Edges
 from .ell import stable_order
 from .entries import AbstractEntries
 from .layout import check_shape, refuse
 from .stored import (
     device_array,
+    entry_bucket,
     index_array,
     pair_bytes,
     storable,

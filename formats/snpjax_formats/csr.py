@@ -6,12 +6,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, DTypeLike, Int, Integer, Num
 
-from .buckets import entry_bucket
 from .edges import Edges
 from .entries import entry_products, weighted_entries
 from .layout import AbstractLayout, BySource, ByTarget, check_shape, refuse
 from .stored import (
     device_array,
+    entry_bucket,
     index_array,
     index_bytes,
     storable,

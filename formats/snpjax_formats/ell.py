@@ -11,10 +11,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, DTypeLike, Int, Integer, Num
 
-from .buckets import slot_bucket
 from .edges import MAX_INDEX, Edges
 from .layout import AbstractGeneralLayout, BySource, ByTarget, check_columns, check_shape
-from .stored import device_array, index_bytes, index_dtype, storable, value_bytes
+from .stored import device_array, index_bytes, index_dtype, slot_bucket, storable, value_bytes
 
 
 # Up to here the slots of a CPU delivery are unrolled in the program; beyond, a loop keeps

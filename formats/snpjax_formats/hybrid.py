@@ -6,12 +6,19 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Array, DTypeLike, Int, Num
 
-from .buckets import buckets, entry_bucket, slot_bucket
 from .coo import COO
 from .edges import Edges, merged
 from .ell import ELL, slots_of
 from .layout import AbstractGeneralLayout, BySource, ByTarget
-from .stored import index_bytes, pair_bytes, storable, value_bytes
+from .stored import (
+    buckets,
+    entry_bucket,
+    index_bytes,
+    pair_bytes,
+    slot_bucket,
+    storable,
+    value_bytes,
+)
 
 
 # What an entry of the overflow costs, a gather and a scatter, in slots of the regular part, each a

@@ -7,7 +7,6 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, DTypeLike, Int
 
-from .buckets import bucket
 from .edges import Edges
 from .ell import expanded, slots_of
 from .layout import (
@@ -19,6 +18,7 @@ from .layout import (
     refuse,
 )
 from .prefix import prefix_sum, slot_sum
+from .stored import bucket
 
 
 class Interval(AbstractPattern):

@@ -8,11 +8,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, DTypeLike, Int, Integer, Num
 
-from .buckets import SMALL, buckets, slot_bucket
 from .edges import Edges
 from .ell import ELL, slot_table, slots_of, stable_order
 from .layout import AbstractGeneralLayout, BySource, ByTarget
-from .stored import device_array, index_bytes, storable, value_bytes
+from .stored import SMALL, buckets, device_array, index_bytes, slot_bucket, storable, value_bytes
 
 
 class SlicedELL(AbstractGeneralLayout):

@@ -76,14 +76,14 @@ class RateNetwork:
         *,
         layout: LayoutLike = "auto",
         numbered: bool = False,
-        many_paths: bool = False,
+        paths: int = 1,
     ) -> Lowered[RateSolution, RateSolution]:
         """The network as arrays; `layout` is for the projections that leave theirs open.
 
         **Raises:** `LayoutTooLarge` for what does not fit in memory; `ValueError` for a layout that
         cannot store such a projection.
         """
-        del many_paths
+        del paths
         if numbered:
             raise ValueError("A rate network chooses nothing. Leave `choice` out.")
         dtype = np.dtype(self.dtype)

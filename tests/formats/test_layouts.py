@@ -40,8 +40,8 @@ from snpjax_formats import (
     fitting,
     free_bytes,
 )
-from snpjax_formats.buckets import buckets, entry_bucket
 from snpjax_formats.memory import host_free_bytes
+from snpjax_formats.stored import buckets, entry_bucket
 from tests.support.helpers import many
 
 

@@ -8,7 +8,6 @@ import numpy as np
 
 from ..bits import BitDense, BitGather
 from ..bsr import BSR
-from ..buckets import bucket, entry_bucket, slot_bucket
 from ..compressed import Compressed
 from ..coo import COO
 from ..csc import CSC
@@ -21,7 +20,7 @@ from ..interval import Interval
 from ..layout import AbstractLayout, built
 from ..narrow import Float32Dense, Int8Dense
 from ..sliced_ell import SlicedELL
-from ..stored import index_bytes
+from ..stored import bucket, entry_bucket, index_bytes, slot_bucket
 from ..two_way import TwoWay
 from .features import Features
 from .workload import Workload

@@ -2,10 +2,10 @@
 
 from functools import cache
 
-from ..buckets import SMALL
 from ..edges import Edges
 from ..ell import ELL
 from ..memory import free_bytes
+from ..stored import SMALL
 from .decision import AbstractChooser, Decision, Question
 from .device import device_of
 from .heuristic import SMALL_ON_CPU, StartingTree, small_on_cpu

@@ -7,11 +7,10 @@ from functools import cached_property
 import numpy as np
 from jaxtyping import Int
 
-from ..buckets import slot_bucket
 from ..edges import Edges
 from ..hybrid import parts_of
 from ..sliced_ell import cut
-from ..stored import value_bytes
+from ..stored import slot_bucket, value_bytes
 
 
 #: Up to this many edges structure that needs sorting is read from all of them, beyond from a part.

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 import jax
 
 from ..bits import BitDense, BitGather
-from ..buckets import SMALL, TINY
 from ..coo import COO
 from ..csr import CSR
 from ..dense import Dense
@@ -22,6 +21,7 @@ from ..layout import AbstractLayout
 from ..memory import LayoutTooLarge
 from ..narrow import Int8Dense
 from ..sliced_ell import SlicedELL
+from ..stored import SMALL, TINY
 from .decision import AbstractChooser, Decision, Question
 from .features import Features
 

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from ..model.execution import Execution
     from ..view.solution import NetSolution, NetSolutionBatch
 
-# On CPUs batches of many paths of nets of at most this many conditions are scanned.
-_MAX_SCANNED = 300
+# On CPUs batches of so many paths of nets of at most so many conditions are scanned.
+_MANY_PATHS, _MAX_SCANNED = 64, 300
 
 
 def lowered(
@@ -42,7 +42,7 @@ def lowered(
     count_dtype: np.dtype | type | None,
     faithful: bool,
     numbered: bool,
-    many_paths: bool,
+    paths: int,
 ) -> "Lowered[NetSolution, NetSolutionBatch]":
     """A net as arrays, see `Execution.lower`."""
     net = execution.net
@@ -51,7 +51,7 @@ def lowered(
     if numbered or (faithful and engine is None and not isinstance(execution.rule, Disjoint)):
         _check_numbered(engine, execution.rule)
         engine = FullScan()
-    engine = chosen_engine(engine, execution.rule, len(conditions.place), many_paths)
+    engine = chosen_engine(engine, execution.rule, len(conditions.place), paths)
     _check_memory(net)
     program = lower(net, dtype)
     if isinstance(execution.rule, Disjoint):
@@ -123,7 +123,7 @@ def enumerable(execution: "Execution", *, saturate: Mapping[str, int], clock: in
 
 
 def chosen_engine(
-    engine: AbstractEngine | None, rule: AbstractRule, num_conditions: int, many_paths: bool
+    engine: AbstractEngine | None, rule: AbstractRule, num_conditions: int, paths: int
 ) -> AbstractEngine:
     """The engine that was asked for, or what is faster.
 
@@ -135,7 +135,7 @@ def chosen_engine(
     0.10.2; GPU: jax 0.11.2; 2026-11).
     """
     if engine is None:
-        is_small = num_conditions <= _MAX_SCANNED and many_paths
+        is_small = num_conditions <= _MAX_SCANNED and paths >= _MANY_PATHS
         scans = isinstance(rule, Disjoint) or (is_small and jax.default_backend() == "cpu")
         return FullScan() if scans else EventDriven()
     if not isinstance(engine, AbstractEngine):

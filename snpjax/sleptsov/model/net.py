@@ -55,7 +55,7 @@ class AbstractRunnableNet(abc.ABC):
         count_dtype: "np.dtype | type | None" = None,
         faithful: bool = False,
         numbered: bool = False,
-        many_paths: bool = False,
+        paths: int = 1,
     ) -> "Lowered[NetSolution, NetSolutionBatch]":
         """This net as arrays, see `snpjax.lower`; without an `Execution` under the rule `Sleptsov`.
 
@@ -70,7 +70,7 @@ class AbstractRunnableNet(abc.ABC):
             count_dtype=count_dtype,
             faithful=faithful,
             numbered=numbered,
-            many_paths=many_paths,
+            paths=paths,
         )
 
     def start(

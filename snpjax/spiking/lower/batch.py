@@ -55,14 +55,14 @@ class SystemBatch:
         count_dtype: np.dtype | type | None = None,
         faithful: bool = False,
         numbered: bool = False,
-        many_paths: bool = False,
+        paths: int = 1,
     ) -> "Lowered[Solutions, Solutions]":
         """All systems as one stack of arrays, which is assembled on the host; `"auto"` is `ELL`.
 
         **Raises:** `ValueError` for a layout whose arrays differ in shape from system to system;
         `ELL` and dense ones never do. And for systems of different `compatibility`.
         """
-        del many_paths
+        del paths
         if isinstance(layout, Transition):
             raise ValueError("A batch of systems has no transition matrix. Give another layout.")
         for system in self.systems:

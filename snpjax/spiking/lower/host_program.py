@@ -10,9 +10,9 @@ import numpy as np
 from jaxtyping import Float64, Int
 
 from snpjax_formats import Edges, bucket, check_free, graphs
-from snpjax_formats.buckets import SMALL, entry_bucket
 from snpjax_formats.edges import merged
 from snpjax_formats.memory import host_free_bytes
+from snpjax_formats.stored import SMALL, entry_bucket
 
 from ..model.compatibility import TEXTBOOK, Compatibility
 from ..model.population import PopulationSystem, positions_of

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Int
 
 from snpjax_formats import ELL, Edges, bucket, check_free, free_bytes
-from snpjax_formats.buckets import SMALL, TINY
+from snpjax_formats.stored import SMALL, TINY
 
 from ..._xla import precision
 from ...choice import NO_RULE
@@ -55,7 +55,7 @@ def lowered(
     count_dtype: np.dtype | type | None,
     faithful: bool,
     capacity: "Capacity | None",
-    many_paths: bool,
+    paths: int,
 ) -> "Lowered[Solution, SolutionBatch]":
     """A system of single neurons."""
     check_options(system, layout, capacity)
@@ -74,7 +74,7 @@ def lowered(
         count_dtype,
         is_numbered=faithful or has_rows or columns.table.families is None,
         rows_of=system if has_rows else None,
-        many_paths=many_paths,
+        paths=paths,
     )
 
 
@@ -110,11 +110,11 @@ def lowered_columns(
     *,
     is_numbered: bool,
     rows_of: SpikingSystem | None = None,
-    many_paths: bool,
+    paths: int,
 ) -> "Lowered[Solution, SolutionBatch]":
     """A system in columns, whose neurons stay as many."""
     program = lower_columns(
-        columns, layout=layout, count_dtype=count_dtype, rows_of=rows_of, many_paths=many_paths
+        columns, layout=layout, count_dtype=count_dtype, rows_of=rows_of, paths=paths
     )
     return Lowered(
         system,
@@ -169,11 +169,11 @@ def lower_columns(
     count_dtype: np.dtype | type | None = None,
     rows_of: SpikingSystem | None = None,
     padding: Padding | None = None,
-    many_paths: bool = False,
+    paths: int = 1,
 ) -> SpikingProgram:
     """Lower a system that is already in columns.
 
-    `many_paths` says that many paths will run at once, which other layouts suit; `rows_of`
+    `paths` says how many will run at once, for many of which other layouts are best; `rows_of`
     is the system whose rules are the rows of a `Transition`; a `padding` shared with other systems
     gives their programs one shape.
     """
@@ -195,7 +195,7 @@ def lower_columns(
     tiny = _tiny_edges(columns, size) if layout == "auto" else None
     # With anti-spikes what is delivered may be negative.
     most = None if columns.has_anti_spikes else most
-    storage = None if tiny is not None else Storage.of(layout, dtype, most, many_paths)
+    storage = None if tiny is not None else Storage.of(layout, dtype, most, paths)
     spread = Spread.of(columns.table, padding, dtype, by_type=is_alone)
     with precision(dtype):
         rows, synapses, ordered, network = None, None, None, None

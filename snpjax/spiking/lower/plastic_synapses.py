@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Bool, Float64, Int
 
 from snpjax_formats import AbstractLayout, Edges
-from snpjax_formats.buckets import slot_bucket
+from snpjax_formats.stored import slot_bucket
 
 from ..model.rule import PlasticityRule, Rule
 from ..model.rule_table import SlotTable

@@ -11,8 +11,8 @@ import numpy as np
 from jaxtyping import Array, Bool, Float64, Int, Integer
 
 from snpjax_formats import AbstractLayout, Edges, check_free, free_bytes
-from snpjax_formats.buckets import slot_bucket
 from snpjax_formats.ell import expanded
+from snpjax_formats.stored import slot_bucket
 
 from ...choice import NO_RULE, AbstractChoice
 from ...results import RESULTS

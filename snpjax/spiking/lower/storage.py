@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
+import jax
 import numpy as np
 
 from snpjax_formats import (
@@ -32,6 +33,10 @@ from .transition import Transition, has_delays, padded_rows, rule_rows
 LayoutLike: TypeAlias = type[AbstractLayout] | Transition | AbstractChooser | Literal["auto"]
 
 
+# As many paths as fill the lanes of a processor are many.
+_MANY_ON_CPU, _MANY_ON_GPU = 8, 1024
+
+
 @dataclass(frozen=True)
 class Storage:
     """How edges are stored.
@@ -47,16 +52,15 @@ class Storage:
     many_paths: bool
 
     @classmethod
-    def of(
-        cls, layout: LayoutLike, dtype: np.dtype, most: int | None, many_paths: bool
-    ) -> "Storage":
+    def of(cls, layout: LayoutLike, dtype: np.dtype, most: int | None, paths: int) -> "Storage":
         """**Raises:** `TypeError` for what is no layout."""
         stored = layout.layout if isinstance(layout, Transition) else layout
         is_layout = isinstance(stored, type) and issubclass(stored, AbstractLayout)
         is_open = stored == "auto" or isinstance(stored, AbstractChooser)
         if stored is AbstractLayout or not (is_layout or is_open):
             raise TypeError(f'`layout` is {stored!r}. Give a class of snpjax_formats, or "auto".')
-        return cls(stored, dtype, most, many_paths)
+        is_cpu = jax.default_backend() == "cpu"
+        return cls(stored, dtype, most, paths >= (_MANY_ON_CPU if is_cpu else _MANY_ON_GPU))
 
     def listed(self, edges: Edges, most: int | None) -> AbstractLayout:
         """Edges in the layout that was asked for, or in what suits them."""

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from snpjax_formats import AbstractLayout, Edges, bucket
-from snpjax_formats.buckets import SMALL
+from snpjax_formats.stored import SMALL
 
 from ...choice import NO_RULE
 from ...machine import AbstractStorage

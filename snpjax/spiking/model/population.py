@@ -217,7 +217,7 @@ class PopulationSystem:
         count_dtype: "np.dtype | type | None" = None,
         faithful: bool = False,
         numbered: bool = False,
-        many_paths: bool = False,
+        paths: int = 1,
     ) -> "Lowered[Solution, SolutionBatch]":
         """This system as arrays, see `snpjax.lower`.
 
@@ -230,9 +230,7 @@ class PopulationSystem:
         del numbered
         _refuse_transition(layout)
         columns = self.columns(faithful=faithful)
-        return lowered_columns(
-            self, columns, layout, count_dtype, is_numbered=True, many_paths=many_paths
-        )
+        return lowered_columns(self, columns, layout, count_dtype, is_numbered=True, paths=paths)
 
     def start(
         self, machine: "AbstractMachine | Stacked", initial: Any, inputs: Any

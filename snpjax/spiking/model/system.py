@@ -383,7 +383,7 @@ class SpikingSystem:
         faithful: bool = False,
         capacity: "Capacity | None" = None,
         numbered: bool = False,
-        many_paths: bool = False,
+        paths: int = 1,
     ) -> "Lowered[Solution, SolutionBatch]":
         """This system as arrays, see `snpjax.lower`.
 
@@ -392,7 +392,7 @@ class SpikingSystem:
         from ..lower.lower import lowered  # the model itself needs no device
 
         # A family has the number of its first member.
-        return lowered(self, layout, count_dtype, faithful or numbered, capacity, many_paths)
+        return lowered(self, layout, count_dtype, faithful or numbered, capacity, paths)
 
     def start(
         self, machine: "AbstractMachine | Stacked", initial: Any, inputs: Any
