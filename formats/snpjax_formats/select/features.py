@@ -82,6 +82,14 @@ class Features:
         return self.num_edges / max(self.num_sources * self.num_targets, 1)
 
     @property
+    def max_in_degree(self) -> int:
+        return self.into.most
+
+    @property
+    def max_out_degree(self) -> int:
+        return self.out_of.most
+
+    @property
     def in_skew(self) -> float:
         """The largest in-degree over the mean one."""
         return self.into.most / max(self.into.mean, 1e-9)

@@ -44,3 +44,7 @@ class Workload:
     @property
     def sums_floats(self) -> bool:
         return np.issubdtype(np.dtype(self.accumulate), np.inexact)
+
+    @property
+    def item_bytes(self) -> int:
+        return np.dtype(self.accumulate).itemsize
