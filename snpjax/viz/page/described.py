@@ -75,14 +75,11 @@ def moment_json(
         ]
     if before is not None:
         fired = [(i, r) for i, r in enumerate(solution.rules[0].tolist()) if r != NO_RULE]
-        labels = None if before.network is None else before.network.labels
-        of_labels = label_rules(system) if system.is_growing else {}
+        of_labels, labels = {}, None
+        if before.network is not None and system.is_growing:
+            of_labels, labels = label_rules(system), before.network.labels
         for i, r in fired:
-            text = (
-                system.rule_text(i, r)
-                if labels is None or not of_labels
-                else of_labels[labels[i]][r]
-            )
+            text = system.rule_text(i, r) if labels is None else of_labels[labels[i]][r]
             value["fired"].append([i, r, text])
         value["emitted"] = _listed(solution.emissions[0])
         value["outputs"] = [exact(x) for x in solution.spike_trains[0].tolist()]
