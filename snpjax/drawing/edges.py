@@ -56,7 +56,9 @@ def routed(
         if source == target:
             control = _loop(middles[source], sizes[source])
         else:
-            to_next = is_layered and _is_right_of(middles, sizes, source, target)
+            # Where the target begins at some distance to the right of the source.
+            right = middles[source, 0] + sizes[source, 0] / 2
+            to_next = is_layered and middles[target, 0] - sizes[target, 0] / 2 - right > 10
             curves = (_flows if to_next else _bows)(
                 middles, sizes, source, target, (target, source) in both
             )
@@ -113,11 +115,6 @@ def rectangles(middles: Boxes, sizes: Boxes) -> list[tuple[float, float, float, 
     """Boxes as `label_at` takes them."""
     sides = np.concatenate([middles - sizes / 2, middles + sizes / 2], axis=1)
     return [(left, top, right, bottom) for left, top, right, bottom in sides.tolist()]
-
-
-def _is_right_of(middles: Boxes, sizes: Boxes, source: int, target: int) -> bool:
-    left = middles[target, 0] - sizes[target, 0] / 2
-    return bool(left - (middles[source, 0] + sizes[source, 0] / 2) > 10)
 
 
 def _flows(

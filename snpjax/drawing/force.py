@@ -104,7 +104,8 @@ def _majorized(
     points: Points, distance: np.ndarray, weight: np.ndarray, inverse: np.ndarray
 ) -> tuple[Points, float]:
     stress = np.inf
-    for _ in range(_relaxations(len(points))):
+    # All rounds over all pairs take about a second at most (one core, 2026-11).
+    for _ in range(int(np.clip(8e6 / max(len(points), 1) ** 2, 12, 300))):
         apart = np.linalg.norm(points[:, None] - points[None], axis=2)
         before, stress = stress, float(np.sum(weight * (apart - distance) ** 2)) / 2
         if before - stress < 1e-5 * stress:
@@ -114,11 +115,6 @@ def _majorized(
         np.fill_diagonal(pull, -pull.sum(axis=1))
         points = inverse @ (pull @ points)
     return points, stress
-
-
-def _relaxations(num: int) -> int:
-    """How many rounds over all pairs take about a second at most (one core, 2026-11)."""
-    return int(np.clip(8e6 / max(num, 1) ** 2, 12, 300))
 
 
 def _turned(points: Points, sources: Ends, targets: Ends) -> Points:

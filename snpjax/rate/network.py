@@ -88,6 +88,7 @@ class RateNetwork:
             raise ValueError("A rate network chooses nothing. Leave `choice` out.")
         dtype = np.dtype(self.dtype)
         sizes = {p.name: p.size for p in self.populations}
+        record = [(name, "r") for name in sizes] if self.record is None else self.record
         with precision(dtype):
             deliveries = [
                 delivery
@@ -104,7 +105,7 @@ class RateNetwork:
                 rows={name: row_count(some) for name, some in delays.items()},
                 integrator=self.integrator,
                 dt=self.dt,
-                record=self._record(),
+                record=tuple((name, variable) for name, variable in record),
             )
         return Lowered(self, machine)
 
@@ -130,11 +131,6 @@ class RateNetwork:
         """What was asked to be recorded, but not the weights of every step."""
         del paths
         return Save(every=None, outputs=False)
-
-    def _record(self) -> tuple[tuple[str, str], ...]:
-        if self.record is None:
-            return tuple((p.name, "r") for p in self.populations)
-        return tuple((name, variable) for name, variable in self.record)
 
 
 def _equations(p: RatePopulation, dtype: np.dtype) -> Equations:

@@ -43,9 +43,9 @@ def raster(solution: Solution, *, ax: "Axes | None" = None) -> "Axes":
         if blocks.are_single and np.count_nonzero(table) <= _MAX_TICKS:
             for own, colour in ((~is_output, BLACK), (is_output, VERMILLION)):
                 rows, steps = np.nonzero(table & own[:, None])
-                axes.vlines(
-                    steps + 1, rows - 0.4, rows + 0.4, color=colour, linewidth=_thick(table)
-                )
+                # So thin that marks of neighbouring steps stay apart.
+                width = float(np.clip(260 / max(table.shape[1], 1), 0.5, 2.0))
+                axes.vlines(steps + 1, rows - 0.4, rows + 0.4, color=colour, linewidth=width)
         else:
             shown = blocks.values.astype(float)
             outputs = _blocks(axes, (table & is_output[:, None]).astype(np.int8)).values
@@ -130,11 +130,6 @@ def _outputs(solution: Solution) -> np.ndarray:
 
 def _size(num_neurons: int) -> tuple[float, float]:
     return WIDE[0], float(np.clip(0.6 + _ROW * num_neurons, _LEAST, 5.0))
-
-
-def _thick(table: np.ndarray) -> float:
-    """Points of a mark, so that those of neighbouring steps stay apart."""
-    return float(np.clip(260 / max(table.shape[1], 1), 0.5, 2.0))
 
 
 def _extent(blocks: BlockMaxima, first: int, every: int) -> tuple[float, float, float, float]:

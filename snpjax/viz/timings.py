@@ -64,7 +64,9 @@ def timings(
             )
             for place, i, value in zip(places.tolist(), rows, values, strict=True):
                 is_chosen = chosen in (layouts[i], (layouts[i], direction))
-                text = " does not fit" if value is None else f" {_short(value / unit)}"
+                shown = (value or 0) / unit
+                text = f" {shown:,.0f}" if shown >= 100 else f" {shown:.3g}"
+                text = " does not fit" if value is None else text
                 axes.annotate(
                     text + " ★ chosen" * is_chosen,
                     (start if value is None else value / unit, place),
@@ -81,10 +83,6 @@ def timings(
                 frameon=False, loc="lower right", bbox_to_anchor=(1, 1), ncols=len(directions)
             )
         return axes
-
-
-def _short(value: float) -> str:
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def _check(

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from . import cache
-from .candidates import BY_NAME, Candidate, feasible
+from .candidates import BY_NAME, feasible
 from .decision import AbstractChooser, Decision, Question
 from .heuristic import too_large
 from .learned import Learned
@@ -59,7 +59,10 @@ class Measured(AbstractChooser):
             chosen = sorted(candidates, key=lambda c: c.stored(question.features))
             if predicted is not None:
                 chosen = [BY_NAME[name] for name in predicted if BY_NAME[name] in candidates]
-            seconds = self._time(chosen[: self.most], question)
+            x = _inputs(question.features.num_sources, question.workload)
+            given = question.edges, question.workload, x
+            times = race(chosen[: self.most], *given, budget=self.budget)
+            seconds = {name: timing.least for name, timing in times.items()}
             if folder is not None:
                 cache.write(folder, key, seconds)
         name = min(seconds, key=seconds.__getitem__)
@@ -76,12 +79,6 @@ class Measured(AbstractChooser):
             refused=refused,
             chooser=f"timing on {question.kind}",
         )
-
-    def _time(self, candidates: list[Candidate], question: Question) -> dict[str, float]:
-        edges, workload = question.edges, question.workload
-        x = _inputs(question.features.num_sources, workload)
-        times = race(candidates, edges, workload, x, budget=self.budget)
-        return {name: timing.least for name, timing in times.items()}
 
 
 def _inputs(num_sources: int, workload: Workload) -> np.ndarray:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 import numpy as np
-from jaxtyping import Bool, Int
+from jaxtyping import Int
 
 from ..._text.conditions import elementwise
 from ..._text.lines import Column, EdgeStyle, Table, lines, numbers, one_of, text
@@ -80,22 +80,16 @@ def _states(graph: Graph) -> Iterator[bytes]:
             for i in (used if k else every).tolist():
                 values += [numbers(table.values[:, i]), b","]
         if changing is not None:
-            values += [numbers(_numbered(changing(some), networks)), b","]
+            # Networks are numbered in the order in which they come.
+            distinct, which = np.unique(changing(some), axis=0, return_inverse=True)
+            own = [networks.setdefault(x.tobytes(), len(networks)) for x in distinct]
+            values += [numbers(np.asarray(own)[which.reshape(-1)]), b","]
         yield lines(numbers(number), b":(", *values, numbers(some.step), b")\n")
 
 
 def _numbers(found: Mapping[str, Table]) -> list[Table]:
     """Those that hold numbers."""
     return [table for table in found.values() if table.values.dtype.kind != "U"]
-
-
-def _numbered(
-    changing: Int[np.ndarray, "configurations numbers"], known: dict[bytes, int]
-) -> Int[np.ndarray, " configurations"]:
-    """The number of each row, in the order in which they come; those of rows before are known."""
-    distinct, which = np.unique(changing, axis=0, return_inverse=True)
-    own = [known.setdefault(x.tobytes(), len(known)) for x in distinct]
-    return np.asarray(own)[which.reshape(-1)]
 
 
 def _choices(graph: Graph, options: ExportOptions) -> Iterator[bytes]:
@@ -151,24 +145,16 @@ def _labels(graph: Graph, predicates: Mapping[str, Predicate]) -> Iterator[bytes
     yield (" ".join(f'{number}="{name}"' for number, name in enumerate(names)) + "\n").encode()
     for number, some in configuration_blocks(graph):
         holds = [number == 0, some.is_halting, some.is_halting, graph.is_open[number]]
-        holds += [
-            _checked(name, elementwise(predicate)(some), number)
-            for name, predicate in predicates.items()
-        ]
+        for name, predicate in predicates.items():
+            own = np.asarray(elementwise(predicate)(some))
+            if own.shape != number.shape or own.dtype != bool:
+                raise ValueError(
+                    f"predicate {name!r} gave {own.dtype} of shape {own.shape} for {len(number)} "
+                    "configurations (return a boolean for each)"
+                )
+            holds.append(own)
         has_one = np.any(holds, axis=0)
         columns: list[Column] = []
         for index, own in enumerate(holds):
             columns.append(text(f" {index}".encode(), own[has_one]))
         yield lines(numbers(number[has_one]), b":", *columns, b"\n")
-
-
-def _checked(
-    name: str, holds: np.ndarray, number: Int[np.ndarray, " some"]
-) -> Bool[np.ndarray, " some"]:
-    holds = np.asarray(holds)
-    if holds.shape != number.shape or holds.dtype != bool:
-        raise ValueError(
-            f"predicate {name!r} gave {holds.dtype} of shape {holds.shape} for {len(number)} "
-            "configurations (return a boolean for each)"
-        )
-    return holds

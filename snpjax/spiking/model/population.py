@@ -14,24 +14,21 @@ from .neuron_names import base_of
 from .population_parts import Population, Projection
 from .population_validity import compatibility_problems, problems_of
 from .rule_table import EMPTY, UNBOUNDED, SlotTable
-from .system import Neuron, SpikingSystem, Synapse
+from .system import AbstractSystem, Neuron, SpikingSystem, Synapse
 from .template import column, num_rules_of, rules_of_neuron, slots_of_template, text_of_neuron
 from .validity import InvalidSystem, Problem
 
 
 if TYPE_CHECKING:
-    from ...machine import AbstractMachine, Lowered, Schema, Stacked
-    from ...trajectory import Trajectory
+    from ...machine import Lowered
     from ..lower.enumerable import SearchedMachine
     from ..lower.host_program import HostProgram
     from ..lower.storage import LayoutLike
-    from ..step.step import SpikingState
-    from ..view.configurations import Configurations, Transitions
     from ..view.solution import Solution, SolutionBatch
     from .environment import AnyInput
 
 
-class PopulationSystem:
+class PopulationSystem(AbstractSystem):
     """A spiking neural P system of populations and projections, as large as memory allows.
 
     **Arguments:**
@@ -232,14 +229,6 @@ class PopulationSystem:
         columns = self.columns(faithful=faithful)
         return lowered_columns(self, columns, layout, count_dtype, is_numbered=True, paths=paths)
 
-    def start(
-        self, machine: "AbstractMachine | Stacked", initial: Any, inputs: Any
-    ) -> "tuple[AbstractMachine | Stacked, SpikingState]":
-        """Where a run begins that does not begin where the model says, see `snpjax.run`."""
-        from ..lower.start import started
-
-        return started(self, machine, initial, inputs)
-
     def with_input(self, input: "Mapping[str, Any] | AnyInput") -> "PopulationSystem":
         """The same system with other input trains.
 
@@ -270,24 +259,6 @@ class PopulationSystem:
         return searched(
             self, columns, layout=layout, saturate=saturate, clock=clock, at_least=at_least
         )
-
-    def schema(self) -> "Schema[Configurations, Transitions]":
-        """The names of this system, for graphs and queries."""
-        from ..view.schema import schema_of
-
-        return schema_of(self)
-
-    def solution(self, trajectory: "Trajectory") -> "Solution":
-        """What a run of one path saved, with this system's names."""
-        from ..view.solution import Solution
-
-        return Solution(trajectory, self)
-
-    def solutions(self, trajectory: "Trajectory") -> "SolutionBatch":
-        """What a run of many paths saved, with this system's names."""
-        from ..view.solution import SolutionBatch
-
-        return SolutionBatch(trajectory, self)
 
     def expand(self) -> SpikingSystem:
         """The same system neuron by neuron; consume-all rules become their members, and a neuron
@@ -363,11 +334,6 @@ class PopulationSystem:
         from ..view.html import population_html
 
         return population_html(self)
-
-    def _repr_svg_(self) -> str:
-        from ..view.picture import system_svg
-
-        return system_svg(self)
 
 
 def _refuse_transition(layout: "LayoutLike") -> None:

@@ -114,8 +114,44 @@ def _rebuild(arguments: dict[str, Any]) -> "SpikingSystem":
         return SpikingSystem(**arguments)
 
 
+class AbstractSystem:
+    """What systems do whose neurons are listed, and those whose populations are: they are run,
+    explored and shown alike. (`self` is one of the two.)"""
+
+    def start(
+        self: Any, machine: "AbstractMachine | Stacked", initial: Any, inputs: Any
+    ) -> "tuple[AbstractMachine | Stacked, SpikingState]":
+        """Where a run begins that does not begin where the model says, see `snpjax.run`."""
+        from ..lower.start import started
+
+        return started(self, machine, initial, inputs)
+
+    def schema(self: Any) -> "Schema[Configurations, Transitions]":
+        """The names of this system, for graphs and queries."""
+        from ..view.schema import schema_of
+
+        return schema_of(self)
+
+    def solution(self: Any, trajectory: "Trajectory") -> "Solution":
+        """What a run of one path saved, with this system's names."""
+        from ..view.solution import Solution
+
+        return Solution(trajectory, self)
+
+    def solutions(self: Any, trajectory: "Trajectory") -> "SolutionBatch":
+        """What a run of many paths saved, with this system's names."""
+        from ..view.solution import SolutionBatch
+
+        return SolutionBatch(trajectory, self)
+
+    def _repr_svg_(self: Any) -> str:
+        from ..view.picture import system_svg
+
+        return system_svg(self)
+
+
 @dataclass(frozen=True)
-class SpikingSystem:
+class SpikingSystem(AbstractSystem):
     """A spiking neural P system (O = {a}, neurons, syn, in, out).
 
     **Arguments:**
@@ -394,14 +430,6 @@ class SpikingSystem:
         # A family has the number of its first member.
         return lowered(self, layout, count_dtype, faithful or numbered, capacity, paths)
 
-    def start(
-        self, machine: "AbstractMachine | Stacked", initial: Any, inputs: Any
-    ) -> "tuple[AbstractMachine | Stacked, SpikingState]":
-        """Where a run begins that does not begin where the model says, see `snpjax.run`."""
-        from ..lower.start import started
-
-        return started(self, machine, initial, inputs)
-
     def enumerable(
         self,
         *,
@@ -459,24 +487,6 @@ class SpikingSystem:
         _, (arguments,) = self.__reduce__()
         return _rebuild({**arguments, **changes})
 
-    def schema(self) -> "Schema[Configurations, Transitions]":
-        """The names of this system, for graphs and queries."""
-        from ..view.schema import schema_of
-
-        return schema_of(self)
-
-    def solution(self, trajectory: "Trajectory") -> "Solution":
-        """What a run of one path saved, with this system's names."""
-        from ..view.solution import Solution
-
-        return Solution(trajectory, self)
-
-    def solutions(self, trajectory: "Trajectory") -> "SolutionBatch":
-        """What a run of many paths saved, with this system's names."""
-        from ..view.solution import SolutionBatch
-
-        return SolutionBatch(trajectory, self)
-
     def __repr__(self) -> str:
         kind = "" if self.is_static else ", dynamic"
         if self.variant is not None:
@@ -492,11 +502,6 @@ class SpikingSystem:
         from ..view.html import system_html
 
         return system_html(self)
-
-    def _repr_svg_(self) -> str:
-        from ..view.picture import system_svg
-
-        return system_svg(self)
 
 
 def is_growing(system: object) -> TypeGuard[SpikingSystem]:

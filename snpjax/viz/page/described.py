@@ -75,8 +75,12 @@ def moment_json(
         ]
     if before is not None:
         fired = [(i, r) for i, r in enumerate(solution.rules[0].tolist()) if r != NO_RULE]
-        labels = None if before.network is None else before.network.labels
-        value["fired"] = [[i, r, _fired_text(system, labels, i, r)] for i, r in fired]
+        of_labels, labels = {}, None
+        if before.network is not None and system.is_growing:
+            of_labels, labels = label_rules(system), before.network.labels
+        for i, r in fired:
+            text = system.rule_text(i, r) if labels is None else of_labels[labels[i]][r]
+            value["fired"].append([i, r, text])
         value["emitted"] = _listed(solution.emissions[0])
         value["outputs"] = [exact(x) for x in solution.spike_trains[0].tolist()]
     if moment.network is not None and (before is None or moment.network != before.network):
@@ -91,14 +95,6 @@ def network_json(network: Network) -> dict[str, Any]:
         "labels": list(network.labels),
         "synapses": [[s, t, exact(weight), []] for s, t, weight in network.synapses],
     }
-
-
-def _fired_text(
-    system: SpikingSystem, labels: tuple[str, ...] | None, neuron: int, rule: int
-) -> str:
-    if labels is not None and system.is_growing:
-        return label_rules(system)[labels[neuron]][rule]
-    return system.rule_text(neuron, rule)
 
 
 def _listed(values: np.ndarray) -> list[list[int | str]]:
