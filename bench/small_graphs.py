@@ -12,12 +12,14 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+import jax
 import numpy as np
 from figures import Setup, commit_of, least
 from sorting import permutation, sorter
 
 import snpjax as snp
 from snpjax import graphs
+from snpjax.spiking import SpikingMachine
 from snpjax_formats import (
     CSR,
     ELL,
@@ -113,6 +115,7 @@ def timed(system: snp.PopulationSystem, case: tuple[int, str, str, int | None]) 
             lowered = snp.lower(system, layout=layout)
         except ValueError:  # it cannot be stored so
             continue
+        assert isinstance(lowered.machine, SpikingMachine)
         synapses = lowered.machine.program.synapses
         parts = synapses.parts if isinstance(synapses, Sum) else (synapses,)
         name = " + ".join(type(part).__name__ for part in parts)
@@ -136,7 +139,7 @@ def main() -> None:
     for case in cases([int(size) for size in sys.argv[1:]] or list(SIZES)):
         found.append(case)
         print(case, flush=True)
-        import json; open("/tmp/sg.jsonl","a").write(json.dumps(case)+"\n")
+        jax.clear_caches()  # each program is memory mapped, of which a process may have so many
     slowdowns = np.asarray([case.slowdown for case in found])
     mean = np.exp(np.log(slowdowns).mean())
     print(f"{len(found)} systems: slowdown {mean:.3f} on average, {slowdowns.max():.2f} at worst")

@@ -89,7 +89,8 @@ def check_model(model: object) -> None:
     """**Raises:** `TypeError` for an object that cannot be run."""
     if isinstance(model, type) and issubclass(model, Model | Lowered):
         raise TypeError(f"`model` is the class {model.__name__}. Give an object of it.")
-    if not isinstance(model, Lowered) and not has_methods(type(model), Model):
+    is_known = isinstance(model, Lowered) or has_methods(type(model), Model)
+    if not (is_known or isinstance(model, Model)):
         methods = ("lower", "solution", "solutions")
         missing = [f"`{name}`" for name in methods if name not in dir(model)]
         if len(missing) < len(methods) and not isinstance(model, str):  # which has `lower`

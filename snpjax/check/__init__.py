@@ -1,7 +1,6 @@
 """What can be proved of all computations of a system, and computed from its graph."""
 
 from .check import check as check
-from .cycles import CycleVerdict as CycleVerdict, check_cycles as check_cycles
 from .equivalence import (
     AbstractComparison as AbstractComparison,
     Agreement as Agreement,
@@ -13,17 +12,7 @@ from .equivalence import (
     SameTraces as SameTraces,
     equivalent as equivalent,
 )
-from .errors import QueryError as QueryError
-from .growth import Growth as Growth, growth as growth
-from .invariants import (
-    ConservedSum as ConservedSum,
-    Cycle as Cycle,
-    Invariants as Invariants,
-    InvariantVerdict as InvariantVerdict,
-    check_invariants as check_invariants,
-    invariants as invariants,
-)
-from .markov import (
+from .probability.markov import (
     Quantity as Quantity,
     halting_distribution as halting_distribution,
     halting_time as halting_time,
@@ -31,14 +20,25 @@ from .markov import (
     reach_probability as reach_probability,
     reach_probability_range as reach_probability_range,
 )
-from .names import Needs as Needs, needs_of as needs_of
-from .path_property import (
+from .probability.path_property import (
     Judged as Judged,
     PathProperty as PathProperty,
     emits as emits,
     halts as halts,
     reaches as reaches,
 )
-from .query import parse_query as parse_query
-from .statistical import Estimate as Estimate, estimate as estimate
+from .probability.statistical import Estimate as Estimate, estimate as estimate
+from .query.errors import QueryError as QueryError
+from .query.names import Needs as Needs, needs_of as needs_of
+from .query.parse import parse_query as parse_query
+from .structural.cycles import CycleVerdict as CycleVerdict, check_cycles as check_cycles
+from .structural.invariants import (
+    ConservedSum as ConservedSum,
+    Cycle as Cycle,
+    Invariants as Invariants,
+    InvariantVerdict as InvariantVerdict,
+    check_invariants as check_invariants,
+    invariants as invariants,
+)
+from .unboundedness.growth import Growth as Growth, growth as growth
 from .verdict import Status as Status, Verdict as Verdict

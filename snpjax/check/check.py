@@ -13,16 +13,16 @@ from ..explore.conditions import condition_of
 from ..explore.explore import with_inputs
 from ..explore.successors import NO_EDGE
 from ..machine import AbstractCapacity, ConfigurationsT, Explorable, LayoutLike, StepsT
-from .ctl_fragment import FALSE, Form, Now, Release, universal
-from .formula import Query, comparisons
-from .kripke import Structure
-from .kripke_of_graph import labels_of, view_of, without_steps
-from .labels import Labelling
-from .names import Needs, check_clock, check_names, needs_of
-from .paths import Checker, Path
-from .query import parse_query
+from .query.formula import Query, comparisons
+from .query.names import Needs, check_clock, check_names, needs_of
+from .query.parse import parse_query
+from .temporal.ctl_fragment import FALSE, Form, Now, Release, universal
+from .temporal.kripke import Structure
+from .temporal.kripke_of_graph import labels_of, view_of, without_steps
+from .temporal.labels import Labelling
+from .temporal.paths import Checker, Path
+from .temporal.vacuity import along, vacuous
 from .tracing import on_host
-from .vacuity import along, vacuous
 from .verdict import Status, Verdict
 
 

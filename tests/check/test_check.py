@@ -15,13 +15,13 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 import snpjax as snp
 from snpjax import Astrocyte, Astrocytes, Exhaustive, SynapseRules
 from snpjax.check import reach_probability
-from snpjax.check.ctl_fragment import universal
-from snpjax.check.formula import Observed, comparisons
-from snpjax.check.kripke import Structure
-from snpjax.check.labels import Labelling
-from snpjax.check.names import needs_of
-from snpjax.check.paths import Checker
-from snpjax.check.query import parse_query
+from snpjax.check.query.formula import Observed, comparisons
+from snpjax.check.query.names import needs_of
+from snpjax.check.query.parse import parse_query
+from snpjax.check.temporal.ctl_fragment import universal
+from snpjax.check.temporal.kripke import Structure
+from snpjax.check.temporal.labels import Labelling
+from snpjax.check.temporal.paths import Checker
 from snpjax.testing import reference, reference_graph, systems
 from tests.cli.test_cli import invoke
 from tests.explore.test_explore import CHUNKS, MAX_CONFIGURATIONS

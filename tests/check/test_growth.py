@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import snpjax as snp
-from snpjax.check.growth import applies_always, applies_never, growth
+from snpjax.check.unboundedness.growth import applies_always, applies_never, growth
 from snpjax.explore import Stop, explore
 from snpjax.testing import guards, reference, systems
 from tests.support.helpers import case_system, load_cases, many, with_ballast

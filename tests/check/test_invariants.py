@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import snpjax as snp
-from snpjax.check.cycles import check_cycles
-from snpjax.check.integer_kernel import minimal_solutions, null_space
-from snpjax.check.invariants import check_invariants, invariants
+from snpjax.check.structural.cycles import check_cycles
+from snpjax.check.structural.integer_kernel import minimal_solutions, null_space
+from snpjax.check.structural.invariants import check_invariants, invariants
 from snpjax.check.verdict import Status
 from snpjax.explore import Stop, explore
 from snpjax.spiking import TransitionMatrix

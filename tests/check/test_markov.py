@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import snpjax as snp
-from snpjax.check.markov import (
+from snpjax.check.probability.markov import (
     halting_distribution,
     halting_time,
     halting_time_range,
     reach_probability,
     reach_probability_range,
 )
-from snpjax.check.mdp import Decisions
+from snpjax.check.probability.mdp import Decisions
 from snpjax.explore import explore
 from snpjax.explore.edges import GraphEdges
 from snpjax.testing import reference_graph, systems

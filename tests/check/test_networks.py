@@ -11,14 +11,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 import snpjax as snp
-from snpjax.check.ctl_fragment import universal
-from snpjax.check.formula import Observed, comparisons
-from snpjax.check.kripke import Structure
-from snpjax.check.labels import Labelling
-from snpjax.check.names import needs_of
-from snpjax.check.path_property import reaches, visited
-from snpjax.check.paths import Checker
-from snpjax.check.query import parse_query
+from snpjax.check.probability.path_property import reaches, visited
+from snpjax.check.query.formula import Observed, comparisons
+from snpjax.check.query.names import needs_of
+from snpjax.check.query.parse import parse_query
+from snpjax.check.temporal.ctl_fragment import universal
+from snpjax.check.temporal.kripke import Structure
+from snpjax.check.temporal.labels import Labelling
+from snpjax.check.temporal.paths import Checker
 from snpjax.spiking.model.lookup import rules_of
 from snpjax.testing import (
     assert_invariant,

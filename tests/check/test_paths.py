@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings, strategies as st
 
-from snpjax.check.ctl_fragment import universal
-from snpjax.check.errors import QueryError
-from snpjax.check.formula import comparisons
-from snpjax.check.kripke import Structure
-from snpjax.check.labels import Labelling
-from snpjax.check.paths import Checker, Path
-from snpjax.check.query import parse_query
-from snpjax.check.vacuity import along, vacuous
+from snpjax.check.query.errors import QueryError
+from snpjax.check.query.formula import comparisons
+from snpjax.check.query.parse import parse_query
+from snpjax.check.temporal.ctl_fragment import universal
+from snpjax.check.temporal.kripke import Structure
+from snpjax.check.temporal.labels import Labelling
+from snpjax.check.temporal.paths import Checker, Path
+from snpjax.check.temporal.vacuity import along, vacuous
 from tests.support.helpers import many
 from tests.support.lassos import Lasso, is_true, lassos, truths
 

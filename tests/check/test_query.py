@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import snpjax as snp
-from snpjax.check.ctl_fragment import universal
-from snpjax.check.formula import (
+from snpjax.check.query.formula import (
     And,
     Comparison,
     Implies,
@@ -16,7 +15,8 @@ from snpjax.check.formula import (
     Temporal,
     Variable,
 )
-from snpjax.check.query import MAX_DEPTH, MAX_LENGTH, parse_query
+from snpjax.check.query.parse import MAX_DEPTH, MAX_LENGTH, parse_query
+from snpjax.check.temporal.ctl_fragment import universal
 
 
 P, Q, R = (Comparison(((Variable(Observed.SPIKES, name), 1),), "=", 1) for name in "pqr")

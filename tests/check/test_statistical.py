@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, strategies as st
 
 import snpjax as snp
-from snpjax.check import statistical
-from snpjax.check.markov import halting_distribution, reach_probability
-from snpjax.check.path_property import Judged, emits, halts, reaches
-from snpjax.check.statistical import _looks, estimate, interval
+from snpjax.check.probability import statistical
+from snpjax.check.probability.markov import halting_distribution, reach_probability
+from snpjax.check.probability.path_property import Judged, emits, halts, reaches
+from snpjax.check.probability.statistical import _looks, estimate, interval
 from snpjax.explore import explore
 
 

@@ -4,7 +4,7 @@ up to some length. Slow, and obviously right."""
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from snpjax.check.formula import (
+from snpjax.check.query.formula import (
     And,
     Comparison,
     Formula,

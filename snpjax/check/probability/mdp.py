@@ -14,12 +14,12 @@ from jaxtyping import Bool, Float, Int
 from scipy.sparse import csc_array, csr_array, eye_array
 from scipy.sparse.linalg import bicgstab, splu
 
-from ..explore.graph import Graph
-from ..explore.strongly_connected import strong_parts
-from ..machine import ConfigurationsT, StepsT
-from ..spiking.model.lookup import position_of
-from .kripke import search
-from .systems import system_of
+from ...explore.graph import Graph
+from ...explore.strongly_connected import strong_parts
+from ...machine import ConfigurationsT, StepsT
+from ...spiking.model.lookup import position_of
+from ..systems import system_of
+from ..temporal.kripke import search
 
 
 # An action is better when it is by more than this part.

@@ -7,11 +7,11 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from jaxtyping import Bool
 
-from .._text.conditions import elementwise
-from .._text.counts import plural
-from ..spiking.view.configurations import Configurations, visited
-from ..spiking.view.solution import SolutionBatch
-from ..trajectory import SAVE_FINAL, SAVE_OUTPUTS, Save
+from ..._text.conditions import elementwise
+from ..._text.counts import plural
+from ...spiking.view.configurations import Configurations, visited
+from ...spiking.view.solution import SolutionBatch
+from ...trajectory import SAVE_FINAL, SAVE_OUTPUTS, Save
 
 
 class Judged(NamedTuple):

@@ -7,7 +7,7 @@ from typing import TypeAlias
 import numpy as np
 from jaxtyping import Bool, Int
 
-from .formula import And, Comparison, Formula, Implies, Not, Or
+from ..query.formula import And, Comparison, Formula, Implies, Not, Or
 from .kripke import States
 
 

@@ -15,7 +15,7 @@ from scipy.special import betainccinv, betaincinv
 
 from snpjax_formats import bucket
 
-from ..choice import (
+from ...choice import (
     AbstractChoice,
     Applicable,
     Choosers,
@@ -26,14 +26,14 @@ from ..choice import (
     UniformChoice,
     WeightedChoice,
 )
-from ..machine import LayoutLike, LoweringOptions
-from ..results import RESULTS
-from ..run import run
-from ..spiking.lower.lower_division import Capacity
-from ..trajectory import Save
+from ...machine import LayoutLike, LoweringOptions
+from ...results import RESULTS
+from ...run import run
+from ...spiking.lower.lower_division import Capacity
+from ...trajectory import Save
+from ..systems import System
+from ..tracing import on_host
 from .path_property import Judge, Judged, PathProperty
-from .systems import System
-from .tracing import on_host
 
 
 # Paths of one batch: at most this many, and so few that their histories have at most these bytes.

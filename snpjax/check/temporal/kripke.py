@@ -10,7 +10,7 @@ from jaxtyping import Bool, Int
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order
 
-from ..explore.strongly_connected import strong_parts
+from ...explore.strongly_connected import strong_parts
 
 
 #: A set of states.

@@ -9,14 +9,14 @@ from functools import cached_property
 import numpy as np
 from jaxtyping import Int
 
-from ..spiking.model.rule import Rule
-from ..spiking.model.system import SpikingSystem
-from ..spiking.view.configurations import Configurations
-from ..spiking.view.transition_matrix import TransitionMatrix
+from ...spiking.model.rule import Rule
+from ...spiking.model.system import SpikingSystem
+from ...spiking.view.configurations import Configurations
+from ...spiking.view.transition_matrix import TransitionMatrix
+from ..systems import SpikingGraph
+from ..tracing import on_host
+from ..verdict import Status
 from .integer_kernel import minimal_solutions, null_space
-from .systems import SpikingGraph
-from .tracing import on_host
-from .verdict import Status
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from .._text.nearest import nearest
-from ..explore.text import names_of
-from ..machine import Explorable, Schema
+from ..._text.nearest import nearest
+from ...explore.text import names_of
+from ...machine import Explorable, Schema
 from .errors import QueryError
 from .formula import Comparison, Observed, Query, comparisons
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Int
 
-from ..explore import Graph
-from ..explore.successors import NO_EDGE, following
-from ..machine import SomeConfigurations, SomeSteps
-from .formula import Comparison, Observed, Variable
+from ...explore import Graph
+from ...explore.successors import NO_EDGE, following
+from ...machine import SomeConfigurations, SomeSteps
+from ..query.formula import Comparison, Observed, Variable
 from .kripke import Structure
 from .labels import Labelling, Truth, Values
 

@@ -14,8 +14,8 @@ conditions on single configurations only, so that "on some path f" is "not on al
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from .errors import QueryError
-from .formula import (
+from ..query.errors import QueryError
+from ..query.formula import (
     And,
     Formula,
     Implies,

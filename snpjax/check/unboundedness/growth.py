@@ -9,11 +9,11 @@ from math import gcd
 import numpy as np
 from jaxtyping import Int
 
-from ..choice import NO_RULE, GivenChoices
-from ..spiking.model.rule import PlasticityRule, Rule
-from ..spiking.model.system import SpikingSystem
-from .systems import SpikingGraph
-from .tracing import on_host
+from ...choice import NO_RULE, GivenChoices
+from ...spiking.model.rule import PlasticityRule, Rule
+from ...spiking.model.system import SpikingSystem
+from ..systems import SpikingGraph
+from ..tracing import on_host
 
 
 # Where loops are looked for, see `growth`.

@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 import numpy as np
 from jaxtyping import Bool, Int
 
-from ..choice import NO_RULE
-from ..spiking.model.system import SpikingSystem
+from ...choice import NO_RULE
+from ...spiking.model.system import SpikingSystem
+from ..systems import SpikingGraph
+from ..temporal.kripke import Structure
+from ..tracing import on_host
+from ..verdict import Status
 from .invariants import Cycle, Invariants
-from .kripke import Structure
-from .systems import SpikingGraph
-from .tracing import on_host
-from .verdict import Status
 
 
 @dataclass(frozen=True)

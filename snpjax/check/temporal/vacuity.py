@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from ..query.errors import QueryError
+from ..query.formula import And, Formula, Implies, InOrder, Not, Or, Query, Temporal, parts_of
 from .ctl_fragment import universal
-from .errors import QueryError
-from .formula import And, Formula, Implies, InOrder, Not, Or, Query, Temporal, parts_of
 from .kripke import States, Structure
 from .labels import Labelling
 from .paths import Checker, Path

@@ -12,11 +12,11 @@ from typing import TypeAlias
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from ..explore.conditions import certain_condition
-from ..explore.graph import Graph
-from ..machine import ConfigurationsT, StepsT
+from ...explore.conditions import certain_condition
+from ...explore.graph import Graph
+from ...machine import ConfigurationsT, StepsT
+from ..tracing import on_host
 from .mdp import Decisions
-from .tracing import on_host
 
 
 #: Configurations by what holds of them, by number, or one truth value each.

@@ -1,0 +1,1 @@
+"""Markov chains, decision processes and estimates."""

@@ -1,0 +1,1 @@
+"""The language of queries: from text to formulas, their names and their errors."""

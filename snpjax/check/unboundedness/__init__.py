@@ -1,0 +1,1 @@
+"""Proofs that a system grows without bound."""
