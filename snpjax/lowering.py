@@ -23,8 +23,10 @@ from .machine import PATHS, AnySolution, Lowered, LoweringOptions, Model, has_me
 S = TypeVar("S", bound=AnySolution)
 B = TypeVar("B", bound=AnySolution)
 
-# Sets of options of one model whose lowerings are kept.
-_MOST_KEPT = 4
+T = TypeVar("T")
+
+# So much is kept of a model, and of so many models.
+_MOST_KEPT, _MOST_MODELS = 4, 256
 
 
 def lower(model: Model[S, B], /, **options: Unpack[LoweringOptions]) -> Lowered[S, B]:
@@ -73,16 +75,7 @@ def lowering_of(
         "numbered": numbered,
         "paths": max(number for number in PATHS if number <= paths),
     }
-    kept = _kept_of(model)
-    key = tuple(sorted(given.items()))
-    if kept is None or not _is_hashable(key):
-        return model.lower(**given)
-    if key not in kept:
-        kept[key] = replace(model.lower(**given), model=weakref.proxy(model))
-        if len(kept) > _MOST_KEPT:
-            kept.popitem(last=False)
-    kept.move_to_end(key)
-    return kept[key]
+    return kept_of(model, given, lambda: replace(model.lower(**given), model=weakref.proxy(model)))
 
 
 def check_model(model: object) -> None:
@@ -199,31 +192,33 @@ def _unknown(name: str, call: str, kind: str, known: list[str]) -> str:
 
 @dataclass(frozen=True)
 class _Kept:
-    """The lowerings of a model by their options."""
+    """What was made of a model, by options."""
 
     model: weakref.ref[Any]
-    lowerings: OrderedDict[Any, Lowered]
+    made: OrderedDict[Any, Any]
 
 
-_kept: dict[int, _Kept] = {}
+_kept: OrderedDict[int, _Kept] = OrderedDict()
 
 
-def _kept_of(model: object) -> OrderedDict[Any, Lowered] | None:
-    """The lowerings of a model; `None` for one without weak references."""
+def kept_of(model: object, options: dict[str, Any], make: Callable[[], T]) -> T:
+    """What `make` makes of a model with these options, kept for the next call with the same ones.
+    It should not refer to the model itself, which would stay alive as long as it is kept."""
+    key = tuple(sorted(options.items()))
+    try:
+        hash(key)
+        reference = weakref.ref(model, lambda _: _kept.pop(number, None))
+    except TypeError:  # an option, or a model, that cannot be kept
+        return make()
     number = id(model)
     held = _kept.get(number)
     if held is None or held.model() is not model:
-        try:
-            reference = weakref.ref(model, lambda _: _kept.pop(number, None))
-        except TypeError:
-            return None
         held = _kept[number] = _Kept(reference, OrderedDict())
-    return held.lowerings
-
-
-def _is_hashable(key: object) -> bool:
-    try:
-        hash(key)
-    except TypeError:
-        return False
-    return True
+        if len(_kept) > _MOST_MODELS:
+            _kept.popitem(last=False)
+    if key not in held.made:
+        held.made[key] = make()
+        if len(held.made) > _MOST_KEPT:
+            held.made.popitem(last=False)
+    held.made.move_to_end(key)
+    return held.made[key]

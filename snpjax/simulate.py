@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Int, Integer, PyTree
 
 from ._text.conditions import elementwise
-from ._xla import varying_with
+from ._xla import varying_with, widest_of
 from .choice import AbstractChoice
 from .lowering import check_choice
 from .machine import AbstractMachine, Leaping, Record, Stacked, over_paths
@@ -90,6 +90,10 @@ def simulate(
             f"`machine` is a {type(machine).__name__}. Give `snpjax.lower(model).machine`."
         )
     check_choice(choice)
+    if widest_of(machine).itemsize == 8 and not jax.config.jax_enable_x64:  # pyright: ignore
+        raise ValueError(
+            "`machine` has 64-bit arrays. Call `simulate` inside `jax.enable_x64(True)`."
+        )
     shape = jax.eval_shape(over_paths(lambda m, s: m.halted(s), machine), state).shape
     if path is None:
         path = jnp.arange(shape[0], dtype=jnp.uint32) if shape else jnp.zeros((), jnp.uint32)

@@ -595,3 +595,12 @@ def test_all_inputs_of_an_adder_in_one_batch():
     sent = solution.train()[2 : bits + 3]
     sent = np.pad(sent, ((0, bits + 1 - len(sent)), (0, 0)))
     assert (weights @ sent).tolist() == (x + y).tolist()
+
+
+def test_a_wide_machine_is_refused_without_wide_numbers():
+    lowered = snp.lower(generator(), count_dtype=np.int64)
+    with pytest.raises(ValueError, match=r"inside `jax.enable_x64\(True\)`"):
+        snp.simulate(lowered.machine, lowered.initial, snp.FirstChoice(), max_steps=3)
+    with jax.enable_x64(True):
+        wide = snp.simulate(lowered.machine, lowered.initial, snp.FirstChoice(), max_steps=3)
+    assert wide.state.spikes.dtype == np.int64 and int(wide.steps) == 3

@@ -12,7 +12,7 @@ from jaxtyping import Array, PyTree
 
 from snpjax_formats import free_bytes
 
-from ..lowering import as_integer, refuse_tracers, taken
+from ..lowering import as_integer, kept_of, refuse_tracers, taken
 from ..machine import (
     AbstractCapacity,
     ConfigurationsT,
@@ -210,12 +210,20 @@ class _Search(Generic[ConfigurationsT, StepsT]):
         self.stop = Stop.COMPLETE
 
     def lower(self, at_least: np.dtype | None) -> None:
-        self.machine = self.system.enumerable(
-            saturate=self.options.saturate,
-            clock=self.options.clock,
-            at_least=at_least,
-            **self.options.lowering,  # pyright: ignore[reportCallIssue] (it refuses what it cannot)
-        )
+        saturate, clock, lowering = self.options
+
+        def enumerable() -> Enumerable:
+            # It refuses those of the options that it does not take.
+            return self.system.enumerable(
+                saturate=saturate,
+                clock=clock,
+                at_least=at_least,
+                **lowering,  # pyright: ignore[reportCallIssue]
+            )
+
+        caps = tuple(sorted(saturate.items()))
+        options = {"saturate": caps, "clock": clock, "at_least": at_least, **lowering}
+        self.machine = kept_of(self.system, options, enumerable)
         if not isinstance(self.machine, Enumerable):
             raise TypeError(
                 f"A {type(self.machine).__name__} cannot be explored. Give it `encoding`, "
