@@ -123,15 +123,14 @@ class Driver:
         machine: AbstractMachine | Stacked = self.machine
         max_steps = self.max_steps
         grow = self.grow and can_grow(machine)
-        own = None if padded is None else np.int32(paths or 1)
+        own, path, steps = None, None, None
         if isinstance(machine, Stacked):
-            path = np.arange(machine.num_paths, dtype=np.uint32)
-        else:
-            path = np.uint32(first)
-        if padded is not None:
-            start, path = _spread(machine, start, path, padded)
-        now = 0
-        state, step, steps = start, np.int32(0), np.zeros(path.shape, np.int32)
+            path = jnp.arange(machine.num_paths, dtype=np.uint32)
+            steps = jnp.zeros(path.shape, np.int32)
+        elif padded is not None:
+            own = np.int32(paths or 1)
+            start, path, steps = _spread(machine, start, np.uint32(first), padded)
+        now, state = 0, start
         unroll = self.unroll or _unroll(start)
         longest = bucket(max_steps, at_least=64)
         steps_per_call = _FIRST_CALL_STEPS
@@ -140,14 +139,13 @@ class Driver:
         while True:
             made, limit = now, min(now + steps_per_call, max_steps)
             began = time.perf_counter()
-            state, step, steps, parcel = _advance(
+            state, steps, parcel = _advance(
                 machine,
                 self.choice,
                 state,
-                step,
+                np.asarray([now, limit], np.int32),  # each argument takes a while to a GPU
                 steps,
                 path,
-                np.int32(limit),
                 own,
                 longest=longest,
                 save=history.wanted,
@@ -219,15 +217,15 @@ def _spread(
     state: PyTree,
     first: UInt32[Array, ""],
     paths: int,
-) -> tuple[PyTree, UInt32[Array, " paths"]]:
-    """The state of every path at the beginning, and the paths' numbers."""
+) -> tuple[PyTree, UInt32[Array, " paths"], Int[Array, " paths"]]:
+    """The state of every path at the beginning, the paths' numbers, and no steps made."""
     shape = paths_of(machine, state)
     if not shape:
         state = jax.tree.map(lambda x: jnp.broadcast_to(x[..., None], (*x.shape, paths)), state)
     elif shape[0] < paths:  # the last one stands for those that pad the batch
         index = jnp.minimum(jnp.arange(paths), shape[0] - 1)
         state = jax.tree.map(lambda x: x[..., index], state)
-    return state, first + jnp.arange(paths, dtype=jnp.uint32)
+    return state, first + jnp.arange(paths, dtype=jnp.uint32), jnp.zeros(paths, jnp.int32)
 
 
 def _unroll(state: PyTree) -> int:
@@ -265,22 +263,27 @@ def _advance(
     machine: AbstractMachine | Stacked,
     choice: AbstractChoice,
     state: PyTree,
-    step: Int[Array, ""],
-    steps: Int[Array, "*paths"],
-    path: UInt32[Array, "*paths"],
-    limit: Int[Array, ""],
+    made: Int[Array, " two"],
+    steps: Int[Array, " paths"] | None,
+    path: UInt32[Array, " paths"] | None,
     num_paths: Int[Array, ""] | None,
     *,
     longest: int,
     save: Save,
     grow: bool,
     unroll: int,
-) -> tuple[PyTree, Int[Array, ""], Int[Array, "*paths"], Parcel]:
-    """Steps up to `limit`, or fewer if there is no more room for their history; and for the host:
-    the steps made by then, whether a path goes on, how all paths stand, and the history.
+) -> tuple[PyTree, Int[Array, " paths"] | None, Parcel]:
+    """Steps after the first `made[0]` ones, up to `made[1]` or as many as there is room for their
+    history; and for the host: the steps made by then, whether a path goes on, how all paths stand,
+    and the history.
 
-    Paths from `num_paths` on pad the batch. A run has at most `longest` steps.
+    `steps` and `path` are `None` for a single path. Paths from `num_paths` on pad the batch. A run
+    has at most `longest` steps.
     """
+    step, limit = made
+    is_single = path is None
+    if path is None or steps is None:
+        path, steps = jnp.zeros((), jnp.uint32), jnp.asarray(step)
     is_real = None
     if num_paths is not None:
         is_real = path - path[:1] < num_paths.astype(path.dtype)
@@ -306,7 +309,7 @@ def _advance(
     ended = (kept, end.steps, result_of(machine, end.state))
     chunk = tuple(Flat.of(part) for part in end.carry)
     parcel = Parcel.of((end.step, jnp.any(end.live), ended, chunk))
-    return end.state, end.step, end.steps, parcel
+    return end.state, None if is_single else end.steps, parcel
 
 
 def _step_on(

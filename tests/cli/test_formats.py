@@ -167,7 +167,7 @@ def test_explain_says_why(tmp_path):
 
 def test_explain_names_each_projection(tmp_path):
     system = snp.PopulationSystem(
-        [snp.Population("a", 300, 1, ["a -> a"]), snp.Population("b", 300)],
+        [snp.Population("a", 600, 1, ["a -> a"]), snp.Population("b", 600)],
         [snp.Projection("a", "b", graphs.RandomInDegree(4, 0)), snp.Projection("b", "a")],
     )
     file = tmp_path / "two.snp.json"

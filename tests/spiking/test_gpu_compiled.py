@@ -6,14 +6,13 @@ from importlib.util import find_spec
 from unittest import mock
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax.experimental import topologies
 from jax.sharding import SingleDeviceSharding
 
 import snpjax as snp
-from snpjax.run import _advance
+from snpjax.driver import _advance
 from snpjax.spiking.step import gpu_loop
 from snpjax.spiking.step.step import SpikingMachine
 from tests.spiking.test_population import sorter
@@ -61,13 +60,12 @@ def compiled(sharding: SingleDeviceSharding, choice: snp.AbstractChoice, unroll:
     ):
         machine = snp.lower(sorter(np.arange(1, 501))).machine_for(502)
         assert isinstance(machine, SpikingMachine)
-        zero = jnp.zeros((), jnp.int32)
-        given = (machine, choice, zero, zero, machine.init(), zero.astype(jnp.uint32), zero)
+        given = (machine, choice, machine.init(), np.asarray([0, 502], np.int32))
         shapes = jax.tree.map(
             lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=sharding), given
         )
         traced = _advance.trace(
-            *shapes, None, rows=2**30, save=snp.SAVE_FINAL, grow=False, unroll=unroll
+            *shapes, *3 * [None], longest=512, save=snp.SAVE_FINAL, grow=False, unroll=unroll
         )
         text = traced.lower(lowering_platforms=("cuda",)).compile().as_text()
     assert text is not None
