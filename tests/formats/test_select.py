@@ -310,7 +310,8 @@ _SMALL = (
     ({"edges": _HEAVY, "max_input": 1}, Int8Dense),
     ({"edges": hub(300), "max_input": 8}, Hybrid),
     ({"edges": _SPARSE, "max_input": 1, "many_paths": True}, ELL),
-    ({"edges": _CROWDED, "max_input": 1, "many_paths": True}, Int8Dense),
+    ({"edges": _CROWDED, "max_input": 1, "many_paths": True}, BitDense),
+    ({"edges": _CROWDED, "max_input": 8, "many_paths": True}, Int8Dense),
     ({"edges": _CROWDED, "workload": Workload(accumulate=np.float32)}, ELL),
 )
 

@@ -119,12 +119,13 @@ def small_on_cpu(question: Question, *, many_paths: bool) -> tuple[type[Abstract
     slots, mean = edges.max_in_degree(), len(edges) / max(edges.num_targets, 1)
     if size <= TINY or question.workload.sums_floats or question.workload.trained:
         return ELL, "a small graph"
-    if not many_paths and edges.value is None and _are_few_bits(most):
+    crowd = _CROWD_OF_MANY if many_paths else _CROWD
+    is_crowded = slots * crowd > size
+    if (is_crowded or not many_paths) and edges.value is None and _are_few_bits(most):
         return BitDense, "a small graph, few spikes at a time"
     if size > _EVEN_SIZE and slots > _UNEVEN * mean:
         return Hybrid, f"a small graph, the largest in-degree {slots / mean:.1f} times the mean"
-    crowd = _CROWD_OF_MANY if many_paths else _CROWD
-    is_crowded = slots * crowd > size or (not many_paths and size <= _EVEN_SIZE)
+    is_crowded |= not many_paths and size <= _EVEN_SIZE
     if is_crowded and Int8Dense.obstacle(edges) is None:
         return Int8Dense, f"a small graph, up to {slots} edges into a node"
     return ELL, f"a small graph, up to {slots} edges into a node"
