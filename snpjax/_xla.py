@@ -18,7 +18,7 @@ from jaxtyping import Array, Bool, DTypeLike, Int, PyTree
 
 T = TypeVar("T", bound=PyTree)
 
-# Arrays of at most so many bytes move to the host in one piece. On a GPU each piece takes as long
+# Arrays of up to this many bytes move to the host in one piece. On a GPU each piece takes as long
 # as many steps of a small system; on a CPU nothing moves, and a piece takes a few microseconds.
 _MAX_PARCEL = {"cpu": 2**16}
 _MAX_PARCEL_ELSEWHERE = 2**24
@@ -91,8 +91,8 @@ def one_kernel(function: Callable[..., T], *args: PyTree) -> T:
 
 
 def _first_numbers(args: PyTree) -> Int[Array, ""]:
-    """Something of each array. XLA (0.10.2) ends the process over a kernel with an argument that is
-    not read, which may also be one that its simplifications made so."""
+    """Read one element of each array. XLA (0.10.2) ends the process over a kernel with an argument
+    that is not read, which may also be one that its simplifications made so."""
     total = jnp.zeros((), jnp.int32)
     for x in jax.tree.leaves(args):
         if jnp.issubdtype(x.dtype, jax.dtypes.prng_key):
@@ -131,7 +131,8 @@ class Parcel:
         words, others, packed, at = [], [], [], 0
         for x in leaves:
             size = x.size * max(x.dtype.itemsize // 4, 1)
-            is_word = x.dtype.kind in "biu" or (x.dtype.kind == "f" and x.dtype.itemsize >= 4)
+            kind = getattr(x.dtype, "kind", "")  # typed PRNG keys have none
+            is_word = kind != "" and (kind in "biu" or (kind == "f" and x.dtype.itemsize >= 4))
             if is_word and 4 * (at + size) <= most:
                 packed.append(_Packed(at, x.shape, np.dtype(x.dtype)))
                 words.append(_as_words(x))
@@ -153,7 +154,9 @@ class Parcel:
             is_view = part.dtype.itemsize >= 4
             dtype = part.dtype if is_view else words.dtype
             found = np.ndarray(part.shape, dtype, words.data, 4 * part.start)
-            leaves.append(found if is_view else found.astype(part.dtype))
+            # A view of a small part would keep all words in memory.
+            is_kept = is_view and 2 * found.nbytes >= words.nbytes
+            leaves.append(found if is_kept else found.astype(part.dtype))
         return jax.tree.unflatten(self.tree, leaves)
 
 

@@ -71,7 +71,7 @@ class Driver:
 
     def run(self, start: PyTree, paths: int | None, *, tiled: bool) -> Trajectory:
         """The run of one path, `None`, or of many, from their states at the beginning or from one
-        that all share. With `tiled`, only so many run at a time as the caches hold."""
+        that all share. With `tiled`, only as many run at a time as fit in the caches."""
         size = None if isinstance(self.machine, Stacked) else paths
         tile = _tile_of(self.machine, start) if tiled and size else None
         if size is None or tile is None or size <= tile:
@@ -132,7 +132,9 @@ class Driver:
             start, path, steps = _spread(machine, start, np.uint32(first), padded)
         now, state = 0, start
         unroll = self.unroll or _unroll(start)
-        longest = bucket(max_steps, at_least=64)
+        longest = 1
+        if history.wanted.keeps_history:
+            longest = min(bucket(max_steps, at_least=64), _MAX_CHUNK_ROWS)
         steps_per_call = _FIRST_CALL_STEPS
         if leaps(machine):
             steps_per_call = max(steps_per_call, _FIRST_LEAP_STEPS // (paths or 1))
@@ -277,8 +279,8 @@ def _advance(
     history; and for the host: the steps made by then, whether a path goes on, how all paths stand,
     and the history.
 
-    `steps` and `path` are `None` for a single path. Paths from `num_paths` on pad the batch. A run
-    has at most `longest` steps.
+    `steps` and `path` are `None` for a single path. Paths from `num_paths` on pad the batch. At
+    most `longest` rows of history are kept on the device.
     """
     step, limit = made
     is_single = path is None
@@ -291,7 +293,7 @@ def _advance(
     if save.keeps_history:
         states, *records = _saved(save, state, _record_of(machine, choice, state, path))
         row_bytes = nbytes_of(records) + nbytes_of(states) / (save.every or 1)
-        rows = max(int(min(longest, _MAX_CHUNK_ROWS, _MAX_CHUNK_BYTES // max(row_bytes, 1))), 1)
+        rows = max(int(min(longest, _MAX_CHUNK_BYTES // max(row_bytes, 1))), 1)
         limit = jnp.minimum(limit, step + rows)
     begin = (choice, state, step, steps, path, limit, is_real)
     end = None

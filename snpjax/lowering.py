@@ -1,5 +1,6 @@
 """`lower`, and the lowerings that `run` keeps."""
 
+import contextlib
 import difflib
 import inspect
 import operator
@@ -17,7 +18,7 @@ from jax.extend.core import get_opaque_trace_state
 from jaxtyping import PyTree
 
 from .choice import AbstractChoice, FirstChoice
-from .machine import PATHS, AnySolution, Lowered, LoweringOptions, Model, has_methods
+from .machine import AnySolution, Lowered, LoweringOptions, Model, has_methods, paths_told_apart
 
 
 S = TypeVar("S", bound=AnySolution)
@@ -25,7 +26,7 @@ B = TypeVar("B", bound=AnySolution)
 
 T = TypeVar("T")
 
-# So much is kept of a model, and of so many models.
+# At most this many lowerings of a model are kept for a call, and of this many models.
 _MOST_KEPT, _MOST_MODELS = 4, 256
 
 
@@ -73,9 +74,17 @@ def lowering_of(
     given = {
         **taken(model, model.lower, "run", options),
         "numbered": numbered,
-        "paths": max(number for number in PATHS if number <= paths),
+        "paths": max(number for number in paths_told_apart() if number <= paths),
     }
-    return kept_of(model, given, lambda: replace(model.lower(**given), model=weakref.proxy(model)))
+
+    def fresh() -> Lowered[S, B]:
+        lowered = model.lower(**given)
+        try:
+            return replace(lowered, model=weakref.proxy(model))
+        except TypeError:  # without weak references; it is not kept, either
+            return lowered
+
+    return kept_of("run", model, given, fresh)
 
 
 def check_model(model: object) -> None:
@@ -198,27 +207,29 @@ class _Kept:
     made: OrderedDict[Any, Any]
 
 
-_kept: OrderedDict[int, _Kept] = OrderedDict()
+_kept: OrderedDict[tuple[str, int], _Kept] = OrderedDict()
 
 
-def kept_of(model: object, options: dict[str, Any], make: Callable[[], T]) -> T:
-    """What `make` makes of a model with these options, kept for the next call with the same ones.
-    It should not refer to the model itself, which would stay alive as long as it is kept."""
-    key = tuple(sorted(options.items()))
+def kept_of(call: str, model: object, options: dict[str, Any], make: Callable[[], T]) -> T:
+    """What `make` makes of a model for a call with these options, kept for the next one with the
+    same ones. It should not refer to the model itself, which would stay alive with it."""
+    key = (*sorted(options.items()), jax.config.jax_enable_x64)  # pyright: ignore
+    number = call, id(model)
     try:
         hash(key)
         reference = weakref.ref(model, lambda _: _kept.pop(number, None))
     except TypeError:  # an option, or a model, that cannot be kept
         return make()
-    number = id(model)
     held = _kept.get(number)
     if held is None or held.model() is not model:
         held = _kept[number] = _Kept(reference, OrderedDict())
-        if len(_kept) > _MOST_MODELS:
-            _kept.popitem(last=False)
-    if key not in held.made:
-        held.made[key] = make()
-        if len(held.made) > _MOST_KEPT:
-            held.made.popitem(last=False)
-    held.made.move_to_end(key)
-    return held.made[key]
+    made = held.made.get(key)
+    if made is None:
+        made = held.made[key] = make()
+    with contextlib.suppress(KeyError):  # another thread may have dropped it
+        held.made.move_to_end(key)
+        _kept.move_to_end(number)
+    for kept, most in ((held.made, _MOST_KEPT), (_kept, _MOST_MODELS)):
+        if len(kept) > most:
+            kept.popitem(last=False)
+    return made

@@ -300,8 +300,9 @@ def _initial(machine: AbstractMachine | Stacked) -> PyTree:
     return over_paths(lambda m: m.init(), machine)()
 
 
-#: Numbers of paths that a lowering may tell apart.
-PATHS = (1, 8, 64, 1024)
+def paths_told_apart() -> tuple[int, ...]:
+    """The numbers of paths that `Model.lower` is told: at least as many will run at once."""
+    return (1, 8, 64) if jax.default_backend() == "cpu" else (1, 1024)
 
 
 @runtime_checkable
@@ -310,7 +311,7 @@ class Model(Protocol[S, B]):
 
     `lower` declares the options of `run` that it takes, as keyword-only arguments with defaults.
     `run` itself passes two more: `numbered`, whether the choice tells alternatives by the model's
-    numbers, and `paths`, one of `PATHS`: at least that many will run at once.
+    numbers, and `paths`, one of `paths_told_apart()`: at least that many will run at once.
     """
 
     def lower(self, *, numbered: bool = False, paths: int = 1) -> Lowered[S, B]: ...

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 from typing import TypeVar, Unpack, overload
 
-import jax
 import numpy as np
 from jaxtyping import PyTree
 
@@ -138,8 +137,7 @@ def run(
     check_model(model)
     max_steps, paths = _check_arguments(max_steps, choice, paths, initial, inputs, save, unroll)
     is_numbered = knows_numbers(choice)
-    most = max(paths or 1, _paths_of(initial), _paths_of(inputs))
-    lowered = lowering_of(model, dict(options), numbered=is_numbered, paths=most)
+    lowered = lowering_of(model, dict(options), numbered=is_numbered, paths=paths or 1)
     if isinstance(choice, WeightedChoice) and lowered.alternatives is not None:
         choice.check(*lowered.alternatives)
     own = model.model if isinstance(model, Lowered) else model
@@ -197,13 +195,6 @@ def _check_arguments(
             f"`save` is {save!r}. Give snpjax.SAVE_ALL, SAVE_OUTPUTS, SAVE_FINAL or a Save(...)."
         )
     return max_steps, paths
-
-
-def _paths_of(tree: PyTree) -> int:
-    """How many paths the arrays that begin a run may have."""
-    if tree is None:
-        return 1
-    return max((np.shape(x)[-1] for x in jax.tree.leaves(tree) if np.ndim(x) > 1), default=1)
 
 
 def _num_paths(

@@ -1,7 +1,7 @@
 """The interchange form of all layouts: coordinate lists on the host."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 
 import jax.numpy as jnp
@@ -28,7 +28,7 @@ class Edges:
     value: Num[np.ndarray, "edges"] | None
     num_sources: int
     num_targets: int
-    is_canonical: bool = False
+    is_canonical: bool = field(default=False, kw_only=True, repr=False)  # set by `canonical` only
 
     def __post_init__(self) -> None:
         if len(self.source) != len(self.target):

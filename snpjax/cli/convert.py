@@ -7,7 +7,7 @@ import typer
 
 from ..io.formats import names_text
 from .ending import orderly
-from .lossy import From, Out, WriteOptions, format_from, writing
+from .lossy import From, Out, WriteOptions, check_folder, format_from, writing
 from .options import Strict, grouped, value
 
 
@@ -44,6 +44,8 @@ def convert(
     writes = output.format_of(target, "system")
     if names is not None and writes.name != "cusnp":
         raise typer.BadParameter("only cuSNP files have no names", param_hint="--names")
+    if names is not None:
+        check_folder(names)
     system = snp.read(source, format=reads, level="strict" if strict else "extended")
     said = headline(system, f"{source}")
     output.save(system, target, writes, {"file": f"{source}"}, said)

@@ -68,12 +68,12 @@ def orderly(other: str | None = None, *, format_option: str | None = None) -> It
 def refusals(
     target: Path | None = None, *, failures: tuple[type[Exception], ...] = ()
 ) -> Iterator[None]:
-    """What cannot be done as it was asked for, and files that cannot be opened, end the command.
+    """End the command with one line for what the user can fix.
 
     **Arguments:**
 
     - `target`: the file that is written, where errors may name another one.
-    - `failures`: what is no fault of the input.
+    - `failures`: exceptions that end with `FAILED` rather than `BAD_INPUT`.
     """
     from ..io import ReadError
 
@@ -86,7 +86,10 @@ def refusals(
     except (ImportError, NotImplementedError, ValueError) as error:
         raise ended(f"error: {advised(f'{error}')}", BAD_INPUT) from None
     except OSError as error:
-        raise write_failure(target or error.filename, error) from None
+        path = target or error.filename
+        if path is None or error.strerror is None:  # of no file: our own bug
+            raise
+        raise write_failure(path, error) from None
 
 
 def write_failure(path: Path | str, error: OSError) -> typer.Exit:

@@ -223,7 +223,7 @@ class _Search(Generic[ConfigurationsT, StepsT]):
 
         caps = tuple(sorted(saturate.items()))
         options = {"saturate": caps, "clock": clock, "at_least": at_least, **lowering}
-        self.machine = kept_of(self.system, options, enumerable)
+        self.machine = kept_of("explore", self.system, options, enumerable)
         if not isinstance(self.machine, Enumerable):
             raise TypeError(
                 f"A {type(self.machine).__name__} cannot be explored. Give it `encoding`, "

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar, runtime_checkable
 
 from snpjax_formats.memory import host_free_bytes
 
@@ -34,6 +34,7 @@ _MAX_HINTS = 20  # unknown names whose nearest names are searched
 _MAX_UNKNOWN = 1_000  # that are reported
 
 
+@runtime_checkable
 class Tell(Protocol[P_contra]):
     """Takes findings, as `Report` does those at offsets and `json_checks.Findings` those at paths;
     one with a `first` place is a repetition of what stands there."""

@@ -191,8 +191,11 @@ def read_values(
 ) -> T | None:
     """What `read` makes of the value of a JSON or YAML text, with its findings told; `None` after a
     mistake in the form of the text, which is reported."""
-    document = load_yaml(report) if is_yaml else None
-    value = decode(report) if document is None and not is_yaml else document and document.value
+    document = value = None
+    if not is_yaml:
+        value = decode(report)
+    elif (document := load_yaml(report)) is not None:
+        value = document.value
     if report.has_errors:
         return None
     findings = Findings()
@@ -211,7 +214,7 @@ def noted_position(notes: Mapping[str, object], name: str) -> tuple[float, float
     for number in place:
         if isinstance(number, bool) or not isinstance(number, int | float):
             return None
-    return (x, y) if math.isfinite(x) and math.isfinite(y) else None
+    return (x, y) if all(-math.inf < number < math.inf for number in place) else None
 
 
 def abbreviated(value: object) -> str:

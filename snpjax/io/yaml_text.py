@@ -10,7 +10,7 @@ guessed to be a number: an unquoted one is `Plain`, which keeps what is written 
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from .errors import file_error
 from .json_text import MAX_DEPTH, InString, JsonPath, Key, RepeatedKeys
@@ -81,8 +81,9 @@ class _Node:
     anchor: str | None = None
     is_mapping: bool = False
     key: tuple[str, int] | None = None
-    keys: list[tuple[str, int]] = field(default_factory=list)  # of a mapping, with their places
-    inner: list["_Node"] = field(default_factory=list)
+    # Keys of a mapping have places. Scalars, of which there may be a million, share empty tuples.
+    keys: list[tuple[str, int]] = ()  # pyright: ignore[reportAssignmentType]
+    inner: list["_Node"] = ()  # pyright: ignore[reportAssignmentType]
     size: int = 1
     height: int = 1
 
@@ -242,7 +243,8 @@ class _Builder:
         self._check_depth(1)
         if self._open and self._open[-1].wants_key:
             raise Mistake(self.last, _KEY_FAULT)
-        self._open.append(_Node(None, self.last, 0, None, event.anchor, is_mapping))
+        node = _Node(None, self.last, 0, None, event.anchor, is_mapping, keys=[], inner=[])
+        self._open.append(node)
 
     def _alias(self, event) -> None:
         node = self._anchors.get(event.anchor)

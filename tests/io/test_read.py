@@ -2,6 +2,7 @@
 
 import os
 import stat
+import warnings
 
 import numpy as np
 import pytest
@@ -154,6 +155,11 @@ def test_at_most_twenty_errors_are_shown(file):
     assert len(caught.value.diagnostics) == 30
 
 
+TWO_DIGITS = r"""{"neurons": [
+{"id": "x", "type": "regular", "content": 0, "rules": ["a^12/a\\to a;0"]}
+], "synapses": []}"""
+
+
 def test_warnings_name_the_line_of_the_caller(file):
     path = file("a.pli", PAIR.replace("[a --> a]'q;", "[a --> a]'q; [a --> a]'q;"))
     with pytest.warns(ReadWarning) as caught:
@@ -161,6 +167,10 @@ def test_warnings_name_the_line_of_the_caller(file):
     (warning,) = caught
     assert warning.filename == __file__
     assert isinstance(warning.message, ModelWarning)
+    with warnings.catch_warnings(record=True) as more:
+        warnings.simplefilter("always")
+        read(file("digits.json", TWO_DIGITS))
+    assert [one.filename for one in more] == [__file__] * len(more) and more
     assert str(warning.message).startswith(f"{path}:9:16: neuron 'q', rule 2 repeats a -> a")
 
 

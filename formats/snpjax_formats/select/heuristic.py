@@ -72,7 +72,7 @@ _MAX_PRODUCT = 1024
 class StartingTree(AbstractChooser):
     """The rules of thumb above: for integers, and for the graphs that no model was trained on.
 
-    `many_paths`: thousands of vectors will be multiplied at once.
+    `many_paths`: many vectors will be multiplied at once.
     """
 
     many_paths: bool = False
@@ -80,11 +80,12 @@ class StartingTree(AbstractChooser):
     def decide(self, question: Question) -> Decision:
         features, max_input = question.features, question.workload.max_input
         size = max(features.num_sources, features.num_targets)
-        may_product = size <= _MAX_PRODUCT and features.max_weight <= 127
+        is_float = question.workload.sums_floats or features.is_float
+        is_float |= question.workload.trained
+        may_product = size <= _MAX_PRODUCT and features.max_weight <= 127 and not is_float
         if self.many_paths and question.device != "cpu" and may_product:
             return Decision(Int8Dense, "a small product of matrices", question)
-        is_float = question.workload.sums_floats or features.is_float
-        if is_float or question.workload.trained:
+        if is_float:
             layout, reason = _tree_of_floats(features, question)
         else:
             layout, reason = _tree(features, max_input, question.device)

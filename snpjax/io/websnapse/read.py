@@ -14,6 +14,7 @@ what `rule_dict` says of its label besides. The old schema has `nodes`, `edges` 
     programs in: 1. `a^12` is 12 spikes; 2. a union needs no parentheses; 3. self-synapses stay.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -24,7 +25,7 @@ from ..building import UnknownNames, read_reported
 from ..environment import InputNode, NeuronNode, Node, OutputNode, PlacedRule, Wire, build_system
 from ..json_checks import Entries, Findings, read_values
 from ..json_text import JsonPath
-from ..source import Source
+from ..source import Report, Source
 from ..yaml_text import Plain
 from .keys import NEW, Keys, keys_of
 from .labels import NameTable
@@ -41,7 +42,7 @@ def read_websnapse(source: Source, level: Level) -> SpikingSystem:
 
     **Raises:** `ReadError` with all errors of the file, of its form as well as of the system.
     """
-    return _read(source, level, is_yaml=False)
+    return read_reported(source, _reading(level, is_yaml=False))
 
 
 def read_factory_yaml(source: Source, level: Level) -> SpikingSystem:
@@ -49,14 +50,16 @@ def read_factory_yaml(source: Source, level: Level) -> SpikingSystem:
 
     **Raises:** `ReadError` with all errors of the file, or if PyYAML is not installed.
     """
-    return _read(source, level, is_yaml=True)
+    return read_reported(source, _reading(level, is_yaml=True))
 
 
-def _read(source: Source, level: Level, *, is_yaml: bool) -> SpikingSystem:
+def _reading(level: Level, *, is_yaml: bool) -> Callable[[Report], SpikingSystem | None]:
+    """What `read_reported` calls; with one frame more, warnings would name another line."""
+
     def read(findings: Findings, value: object) -> SpikingSystem | None:
         return _Reader(findings).read(value, level)
 
-    return read_reported(source, lambda report: read_values(report, read, is_yaml=is_yaml))
+    return partial(read_values, read=read, is_yaml=is_yaml)
 
 
 class _Reader:

@@ -205,7 +205,7 @@ class _Model:
                 )
             elif pair[0] not in system.names or pair[1] not in system.names:
                 self._add_wire(known[pair[0]], known[pair[1]], 1)
-            elif pair not in synapses:  # else the synapse says it
+            elif pair not in synapses:  # a synapse puts its pair into the dictionary by itself
                 what = f"the pair ({pair[0]}, {pair[1]}) of the dictionary"
                 self.losses.add(f"{what}, whose neurons have no synapse", "left out")
 

@@ -16,7 +16,7 @@ from snpjax_formats import bucket
 from snpjax_formats.ell import expanded
 
 from ...choice import NO_RULE, AbstractChoice, DecodedChoice, NumberedChoice, Ways
-from ...machine import PATHS, Encoding, Record
+from ...machine import Encoding, Record, paths_told_apart
 from ...results import RESULTS
 from ..model.lookup import number_of_label, position_of, rules_of
 from ..model.population import PopulationSystem
@@ -231,7 +231,7 @@ def searched(
         layout=layout,
         count_dtype=dtype,
         rows_of=rows_of,
-        paths=PATHS[-1],
+        paths=paths_told_apart()[-1],
     )
     usual = np.zeros(program.num_neurons, np.uint32)
     usual[: len(columns.arrivals)] = np.where(columns.arrivals <= _LITTLE, columns.arrivals, 0)

@@ -112,7 +112,7 @@ def lowered_columns(
     rows_of: SpikingSystem | None = None,
     paths: int,
 ) -> "Lowered[Solution, SolutionBatch]":
-    """A system in columns, whose neurons stay as many."""
+    """A system in columns with a fixed number of neurons."""
     program = lower_columns(
         columns, layout=layout, count_dtype=count_dtype, rows_of=rows_of, paths=paths
     )
@@ -232,7 +232,8 @@ def lower_columns(
 def _tiny_edges(columns: HostProgram, size: int) -> Edges | None:
     """The synapses of a system so small that every layout is as fast, if they are a list."""
     graph = columns.parts[0].graph if len(columns.parts) == 1 else None
-    is_tiny = size <= TINY and columns.network is None
+    is_whole = columns.parts[0].num_sources == columns.num_neurons if columns.parts else False
+    is_tiny = size <= TINY and columns.network is None and is_whole
     return graph.resized(size, size) if is_tiny and isinstance(graph, Edges) else None
 
 

@@ -23,6 +23,7 @@ from snpjax_formats import (
 from ..model.population import PopulationSystem
 from ..model.rule import Rule
 from ..model.system import SpikingSystem
+from ..model.variants import AntiSpikes, Exhaustive
 from ..step.program import RuleRows
 from .host_program import HostProgram, Padding, SynapsePart, edges_of, padded_neurons
 from .transition import Transition, has_delays, padded_rows, rule_rows
@@ -74,7 +75,7 @@ class Storage:
 
     def carried(self, edges: Edges, largest: int = 1) -> AbstractLayout:
         """Edges that carry up to `largest` as well."""
-        return self.listed(edges, max(self.most or 0, largest))
+        return self.listed(edges, None if self.most is None else max(self.most, largest))
 
 
 def stored_rows(
@@ -139,7 +140,7 @@ def _check_both(layout: type[AbstractLayout], rows: Edges, columns: HostProgram,
 
 
 def chosen_layout(system: SpikingSystem, chooser: AbstractChooser | None = None) -> Decision:
-    """What `layout="auto"`, or a chooser, stores the synapses in, and why."""
+    """What `layout="auto"`, or a chooser, stores the synapses in for a single run, and why."""
     edges, most = _measured(system)
     return choose(edges, max_input=most, chooser=chooser)
 
@@ -187,10 +188,12 @@ def bytes_needed(system: SpikingSystem, layout: LayoutLike = "auto") -> int:
     return chosen.bytes_needed(edges)
 
 
-def _measured(system: SpikingSystem) -> tuple[Edges, int]:
+def _measured(system: SpikingSystem) -> tuple[Edges, int | None]:
     """The synapses as they would be stored, with small weights, and the most that is delivered."""
     size = padded_neurons(len(system.neurons))
     edges = _measurable(edges_of(system).resized(size, size))
+    if isinstance(system.variant, AntiSpikes | Exhaustive):  # negative, or of several firings
+        return edges, None
     return edges, max((r.produce for r in system.rules if isinstance(r, Rule)), default=0)
 
 

@@ -115,8 +115,8 @@ def _rebuild(arguments: dict[str, Any]) -> "SpikingSystem":
 
 
 class AbstractSystem:
-    """What systems do whose neurons are listed, and those whose populations are: they are run,
-    explored and shown alike. (`self` is one of the two.)"""
+    """Methods shared by systems of neurons and of populations: how they are run, explored and
+    drawn. `self` is one of the two."""
 
     def start(
         self: Any, machine: "AbstractMachine | Stacked", initial: Any, inputs: Any
