@@ -122,7 +122,8 @@ def small_on_cpu(question: Question, *, many_paths: bool) -> tuple[type[Abstract
         return ELL, "a small graph"
     crowd = _CROWD_OF_MANY if many_paths else _CROWD
     is_crowded = slots * crowd > size
-    if (is_crowded or not many_paths) and edges.value is None and _are_few_bits(most):
+    suits_bits = is_crowded and most == 1 if many_paths else _are_few_bits(most)
+    if suits_bits and edges.value is None:
         return BitDense, "a small graph, few spikes at a time"
     if size > _EVEN_SIZE and slots > _UNEVEN * mean:
         return Hybrid, f"a small graph, the largest in-degree {slots / mean:.1f} times the mean"
