@@ -61,7 +61,8 @@ def codes_of(result: Any) -> Int[np.ndarray, "*paths"]:
 def has_failed(result: Any) -> Bool[np.ndarray, "*paths"]:
     """Which paths did not end as a run may end."""
     codes = codes_of(result)
-    return (codes != _ORDINARY[0]) & (codes != _ORDINARY[1]) & (codes != _ORDINARY[2])
+    is_ordinary = (codes == _ORDINARY[0]) | (codes == _ORDINARY[1]) | (codes == _ORDINARY[2])
+    return np.asarray(~is_ordinary)
 
 
 def select_result(predicate: Bool[Array, "*paths"], if_true: Any, if_false: Any) -> Any:

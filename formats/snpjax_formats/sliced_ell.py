@@ -67,7 +67,7 @@ class SlicedELL(AbstractGeneralLayout):
         starts = np.concatenate([[0], np.cumsum(rows)])
         cuts = np.searchsorted(row, starts)
         sources, values = [], []
-        for i, shape in enumerate(zip(slots, rows, strict=True)):
+        for i, shape in enumerate(zip(slots.tolist(), rows.tolist(), strict=True)):
             of = slice(cuts[i], cuts[i + 1])
             place = slot[of], row[of] - starts[i]
             value = None if edges.value is None else edges.value[by_row[of]]
