@@ -112,7 +112,7 @@ def timed(system: snp.PopulationSystem, case: tuple[int, str, str, int | None]) 
     calls, answers, auto = {}, {}, ""
     for layout in ("auto", *LAYOUTS):
         try:
-            lowered = snp.lower(system, layout=layout)
+            lowered = system.lower(layout=layout, paths=case[-1] or 1)
         except ValueError:  # it cannot be stored so
             continue
         assert isinstance(lowered.machine, SpikingMachine)

@@ -289,16 +289,17 @@ def _advance(
     is_real = None
     if num_paths is not None:
         is_real = path - path[:1] < num_paths.astype(path.dtype)
-    rows = 0
+    rows, saved = 0, (None, None, None)
     if save.keeps_history:
-        states, *records = _saved(save, state, _record_of(machine, choice, state, path))
+        saved = _saved(save, state, _record_of(machine, choice, state, path))
+        states, *records = saved
         row_bytes = nbytes_of(records) + nbytes_of(states) / (save.every or 1)
         rows = max(int(min(longest, _MAX_CHUNK_BYTES // max(row_bytes, 1))), 1)
         limit = jnp.minimum(limit, step + rows)
-    begin = (choice, state, step, steps, path, limit, is_real)
+    begin = _Begin(choice, state, step, steps, path, limit, is_real, rows, save, saved)
     end = None
     if leaps(machine):
-        end = _leap_on(machine, *begin, rows=rows, save=save)
+        end = _leap_on(machine, begin)
     elif isinstance(machine, Striding) and path.ndim == 0:
         most, own = limit - step, choice.for_path(path)
         stride = machine.stride(state, own, most, start=step, rows=rows, save=save)
@@ -306,7 +307,7 @@ def _advance(
             made = stride.made
             end = Progress(step + made, steps + made, made == most, stride.state, stride.saved)
     if end is None:
-        end = _step_on(machine, *begin, rows=rows, save=save, grow=grow, unroll=unroll)
+        end = _step_on(machine, begin, grow=grow, unroll=unroll)
     kept = machine.kept(end.state) if leaps(machine) else end.state
     ended = (kept, end.steps, result_of(machine, end.state))
     chunk = tuple(Flat.of(part) for part in end.carry)
@@ -314,20 +315,23 @@ def _advance(
     return end.state, None if is_single else end.steps, parcel
 
 
+class _Begin(NamedTuple):
+    """Where some steps begin, and what is kept of them in `rows` rows: `saved` has its shapes."""
+
+    choice: AbstractChoice
+    state: PyTree
+    start: Int[Array, ""]
+    steps: Int[Array, "*paths"]
+    path: UInt32[Array, "*paths"]
+    limit: Int[Array, ""]
+    is_real: Bool[Array, " paths"] | None
+    rows: int
+    save: Save
+    saved: tuple[PyTree, PyTree, PyTree]
+
+
 def _step_on(
-    machine: AbstractMachine | Stacked,
-    choice: AbstractChoice,
-    state: PyTree,
-    start: Int[Array, ""],
-    steps: Int[Array, "*paths"],
-    path: UInt32[Array, "*paths"],
-    limit: Int[Array, ""],
-    is_real: Bool[Array, " paths"] | None,
-    *,
-    rows: int,
-    save: Save,
-    grow: bool,
-    unroll: int,
+    machine: AbstractMachine | Stacked, begin: _Begin, *, grow: bool, unroll: int
 ) -> Progress:
     """Step by step: the loop that owns the path axis.
 
@@ -336,6 +340,7 @@ def _step_on(
     as under `vmap(while_loop)`. With `grow`, a step that exceeds the capacity in one path is made
     by none, and ends the loop.
     """
+    choice, state, start, steps, path, limit, is_real, rows, save, saved = begin
     every = save.every or 1
     state_rows = rows // every + 1  # at most this many of the steps
 
@@ -357,7 +362,7 @@ def _step_on(
         refused = machine.refused(state, new_state)
         return is_full, jax.tree.map(lambda x, y: jnp.where(is_full, x, y), refused, state)
 
-    states, *records = _saved(save, state, _record_of(machine, choice, state, path))
+    states, *records = saved
     buffers = (_zeros(states, state_rows), *(_zeros(record, rows) for record in records))
     advance = advancing(
         machine,
@@ -373,21 +378,10 @@ def _step_on(
     return looped(advance, Progress(start, steps, live, state, buffers), limit, unroll=unroll)
 
 
-def _leap_on(
-    machine: Leaping,
-    choice: AbstractChoice,
-    state: PyTree,
-    start: Int[Array, ""],
-    steps: Int[Array, "*paths"],
-    path: UInt32[Array, "*paths"],
-    limit: Int[Array, ""],
-    is_real: Bool[Array, " paths"] | None,
-    *,
-    rows: int,
-    save: Save,
-) -> Progress:
+def _leap_on(machine: Leaping, begin: _Begin) -> Progress:
     """By a machine that makes its steps itself: up to the limit at once, or up to the next state
     to be kept."""
+    choice, state, start, steps, path, limit, is_real, rows, save, _ = begin
     choice = choice.for_path(path)
 
     def leap(state, most, rows):
