@@ -57,7 +57,7 @@ LAYOUTS = (BitGather, ELL, SlicedELL, Hybrid, Compressed, CSC, COO, CSR)
 
 def deliver(graph: str, layout: type[AbstractLayout] | None) -> Case:
     """One product, by the layout that `choose` names if none is given."""
-    n, k, loops = (100_000, 128, 5) if is_cpu() else (1_000_000, 32, 20)
+    n, k, loops = (100_000, 128, 5) if is_cpu() else (1_000_000, 32, 200)
     # Parallel edges of the power-law graph are one, so that it has a few less.
     edges = GRAPHS[graph](n, k).canonical()
     x = (np.random.default_rng(1).random(n) < 0.3).astype(np.int32)

@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Array, DTypeLike, Int, Integer, Num, UInt32
 
 from .edges import Edges
-from .ell import ELL, scatter_sum
+from .ell import ELL, expanded, scatter_sum
 from .layout import AbstractPattern, BySource, ByTarget, check_columns, check_integers, refuse
 from .prefix import slot_sum
 
@@ -22,6 +22,8 @@ _WORD = 32
 # Up to here the words of a CPU delivery are summed at once; beyond, one after another.
 _MAX_SUMMED_WORDS = 16
 _MAX_UNROLLED_PLANES = 4
+
+_LEAST_OF_KERNEL = 2**22  # gathered bits: it is not fused with what surrounds it
 
 
 class BitDense(AbstractPattern):
@@ -135,16 +137,14 @@ class BitGather(AbstractPattern):
         def product(bits: Array) -> Array:
             # A word more where 32 divides the sources: padding reads the bit behind the last.
             table = _packed(bits, self.num_sources // _WORD + 1)
+            is_large = self.sources.size >= _LEAST_OF_KERNEL and bits.ndim == 1
+            if is_large and self.num_planes == 1 and jax.default_backend() == "gpu":
+                from .bit_kernel import sum_of_bits  # Pallas takes long to import
 
-            def term(slot: Any) -> Array:
-                source = self.sources[slot]
-                word = table.at[source >> 5].get(mode="promise_in_bounds")
-                bit = (source & 31).astype(jnp.uint32)
-                bit = bit.reshape(*bit.shape, *(1,) * (word.ndim - 1))
-                return ((word >> bit) & np.uint32(1)).astype(jnp.int32)
-
-            total = jnp.zeros((self.num_targets, *bits.shape[1:]), jnp.int32)
-            return slot_sum(self.sources.shape[0], term, total)
+                return lax.platform_dependent(
+                    self.sources, table, cuda=sum_of_bits, default=_sum_of_bits
+                )
+            return _sum_of_bits(self.sources, table)
 
         return _sum_of_planes(x, self.num_planes, product, accumulate)
 
@@ -154,6 +154,18 @@ class BitGather(AbstractPattern):
 
     def edges(self) -> Edges:
         return ELL(sources=self.sources, values=None, **self.sizes).edges()
+
+
+def _sum_of_bits(
+    sources: Integer[Array, "slots targets"], table: UInt32[Array, "words *batch"]
+) -> Int[Array, "targets *batch"]:
+    def term(slot: Any) -> Array:
+        word = table.at[sources[slot] >> 5].get(mode="promise_in_bounds")
+        bit = expanded((sources[slot] & 31).astype(jnp.uint32), word.ndim)
+        return ((word >> bit) & np.uint32(1)).astype(jnp.int32)
+
+    total = jnp.zeros((sources.shape[1], *table.shape[1:]), jnp.int32)
+    return slot_sum(len(sources), term, total)
 
 
 def _packed(bits: UInt32[Array, "sources *batch"], num_words: int) -> UInt32[Array, "words *batch"]:

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import example, given, settings, strategies as st
 
 from snpjax_formats import COO, ELL, Edges, TwoWay, bits, graphs, implicit, prefix
+from snpjax_formats.bit_kernel import sum_of_bits
 from snpjax_formats.bits import BitDense, BitGather
 from snpjax_formats.implicit import (
     FixedInDegree,
@@ -366,6 +367,29 @@ def test_forms_of_other_devices():
         g = jnp.asarray(random.integers(-99, 99, (7, *batch), np.int32))
         y = jax.jit(bits._target_by_target)(words, g)
         assert y.tolist() == jax.jit(bits._bit_by_bit)(words, g).tolist()
+
+
+@pytest.mark.filterwarnings("default:The Pallas Triton backend:DeprecationWarning")
+@pytest.mark.parametrize(
+    "num_sources, num_targets, degree", [(64, 3, 1), (700, 513, 33), (70_000, 600, 64)]
+)
+def test_the_kernel_that_gathers_bits(num_sources, num_targets, degree):
+    """Interpreted on the host: slots that no chunk holds, and a part of a program's targets."""
+    random = np.random.default_rng(degree)
+    source = random.integers(0, num_sources, (num_targets, degree), np.int32).ravel()
+    target = np.repeat(np.arange(num_targets, dtype=np.int32), degree)
+    keys = np.unique(target * np.int64(num_sources) + source)
+    target, source = (part.astype(np.int32) for part in np.divmod(keys, num_sources))
+    edges = Edges(source, target, None, num_sources, num_targets)
+    stored = BitGather.from_edges(edges, max_input=1)
+    x = random.integers(0, 2, num_sources).astype(np.uint32)
+
+    @jax.jit
+    def found(x):
+        table = bits._packed(x, num_sources // 32 + 1)
+        return sum_of_bits(stored.sources, table, interpret=True)
+
+    assert found(x).tolist() == np.bincount(target, x[source], num_targets).tolist()
 
 
 # Implicit layouts

@@ -249,18 +249,20 @@ def test_drawn_runs_end_where_they_may(net):
     assert ended <= final
 
 
+@pytest.mark.parametrize("paths", [None, 33])
 @given(nets())
 @settings(max_examples=many(30))
-def test_the_kernel_of_a_gpu_walks_the_same_way(net):
-    """Interpreted on the host, two paths."""
+def test_the_kernel_of_a_gpu_walks_the_same_way(paths, net):
+    """Interpreted on the host: a path alone, and a program of 32 paths with one of a single one."""
     execution = Execution(filled(net), counts=True)
     machine: Any = execution.lower(engine=EventDriven(), count_dtype=np.int32).machine
-    state = jax.tree.map(lambda x: jnp.stack([x, x], axis=-1), machine.init())
-    # One path makes two steps before.
-    state, _, _ = machine.leap(state, snp.FirstChoice(), jnp.full(2, 2, jnp.int32), rows=None)
-    state = jax.tree.map(lambda x, y: x.at[..., 0].set(y), state, machine.init())
-    wanted, end = _both_walks(machine, state)
-    state, made, trace = wanted
+    state = machine.init()
+    if paths is not None:
+        state = jax.tree.map(lambda x: jnp.repeat(x[..., None], paths, axis=-1), state)
+        # Each path makes one step more than the one before, up to 4.
+        ahead = jnp.arange(paths, dtype=jnp.int32) % 5
+        state, _, _ = machine.leap(state, snp.FirstChoice(), ahead, rows=None)
+    (state, made, trace), end = _both_walks(machine, state)
     assert end.made.tolist() == made.tolist()
     assert end.marking.tolist() == state.marking.tolist()
     assert end.unsatisfied.tolist() == state.events.unsatisfied.tolist()
@@ -269,14 +271,14 @@ def test_the_kernel_of_a_gpu_walks_the_same_way(net):
     failed = np.asarray(state.status != snp.RESULTS.halted)
     was_live = np.asarray(end.failure != 0)
     assert np.all(was_live <= failed)
-    is_made = np.arange(5)[:, None] < np.asarray(made)
+    is_made = np.less.outer(np.arange(5), np.asarray(made))
     for own, other in zip(end.trace, trace, strict=True):
         assert np.where(is_made, own, 0).tolist() == np.where(is_made, other, 0).tolist()
 
 
 @jax.jit
 def _both_walks(machine, state):
-    most = jnp.full(2, 5, jnp.int32)
+    most = jnp.full_like(state.step, 5)
     start = initial_loops(machine, state, rows=5)
     wanted = machine.leap(state, snp.FirstChoice(), most, rows=5)
     return wanted, event_loop_on_gpu(
