@@ -28,11 +28,6 @@ class Conditions:
         self.bound = np.where(self.flip == 0, weight, -weight)
         self.num_transitions, self.num_places = len(position), net.num_places
 
-    def is_satisfied(self, marking: Int[np.ndarray, " places *paths"]) -> np.ndarray:
-        """Of every arc."""
-        axes = (-1, *[1] * (marking.ndim - 1))
-        return (marking[self.place] ^ self.flip.reshape(axes)) >= self.bound.reshape(axes)
-
 
 def marking_dtype(net: SleptsovNet, dtype: np.dtype | type | None) -> np.dtype:
     """What counts the tokens: 64 bits unless 32 are asked for.

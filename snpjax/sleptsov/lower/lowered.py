@@ -11,6 +11,7 @@ from jaxtyping import Int
 
 from snpjax_formats import check_free, free_bytes
 
+from ..._xla import precision
 from ...machine import AbstractEngine, AbstractMachine, Lowered, Stacked
 from ...trajectory import size_of
 from ..model.arcs import as_int64
@@ -24,7 +25,7 @@ from ..step.full_scan import ScanningMachine
 from ..step.state import NetState
 from .enumerable import SearchedNet
 from .lower import Conditions, lower, marking_dtype, padded, positions
-from .tables import condition_table, dependents_of, event_state, touches_of
+from .tables import condition_table, dependents_of, touches_of
 
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def started(
     state = jax.tree.map(np.asarray, machine.init())
     if isinstance(initial, NetState):
         _check_size(net, initial)
-        state, marking = _continued(initial, state), np.asarray(initial.marking)
+        state = _continued(initial, state)
     else:
         marking = _marking(net, initial)
         if marking.ndim == 2:
@@ -91,10 +92,9 @@ def started(
         tokens[: len(marking)] = marking
         state = replace(state, marking=tokens)
     if isinstance(machine, EventMachine):
-        conditions = Conditions(net, positions(net))
-        own = marking[: net.num_places].astype(np.int64)
-        events = event_state(conditions, own, machine.program.num_transitions)
-        state = replace(state, events=events)
+        with precision(machine.program.dtype):
+            tokens = jnp.asarray(state.marking)  # is sent to the device once
+        state = replace(state, marking=tokens, events=machine.events_of(tokens))
     return machine, state
 
 
@@ -176,8 +176,8 @@ def _marking(net: SleptsovNet, initial: Any) -> Int[np.ndarray, "places *paths"]
             f"`initial` has the shape {marking.shape}. Give ({net.num_places},) or "
             f"({net.num_places}, paths): a row a place, a column a path."
         )
-    wrong = np.argwhere(marking < 0)
-    if len(wrong):
+    if marking.min(initial=0) < 0:
+        wrong = np.argwhere(marking < 0)
         raise ValueError(
             f"{_place(net, wrong[0])} holds {marking[tuple(wrong[0])]} tokens. Give 0 or more "
             f"({len(wrong)} are negative)."
@@ -186,8 +186,9 @@ def _marking(net: SleptsovNet, initial: Any) -> Int[np.ndarray, "places *paths"]
 
 
 def _check_fits(net: SleptsovNet, marking: Int[np.ndarray, "places *paths"], dtype: np.dtype):
-    wrong = np.argwhere(marking > np.iinfo(dtype).max)
-    if len(wrong):
+    most = np.iinfo(dtype).max
+    if marking.max(initial=0) > most:
+        wrong = np.argwhere(marking > most)
         raise ValueError(
             f"{_place(net, wrong[0])} holds {marking[tuple(wrong[0])]} tokens, which do not fit in "
             f"{8 * dtype.itemsize} bits. Give `count_dtype=numpy.int64`."

@@ -10,10 +10,9 @@ from ..._xla import precision
 from ..model.arcs import CompressedArcs
 from ..model.net import SleptsovNet
 from ..step.conditions import ConditionBlock, ConditionTable
-from ..step.dependents import WORD, Dependents
+from ..step.dependents import Dependents
 from ..step.disjoint import Touches
 from ..step.program import NetProgram
-from ..step.state import EventState
 from .lower import Conditions, padded, positions
 
 
@@ -80,36 +79,14 @@ def dependents_of(conditions: Conditions, program: NetProgram) -> Dependents:
     def entries(values: np.ndarray, dtype: np.dtype | type) -> Array:
         return jnp.asarray(padded(values[by.others], length, 0), dtype)
 
-    marking = np.asarray(program.initial)[: conditions.num_places].astype(np.int64)
     with precision(program.dtype):
         return Dependents(
             starts=jnp.asarray(by.starts, jnp.int32),
             transition=entries(conditions.transition, np.int32),
             flip=entries(conditions.flip, program.dtype),
             bound=entries(conditions.bound, program.dtype),
-            initial=event_state(conditions, marking, program.num_transitions),
+            num_transitions=jnp.asarray(conditions.num_transitions, jnp.int32),
         )
-
-
-def event_state(
-    conditions: Conditions, marking: Int[np.ndarray, "places *paths"], size: int
-) -> EventState:
-    """What the engine keeps about a marking, counted from scratch."""
-    unsatisfied = np.zeros((size, *marking.shape[1:]), np.int32)
-    np.add.at(unsatisfied, conditions.transition, ~conditions.is_satisfied(marking))
-    unsatisfied[conditions.num_transitions :] = 1  # padding never fires
-    words, is_set = [], unsatisfied == 0
-    while True:
-        num = -(-len(is_set) // WORD)
-        missing = [(0, num * WORD - len(is_set))] + [(0, 0)] * (marking.ndim - 1)
-        bits = np.pad(is_set, missing).reshape(num, WORD, *marking.shape[1:])
-        place = np.uint32(1) << np.arange(WORD, dtype=np.uint32)
-        word = np.sum(bits * place.reshape(-1, *[1] * (marking.ndim - 1)), axis=1, dtype=np.uint32)
-        words.append(word.view(np.int32))
-        is_set = word != 0
-        if num == 1:
-            break
-    return EventState(jnp.asarray(unsatisfied), jnp.asarray(np.concatenate(words)))
 
 
 def touches_of(net: SleptsovNet, program: NetProgram) -> Touches:

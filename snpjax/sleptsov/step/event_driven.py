@@ -10,13 +10,13 @@ import jax.lax as lax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int
 
-from ..._xla import one_kernel
+from ..._xla import one_kernel, precision
 from ...choice import AbstractChoice, FirstChoice
 from ...machine import AbstractMachine, Record
 from ...results import RESULTS, select_result
 from ..model.rules import AbstractRule
 from .candidates import check_choice
-from .dependents import Dependents
+from .dependents import Dependents, event_state
 from .event_loop import OVERFLOW, LoopState, event_loop, is_live
 from .program import NetProgram
 from .state import EventState, Firing, NetState, initial_state, is_failed
@@ -31,7 +31,13 @@ class EventMachine(AbstractMachine):
     counts: bool = eqx.field(static=True)
 
     def init(self) -> NetState:
-        return initial_state(self.program, counts=self.counts, events=self.dependents.initial)
+        events = self.events_of(self.program.initial)
+        return initial_state(self.program, counts=self.counts, events=events)
+
+    def events_of(self, marking: Int[Array, "places *paths"]) -> EventState:
+        """What the engine keeps about a marking."""
+        with precision(self.program.dtype):
+            return event_state(self.dependents, marking, self.program.num_transitions)
 
     def step(self, state: NetState, choice: AbstractChoice) -> tuple[NetState, Record]:
         state, made, trace = self.leap(state, choice, jnp.ones_like(state.step), rows=1)

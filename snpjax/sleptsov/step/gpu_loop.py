@@ -111,8 +111,8 @@ def _kernel(
         old = _get(own.marking, (at, path), is_one)
         new = old + copies * _get(gain, entry, is_one)
         _put(own.marking, (at, path), new, is_one)
-        changes = is_one & (new != old)
-        begin, end = _get(dependents[0], at, changes), _get(dependents[0], at + 1, changes)
+        begin, end = _get(dependents[0], at, is_one), _get(dependents[0], at + 1, is_one)
+        end = jnp.where(new == old, begin, end)
         return _loop(begin, end, partial(_tell, own, path, dependents, levels, old, new), zero)
 
     def advance(carry):
@@ -178,7 +178,8 @@ def _tell(own: LoopState, path, dependents, levels: list[int], old, new, arc, is
 
 
 def _get(ref, at, mask: Bool[Array, "*paths"]) -> Array:
-    return plgpu.load(ref.at[at], mask=mask, other=0)
+    """Numbers; a path alone reads only where there is one."""
+    return plgpu.load(ref.at[at], mask=mask, other=0) if mask.ndim else ref[at]
 
 
 def _put(ref, at, values: Array, mask: Bool[Array, "*paths"]) -> None:
