@@ -129,7 +129,7 @@ def chosen_engine(
 
     That is the event-driven one, in steps a second: on a CPU 1.3 to 2.5 million against 0.2 to 0.5
     of the scan for nets of 72 to 148 transitions, and 0.9 against 0.02 for 5,452; on an H200
-    500,000 against 118,000 and 72,000, and in batches of 16,384 paths 9.6e8 against 5.3e8. Only on
+    500,000 against 118,000 and 72,000, and in batches of 16,384 paths 3.8e9 against 5.3e8. Only on
     CPUs, whose vectors take several paths at once, the scan of many paths of a small net is faster:
     2.3 against 1.0 million for 72 transitions, but 0.8 against 1.2 for 148 (CPU: 2 cores, jax
     0.10.2; GPU: jax 0.11.2; 2026-11).
