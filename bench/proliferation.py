@@ -116,7 +116,7 @@ def candidates() -> Case:
     def check(found: jax.Array) -> float:
         with jax.enable_x64(True):
             one = values(fit.fit, many[3:4])[0]
-        assert abs(found[3] - one) < 1e-9
+            assert abs(found[3] - one) < 1e-9
         return 512
 
     return Case(call, check, unit="us per candidate")
