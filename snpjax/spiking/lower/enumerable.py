@@ -24,6 +24,7 @@ from ..model.system import SpikingSystem, is_growing
 from ..model.variants import SynapseRules
 from ..step.dynamic_synapses import AbstractNetwork
 from ..step.program import SpikingProgram
+from ..step.shapes import Counts, Matches
 from ..step.step import Selection, SpikingState, applicable, halted, initial_state, step
 from .astrocytes import ControlledSynapses
 from .host_program import NARROW, HostProgram, least_type, trains_of
@@ -99,9 +100,7 @@ class SearchedMachine(eqx.Module):
         can_apply = applicable(self.program, state)
         return can_apply if self.program.network is None else self._ways(can_apply, state)
 
-    def _ways(
-        self, can_apply: Bool[Array, "slots neurons *paths"], state: SpikingState
-    ) -> Int[Array, "slots choosers *paths"]:
+    def _ways(self, can_apply: Matches, state: SpikingState) -> Int[Array, "slots choosers *paths"]:
         network = self.program.network
         assert network is not None
         ways = network.ways(can_apply, state.network)
@@ -130,7 +129,7 @@ class SearchedMachine(eqx.Module):
         parts = [part.astype(self.count_dtype) for part in parts]
         return lax.bitcast_convert_type(jnp.concatenate(parts), self.encoding.dtype)
 
-    def _cut(self, state: SpikingState) -> Int[Array, "neurons *paths"]:
+    def _cut(self, state: SpikingState) -> Counts:
         """The spikes, where they are saturated up to that."""
         if self.caps is None:
             return state.spikes
@@ -296,8 +295,8 @@ def _searched(
 
 
 def _emitted(
-    program: SpikingProgram, state: SpikingState, can_apply: Bool[Array, "slots neurons *paths"]
-) -> tuple[Int[Array, "neurons *paths"], Int[Array, "neurons *paths"]]:
+    program: SpikingProgram, state: SpikingState, can_apply: Matches
+) -> tuple[Counts, Counts]:
     """The least and the most that each neuron may emit in the next step."""
     dims = can_apply.ndim
     emits = expanded(program.of_neurons(program.produce), dims)

@@ -5,10 +5,12 @@ from collections.abc import Sequence
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Int, Num
+from jaxtyping import Array, Int, Num
 
 from snpjax_formats import Edges, bucket
 from snpjax_formats.ell import expanded
+
+from .shapes import Counts, Flags
 
 
 class OrderedSynapses(eqx.Module):
@@ -46,9 +48,7 @@ class OrderedSynapses(eqx.Module):
             weights=None if edges.value is None else padded(edges.value[order], 1),
         )
 
-    def deliver(
-        self, emissions: Int[Array, "neurons *paths"], is_closed: Bool[Array, "neurons *paths"]
-    ) -> Int[Array, "neurons *paths"]:
+    def deliver(self, emissions: Counts, is_closed: Flags) -> Counts:
         """What arrives at each neuron."""
         closed = is_closed.at[self.targets].get(mode="fill", fill_value=False).astype(jnp.int32)
         before = jnp.cumsum(closed, axis=0, dtype=jnp.int32) - closed
