@@ -23,8 +23,7 @@ from .machine import (
     Record,
     Stacked,
     Striding,
-    can_grow,
-    leaps,
+    follows,
     over_paths,
 )
 from .simulate import Progress, advancing, looped, result_of
@@ -122,7 +121,7 @@ class Driver:
         host after each."""
         machine: AbstractMachine | Stacked = self.machine
         max_steps = self.max_steps
-        grow = self.grow and can_grow(machine)
+        grow = self.grow and follows(machine, Growable)
         own, path, steps = None, None, None
         if isinstance(machine, Stacked):
             path = jnp.arange(machine.num_paths, dtype=np.uint32)
@@ -136,7 +135,7 @@ class Driver:
         if history.wanted.keeps_history:
             longest = min(bucket(max_steps, at_least=64), _MAX_CHUNK_ROWS)
         steps_per_call = _FIRST_CALL_STEPS
-        if leaps(machine):
+        if follows(machine, Leaping):
             steps_per_call = max(steps_per_call, _FIRST_LEAP_STEPS // (paths or 1))
         while True:
             made, limit = now, min(now + steps_per_call, max_steps)
@@ -159,7 +158,7 @@ class Driver:
             history.append(chunk, made, now)
             tell(now)
             if grow and now < max_steps and not is_live:
-                assert isinstance(machine, Growable)
+                assert follows(machine, Growable)
                 if np.any(own_paths(np.asarray(machine.is_full(state)), paths)):
                     machine, state = machine.grown(state)
                     continue
@@ -168,7 +167,7 @@ class Driver:
             steps_per_call = int(min(1e9, max(1, steps_per_call * _SECONDS_PER_CALL / elapsed)))
         if paths != padded:
             ended = jax.tree.map(lambda x: own_paths(x, paths), ended)
-        if leaps(machine) and history.wanted.every is not None:
+        if follows(machine, Leaping) and history.wanted.every is not None:
             start = machine.kept(start)
         return _Ended(start, *ended)
 
@@ -191,7 +190,7 @@ def _tile_of(machine: AbstractMachine | Stacked, state: PyTree) -> int | None:
     """
     if isinstance(machine, Stacked) or jax.default_backend() != "cpu":
         return None
-    if can_grow(machine) or leaps(machine):
+    if follows(machine, Growable) or follows(machine, Leaping):
         return None
     shape = paths_of(machine, state)
     most = max(_TILE_BYTES * (shape[0] if shape else 1) // max(nbytes_of(state), 1), _LEAST_TILE)
@@ -298,9 +297,9 @@ def _advance(
         limit = jnp.minimum(limit, step + rows)
     begin = _Begin(choice, state, step, steps, path, limit, is_real, rows, save, saved)
     end = None
-    if leaps(machine):
+    if follows(machine, Leaping):
         end = _leap_on(machine, begin)
-    elif isinstance(machine, Striding) and path.ndim == 0:
+    elif follows(machine, Striding) and path.ndim == 0:
         most, own = limit - step, choice.for_path(path)
         stride = machine.stride(state, own, most, start=step, rows=rows, save=save)
         if stride is not None:
@@ -308,7 +307,7 @@ def _advance(
             end = Progress(step + made, steps + made, made == most, stride.state, stride.saved)
     if end is None:
         end = _step_on(machine, begin, grow=grow, unroll=unroll)
-    kept = machine.kept(end.state) if leaps(machine) else end.state
+    kept = machine.kept(end.state) if follows(machine, Leaping) else end.state
     ended = (kept, end.steps, result_of(machine, end.state))
     chunk = tuple(Flat.of(part) for part in end.carry)
     parcel = Parcel.of((end.step, jnp.any(end.live), ended, chunk))
@@ -356,7 +355,7 @@ def _step_on(
         )
 
     def refuse(state, new_state):
-        assert isinstance(machine, Growable)
+        assert follows(machine, Growable)
         is_full = machine.is_full(new_state)
         is_full = jnp.any(is_full if is_real is None else is_full & is_real)
         refused = machine.refused(state, new_state)

@@ -18,7 +18,7 @@ from jax.extend.core import get_opaque_trace_state
 from jaxtyping import PyTree
 
 from .choice import AbstractChoice, FirstChoice
-from .machine import AnySolution, Lowered, LoweringOptions, Model, has_methods, paths_told_apart
+from .machine import AnySolution, Lowered, LoweringOptions, Model, follows, paths_told_apart
 
 
 S = TypeVar("S", bound=AnySolution)
@@ -91,7 +91,7 @@ def check_model(model: object) -> None:
     """**Raises:** `TypeError` for an object that cannot be run."""
     if isinstance(model, type) and issubclass(model, Model | Lowered):
         raise TypeError(f"`model` is the class {model.__name__}. Give an object of it.")
-    is_known = isinstance(model, Lowered) or has_methods(type(model), Model)
+    is_known = isinstance(model, Lowered) or follows(model, Model)
     if not (is_known or isinstance(model, Model)):
         methods = ("lower", "solution", "solutions")
         missing = [f"`{name}`" for name in methods if name not in dir(model)]

@@ -16,9 +16,10 @@ from .machine import (
     Lowered,
     LoweringOptions,
     Model,
+    Sparing,
     Stacked,
     Startable,
-    keeps_less,
+    follows,
 )
 from .trajectory import (
     SAVE_ALL,
@@ -159,7 +160,7 @@ def run(
 
 
 def _default_save(model: object, paths: int | None) -> Save:
-    if keeps_less(model):
+    if follows(model, Sparing):
         return model.default_save(paths)
     return SAVE_ALL if paths is None else SAVE_OUTPUTS
 

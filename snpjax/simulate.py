@@ -16,7 +16,7 @@ from ._text.conditions import elementwise
 from ._xla import varying_with, widest_of
 from .choice import AbstractChoice
 from .lowering import check_choice
-from .machine import AbstractMachine, Leaping, Record, Stacked, over_paths
+from .machine import AbstractMachine, Leaping, Record, Stacked, follows, over_paths
 from .results import RESULTS, select_result
 
 
@@ -99,7 +99,7 @@ def simulate(
         path = jnp.arange(shape[0], dtype=jnp.uint32) if shape else jnp.zeros((), jnp.uint32)
     limit = jnp.asarray(max_steps, jnp.int32)
     stop = None if stop is None else elementwise(stop)
-    if isinstance(machine, Leaping) and observe is None and stop is None and not differentiable:
+    if follows(machine, Leaping) and observe is None and stop is None and not differentiable:
         most = jnp.broadcast_to(limit, shape)
         state, steps, _ = machine.leap(state, choice.for_path(path), most, rows=None)
         return Simulation(state, steps, result_of(machine, state), carry)

@@ -4,7 +4,7 @@ import numpy as np
 
 from ..._text.lines import EdgeLabels, Table
 from ..._text.nearest import nearest
-from ...machine import Action, Schema
+from ...schema import Action, Schema
 from ..model.net import SleptsovNet
 from .configurations import Firings, Markings, firings_of, markings_of, visited
 

@@ -11,7 +11,7 @@ from jaxtyping import Bool, Int
 
 from ..._text.lines import EdgeLabels, Table, distinct_names
 from ...choice import NO_RULE
-from ...machine import Action, LazyNames, Link, Schema
+from ...schema import Action, LazyNames, Link, Schema
 from ..lower.enumerable import column_of
 from ..model.lookup import position_of, rules_of
 from ..model.population import PopulationSystem
