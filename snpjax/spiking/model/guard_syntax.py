@@ -98,7 +98,7 @@ class _Reader:
     def product(self) -> None:
         stops = (*_UNIONS, ")") if self.opened else _UNIONS
         has_factor = False
-        while (char := self.peek()) and not self.token(stops):
+        while char := self.peek():
             position = self.at
             if char == "a":
                 self.letters()
@@ -107,6 +107,8 @@ class _Reader:
                 self.at += 1
             elif char == "(":
                 self.group()
+            elif self.token(stops):
+                break
             else:
                 self.reject(char)
             self.powers()
