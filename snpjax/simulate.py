@@ -107,7 +107,8 @@ def simulate(
     def fold(carry: PyTree, state: PyTree, record: Record, *_: Any) -> PyTree:
         return carry if observe is None else observe(carry, state, record)
 
-    start = Progress.begin(state, shape, carry, stop)
+    live = jnp.ones(shape, bool) if stop is None else ~stop(state)
+    start = Progress(jnp.zeros((), jnp.int32), jnp.zeros(shape, jnp.int32), live, state, carry)
     flag = jnp.any(over_paths(lambda m, s: m.halted(s), machine)(state))
     start = jax.tree.map(partial(varying_with, flag), start)
     advance = advancing(machine, choice, path, limit, fold, unroll=unroll, stop=stop)
@@ -134,18 +135,6 @@ class Progress(NamedTuple):
     live: Bool[Array, "*paths"]
     state: PyTree
     carry: PyTree
-
-    @classmethod
-    def begin(
-        cls,
-        state: PyTree,
-        shape: tuple[int, ...],
-        carry: PyTree,
-        stop: Callable[[Any], Bool[Array, "*paths"]] | None = None,
-    ) -> "Progress":
-        """No step made; `shape` is that of the paths."""
-        live = jnp.ones(shape, bool) if stop is None else ~stop(state)
-        return cls(jnp.zeros((), jnp.int32), jnp.zeros(shape, jnp.int32), live, state, carry)
 
 
 def looped(

@@ -15,7 +15,7 @@ from .._xla import precision
 from ..machine import AbstractMachine, Lowered, Stacked
 from ..trajectory import Save, Trajectory
 from .integrator import AbstractIntegrator, Euler
-from .machine import Delivery, Equations, RateMachine, RateState, row_count, steps_of
+from .machine import Delivery, Equations, RateMachine, RateState
 from .model import LayoutLike, RatePopulation, RateProjection, Uniform, problems_of
 from .solution import RateSolution
 
@@ -102,7 +102,7 @@ class RateNetwork:
             machine = RateMachine(
                 populations={p.name: _equations(p, dtype) for p in self.populations},
                 deliveries=tuple(deliveries),
-                rows={name: row_count(some) for name, some in delays.items()},
+                rows={name: max(some) + 1 for name, some in delays.items()},
                 integrator=self.integrator,
                 dt=self.dt,
                 record=tuple((name, variable) for name, variable in record),
@@ -152,7 +152,7 @@ def _deliveries(
     """A delivery for each delay."""
     layout = layout if p.layout == "auto" else p.layout
     size = sizes[p.pre], sizes[p.post]
-    delay = steps_of(p.delay, dt)
+    delay = np.rint(np.asarray(p.delay, np.float64) / dt).astype(np.int64)  # steps
 
     def delivery(stored: AbstractLayout, delay: int) -> Delivery:
         return Delivery(stored, p.plasticity, p.pre, p.post, p.target, delay)

@@ -3,7 +3,7 @@
 import abc
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -18,6 +18,7 @@ from .arcs import Arcs, as_int64
 from .names import Names, Numbered, names_of, same_names
 from .priority import cycles, priority_order
 from .validity import (
+    KINDS,
     InvalidNet,
     cycle_problems,
     order_problems,
@@ -309,10 +310,8 @@ class SleptsovNet(AbstractRunnableNet):
         return _rebuild({**self._arguments(), **changes})
 
     def _arguments(self) -> dict[str, Any]:
-        names = ("marking", "inputs", "outputs", "inhibitors", "tests", "priorities")
-        names += ("num_transitions", "place_names", "transition_names", "order", "name")
-        names += ("final_markings",)
-        return {name: getattr(self, name) for name in names} | {"notes": dict(self.notes)}
+        arguments = {field.name: getattr(self, field.name) for field in fields(self)}
+        return arguments | {"notes": dict(self.notes)}  # a read-only view cannot be pickled
 
     def __reduce__(self):
         return _rebuild, (self._arguments(),)
@@ -325,7 +324,7 @@ class SleptsovNet(AbstractRunnableNet):
             self.name == other.name
             and (self.order is None) == (other.order is None)
             and all(np.array_equal(getattr(self, a), getattr(other, a)) for a in arrays)
-            and all(getattr(self, kind) == getattr(other, kind) for kind in _KINDS)
+            and all(getattr(self, kind) == getattr(other, kind) for kind in KINDS)
             and same_names(self.place_names, other.place_names)
             and same_names(self.transition_names, other.transition_names)
         )
@@ -334,7 +333,7 @@ class SleptsovNet(AbstractRunnableNet):
         return hash((self.marking.tobytes(), self.inputs, self.outputs))
 
     def __repr__(self) -> str:
-        arcs = sum(len(getattr(self, kind)) for kind in _KINDS)
+        arcs = sum(len(getattr(self, kind)) for kind in KINDS)
         return (
             f"SleptsovNet({self.name + ': ' if self.name else ''}"
             f"{plural(self.num_places, 'place')}, {plural(self.num_transitions, 'transition')}, "
@@ -350,9 +349,6 @@ class SleptsovNet(AbstractRunnableNet):
         from ..view.picture import net_svg
 
         return net_svg(self)
-
-
-_KINDS = ("inputs", "outputs", "inhibitors", "tests")
 
 
 def _rebuild(arguments: dict[str, Any]) -> SleptsovNet:

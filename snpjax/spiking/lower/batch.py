@@ -2,20 +2,20 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array
 
-from snpjax_formats import ELL, AbstractLayout, check_free, free_bytes
+from snpjax_formats import ELL, check_free, free_bytes
 
 from ..._xla import on_host, precision
 from ...machine import AbstractMachine, Lowered, Stacked, over_paths
 from ...trajectory import Trajectory
 from ..model.population import PopulationSystem
 from ..model.system import SpikingSystem, dynamic_message
-from ..step.ordered import of_one_shape
 from ..step.program import SpikingProgram
 from ..step.step import SpikingMachine, SpikingState
 from .host_program import HostProgram, Padding, count_type, host_program_of
@@ -27,6 +27,8 @@ from .transition import Transition
 
 if TYPE_CHECKING:
     from ..view.solutions import Solutions
+
+T = TypeVar("T")
 
 
 class SystemBatch:
@@ -87,8 +89,15 @@ class SystemBatch:
                     lower_columns(each.joined(), layout=stored, count_dtype=dtype, padding=padding)
                 )
                 _check_all_fit(programs[0], len(columns), free)
-            synapses = _one_shape([program.synapses for program in programs])
-            ordered = of_one_shape([program.ordered for program in programs])
+            synapses = [program.synapses for program in programs]
+            ells = [layout for layout in synapses if isinstance(layout, ELL)]
+            if len(ells) == len(synapses):
+                synapses = _of_one_shape(ells, "values", sources=ells[0].num_sources)
+            ordered = [program.ordered for program in programs]
+            lists = [some for some in ordered if some is not None]
+            if len(lists) == len(ordered):
+                nowhere = np.iinfo(np.int32).max
+                ordered = _of_one_shape(lists, "weights", first=0, sources=nowhere, targets=nowhere)
             programs = [
                 replace(program, synapses=own, ordered=own_ordered)
                 for program, own, own_ordered in zip(programs, synapses, ordered, strict=True)
@@ -167,27 +176,22 @@ def _check_all_fit(program: SpikingProgram, num_systems: int, free: int | None) 
     )
 
 
-def _one_shape(layouts: Sequence[AbstractLayout | None]) -> list[AbstractLayout | None]:
-    """Layouts of one shape: ELLs get the most slots of all, and weights if any has them."""
-    ells = [layout for layout in layouts if isinstance(layout, ELL)]
-    if len(ells) < len(layouts):
-        return list(layouts)
-    slots = max(ell.sources.shape[0] for ell in ells)
-    dtypes = [ell.values.dtype for ell in ells if ell.values is not None]
-    shaped: list[AbstractLayout | None] = []
-    for ell in ells:
-        padding = ((0, slots - ell.sources.shape[0]), (0, 0))
-        values = ell.values
-        if dtypes:
-            values = jnp.ones(ell.sources.shape, dtypes[0]) if values is None else values
-            values = jnp.pad(values, padding)
-        sources = jnp.pad(ell.sources, padding, constant_values=ell.num_sources)
-        shaped.append(
-            ELL(
-                sources=sources,
-                values=values,
-                num_sources=ell.num_sources,
-                num_targets=ell.num_targets,
-            )
-        )
+def _of_one_shape(parts: Sequence[T], weights: str, **empty: int) -> list[T]:
+    """Modules whose arrays, by name, get as many rows as any has, filled up with what is `empty`;
+    and weights, which no edge of the padding has, if any has them."""
+    rows = max(len(getattr(part, name)) for part in parts for name in empty)
+    given = [getattr(part, weights) for part in parts]
+    dtype = next((some.dtype for some in given if some is not None), None)
+
+    def padded(x: Array, fill: int) -> Array:
+        widths = [(0, rows - len(x))] + [(0, 0)] * (x.ndim - 1)
+        return jnp.pad(x, widths, constant_values=fill)
+
+    shaped = []
+    for part, own in zip(parts, given, strict=True):
+        arrays = {name: padded(getattr(part, name), fill) for name, fill in empty.items()}
+        if dtype is not None:
+            own = jnp.ones(getattr(part, next(iter(empty))).shape, dtype) if own is None else own
+            arrays[weights] = padded(own, 0)
+        shaped.append(replace(part, **arrays))  # pyright: ignore[reportArgumentType]
     return shaped

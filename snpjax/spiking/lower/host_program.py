@@ -4,7 +4,7 @@ that count its spikes without a silent overflow."""
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from jaxtyping import Float64, Int
@@ -28,6 +28,8 @@ from .ruled_synapses import RuledColumns
 #: What configurations are searched in: narrow counts take less memory and time, and where one
 #: overflows, the search goes on in the next type.
 NARROW = tuple(map(np.dtype, (np.int8, np.int16, np.int32)))
+#: What delivers otherwise than synapses of the definition.
+NetworkColumns: TypeAlias = PlasticColumns | RuledColumns | AstrocyteColumns
 # Two indices and a key to sort them by.
 _BYTES_PER_LISTED_EDGE = 16
 
@@ -93,7 +95,7 @@ class HostProgram:
     largest: int
     name_of: Callable[[int], str]
     compatibility: Compatibility = TEXTBOOK
-    network: PlasticColumns | RuledColumns | AstrocyteColumns | None = None  # in no part
+    network: NetworkColumns | None = None  # in no part
     variant: Variant | None = None
 
     @property
@@ -103,9 +105,7 @@ class HostProgram:
     @property
     def num_choosers(self) -> int:
         """The neurons, and what is numbered after them because it chooses, too."""
-        network = self.network
-        is_of_variant = isinstance(network, RuledColumns | AstrocyteColumns)
-        return self.num_neurons + (network.num_choosers if is_of_variant else 0)
+        return self.num_neurons + (0 if self.network is None else self.network.num_choosers)
 
     @property
     def is_exhaustive(self) -> bool:
@@ -177,7 +177,7 @@ def host_program_of(system: SpikingSystem, *, faithful: bool) -> HostProgram:
         max(map(abs, spikes), default=0),
         _largest_weight(system),
         max((abs(spikes) for train in trains for spikes in train), default=0),
-        network.largest if isinstance(network, RuledColumns | AstrocyteColumns) else 0,
+        0 if network is None else network.largest,
     )
     return HostProgram(
         table=table,
@@ -194,9 +194,7 @@ def host_program_of(system: SpikingSystem, *, faithful: bool) -> HostProgram:
     )
 
 
-def _network_of(
-    system: SpikingSystem, table: SlotTable
-) -> PlasticColumns | RuledColumns | AstrocyteColumns | None:
+def _network_of(system: SpikingSystem, table: SlotTable) -> NetworkColumns | None:
     match system.variant:
         case SynapseRules():
             return RuledColumns.of(system, table)
@@ -219,18 +217,13 @@ def trains_of(system: SpikingSystem) -> Int[np.ndarray, "steps inputs"]:
     return as_int64(x for train in padded for x in train).reshape(len(trains), horizon).T
 
 
-def _delivered(
-    system: SpikingSystem,
-    network: PlasticColumns | RuledColumns | AstrocyteColumns | None = None,
-) -> Edges:
+def _delivered(system: SpikingSystem, network: NetworkColumns | None = None) -> Edges:
     """The synapses that deliver anything by themselves and stay, in the order of the system."""
     edges = system.edges
     if network is None and not system.compatibility.no_self_synapses:
         return edges
     kept = np.ones(len(edges), bool)
-    if isinstance(network, PlasticColumns):
-        kept &= ~np.isin(edges.source, network.neurons)
-    elif network is not None:
+    if network is not None:
         kept &= ~network.is_carried
     if system.compatibility.no_self_synapses:
         kept &= edges.source != edges.target

@@ -38,6 +38,9 @@ class PlasticColumns:
     second: Int[np.ndarray, "slots plastic"]
     most: int  # spikes that one synapse carries
     deletes_within: bool
+    is_carried: Bool[np.ndarray, " synapses"]  # which synapses of the system these are
+    largest: int = 0
+    num_choosers: int = 0
 
     @classmethod
     def of(cls, system: "SpikingSystem", table: SlotTable) -> "PlasticColumns | None":
@@ -87,7 +90,9 @@ class PlasticColumns:
         most = max(emitted, default=1)
         tables = (targets, initial, within, count, first, second)
         deletes_within = system.compatibility.delete_within_N
-        return cls(np.asarray(list(rules)), *tables, max(most, 1), deletes_within)
+        neurons = np.asarray(list(rules))
+        is_carried = np.isin(graph.source, neurons)
+        return cls(neurons, *tables, max(most, 1), deletes_within, is_carried)
 
     def arrivals(
         self, production: Float64[np.ndarray, " neurons"]

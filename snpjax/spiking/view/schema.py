@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import jax
@@ -19,7 +19,6 @@ from ..model.rule import AnyRule
 from ..model.system import SpikingSystem, changes_network, is_growing
 from ..model.validity import unknown_neuron
 from ..step.plasticity import PlasticState
-from ..step.step import Selection, SpikingState
 from .configurations import (
     Configurations,
     Transitions,
@@ -44,8 +43,8 @@ def schema_of(
         counted="spikes",
         column_kind="neurons",
         columns=None if grows else LazyNames(lambda: own.choosers[: system.num_neurons]),
-        configurations=own.configurations,
-        steps=own.steps,
+        configurations=partial(configurations_of, system),
+        steps=partial(transitions_of, system),
         tables=own.tables,
         step_tables=own.step_tables,
         actions=own.actions,
@@ -94,11 +93,6 @@ class _Names:
 
     # ---- configurations ----
 
-    def configurations(
-        self, state: SpikingState, is_halting: Bool[np.ndarray, " configurations"]
-    ) -> Configurations:
-        return configurations_of(self.system, state, is_halting)
-
     def tables(self, some: Configurations) -> dict[str, Table]:
         labels = {} if some.labels is None else {"labels": Table("label", some.labels)}
         return {
@@ -141,14 +135,6 @@ class _Names:
         return {"neurons": network.names, "synapses": network.synapses}
 
     # ---- steps ----
-
-    def steps(
-        self,
-        sources: Int[np.ndarray, " steps"],
-        targets: Int[np.ndarray, " steps"],
-        detail: Selection,
-    ) -> Transitions:
-        return transitions_of(self.system, sources, targets, detail)
 
     def step_tables(self, steps: Transitions) -> dict[str, Table]:
         subsets = {} if steps.subsets is None else {"subsets": Table("subset", steps.subsets)}
