@@ -18,7 +18,7 @@ from ..model.population import PopulationSystem
 from ..model.system import SpikingSystem, dynamic_message
 from ..step.program import SpikingProgram
 from ..step.step import SpikingMachine, SpikingState
-from .host_program import HostProgram, Padding, count_type, host_program_of
+from .host_program import HostProgram, Padding, count_type
 from .lower import check_order, lower_columns
 from .start import sizes_of_inputs, with_inputs
 from .storage import LayoutLike
@@ -71,14 +71,12 @@ class SystemBatch:
             if isinstance(system, SpikingSystem) and not system.is_static:
                 raise NotImplementedError(dynamic_message(system, "A batch of different systems"))
         columns = [
-            system.columns(faithful=faithful)
-            if isinstance(system, PopulationSystem)
-            else host_program_of(system, faithful=faithful or numbered)
+            system.columns(faithful=faithful or (numbered and isinstance(system, SpikingSystem)))
             for system in self.systems
         ]
         padding = Padding.of(columns)
         _check_compatibility(columns)
-        check_order(columns[0].compatibility.in_steps(has_delays=padding.has_delays), layout)
+        check_order(columns[0].system.compatibility.in_steps(has_delays=padding.has_delays), layout)
         dtype = count_type(columns, count_dtype)
         stored = ELL if layout == "auto" else layout
         free = free_bytes()
@@ -109,7 +107,7 @@ class SystemBatch:
         return Lowered(
             self,
             machine,
-            faithful or numbered or all(c.table.families is None for c in columns),
+            all(c.table.families is None for c in columns),
             min(c.safe_steps(dtype) for c in columns),
             replace(machine, machine=SpikingMachine(program)),
         )
@@ -156,7 +154,7 @@ class SystemBatch:
 
 def _check_compatibility(systems: Sequence[HostProgram]) -> None:
     """All systems make their steps in one way."""
-    ways = [c.compatibility.in_steps(has_delays=True) for c in systems]
+    ways = [c.system.compatibility.in_steps(has_delays=True) for c in systems]
     for number, way in enumerate(ways):
         if way != ways[0]:
             raise ValueError(

@@ -27,11 +27,10 @@ from ..step.program import SpikingProgram
 from ..step.shapes import Counts, Matches
 from ..step.step import Selection, SpikingState, applicable, halted, initial_state, step
 from .astrocytes import ControlledSynapses
-from .host_program import NARROW, HostProgram, least_type, trains_of
+from .host_program import NARROW, least_type, trains_of
 from .lower import lower_columns
 from .lower_division import Capacity, lower_growing
 from .storage import LayoutLike
-from .transition import Transition
 
 
 _NO_CAP = np.uint32(2**32 - 1)
@@ -205,9 +204,9 @@ class SearchedMachine(eqx.Module):
 
 def searched(
     system: SpikingSystem | PopulationSystem,
-    columns: HostProgram,
     *,
     layout: LayoutLike,
+    capacity: Capacity | None = None,
     saturate: Mapping[str, int],
     clock: int,
     at_least: np.dtype | None,
@@ -216,48 +215,30 @@ def searched(
 
     - `at_least`: no narrower type counts; by default the least one that holds the model's numbers.
     """
-    _check_clock(clock)
+    if not 0 <= clock < 2**30:
+        raise ValueError(f"`clock` is {clock}. Give a number of steps, 0 or more.")
     caps = caps_of(system, saturate)
+    if is_growing(system):
+        if caps is None:  # all searches share one compilation
+            caps = np.full(len(system.label_numbers), _NO_CAP)
+        last_step = max(clock, len(trains_of(system)))
+        program = lower_growing(
+            system,
+            capacity=capacity or Capacity(),
+            at_least=at_least or NARROW[0],
+            largest=last_step,
+        )
+        return _searched(program, caps, last_step, np.zeros(program.num_neurons, np.uint32))
+    columns = system.columns(faithful=True)
     last_step = max(clock, len(columns.trains))
     # A negative number is a large one of its own type only.
     is_plain = not system.signed and system.compatibility.is_textbook
     at_least = at_least or (NARROW[0] if is_plain else NARROW[-1])
     dtype = least_type(columns, at_least=at_least, largest=last_step)
-    rows_of = system if isinstance(layout, Transition) else None
-    assert not isinstance(rows_of, PopulationSystem)  # it refused that before
-    program = lower_columns(
-        columns,
-        layout=layout,
-        count_dtype=dtype,
-        rows_of=rows_of,
-        paths=paths_told_apart()[-1],
-    )
+    program = lower_columns(columns, layout=layout, count_dtype=dtype, paths=paths_told_apart()[-1])
     usual = np.zeros(program.num_neurons, np.uint32)
     usual[: len(columns.arrivals)] = np.where(columns.arrivals <= _LITTLE, columns.arrivals, 0)
     return _searched(program, caps, last_step, usual)
-
-
-def searched_growing(
-    system: SpikingSystem,
-    *,
-    capacity: Capacity | None,
-    saturate: Mapping[str, int],
-    clock: int,
-    at_least: np.dtype | None,
-) -> SearchedMachine:
-    """A system that divides or buds as `snpjax.explore` needs it, see `searched`."""
-    _check_clock(clock)
-    caps = caps_of(system, saturate)
-    if caps is None:  # all searches share one compilation
-        caps = np.full(len(system.label_numbers), _NO_CAP)
-    last_step = max(clock, len(trains_of(system)))
-    program = lower_growing(
-        system,
-        capacity=capacity or Capacity(),
-        at_least=at_least or NARROW[0],
-        largest=last_step,
-    )
-    return _searched(program, caps, last_step, np.zeros(program.num_neurons, np.uint32))
 
 
 def _searched(
@@ -309,11 +290,6 @@ def _emitted(
     most = jnp.max(jnp.where(can_apply, emits, 0), axis=0)
     fires = jnp.any(can_apply, axis=0)
     return jnp.where(fires, least, other), jnp.where(fires, most, other)
-
-
-def _check_clock(clock: int) -> None:
-    if not 0 <= clock < 2**30:
-        raise ValueError(f"`clock` is {clock}. Give a number of steps, 0 or more.")
 
 
 def caps_of(

@@ -14,12 +14,11 @@ from snpjax_formats.edges import merged
 from snpjax_formats.memory import host_free_bytes
 from snpjax_formats.stored import SMALL, entry_bucket
 
-from ..model.compatibility import TEXTBOOK, Compatibility
 from ..model.population import PopulationSystem, positions_of
 from ..model.rule_table import ALL, SlotTable, as_int64, slots_of_neurons
 from ..model.system import SpikingSystem
 from ..model.template import column
-from ..model.variants import AntiSpikes, Astrocytes, Exhaustive, SynapseRules, Variant
+from ..model.variants import AntiSpikes, Astrocytes, Exhaustive, SynapseRules
 from .astrocytes import AstrocyteColumns
 from .plastic_synapses import PlasticColumns
 from .ruled_synapses import RuledColumns
@@ -83,9 +82,10 @@ class HostProgram:
 
     Axes: `neurons`; `outputs` and `inputs`, positions of neurons; `steps`, row t of `trains`
     arrives at the end of step t + 1. `largest` bounds the absolute value of every number of the
-    model, `name_of` names a neuron, and `table` is rewritten as `compatibility` says.
+    model, and `table` is rewritten as the system's `compatibility` says.
     """
 
+    system: SpikingSystem | PopulationSystem
     table: SlotTable
     spikes: Int[np.ndarray, " neurons"]
     parts: tuple[SynapsePart, ...]
@@ -93,10 +93,7 @@ class HostProgram:
     inputs: Int[np.ndarray, " inputs"]
     trains: Int[np.ndarray, "steps inputs"]
     largest: int
-    name_of: Callable[[int], str]
-    compatibility: Compatibility = TEXTBOOK
     network: NetworkColumns | None = None  # in no part
-    variant: Variant | None = None
 
     @property
     def num_neurons(self) -> int:
@@ -109,19 +106,18 @@ class HostProgram:
 
     @property
     def is_exhaustive(self) -> bool:
-        return isinstance(self.variant, Exhaustive)
+        return isinstance(self.system.variant, Exhaustive)
 
     @property
     def has_anti_spikes(self) -> bool:
-        return isinstance(self.variant, AntiSpikes)
+        return isinstance(self.system.variant, AntiSpikes)
 
     def safe_steps(self, dtype: np.dtype) -> int:
         """How many steps from the initial configuration cannot take a count past the range of
         `dtype`."""
         arriving = self.largest_arrival[0]
         is_exact = arriving < 2**52
-        may_grow = self.compatibility is not TEXTBOOK and self.compatibility.may_grow
-        if may_grow or self.is_exhaustive or not is_exact:
+        if self.system.compatibility.may_grow or self.is_exhaustive or not is_exact:
             return 0
         start = int(np.abs(self.spikes).max(initial=0))
         return (np.iinfo(dtype).max - start) // max(int(arriving), 1)
@@ -180,6 +176,7 @@ def host_program_of(system: SpikingSystem, *, faithful: bool) -> HostProgram:
         0 if network is None else network.largest,
     )
     return HostProgram(
+        system=system,
         table=table,
         spikes=as_int64(spikes),
         parts=(SynapsePart(_delivered(system, network), 0, count, 0, count),),
@@ -187,10 +184,7 @@ def host_program_of(system: SpikingSystem, *, faithful: bool) -> HostProgram:
         inputs=np.asarray([names[name] for name in system.input], np.int64),
         trains=trains_of(system),
         largest=largest,
-        name_of=lambda index: system.neurons[index].name,
-        compatibility=system.compatibility,
         network=network,
-        variant=system.variant,
     )
 
 
@@ -270,6 +264,7 @@ def host_program_of_populations(system: "PopulationSystem", table: SlotTable) ->
     descriptions = (projection.description for projection in system.projections)
     largest += [abs(weight) for graph in descriptions for weight in graph.weight_range()]
     return HostProgram(
+        system=system,
         table=table,
         spikes=spikes,
         parts=parts,
@@ -277,8 +272,6 @@ def host_program_of_populations(system: "PopulationSystem", table: SlotTable) ->
         inputs=inputs,
         trains=trains,
         largest=int(max(largest)),
-        name_of=system.name_of,
-        compatibility=system.compatibility,
     )
 
 
@@ -420,4 +413,4 @@ class _Needs(NamedTuple):
         if columns.largest >= 2**63:  # the columns themselves are cut
             return cls(columns.largest, 0.0, "")
         arriving, neuron = columns.largest_arrival
-        return cls(columns.largest, arriving, columns.name_of(neuron) if arriving else "")
+        return cls(columns.largest, arriving, columns.system.name_of(neuron) if arriving else "")

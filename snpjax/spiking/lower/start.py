@@ -36,7 +36,7 @@ def started(
     **Raises:** `ValueError` for what does not fit the system.
     """
     assert isinstance(machine, AbstractSpikingMachine)
-    is_signed = isinstance(getattr(system, "variant", None), AntiSpikes)
+    is_signed = isinstance(system.variant, AntiSpikes)
     if inputs is not None:
         machine = with_inputs(machine, _trains(system, inputs, is_signed))
     if isinstance(initial, SpikingState):

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from ...machine import AbstractMachine, Lowered, Schema, Stacked
     from ...trajectory import Trajectory
     from ..lower.enumerable import SearchedMachine
+    from ..lower.host_program import HostProgram
     from ..lower.lower_division import Capacity
     from ..lower.plastic_synapses import PlasticColumns
     from ..lower.storage import LayoutLike
@@ -411,6 +412,12 @@ class SpikingSystem(AbstractSystem):
 
         return PlasticColumns.of(self, self.slots)
 
+    def columns(self, *, faithful: bool = False) -> "HostProgram":
+        """The system as lowering takes it, where no neuron divides or buds."""
+        from ..lower.host_program import host_program_of  # the model itself needs no arrays
+
+        return host_program_of(self, faithful=faithful)
+
     def lower(
         self,
         *,
@@ -440,20 +447,17 @@ class SpikingSystem(AbstractSystem):
         capacity: "Capacity | None" = None,
     ) -> "SearchedMachine":
         """This system as arrays, ready for `snpjax.explore`."""
-        from ..lower.enumerable import searched, searched_growing
-        from ..lower.host_program import (
-            host_program_of,  # the model itself needs neither jax nor a device
-        )
+        from ..lower.enumerable import searched  # the model itself needs no device
         from ..lower.lower import check_options
 
         check_options(self, layout, capacity)
-        if self.is_growing:
-            return searched_growing(
-                self, capacity=capacity, saturate=saturate, clock=clock, at_least=at_least
-            )
-        columns = host_program_of(self, faithful=True)
         return searched(
-            self, columns, layout=layout, saturate=saturate, clock=clock, at_least=at_least
+            self,
+            layout=layout,
+            capacity=capacity,
+            saturate=saturate,
+            clock=clock,
+            at_least=at_least,
         )
 
     def with_input(self, input: "Mapping[str, Sequence[int]] | AnyInput") -> "SpikingSystem":
