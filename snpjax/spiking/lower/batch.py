@@ -14,7 +14,7 @@ from snpjax_formats import ELL, check_free, free_bytes
 from ..._xla import on_host, precision
 from ...machine import AbstractMachine, Lowered, Stacked, over_paths
 from ...trajectory import Trajectory
-from ..model.population import PopulationSystem
+from ..model.population import AnySystem
 from ..model.system import SpikingSystem, dynamic_message
 from ..step.program import SpikingProgram
 from ..step.step import SpikingMachine, SpikingState
@@ -40,12 +40,12 @@ class SystemBatch:
     tuple of solutions.
     """
 
-    def __init__(self, systems: Sequence[SpikingSystem | PopulationSystem]) -> None:
+    def __init__(self, systems: Sequence[AnySystem]) -> None:
         self.systems = tuple(systems)
         if not self.systems:
             raise ValueError("The batch has no system. Give one or more.")
         for number, system in enumerate(self.systems):
-            if not isinstance(system, SpikingSystem | PopulationSystem):
+            if not isinstance(system, AnySystem):
                 raise TypeError(
                     f"Element {number} of the batch is a {type(system).__name__}. Give systems."
                 )

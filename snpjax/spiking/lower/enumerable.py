@@ -19,7 +19,7 @@ from ...choice import NO_RULE, AbstractChoice, DecodedChoice, NumberedChoice, Wa
 from ...machine import Encoding, Record, paths_told_apart
 from ...results import RESULTS
 from ..model.lookup import number_of_label, position_of, rules_of
-from ..model.population import PopulationSystem
+from ..model.population import AnySystem
 from ..model.system import SpikingSystem, is_growing
 from ..model.variants import SynapseRules
 from ..step.dynamic_synapses import AbstractNetwork
@@ -203,7 +203,7 @@ class SearchedMachine(eqx.Module):
 
 
 def searched(
-    system: SpikingSystem | PopulationSystem,
+    system: AnySystem,
     *,
     layout: LayoutLike,
     capacity: Capacity | None = None,
@@ -293,7 +293,7 @@ def _emitted(
 
 
 def caps_of(
-    system: SpikingSystem | PopulationSystem, saturate: Mapping[str, int]
+    system: AnySystem, saturate: Mapping[str, int]
 ) -> UInt32[np.ndarray, " neurons_or_labels"] | None:
     """Where the spikes of some neurons are cut: a count at its cap means it or more. Exact for
     neurons without rules that never lose spikes, because nothing depends on theirs.
@@ -330,7 +330,7 @@ def caps_of(
     return caps
 
 
-def column_of(system: SpikingSystem | PopulationSystem, name: str) -> tuple[int | slice, bool]:
+def column_of(system: AnySystem, name: str) -> tuple[int | slice, bool]:
     """The place of a neuron, a population or a label, and whether it has rules, or its synapses."""
     if is_growing(system):
         return number_of_label(system, name), bool(rules_of(system)[name])

@@ -14,7 +14,7 @@ from snpjax_formats.edges import merged
 from snpjax_formats.memory import host_free_bytes
 from snpjax_formats.stored import SMALL, entry_bucket
 
-from ..model.population import PopulationSystem, positions_of
+from ..model.population import AnySystem, PopulationSystem, positions_of
 from ..model.rule_table import ALL, SlotTable, as_int64, slots_of_neurons
 from ..model.system import SpikingSystem
 from ..model.template import column
@@ -85,7 +85,7 @@ class HostProgram:
     model, and `table` is rewritten as the system's `compatibility` says.
     """
 
-    system: SpikingSystem | PopulationSystem
+    system: AnySystem
     table: SlotTable
     spikes: Int[np.ndarray, " neurons"]
     parts: tuple[SynapsePart, ...]

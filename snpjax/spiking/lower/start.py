@@ -21,15 +21,11 @@ from ..step.step import AbstractSpikingMachine, SpikingState
 
 
 if TYPE_CHECKING:
-    from ..model.population import PopulationSystem
-    from ..model.system import SpikingSystem
+    from ..model.population import AnySystem
 
 
 def started(
-    system: "SpikingSystem | PopulationSystem",
-    machine: AbstractMachine | Stacked,
-    initial: Any,
-    inputs: Any,
+    system: "AnySystem", machine: AbstractMachine | Stacked, initial: Any, inputs: Any
 ) -> tuple[AbstractMachine | Stacked, SpikingState]:
     """The machine that takes `inputs`, and its state at the beginning: see `snpjax.run`.
 
@@ -58,7 +54,7 @@ def started(
     return machine, state
 
 
-def _check_size(system: "SpikingSystem | PopulationSystem", state: SpikingState) -> None:
+def _check_size(system: "AnySystem", state: SpikingState) -> None:
     """Refuse the state of a system with other neurons, which padding can make as long."""
     num = system.num_neurons
     if isinstance(state.network, GrownState):  # whose neurons are not those of the beginning
@@ -131,7 +127,7 @@ def with_inputs(
 
 
 def _trains(
-    system: "SpikingSystem | PopulationSystem", inputs: Any, is_signed: bool
+    system: "AnySystem", inputs: Any, is_signed: bool
 ) -> Int[np.ndarray, "steps inputs *paths"]:
     """The trains of all input neurons as one table."""
     names, sizes = list(system.input), sizes_of_inputs(system)
@@ -158,7 +154,7 @@ def _trains(
     return table
 
 
-def sizes_of_inputs(system: "SpikingSystem | PopulationSystem") -> list[int]:
+def sizes_of_inputs(system: "AnySystem") -> list[int]:
     """How many neurons each input has: 1, or those of a population."""
     return [_size(system, name) for name in system.input]
 
@@ -185,10 +181,7 @@ def _side_by_side(inputs: Mapping[str, Any], names: list[str], sizes: list[int])
 
 
 def _spikes(
-    system: "SpikingSystem | PopulationSystem",
-    initial: Any,
-    is_signed: bool,
-    own: Int[np.ndarray, " neurons"],
+    system: "AnySystem", initial: Any, is_signed: bool, own: Int[np.ndarray, " neurons"]
 ) -> Int[np.ndarray, "neurons *paths"]:
     """The spikes of all neurons, padded; those that are not named hold what the model says."""
     num, dtype = system.num_neurons, own.dtype
@@ -227,7 +220,7 @@ def _spikes(
     return spikes.astype(dtype)
 
 
-def _size(system: "SpikingSystem | PopulationSystem", name: str) -> int:
+def _size(system: "AnySystem", name: str) -> int:
     at = system.position_of(name)
     return len(range(*at.indices(system.num_neurons))) if isinstance(at, slice) else 1
 

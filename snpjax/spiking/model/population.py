@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, overload
 
 import numpy as np
 from jaxtyping import Int
@@ -336,6 +336,10 @@ def _refuse_transition(layout: "LayoutLike") -> None:
 
     if isinstance(layout, Transition):
         raise ValueError("A Transition needs single rules. Use `system.expand()`.")
+
+
+#: A system of single neurons or of populations.
+AnySystem: TypeAlias = SpikingSystem | PopulationSystem
 
 
 class Neurons(Sequence[Neuron]):

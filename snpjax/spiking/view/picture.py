@@ -29,7 +29,7 @@ from ...drawing.scene import (
     to_svg,
     width_of,
 )
-from ..model.population import PopulationSystem
+from ..model.population import AnySystem, PopulationSystem
 from ..model.rule import AnyRule, PlasticityRule
 from ..model.system import Neuron, SpikingSystem
 from ..model.variants import Astrocytes, SynapseRules
@@ -54,9 +54,7 @@ class Arranged(NamedTuple):
     sizes: np.ndarray
 
 
-def network_scene(
-    system: SpikingSystem | PopulationSystem, *, max_neurons: int = MAX_NEURONS
-) -> Scene:
+def network_scene(system: AnySystem, *, max_neurons: int = MAX_NEURONS) -> Scene:
     """The network of a system as a scene.
 
     Output neurons have a double border and an arrow to the environment, the train of an input
@@ -95,9 +93,7 @@ def network_scene(
     return Scene(tuple(shapes), f"{system!r}")
 
 
-def arrange(
-    system: SpikingSystem | PopulationSystem, *, max_neurons: int = MAX_NEURONS
-) -> Arranged:
+def arrange(system: AnySystem, *, max_neurons: int = MAX_NEURONS) -> Arranged:
     """The boxes of a network with their places, and the arrows between them."""
     if isinstance(system, PopulationSystem) and system.num_neurons <= max_neurons:
         system = system.expand()
@@ -134,7 +130,7 @@ def arrange(
     return Arranged(cards, links, middles + extra / 2 * [-1, 1], sizes)
 
 
-def system_svg(system: SpikingSystem | PopulationSystem) -> str:
+def system_svg(system: AnySystem) -> str:
     """What a notebook shows of a system."""
     return to_svg(network_scene(system))
 

@@ -14,7 +14,7 @@ from ...choice import NO_RULE
 from ...schema import Action, LazyNames, Link, Schema
 from ..lower.enumerable import column_of
 from ..model.lookup import position_of, rules_of
-from ..model.population import PopulationSystem
+from ..model.population import AnySystem, PopulationSystem
 from ..model.rule import AnyRule
 from ..model.system import SpikingSystem, changes_network, is_growing
 from ..model.validity import unknown_neuron
@@ -30,9 +30,7 @@ from .configurations import (
 from .run_text import label_rules
 
 
-def schema_of(
-    system: SpikingSystem | PopulationSystem,
-) -> Schema[Configurations, Transitions]:
+def schema_of(system: AnySystem) -> Schema[Configurations, Transitions]:
     """Columns are neurons or, where they divide or bud, slots. What a query may name are neurons
     or, where they divide or bud, labels."""
     own, grows = _Names(system), is_growing(system)
@@ -79,7 +77,7 @@ def schema_of(
 class _Names:
     """What the schema of a system is made of."""
 
-    system: SpikingSystem | PopulationSystem
+    system: AnySystem
 
     @cached_property
     def rules(self) -> dict[str, Sequence[AnyRule | str]]:

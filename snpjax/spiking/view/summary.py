@@ -10,7 +10,7 @@ import numpy as np
 
 from ...drawing.scene import shortened
 from ..model.neuron_names import base_of
-from ..model.population import PopulationSystem
+from ..model.population import AnySystem, PopulationSystem
 from ..model.population_parts import Population, Projection
 from ..model.rule import Rule
 from ..model.system import Neuron, SpikingSystem
@@ -52,9 +52,7 @@ class CardLink(NamedTuple):
     is_dashed: bool = False
 
 
-def summary(
-    system: SpikingSystem | PopulationSystem, max_cards: int
-) -> tuple[list[Card], list[CardLink]]:
+def summary(system: AnySystem, max_cards: int) -> tuple[list[Card], list[CardLink]]:
     """A large system in few boxes, at most this many where it is no system of populations."""
     if isinstance(system, PopulationSystem):
         numbers = {name: number for number, name in enumerate(system.populations)}
