@@ -17,7 +17,7 @@ from snpjax_formats import bucket
 from ._xla import Parcel
 from .choice import AbstractChoice
 from .machine import (
-    AbstractMachine,
+    AnyMachine,
     Growable,
     Leaping,
     Record,
@@ -60,7 +60,7 @@ _LEAST_TILE, _MOST_IN_TILE = 128, 4096
 class Driver:
     """How a machine is to be run: the arguments of `snpjax.run`."""
 
-    machine: AbstractMachine | Stacked
+    machine: AnyMachine
     choice: AbstractChoice
     max_steps: int
     save: Save
@@ -119,7 +119,7 @@ class Driver:
     ) -> "_Ended":
         """Advance some paths, numbered from `first` on, chunk by chunk, moving histories to the
         host after each."""
-        machine: AbstractMachine | Stacked = self.machine
+        machine: AnyMachine = self.machine
         max_steps = self.max_steps
         grow = self.grow and follows(machine, Growable)
         own, path, steps = None, None, None
@@ -181,7 +181,7 @@ class _Ended(NamedTuple):
     result: Any
 
 
-def _tile_of(machine: AbstractMachine | Stacked, state: PyTree) -> int | None:
+def _tile_of(machine: AnyMachine, state: PyTree) -> int | None:
     """How many paths run at a time so that their states stay in the cache; paths that end early
     then do not wait for all others, either. `None` for all.
 
@@ -203,21 +203,18 @@ def _padded_paths(paths: int) -> int:
     return paths if paths < _LEAST_PATHS else -(-paths // step) * step
 
 
-def paths_of(machine: AbstractMachine | Stacked, state: PyTree) -> tuple[int, ...]:
+def paths_of(machine: AnyMachine, state: PyTree) -> tuple[int, ...]:
     """The shape of the paths of a state: `()` for one path."""
     return jax.eval_shape(_halted, machine, state).shape
 
 
-def _halted(machine: AbstractMachine | Stacked, state: PyTree) -> Bool[Array, "*paths"]:
+def _halted(machine: AnyMachine, state: PyTree) -> Bool[Array, "*paths"]:
     return over_paths(lambda m, s: m.halted(s), machine)(state)
 
 
 @partial(jax.jit, static_argnames="paths")
 def _spread(
-    machine: AbstractMachine | Stacked,
-    state: PyTree,
-    first: UInt32[Array, ""],
-    paths: int,
+    machine: AnyMachine, state: PyTree, first: UInt32[Array, ""], paths: int
 ) -> tuple[PyTree, UInt32[Array, " paths"], Int[Array, " paths"]]:
     """The state of every path at the beginning, the paths' numbers, and no steps made."""
     shape = paths_of(machine, state)
@@ -238,10 +235,7 @@ def _unroll(state: PyTree) -> int:
 
 
 def _record_of(
-    machine: AbstractMachine | Stacked,
-    choice: AbstractChoice,
-    state: PyTree,
-    path: UInt32[Array, "*paths"],
+    machine: AnyMachine, choice: AbstractChoice, state: PyTree, path: UInt32[Array, "*paths"]
 ) -> Record:
     """The shapes of what a step leaves."""
 
@@ -261,7 +255,7 @@ def _saved(save: Save, state: PyTree, record: Record) -> tuple[PyTree, PyTree, P
 
 @partial(jax.jit, static_argnames=("longest", "save", "grow", "unroll"))
 def _advance(
-    machine: AbstractMachine | Stacked,
+    machine: AnyMachine,
     choice: AbstractChoice,
     state: PyTree,
     made: Int[Array, " two"],
@@ -329,9 +323,7 @@ class _Begin(NamedTuple):
     saved: tuple[PyTree, PyTree, PyTree]
 
 
-def _step_on(
-    machine: AbstractMachine | Stacked, begin: _Begin, *, grow: bool, unroll: int
-) -> Progress:
+def _step_on(machine: AnyMachine, begin: _Begin, *, grow: bool, unroll: int) -> Progress:
     """Step by step: the loop that owns the path axis.
 
     All paths are in lockstep, so that one scalar row index serves the history of every path; a

@@ -140,11 +140,14 @@ class Stacked(eqx.Module):
         return cls(jax.device_put(jax.tree.unflatten(trees[0], stacked)), len(machines))
 
 
+#: One machine, or several side by side.
+AnyMachine: TypeAlias = AbstractMachine | Stacked
+
 #: The axis of the paths in the arrays of stacked machines.
 _LAST = eqx.if_array(-1)
 
 
-def over_paths(function: Callable, machine: AbstractMachine | Stacked) -> Callable:
+def over_paths(function: Callable, machine: AnyMachine) -> Callable:
     """`function(machine, state, ...)` as a function of what follows the machine. A machine takes
     the paths of states, which are last, and of path numbers; stacked ones are mapped over them."""
     if isinstance(machine, Stacked):
@@ -262,10 +265,10 @@ class Lowered(Generic[S, B]):
     """
 
     model: "Model[S, B]"
-    machine: AbstractMachine | Stacked
+    machine: AnyMachine
     is_numbered: bool = True
     safe_steps: int = 0
-    unwatched: AbstractMachine | Stacked | None = None
+    unwatched: AnyMachine | None = None
     alternatives: tuple[int, int] | None = None
 
     @property
@@ -287,7 +290,7 @@ class Lowered(Generic[S, B]):
     def __repr__(self) -> str:
         return f"Lowered({self.model!r}, {self.nbytes:,} bytes)"
 
-    def machine_for(self, max_steps: int) -> AbstractMachine | Stacked:
+    def machine_for(self, max_steps: int) -> AnyMachine:
         """The machine for a run of at most `max_steps` from the model's initial configuration."""
         if self.unwatched is None or max_steps > self.safe_steps:
             return self.machine
@@ -295,7 +298,7 @@ class Lowered(Generic[S, B]):
 
 
 @jax.jit
-def _initial(machine: AbstractMachine | Stacked) -> PyTree:
+def _initial(machine: AnyMachine) -> PyTree:
     return over_paths(lambda m: m.init(), machine)()
 
 
@@ -328,9 +331,7 @@ class Model(Protocol[S, B]):
 class Startable(Protocol):
     """A model whose runs may begin in any state and take inputs of their own."""
 
-    def start(
-        self, machine: AbstractMachine | Stacked, initial: Any, inputs: Any
-    ) -> tuple[AbstractMachine | Stacked, PyTree]:
+    def start(self, machine: AnyMachine, initial: Any, inputs: Any) -> tuple[AnyMachine, PyTree]:
         """The machine that takes `inputs`, and its state at the beginning, that of one path or of
         many; `None` stands for the model's own.
 

@@ -11,7 +11,7 @@ from .choice import AbstractChoice, FirstChoice, WeightedChoice, knows_numbers
 from .driver import Driver, paths_of
 from .lowering import as_integer, check_choice, check_model, lowering_of, refuse_tracers
 from .machine import (
-    AbstractMachine,
+    AnyMachine,
     AnySolution,
     Lowered,
     LoweringOptions,
@@ -199,11 +199,7 @@ def _check_arguments(
 
 
 def _num_paths(
-    machine: AbstractMachine | Stacked,
-    state: PyTree,
-    paths: int | None,
-    initial: PyTree,
-    inputs: PyTree,
+    machine: AnyMachine, state: PyTree, paths: int | None, initial: PyTree, inputs: PyTree
 ) -> int | None:
     """The number of paths; for stacked machines, the number of machines."""
     if isinstance(machine, Stacked):

@@ -16,7 +16,7 @@ from ._text.conditions import elementwise
 from ._xla import varying_with, widest_of
 from .choice import AbstractChoice
 from .lowering import check_choice
-from .machine import AbstractMachine, Leaping, Record, Stacked, follows, over_paths
+from .machine import AbstractMachine, AnyMachine, Leaping, Record, Stacked, follows, over_paths
 from .results import RESULTS, select_result
 
 
@@ -44,7 +44,7 @@ class Simulation(NamedTuple):
 
 
 def simulate(
-    machine: AbstractMachine | Stacked,
+    machine: AnyMachine,
     state: PyTree,
     choice: AbstractChoice,
     /,
@@ -193,7 +193,7 @@ def looped(
 
 
 def advancing(
-    machine: AbstractMachine | Stacked,
+    machine: AnyMachine,
     choice: AbstractChoice,
     path: Integer[Array, "*paths"],
     limit: Int[Array, ""],
@@ -249,9 +249,7 @@ def advancing(
 
 
 def result_of(
-    machine: AbstractMachine | Stacked,
-    state: PyTree,
-    stop: Callable[[Any], Bool[Array, "*paths"]] | None = None,
+    machine: AnyMachine, state: PyTree, stop: Callable[[Any], Bool[Array, "*paths"]] | None = None
 ) -> Any:
     """How a run that is now in `state` ended: its failure, or whatever else ended it."""
 

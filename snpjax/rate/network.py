@@ -12,7 +12,7 @@ from jaxtyping import Array
 from snpjax_formats import AbstractLayout, Edges, Scaled, Workload, choose, fitting, graphs
 
 from .._xla import precision
-from ..machine import AbstractMachine, Lowered, Stacked
+from ..machine import AnyMachine, Lowered
 from ..trajectory import Save, Trajectory
 from .integrator import AbstractIntegrator, Euler
 from .machine import Delivery, Equations, RateMachine, RateState
@@ -109,9 +109,7 @@ class RateNetwork:
             )
         return Lowered(self, machine)
 
-    def start(
-        self, machine: AbstractMachine | Stacked, initial: Any, inputs: Any
-    ) -> tuple[AbstractMachine | Stacked, RateState]:
+    def start(self, machine: AnyMachine, initial: Any, inputs: Any) -> tuple[AnyMachine, RateState]:
         """Where a run begins: the `state` of an earlier solution."""
         if inputs is not None:
             raise ValueError("A rate network has no `inputs`. Build populations with `drive=`.")

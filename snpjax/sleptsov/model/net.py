@@ -29,7 +29,7 @@ from .validity import (
 
 
 if TYPE_CHECKING:
-    from ...machine import AbstractEngine, AbstractMachine, Lowered, Schema, Stacked
+    from ...machine import AbstractEngine, AnyMachine, Lowered, Schema
     from ...trajectory import Save, Trajectory
     from ..lower.enumerable import SearchedNet
     from ..step.state import NetState
@@ -75,8 +75,8 @@ class AbstractRunnableNet(abc.ABC):
         )
 
     def start(
-        self, machine: "AbstractMachine | Stacked", initial: Any, inputs: Any
-    ) -> "tuple[AbstractMachine | Stacked, NetState]":
+        self, machine: "AnyMachine", initial: Any, inputs: Any
+    ) -> "tuple[AnyMachine, NetState]":
         """Where a run begins: a marking, tokens by place, or the `state` of an earlier solution.
 
         **Raises:** `ValueError` for what is no marking of the net.

@@ -12,7 +12,7 @@ from jaxtyping import Array
 from snpjax_formats import ELL, check_free, free_bytes
 
 from ..._xla import on_host, precision
-from ...machine import AbstractMachine, Lowered, Stacked, over_paths
+from ...machine import AnyMachine, Lowered, Stacked, over_paths
 from ...trajectory import Trajectory
 from ..model.population import AnySystem
 from ..model.system import SpikingSystem, dynamic_message
@@ -113,8 +113,8 @@ class SystemBatch:
         )
 
     def start(
-        self, machine: AbstractMachine | Stacked, initial: Any, inputs: Any
-    ) -> tuple[AbstractMachine | Stacked, SpikingState]:
+        self, machine: AnyMachine, initial: Any, inputs: Any
+    ) -> tuple[AnyMachine, SpikingState]:
         """Where a run begins: `initial` is the `state` of earlier solutions, `inputs` trains
         `(steps, inputs, systems)`."""
         assert isinstance(machine, Stacked)

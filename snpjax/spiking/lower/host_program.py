@@ -14,6 +14,7 @@ from snpjax_formats.edges import merged
 from snpjax_formats.memory import host_free_bytes
 from snpjax_formats.stored import SMALL, entry_bucket
 
+from ..model.compatibility import TEXTBOOK
 from ..model.population import AnySystem, PopulationSystem, positions_of
 from ..model.rule_table import ALL, SlotTable, as_int64, slots_of_neurons
 from ..model.system import SpikingSystem
@@ -117,7 +118,9 @@ class HostProgram:
         `dtype`."""
         arriving = self.largest_arrival[0]
         is_exact = arriving < 2**52
-        if self.system.compatibility.may_grow or self.is_exhaustive or not is_exact:
+        compatibility = self.system.compatibility
+        may_grow = compatibility is not TEXTBOOK and compatibility.may_grow
+        if may_grow or self.is_exhaustive or not is_exact:
             return 0
         start = int(np.abs(self.spikes).max(initial=0))
         return (np.iinfo(dtype).max - start) // max(int(arriving), 1)

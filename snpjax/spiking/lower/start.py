@@ -12,7 +12,7 @@ from jaxtyping import Int, PyTree
 from snpjax_formats import bucket
 
 from ..._text.counts import plural
-from ...machine import AbstractMachine, Stacked
+from ...machine import AnyMachine
 from ...trajectory import size_of
 from ..model.variants import AntiSpikes
 from ..step.division import GrownState
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 
 def started(
-    system: "AnySystem", machine: AbstractMachine | Stacked, initial: Any, inputs: Any
-) -> tuple[AbstractMachine | Stacked, SpikingState]:
+    system: "AnySystem", machine: AnyMachine, initial: Any, inputs: Any
+) -> tuple[AnyMachine, SpikingState]:
     """The machine that takes `inputs`, and its state at the beginning: see `snpjax.run`.
 
     **Raises:** `ValueError` for what does not fit the system.
@@ -161,23 +161,20 @@ def sizes_of_inputs(system: "AnySystem") -> list[int]:
 
 def _side_by_side(inputs: Mapping[str, Any], names: list[str], sizes: list[int]) -> np.ndarray:
     """Trains by name as one table; names that are left out receive nothing."""
-    blocks = {name: _integers(f"inputs[{name!r}]", train) for name, train in inputs.items()}
-    blocks = {
-        name: block[:, None] if size == 1 and block.ndim in (1, 2) else block
-        for (name, block), size in zip(
-            blocks.items(), (sizes[names.index(name)] for name in blocks), strict=True
-        )
-    }
+    ends = np.cumsum(sizes).tolist()
+    places = {n: slice(end - size, end) for n, size, end in zip(names, sizes, ends, strict=True)}
+    blocks = {}
+    for name, train in inputs.items():
+        block = _integers(f"inputs[{name!r}]", train)
+        is_one = sizes[names.index(name)] == 1 and block.ndim in (1, 2)
+        blocks[name] = block[:, None] if is_one else block
     paths = next((block.shape[2:] for block in blocks.values() if block.ndim == 3), ())
     steps = max((len(block) for block in blocks.values()), default=0)
-    table = []
-    for name, size in zip(names, sizes, strict=True):
-        column = np.zeros((steps, size, *paths), np.int64)
-        if name in blocks:
-            block = blocks[name]
-            column[: len(block)] = block if block.ndim == column.ndim else block[..., None]
-        table.append(column)
-    return np.concatenate(table, axis=1)
+    table = np.zeros((steps, sum(sizes), *paths), np.int64)
+    for name, block in blocks.items():
+        own = block if block.ndim == table.ndim else block[..., None]
+        table[: len(block), places[name]] = own
+    return table
 
 
 def _spikes(

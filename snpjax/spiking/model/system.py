@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from snpjax_formats import Edges
 
-    from ...machine import AbstractMachine, Lowered, Schema, Stacked
+    from ...machine import AnyMachine, Lowered, Schema
     from ...trajectory import Trajectory
     from ..lower.enumerable import SearchedMachine
     from ..lower.host_program import HostProgram
@@ -120,8 +120,8 @@ class AbstractSystem:
     drawn. `self` is one of the two."""
 
     def start(
-        self: Any, machine: "AbstractMachine | Stacked", initial: Any, inputs: Any
-    ) -> "tuple[AbstractMachine | Stacked, SpikingState]":
+        self: Any, machine: "AnyMachine", initial: Any, inputs: Any
+    ) -> "tuple[AnyMachine, SpikingState]":
         """Where a run begins that does not begin where the model says, see `snpjax.run`."""
         from ..lower.start import started
 

@@ -30,11 +30,11 @@ from ...drawing.scene import (
     width_of,
 )
 from ..model.population import AnySystem, PopulationSystem
-from ..model.rule import AnyRule, PlasticityRule
+from ..model.rule import PlasticityRule
 from ..model.system import Neuron, SpikingSystem
 from ..model.variants import Astrocytes, SynapseRules
 from .pretty import rule_lines, spikes_text
-from .summary import MAX_NAME, MAX_NEURONS, MAX_WIDTH, Card, CardLink, summary
+from .summary import MAX_NAME, MAX_NEURONS, Card, CardLink, summary
 
 
 _MAX_RULES = 8  # of a neuron
@@ -138,7 +138,7 @@ def system_svg(system: AnySystem) -> str:
 def _cards(system: SpikingSystem) -> list[Card]:
     cards = [_card(system, neuron) for neuron in system.neurons]
     for label, rules in system.rules_by_label.items():
-        lines = _lines(rules, label)
+        lines = rule_lines(rules, label, _MAX_RULES)
         is_output = label in system.output
         cards.append(Card(f"label {label}", "", tuple(lines), is_output, is_unborn=True))
     return cards
@@ -147,10 +147,10 @@ def _cards(system: SpikingSystem) -> list[Card]:
 def _card(system: SpikingSystem, neuron: Neuron) -> Card:
     called = neuron.label if system.is_growing else neuron.name
     train = system.input.get(called)
-    lines = _lines(neuron.rules, neuron.label)
+    lines = rule_lines(neuron.rules, neuron.label, _MAX_RULES)
     if isinstance(system.variant, SynapseRules):
         own = system.variant.leaving.get(neuron.name, {}).get(None, ())
-        lines = [f"{text}  (out)" for text in _lines(own, neuron.label)]
+        lines = [f"{text}  (out)" for text in rule_lines(own, neuron.label, _MAX_RULES)]
     name = neuron.name if neuron.label == neuron.name else f"{neuron.name} : {neuron.label}"
     return Card(
         shortened(name, MAX_NAME),
@@ -159,10 +159,6 @@ def _card(system: SpikingSystem, neuron: Neuron) -> Card:
         called in system.output,
         "" if train is None else train_text(train),
     )
-
-
-def _lines(rules: Sequence[AnyRule | str], label: str, most: int = _MAX_RULES) -> list[str]:
-    return rule_lines(rules, label, most=most, width=MAX_WIDTH)
 
 
 def train_text(train: Iterable[int]) -> str:
@@ -174,7 +170,7 @@ def _links(system: SpikingSystem) -> list[CardLink]:
     names = system.names
     texts: dict[tuple[str, str | None], str] = {}
     if isinstance(system.variant, SynapseRules):
-        texts = {pair: ", ".join(_lines(own, "", 2)) for pair, own in system.variant.rules}
+        texts = {pair: ", ".join(rule_lines(own, "", 2)) for pair, own in system.variant.rules}
     links = [
         CardLink(names[s], names[t], _weight(w) + texts.get((s, t), ""))
         for s, t, w in system.synapses
