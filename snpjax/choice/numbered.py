@@ -50,9 +50,7 @@ class NumberedChoice(AbstractChoice):
         del step, state
         return self.decoded(applicable)[0]
 
-    def decoded(
-        self, ways: Ways
-    ) -> tuple[Int[Array, "choosers *paths"], Int[Array, "choosers *paths"]]:
+    def decoded(self, ways: Ways) -> tuple[Selected, Selected]:
         """The alternative of every chooser, and which of its ways, where each has several."""
         counts = num_alternatives(ways, self.choosers)
         rank_dtype = jnp.int8 if _are_few(ways) else jnp.int32
@@ -97,7 +95,7 @@ class DecodedChoice(AbstractChoice):
         return nth_subset(candidates, chosen, number)
 
 
-def num_alternatives(ways: Ways, choosers: Int[Array, " some"]) -> UInt32[Array, "some *paths"]:
+def num_alternatives(ways: Ways, choosers: Choosers) -> UInt32[Array, "some *paths"]:
     """Between how many alternatives some choosers choose, each counted as often as it has ways; 1
     where there is none to choose."""
     # Few are counted in bytes: all paths of a search come by here at once.
@@ -111,9 +109,7 @@ def _are_few(ways: Ways) -> bool:
     return ways.dtype == bool and ways.shape[0] < 128
 
 
-def _digits(
-    number: Int[Array, "*paths"], radix: Int[Array, "some *paths"]
-) -> Int[Array, "some *paths"]:
+def _digits(number: Int[Array, "*paths"], radix: Numbers) -> Numbers:
     """A number in mixed radix, the last digit varying fastest."""
     # Where all have one, two or four alternatives, or so on, digits are bits. On a CPU a search of
     # 2 million configurations takes 0.93 of the time so (two cores, jax 0.11.2, 2026-11); on a GPU
