@@ -4,8 +4,9 @@
 import operator
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
+import equinox as eqx
 import jax
 import jax.lax as lax
 import jax.numpy as jnp
@@ -26,6 +27,8 @@ _COPIES = 8
 
 # Types of a path's scalars that are packed into one array between steps.
 _NUMBERS = (np.bool_, np.int8, np.int16, np.int32, np.uint8, np.uint16)
+# These in rows, the rest of the state, and what `fold` has made of the steps.
+_Packed: TypeAlias = tuple[Array, PyTree, PyTree]
 
 
 class Simulation(NamedTuple):
@@ -150,40 +153,32 @@ def looped(
     kernel of its own, which takes as long as one over thousands of neurons.
     """
     shape = start.steps.shape
-    leaves, tree = jax.tree.flatten(start.state)
-    is_number = [x.shape == shape and x.dtype in _NUMBERS for x in leaves]
-    dtypes = [x.dtype for x in leaves]
+    is_number = jax.tree.map(lambda x: x.shape == shape and x.dtype in _NUMBERS, start.state)
+    likes, tree = jax.tree.flatten(eqx.filter(start.state, is_number))
 
-    def pack(now: Progress) -> tuple[Array, list[Array], PyTree]:
-        leaves = jax.tree.leaves(now.state)
-        numbers = [x for x, packed in zip(leaves, is_number, strict=True) if packed]
-        first = [jnp.broadcast_to(now.step, shape), now.steps, now.live, *numbers]
-        rest = [x for x, packed in zip(leaves, is_number, strict=True) if not packed]
+    def pack(now: Progress) -> _Packed:
+        numbers, rest = eqx.partition(now.state, is_number)
+        first = [jnp.broadcast_to(now.step, shape), now.steps, now.live, *jax.tree.leaves(numbers)]
         return jnp.stack([x.astype(jnp.int32) for x in first]), rest, now.carry
 
-    def unpack(packed: tuple[Array, list[Array], PyTree]) -> Progress:
-        table, others, carry = packed
-        step, steps, live, *numbers = table
-        numbers, rest = iter(numbers), iter(others)
-        leaves = [
-            next(numbers).astype(dtype) if packed else next(rest)
-            for packed, dtype in zip(is_number, dtypes, strict=True)
-        ]
-        state = jax.tree.unflatten(tree, leaves)
+    def unpack(packed: _Packed) -> Progress:
+        (step, steps, live, *numbers), rest, carry = packed
+        numbers = [x.astype(like.dtype) for x, like in zip(numbers, likes, strict=True)]
+        state = eqx.combine(tree.unflatten(numbers), rest)
         return Progress(jnp.ravel(step)[0], steps, live != 0, state, carry)
 
-    def is_running(packed: tuple[Array, list[Array], PyTree]) -> Bool[Array, ""]:
+    def is_running(packed: _Packed) -> Bool[Array, ""]:
         now = unpack(packed)
         return jnp.any(now.live) & (now.step < limit)
 
     copies = _COPIES if unroll % _COPIES == 0 else 1
 
-    def advance_some(packed: tuple[Array, list[Array], PyTree]):
+    def advance_some(packed: _Packed):
         for _ in range(copies):
             packed = pack(advance(unpack(packed)))
         return packed
 
-    def body(packed: tuple[Array, list[Array], PyTree]):
+    def body(packed: _Packed):
         if unroll == copies:
             return advance_some(packed)
         # A loop of known length: no predicate is read back in it.
