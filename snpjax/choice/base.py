@@ -1,7 +1,7 @@
 """The protocol of choices, the default one, and helpers for writing one."""
 
 import abc
-from typing import ClassVar, TypeAlias
+from typing import ClassVar, Self, TypeAlias
 
 import equinox as eqx
 import jax
@@ -70,15 +70,19 @@ class AbstractChoice(eqx.Module):
         chooser are padding, and choose nothing."""
 
 
-class FirstChoice(AbstractChoice):
-    """The first applicable alternative in order of declaration. Consumes no randomness."""
+class AbstractSharedChoice(AbstractChoice):
+    """A choice that is the same for all paths, and always selects what is applicable."""
 
     may_be_invalid: ClassVar[bool] = False
     tells_numbers: ClassVar[bool] = False
 
-    def for_path(self, path: Integer[Array, "*paths"] | int) -> "FirstChoice":
+    def for_path(self, path: Integer[Array, "*paths"] | int) -> Self:
         del path
         return self
+
+
+class FirstChoice(AbstractSharedChoice):
+    """The first applicable alternative in order of declaration. Consumes no randomness."""
 
     def select(self, applicable: Applicable, step: Steps, state: PyTree) -> Selected:
         del step, state

@@ -1,13 +1,11 @@
 """All combinations of alternatives by their numbers: what a search goes through."""
 
-from typing import ClassVar
-
 import jax.lax as lax
 import jax.numpy as jnp
-from jaxtyping import Array, Int, Integer, PyTree, UInt32
+from jaxtyping import Array, Int, PyTree, UInt32
 
 from .base import (
-    AbstractChoice,
+    AbstractSharedChoice,
     Applicable,
     Choosers,
     Numbers,
@@ -24,7 +22,7 @@ from .subsets import nth_subset
 MAX_WAYS = 2**23
 
 
-class NumberedChoice(AbstractChoice):
+class NumberedChoice(AbstractSharedChoice):
     """The choice of one number: all combinations of applicable alternatives, one for every chooser
     that has any, numbered from 0 with the last chooser varying fastest.
 
@@ -38,13 +36,6 @@ class NumberedChoice(AbstractChoice):
 
     number: UInt32[Array, "*paths"]
     choosers: Int[Array, " choosers"]
-
-    may_be_invalid: ClassVar[bool] = False
-    tells_numbers: ClassVar[bool] = False
-
-    def for_path(self, path: Integer[Array, "*paths"] | int) -> "NumberedChoice":
-        del path
-        return self
 
     def select(self, applicable: Applicable, step: Steps, state: PyTree) -> Selected:
         del step, state
@@ -70,18 +61,11 @@ class NumberedChoice(AbstractChoice):
         )
 
 
-class DecodedChoice(AbstractChoice):
+class DecodedChoice(AbstractSharedChoice):
     """One alternative for every chooser, and the number of the subset that it takes."""
 
     alternatives: Int[Array, "choosers *paths"]
     subsets: Int[Array, "choosers *paths"]
-
-    may_be_invalid: ClassVar[bool] = False
-    tells_numbers: ClassVar[bool] = False
-
-    def for_path(self, path: Integer[Array, "*paths"] | int) -> "DecodedChoice":
-        del path
-        return self
 
     def select(self, applicable: Applicable, step: Steps, state: PyTree) -> Selected:
         del applicable, step, state
