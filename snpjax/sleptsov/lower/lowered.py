@@ -37,7 +37,6 @@ _MANY_PATHS, _MAX_SCANNED = 64, 300
 
 def lowered(
     execution: "Execution",
-    *,
     engine: AbstractEngine | None,
     count_dtype: np.dtype | type | None,
     faithful: bool,

@@ -65,14 +65,7 @@ class AbstractRunnableNet(abc.ABC):
         """
         from ..lower.lowered import lowered  # the model itself needs no device
 
-        return lowered(
-            self._execution,
-            engine=engine,
-            count_dtype=count_dtype,
-            faithful=faithful,
-            numbered=numbered,
-            paths=paths,
-        )
+        return lowered(self._execution, engine, count_dtype, faithful, numbered, paths)
 
     def start(
         self, machine: "AnyMachine", initial: Any, inputs: Any

@@ -204,9 +204,8 @@ class SearchedMachine(eqx.Module):
 
 def searched(
     system: AnySystem,
-    *,
     layout: LayoutLike,
-    capacity: Capacity | None = None,
+    capacity: Capacity | None,
     saturate: Mapping[str, int],
     clock: int,
     at_least: np.dtype | None,

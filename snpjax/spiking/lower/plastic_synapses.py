@@ -47,11 +47,11 @@ class PlasticColumns:
         """`None` for a system without plasticity; `table` holds the slots of its neurons."""
         if not system.changes_network:
             return None
-        rules = {
-            index: {n: r for n, r in enumerate(neuron.rules) if isinstance(r, PlasticityRule)}
-            for index, neuron in enumerate(system.neurons)
-        }
-        rules = {index: own for index, own in rules.items() if own}
+        each = (
+            {n: r for n, r in enumerate(neuron.rules) if isinstance(r, PlasticityRule)}
+            for neuron in system.neurons
+        )
+        rules = {index: own for index, own in enumerate(each) if own}
         if not rules:
             return None
         names, graph = system.names, system.edges

@@ -253,7 +253,7 @@ class PopulationSystem(AbstractSystem):
         from ..lower.enumerable import searched  # the model itself needs no device
 
         _refuse_transition(layout)
-        return searched(self, layout=layout, saturate=saturate, clock=clock, at_least=at_least)
+        return searched(self, layout, None, saturate, clock, at_least)
 
     def expand(self) -> SpikingSystem:
         """The same system neuron by neuron; consume-all rules become their members, and a neuron

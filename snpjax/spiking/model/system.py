@@ -451,14 +451,7 @@ class SpikingSystem(AbstractSystem):
         from ..lower.lower import check_options
 
         check_options(self, layout, capacity)
-        return searched(
-            self,
-            layout=layout,
-            capacity=capacity,
-            saturate=saturate,
-            clock=clock,
-            at_least=at_least,
-        )
+        return searched(self, layout, capacity, saturate, clock, at_least)
 
     def with_input(self, input: "Mapping[str, Sequence[int]] | AnyInput") -> "SpikingSystem":
         """The same system with other input trains, or with an environment that may send any.
