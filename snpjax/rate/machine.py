@@ -93,8 +93,7 @@ class RateMachine(AbstractMachine):
         return jnp.zeros(state.step.shape, bool)
 
     def status(self, state: RateState) -> Any:
-        like = jnp.zeros(state.step.shape, bool)
-        return jax.tree.map(lambda x: jnp.broadcast_to(x, like.shape), RESULTS.halted)
+        return jax.tree.map(lambda x: jnp.broadcast_to(x, state.step.shape), RESULTS.halted)
 
     def derivative(
         self, state: PopulationVariables, step: Int[Array, ""] | None = None

@@ -346,8 +346,3 @@ def _of_one(train: np.ndarray, instead: str) -> np.ndarray:
     if train.ndim > 1:
         raise ValueError(f"The output is a population of several neurons. Use `{instead}`.")
     return train
-
-
-def rule_name(system: AnySystem, neuron: int, rule: int) -> str:
-    """A selected rule as people write it; empty for `NO_RULE`."""
-    return "" if rule == NO_RULE else system.rule_text(neuron, rule)
