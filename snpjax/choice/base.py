@@ -1,7 +1,7 @@
 """The protocol of choices, the default one, and helpers for writing one."""
 
 import abc
-from typing import ClassVar, Self, TypeAlias
+from typing import ClassVar, TypeAlias, TypeVar
 
 import equinox as eqx
 import jax
@@ -13,6 +13,8 @@ from snpjax_formats.ell import expanded
 
 from .subsets import first_subset
 
+
+C = TypeVar("C", bound="AbstractSharedChoice")
 
 #: No alternative is applicable, or none was chosen.
 NO_RULE = -1
@@ -76,7 +78,7 @@ class AbstractSharedChoice(AbstractChoice):
     may_be_invalid: ClassVar[bool] = False
     tells_numbers: ClassVar[bool] = False
 
-    def for_path(self, path: Integer[Array, "*paths"] | int) -> Self:
+    def for_path(self: C, path: Integer[Array, "*paths"] | int) -> C:
         del path
         return self
 
