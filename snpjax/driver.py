@@ -17,14 +17,13 @@ from snpjax_formats import bucket
 from ._xla import Parcel
 from .choice import AbstractChoice
 from .machine import (
-    AbstractMachine,
+    AnyMachine,
     Growable,
     Leaping,
     Record,
     Stacked,
     Striding,
-    can_grow,
-    leaps,
+    follows,
     over_paths,
 )
 from .simulate import Progress, advancing, looped, result_of
@@ -61,7 +60,7 @@ _LEAST_TILE, _MOST_IN_TILE = 128, 4096
 class Driver:
     """How a machine is to be run: the arguments of `snpjax.run`."""
 
-    machine: AbstractMachine | Stacked
+    machine: AnyMachine
     choice: AbstractChoice
     max_steps: int
     save: Save
@@ -120,9 +119,9 @@ class Driver:
     ) -> "_Ended":
         """Advance some paths, numbered from `first` on, chunk by chunk, moving histories to the
         host after each."""
-        machine: AbstractMachine | Stacked = self.machine
+        machine: AnyMachine = self.machine
         max_steps = self.max_steps
-        grow = self.grow and can_grow(machine)
+        grow = self.grow and follows(machine, Growable)
         own, path, steps = None, None, None
         if isinstance(machine, Stacked):
             path = jnp.arange(machine.num_paths, dtype=np.uint32)
@@ -136,7 +135,7 @@ class Driver:
         if history.wanted.keeps_history:
             longest = min(bucket(max_steps, at_least=64), _MAX_CHUNK_ROWS)
         steps_per_call = _FIRST_CALL_STEPS
-        if leaps(machine):
+        if follows(machine, Leaping):
             steps_per_call = max(steps_per_call, _FIRST_LEAP_STEPS // (paths or 1))
         while True:
             made, limit = now, min(now + steps_per_call, max_steps)
@@ -159,7 +158,7 @@ class Driver:
             history.append(chunk, made, now)
             tell(now)
             if grow and now < max_steps and not is_live:
-                assert isinstance(machine, Growable)
+                assert follows(machine, Growable)
                 if np.any(own_paths(np.asarray(machine.is_full(state)), paths)):
                     machine, state = machine.grown(state)
                     continue
@@ -168,7 +167,7 @@ class Driver:
             steps_per_call = int(min(1e9, max(1, steps_per_call * _SECONDS_PER_CALL / elapsed)))
         if paths != padded:
             ended = jax.tree.map(lambda x: own_paths(x, paths), ended)
-        if leaps(machine) and history.wanted.every is not None:
+        if follows(machine, Leaping) and history.wanted.every is not None:
             start = machine.kept(start)
         return _Ended(start, *ended)
 
@@ -182,7 +181,7 @@ class _Ended(NamedTuple):
     result: Any
 
 
-def _tile_of(machine: AbstractMachine | Stacked, state: PyTree) -> int | None:
+def _tile_of(machine: AnyMachine, state: PyTree) -> int | None:
     """How many paths run at a time so that their states stay in the cache; paths that end early
     then do not wait for all others, either. `None` for all.
 
@@ -191,7 +190,7 @@ def _tile_of(machine: AbstractMachine | Stacked, state: PyTree) -> int | None:
     """
     if isinstance(machine, Stacked) or jax.default_backend() != "cpu":
         return None
-    if can_grow(machine) or leaps(machine):
+    if follows(machine, Growable) or follows(machine, Leaping):
         return None
     shape = paths_of(machine, state)
     most = max(_TILE_BYTES * (shape[0] if shape else 1) // max(nbytes_of(state), 1), _LEAST_TILE)
@@ -204,21 +203,18 @@ def _padded_paths(paths: int) -> int:
     return paths if paths < _LEAST_PATHS else -(-paths // step) * step
 
 
-def paths_of(machine: AbstractMachine | Stacked, state: PyTree) -> tuple[int, ...]:
+def paths_of(machine: AnyMachine, state: PyTree) -> tuple[int, ...]:
     """The shape of the paths of a state: `()` for one path."""
     return jax.eval_shape(_halted, machine, state).shape
 
 
-def _halted(machine: AbstractMachine | Stacked, state: PyTree) -> Bool[Array, "*paths"]:
+def _halted(machine: AnyMachine, state: PyTree) -> Bool[Array, "*paths"]:
     return over_paths(lambda m, s: m.halted(s), machine)(state)
 
 
 @partial(jax.jit, static_argnames="paths")
 def _spread(
-    machine: AbstractMachine | Stacked,
-    state: PyTree,
-    first: UInt32[Array, ""],
-    paths: int,
+    machine: AnyMachine, state: PyTree, first: UInt32[Array, ""], paths: int
 ) -> tuple[PyTree, UInt32[Array, " paths"], Int[Array, " paths"]]:
     """The state of every path at the beginning, the paths' numbers, and no steps made."""
     shape = paths_of(machine, state)
@@ -239,10 +235,7 @@ def _unroll(state: PyTree) -> int:
 
 
 def _record_of(
-    machine: AbstractMachine | Stacked,
-    choice: AbstractChoice,
-    state: PyTree,
-    path: UInt32[Array, "*paths"],
+    machine: AnyMachine, choice: AbstractChoice, state: PyTree, path: UInt32[Array, "*paths"]
 ) -> Record:
     """The shapes of what a step leaves."""
 
@@ -262,7 +255,7 @@ def _saved(save: Save, state: PyTree, record: Record) -> tuple[PyTree, PyTree, P
 
 @partial(jax.jit, static_argnames=("longest", "save", "grow", "unroll"))
 def _advance(
-    machine: AbstractMachine | Stacked,
+    machine: AnyMachine,
     choice: AbstractChoice,
     state: PyTree,
     made: Int[Array, " two"],
@@ -298,9 +291,9 @@ def _advance(
         limit = jnp.minimum(limit, step + rows)
     begin = _Begin(choice, state, step, steps, path, limit, is_real, rows, save, saved)
     end = None
-    if leaps(machine):
+    if follows(machine, Leaping):
         end = _leap_on(machine, begin)
-    elif isinstance(machine, Striding) and path.ndim == 0:
+    elif follows(machine, Striding) and path.ndim == 0:
         most, own = limit - step, choice.for_path(path)
         stride = machine.stride(state, own, most, start=step, rows=rows, save=save)
         if stride is not None:
@@ -308,7 +301,7 @@ def _advance(
             end = Progress(step + made, steps + made, made == most, stride.state, stride.saved)
     if end is None:
         end = _step_on(machine, begin, grow=grow, unroll=unroll)
-    kept = machine.kept(end.state) if leaps(machine) else end.state
+    kept = machine.kept(end.state) if follows(machine, Leaping) else end.state
     ended = (kept, end.steps, result_of(machine, end.state))
     chunk = tuple(Flat.of(part) for part in end.carry)
     parcel = Parcel.of((end.step, jnp.any(end.live), ended, chunk))
@@ -330,9 +323,7 @@ class _Begin(NamedTuple):
     saved: tuple[PyTree, PyTree, PyTree]
 
 
-def _step_on(
-    machine: AbstractMachine | Stacked, begin: _Begin, *, grow: bool, unroll: int
-) -> Progress:
+def _step_on(machine: AnyMachine, begin: _Begin, *, grow: bool, unroll: int) -> Progress:
     """Step by step: the loop that owns the path axis.
 
     All paths are in lockstep, so that one scalar row index serves the history of every path; a
@@ -356,7 +347,7 @@ def _step_on(
         )
 
     def refuse(state, new_state):
-        assert isinstance(machine, Growable)
+        assert follows(machine, Growable)
         is_full = machine.is_full(new_state)
         is_full = jnp.any(is_full if is_real is None else is_full & is_real)
         refused = machine.refused(state, new_state)

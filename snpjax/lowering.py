@@ -7,7 +7,7 @@ import operator
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import Any, TypeVar, Unpack
 
@@ -18,7 +18,7 @@ from jax.extend.core import get_opaque_trace_state
 from jaxtyping import PyTree
 
 from .choice import AbstractChoice, FirstChoice
-from .machine import AnySolution, Lowered, LoweringOptions, Model, has_methods, paths_told_apart
+from .machine import AnySolution, Lowered, LoweringOptions, Model, follows, paths_told_apart
 
 
 S = TypeVar("S", bound=AnySolution)
@@ -91,7 +91,7 @@ def check_model(model: object) -> None:
     """**Raises:** `TypeError` for an object that cannot be run."""
     if isinstance(model, type) and issubclass(model, Model | Lowered):
         raise TypeError(f"`model` is the class {model.__name__}. Give an object of it.")
-    is_known = isinstance(model, Lowered) or has_methods(type(model), Model)
+    is_known = isinstance(model, Lowered) or follows(model, Model)
     if not (is_known or isinstance(model, Model)):
         methods = ("lower", "solution", "solutions")
         missing = [f"`{name}`" for name in methods if name not in dir(model)]
@@ -199,15 +199,8 @@ def _unknown(name: str, call: str, kind: str, known: list[str]) -> str:
     return f"{found} The options of its lowering are {', '.join(f'`{x}`' for x in known)}."
 
 
-@dataclass(frozen=True)
-class _Kept:
-    """What was made of a model, by options."""
-
-    model: weakref.ref[Any]
-    made: OrderedDict[Any, Any]
-
-
-_kept: OrderedDict[tuple[str, int], _Kept] = OrderedDict()
+#: A model, and what was made of it, by options.
+_kept: OrderedDict[tuple[str, int], tuple[weakref.ref[Any], OrderedDict[Any, Any]]] = OrderedDict()
 
 
 def kept_of(call: str, model: object, options: dict[str, Any], make: Callable[[], T]) -> T:
@@ -221,15 +214,16 @@ def kept_of(call: str, model: object, options: dict[str, Any], make: Callable[[]
     except TypeError:  # an option, or a model, that cannot be kept
         return make()
     held = _kept.get(number)
-    if held is None or held.model() is not model:
-        held = _kept[number] = _Kept(reference, OrderedDict())
-    made = held.made.get(key)
+    if held is None or held[0]() is not model:
+        held = _kept[number] = reference, OrderedDict()
+    of_model = held[1]
+    made = of_model.get(key)
     if made is None:
-        made = held.made[key] = make()
+        made = of_model[key] = make()
     with contextlib.suppress(KeyError):  # another thread may have dropped it
-        held.made.move_to_end(key)
+        of_model.move_to_end(key)
         _kept.move_to_end(number)
-    for kept, most in ((held.made, _MOST_KEPT), (_kept, _MOST_MODELS)):
+    for kept, most in ((of_model, _MOST_KEPT), (_kept, _MOST_MODELS)):
         if len(kept) > most:
             kept.popitem(last=False)
     return made

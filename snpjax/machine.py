@@ -1,13 +1,12 @@
 """The protocols of machines and models: what the driver, `explore` and `check` need of them."""
 
 import abc
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from typing import (
     TYPE_CHECKING,
     Any,
-    ClassVar,
     Generic,
     Literal,
     NamedTuple,
@@ -15,7 +14,6 @@ from typing import (
     TypeAlias,
     TypedDict,
     TypeVar,
-    overload,
     runtime_checkable,
 )
 
@@ -26,15 +24,27 @@ from jaxtyping import Array, Bool, Int, PyTree, UInt, UInt32
 
 from snpjax_formats import AbstractChooser, AbstractLayout
 
-from ._text.lines import EdgeLabels as EdgeLabels, Table as Table
 from ._xla import precision, widest_of
-from .choice import AbstractChoice, GivenChoices, Ways
+from .choice import AbstractChoice, Ways
 from .results import select_result as select_result
+from .schema import (
+    Action as Action,
+    ConfigurationsT as ConfigurationsT,
+    EdgeLabels as EdgeLabels,
+    Link as Link,
+    Schema as Schema,
+    SomeConfigurations as SomeConfigurations,
+    SomeSteps as SomeSteps,
+    StepsT as StepsT,
+    Table as Table,
+)
 from .trajectory import Save, Trajectory
 
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs  # of Python 3.13
+
+P = TypeVar("P")
 
 
 class Record(NamedTuple):
@@ -130,11 +140,14 @@ class Stacked(eqx.Module):
         return cls(jax.device_put(jax.tree.unflatten(trees[0], stacked)), len(machines))
 
 
+#: One machine, or several side by side.
+AnyMachine: TypeAlias = AbstractMachine | Stacked
+
 #: The axis of the paths in the arrays of stacked machines.
 _LAST = eqx.if_array(-1)
 
 
-def over_paths(function: Callable, machine: AbstractMachine | Stacked) -> Callable:
+def over_paths(function: Callable, machine: AnyMachine) -> Callable:
     """`function(machine, state, ...)` as a function of what follows the machine. A machine takes
     the paths of states, which are last, and of path numbers; stacked ones are mapped over them."""
     if isinstance(machine, Stacked):
@@ -143,25 +156,14 @@ def over_paths(function: Callable, machine: AbstractMachine | Stacked) -> Callab
     return partial(function, machine)
 
 
+def follows(thing: object, protocol: type[P]) -> "TypeIs[P]":
+    """Whether it follows a protocol: as `isinstance`, which takes long, asked once a type."""
+    return _has_methods(type(thing), protocol)
+
+
 @cache
-def has_methods(kind: type, protocol: type) -> bool:
-    """Whether objects of this type follow a protocol; asked once, for it takes long."""
+def _has_methods(kind: type, protocol: type) -> bool:
     return issubclass(kind, protocol)
-
-
-def leaps(machine: object) -> "TypeIs[Leaping]":
-    """Whether it is `Leaping`."""
-    return has_methods(type(machine), Leaping)
-
-
-def can_grow(machine: object) -> "TypeIs[Growable]":
-    """Whether it is `Growable`."""
-    return has_methods(type(machine), Growable)
-
-
-def keeps_less(model: object) -> "TypeIs[Sparing]":
-    """Whether it is `Sparing`."""
-    return has_methods(type(model), Sparing)
 
 
 @runtime_checkable
@@ -263,10 +265,10 @@ class Lowered(Generic[S, B]):
     """
 
     model: "Model[S, B]"
-    machine: AbstractMachine | Stacked
+    machine: AnyMachine
     is_numbered: bool = True
     safe_steps: int = 0
-    unwatched: AbstractMachine | Stacked | None = None
+    unwatched: AnyMachine | None = None
     alternatives: tuple[int, int] | None = None
 
     @property
@@ -288,7 +290,7 @@ class Lowered(Generic[S, B]):
     def __repr__(self) -> str:
         return f"Lowered({self.model!r}, {self.nbytes:,} bytes)"
 
-    def machine_for(self, max_steps: int) -> AbstractMachine | Stacked:
+    def machine_for(self, max_steps: int) -> AnyMachine:
         """The machine for a run of at most `max_steps` from the model's initial configuration."""
         if self.unwatched is None or max_steps > self.safe_steps:
             return self.machine
@@ -296,7 +298,7 @@ class Lowered(Generic[S, B]):
 
 
 @jax.jit
-def _initial(machine: AbstractMachine | Stacked) -> PyTree:
+def _initial(machine: AnyMachine) -> PyTree:
     return over_paths(lambda m: m.init(), machine)()
 
 
@@ -329,9 +331,7 @@ class Model(Protocol[S, B]):
 class Startable(Protocol):
     """A model whose runs may begin in any state and take inputs of their own."""
 
-    def start(
-        self, machine: AbstractMachine | Stacked, initial: Any, inputs: Any
-    ) -> tuple[AbstractMachine | Stacked, PyTree]:
+    def start(self, machine: AnyMachine, initial: Any, inputs: Any) -> tuple[AnyMachine, PyTree]:
         """The machine that takes `inputs`, and its state at the beginning, that of one path or of
         many; `None` stands for the model's own.
 
@@ -346,8 +346,6 @@ class Sparing(Protocol):
 
     def default_save(self, paths: int | None) -> Save: ...
 
-
-NameT = TypeVar("NameT", bound=Hashable)
 
 # ---- enumeration: what `explore` needs of a machine ----
 
@@ -413,188 +411,6 @@ class RedundantChoices(Protocol):
     def is_redundant(self, detail: PyTree) -> Bool[Array, "*paths"]:
         """Whether an earlier choice of the same configuration makes the step with this detail."""
         ...
-
-
-class LazyNames(Sequence[NameT]):
-    """Names that are made on first use."""
-
-    def __init__(self, make: Callable[[], Sequence[NameT]]):
-        self._make = make
-
-    @cached_property
-    def _names(self) -> Sequence[NameT]:
-        return self._make()
-
-    def __len__(self) -> int:
-        return len(self._names)
-
-    @overload
-    def __getitem__(self, index: int) -> NameT: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[NameT]: ...
-    def __getitem__(self, index: int | slice) -> NameT | Sequence[NameT]:
-        return self._names[index]
-
-
-# ---- schema: what graphs, queries, witnesses, exports and pictures need of a machine ----
-
-
-@runtime_checkable
-class SomeConfigurations(Protocol):
-    """Some configurations of a machine on the host, with names: a dataclass."""
-
-    __dataclass_fields__: ClassVar[dict[str, Any]]
-
-    @property
-    def step(self) -> Int[np.ndarray, " configurations"]:
-        """The steps made, up to `Encoding.last_step`."""
-        ...
-
-    @property
-    def is_halting(self) -> Bool[np.ndarray, " configurations"]: ...
-
-    def __len__(self) -> int: ...
-
-    def __getitem__(self, name: str, /) -> Int[np.ndarray, "configurations *elements"]:
-        """The count of a name, see `Schema.names`."""
-        ...
-
-
-@runtime_checkable
-class SomeSteps(Protocol):
-    """Some steps between configurations on the host, with names.
-
-    - `sources`, `targets`: the numbers of the configurations before and after.
-    """
-
-    @property
-    def sources(self) -> Int[np.ndarray, " steps"]: ...
-
-    @property
-    def targets(self) -> Int[np.ndarray, " steps"]: ...
-
-    @property
-    def choices(self) -> GivenChoices:
-        """The choices of these steps, one after the other."""
-        ...
-
-    def __len__(self) -> int: ...
-
-
-class Action(NamedTuple):
-    """What one chooser does, or one output emits, in each of some steps: `name = number`.
-
-    - `present`: the steps in which it does anything.
-    - `name`: its name, or for each step a value of which `name_of` tells the name.
-    - `number`: a number for each step, shown where `is_numbered`.
-    - `variant`: tells actions with the same number apart; shown where it is not 0.
-    - `times`: how often the action is done at once.
-    """
-
-    present: Bool[np.ndarray, " steps"]
-    name: str | np.ndarray
-    name_of: Callable[[Any], str] = str
-    number: Int[np.ndarray, " steps"] | None = None
-    is_numbered: Bool[np.ndarray, " steps"] | None = None
-    variant: Int[np.ndarray, " steps"] | None = None
-    times: Int[np.ndarray, " steps"] | None = None
-
-
-class Link(NamedTuple):
-    """A connection of two columns that exists in some configurations only."""
-
-    source: int
-    target: int
-    exists: Bool[np.ndarray, " configurations"]
-
-
-ConfigurationsT = TypeVar("ConfigurationsT", bound=SomeConfigurations)
-StepsT = TypeVar("StepsT", bound=SomeSteps)
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Schema(Generic[ConfigurationsT, StepsT]):
-    """The names of a machine: the columns of its configurations and the actions of its steps.
-
-    Configurations have columns: the neurons of a system, the places of a net. The first table of
-    numbers of `tables` holds their counts.
-
-    - `title`: the name of the model.
-    - `counted`: what the columns hold, in plural: spikes, tokens.
-    - `column_kind`: what the columns are, in plural: neurons, places.
-    - `columns`: their names in order; `None` if they are slots, of which later ones come into use.
-      One of the tables then holds the name of each slot in use, or an empty string.
-    - `configurations`, `steps`: what a search found, with names. Both get arrays whose last axis is
-      that of the configurations or steps: states, and details of `Record`.
-    - `tables`, `step_tables`: all numbers of configurations, a row each; all numbers of steps, a
-      row or a number each.
-    - `actions`: what stands at the edges of a graph, for each kind of `EdgeLabels`.
-    - `action_names`: the names in `actions`.
-    - `alternatives`: everything that may be selected; `selected`: which of these some steps select.
-    - `words`: what was selected in one of some steps, in words.
-
-    Optional:
-
-    - `names`: what `configurations[name]` and queries may name; by default the columns.
-    - `outputs`: the names for which `emitted` gives what left the machine in each step.
-    - `emissions`: what left the machine in each step: steps with the same emissions and ends are
-      one transition.
-    - `num_choosers`: the columns of `GivenChoices` that witnesses show; by default all columns.
-    - `lists`: further lists of names for files; `rules`: texts for files, as JSON has them.
-    - `is_stuck`: where something is left that could have been used.
-    - `links`: connections that change; `networks`: the network of one configuration as JSON has it;
-      `changing`: numbers that tell networks apart.
-    - `step_json`: a key, and the value of each step for witnesses as JSON.
-    - `quantities`, `step_quantities`: further functions of queries by their names, as
-      `timer(name)`; those of steps get a number, too, as `fires(name, 0)`.
-    - `problem_of`: what is wrong with a function, a name and a number of a query, or `None`.
-    - `is_cut`: where a count that was explored with `saturate` stands for all larger ones, too;
-      `plus`: configurations with larger counts.
-    - `inert`: the names on whose counts nothing depends, of which a query mentions some. They are
-      saturated for queries.
-    - `visited`: the configurations of a run, a row each.
-    """
-
-    title: str
-    counted: str
-    column_kind: str
-    columns: Sequence[str] | None
-    configurations: Callable[[PyTree, Bool[np.ndarray, " configurations"]], ConfigurationsT]
-    steps: Callable[[Int[np.ndarray, " steps"], Int[np.ndarray, " steps"], PyTree], StepsT]
-    tables: Callable[[ConfigurationsT], Mapping[str, Table]]
-    step_tables: Callable[[StepsT], Mapping[str, Table]]
-    actions: Callable[[StepsT, EdgeLabels], Sequence[Action]]
-    action_names: Sequence[str]
-    alternatives: Sequence[Hashable]
-    selected: Callable[[StepsT], set[Any]]
-    words: Callable[[StepsT, int], list[str]]
-
-    names: Sequence[str] | None = None
-    outputs: Sequence[str] = ()
-    emitted: Callable[[StepsT, str], Int[np.ndarray, "steps *elements"]] | None = None
-    emissions: Callable[[StepsT], Int[np.ndarray, "steps columns"]] | None = None
-    num_choosers: int | None = None
-    lists: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    rules: Callable[[], Any] | None = None
-    is_stuck: Callable[[ConfigurationsT], Bool[np.ndarray, " configurations"]] | None = None
-    links: Callable[[ConfigurationsT], Sequence[Link]] | None = None
-    networks: Callable[[ConfigurationsT, int], Mapping[str, Any]] | None = None
-    changing: Callable[[ConfigurationsT], Int[np.ndarray, "configurations numbers"]] | None = None
-    step_json: tuple[str, Callable[[StepsT], list[Any]]] | None = None
-    quantities: Mapping[str, Callable[[ConfigurationsT, str], np.ndarray]] = field(
-        default_factory=dict
-    )
-    step_quantities: Mapping[str, Callable[[StepsT, str, int], np.ndarray]] = field(
-        default_factory=dict
-    )
-    problem_of: Callable[[str, str, int], str | None] | None = None
-    is_cut: (
-        Callable[[ConfigurationsT, Mapping[str, int]], Bool[np.ndarray, "configurations columns"]]
-        | None
-    ) = None
-    plus: Callable[[ConfigurationsT, np.ndarray], ConfigurationsT] | None = None
-    inert: Callable[[Sequence[str]], Sequence[str]] | None = None
-    visited: Callable[[Any], ConfigurationsT] | None = None
 
 
 @runtime_checkable

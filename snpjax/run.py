@@ -11,14 +11,15 @@ from .choice import AbstractChoice, FirstChoice, WeightedChoice, knows_numbers
 from .driver import Driver, paths_of
 from .lowering import as_integer, check_choice, check_model, lowering_of, refuse_tracers
 from .machine import (
-    AbstractMachine,
+    AnyMachine,
     AnySolution,
     Lowered,
     LoweringOptions,
     Model,
+    Sparing,
     Stacked,
     Startable,
-    keeps_less,
+    follows,
 )
 from .trajectory import (
     SAVE_ALL,
@@ -149,19 +150,15 @@ def run(
                 raise TypeError(f"A {type(own).__name__} takes neither `initial` nor `inputs`.")
             machine, state = own.start(lowered.machine, initial, inputs)
         size = _num_paths(machine, state, paths, initial, inputs)
-        save = _default_save(own, size) if save is None else save
+        if save is None:
+            usual = SAVE_ALL if size is None else SAVE_OUTPUTS
+            save = own.default_save(size) if follows(own, Sparing) else usual
         driver = Driver(machine, choice, max_steps, save, grow, unroll, progress)
         trajectory = driver.run(state, size, tiled=inputs is None)
     solution = own.solution(trajectory) if paths is None else own.solutions(trajectory)
     if throw and solution.failure is not None:
         raise RunFailed(solution.failure, solution)
     return solution
-
-
-def _default_save(model: object, paths: int | None) -> Save:
-    if keeps_less(model):
-        return model.default_save(paths)
-    return SAVE_ALL if paths is None else SAVE_OUTPUTS
 
 
 def _check_arguments(
@@ -198,11 +195,7 @@ def _check_arguments(
 
 
 def _num_paths(
-    machine: AbstractMachine | Stacked,
-    state: PyTree,
-    paths: int | None,
-    initial: PyTree,
-    inputs: PyTree,
+    machine: AnyMachine, state: PyTree, paths: int | None, initial: PyTree, inputs: PyTree
 ) -> int | None:
     """The number of paths; for stacked machines, the number of machines."""
     if isinstance(machine, Stacked):

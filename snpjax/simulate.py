@@ -4,8 +4,9 @@
 import operator
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
+import equinox as eqx
 import jax
 import jax.lax as lax
 import jax.numpy as jnp
@@ -16,7 +17,7 @@ from ._text.conditions import elementwise
 from ._xla import varying_with, widest_of
 from .choice import AbstractChoice
 from .lowering import check_choice
-from .machine import AbstractMachine, Leaping, Record, Stacked, over_paths
+from .machine import AbstractMachine, AnyMachine, Leaping, Record, Stacked, follows, over_paths
 from .results import RESULTS, select_result
 
 
@@ -26,6 +27,8 @@ _COPIES = 8
 
 # Types of a path's scalars that are packed into one array between steps.
 _NUMBERS = (np.bool_, np.int8, np.int16, np.int32, np.uint8, np.uint16)
+# These in rows, the rest of the state, and what `fold` has made of the steps.
+_Packed: TypeAlias = tuple[Array, PyTree, PyTree]
 
 
 class Simulation(NamedTuple):
@@ -44,7 +47,7 @@ class Simulation(NamedTuple):
 
 
 def simulate(
-    machine: AbstractMachine | Stacked,
+    machine: AnyMachine,
     state: PyTree,
     choice: AbstractChoice,
     /,
@@ -99,7 +102,7 @@ def simulate(
         path = jnp.arange(shape[0], dtype=jnp.uint32) if shape else jnp.zeros((), jnp.uint32)
     limit = jnp.asarray(max_steps, jnp.int32)
     stop = None if stop is None else elementwise(stop)
-    if isinstance(machine, Leaping) and observe is None and stop is None and not differentiable:
+    if follows(machine, Leaping) and observe is None and stop is None and not differentiable:
         most = jnp.broadcast_to(limit, shape)
         state, steps, _ = machine.leap(state, choice.for_path(path), most, rows=None)
         return Simulation(state, steps, result_of(machine, state), carry)
@@ -107,7 +110,8 @@ def simulate(
     def fold(carry: PyTree, state: PyTree, record: Record, *_: Any) -> PyTree:
         return carry if observe is None else observe(carry, state, record)
 
-    start = Progress.begin(state, shape, carry, stop)
+    live = jnp.ones(shape, bool) if stop is None else ~stop(state)
+    start = Progress(jnp.zeros((), jnp.int32), jnp.zeros(shape, jnp.int32), live, state, carry)
     flag = jnp.any(over_paths(lambda m, s: m.halted(s), machine)(state))
     start = jax.tree.map(partial(varying_with, flag), start)
     advance = advancing(machine, choice, path, limit, fold, unroll=unroll, stop=stop)
@@ -135,18 +139,6 @@ class Progress(NamedTuple):
     state: PyTree
     carry: PyTree
 
-    @classmethod
-    def begin(
-        cls,
-        state: PyTree,
-        shape: tuple[int, ...],
-        carry: PyTree,
-        stop: Callable[[Any], Bool[Array, "*paths"]] | None = None,
-    ) -> "Progress":
-        """No step made; `shape` is that of the paths."""
-        live = jnp.ones(shape, bool) if stop is None else ~stop(state)
-        return cls(jnp.zeros((), jnp.int32), jnp.zeros(shape, jnp.int32), live, state, carry)
-
 
 def looped(
     advance: Callable[[Progress], Progress],
@@ -161,40 +153,32 @@ def looped(
     kernel of its own, which takes as long as one over thousands of neurons.
     """
     shape = start.steps.shape
-    leaves, tree = jax.tree.flatten(start.state)
-    is_number = [x.shape == shape and x.dtype in _NUMBERS for x in leaves]
-    dtypes = [x.dtype for x in leaves]
+    is_number = jax.tree.map(lambda x: x.shape == shape and x.dtype in _NUMBERS, start.state)
+    likes, tree = jax.tree.flatten(eqx.filter(start.state, is_number))
 
-    def pack(now: Progress) -> tuple[Array, list[Array], PyTree]:
-        leaves = jax.tree.leaves(now.state)
-        numbers = [x for x, packed in zip(leaves, is_number, strict=True) if packed]
-        first = [jnp.broadcast_to(now.step, shape), now.steps, now.live, *numbers]
-        rest = [x for x, packed in zip(leaves, is_number, strict=True) if not packed]
+    def pack(now: Progress) -> _Packed:
+        numbers, rest = eqx.partition(now.state, is_number)
+        first = [jnp.broadcast_to(now.step, shape), now.steps, now.live, *jax.tree.leaves(numbers)]
         return jnp.stack([x.astype(jnp.int32) for x in first]), rest, now.carry
 
-    def unpack(packed: tuple[Array, list[Array], PyTree]) -> Progress:
-        table, others, carry = packed
-        step, steps, live, *numbers = table
-        numbers, rest = iter(numbers), iter(others)
-        leaves = [
-            next(numbers).astype(dtype) if packed else next(rest)
-            for packed, dtype in zip(is_number, dtypes, strict=True)
-        ]
-        state = jax.tree.unflatten(tree, leaves)
+    def unpack(packed: _Packed) -> Progress:
+        (step, steps, live, *numbers), rest, carry = packed
+        numbers = [x.astype(like.dtype) for x, like in zip(numbers, likes, strict=True)]
+        state = eqx.combine(tree.unflatten(numbers), rest)
         return Progress(jnp.ravel(step)[0], steps, live != 0, state, carry)
 
-    def is_running(packed: tuple[Array, list[Array], PyTree]) -> Bool[Array, ""]:
+    def is_running(packed: _Packed) -> Bool[Array, ""]:
         now = unpack(packed)
         return jnp.any(now.live) & (now.step < limit)
 
     copies = _COPIES if unroll % _COPIES == 0 else 1
 
-    def advance_some(packed: tuple[Array, list[Array], PyTree]):
+    def advance_some(packed: _Packed):
         for _ in range(copies):
             packed = pack(advance(unpack(packed)))
         return packed
 
-    def body(packed: tuple[Array, list[Array], PyTree]):
+    def body(packed: _Packed):
         if unroll == copies:
             return advance_some(packed)
         # A loop of known length: no predicate is read back in it.
@@ -204,7 +188,7 @@ def looped(
 
 
 def advancing(
-    machine: AbstractMachine | Stacked,
+    machine: AnyMachine,
     choice: AbstractChoice,
     path: Integer[Array, "*paths"],
     limit: Int[Array, ""],
@@ -260,9 +244,7 @@ def advancing(
 
 
 def result_of(
-    machine: AbstractMachine | Stacked,
-    state: PyTree,
-    stop: Callable[[Any], Bool[Array, "*paths"]] | None = None,
+    machine: AnyMachine, state: PyTree, stop: Callable[[Any], Bool[Array, "*paths"]] | None = None
 ) -> Any:
     """How a run that is now in `state` ended: its failure, or whatever else ended it."""
 

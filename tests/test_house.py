@@ -114,6 +114,7 @@ def test_no_module_stands_outside_the_tree():
         "machine",
         "results",
         "run",
+        "schema",
         "simulate",
         "trajectory",
     }

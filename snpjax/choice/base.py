@@ -1,7 +1,7 @@
 """The protocol of choices, the default one, and helpers for writing one."""
 
 import abc
-from typing import ClassVar, TypeAlias
+from typing import ClassVar, TypeAlias, TypeVar
 
 import equinox as eqx
 import jax
@@ -13,6 +13,8 @@ from snpjax_formats.ell import expanded
 
 from .subsets import first_subset
 
+
+C = TypeVar("C", bound="AbstractSharedChoice")
 
 #: No alternative is applicable, or none was chosen.
 NO_RULE = -1
@@ -70,15 +72,19 @@ class AbstractChoice(eqx.Module):
         chooser are padding, and choose nothing."""
 
 
-class FirstChoice(AbstractChoice):
-    """The first applicable alternative in order of declaration. Consumes no randomness."""
+class AbstractSharedChoice(AbstractChoice):
+    """A choice that is the same for all paths, and always selects what is applicable."""
 
     may_be_invalid: ClassVar[bool] = False
     tells_numbers: ClassVar[bool] = False
 
-    def for_path(self, path: Integer[Array, "*paths"] | int) -> "FirstChoice":
+    def for_path(self: C, path: Integer[Array, "*paths"] | int) -> C:
         del path
         return self
+
+
+class FirstChoice(AbstractSharedChoice):
+    """The first applicable alternative in order of declaration. Consumes no randomness."""
 
     def select(self, applicable: Applicable, step: Steps, state: PyTree) -> Selected:
         del step, state
@@ -122,18 +128,14 @@ def answer_of(
     return selected.astype(jnp.int32) if selected.dtype.itemsize > 4 else selected
 
 
-def is_valid(
-    applicable: Bool[Array, "alternatives choosers *paths"], chosen: Int[Array, "choosers *paths"]
-) -> Bool[Array, "choosers *paths"]:
+def is_valid(applicable: Applicable, chosen: Selected) -> Bool[Array, "choosers *paths"]:
     """Whether each chooser's alternative is applicable, or `NO_RULE` where none is."""
     in_range = (chosen >= 0) & (chosen < applicable.shape[0])
     at = jnp.take_along_axis(applicable, jnp.where(in_range, chosen, 0)[None], axis=0)[0]
     return jnp.where(jnp.any(applicable, axis=0), in_range & at, chosen == NO_RULE)
 
 
-def first_of(
-    applicable: Bool[Array, "alternatives choosers *paths"],
-) -> Int[Array, "choosers *paths"]:
+def first_of(applicable: Applicable) -> Selected:
     """The first applicable alternative of each chooser, or `NO_RULE`."""
     alternatives = applicable.shape[0]
     if alternatives <= _MAX_UNROLLED_ALTERNATIVES:
@@ -148,9 +150,7 @@ def first_of(
     return jnp.where(first == alternatives, NO_RULE, first)
 
 
-def nth_of(
-    ways: Ways, rank: Int[Array, "choosers *paths"]
-) -> tuple[Int[Array, "choosers *paths"], Int[Array, "choosers *paths"]]:
+def nth_of(ways: Ways, rank: Selected) -> tuple[Selected, Selected]:
     """The alternative whose ways, counted in order, include number `rank`, or `NO_RULE`; and how
     many of its own ways come before that."""
 

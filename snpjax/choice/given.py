@@ -96,7 +96,7 @@ class GivenChoices(AbstractChoice):
         )
 
     def _row(
-        self, table: Int[Array, "steps choosers *paths"], step: Int[Array, "*paths"], empty: int
+        self, table: Int[Array, "steps choosers *paths"], step: Steps, empty: int
     ) -> Int[Array, "choosers *paths"]:
         if table.ndim == 3 and jnp.ndim(step) == 1:  # a row of its own for each path
             of_path = jnp.arange(table.shape[2])

@@ -1,13 +1,11 @@
 """All combinations of alternatives by their numbers: what a search goes through."""
 
-from typing import ClassVar
-
 import jax.lax as lax
 import jax.numpy as jnp
-from jaxtyping import Array, Int, Integer, PyTree, UInt32
+from jaxtyping import Array, Int, PyTree, UInt32
 
 from .base import (
-    AbstractChoice,
+    AbstractSharedChoice,
     Applicable,
     Choosers,
     Numbers,
@@ -24,7 +22,7 @@ from .subsets import nth_subset
 MAX_WAYS = 2**23
 
 
-class NumberedChoice(AbstractChoice):
+class NumberedChoice(AbstractSharedChoice):
     """The choice of one number: all combinations of applicable alternatives, one for every chooser
     that has any, numbered from 0 with the last chooser varying fastest.
 
@@ -39,20 +37,11 @@ class NumberedChoice(AbstractChoice):
     number: UInt32[Array, "*paths"]
     choosers: Int[Array, " choosers"]
 
-    may_be_invalid: ClassVar[bool] = False
-    tells_numbers: ClassVar[bool] = False
-
-    def for_path(self, path: Integer[Array, "*paths"] | int) -> "NumberedChoice":
-        del path
-        return self
-
     def select(self, applicable: Applicable, step: Steps, state: PyTree) -> Selected:
         del step, state
         return self.decoded(applicable)[0]
 
-    def decoded(
-        self, ways: Ways
-    ) -> tuple[Int[Array, "choosers *paths"], Int[Array, "choosers *paths"]]:
+    def decoded(self, ways: Ways) -> tuple[Selected, Selected]:
         """The alternative of every chooser, and which of its ways, where each has several."""
         counts = num_alternatives(ways, self.choosers)
         rank_dtype = jnp.int8 if _are_few(ways) else jnp.int32
@@ -72,18 +61,11 @@ class NumberedChoice(AbstractChoice):
         )
 
 
-class DecodedChoice(AbstractChoice):
+class DecodedChoice(AbstractSharedChoice):
     """One alternative for every chooser, and the number of the subset that it takes."""
 
     alternatives: Int[Array, "choosers *paths"]
     subsets: Int[Array, "choosers *paths"]
-
-    may_be_invalid: ClassVar[bool] = False
-    tells_numbers: ClassVar[bool] = False
-
-    def for_path(self, path: Integer[Array, "*paths"] | int) -> "DecodedChoice":
-        del path
-        return self
 
     def select(self, applicable: Applicable, step: Steps, state: PyTree) -> Selected:
         del applicable, step, state
@@ -97,7 +79,7 @@ class DecodedChoice(AbstractChoice):
         return nth_subset(candidates, chosen, number)
 
 
-def num_alternatives(ways: Ways, choosers: Int[Array, " some"]) -> UInt32[Array, "some *paths"]:
+def num_alternatives(ways: Ways, choosers: Choosers) -> UInt32[Array, "some *paths"]:
     """Between how many alternatives some choosers choose, each counted as often as it has ways; 1
     where there is none to choose."""
     # Few are counted in bytes: all paths of a search come by here at once.
@@ -111,9 +93,7 @@ def _are_few(ways: Ways) -> bool:
     return ways.dtype == bool and ways.shape[0] < 128
 
 
-def _digits(
-    number: Int[Array, "*paths"], radix: Int[Array, "some *paths"]
-) -> Int[Array, "some *paths"]:
+def _digits(number: Int[Array, "*paths"], radix: Numbers) -> Numbers:
     """A number in mixed radix, the last digit varying fastest."""
     # Where all have one, two or four alternatives, or so on, digits are bits. On a CPU a search of
     # 2 million configurations takes 0.93 of the time so (two cores, jax 0.11.2, 2026-11); on a GPU

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 from jax.core import Tracer
-from jaxtyping import Array, Bool, Float, Int, Integer, Key, PyTree, UInt32
+from jaxtyping import Array, Float, Int, Integer, Key, PyTree, UInt32
 
 from snpjax_formats.ell import expanded
 
@@ -149,7 +149,7 @@ class WeightedChoice(AbstractChoice):
         return _drawn_subset(self.key, candidates, chosen, choosers, step)
 
     def perturbed(
-        self, applicable: Bool[Array, "alternatives choosers *paths"], step: Int[Array, "*paths"]
+        self, applicable: Applicable, step: Steps
     ) -> Float[Array, "alternatives choosers *paths"]:
         """The logit of every alternative plus noise."""
         alternatives, choosers = applicable.shape[:2]
@@ -193,9 +193,7 @@ def _fold_in(key: Key[Array, "..."], data: Integer[Array, "..."]) -> Key[Array, 
     return fold(jnp.broadcast_to(key, shape), jnp.broadcast_to(data, shape))
 
 
-def _keys(
-    key: Key[Array, "*paths"], choosers: Int[Array, " some"], step: Int[Array, "*paths"]
-) -> Key[Array, "some *paths"]:
+def _keys(key: Key[Array, "*paths"], choosers: Choosers, step: Steps) -> Key[Array, "some *paths"]:
     """A key for each chooser in a step."""
     chooser = expanded(choosers.astype(jnp.uint32), 1 + jnp.ndim(step))
     return _fold_in(_fold_in(key, step)[None], chooser)
@@ -208,9 +206,7 @@ def _words(key: Key[Array, "*paths"], num: int, first: int) -> UInt32[Array, "nu
     return jnp.moveaxis(pairs, -1, 1).reshape(-1, *key.shape)[:num]
 
 
-def _coins(
-    key: Key[Array, "*paths"], num: int, step: Int[Array, "*paths"]
-) -> Int[Array, "num *paths"]:
+def _coins(key: Key[Array, "*paths"], num: int, step: Steps) -> Int[Array, "num *paths"]:
     """A random bit for each of `num` choosers, from the key of a step."""
     num_words = -(-num // 32)
 
@@ -224,12 +220,8 @@ def _coins(
 
 
 def _drawn_subset(
-    key: Key[Array, "*paths"],
-    candidates: Bool[Array, "places some *paths"],
-    chosen: Int[Array, "some *paths"],
-    choosers: Int[Array, " some"],
-    step: Int[Array, "*paths"],
-) -> Bool[Array, "places some *paths"]:
+    key: Key[Array, "*paths"], candidates: Places, chosen: Numbers, choosers: Choosers, step: Steps
+) -> Places:
     words = jr.key_data(_keys(key, choosers, step))
     return random_subset(candidates, chosen, words[..., 0], words[..., 1])
 

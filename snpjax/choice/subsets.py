@@ -25,7 +25,7 @@ _WORD = 32
 
 
 def num_subsets(
-    candidates: Int[Array, "*some"], chosen: Int[Array, "*some"], most: int
+    candidates: Int[Array, "*#some"], chosen: Int[Array, "*#some"], most: int
 ) -> Int[Array, "*some"]:
     """C(candidates, chosen), at most `MAX_SUBSETS`; `most` bounds the candidates. Choosing all, or
     more than there are, is one subset."""

@@ -173,7 +173,7 @@ def relax(
         first=first,
         program=program,
         surrogate=surrogate or FastSigmoid(),
-        names=tuple(columns.name_of(index) for index in range(columns.num_neurons)),
+        names=tuple(columns.system.name_of(index) for index in range(columns.num_neurons)),
         num_outputs=len(columns.outputs),
         weight_range=(float(low), float(most)),
         temperature=temperature,

@@ -14,6 +14,7 @@ from .equation import Variables
 
 InputArrays: TypeAlias = Mapping[str, Mapping[str, Array]]  # by population and target
 PopulationVariables: TypeAlias = dict[str, Variables]  # the variables by population
+Arriving: TypeAlias = Callable[[PopulationVariables], InputArrays]
 Local: TypeAlias = Callable[[str, Variables, Mapping[str, Array]], Variables]
 
 
@@ -22,11 +23,7 @@ class AbstractIntegrator(abc.ABC):
 
     @abc.abstractmethod
     def advance(
-        self,
-        arriving: Callable[[PopulationVariables], InputArrays],
-        local: Local,
-        state: PopulationVariables,
-        dt: float,
+        self, arriving: Arriving, local: Local, state: PopulationVariables, dt: float
     ) -> PopulationVariables:
         """The variables `dt` milliseconds later.
 
@@ -40,11 +37,7 @@ class Euler(AbstractIntegrator):
     """The explicit method of first order: `y + dt f(y)`."""
 
     def advance(
-        self,
-        arriving: Callable[[PopulationVariables], InputArrays],
-        local: Local,
-        state: PopulationVariables,
-        dt: float,
+        self, arriving: Arriving, local: Local, state: PopulationVariables, dt: float
     ) -> PopulationVariables:
         inputs = arriving(state)
         slopes = {name: local(name, y, inputs[name]) for name, y in state.items()}
@@ -62,25 +55,18 @@ class ExponentialEuler(AbstractIntegrator):
     """
 
     def advance(
-        self,
-        arriving: Callable[[PopulationVariables], InputArrays],
-        local: Local,
-        state: PopulationVariables,
-        dt: float,
+        self, arriving: Arriving, local: Local, state: PopulationVariables, dt: float
     ) -> PopulationVariables:
         inputs = arriving(state)
         out: PopulationVariables = {}
         for name, y in state.items():
             slope, new = local(name, y, inputs[name]), {}
             for variable, x in y.items():
+
+                def alone(x: Array, y: Variables = y, v: str = variable, name: str = name) -> Array:
+                    return local(name, {**y, v: x}, inputs[name])[v]
+
                 # A neuron reads itself only, so that one product with ones is the diagonal.
-                rest = dict(y)
-
-                def alone(
-                    x: Array, rest: Any = rest, variable: str = variable, name: str = name
-                ) -> Array:
-                    return local(name, {**rest, variable: x}, inputs[name])[variable]
-
                 _, rate = jax.jvp(alone, (x,), (jnp.ones_like(x),))
                 new[variable] = x + dt * _relative(rate * dt) * slope[variable]
             out[name] = new
@@ -98,11 +84,7 @@ class Diffrax(AbstractIntegrator):
     solver: Any
 
     def advance(
-        self,
-        arriving: Callable[[PopulationVariables], InputArrays],
-        local: Local,
-        state: PopulationVariables,
-        dt: float,
+        self, arriving: Arriving, local: Local, state: PopulationVariables, dt: float
     ) -> PopulationVariables:
         def derivative(time: Any, y: PopulationVariables, arguments: Any) -> PopulationVariables:
             del time, arguments

@@ -7,7 +7,6 @@ import equinox as eqx
 import jax
 import jax.lax as lax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from snpjax_formats import AbstractLayout, Edges
@@ -94,8 +93,7 @@ class RateMachine(AbstractMachine):
         return jnp.zeros(state.step.shape, bool)
 
     def status(self, state: RateState) -> Any:
-        like = jnp.zeros(state.step.shape, bool)
-        return jax.tree.map(lambda x: jnp.broadcast_to(x, like.shape), RESULTS.halted)
+        return jax.tree.map(lambda x: jnp.broadcast_to(x, state.step.shape), RESULTS.halted)
 
     def derivative(
         self, state: PopulationVariables, step: Int[Array, ""] | None = None
@@ -220,13 +218,3 @@ def _typed(new: Variables, old: Variables) -> dict[str, Array]:
         name: jnp.broadcast_to(jnp.asarray(new[name]).astype(x.dtype), x.shape)
         for name, x in old.items()
     }
-
-
-def row_count(delays: list[int]) -> int:
-    """Rows of the past that delays of this many steps read."""
-    return max(delays) + 1
-
-
-def steps_of(delay: Any, dt: float) -> np.ndarray:
-    """Delays in steps."""
-    return np.rint(np.asarray(delay, np.float64) / dt).astype(np.int64)

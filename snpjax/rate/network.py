@@ -12,10 +12,10 @@ from jaxtyping import Array
 from snpjax_formats import AbstractLayout, Edges, Scaled, Workload, choose, fitting, graphs
 
 from .._xla import precision
-from ..machine import AbstractMachine, Lowered, Stacked
+from ..machine import AnyMachine, Lowered
 from ..trajectory import Save, Trajectory
 from .integrator import AbstractIntegrator, Euler
-from .machine import Delivery, Equations, RateMachine, RateState, row_count, steps_of
+from .machine import Delivery, Equations, RateMachine, RateState
 from .model import LayoutLike, RatePopulation, RateProjection, Uniform, problems_of
 from .solution import RateSolution
 
@@ -102,16 +102,14 @@ class RateNetwork:
             machine = RateMachine(
                 populations={p.name: _equations(p, dtype) for p in self.populations},
                 deliveries=tuple(deliveries),
-                rows={name: row_count(some) for name, some in delays.items()},
+                rows={name: max(some) + 1 for name, some in delays.items()},
                 integrator=self.integrator,
                 dt=self.dt,
                 record=tuple((name, variable) for name, variable in record),
             )
         return Lowered(self, machine)
 
-    def start(
-        self, machine: AbstractMachine | Stacked, initial: Any, inputs: Any
-    ) -> tuple[AbstractMachine | Stacked, RateState]:
+    def start(self, machine: AnyMachine, initial: Any, inputs: Any) -> tuple[AnyMachine, RateState]:
         """Where a run begins: the `state` of an earlier solution."""
         if inputs is not None:
             raise ValueError("A rate network has no `inputs`. Build populations with `drive=`.")
@@ -152,7 +150,7 @@ def _deliveries(
     """A delivery for each delay."""
     layout = layout if p.layout == "auto" else p.layout
     size = sizes[p.pre], sizes[p.post]
-    delay = steps_of(p.delay, dt)
+    delay = np.rint(np.asarray(p.delay, np.float64) / dt).astype(np.int64)  # steps
 
     def delivery(stored: AbstractLayout, delay: int) -> Delivery:
         return Delivery(stored, p.plasticity, p.pre, p.post, p.target, delay)

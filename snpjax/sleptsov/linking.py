@@ -14,6 +14,7 @@ from jaxtyping import Int
 from .model.arcs import Arcs
 from .model.names import Names, Numbered
 from .model.net import SleptsovNet
+from .model.validity import KINDS
 from .subnets import clean_move, copy
 
 
@@ -21,7 +22,6 @@ NetPart: TypeAlias = tuple[
     Literal["transition", "subnet", "input", "output", "start", "finish"], int
 ]
 
-_KINDS = ("inputs", "outputs", "inhibitors", "tests")
 _SHARED_BY_COPY = 2  # places of a copy that are those of others; the rest is new
 _NEW_OF_COPY = 4
 _NEW_OF_MOVE = 1
@@ -169,7 +169,7 @@ class _Linker:
             if isinstance(inner, HighNet):
                 inner = flat.setdefault(id(inner), flat.get(id(inner)) or link(inner))
             self.inner.append(inner)
-        self.arcs: dict[str, list[np.ndarray]] = {kind: [] for kind in _KINDS}
+        self.arcs: dict[str, list[np.ndarray]] = {kind: [] for kind in KINDS}
         self.pairs: list[np.ndarray] = []
         num_inputs = np.array([len(one.inputs) for one in high.substitutions], np.int64)
         places = np.array([inner.num_places for inner in self.inner], np.int64)
@@ -215,7 +215,7 @@ class _Linker:
         net = self.high.net
         is_plain = np.ones(net.num_transitions, bool)
         is_plain[[one.transition for one in self.high.substitutions]] = False
-        for kind in _KINDS:
+        for kind in KINDS:
             arcs: Arcs = getattr(net, kind)
             keep = is_plain[arcs.transition]
             columns = (arcs.place, arcs.transition, arcs.weight)
@@ -283,7 +283,7 @@ class _Linker:
         transitions: Int[np.ndarray, "instances transitions"],
     ) -> None:
         """All arcs and priorities of instances of one net, at their places and transitions."""
-        for kind in _KINDS:
+        for kind in KINDS:
             arcs: Arcs = getattr(inner, kind)
             weights = np.broadcast_to(arcs.weight, (len(places), len(arcs)))
             columns = (places[:, arcs.place], transitions[:, arcs.transition], weights)

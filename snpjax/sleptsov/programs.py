@@ -8,11 +8,12 @@ They are numbered as the published nets of these programs are.
     Hou 2022; the double exponent after Lipton 1976.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from operator import index
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from jaxtyping import Int
@@ -24,6 +25,10 @@ from .model.arcs import as_int64
 from .model.net import SleptsovNet
 from .model.notation import net_of_text
 from .subnets import SubNet
+
+
+# An operation of a composition, its inputs and its output.
+_Call: TypeAlias = tuple[Callable[..., int], int, int, int]
 
 
 @dataclass(frozen=True)
@@ -130,8 +135,8 @@ def polynomial(coefficients: Sequence[int], x: int) -> Program:
         raise ValueError("A polynomial of degree 1 or more has at least two coefficients.")
     program = Composition()
     num_operations = degree + degree * (degree + 1) // 2
-    controls = iter(_controls(program, num_operations + 1))
-    calls = []  # once all places are there: operation, inputs, output
+    controls = _controls(program, num_operations + 1)
+    calls: list[_Call] = []  # written once all places are there
     value = previous = -1
     for power in range(degree, 0, -1):
         value = program.data(numbers[power])
@@ -147,12 +152,8 @@ def polynomial(coefficients: Sequence[int], x: int) -> Program:
         previous = value
     constant, result = program.data(numbers[0]), program.data()
     calls.append((Composition.add, previous, constant, result))
-    start = next(controls)
-    for operation, a, b, output in calls:
-        finish = next(controls)
-        operation(program, a, b, output, start, finish)
-        start = finish
-    return Program(program.high_net(), np.array(result), (start, 0))
+    _write(program, calls, controls)
+    return Program(program.high_net(), np.array(result), (controls[-1], 0))
 
 
 def matrix_product(a: Any, b: Any) -> Program:
@@ -174,40 +175,41 @@ def matrix_product(a: Any, b: Any) -> Program:
     program = Composition()
     start, finish = program.control(running=True), program.control()
     blocks = [
-        _EntryOfProduct(program, left[i].tolist(), right[:, j].tolist())
+        _entry_of_product(program, left[i].tolist(), right[:, j].tolist())
         for i in range(size)
         for j in range(size)
     ]
-    program.fork(start, [block.controls[0] for block in blocks])
-    program.join([block.controls[-1] for block in blocks], finish)
-    for block in blocks:
-        block.write(program)
-    answers = np.array([block.result for block in blocks]).reshape(size, size)
+    program.fork(start, [controls[0] for controls, _, _ in blocks])
+    program.join([controls[-1] for controls, _, _ in blocks], finish)
+    for controls, calls, _ in blocks:
+        _write(program, calls, controls)
+    answers = np.array([entry for _, _, entry in blocks]).reshape(size, size)
     return Program(program.high_net(), answers, (finish, 0))
 
 
-class _EntryOfProduct:
-    """The places of one entry, a row times a column; the transitions are written later."""
-
-    def __init__(self, program: Composition, row: Sequence[int], column: Sequence[int]):
-        self.controls = [program.control() for _ in range(2 * len(row))]
-        self.calls = []  # operation, inputs, output
-        self.result = -1
-        for q, pair in enumerate(zip(row, column, strict=True)):
-            factors = [program.data(number) for number in pair]
-            product = program.data()
-            self.calls.append((Composition.mul, *factors, product))
-            if q == 0:
-                self.result = product
-                continue
+def _entry_of_product(
+    program: Composition, row: Sequence[int], column: Sequence[int]
+) -> tuple[list[int], list[_Call], int]:
+    """The places of one entry, a row times a column, its operations, and where it comes to be."""
+    controls = [program.control() for _ in range(2 * len(row))]
+    calls: list[_Call] = []
+    result = None
+    for x, y in zip(row, column, strict=True):
+        a, b, product = program.data(x), program.data(y), program.data()
+        calls.append((Composition.mul, a, b, product))
+        if result is not None:
             total = program.data()
-            self.calls.append((Composition.add, self.result, product, total))
-            self.result = total
+            calls.append((Composition.add, result, product, total))
+            product = total
+        result = product
+    assert result is not None
+    return controls, calls, result
 
-    def write(self, program: Composition) -> None:
-        between = zip(self.calls, self.controls, self.controls[1:], strict=False)
-        for (operation, a, b, output), start, finish in between:
-            operation(program, a, b, output, start, finish)
+
+def _write(program: Composition, calls: Sequence[_Call], controls: Sequence[int]) -> None:
+    """Operations one after the other, between control places."""
+    for (operation, *places), ends in zip(calls, pairwise(controls), strict=False):
+        operation(program, *places, *ends)
 
 
 _LEVEL = "a y' b c T s r zx NZ x' zy Z w I x y s' D"

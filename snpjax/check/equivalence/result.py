@@ -12,7 +12,7 @@ from ...run import run
 from ...spiking.model.system import changes_network, is_growing
 from ...spiking.view.run_text import changed_synapses, label_rules
 from ...spiking.view.snapshot import Network
-from ...spiking.view.solution import Solution, rule_name
+from ...spiking.view.solution import Solution
 from ..systems import System
 
 
@@ -153,7 +153,7 @@ def table_text(
         line = f"  {step:>3}  {', '.join(cells) or 'no spikes'}"
         if step < len(rules):
             fired = np.flatnonzero(rules[step] != NO_RULE).tolist()
-            texts = [rule_name(system, i, int(rules[step, i])) for i in fired if not of_labels]
+            texts = [system.rule_text(i, int(rules[step, i])) for i in fired if not of_labels]
             if networks is not None and of_labels:
                 labels = networks[step].labels
                 texts = [f"{names[i]}: {of_labels[labels[i]][rules[step, i]]}" for i in fired]

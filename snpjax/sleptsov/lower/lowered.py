@@ -12,13 +12,13 @@ from jaxtyping import Int
 from snpjax_formats import check_free, free_bytes
 
 from ..._xla import precision
-from ...machine import AbstractEngine, AbstractMachine, Lowered, Stacked
+from ...machine import AbstractEngine, AnyMachine, Lowered
 from ...trajectory import size_of
 from ..model.arcs import as_int64
 from ..model.engines import EventDriven, FullScan
 from ..model.net import SleptsovNet
 from ..model.rules import AbstractRule, Disjoint, Sleptsov
-from ..model.validity import is_unbounded
+from ..model.validity import KINDS, is_unbounded
 from ..step.disjoint import DisjointMachine
 from ..step.event_driven import EventMachine
 from ..step.full_scan import ScanningMachine
@@ -38,7 +38,6 @@ _MANY_PATHS, _MAX_SCANNED = 64, 300
 
 def lowered(
     execution: "Execution",
-    *,
     engine: AbstractEngine | None,
     count_dtype: np.dtype | type | None,
     faithful: bool,
@@ -50,10 +49,16 @@ def lowered(
     dtype = marking_dtype(net, count_dtype)
     conditions = Conditions(net, positions(net))
     if numbered or (faithful and engine is None and not isinstance(execution.rule, Disjoint)):
-        _check_numbered(engine, execution.rule)
+        if isinstance(execution.rule, Disjoint):
+            raise ValueError("Under Disjoint() nothing is chosen. Leave the choice out.")
+        if isinstance(engine, EventDriven):
+            raise ValueError("Only FullScan() takes given choices. Leave `engine` out.")
         engine = FullScan()
     engine = chosen_engine(engine, execution.rule, len(conditions.place), paths)
-    _check_memory(net)
+    # A few words an arc: refused before memory is full.
+    needed = 64 * sum(len(getattr(net, kind)) for kind in KINDS)
+    needed += 32 * (net.num_places + net.num_transitions)
+    check_free(needed, free_bytes(), f"The net needs {needed:,} bytes", "Use a larger machine.")
     program = lower(net, dtype)
     if isinstance(execution.rule, Disjoint):
         touches = touches_of(net, program)
@@ -71,8 +76,8 @@ def lowered(
 
 
 def started(
-    net: SleptsovNet, machine: AbstractMachine | Stacked, initial: Any, inputs: Any
-) -> tuple[AbstractMachine | Stacked, NetState]:
+    net: SleptsovNet, machine: AnyMachine, initial: Any, inputs: Any
+) -> tuple[AnyMachine, NetState]:
     """Where a run begins, see `Execution.start`."""
     if inputs is not None:
         raise ValueError("A net has no `inputs`. Put tokens into places, with `initial=`.")
@@ -143,21 +148,6 @@ def chosen_engine(
     if isinstance(rule, Disjoint) and not isinstance(engine, FullScan):
         raise ValueError("Only FullScan() knows the rule Disjoint(). Leave `engine` out.")
     return engine
-
-
-def _check_numbered(engine: AbstractEngine | None, rule: AbstractRule) -> None:
-    """Refuse what does not know lists of transitions. **Raises:** `ValueError`."""
-    if isinstance(rule, Disjoint):
-        raise ValueError("Under Disjoint() nothing is chosen. Leave the choice out.")
-    if isinstance(engine, EventDriven):
-        raise ValueError("Only FullScan() takes given choices. Leave `engine` out.")
-
-
-def _check_memory(net: SleptsovNet) -> None:
-    """Refuse a net before memory is full, which takes a few words an arc."""
-    kinds = (net.inputs, net.outputs, net.inhibitors, net.tests)
-    needed = 64 * sum(map(len, kinds)) + 32 * (net.num_places + net.num_transitions)
-    check_free(needed, free_bytes(), f"The net needs {needed:,} bytes", "Use a larger machine.")
 
 
 def _marking(net: SleptsovNet, initial: Any) -> Int[np.ndarray, "places *paths"]:

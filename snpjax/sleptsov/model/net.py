@@ -3,7 +3,7 @@
 import abc
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -18,6 +18,7 @@ from .arcs import Arcs, as_int64
 from .names import Names, Numbered, names_of, same_names
 from .priority import cycles, priority_order
 from .validity import (
+    KINDS,
     InvalidNet,
     cycle_problems,
     order_problems,
@@ -28,7 +29,7 @@ from .validity import (
 
 
 if TYPE_CHECKING:
-    from ...machine import AbstractEngine, AbstractMachine, Lowered, Schema, Stacked
+    from ...machine import AbstractEngine, AnyMachine, Lowered, Schema
     from ...trajectory import Save, Trajectory
     from ..lower.enumerable import SearchedNet
     from ..step.state import NetState
@@ -64,18 +65,11 @@ class AbstractRunnableNet(abc.ABC):
         """
         from ..lower.lowered import lowered  # the model itself needs no device
 
-        return lowered(
-            self._execution,
-            engine=engine,
-            count_dtype=count_dtype,
-            faithful=faithful,
-            numbered=numbered,
-            paths=paths,
-        )
+        return lowered(self._execution, engine, count_dtype, faithful, numbered, paths)
 
     def start(
-        self, machine: "AbstractMachine | Stacked", initial: Any, inputs: Any
-    ) -> "tuple[AbstractMachine | Stacked, NetState]":
+        self, machine: "AnyMachine", initial: Any, inputs: Any
+    ) -> "tuple[AnyMachine, NetState]":
         """Where a run begins: a marking, tokens by place, or the `state` of an earlier solution.
 
         **Raises:** `ValueError` for what is no marking of the net.
@@ -309,10 +303,8 @@ class SleptsovNet(AbstractRunnableNet):
         return _rebuild({**self._arguments(), **changes})
 
     def _arguments(self) -> dict[str, Any]:
-        names = ("marking", "inputs", "outputs", "inhibitors", "tests", "priorities")
-        names += ("num_transitions", "place_names", "transition_names", "order", "name")
-        names += ("final_markings",)
-        return {name: getattr(self, name) for name in names} | {"notes": dict(self.notes)}
+        arguments = {field.name: getattr(self, field.name) for field in fields(self)}
+        return arguments | {"notes": dict(self.notes)}  # a read-only view cannot be pickled
 
     def __reduce__(self):
         return _rebuild, (self._arguments(),)
@@ -325,7 +317,7 @@ class SleptsovNet(AbstractRunnableNet):
             self.name == other.name
             and (self.order is None) == (other.order is None)
             and all(np.array_equal(getattr(self, a), getattr(other, a)) for a in arrays)
-            and all(getattr(self, kind) == getattr(other, kind) for kind in _KINDS)
+            and all(getattr(self, kind) == getattr(other, kind) for kind in KINDS)
             and same_names(self.place_names, other.place_names)
             and same_names(self.transition_names, other.transition_names)
         )
@@ -334,7 +326,7 @@ class SleptsovNet(AbstractRunnableNet):
         return hash((self.marking.tobytes(), self.inputs, self.outputs))
 
     def __repr__(self) -> str:
-        arcs = sum(len(getattr(self, kind)) for kind in _KINDS)
+        arcs = sum(len(getattr(self, kind)) for kind in KINDS)
         return (
             f"SleptsovNet({self.name + ': ' if self.name else ''}"
             f"{plural(self.num_places, 'place')}, {plural(self.num_transitions, 'transition')}, "
@@ -350,9 +342,6 @@ class SleptsovNet(AbstractRunnableNet):
         from ..view.picture import net_svg
 
         return net_svg(self)
-
-
-_KINDS = ("inputs", "outputs", "inhibitors", "tests")
 
 
 def _rebuild(arguments: dict[str, Any]) -> SleptsovNet:

@@ -18,10 +18,6 @@ class Rows(eqx.Module):
     gain: Int[Array, " entries"]
     widest: int = eqx.field(static=True)  # entries of one transition, padded
 
-    @property
-    def num_transitions(self) -> int:
-        return len(self.starts) - 1
-
 
 class NetProgram(eqx.Module):
     """A Sleptsov net as arrays, its transitions numbered in order of priority.
@@ -41,7 +37,7 @@ class NetProgram(eqx.Module):
     @property
     def num_transitions(self) -> int:
         """Transitions with padding."""
-        return self.rows.num_transitions
+        return len(self.rows.starts) - 1
 
     @property
     def num_places(self) -> int:

@@ -1,10 +1,12 @@
 """The names of nets for graphs, queries, witnesses, exports and pictures."""
 
+from functools import partial
+
 import numpy as np
 
 from ..._text.lines import EdgeLabels, Table
 from ..._text.nearest import nearest
-from ...machine import Action, Schema
+from ...schema import Action, Schema
 from ..model.net import SleptsovNet
 from .configurations import Firings, Markings, firings_of, markings_of, visited
 
@@ -45,8 +47,8 @@ def schema_of(net: SleptsovNet) -> Schema[Markings, Firings]:
         counted="tokens",
         column_kind="places",
         columns=net.place_names,
-        configurations=lambda states, is_halting: markings_of(net, states, is_halting),
-        steps=lambda *found: firings_of(net, *found),
+        configurations=partial(markings_of, net),
+        steps=partial(firings_of, net),
         tables=lambda some: {"marking": Table("tokens", some.marking)},
         step_tables=step_tables,
         actions=actions,

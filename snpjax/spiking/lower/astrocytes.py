@@ -6,16 +6,17 @@ from typing import TYPE_CHECKING, cast
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float64, Int, Integer
+from jaxtyping import Array, Bool, Float64, Int
 
 from snpjax_formats import AbstractLayout, Edges, bucket
 from snpjax_formats.ell import expanded
 
-from ...choice import AbstractChoice
+from ...choice import AbstractChoice, Steps
 from ...results import RESULTS
 from ..model.rule_table import as_int64
 from ..model.variants import Astrocytes
 from ..step.dynamic_synapses import Change
+from ..step.shapes import Counts, Slots
 from ..step.stateless import AbstractStatelessNetwork
 
 
@@ -37,13 +38,7 @@ class ControlledSynapses(AbstractStatelessNetwork):
     counting: AbstractLayout  # from controlled synapses to their astrocytes, by weight
     delivery: AbstractLayout  # from controlled synapses to their targets
 
-    def change(
-        self,
-        network: None,
-        slots: Integer[Array, "neurons *paths"],
-        choice: AbstractChoice,
-        step: Int[Array, "*paths"],
-    ) -> Change:
+    def change(self, network: None, slots: Slots, choice: AbstractChoice, step: Steps) -> Change:
         del network
         shape = (len(self.choosers), *step.shape)
         # Whether it matters is known only when emissions are.
@@ -58,9 +53,7 @@ class ControlledSynapses(AbstractStatelessNetwork):
         culprit = jnp.min(jnp.where(is_refused, chooser, size), axis=0, initial=size)
         return Change(None, None, culprit, RESULTS.choice_refused, passes)
 
-    def deliver(
-        self, network: None, change: Change, emissions: Int[Array, "neurons *paths"]
-    ) -> Int[Array, "neurons *paths"]:
+    def deliver(self, network: None, change: Change, emissions: Counts) -> Counts:
         del network
         sent, counted, threshold = self._counted(emissions)
         passes = (counted < threshold) | ((counted == threshold) & change.detail)
@@ -68,7 +61,7 @@ class ControlledSynapses(AbstractStatelessNetwork):
         return self.delivery.deliver(passed, accumulate=emissions.dtype)
 
     def _counted(
-        self, emissions: Int[Array, "neurons *paths"]
+        self, emissions: Counts
     ) -> tuple[
         Int[Array, "controlled *paths"],
         Int[Array, "astrocytes *paths"],
@@ -82,10 +75,7 @@ class ControlledSynapses(AbstractStatelessNetwork):
     # ---- searched ----
 
     def with_decisions(
-        self,
-        ways: Int[Array, "slots choosers *paths"],
-        least: Int[Array, "neurons *paths"],
-        most: Int[Array, "neurons *paths"],
+        self, ways: Int[Array, "slots choosers *paths"], least: Counts, most: Counts
     ) -> Int[Array, "slots choosers *paths"]:
         """In how many ways each slot can be used, and two ways of each astrocyte that may come to
         decide, if each neuron emits `least` to `most`."""
@@ -95,9 +85,7 @@ class ControlledSynapses(AbstractStatelessNetwork):
         return ways.at[0, self.choosers].set(2 * may_decide.astype(ways.dtype), mode="drop")
 
     def is_redundant(
-        self,
-        emissions: Int[Array, "neurons *paths"],
-        subsets: Int[Array, "choosers *paths"],
+        self, emissions: Counts, subsets: Int[Array, "choosers *paths"]
     ) -> Bool[Array, "*paths"]:
         """Whether some astrocyte suppresses that has nothing to decide: the step is that in which
         it does not."""

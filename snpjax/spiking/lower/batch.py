@@ -2,23 +2,23 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array
 
-from snpjax_formats import ELL, AbstractLayout, check_free, free_bytes
+from snpjax_formats import ELL, check_free, free_bytes
 
 from ..._xla import on_host, precision
-from ...machine import AbstractMachine, Lowered, Stacked, over_paths
+from ...machine import AnyMachine, Lowered, Stacked, over_paths
 from ...trajectory import Trajectory
-from ..model.population import PopulationSystem
+from ..model.population import AnySystem
 from ..model.system import SpikingSystem, dynamic_message
-from ..step.ordered import of_one_shape
 from ..step.program import SpikingProgram
 from ..step.step import SpikingMachine, SpikingState
-from .host_program import HostProgram, Padding, count_type, host_program_of
+from .host_program import HostProgram, Padding, count_type
 from .lower import check_order, lower_columns
 from .start import sizes_of_inputs, with_inputs
 from .storage import LayoutLike
@@ -27,6 +27,8 @@ from .transition import Transition
 
 if TYPE_CHECKING:
     from ..view.solutions import Solutions
+
+T = TypeVar("T")
 
 
 class SystemBatch:
@@ -38,12 +40,12 @@ class SystemBatch:
     tuple of solutions.
     """
 
-    def __init__(self, systems: Sequence[SpikingSystem | PopulationSystem]) -> None:
+    def __init__(self, systems: Sequence[AnySystem]) -> None:
         self.systems = tuple(systems)
         if not self.systems:
             raise ValueError("The batch has no system. Give one or more.")
         for number, system in enumerate(self.systems):
-            if not isinstance(system, SpikingSystem | PopulationSystem):
+            if not isinstance(system, AnySystem):
                 raise TypeError(
                     f"Element {number} of the batch is a {type(system).__name__}. Give systems."
                 )
@@ -69,14 +71,12 @@ class SystemBatch:
             if isinstance(system, SpikingSystem) and not system.is_static:
                 raise NotImplementedError(dynamic_message(system, "A batch of different systems"))
         columns = [
-            system.columns(faithful=faithful)
-            if isinstance(system, PopulationSystem)
-            else host_program_of(system, faithful=faithful or numbered)
+            system.columns(faithful=faithful or (numbered and isinstance(system, SpikingSystem)))
             for system in self.systems
         ]
         padding = Padding.of(columns)
         _check_compatibility(columns)
-        check_order(columns[0].compatibility.in_steps(has_delays=padding.has_delays), layout)
+        check_order(columns[0].system.compatibility.in_steps(has_delays=padding.has_delays), layout)
         dtype = count_type(columns, count_dtype)
         stored = ELL if layout == "auto" else layout
         free = free_bytes()
@@ -87,8 +87,15 @@ class SystemBatch:
                     lower_columns(each.joined(), layout=stored, count_dtype=dtype, padding=padding)
                 )
                 _check_all_fit(programs[0], len(columns), free)
-            synapses = _one_shape([program.synapses for program in programs])
-            ordered = of_one_shape([program.ordered for program in programs])
+            synapses = [program.synapses for program in programs]
+            ells = [layout for layout in synapses if isinstance(layout, ELL)]
+            if len(ells) == len(synapses):
+                synapses = _of_one_shape(ells, "values", sources=ells[0].num_sources)
+            ordered = [program.ordered for program in programs]
+            lists = [some for some in ordered if some is not None]
+            if len(lists) == len(ordered):
+                nowhere = np.iinfo(np.int32).max
+                ordered = _of_one_shape(lists, "weights", first=0, sources=nowhere, targets=nowhere)
             programs = [
                 replace(program, synapses=own, ordered=own_ordered)
                 for program, own, own_ordered in zip(programs, synapses, ordered, strict=True)
@@ -100,14 +107,14 @@ class SystemBatch:
         return Lowered(
             self,
             machine,
-            faithful or numbered or all(c.table.families is None for c in columns),
+            all(c.table.families is None for c in columns),
             min(c.safe_steps(dtype) for c in columns),
             replace(machine, machine=SpikingMachine(program)),
         )
 
     def start(
-        self, machine: AbstractMachine | Stacked, initial: Any, inputs: Any
-    ) -> tuple[AbstractMachine | Stacked, SpikingState]:
+        self, machine: AnyMachine, initial: Any, inputs: Any
+    ) -> tuple[AnyMachine, SpikingState]:
         """Where a run begins: `initial` is the `state` of earlier solutions, `inputs` trains
         `(steps, inputs, systems)`."""
         assert isinstance(machine, Stacked)
@@ -147,7 +154,7 @@ class SystemBatch:
 
 def _check_compatibility(systems: Sequence[HostProgram]) -> None:
     """All systems make their steps in one way."""
-    ways = [c.compatibility.in_steps(has_delays=True) for c in systems]
+    ways = [c.system.compatibility.in_steps(has_delays=True) for c in systems]
     for number, way in enumerate(ways):
         if way != ways[0]:
             raise ValueError(
@@ -167,27 +174,22 @@ def _check_all_fit(program: SpikingProgram, num_systems: int, free: int | None) 
     )
 
 
-def _one_shape(layouts: Sequence[AbstractLayout | None]) -> list[AbstractLayout | None]:
-    """Layouts of one shape: ELLs get the most slots of all, and weights if any has them."""
-    ells = [layout for layout in layouts if isinstance(layout, ELL)]
-    if len(ells) < len(layouts):
-        return list(layouts)
-    slots = max(ell.sources.shape[0] for ell in ells)
-    dtypes = [ell.values.dtype for ell in ells if ell.values is not None]
-    shaped: list[AbstractLayout | None] = []
-    for ell in ells:
-        padding = ((0, slots - ell.sources.shape[0]), (0, 0))
-        values = ell.values
-        if dtypes:
-            values = jnp.ones(ell.sources.shape, dtypes[0]) if values is None else values
-            values = jnp.pad(values, padding)
-        sources = jnp.pad(ell.sources, padding, constant_values=ell.num_sources)
-        shaped.append(
-            ELL(
-                sources=sources,
-                values=values,
-                num_sources=ell.num_sources,
-                num_targets=ell.num_targets,
-            )
-        )
+def _of_one_shape(parts: Sequence[T], weights: str, **empty: int) -> list[T]:
+    """Modules whose arrays, by name, get as many rows as any has, filled up with what is `empty`;
+    and weights, which no edge of the padding has, if any has them."""
+    rows = max(len(getattr(part, name)) for part in parts for name in empty)
+    given = [getattr(part, weights) for part in parts]
+    dtype = next((some.dtype for some in given if some is not None), None)
+
+    def padded(x: Array, fill: int) -> Array:
+        widths = [(0, rows - len(x))] + [(0, 0)] * (x.ndim - 1)
+        return jnp.pad(x, widths, constant_values=fill)
+
+    shaped = []
+    for part, own in zip(parts, given, strict=True):
+        arrays = {name: padded(getattr(part, name), fill) for name, fill in empty.items()}
+        if dtype is not None:
+            own = jnp.ones(getattr(part, next(iter(empty))).shape, dtype) if own is None else own
+            arrays[weights] = padded(own, 0)
+        shaped.append(replace(part, **arrays))  # pyright: ignore[reportArgumentType]
     return shaped

@@ -19,18 +19,18 @@ from ...choice import NO_RULE, AbstractChoice, DecodedChoice, NumberedChoice, Wa
 from ...machine import Encoding, Record, paths_told_apart
 from ...results import RESULTS
 from ..model.lookup import number_of_label, position_of, rules_of
-from ..model.population import PopulationSystem
+from ..model.population import AnySystem
 from ..model.system import SpikingSystem, is_growing
 from ..model.variants import SynapseRules
 from ..step.dynamic_synapses import AbstractNetwork
 from ..step.program import SpikingProgram
+from ..step.shapes import Counts, Matches
 from ..step.step import Selection, SpikingState, applicable, halted, initial_state, step
 from .astrocytes import ControlledSynapses
-from .host_program import NARROW, HostProgram, least_type, trains_of
+from .host_program import NARROW, least_type, trains_of
 from .lower import lower_columns
 from .lower_division import Capacity, lower_growing
 from .storage import LayoutLike
-from .transition import Transition
 
 
 _NO_CAP = np.uint32(2**32 - 1)
@@ -99,9 +99,7 @@ class SearchedMachine(eqx.Module):
         can_apply = applicable(self.program, state)
         return can_apply if self.program.network is None else self._ways(can_apply, state)
 
-    def _ways(
-        self, can_apply: Bool[Array, "slots neurons *paths"], state: SpikingState
-    ) -> Int[Array, "slots choosers *paths"]:
+    def _ways(self, can_apply: Matches, state: SpikingState) -> Int[Array, "slots choosers *paths"]:
         network = self.program.network
         assert network is not None
         ways = network.ways(can_apply, state.network)
@@ -130,7 +128,7 @@ class SearchedMachine(eqx.Module):
         parts = [part.astype(self.count_dtype) for part in parts]
         return lax.bitcast_convert_type(jnp.concatenate(parts), self.encoding.dtype)
 
-    def _cut(self, state: SpikingState) -> Int[Array, "neurons *paths"]:
+    def _cut(self, state: SpikingState) -> Counts:
         """The spikes, where they are saturated up to that."""
         if self.caps is None:
             return state.spikes
@@ -205,10 +203,9 @@ class SearchedMachine(eqx.Module):
 
 
 def searched(
-    system: SpikingSystem | PopulationSystem,
-    columns: HostProgram,
-    *,
+    system: AnySystem,
     layout: LayoutLike,
+    capacity: Capacity | None,
     saturate: Mapping[str, int],
     clock: int,
     at_least: np.dtype | None,
@@ -217,48 +214,30 @@ def searched(
 
     - `at_least`: no narrower type counts; by default the least one that holds the model's numbers.
     """
-    _check_clock(clock)
+    if not 0 <= clock < 2**30:
+        raise ValueError(f"`clock` is {clock}. Give a number of steps, 0 or more.")
     caps = caps_of(system, saturate)
+    if is_growing(system):
+        if caps is None:  # all searches share one compilation
+            caps = np.full(len(system.label_numbers), _NO_CAP)
+        last_step = max(clock, len(trains_of(system)))
+        program = lower_growing(
+            system,
+            capacity=capacity or Capacity(),
+            at_least=at_least or NARROW[0],
+            largest=last_step,
+        )
+        return _searched(program, caps, last_step, np.zeros(program.num_neurons, np.uint32))
+    columns = system.columns(faithful=True)
     last_step = max(clock, len(columns.trains))
     # A negative number is a large one of its own type only.
     is_plain = not system.signed and system.compatibility.is_textbook
     at_least = at_least or (NARROW[0] if is_plain else NARROW[-1])
     dtype = least_type(columns, at_least=at_least, largest=last_step)
-    rows_of = system if isinstance(layout, Transition) else None
-    assert not isinstance(rows_of, PopulationSystem)  # it refused that before
-    program = lower_columns(
-        columns,
-        layout=layout,
-        count_dtype=dtype,
-        rows_of=rows_of,
-        paths=paths_told_apart()[-1],
-    )
+    program = lower_columns(columns, layout=layout, count_dtype=dtype, paths=paths_told_apart()[-1])
     usual = np.zeros(program.num_neurons, np.uint32)
     usual[: len(columns.arrivals)] = np.where(columns.arrivals <= _LITTLE, columns.arrivals, 0)
     return _searched(program, caps, last_step, usual)
-
-
-def searched_growing(
-    system: SpikingSystem,
-    *,
-    capacity: Capacity | None,
-    saturate: Mapping[str, int],
-    clock: int,
-    at_least: np.dtype | None,
-) -> SearchedMachine:
-    """A system that divides or buds as `snpjax.explore` needs it, see `searched`."""
-    _check_clock(clock)
-    caps = caps_of(system, saturate)
-    if caps is None:  # all searches share one compilation
-        caps = np.full(len(system.label_numbers), _NO_CAP)
-    last_step = max(clock, len(trains_of(system)))
-    program = lower_growing(
-        system,
-        capacity=capacity or Capacity(),
-        at_least=at_least or NARROW[0],
-        largest=last_step,
-    )
-    return _searched(program, caps, last_step, np.zeros(program.num_neurons, np.uint32))
 
 
 def _searched(
@@ -296,8 +275,8 @@ def _searched(
 
 
 def _emitted(
-    program: SpikingProgram, state: SpikingState, can_apply: Bool[Array, "slots neurons *paths"]
-) -> tuple[Int[Array, "neurons *paths"], Int[Array, "neurons *paths"]]:
+    program: SpikingProgram, state: SpikingState, can_apply: Matches
+) -> tuple[Counts, Counts]:
     """The least and the most that each neuron may emit in the next step."""
     dims = can_apply.ndim
     emits = expanded(program.of_neurons(program.produce), dims)
@@ -312,13 +291,8 @@ def _emitted(
     return jnp.where(fires, least, other), jnp.where(fires, most, other)
 
 
-def _check_clock(clock: int) -> None:
-    if not 0 <= clock < 2**30:
-        raise ValueError(f"`clock` is {clock}. Give a number of steps, 0 or more.")
-
-
 def caps_of(
-    system: SpikingSystem | PopulationSystem, saturate: Mapping[str, int]
+    system: AnySystem, saturate: Mapping[str, int]
 ) -> UInt32[np.ndarray, " neurons_or_labels"] | None:
     """Where the spikes of some neurons are cut: a count at its cap means it or more. Exact for
     neurons without rules that never lose spikes, because nothing depends on theirs.
@@ -355,7 +329,7 @@ def caps_of(
     return caps
 
 
-def column_of(system: SpikingSystem | PopulationSystem, name: str) -> tuple[int | slice, bool]:
+def column_of(system: AnySystem, name: str) -> tuple[int | slice, bool]:
     """The place of a neuron, a population or a label, and whether it has rules, or its synapses."""
     if is_growing(system):
         return number_of_label(system, name), bool(rules_of(system)[name])

@@ -4,7 +4,7 @@ that count its spikes without a silent overflow."""
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from jaxtyping import Float64, Int
@@ -14,12 +14,12 @@ from snpjax_formats.edges import merged
 from snpjax_formats.memory import host_free_bytes
 from snpjax_formats.stored import SMALL, entry_bucket
 
-from ..model.compatibility import TEXTBOOK, Compatibility
-from ..model.population import PopulationSystem, positions_of
+from ..model.compatibility import TEXTBOOK
+from ..model.population import AnySystem, PopulationSystem, positions_of
 from ..model.rule_table import ALL, SlotTable, as_int64, slots_of_neurons
 from ..model.system import SpikingSystem
 from ..model.template import column
-from ..model.variants import AntiSpikes, Astrocytes, Exhaustive, SynapseRules, Variant
+from ..model.variants import AntiSpikes, Astrocytes, Exhaustive, SynapseRules
 from .astrocytes import AstrocyteColumns
 from .plastic_synapses import PlasticColumns
 from .ruled_synapses import RuledColumns
@@ -28,6 +28,8 @@ from .ruled_synapses import RuledColumns
 #: What configurations are searched in: narrow counts take less memory and time, and where one
 #: overflows, the search goes on in the next type.
 NARROW = tuple(map(np.dtype, (np.int8, np.int16, np.int32)))
+#: What delivers otherwise than synapses of the definition.
+NetworkColumns: TypeAlias = PlasticColumns | RuledColumns | AstrocyteColumns
 # Two indices and a key to sort them by.
 _BYTES_PER_LISTED_EDGE = 16
 
@@ -81,9 +83,10 @@ class HostProgram:
 
     Axes: `neurons`; `outputs` and `inputs`, positions of neurons; `steps`, row t of `trains`
     arrives at the end of step t + 1. `largest` bounds the absolute value of every number of the
-    model, `name_of` names a neuron, and `table` is rewritten as `compatibility` says.
+    model, and `table` is rewritten as the system's `compatibility` says.
     """
 
+    system: AnySystem
     table: SlotTable
     spikes: Int[np.ndarray, " neurons"]
     parts: tuple[SynapsePart, ...]
@@ -91,10 +94,7 @@ class HostProgram:
     inputs: Int[np.ndarray, " inputs"]
     trains: Int[np.ndarray, "steps inputs"]
     largest: int
-    name_of: Callable[[int], str]
-    compatibility: Compatibility = TEXTBOOK
-    network: PlasticColumns | RuledColumns | AstrocyteColumns | None = None  # in no part
-    variant: Variant | None = None
+    network: NetworkColumns | None = None  # in no part
 
     @property
     def num_neurons(self) -> int:
@@ -103,24 +103,23 @@ class HostProgram:
     @property
     def num_choosers(self) -> int:
         """The neurons, and what is numbered after them because it chooses, too."""
-        network = self.network
-        is_of_variant = isinstance(network, RuledColumns | AstrocyteColumns)
-        return self.num_neurons + (network.num_choosers if is_of_variant else 0)
+        return self.num_neurons + (0 if self.network is None else self.network.num_choosers)
 
     @property
     def is_exhaustive(self) -> bool:
-        return isinstance(self.variant, Exhaustive)
+        return isinstance(self.system.variant, Exhaustive)
 
     @property
     def has_anti_spikes(self) -> bool:
-        return isinstance(self.variant, AntiSpikes)
+        return isinstance(self.system.variant, AntiSpikes)
 
     def safe_steps(self, dtype: np.dtype) -> int:
         """How many steps from the initial configuration cannot take a count past the range of
         `dtype`."""
         arriving = self.largest_arrival[0]
         is_exact = arriving < 2**52
-        may_grow = self.compatibility is not TEXTBOOK and self.compatibility.may_grow
+        compatibility = self.system.compatibility
+        may_grow = compatibility is not TEXTBOOK and compatibility.may_grow
         if may_grow or self.is_exhaustive or not is_exact:
             return 0
         start = int(np.abs(self.spikes).max(initial=0))
@@ -177,9 +176,10 @@ def host_program_of(system: SpikingSystem, *, faithful: bool) -> HostProgram:
         max(map(abs, spikes), default=0),
         _largest_weight(system),
         max((abs(spikes) for train in trains for spikes in train), default=0),
-        network.largest if isinstance(network, RuledColumns | AstrocyteColumns) else 0,
+        0 if network is None else network.largest,
     )
     return HostProgram(
+        system=system,
         table=table,
         spikes=as_int64(spikes),
         parts=(SynapsePart(_delivered(system, network), 0, count, 0, count),),
@@ -187,16 +187,11 @@ def host_program_of(system: SpikingSystem, *, faithful: bool) -> HostProgram:
         inputs=np.asarray([names[name] for name in system.input], np.int64),
         trains=trains_of(system),
         largest=largest,
-        name_of=lambda index: system.neurons[index].name,
-        compatibility=system.compatibility,
         network=network,
-        variant=system.variant,
     )
 
 
-def _network_of(
-    system: SpikingSystem, table: SlotTable
-) -> PlasticColumns | RuledColumns | AstrocyteColumns | None:
+def _network_of(system: SpikingSystem, table: SlotTable) -> NetworkColumns | None:
     match system.variant:
         case SynapseRules():
             return RuledColumns.of(system, table)
@@ -219,18 +214,13 @@ def trains_of(system: SpikingSystem) -> Int[np.ndarray, "steps inputs"]:
     return as_int64(x for train in padded for x in train).reshape(len(trains), horizon).T
 
 
-def _delivered(
-    system: SpikingSystem,
-    network: PlasticColumns | RuledColumns | AstrocyteColumns | None = None,
-) -> Edges:
+def _delivered(system: SpikingSystem, network: NetworkColumns | None = None) -> Edges:
     """The synapses that deliver anything by themselves and stay, in the order of the system."""
     edges = system.edges
     if network is None and not system.compatibility.no_self_synapses:
         return edges
     kept = np.ones(len(edges), bool)
-    if isinstance(network, PlasticColumns):
-        kept &= ~np.isin(edges.source, network.neurons)
-    elif network is not None:
+    if network is not None:
         kept &= ~network.is_carried
     if system.compatibility.no_self_synapses:
         kept &= edges.source != edges.target
@@ -277,6 +267,7 @@ def host_program_of_populations(system: "PopulationSystem", table: SlotTable) ->
     descriptions = (projection.description for projection in system.projections)
     largest += [abs(weight) for graph in descriptions for weight in graph.weight_range()]
     return HostProgram(
+        system=system,
         table=table,
         spikes=spikes,
         parts=parts,
@@ -284,8 +275,6 @@ def host_program_of_populations(system: "PopulationSystem", table: SlotTable) ->
         inputs=inputs,
         trains=trains,
         largest=int(max(largest)),
-        name_of=system.name_of,
-        compatibility=system.compatibility,
     )
 
 
@@ -427,4 +416,4 @@ class _Needs(NamedTuple):
         if columns.largest >= 2**63:  # the columns themselves are cut
             return cls(columns.largest, 0.0, "")
         arriving, neuron = columns.largest_arrival
-        return cls(columns.largest, arriving, columns.name_of(neuron) if arriving else "")
+        return cls(columns.largest, arriving, columns.system.name_of(neuron) if arriving else "")

@@ -25,7 +25,6 @@ from .host_program import (
     HostProgram,
     Padding,
     count_type,
-    host_program_of,
     most_together,
     padded_neurons,
 )
@@ -34,7 +33,6 @@ from .transition import Transition
 
 
 if TYPE_CHECKING:
-    from ..model.population import PopulationSystem
     from ..view.solution import Solution, SolutionBatch
     from .lower_division import Capacity
 
@@ -66,16 +64,8 @@ def lowered(
         program = lower_growing(system, capacity=capacity, count_dtype=count_dtype)
         return Lowered(system, GrowingMachine(program))
     has_rows = isinstance(layout, Transition)
-    columns = host_program_of(system, faithful=faithful or has_rows)
-    return lowered_columns(
-        system,
-        columns,
-        layout,
-        count_dtype,
-        is_numbered=faithful or has_rows or columns.table.families is None,
-        rows_of=system if has_rows else None,
-        paths=paths,
-    )
+    columns = system.columns(faithful=faithful or has_rows)
+    return lowered_columns(columns, layout, count_dtype, paths)
 
 
 def check_options(
@@ -103,23 +93,14 @@ def check_options(
 
 
 def lowered_columns(
-    system: "SpikingSystem | PopulationSystem",
-    columns: HostProgram,
-    layout: LayoutLike,
-    count_dtype: np.dtype | type | None,
-    *,
-    is_numbered: bool,
-    rows_of: SpikingSystem | None = None,
-    paths: int,
+    columns: HostProgram, layout: LayoutLike, count_dtype: np.dtype | type | None, paths: int
 ) -> "Lowered[Solution, SolutionBatch]":
     """A system in columns with a fixed number of neurons."""
-    program = lower_columns(
-        columns, layout=layout, count_dtype=count_dtype, rows_of=rows_of, paths=paths
-    )
+    program = lower_columns(columns, layout=layout, count_dtype=count_dtype, paths=paths)
     return Lowered(
-        system,
+        columns.system,
         SpikingMachine(program),
-        is_numbered,
+        columns.table.families is None,
         columns.safe_steps(np.dtype(program.initial.dtype)),
         SpikingMachine(replace(program, may_overflow=False)),
         (columns.table.num_rules, columns.num_choosers),
@@ -153,13 +134,8 @@ def lower(
     **Raises:** `LayoutTooLarge` for what does not fit in the memory of the device, before it is
     built; `ValueError` when counts do not fit the requested type, or any type.
     """
-    has_rows = isinstance(layout, Transition)
-    return lower_columns(
-        host_program_of(system, faithful=faithful or has_rows),
-        layout=layout,
-        count_dtype=count_dtype,
-        rows_of=system if has_rows else None,
-    )
+    columns = system.columns(faithful=faithful or isinstance(layout, Transition))
+    return lower_columns(columns, layout=layout, count_dtype=count_dtype)
 
 
 def lower_columns(
@@ -167,15 +143,13 @@ def lower_columns(
     *,
     layout: LayoutLike = "auto",
     count_dtype: np.dtype | type | None = None,
-    rows_of: SpikingSystem | None = None,
     padding: Padding | None = None,
     paths: int = 1,
 ) -> SpikingProgram:
     """Lower a system that is already in columns.
 
-    `paths` says how many will run at once, for many of which other layouts are best; `rows_of`
-    is the system whose rules are the rows of a `Transition`; a `padding` shared with other systems
-    gives their programs one shape.
+    `paths` says how many will run at once, for many of which other layouts are best; a `padding`
+    shared with other systems gives their programs one shape.
     """
     dtype = count_type([columns], count_dtype)
     is_alone = padding is None
@@ -183,7 +157,7 @@ def lower_columns(
     size = max(padding.neurons, padded_neurons(columns.num_choosers))
     if size != padding.neurons:  # given choices have a column for each chooser
         padding = replace(padding, neurons=size)
-    compatibility = columns.compatibility
+    compatibility = columns.system.compatibility
     if compatibility is not TEXTBOOK:
         compatibility = compatibility.in_steps(has_delays=padding.has_delays)
     if is_alone:
@@ -199,8 +173,8 @@ def lower_columns(
     spread = Spread.of(columns.table, padding, dtype, by_type=is_alone)
     with precision(dtype):
         rows, synapses, ordered, network = None, None, None, None
-        if rows_of is not None and storage is not None:
-            rows = stored_rows(rows_of, storage, padding, columns)
+        if isinstance(layout, Transition) and storage is not None:
+            rows = stored_rows(columns, storage, padding)
         if columns.network is not None and storage is not None:
             network = columns.network.lowered(size, padding.slots, storage.carried)
         if compatibility.stop_at_closed_target:

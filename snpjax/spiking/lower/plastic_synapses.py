@@ -38,17 +38,20 @@ class PlasticColumns:
     second: Int[np.ndarray, "slots plastic"]
     most: int  # spikes that one synapse carries
     deletes_within: bool
+    is_carried: Bool[np.ndarray, " synapses"]  # which synapses of the system these are
+    largest: int = 0
+    num_choosers: int = 0
 
     @classmethod
     def of(cls, system: "SpikingSystem", table: SlotTable) -> "PlasticColumns | None":
         """`None` for a system without plasticity; `table` holds the slots of its neurons."""
         if not system.changes_network:
             return None
-        rules = {
-            index: {n: r for n, r in enumerate(neuron.rules) if isinstance(r, PlasticityRule)}
-            for index, neuron in enumerate(system.neurons)
-        }
-        rules = {index: own for index, own in rules.items() if own}
+        each = (
+            {n: r for n, r in enumerate(neuron.rules) if isinstance(r, PlasticityRule)}
+            for neuron in system.neurons
+        )
+        rules = {index: own for index, own in enumerate(each) if own}
         if not rules:
             return None
         names, graph = system.names, system.edges
@@ -87,7 +90,9 @@ class PlasticColumns:
         most = max(emitted, default=1)
         tables = (targets, initial, within, count, first, second)
         deletes_within = system.compatibility.delete_within_N
-        return cls(np.asarray(list(rules)), *tables, max(most, 1), deletes_within)
+        neurons = np.asarray(list(rules))
+        is_carried = np.isin(graph.source, neurons)
+        return cls(neurons, *tables, max(most, 1), deletes_within, is_carried)
 
     def arrivals(
         self, production: Float64[np.ndarray, " neurons"]

@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING, cast
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float64, Int, Integer
+from jaxtyping import Array, Bool, Float64, Int
 
 from snpjax_formats import AbstractLayout, Edges, check_free, free_bytes
 from snpjax_formats.ell import expanded
 from snpjax_formats.stored import slot_bucket
 
-from ...choice import NO_RULE, AbstractChoice
+from ...choice import NO_RULE, AbstractChoice, Steps
 from ...results import RESULTS
 from ..model.guard import Guard
 from ..model.rule_table import Slot, SlotTable, as_int64, table_of_slots
 from ..model.variants import SynapseRules
 from ..step.dynamic_synapses import Change
+from ..step.shapes import Counts, Slots
 from ..step.stateless import AbstractStatelessNetwork
 
 
@@ -36,20 +37,12 @@ class RuledSynapses(AbstractStatelessNetwork):
     sent: Int[Array, "slots neurons places"]
     delivery: AbstractLayout  # from every place of every neuron to its target
 
-    def change(
-        self,
-        network: None,
-        slots: Integer[Array, "neurons *paths"],
-        choice: AbstractChoice,
-        step: Int[Array, "*paths"],
-    ) -> Change:
+    def change(self, network: None, slots: Slots, choice: AbstractChoice, step: Steps) -> Change:
         del network, choice
         nobody = jnp.full(step.shape, len(slots), jnp.int32)
         return Change(None, None, nobody, RESULTS.halted, slots)
 
-    def deliver(
-        self, network: None, change: Change, emissions: Int[Array, "neurons *paths"]
-    ) -> Int[Array, "neurons *paths"]:
+    def deliver(self, network: None, change: Change, emissions: Counts) -> Counts:
         del network
         slots = change.detail
         index = jnp.clip(slots, 0, len(self.sent) - 1)

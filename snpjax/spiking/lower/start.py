@@ -12,7 +12,7 @@ from jaxtyping import Int, PyTree
 from snpjax_formats import bucket
 
 from ..._text.counts import plural
-from ...machine import AbstractMachine, Stacked
+from ...machine import AnyMachine
 from ...trajectory import size_of
 from ..model.variants import AntiSpikes
 from ..step.division import GrownState
@@ -21,22 +21,18 @@ from ..step.step import AbstractSpikingMachine, SpikingState
 
 
 if TYPE_CHECKING:
-    from ..model.population import PopulationSystem
-    from ..model.system import SpikingSystem
+    from ..model.population import AnySystem
 
 
 def started(
-    system: "SpikingSystem | PopulationSystem",
-    machine: AbstractMachine | Stacked,
-    initial: Any,
-    inputs: Any,
-) -> tuple[AbstractMachine | Stacked, SpikingState]:
+    system: "AnySystem", machine: AnyMachine, initial: Any, inputs: Any
+) -> tuple[AnyMachine, SpikingState]:
     """The machine that takes `inputs`, and its state at the beginning: see `snpjax.run`.
 
     **Raises:** `ValueError` for what does not fit the system.
     """
     assert isinstance(machine, AbstractSpikingMachine)
-    is_signed = isinstance(getattr(system, "variant", None), AntiSpikes)
+    is_signed = isinstance(system.variant, AntiSpikes)
     if inputs is not None:
         machine = with_inputs(machine, _trains(system, inputs, is_signed))
     if isinstance(initial, SpikingState):
@@ -58,7 +54,7 @@ def started(
     return machine, state
 
 
-def _check_size(system: "SpikingSystem | PopulationSystem", state: SpikingState) -> None:
+def _check_size(system: "AnySystem", state: SpikingState) -> None:
     """Refuse the state of a system with other neurons, which padding can make as long."""
     num = system.num_neurons
     if isinstance(state.network, GrownState):  # whose neurons are not those of the beginning
@@ -131,7 +127,7 @@ def with_inputs(
 
 
 def _trains(
-    system: "SpikingSystem | PopulationSystem", inputs: Any, is_signed: bool
+    system: "AnySystem", inputs: Any, is_signed: bool
 ) -> Int[np.ndarray, "steps inputs *paths"]:
     """The trains of all input neurons as one table."""
     names, sizes = list(system.input), sizes_of_inputs(system)
@@ -158,37 +154,31 @@ def _trains(
     return table
 
 
-def sizes_of_inputs(system: "SpikingSystem | PopulationSystem") -> list[int]:
+def sizes_of_inputs(system: "AnySystem") -> list[int]:
     """How many neurons each input has: 1, or those of a population."""
     return [_size(system, name) for name in system.input]
 
 
 def _side_by_side(inputs: Mapping[str, Any], names: list[str], sizes: list[int]) -> np.ndarray:
     """Trains by name as one table; names that are left out receive nothing."""
-    blocks = {name: _integers(f"inputs[{name!r}]", train) for name, train in inputs.items()}
-    blocks = {
-        name: block[:, None] if size == 1 and block.ndim in (1, 2) else block
-        for (name, block), size in zip(
-            blocks.items(), (sizes[names.index(name)] for name in blocks), strict=True
-        )
-    }
+    ends = np.cumsum(sizes).tolist()
+    places = {n: slice(end - size, end) for n, size, end in zip(names, sizes, ends, strict=True)}
+    blocks = {}
+    for name, train in inputs.items():
+        block = _integers(f"inputs[{name!r}]", train)
+        is_one = sizes[names.index(name)] == 1 and block.ndim in (1, 2)
+        blocks[name] = block[:, None] if is_one else block
     paths = next((block.shape[2:] for block in blocks.values() if block.ndim == 3), ())
     steps = max((len(block) for block in blocks.values()), default=0)
-    table = []
-    for name, size in zip(names, sizes, strict=True):
-        column = np.zeros((steps, size, *paths), np.int64)
-        if name in blocks:
-            block = blocks[name]
-            column[: len(block)] = block if block.ndim == column.ndim else block[..., None]
-        table.append(column)
-    return np.concatenate(table, axis=1)
+    table = np.zeros((steps, sum(sizes), *paths), np.int64)
+    for name, block in blocks.items():
+        own = block if block.ndim == table.ndim else block[..., None]
+        table[: len(block), places[name]] = own
+    return table
 
 
 def _spikes(
-    system: "SpikingSystem | PopulationSystem",
-    initial: Any,
-    is_signed: bool,
-    own: Int[np.ndarray, " neurons"],
+    system: "AnySystem", initial: Any, is_signed: bool, own: Int[np.ndarray, " neurons"]
 ) -> Int[np.ndarray, "neurons *paths"]:
     """The spikes of all neurons, padded; those that are not named hold what the model says."""
     num, dtype = system.num_neurons, own.dtype
@@ -227,7 +217,7 @@ def _spikes(
     return spikes.astype(dtype)
 
 
-def _size(system: "SpikingSystem | PopulationSystem", name: str) -> int:
+def _size(system: "AnySystem", name: str) -> int:
     at = system.position_of(name)
     return len(range(*at.indices(system.num_neurons))) if isinstance(at, slice) else 1
 

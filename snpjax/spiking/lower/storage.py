@@ -78,12 +78,12 @@ class Storage:
         return self.listed(edges, None if self.most is None else max(self.most, largest))
 
 
-def stored_rows(
-    system: SpikingSystem, storage: Storage, padding: Padding, columns: HostProgram
-) -> RuleRows | None:
-    """The rules as rows of a matrix, if a class stores them."""
+def stored_rows(columns: HostProgram, storage: Storage, padding: Padding) -> RuleRows | None:
+    """The rules of single neurons as rows of a matrix, if a class stores them."""
+    system = columns.system
     if not isinstance(storage.layout, type):
         return None
+    assert isinstance(system, SpikingSystem)  # populations refuse a `Transition`
     edges = padded_rows(system).typed(storage.dtype)
     if padding.has_delays:  # refuse before either is built
         _check_both(storage.layout, edges, columns, padding.neurons)

@@ -1,9 +1,11 @@
 """Rules as the rows of the transition matrix M of the papers, in any layout."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Int
 
 from snpjax_formats import AbstractLayout, Edges, bucket
 from snpjax_formats.stored import SMALL
@@ -37,7 +39,7 @@ def transition_edges(system: SpikingSystem, *, production: bool = True) -> Edges
     **Raises:** `NotImplementedError` for a network that changes; `ValueError` where an entry does
     not fit 64 bits.
     """
-    owner, _, rules = _numbered(system)
+    owner, _, rules = NumberedRules.of(system)
     consume = [rule.consume for rule in rules]
     produce = [rule.produce for rule in rules]
     edges = edges_of(system)
@@ -75,7 +77,7 @@ def padded_rows(system: SpikingSystem) -> Edges:
 
 def rule_rows(system: SpikingSystem, matrix: AbstractLayout) -> RuleRows:
     """The stored `padded_rows`, with the rule that each stands for."""
-    owner, number, _ = _numbered(system)
+    owner, number, _ = NumberedRules.of(system)
     padding = (0, matrix.num_sources - len(owner))
     return RuleRows(
         matrix=matrix,
@@ -90,11 +92,20 @@ def has_delays(system: SpikingSystem) -> bool:
     return any(isinstance(rule, Rule) and rule.delay > 0 for rule in system.rules)
 
 
-def _numbered(system: SpikingSystem) -> tuple[np.ndarray, np.ndarray, list[Rule]]:
-    """Owner and number within it of every rule, and the rules."""
-    if not system.is_static:
-        raise NotImplementedError(dynamic_message(system, "A transition matrix"))
-    counts = np.asarray([len(neuron.rules) for neuron in system.neurons], np.int64)
-    owner = np.repeat(np.arange(len(counts)), counts)
-    number = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
-    return owner, number, [rule for rule in system.rules if isinstance(rule, Rule)]
+class NumberedRules(NamedTuple):
+    """The rules of a static system through its neurons in order, with the neuron of each and its
+    number there."""
+
+    owner: Int[np.ndarray, " rules"]
+    number: Int[np.ndarray, " rules"]
+    rules: list[Rule]
+
+    @classmethod
+    def of(cls, system: SpikingSystem) -> "NumberedRules":
+        """**Raises:** `NotImplementedError` for a system that is not static."""
+        if not system.is_static:
+            raise NotImplementedError(dynamic_message(system, "A transition matrix"))
+        counts = np.asarray([len(neuron.rules) for neuron in system.neurons], np.int64)
+        owner = np.repeat(np.arange(len(counts)), counts)
+        number = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
+        return cls(owner, number, [rule for rule in system.rules if isinstance(rule, Rule)])

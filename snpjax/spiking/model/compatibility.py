@@ -76,7 +76,10 @@ class Compatibility:
 
     def __post_init__(self) -> None:
         for name, choices in CHOICES.items():
-            _check_choice(name, getattr(self, name), choices)
+            value = getattr(self, name)
+            if not any(type(value) is type(choice) and value == choice for choice in choices):
+                listed = ", ".join(map(repr, choices))
+                raise ValueError(f"`{name}` is {value!r} (write one of {listed})")
         modulo = self.guard_modulo
         if modulo is not None:
             if not is_count(modulo) or modulo < 1:
@@ -178,13 +181,6 @@ CHOICES: Mapping[str, tuple[bool | str | None, ...]] = MappingProxyType(
         if field.name != "guard_modulo"
     }
 )
-
-
-def _check_choice(name: str, value: object, choices: tuple[bool | str | None, ...]) -> None:
-    if any(type(value) is type(choice) and value == choice for choice in choices):
-        return
-    listed = ", ".join(map(repr, choices))
-    raise ValueError(f"`{name}` is {value!r} (write one of {listed})")
 
 
 def _reduced(guard: Guard, modulo: int) -> Guard:

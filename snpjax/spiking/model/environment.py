@@ -8,7 +8,7 @@ from .rule import BuddingRule, DivisionRule, Rule
 
 
 if TYPE_CHECKING:
-    from .population import PopulationSystem
+    from .population import AnySystem
     from .system import SpikingSystem
 
 
@@ -28,7 +28,7 @@ class AnyInput:
         if self.length < 0 or self.most < 0:
             raise ValueError(f"{self} has a negative number. Give steps and spikes, 0 or more.")
 
-    def neurons_of(self, system: "SpikingSystem | PopulationSystem") -> tuple[str, ...]:
+    def neurons_of(self, system: "AnySystem") -> tuple[str, ...]:
         """The neurons of a system that get it."""
         return self.neurons or tuple(system.input)
 

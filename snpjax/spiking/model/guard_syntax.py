@@ -1,12 +1,12 @@
 """The text of guards: expressions over the letter `a`, read for a stack machine, and written.
 
-Nothing is computed here. The instructions come in postfix order (operands first), so neither
-reading nor evaluating them recurses, and a hostile text cannot exhaust Python's stack.
+Nothing is computed here. The instructions come in postfix order (operands first), so evaluating
+them does not recurse, and reading nests `NESTING_LIMIT` deep at most: a hostile text cannot exhaust
+Python's stack.
 """
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal, NamedTuple, NoReturn, TypeAlias
 
 
@@ -69,53 +69,58 @@ def read_guard(text: str) -> list[GuardInstruction]:
     return _Reader(text).read()
 
 
-@dataclass
-class _Frame:
-    """An open parenthesis; the flags say which sets wait on the stack for it.
-
-    These are the union of the alternatives that are complete, and the product of factors read so
-    far in the current one.
-    """
-
-    opened: int
-    has_union: bool = False
-    has_product: bool = False
-
-
 class _Reader:
+    """By recursive descent: an expression is a union of products of atoms."""
+
     def __init__(self, text: str):
         self.text = text
         self.at = 0
         stripped = text.rstrip()
         # A final `$` ends the text; everything after `end` reads as nothing.
         self.end = len(stripped) - 1 if stripped.endswith("$") else len(text)
-        self.frames = [_Frame(opened=-1)]
+        self.opened: list[int] = []  # where the parentheses around this place are
         self.instructions: list[GuardInstruction] = []
 
     def read(self) -> list[GuardInstruction]:
         if self.peek() == "^":
             self.at += 1
+        self.union()
+        return self.instructions
+
+    def union(self) -> None:
+        """An expression up to the parenthesis that closes it, or to the end."""
+        self.product()
+        while union := self.token(_UNIONS):
+            self.at += len(union)
+            self.product()
+            self.emit("unite", self.at)
+
+    def product(self) -> None:
+        stops = (*_UNIONS, ")") if self.opened else _UNIONS
+        has_factor = False
         while char := self.peek():
+            position = self.at
             if char == "a":
                 self.letters()
             elif char == "∅":
-                self.emit("nothing", self.at)
+                self.emit("nothing", position)
                 self.at += 1
-                self.finish_factor(self.at - 1)
             elif char == "(":
-                self.open_group()
-            elif char == ")":
-                self.close_group()
-            elif union := self.token(_UNIONS):
-                self.alternative(self.at)
-                self.at += len(union)
+                self.group()
+            elif self.token(stops):
+                break
             else:
                 self.reject(char)
-        if len(self.frames) > 1:
+            self.powers()
+            if has_factor:
+                self.emit("concatenate", position)
+            has_factor = True
+        if self.opened and not char:
             fault = 'is not closed (add a ")")'
-            self.fail("the parenthesis opened", fault, self.frames[-1].opened)
-        self.finish_alternatives(self.at)
-        return self.instructions
+            self.fail("the parenthesis opened", fault, self.opened[-1])
+        if not has_factor:
+            fault = 'is missing (write "a", or "a{0}" for no spike)'
+            self.fail("an expression", fault, self.at)
 
     def peek(self) -> str:
         """The next character that is not a blank, or "" at the end."""
@@ -134,52 +139,31 @@ class _Reader:
         raise GuardError(subject, fault, self.text, position)
 
     def letters(self) -> None:
+        """Letters as one count, but for the last one: a quantifier would bind to it alone."""
         match = _LETTERS.match(self.text, self.at, self.end)
         assert match is not None
-        # A quantifier binds to the last letter only; the letters before it are one count.
         before, last = match[0].count("a") - 1, match.end() - 1
-        if before:
-            self.emit("letters", self.at, before)
-            self.finish_product(self.at)
-        self.emit("letters", last, 1)
-        self.at = match.end()
-        self.finish_factor(last)
+        self.emit("letters", self.at, before or 1)
+        self.at = last if before else last + 1
 
-    def open_group(self) -> None:
-        if len(self.frames) > NESTING_LIMIT:
+    def group(self) -> None:
+        if len(self.opened) == NESTING_LIMIT:
             fault = f"is nested deeper than {NESTING_LIMIT} levels (remove parentheses)"
             self.fail("the parenthesis", fault, self.at)
-        opened = self.at
+        self.opened.append(self.at)
         self.at += 1
-        self.frames.append(_Frame(opened))
-        if self.peek() == "?":
+        char = self.peek()
+        if char == "?":
             fault = 'starts with "(?", which is not part of a guard (write plain parentheses)'
-            self.fail("the group", fault, opened)
-
-    def close_group(self) -> None:
-        frame = self.frames[-1]
-        if len(self.frames) == 1:
-            self.fail('the ")"', "closes nothing (remove it)", self.at)
-        if not (frame.has_union or frame.has_product):
-            self.fail("the group", 'is empty (remove it, or write "a{0}")', frame.opened)
-        self.finish_alternatives(self.at)
-        self.frames.pop()
+            self.fail("the group", fault, self.opened[-1])
+        if char == ")":
+            self.fail("the group", 'is empty (remove it, or write "a{0}")', self.opened[-1])
+        self.union()
         self.at += 1
-        self.finish_factor(frame.opened)
+        self.opened.pop()
 
-    def alternative(self, position: int) -> None:
-        self.finish_alternatives(position)
-        self.frames[-1].has_union, self.frames[-1].has_product = True, False
-
-    def finish_alternatives(self, position: int) -> None:
-        frame = self.frames[-1]
-        if not frame.has_product:
-            self.fail("an expression", 'is missing (write "a", or "a{0}" for no spike)', position)
-        if frame.has_union:
-            self.emit("unite", position)
-
-    def finish_factor(self, position: int) -> None:
-        """Read what follows an atom: at most one power and then at most one quantifier."""
+    def powers(self) -> None:
+        """What follows an atom: at most one power and then at most one quantifier."""
         previous = None
         while found := self.postfix():
             kind, low, high, start = found
@@ -187,12 +171,6 @@ class _Reader:
                 self.reject_second(start)
             self.emit("repeat", start, low, high)
             previous = kind
-        self.finish_product(position)
-
-    def finish_product(self, position: int) -> None:
-        if self.frames[-1].has_product:
-            self.emit("concatenate", position)
-        self.frames[-1].has_product = True
 
     def postfix(self) -> tuple[str, int, int | None, int] | None:
         char, start = self.peek(), self.at
@@ -288,6 +266,8 @@ class _Reader:
         self.fail(f'the quantifier "{char}"', fault, position)
 
     def reject(self, char: str) -> NoReturn:
+        if char == ")":
+            self.fail('the ")"', "closes nothing (remove it)", self.at)
         if char in _DIGITS:
             match = _NUMBER.match(self.text, self.at)
             number = match[0][:7] if match else char

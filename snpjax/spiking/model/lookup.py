@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from .rule import AnyRule
-from .system import SpikingSystem, is_growing
+from .system import is_growing
 
 
 if TYPE_CHECKING:
-    from .population import PopulationSystem
+    from .population import AnySystem
 
 
-def number_of_label(system: "SpikingSystem | PopulationSystem", label: str) -> int:
+def number_of_label(system: "AnySystem", label: str) -> int:
     """The number of a label of a system that divides or buds.
 
     **Raises:** `KeyError` that says what there is.
@@ -22,7 +22,7 @@ def number_of_label(system: "SpikingSystem | PopulationSystem", label: str) -> i
     return system.label_numbers[label]
 
 
-def position_of(system: "SpikingSystem | PopulationSystem", name: str) -> int | slice:
+def position_of(system: "AnySystem", name: str) -> int | slice:
     """The position of a neuron, or those of a population's neurons.
 
     **Raises:** `KeyError` that says what there is.
@@ -32,7 +32,7 @@ def position_of(system: "SpikingSystem | PopulationSystem", name: str) -> int | 
     return system.position_of(name)
 
 
-def rules_of(system: "SpikingSystem | PopulationSystem") -> dict[str, Sequence[AnyRule | str]]:
+def rules_of(system: "AnySystem") -> dict[str, Sequence[AnyRule | str]]:
     """The rules of every neuron by its name, or of every label where neurons divide or bud."""
     if is_growing(system):
         own = system.rules_of_labels

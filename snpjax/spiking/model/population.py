@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, overload
 
 import numpy as np
 from jaxtyping import Int
@@ -47,6 +47,8 @@ class PopulationSystem(AbstractSystem):
 
     **Raises:** `InvalidSystem` with every problem at once.
     """
+
+    variant: ClassVar[None] = None  # steps are those of the definition
 
     def __init__(
         self,
@@ -180,16 +182,13 @@ class PopulationSystem(AbstractSystem):
         return _slot_table(self._populations, self.compatibility, faithful=False)
 
     def columns(self, *, faithful: bool = False) -> "HostProgram":
-        """The system as lowering takes it."""
+        """The system as lowering takes it; `faithful` keeps consume-all rules apart."""
         from ..lower.host_program import host_program_of_populations
 
-        return host_program_of_populations(self, self.rule_table(faithful=faithful))
-
-    def rule_table(self, *, faithful: bool) -> SlotTable:
-        """The rules of all neurons; `faithful` keeps consume-all rules apart."""
-        if not faithful:
-            return self.slots
-        return _slot_table(self._populations, self.compatibility, faithful=True)
+        table = self.slots
+        if faithful:
+            table = _slot_table(self._populations, self.compatibility, faithful=True)
+        return host_program_of_populations(self, table)
 
     def trains(self) -> tuple[np.ndarray, np.ndarray]:
         """Input trains side by side, cut after the last spike, and their neurons."""
@@ -226,8 +225,7 @@ class PopulationSystem(AbstractSystem):
 
         del numbered
         _refuse_transition(layout)
-        columns = self.columns(faithful=faithful)
-        return lowered_columns(self, columns, layout, count_dtype, is_numbered=True, paths=paths)
+        return lowered_columns(self.columns(faithful=faithful), layout, count_dtype, paths)
 
     def with_input(self, input: "Mapping[str, Any] | AnyInput") -> "PopulationSystem":
         """The same system with other input trains.
@@ -255,10 +253,7 @@ class PopulationSystem(AbstractSystem):
         from ..lower.enumerable import searched  # the model itself needs no device
 
         _refuse_transition(layout)
-        columns = self.columns(faithful=True)
-        return searched(
-            self, columns, layout=layout, saturate=saturate, clock=clock, at_least=at_least
-        )
+        return searched(self, layout, None, saturate, clock, at_least)
 
     def expand(self) -> SpikingSystem:
         """The same system neuron by neuron; consume-all rules become their members, and a neuron
@@ -341,6 +336,10 @@ def _refuse_transition(layout: "LayoutLike") -> None:
 
     if isinstance(layout, Transition):
         raise ValueError("A Transition needs single rules. Use `system.expand()`.")
+
+
+#: A system of single neurons or of populations.
+AnySystem: TypeAlias = SpikingSystem | PopulationSystem
 
 
 class Neurons(Sequence[Neuron]):

@@ -29,9 +29,10 @@ if TYPE_CHECKING:
 
     from snpjax_formats import Edges
 
-    from ...machine import AbstractMachine, Lowered, Schema, Stacked
+    from ...machine import AnyMachine, Lowered, Schema
     from ...trajectory import Trajectory
     from ..lower.enumerable import SearchedMachine
+    from ..lower.host_program import HostProgram
     from ..lower.lower_division import Capacity
     from ..lower.plastic_synapses import PlasticColumns
     from ..lower.storage import LayoutLike
@@ -119,8 +120,8 @@ class AbstractSystem:
     drawn. `self` is one of the two."""
 
     def start(
-        self: Any, machine: "AbstractMachine | Stacked", initial: Any, inputs: Any
-    ) -> "tuple[AbstractMachine | Stacked, SpikingState]":
+        self: Any, machine: "AnyMachine", initial: Any, inputs: Any
+    ) -> "tuple[AnyMachine, SpikingState]":
         """Where a run begins that does not begin where the model says, see `snpjax.run`."""
         from ..lower.start import started
 
@@ -411,6 +412,12 @@ class SpikingSystem(AbstractSystem):
 
         return PlasticColumns.of(self, self.slots)
 
+    def columns(self, *, faithful: bool = False) -> "HostProgram":
+        """The system as lowering takes it, where no neuron divides or buds."""
+        from ..lower.host_program import host_program_of  # the model itself needs no arrays
+
+        return host_program_of(self, faithful=faithful)
+
     def lower(
         self,
         *,
@@ -440,21 +447,11 @@ class SpikingSystem(AbstractSystem):
         capacity: "Capacity | None" = None,
     ) -> "SearchedMachine":
         """This system as arrays, ready for `snpjax.explore`."""
-        from ..lower.enumerable import searched, searched_growing
-        from ..lower.host_program import (
-            host_program_of,  # the model itself needs neither jax nor a device
-        )
+        from ..lower.enumerable import searched  # the model itself needs no device
         from ..lower.lower import check_options
 
         check_options(self, layout, capacity)
-        if self.is_growing:
-            return searched_growing(
-                self, capacity=capacity, saturate=saturate, clock=clock, at_least=at_least
-            )
-        columns = host_program_of(self, faithful=True)
-        return searched(
-            self, columns, layout=layout, saturate=saturate, clock=clock, at_least=at_least
-        )
+        return searched(self, layout, capacity, saturate, clock, at_least)
 
     def with_input(self, input: "Mapping[str, Sequence[int]] | AnyInput") -> "SpikingSystem":
         """The same system with other input trains, or with an environment that may send any.

@@ -8,9 +8,10 @@ import jax.lax as lax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, Integer, PyTree
 
-from ...choice import NO_RULE, AbstractChoice
+from ...choice import NO_RULE, AbstractChoice, Steps
 from ...results import RESULTS, select_result
 from .dynamic_synapses import AbstractNetwork, Change
+from .shapes import Counts, Matches, PerSlot, Slots
 
 
 class GrownState(NamedTuple):
@@ -58,12 +59,10 @@ class DivisionTables(AbstractNetwork):
     def init(self) -> GrownState:
         return self.initial
 
-    def labels(self, network: GrownState) -> Int[Array, "neurons *paths"]:
+    def labels(self, network: GrownState) -> Counts:
         return network.labels
 
-    def allowed(
-        self, applicable: Bool[Array, "slots neurons *paths"], network: GrownState
-    ) -> Bool[Array, "slots neurons *paths"]:
+    def allowed(self, applicable: Matches, network: GrownState) -> Matches:
         grows = (self.divides | self.buds)[:, network.labels]
         blocked = lax.cond(
             jnp.any(applicable & grows),
@@ -72,9 +71,7 @@ class DivisionTables(AbstractNetwork):
         )
         return applicable & ~blocked
 
-    def ways(
-        self, applicable: Bool[Array, "slots neurons *paths"], network: GrownState
-    ) -> Int[Array, "slots neurons *paths"]:
+    def ways(self, applicable: Matches, network: GrownState) -> PerSlot:
         return applicable.astype(jnp.int32)
 
     def may_choose(self) -> Bool[Array, " neurons"]:
@@ -94,11 +91,7 @@ class DivisionTables(AbstractNetwork):
         return GrownState(labels, source, target, weights, starts, num)
 
     def change(
-        self,
-        network: GrownState,
-        slots: Integer[Array, "neurons *paths"],
-        choice: AbstractChoice,
-        step: Int[Array, "*paths"],
+        self, network: GrownState, slots: Slots, choice: AbstractChoice, step: Steps
     ) -> Change:
         size = len(network.labels)
         at = jnp.maximum(slots, 0), network.labels
@@ -118,9 +111,7 @@ class DivisionTables(AbstractNetwork):
         culprit = jnp.where(fits, size, jnp.argmax(grows, axis=0).astype(jnp.int32))
         return Change(state, is_new, culprit, failure, None)
 
-    def deliver(
-        self, network: GrownState, change: Change, emissions: Int[Array, "neurons *paths"]
-    ) -> Int[Array, "neurons *paths"]:
+    def deliver(self, network: GrownState, change: Change, emissions: Counts) -> Counts:
         return _of_each_path(_delivered, change.network, emissions)
 
     def _blocked(self, network: GrownState) -> Bool[Array, "slots neurons"]:

@@ -4,9 +4,10 @@ import abc
 from typing import Any, NamedTuple
 
 import equinox as eqx
-from jaxtyping import Array, Bool, Int, Integer, PyTree
+from jaxtyping import Array, Bool, Int, PyTree
 
-from ...choice import AbstractChoice
+from ...choice import AbstractChoice, Steps
+from .shapes import Counts, Flags, Matches, PerSlot, Slots
 
 
 class Change(NamedTuple):
@@ -38,20 +39,16 @@ class AbstractNetwork(eqx.Module):
         """The initial network, of one path."""
 
     @abc.abstractmethod
-    def labels(self, network: PyTree) -> Int[Array, "neurons *paths"] | None:
+    def labels(self, network: PyTree) -> Counts | None:
         """The column of every neuron in the tables of rules; `None` where neurons have their own or
         keep their type."""
 
     @abc.abstractmethod
-    def allowed(
-        self, applicable: Bool[Array, "slots neurons *paths"], network: PyTree
-    ) -> Bool[Array, "slots neurons *paths"]:
+    def allowed(self, applicable: Matches, network: PyTree) -> Matches:
         """Which of the slots that apply by their spikes the network allows."""
 
     @abc.abstractmethod
-    def ways(
-        self, applicable: Bool[Array, "slots neurons *paths"], network: PyTree
-    ) -> Int[Array, "slots neurons *paths"]:
+    def ways(self, applicable: Matches, network: PyTree) -> PerSlot:
         """In how many ways each slot can be used, 0 where it does not apply; with those of what is
         pending, which are chosen, too."""
 
@@ -60,7 +57,7 @@ class AbstractNetwork(eqx.Module):
         """Neurons that may have several ways to use one slot."""
 
     @abc.abstractmethod
-    def is_pending(self, network: PyTree) -> Bool[Array, "neurons *paths"] | None:
+    def is_pending(self, network: PyTree) -> Flags | None:
         """Neurons that have something to do in any case; `None` if none ever has."""
 
     @abc.abstractmethod
@@ -72,17 +69,9 @@ class AbstractNetwork(eqx.Module):
         """The state with these; of many paths."""
 
     @abc.abstractmethod
-    def change(
-        self,
-        network: PyTree,
-        slots: Integer[Array, "neurons *paths"],
-        choice: AbstractChoice,
-        step: Int[Array, "*paths"],
-    ) -> Change:
+    def change(self, network: PyTree, slots: Slots, choice: AbstractChoice, step: Steps) -> Change:
         """What the selected slots do to it."""
 
     @abc.abstractmethod
-    def deliver(
-        self, network: PyTree, change: Change, emissions: Int[Array, "neurons *paths"]
-    ) -> Int[Array, "neurons *paths"]:
+    def deliver(self, network: PyTree, change: Change, emissions: Counts) -> Counts:
         """What arrives at each neuron by the synapses that can change."""

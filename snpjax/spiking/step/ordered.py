@@ -1,14 +1,14 @@
 """Synapses in the order in which they were declared, for a simulator that stops in it."""
 
-from collections.abc import Sequence
-
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Int, Num
+from jaxtyping import Array, Int, Num
 
 from snpjax_formats import Edges, bucket
 from snpjax_formats.ell import expanded
+
+from .shapes import Counts, Flags
 
 
 class OrderedSynapses(eqx.Module):
@@ -46,9 +46,7 @@ class OrderedSynapses(eqx.Module):
             weights=None if edges.value is None else padded(edges.value[order], 1),
         )
 
-    def deliver(
-        self, emissions: Int[Array, "neurons *paths"], is_closed: Bool[Array, "neurons *paths"]
-    ) -> Int[Array, "neurons *paths"]:
+    def deliver(self, emissions: Counts, is_closed: Flags) -> Counts:
         """What arrives at each neuron."""
         closed = is_closed.at[self.targets].get(mode="fill", fill_value=False).astype(jnp.int32)
         before = jnp.cumsum(closed, axis=0, dtype=jnp.int32) - closed
@@ -58,30 +56,3 @@ class OrderedSynapses(eqx.Module):
             sent = sent * expanded(self.weights, sent.ndim).astype(sent.dtype)
         sent = jnp.where(is_reached, sent, 0)
         return jnp.zeros_like(emissions).at[self.targets].add(sent, mode="drop")
-
-
-def of_one_shape(ordered: Sequence[OrderedSynapses | None]) -> list[OrderedSynapses | None]:
-    """Those of a batch of systems of one size: as many as any has, with weights if any has
-    them."""
-    present = [one for one in ordered if one is not None]
-    if len(present) < len(ordered):
-        return list(ordered)
-    size = max(len(one.sources) for one in present)
-    dtypes = [one.weights.dtype for one in present if one.weights is not None]
-    shaped: list[OrderedSynapses | None] = []
-    for one in present:
-        padding = (0, size - len(one.sources))
-        weights = one.weights
-        if dtypes:
-            weights = jnp.ones(len(one.sources), dtypes[0]) if weights is None else weights
-            weights = jnp.pad(weights, padding)
-        nowhere = np.iinfo(np.int32).max
-        shaped.append(
-            OrderedSynapses(
-                sources=jnp.pad(one.sources, padding, constant_values=nowhere),
-                targets=jnp.pad(one.targets, padding, constant_values=nowhere),
-                first=jnp.pad(one.first, padding),
-                weights=weights,
-            )
-        )
-    return shaped

@@ -5,15 +5,16 @@ from typing import NamedTuple
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Int, Integer
+from jaxtyping import Array, Bool, Int
 
 from snpjax_formats import AbstractLayout
 from snpjax_formats.ell import expanded
 
-from ...choice import MAX_WAYS, NO_RULE, AbstractChoice
+from ...choice import MAX_WAYS, NO_RULE, AbstractChoice, Steps
 from ...choice.subsets import num_subsets
 from ...results import RESULTS
 from .dynamic_synapses import AbstractNetwork, Change
+from .shapes import Counts, Flags, Matches, PerSlot, Slots
 
 
 CREATES, DELETES = 1, -1
@@ -68,20 +69,16 @@ class PlasticSynapses(AbstractNetwork):
     def labels(self, network: PlasticState) -> None:
         return None
 
-    def allowed(
-        self, applicable: Bool[Array, "slots neurons *paths"], network: PlasticState
-    ) -> Bool[Array, "slots neurons *paths"]:
+    def allowed(self, applicable: Matches, network: PlasticState) -> Matches:
         return applicable & ~self.is_pending(network)[None]
 
     def may_choose(self) -> Bool[Array, " neurons"]:
         return self.plastic_of < len(self.neurons)
 
-    def is_pending(self, network: PlasticState) -> Bool[Array, "neurons *paths"]:
+    def is_pending(self, network: PlasticState) -> Flags:
         return (network.second > 0).at[self.plastic_of].get(mode="fill", fill_value=False)
 
-    def ways(
-        self, applicable: Bool[Array, "slots neurons *paths"], network: PlasticState
-    ) -> Int[Array, "slots neurons *paths"]:
+    def ways(self, applicable: Matches, network: PlasticState) -> PerSlot:
         def along(table: Array) -> Array:
             return expanded(table, table.ndim + network.second.ndim - 1)
 
@@ -105,11 +102,7 @@ class PlasticSynapses(AbstractNetwork):
         return essential
 
     def change(
-        self,
-        network: PlasticState,
-        slots: Integer[Array, "neurons *paths"],
-        choice: AbstractChoice,
-        step: Int[Array, "*paths"],
+        self, network: PlasticState, slots: Slots, choice: AbstractChoice, step: Steps
     ) -> Change:
         own = slots.at[self.neurons].get(mode="fill", fill_value=NO_RULE).astype(jnp.int32)
         turn = self._turn(network, own)
@@ -130,9 +123,7 @@ class PlasticSynapses(AbstractNetwork):
         detail = PlasticDetail(chosen, chosen & turn.creates[None])
         return Change(after, None, culprit, RESULTS.choice_refused, detail)
 
-    def deliver(
-        self, network: PlasticState, change: Change, emissions: Int[Array, "neurons *paths"]
-    ) -> Int[Array, "neurons *paths"]:
+    def deliver(self, network: PlasticState, change: Change, emissions: Counts) -> Counts:
         sent = emissions.at[self.neurons].get(mode="fill", fill_value=0)
         # A neuron that changes its synapses emits nothing, but for the spike of each new one.
         created = change.detail.created.astype(self.carried)

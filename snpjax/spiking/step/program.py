@@ -10,6 +10,7 @@ from snpjax_formats.ell import expanded
 from ..model.compatibility import Compatibility
 from .dynamic_synapses import AbstractNetwork
 from .ordered import OrderedSynapses
+from .shapes import Counts, Table
 
 
 class RuleRows(eqx.Module):
@@ -25,7 +26,7 @@ class RuleRows(eqx.Module):
     number: Int[Array, " rules"]
     has_production: bool = eqx.field(static=True)
 
-    def spiking_vector(self, rules: Int[Array, "neurons *paths"]) -> Int[Array, "rules *paths"]:
+    def spiking_vector(self, rules: Counts) -> Int[Array, "rules *paths"]:
         """S: 1 for every selected rule."""
         return (rules[self.neuron] == expanded(self.number, rules.ndim)).astype(jnp.int32)
 
@@ -80,6 +81,6 @@ class SpikingProgram(eqx.Module):
         network = self.network
         return network is not None and network.labels(network.init()) is not None
 
-    def of_neurons(self, table: Int[Array, "slots columns"]) -> Int[Array, "slots neurons"]:
+    def of_neurons(self, table: Table) -> Int[Array, "slots neurons"]:
         """A table with a column for every neuron."""
         return table if self.type_of is None else table[:, self.type_of]

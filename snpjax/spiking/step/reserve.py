@@ -36,31 +36,26 @@ class GrowingMachine(AbstractSpikingMachine):
         return replace(state, status=failed.status, culprit=failed.culprit)
 
     def grown(self, state: SpikingState) -> "tuple[GrowingMachine, SpikingState]":
-        """The same with more room, to make the step that was refused."""
-        program, state = with_more_room(self.program, state)
-        zero = jax.tree.map(jnp.zeros_like, state.culprit)
-        went_on = jax.tree.map(lambda x, y: jnp.full(y.shape, x), RESULTS.halted, state.status)
-        return GrowingMachine(program), replace(state, status=went_on, culprit=zero)
-
-
-def with_more_room(
-    program: SpikingProgram, state: SpikingState
-) -> tuple[SpikingProgram, SpikingState]:
-    """The same program and state with room for more neurons and synapses: both, since every room
-    is a compilation."""
-    growth = program.network
-    assert isinstance(growth, DivisionTables)
-    size = GROWTH_FACTOR * program.num_neurons
-    room = GROWTH_FACTOR * len(growth.initial.source)
-    check_room(size, room)
-    initial = _widened(growth.initial, size, room, growth.num_labels)
-    spikes, timers, pending = (
-        _longer(x, size, 0) for x in (state.spikes, state.timers, state.pending)
-    )
-    network = _widened(state.network, size, room, growth.num_labels)
-    growth = replace(growth, initial=initial)
-    program = replace(program, initial=_longer(program.initial, size, 0), network=growth)
-    return program, replace(state, spikes=spikes, timers=timers, pending=pending, network=network)
+        """The same with more room for neurons and for synapses, since every room is a compilation,
+        to make the step that was refused."""
+        program, growth = self.program, self.program.network
+        assert isinstance(growth, DivisionTables)
+        size = GROWTH_FACTOR * program.num_neurons
+        room = GROWTH_FACTOR * len(growth.initial.source)
+        check_room(size, room)
+        initial = _widened(growth.initial, size, room, growth.num_labels)
+        growth = replace(growth, initial=initial)
+        program = replace(program, initial=_longer(program.initial, size, 0), network=growth)
+        state = replace(
+            state,
+            spikes=_longer(state.spikes, size, 0),
+            timers=_longer(state.timers, size, 0),
+            pending=_longer(state.pending, size, 0),
+            network=_widened(state.network, size, room, growth.num_labels),
+            status=jax.tree.map(lambda x, y: jnp.full(y.shape, x), RESULTS.halted, state.status),
+            culprit=jax.tree.map(jnp.zeros_like, state.culprit),
+        )
+        return GrowingMachine(program), state
 
 
 def check_room(size: int, room: int) -> None:

@@ -2,11 +2,12 @@
 
 import equinox as eqx
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Int
+from jaxtyping import Array, Bool
 
 from snpjax_formats import AbstractLayout
 
 from .dynamic_synapses import AbstractNetwork
+from .shapes import Matches, PerSlot
 
 
 class AbstractStatelessNetwork(AbstractNetwork):
@@ -21,15 +22,11 @@ class AbstractStatelessNetwork(AbstractNetwork):
     def labels(self, network: None) -> None:
         return None
 
-    def allowed(
-        self, applicable: Bool[Array, "slots neurons *paths"], network: None
-    ) -> Bool[Array, "slots neurons *paths"]:
+    def allowed(self, applicable: Matches, network: None) -> Matches:
         del network
         return applicable
 
-    def ways(
-        self, applicable: Bool[Array, "slots neurons *paths"], network: None
-    ) -> Int[Array, "slots neurons *paths"]:
+    def ways(self, applicable: Matches, network: None) -> PerSlot:
         del network
         return applicable.astype(jnp.int32)
 

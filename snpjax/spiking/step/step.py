@@ -22,6 +22,7 @@ from ...choice import (
     AbstractChoice,
     FirstChoice,
     GivenChoices,
+    Steps,
     answer_of,
     has_weights,
     is_valid,
@@ -32,6 +33,7 @@ from ...results import RESULTS, select_result
 from ...trajectory import Save
 from .dynamic_synapses import Change
 from .program import SpikingProgram
+from .shapes import Counts, Flags, Matches, PerSlot, Table
 
 
 # For many paths this many slots are searched, which CPUs do for many paths at once, and gathers
@@ -127,7 +129,7 @@ def halted(program: SpikingProgram, state: SpikingState) -> Bool[Array, "*paths"
 
 
 def _is_live(
-    program: SpikingProgram, state: SpikingState, is_active: Bool[Array, "neurons *paths"]
+    program: SpikingProgram, state: SpikingState, is_active: Flags
 ) -> Bool[Array, "*paths"]:
     """Whether time goes on, where some neurons can fire."""
     if program.delay is not None:
@@ -253,7 +255,7 @@ class _Arrived(NamedTuple):
     arriving: Int[Array, "neurons *paths"]
 
     @property
-    def spikes(self) -> Int[Array, "neurons *paths"]:
+    def spikes(self) -> Counts:
         return self.left + self.arriving
 
 
@@ -272,7 +274,7 @@ def _select(program: SpikingProgram, state: SpikingState, choice: AbstractChoice
         if program.number is not None:
             choice = of_slots(choice, program.of_neurons(program.number))
 
-    def selected() -> Int[Array, "neurons *paths"]:
+    def selected() -> Counts:
         # What is applicable is computed again: it would be stored otherwise, and is larger. A
         # network is not worth looking at twice.
         some = can_apply if program.network is not None else applicable(program, state)
@@ -440,12 +442,8 @@ def _finish(
 
 
 def _exhausted(
-    program: SpikingProgram,
-    state: SpikingState,
-    fires: Bool[Array, "neurons *paths"],
-    produced: Int[Array, "neurons *paths"],
-    consumed: Int[Array, "neurons *paths"],
-) -> tuple[Int[Array, "neurons *paths"], Int[Array, "neurons *paths"]]:
+    program: SpikingProgram, state: SpikingState, fires: Flags, produced: Counts, consumed: Counts
+) -> tuple[Counts, Counts]:
     """What the selected rules produce and consume when each is used as often as it can be. A
     product that is not safe to count is -1, which is found to be an overflow."""
     assert program.most_together is not None
@@ -464,7 +462,7 @@ def _input_of(program: SpikingProgram, state: SpikingState) -> Int[Array, "input
     return jnp.moveaxis(row, -1, 0)
 
 
-def _horizon(program: SpikingProgram, state: SpikingState) -> Int[Array, "*paths"]:
+def _horizon(program: SpikingProgram, state: SpikingState) -> Steps:
     """The steps after which nothing is sent; paths that pad a batch have none."""
     if program.horizon.ndim == 0:
         return program.horizon
@@ -472,11 +470,8 @@ def _horizon(program: SpikingProgram, state: SpikingState) -> Int[Array, "*paths
 
 
 def _with_input(
-    program: SpikingProgram,
-    state: SpikingState,
-    arriving: Int[Array, "neurons *paths"],
-    row: Int[Array, "inputs *paths"],
-) -> Int[Array, "neurons *paths"]:
+    program: SpikingProgram, state: SpikingState, arriving: Counts, row: Int[Array, "inputs *paths"]
+) -> Counts:
     """What arrives, with that from the environment: at neurons, or at all of a label."""
     labels = _labels(program, state)
     if labels is None:
@@ -487,7 +482,7 @@ def _with_input(
 
 
 def _output(
-    program: SpikingProgram, state: SpikingState, emissions: Int[Array, "neurons *paths"]
+    program: SpikingProgram, state: SpikingState, emissions: Counts
 ) -> Int[Array, "outputs *paths"]:
     """What goes to the environment: from neurons, or from all of a label."""
     labels = _labels(program, state)
@@ -499,12 +494,8 @@ def _output(
 
 
 def _leaving(
-    program: SpikingProgram,
-    state: SpikingState,
-    fires: Bool[Array, "neurons *paths"],
-    produced: Int[Array, "neurons *paths"],
-    delay: Int[Array, "neurons *paths"],
-) -> Int[Array, "neurons *paths"]:
+    program: SpikingProgram, state: SpikingState, fires: Flags, produced: Counts, delay: Counts
+) -> Counts:
     """The spikes that leave each neuron when it is open next."""
     match program.compatibility.early_reopen:
         case None | "overwrite":
@@ -524,15 +515,13 @@ def _stored(state: SpikingState, function: Callable[[], Array]) -> Array:
     return materialize(jnp.any(state.step >= 0), function)
 
 
-def _of_neurons(
-    program: SpikingProgram, table: Int[Array, "slots columns"], state: SpikingState
-) -> Int[Array, "slots neurons *paths"]:
+def _of_neurons(program: SpikingProgram, table: Table, state: SpikingState) -> PerSlot:
     """A table with a column for every neuron, and the axes of a state."""
     labels = _labels(program, state)
     return _along(program.of_neurons(table), state) if labels is None else table[:, labels]
 
 
-def _labels(program: SpikingProgram, state: SpikingState) -> Int[Array, "neurons *paths"] | None:
+def _labels(program: SpikingProgram, state: SpikingState) -> Counts | None:
     """The column of each neuron in tables, where that changes."""
     return None if program.network is None else program.network.labels(state.network)
 
@@ -542,7 +531,7 @@ def _along(table: Array, state: SpikingState) -> Array:
     return expanded(table, table.ndim + state.step.ndim)
 
 
-def _first(holds: Bool[Array, "neurons *paths"]) -> Int[Array, "*paths"]:
+def _first(holds: Flags) -> Int[Array, "*paths"]:
     """The first neuron for which it holds, or the number of neurons."""
     size = len(holds)
     # Of few neurons in bytes: all paths of a search come by here at once.
@@ -554,7 +543,7 @@ def _first(holds: Bool[Array, "neurons *paths"]) -> Int[Array, "*paths"]:
 
 
 def _by_number(
-    program: SpikingProgram, state: SpikingState, can_apply: Bool[Array, "slots neurons *paths"]
+    program: SpikingProgram, state: SpikingState, can_apply: Matches
 ) -> Bool[Array, "rules neurons *paths"]:
     """Which rules apply, where a rule has several slots."""
     assert program.number is not None
@@ -564,11 +553,8 @@ def _by_number(
 
 
 def _slots_of(
-    program: SpikingProgram,
-    state: SpikingState,
-    can_apply: Bool[Array, "slots neurons *paths"],
-    rules: Int[Array, "neurons *paths"],
-) -> Int[Array, "neurons *paths"]:
+    program: SpikingProgram, state: SpikingState, can_apply: Matches, rules: Counts
+) -> Counts:
     """The applicable slot of each given rule; without one, a slot that does not exist."""
     if program.kept is not None:
         is_one = (rules >= 0) & (rules < len(program.kept))
@@ -581,12 +567,7 @@ def _slots_of(
     return jnp.where(rules == NO_RULE, NO_RULE, slot)
 
 
-def _of_slot(
-    program: SpikingProgram,
-    table: Int[Array, "slots columns"],
-    state: SpikingState,
-    slots: Int[Array, "neurons *paths"],
-) -> Int[Array, "neurons *paths"]:
+def _of_slot(program: SpikingProgram, table: Table, state: SpikingState, slots: Counts) -> Counts:
     """The entry of each neuron's selected slot, 0 where none is."""
     num_slots = table.shape[0]
     if num_slots <= (4 if state.step.ndim == 0 else _MAX_SELECTED):

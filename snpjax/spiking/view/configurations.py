@@ -19,7 +19,7 @@ from .snapshot import Network, has_synapse, names_of_labels, network_history, ne
 
 
 if TYPE_CHECKING:
-    from ..model.population import PopulationSystem
+    from ..model.population import AnySystem
     from ..step.step import Selection, SpikingState
     from .solution import Solution, SolutionBatch
 
@@ -42,7 +42,7 @@ class Configurations:
     with a label, and `timer` is the longest of theirs.
     """
 
-    system: "SpikingSystem | PopulationSystem"
+    system: "AnySystem"
     spikes: Int[np.ndarray, "configurations neurons"] = field(repr=False)
     timers: Int[np.ndarray, "configurations neurons"] = field(repr=False)
     pending: Int[np.ndarray, "configurations neurons"] = field(repr=False)
@@ -126,7 +126,7 @@ class Transitions:
       labels then, as for `Configurations`.
     """
 
-    system: "SpikingSystem | PopulationSystem"
+    system: "AnySystem"
     sources: Int[np.ndarray, " transitions"] = field(repr=False)
     targets: Int[np.ndarray, " transitions"] = field(repr=False)
     rules: Int[np.ndarray, "transitions neurons"] = field(repr=False)
@@ -165,9 +165,7 @@ def _bear(some: Configurations | Transitions, label: str) -> Bool[np.ndarray, "s
 
 
 def configurations_of(
-    system: "SpikingSystem | PopulationSystem",
-    state: "SpikingState",
-    is_halting: Bool[np.ndarray, " configurations"],
+    system: "AnySystem", state: "SpikingState", is_halting: Bool[np.ndarray, " configurations"]
 ) -> Configurations:
     """States, configurations last, as arrays of the host."""
     # A search counts in few bits; here sums and products of counts must not wrap.
@@ -180,7 +178,7 @@ def configurations_of(
 
 
 def transitions_of(
-    system: "SpikingSystem | PopulationSystem",
+    system: "AnySystem",
     sources: Int[np.ndarray, " transitions"],
     targets: Int[np.ndarray, " transitions"],
     detail: "Selection",
@@ -225,13 +223,13 @@ def visited(solution: "Solution | SolutionBatch") -> Configurations:
     )
 
 
-def astrocytes_of(system: "SpikingSystem | PopulationSystem") -> list[str]:
+def astrocytes_of(system: "AnySystem") -> list[str]:
     """The names of the astrocytes of a system, which choose after its neurons."""
     variant = system.variant if isinstance(system, SpikingSystem) else None
     num = len(variant.astrocytes) if isinstance(variant, Astrocytes) else 0
     return [f"astrocyte {number}" for number in range(1, num + 1)]
 
 
-def _size(system: "SpikingSystem | PopulationSystem") -> int | None:
+def _size(system: "AnySystem") -> int | None:
     """How many neurons are looked at; `None` for all slots."""
     return None if is_growing(system) else system.num_neurons

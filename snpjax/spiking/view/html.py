@@ -3,7 +3,7 @@
 from html import escape
 
 from ..._text.quoting import table_html
-from ..model.population import PopulationSystem
+from ..model.population import AnySystem, PopulationSystem
 from ..model.rule import rule_text
 from ..model.system import SpikingSystem
 from .run_text import Shown
@@ -53,7 +53,7 @@ def population_html(system: PopulationSystem) -> str:
     return f"<p>{escape(repr(system))}</p>{_picture(system)}"
 
 
-def _picture(system: SpikingSystem | PopulationSystem) -> str:
+def _picture(system: AnySystem) -> str:
     # What places boxes takes 0.3 s to import: only where something is drawn.
     from .picture import system_svg
 

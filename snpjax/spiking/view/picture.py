@@ -29,12 +29,12 @@ from ...drawing.scene import (
     to_svg,
     width_of,
 )
-from ..model.population import PopulationSystem
-from ..model.rule import AnyRule, PlasticityRule
+from ..model.population import AnySystem, PopulationSystem
+from ..model.rule import PlasticityRule
 from ..model.system import Neuron, SpikingSystem
 from ..model.variants import Astrocytes, SynapseRules
 from .pretty import rule_lines, spikes_text
-from .summary import MAX_NAME, MAX_NEURONS, MAX_WIDTH, Card, CardLink, summary
+from .summary import MAX_NAME, MAX_NEURONS, Card, CardLink, summary
 
 
 _MAX_RULES = 8  # of a neuron
@@ -54,9 +54,7 @@ class Arranged(NamedTuple):
     sizes: np.ndarray
 
 
-def network_scene(
-    system: SpikingSystem | PopulationSystem, *, max_neurons: int = MAX_NEURONS
-) -> Scene:
+def network_scene(system: AnySystem, *, max_neurons: int = MAX_NEURONS) -> Scene:
     """The network of a system as a scene.
 
     Output neurons have a double border and an arrow to the environment, the train of an input
@@ -95,9 +93,7 @@ def network_scene(
     return Scene(tuple(shapes), f"{system!r}")
 
 
-def arrange(
-    system: SpikingSystem | PopulationSystem, *, max_neurons: int = MAX_NEURONS
-) -> Arranged:
+def arrange(system: AnySystem, *, max_neurons: int = MAX_NEURONS) -> Arranged:
     """The boxes of a network with their places, and the arrows between them."""
     if isinstance(system, PopulationSystem) and system.num_neurons <= max_neurons:
         system = system.expand()
@@ -134,7 +130,7 @@ def arrange(
     return Arranged(cards, links, middles + extra / 2 * [-1, 1], sizes)
 
 
-def system_svg(system: SpikingSystem | PopulationSystem) -> str:
+def system_svg(system: AnySystem) -> str:
     """What a notebook shows of a system."""
     return to_svg(network_scene(system))
 
@@ -142,7 +138,7 @@ def system_svg(system: SpikingSystem | PopulationSystem) -> str:
 def _cards(system: SpikingSystem) -> list[Card]:
     cards = [_card(system, neuron) for neuron in system.neurons]
     for label, rules in system.rules_by_label.items():
-        lines = _lines(rules, label)
+        lines = rule_lines(rules, label, _MAX_RULES)
         is_output = label in system.output
         cards.append(Card(f"label {label}", "", tuple(lines), is_output, is_unborn=True))
     return cards
@@ -151,10 +147,10 @@ def _cards(system: SpikingSystem) -> list[Card]:
 def _card(system: SpikingSystem, neuron: Neuron) -> Card:
     called = neuron.label if system.is_growing else neuron.name
     train = system.input.get(called)
-    lines = _lines(neuron.rules, neuron.label)
+    lines = rule_lines(neuron.rules, neuron.label, _MAX_RULES)
     if isinstance(system.variant, SynapseRules):
         own = system.variant.leaving.get(neuron.name, {}).get(None, ())
-        lines = [f"{text}  (out)" for text in _lines(own, neuron.label)]
+        lines = [f"{text}  (out)" for text in rule_lines(own, neuron.label, _MAX_RULES)]
     name = neuron.name if neuron.label == neuron.name else f"{neuron.name} : {neuron.label}"
     return Card(
         shortened(name, MAX_NAME),
@@ -163,10 +159,6 @@ def _card(system: SpikingSystem, neuron: Neuron) -> Card:
         called in system.output,
         "" if train is None else train_text(train),
     )
-
-
-def _lines(rules: Sequence[AnyRule | str], label: str, most: int = _MAX_RULES) -> list[str]:
-    return rule_lines(rules, label, most=most, width=MAX_WIDTH)
 
 
 def train_text(train: Iterable[int]) -> str:
@@ -178,7 +170,7 @@ def _links(system: SpikingSystem) -> list[CardLink]:
     names = system.names
     texts: dict[tuple[str, str | None], str] = {}
     if isinstance(system.variant, SynapseRules):
-        texts = {pair: ", ".join(_lines(own, "", 2)) for pair, own in system.variant.rules}
+        texts = {pair: ", ".join(rule_lines(own, "", 2)) for pair, own in system.variant.rules}
     links = [
         CardLink(names[s], names[t], _weight(w) + texts.get((s, t), ""))
         for s, t, w in system.synapses

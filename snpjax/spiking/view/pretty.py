@@ -7,6 +7,7 @@ from ...drawing.scene import shortened
 from ..model.rule import AnyRule, Rule, rule_text
 
 
+_MAX_WIDTH = 34  # characters of a line
 _POWER = re.compile(r"([aā])(?:\^(\d+)|\{(\d+)\})")
 _SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -23,8 +24,8 @@ def pretty(text: str) -> str:
     return text.replace("->", "→").replace("lambda", "λ").replace("a+", "a⁺")
 
 
-def rule_lines(rules: Sequence[AnyRule | str], label: str, *, most: int, width: int) -> list[str]:
-    """The first rules of a neuron, a line each, and how many more there are."""
+def rule_lines(rules: Sequence[AnyRule | str], label: str, most: int) -> list[str]:
+    """The first rules of a neuron, a line each, and how many more there are; texts as they are."""
     texts = [
         pretty(f"{rule}")
         if isinstance(rule, Rule)
@@ -34,4 +35,4 @@ def rule_lines(rules: Sequence[AnyRule | str], label: str, *, most: int, width: 
         for rule in rules[: most if len(rules) <= most else most - 1]
     ]
     left = len(rules) - len(texts)
-    return [shortened(text, width) for text in texts] + [f"and {left:,} more"] * (left > 0)
+    return [shortened(text, _MAX_WIDTH) for text in texts] + [f"and {left:,} more"] * (left > 0)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import jax
@@ -11,15 +11,14 @@ from jaxtyping import Bool, Int
 
 from ..._text.lines import EdgeLabels, Table, distinct_names
 from ...choice import NO_RULE
-from ...machine import Action, LazyNames, Link, Schema
+from ...schema import Action, LazyNames, Link, Schema
 from ..lower.enumerable import column_of
 from ..model.lookup import position_of, rules_of
-from ..model.population import PopulationSystem
+from ..model.population import AnySystem, PopulationSystem
 from ..model.rule import AnyRule
 from ..model.system import SpikingSystem, changes_network, is_growing
 from ..model.validity import unknown_neuron
 from ..step.plasticity import PlasticState
-from ..step.step import Selection, SpikingState
 from .configurations import (
     Configurations,
     Transitions,
@@ -31,9 +30,7 @@ from .configurations import (
 from .run_text import label_rules
 
 
-def schema_of(
-    system: SpikingSystem | PopulationSystem,
-) -> Schema[Configurations, Transitions]:
+def schema_of(system: AnySystem) -> Schema[Configurations, Transitions]:
     """Columns are neurons or, where they divide or bud, slots. What a query may name are neurons
     or, where they divide or bud, labels."""
     own, grows = _Names(system), is_growing(system)
@@ -44,8 +41,8 @@ def schema_of(
         counted="spikes",
         column_kind="neurons",
         columns=None if grows else LazyNames(lambda: own.choosers[: system.num_neurons]),
-        configurations=own.configurations,
-        steps=own.steps,
+        configurations=partial(configurations_of, system),
+        steps=partial(transitions_of, system),
         tables=own.tables,
         step_tables=own.step_tables,
         actions=own.actions,
@@ -80,7 +77,7 @@ def schema_of(
 class _Names:
     """What the schema of a system is made of."""
 
-    system: SpikingSystem | PopulationSystem
+    system: AnySystem
 
     @cached_property
     def rules(self) -> dict[str, Sequence[AnyRule | str]]:
@@ -93,11 +90,6 @@ class _Names:
         return neurons + astrocytes_of(self.system)
 
     # ---- configurations ----
-
-    def configurations(
-        self, state: SpikingState, is_halting: Bool[np.ndarray, " configurations"]
-    ) -> Configurations:
-        return configurations_of(self.system, state, is_halting)
 
     def tables(self, some: Configurations) -> dict[str, Table]:
         labels = {} if some.labels is None else {"labels": Table("label", some.labels)}
@@ -141,14 +133,6 @@ class _Names:
         return {"neurons": network.names, "synapses": network.synapses}
 
     # ---- steps ----
-
-    def steps(
-        self,
-        sources: Int[np.ndarray, " steps"],
-        targets: Int[np.ndarray, " steps"],
-        detail: Selection,
-    ) -> Transitions:
-        return transitions_of(self.system, sources, targets, detail)
 
     def step_tables(self, steps: Transitions) -> dict[str, Table]:
         subsets = {} if steps.subsets is None else {"subsets": Table("subset", steps.subsets)}

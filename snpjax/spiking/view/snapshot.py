@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Bool
 
 from ..._text.lines import distinct_names
-from ..model.population import PopulationSystem
+from ..model.population import AnySystem
 from ..model.system import SpikingSystem
 from ..step.division import GrownState
 from ..step.plasticity import PlasticState
@@ -29,14 +29,14 @@ class Network(NamedTuple):
         return distinct_names(self.labels)
 
 
-def name_of(system: SpikingSystem | PopulationSystem, state: Any, neuron: int) -> str:
+def name_of(system: AnySystem, state: Any, neuron: int) -> str:
     """The name of a neuron of one state."""
     if isinstance(state, GrownState):
         return network_of(system, state).names[neuron]
     return system.name_of(neuron)
 
 
-def network_of(system: SpikingSystem | PopulationSystem, state: Any) -> Network:
+def network_of(system: AnySystem, state: Any) -> Network:
     """The network of one state on the host, `state` being `None` where it stays as it is.
 
     **Raises:** `ValueError` for populations, whose synapses are not listed.
@@ -76,7 +76,7 @@ def names_of_labels(system: SpikingSystem, labels: Any) -> np.ndarray:
 
 
 def has_synapse(
-    system: SpikingSystem | PopulationSystem, state: Any, source: str, target: str, size: int
+    system: AnySystem, state: Any, source: str, target: str, size: int
 ) -> Bool[np.ndarray, " configurations"]:
     """Whether there is a synapse between neurons of these names, or labels, in the networks of
     `size` states, configurations last; `state` is `None` where the network stays as it is."""
@@ -97,7 +97,7 @@ def has_synapse(
     return np.full(size, any((s, t) == (source, target) for s, t, _ in system.synapses))
 
 
-def network_history(system: SpikingSystem | PopulationSystem, rows: Any, num_neurons: int) -> Any:
+def network_history(system: AnySystem, rows: Any, num_neurons: int) -> Any:
     """All networks of the history of a batch as `Configurations.state` has them, a row of all paths
     after the other; `None` where the network stays as it is. In the end there are `num_neurons`.
     """
@@ -107,9 +107,7 @@ def network_history(system: SpikingSystem | PopulationSystem, rows: Any, num_neu
     return _cut(state, system, num_neurons) if isinstance(state, GrownState) else state
 
 
-def _cut(
-    state: GrownState, system: SpikingSystem | PopulationSystem, num_neurons: int
-) -> GrownState:
+def _cut(state: GrownState, system: AnySystem, num_neurons: int) -> GrownState:
     """Of this many neurons, and without what a history says where there was no room."""
     assert isinstance(system, SpikingSystem)
     slot, place = np.arange(num_neurons)[:, None], np.arange(len(state.source))[:, None]
@@ -120,7 +118,7 @@ def _cut(
     return GrownState(labels, source, target, state.weights, state.starts, state.num)  # pyright: ignore
 
 
-def num_in_use(system: SpikingSystem | PopulationSystem, network: Any) -> int:
+def num_in_use(system: AnySystem, network: Any) -> int:
     """How many neurons there are at most, of all paths."""
     if isinstance(network, GrownState):
         return int(np.max(network.num))

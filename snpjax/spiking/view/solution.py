@@ -20,8 +20,8 @@ from ...trajectory import (
     path_of,
     with_size,
 )
-from ..model.population import PopulationSystem
-from ..model.system import SpikingSystem, is_growing
+from ..model.population import AnySystem
+from ..model.system import is_growing
 from ..model.validity import possible_labels
 from ..step.step import SpikingState
 from .snapshot import Network, name_of, network_of, num_in_use
@@ -53,7 +53,7 @@ class AbstractSolution(AbstractCheckedRun):
     hold 0 before they exist. The trains of outputs are sums over all neurons of a label.
     """
 
-    system: SpikingSystem | PopulationSystem
+    system: AnySystem
 
     @property
     def state(self) -> SpikingState:
@@ -335,7 +335,7 @@ class SolutionBatch(AbstractSolution, AbstractManyPaths[Solution]):
         return f"SolutionBatch({plural(self.paths, 'path')} of {self.system!r}: {self.ending})"
 
 
-def _position(system: SpikingSystem | PopulationSystem, name: str) -> int | slice:
+def _position(system: AnySystem, name: str) -> int | slice:
     if not system.has(name):
         raise ValueError(f"The system has neither a neuron nor a population {name!r}.")
     return system.position_of(name)
@@ -346,8 +346,3 @@ def _of_one(train: np.ndarray, instead: str) -> np.ndarray:
     if train.ndim > 1:
         raise ValueError(f"The output is a population of several neurons. Use `{instead}`.")
     return train
-
-
-def rule_name(system: SpikingSystem | PopulationSystem, neuron: int, rule: int) -> str:
-    """A selected rule as people write it; empty for `NO_RULE`."""
-    return "" if rule == NO_RULE else system.rule_text(neuron, rule)

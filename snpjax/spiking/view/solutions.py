@@ -4,8 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ...trajectory import Trajectory
-from ..model.population import PopulationSystem
-from ..model.system import SpikingSystem
+from ..model.population import AnySystem
 from ..step.step import SpikingState
 from .solution import Solution
 
@@ -36,9 +35,7 @@ class Solutions(tuple[Solution, ...]):
         return None
 
 
-def solutions_of(
-    systems: Sequence[SpikingSystem | PopulationSystem], trajectory: Trajectory
-) -> Solutions:
+def solutions_of(systems: Sequence[AnySystem], trajectory: Trajectory) -> Solutions:
     """The solution of each system of a batch."""
     each = [system.solution(trajectory.of_path(path)) for path, system in enumerate(systems)]
     return Solutions(each, trajectory.final)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...drawing.scene import shortened
 from ..model.neuron_names import base_of
-from ..model.population import PopulationSystem
+from ..model.population import AnySystem, PopulationSystem
 from ..model.population_parts import Population, Projection
 from ..model.rule import Rule
 from ..model.system import Neuron, SpikingSystem
@@ -21,7 +21,6 @@ from .pretty import pretty, rule_lines, spikes_text
 #: Of more neurons nobody reads the rules of each.
 MAX_NEURONS = 60
 _MAX_RULES = 4  # of a population
-MAX_WIDTH = 34  # characters of a line
 MAX_NAME = 24
 _MAX_KINDS = 4  # lists of rules in a family that are told apart
 
@@ -52,9 +51,7 @@ class CardLink(NamedTuple):
     is_dashed: bool = False
 
 
-def summary(
-    system: SpikingSystem | PopulationSystem, max_cards: int
-) -> tuple[list[Card], list[CardLink]]:
+def summary(system: AnySystem, max_cards: int) -> tuple[list[Card], list[CardLink]]:
     """A large system in few boxes, at most this many where it is no system of populations."""
     if isinstance(system, PopulationSystem):
         numbers = {name: number for number, name in enumerate(system.populations)}
@@ -118,7 +115,7 @@ def _groups(system: SpikingSystem, most: int) -> list[tuple[str, list[int]]]:
 def _group(name: str, neurons: list[Neuron], is_output: bool, num_inputs: int) -> Card:
     if len(neurons) == 1:
         (only,) = neurons
-        lines = rule_lines(only.rules, only.label, most=_MAX_RULES, width=MAX_WIDTH)
+        lines = rule_lines(only.rules, only.label, _MAX_RULES)
         spikes = spikes_text(int(only.spikes)) if only.spikes else ""
         feed = "in: 1 train" * bool(num_inputs)
         return Card(shortened(only.name, MAX_NAME), spikes, tuple(lines), is_output, feed)
@@ -127,7 +124,7 @@ def _group(name: str, neurons: list[Neuron], is_output: bool, num_inputs: int) -
     lines = [_spikes_line(spikes)]
     if len(kinds) == 1:
         own = neurons[0]
-        lines += rule_lines(own.rules, own.label, most=_MAX_RULES, width=MAX_WIDTH)
+        lines += rule_lines(own.rules, own.label, _MAX_RULES)
     else:
         total = sum(len(neuron.rules) for neuron in neurons)
         lines.append(f"{len(kinds):,} lists of rules, {total:,} in all")
@@ -153,10 +150,10 @@ def _population(system: PopulationSystem, population: Population) -> Card:
             text = text_of_neuron(template, 0, size)
             if is_plain and isinstance(template.consume, int) and template.consume > 0:
                 text = f"{Rule(guard, template.consume, template.produce, template.delay)}"  # pyright: ignore
-            rules.append(text)
+            rules.append(pretty(text))
         else:
             first, last = (text_of_neuron(template, i, size) for i in (0, size - 1))
-            rules.append(f"{first}  …  {last}")
+            rules.append(pretty(f"{first}  …  {last}"))
 
     def has(named: Iterable[str]) -> bool:
         return any(population.name in (name, base_of(name)) for name in named)
@@ -164,18 +161,11 @@ def _population(system: PopulationSystem, population: Population) -> Card:
     return Card(
         shortened(population.name, MAX_NAME),
         f"× {size:,}",
-        tuple(line for line in [_spikes_line(spikes), *_rule_lines(rules)] if line),
+        tuple(line for line in [_spikes_line(spikes), *rule_lines(rules, "", _MAX_RULES)] if line),
         has(system.output),
         "in: trains" if has(system.input) else "",
         size > 1,
     )
-
-
-def _rule_lines(rules: list[str]) -> list[str]:
-    shown = len(rules) if len(rules) <= _MAX_RULES else _MAX_RULES - 1
-    left = len(rules) - shown
-    lines = [shortened(pretty(rule), MAX_WIDTH) for rule in rules[:shown]]
-    return lines + [f"and {left:,} more"] * (left > 0)
 
 
 def _spikes_line(spikes: np.ndarray) -> str:

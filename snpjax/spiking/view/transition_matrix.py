@@ -13,9 +13,8 @@ from snpjax_formats import Edges
 
 from ...choice import NO_RULE
 from ..lower.host_program import edges_of
-from ..lower.transition import transition_edges
-from ..model.rule import Rule
-from ..model.system import SpikingSystem, dynamic_message
+from ..lower.transition import NumberedRules, transition_edges
+from ..model.system import SpikingSystem
 
 
 def _dense(edges: Edges) -> Int[np.ndarray, "sources targets"]:
@@ -39,8 +38,11 @@ class TransitionMatrix:
     system: SpikingSystem
 
     def __post_init__(self) -> None:
-        if not self.system.is_static:
-            raise NotImplementedError(dynamic_message(self.system, "A transition matrix"))
+        NumberedRules.of(self.system)  # refuses one that is not static
+
+    @cached_property
+    def _numbered(self) -> NumberedRules:
+        return NumberedRules.of(self.system)
 
     @cached_property
     def edges(self) -> Edges:
@@ -55,9 +57,7 @@ class TransitionMatrix:
     @cached_property
     def consumption(self) -> Int[np.ndarray, "rules neurons"]:
         """K: K[r, i] = c_r for the rule's own neuron i."""
-        dense = np.zeros((self.num_rules, self.num_neurons), np.int64)
-        dense[np.arange(self.num_rules), self._owners] = [rule.consume for rule in self._rules]
-        return dense
+        return -_dense(transition_edges(self.system, production=False))
 
     @cached_property
     def weights(self) -> Int[np.ndarray, "neurons neurons"]:
@@ -66,7 +66,7 @@ class TransitionMatrix:
 
     @property
     def num_rules(self) -> int:
-        return len(self._rules)
+        return len(self._numbered.rules)
 
     @property
     def num_neurons(self) -> int:
@@ -82,7 +82,7 @@ class TransitionMatrix:
         open_t = 1 for neurons that are open after the step.
         """
         is_clamped = self.system.compatibility.unchecked_consumption == "clamp"
-        return not is_clamped and all(rule.delay == 0 for rule in self._rules)
+        return not is_clamped and all(rule.delay == 0 for rule in self._numbered.rules)
 
     def spiking_vector(self, selected: Int[np.ndarray, " neurons"]) -> Int[np.ndarray, " rules"]:
         """S_t, from the rule selected by each neuron, as a row of `Solution.rules`."""
@@ -99,10 +99,8 @@ class TransitionMatrix:
                 f"{selected[unknown[0]]} is no rule of neuron {neuron.name!r}, which has "
                 f"{len(neuron.rules)}. Count them from 0; {NO_RULE} is none."
             )
-        vector = np.zeros(self.num_rules, np.int64)
-        fires = np.flatnonzero(selected != NO_RULE)
-        vector[self._first[fires] + selected[fires]] = 1
-        return vector
+        owner, number, _ = self._numbered
+        return (selected[owner] == number).astype(np.int64)
 
     def next(
         self,
@@ -120,7 +118,7 @@ class TransitionMatrix:
                 f"{configuration.shape} spikes and {spiking_vector.shape} rules for a system of "
                 f"{self.num_neurons} neurons and {self.num_rules} rules. Give one number each."
             )
-        delayed = [r for r in np.flatnonzero(spiking_vector) if self._rules[r].delay]
+        delayed = [r for r in np.flatnonzero(spiking_vector) if self._numbered.rules[r].delay]
         if delayed:
             raise ValueError(
                 f"{self.rule_names[delayed[0]]} has a delay, for which C + S M is not exact. Use "
@@ -135,7 +133,7 @@ class TransitionMatrix:
     @cached_property
     def rule_names(self) -> tuple[str, ...]:
         """`r1/i1`: the number of each rule from 1, and its neuron."""
-        names = [self.system.neurons[owner].name for owner in self._owners]
+        names = [self.system.neurons[owner].name for owner in self._numbered.owner]
         return tuple(f"r{number}/{name}" for number, name in enumerate(names, start=1))
 
     def ell(self) -> list[list[tuple[int, str] | None]]:
@@ -146,7 +144,7 @@ class TransitionMatrix:
         """
         names = [neuron.name for neuron in self.system.neurons]
         columns: list[list[tuple[int, str] | None]] = []
-        for rule, owner in enumerate(self._owners):
+        for rule, owner in enumerate(self._numbered.owner):
             targets = [j for j in np.flatnonzero(self.matrix[rule]) if j != owner]
             entries = [(int(self.matrix[rule, j]), names[j]) for j in (owner, *targets)]
             columns.append([*entries, *[None] * (self._largest_out_degree + 1 - len(entries))])
@@ -196,20 +194,6 @@ class TransitionMatrix:
         """The compressed synapse matrix as text."""
         heads = [neuron.name for neuron in self.system.neurons]
         return _aligned([heads, *([str(target) for target in slot] for slot in self.compressed())])
-
-    @cached_property
-    def _rules(self) -> tuple[Rule, ...]:
-        return tuple(rule for rule in self.system.rules if isinstance(rule, Rule))
-
-    @cached_property
-    def _owners(self) -> Int[np.ndarray, " rules"]:
-        counts = [len(neuron.rules) for neuron in self.system.neurons]
-        return np.repeat(np.arange(self.num_neurons), counts)
-
-    @cached_property
-    def _first(self) -> Int[np.ndarray, " neurons"]:
-        counts = np.asarray([len(neuron.rules) for neuron in self.system.neurons], int)
-        return np.cumsum(counts) - counts
 
     @property
     def _largest_out_degree(self) -> int:
