@@ -84,6 +84,13 @@ def text(value: bytes, present: Bool[np.ndarray, " lines"]) -> Column:
     return np.frombuffer(value, np.uint8) * present[:, None]
 
 
+def scalars(values: np.ndarray) -> list[Column]:
+    """In every line a number, or whether something holds."""
+    if values.dtype == bool:
+        return [text(b"true", values), text(b"false", ~values)]
+    return [numbers(values)]
+
+
 def one_of(values: np.ndarray, text_of: Callable[[Any], str]) -> Column:
     """In every line the text of its value, of which there are few."""
     distinct, which = np.unique(values, return_inverse=True)

@@ -13,7 +13,6 @@ from jaxtyping import Array, Bool, Int, PyTree, UInt32
 from scipy.sparse import csr_array
 
 from .._text.conditions import elementwise
-from .._text.lines import EdgeLabels
 from ..choice import NO_RULE, GivenChoices, NumberedChoice
 from ..machine import (
     ConfigurationsT,
@@ -24,19 +23,19 @@ from ..machine import (
     SomeConfigurations,
     StepsT,
 )
-from .dot import MAX_DRAWN, to_dot
+from .dot import to_dot
 from .edges import GraphEdges
-from .language import Generated, halting_trains, intervals
+from .language import halting_trains, intervals
 from .nodes import to_networkx
 from .packing import Packing
-from .picture import MAX_CONFIGURATIONS, graph_html, graph_svg, to_svg
+from .picture import graph_html, graph_svg, to_svg
 from .search import state_in
 from .strongly_connected import strong_parts
 from .text import count_table, label_table, names_of
 
 
 if TYPE_CHECKING:
-    import networkx as nx
+    pass
 
 #: Some configurations or edges, by their numbers.
 Which: TypeAlias = slice | Int[np.ndarray, " some"]
@@ -468,45 +467,16 @@ class Graph(Generic[ConfigurationsT, StepsT]):
             return np.zeros(0, np.int64)
         return self.where(lambda some: some.is_halting & is_stuck(some))
 
-    def intervals(self, up_to: int, output: str | None = None) -> Generated:
-        """The numbers that the system computes, see `snpjax.explore.language`."""
-        return intervals(self, up_to, output)
-
-    def halting_trains(self, up_to: int, output: str | None = None) -> Generated:
-        """The trains of halting computations, see `snpjax.explore.language`."""
-        return halting_trains(self, up_to, output)
+    intervals = intervals
+    halting_trains = halting_trains
 
     # ---- pictures ----
 
-    def to_networkx(self) -> "nx.MultiDiGraph":
-        """The graph as one of networkx, see `snpjax.explore.nodes`."""
-        return to_networkx(self)
-
-    def to_dot(
-        self,
-        *,
-        labels: EdgeLabels = "emissions",
-        witness: int | None = None,
-        max_configurations: int = MAX_DRAWN,
-    ) -> str:
-        """The graph in the language DOT, see `snpjax.explore.dot`."""
-        return to_dot(self, labels=labels, witness=witness, max_configurations=max_configurations)
-
-    def to_svg(
-        self,
-        *,
-        labels: EdgeLabels = "emissions",
-        witness: int | None = None,
-        max_configurations: int = MAX_CONFIGURATIONS,
-    ) -> str:
-        """A picture of a small graph, see `snpjax.explore.picture`."""
-        return to_svg(self, labels=labels, witness=witness, max_configurations=max_configurations)
-
-    def _repr_svg_(self) -> str | None:
-        return graph_svg(self)
-
-    def _repr_html_(self) -> str:
-        return graph_html(self)
+    to_networkx = to_networkx
+    to_dot = to_dot
+    to_svg = to_svg
+    _repr_svg_ = graph_svg
+    _repr_html_ = graph_html
 
     def __repr__(self) -> str:
         edges = "" if self.targets is None else f", {self.num_choices:,} choices"
