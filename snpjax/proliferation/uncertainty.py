@@ -11,7 +11,7 @@ from scipy.special import chdtrc, chdtri, ndtri
 
 from .binning import BinRule
 from .calibrate import Calibration, descend, pooled
-from .distance import Fit, Objective, drawn_covariance
+from .distance import Fit, Objective, drawn_on_host
 from .expected import expected
 
 
@@ -122,7 +122,7 @@ def uncertainty(calibration: Calibration) -> Uncertainty:
     mean, covariance = expected(calibration.model).binned(
         calibration.bins, rule=BinRule.CALIBRATION
     )
-    drawn = _drawn(mean, covariance, total)[np.ix_(seen, seen)]
+    drawn = drawn_on_host(mean, covariance, total)[np.ix_(seen, seen)]
     # The estimate moves by inverse @ slopes.T @ (residual / p): its covariance for any covariance
     # of the residuals.
     lever = inverse @ (slopes.T / p)
@@ -154,7 +154,7 @@ def goodness_of_fit(calibration: Calibration) -> Goodness:
         calibration.bins, rule=BinRule.CALIBRATION
     )
     sums = np.eye(groups[-1] + 1)[groups].T
-    drawn = _drawn(sums @ mean, sums @ covariance @ sums.T, total)
+    drawn = drawn_on_host(sums @ mean, sums @ covariance @ sums.T, total)
     residual = (sums @ observed - total * (sums @ mean) / mean.sum())[:-1]
     statistic = float(residual @ np.linalg.solve(drawn[:-1, :-1], residual))
     free = len(calibration.values) - len(calibration.active)
@@ -205,13 +205,6 @@ def _multinomial(fit: Fit) -> Fit:
     if fit.objective is Objective.GAUSSIAN:
         return dataclasses.replace(fit, objective=Objective.MULTINOMIAL, pairs=None)
     return dataclasses.replace(fit, objective=Objective.MULTINOMIAL)
-
-
-def _drawn(mean: np.ndarray, covariance: np.ndarray, total: float) -> np.ndarray:
-    with jax.enable_x64(True):
-        return np.asarray(
-            drawn_covariance(jnp.asarray(mean), jnp.asarray(covariance), jnp.asarray(total))
-        )
 
 
 _value = jax.jit(Fit.value)

@@ -6,7 +6,7 @@ are. Members of a cell share most of their compilations, and never part in a spl
 
 import math
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -96,10 +96,7 @@ class TimingCase:
         return np.where(active, rng.integers(1, largest + 1, shape), 0).astype(np.int32)
 
 
-_PLACE = {
-    name: i
-    for i, name in enumerate(("random", "window", "blocks", "runs", "hubs", "sorting", "paper"))
-}
+_PLACE = {name: i for i, name in enumerate(get_args(Family))}
 
 
 def members(cell: int, *, seed: int, limits: Limits) -> list[TimingCase]:
@@ -237,10 +234,7 @@ def _increasing(
 def _sorting(n: int) -> Edges:
     """The synapses of the system that sorts n numbers: all inputs to all sorters, and sorter j to
     the outputs from j on."""
-    source = np.concatenate([np.tile(np.arange(n), n), n + _lower(n)[1]])
-    target = np.concatenate([n + np.repeat(np.arange(n), n), 2 * n + _lower(n)[0]])
+    output, sorter = np.tril_indices(n)
+    source = np.concatenate([np.tile(np.arange(n), n), n + sorter])
+    target = np.concatenate([n + np.repeat(np.arange(n), n), 2 * n + output])
     return Edges(source.astype(np.int32), target.astype(np.int32), None, 3 * n, 3 * n)
-
-
-def _lower(n: int) -> tuple[Int[np.ndarray, " pairs"], Int[np.ndarray, " pairs"]]:
-    return np.tril_indices(n)

@@ -3,6 +3,7 @@
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from typing import Any, TypeAlias
 
 from ... import __version__
@@ -161,12 +162,12 @@ class Session:
 
     def _check(self, question: Answer) -> Answer:
         _, found = edited_model(self._model(question).found.system, _edit(question))
-        return {"findings": [finding.to_json() for finding in found]}
+        return {"findings": list(map(asdict, found))}
 
     def _edit(self, question: Answer) -> Answer:
         kept = self._model(question)
         system, found = edited_model(kept.found.system, _edit(question))
-        findings = [finding.to_json() for finding in found]
+        findings = list(map(asdict, found))
         if system is None:
             return {"read": False, "findings": findings}
         format = kept.found.format if kept.found.format.writer else fallback(system)
