@@ -252,35 +252,32 @@ class Graph(Generic[ConfigurationsT, StepsT]):
     ) -> StepsT:
         """The steps of some edges whose targets are known, also if the edges were not kept."""
         sources = self._source_of(edges)
-        choices = self.edges.choices(edges, sources)
-        choosers = jnp.asarray(self.machine.choosers())
-        blocks = zip(self._padded(sources), self._padded(choices.astype(np.uint32)), strict=True)
-        (detail,) = _concatenated(
-            (
-                (_made(self.machine, self.packing, choosers, self.words, *block),)
-                for block in blocks
-            ),
-            len(sources),
-        )
+        detail = self._of_choices(_made, sources, self.edges.choices(edges, sources))
         return self.schema.steps(sources, targets, detail)
+
+    def _of_choices(
+        self,
+        function: Callable[..., PyTree],
+        sources: Int[np.ndarray, " some"],
+        choices: Int[np.ndarray, " some"],
+    ) -> PyTree:
+        """What a function gives for choices of some configurations."""
+        own = self.machine, self.packing, jnp.asarray(self.machine.choosers()), self.words
+        blocks = zip(self._padded(sources), self._padded(choices.astype(np.uint32)), strict=True)
+        (found,) = _concatenated(((function(*own, *block),) for block in blocks), len(sources))
+        return found
 
     def without_redundant_choices(self) -> "Graph[ConfigurationsT, StepsT]":
         """The graph without choices that repeat an earlier one, see `RedundantChoices`."""
         machine = self.machine
         if not isinstance(machine, RedundantChoices) or not machine.has_redundant_choices:
             return self
-        choosers = jnp.asarray(self.machine.choosers())
         kept, numbers = [], []
         for block in _blocks(self.edges.num_all):
             edges = np.arange(block.start, block.stop)
             sources = self._source_of(edges)
             choices = self.edges.choices(edges, sources)
-            parts = zip(self._padded(sources), self._padded(choices.astype(np.uint32)), strict=True)
-            (is_redundant,) = _concatenated(
-                ((_redundant(machine, self.packing, choosers, self.words, *p),) for p in parts),
-                len(edges),
-            )
-            kept.append(~is_redundant)
+            kept.append(~self._of_choices(_redundant, sources, choices))
             numbers.append(choices)
         edges = self.edges.subset(np.concatenate(kept), np.concatenate(numbers))
         return replace(self, edges=edges)

@@ -112,8 +112,8 @@ def uncertainty(calibration: Calibration) -> Uncertainty:
     free = np.array([name not in calibration.active for name in search.names])
     z = calibration.point
     with jax.enable_x64(True):
-        p, slopes = (np.asarray(x) for x in _with_slopes(fit, jnp.asarray(z)))
-        proportions, proportion_slopes = (np.asarray(x) for x in _proportions(fit, jnp.asarray(z)))
+        found = jax.tree.map(np.asarray, _with_slopes(fit, jnp.asarray(z)))
+    (p, proportions), (slopes, proportion_slopes) = found
     total = calibration.observed.sum()
     seen = p > 1e-12
     slopes, p = slopes[seen][:, free], p[seen]
@@ -212,12 +212,9 @@ _value = jax.jit(Fit.value)
 
 @jax.jit
 def _with_slopes(fit: Fit, z: Float[Array, " numbers"]):
-    return fit.fractions(z), jax.jacfwd(fit.fractions)(z)
+    """Shares of the bins and proportions of the types, and their derivatives."""
 
-
-@jax.jit
-def _proportions(fit: Fit, z: Float[Array, " numbers"]):
-    def function(z: Array) -> Array:
-        return fit.parameters(z).proportions
+    def function(z: Array) -> tuple[Array, Array]:
+        return fit.fractions(z), fit.parameters(z).proportions
 
     return function(z), jax.jacfwd(function)(z)

@@ -9,10 +9,9 @@ from jaxtyping import Bool, Int
 
 from ...explore.successors import NO_EDGE, Following, following
 from ...spiking.model.environment import environment_of
-from ...spiking.model.lookup import position_of
 from ...spiking.model.system import is_growing
 from ...spiking.view.configurations import Transitions
-from ..systems import SpikingGraph, System, system_of
+from ..systems import SpikingGraph, System, positions, system_of
 
 
 #: One label: the spikes of the input neurons, then those of the outputs, then 1 for a halt.
@@ -160,10 +159,3 @@ def columns_of(system: System, names: Sequence[str]) -> list[str]:
     if is_growing(system):
         return list(names)
     return [system.name_of(int(i)) for i in positions(system, names)]
-
-
-def positions(system: System, names: Sequence[str]) -> Int[np.ndarray, " neurons"]:
-    """Where the neurons of these names stand, all of a population's."""
-    numbers = np.arange(system.num_neurons)
-    some = [np.atleast_1d(numbers[position_of(system, name)]) for name in names]
-    return np.concatenate([np.zeros(0, np.int64), *some])

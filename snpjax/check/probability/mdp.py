@@ -18,8 +18,7 @@ from ...explore.conditions import Where
 from ...explore.graph import Graph
 from ...explore.strongly_connected import strong_parts
 from ...machine import ConfigurationsT, StepsT
-from ...spiking.model.lookup import position_of
-from ..systems import system_of
+from ..systems import positions, system_of
 from ..temporal.kripke import search
 
 
@@ -259,10 +258,7 @@ def _agreeing(graph: Graph[Any, Any], chosen: Sequence[str]) -> Int[np.ndarray, 
     """The same number for edges of a source on which some neurons select the same."""
     if not chosen:
         return np.unique(graph.sources, return_inverse=True)[1]
-    system = system_of(graph)
-    all_neurons = np.arange(system.num_neurons)
-    some = [all_neurons[position_of(system, name)] for name in chosen]
-    columns = np.concatenate([np.atleast_1d(own) for own in some])
+    columns = positions(system_of(graph), chosen)
     rules = graph.map_transitions(lambda steps: steps.rules[:, columns])
     keys = np.concatenate([graph.sources[:, None], rules], axis=1)
     return np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)

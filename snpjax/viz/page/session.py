@@ -3,7 +3,8 @@
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any, TypeAlias
 
 from ... import __version__
@@ -37,20 +38,17 @@ _MOST_MODELS = 16
 _NUMBERS_IN_ANSWER = 300_000
 
 
+@dataclass(eq=False)
 class _Kept:
     """A model with what was made of it; stepped only when somebody asks."""
 
-    def __init__(self, found: OpenedModel, *, is_edited: bool):
-        self.found = found
-        self.is_edited = is_edited
-        self.graph: Graph | None = None
-        self._stepper: AbstractStepper[Any] | None = None
+    found: OpenedModel
+    is_edited: bool
+    graph: Graph | None = None
 
-    @property
+    @cached_property
     def stepper(self) -> AbstractStepper[Any]:
-        if self._stepper is None:
-            self._stepper = stepper_of(self.found.system)
-        return self._stepper
+        return stepper_of(self.found.system)
 
 
 class Session:
@@ -215,7 +213,7 @@ class Session:
     # ---- models ----
 
     def _keep(self, found: OpenedModel, *, is_edited: bool = False) -> _Kept:
-        kept = _Kept(found, is_edited=is_edited)
+        kept = _Kept(found, is_edited)
         self._models[self._next] = kept
         self._next += 1
         while len(self._models) > _MOST_MODELS:
