@@ -101,15 +101,11 @@ class ParameterSpace:
 
     def ranges(self) -> list[Range | None]:
         """Where the parameters of each type are going to be."""
-        numbers = self.numbers
-        n, m = numbers.num_types - 1, len(numbers.of_type)
-        found: list[Range | None] = [None] * numbers.num_types
-        for j, i in enumerate(numbers.of_type):
-            a, b = n + j, n + m + j
-            found[i] = Range(
-                (float(self.lower[a]), float(self.upper[a])),
-                (float(self.lower[b]), float(self.upper[b])),
-            )
+        found: list[Range | None] = [None] * self.numbers.num_types
+        pairs = list(zip(self.lower.tolist(), self.upper.tolist(), strict=True))
+        _, *of_laws = self.numbers.split(pairs)
+        for i, first, second in zip(self.numbers.of_type, *of_laws, strict=True):
+            found[i] = Range(first, second)
         return found
 
 
