@@ -7,7 +7,7 @@ from typing import TypeAlias
 import numpy as np
 from jaxtyping import Bool, Int
 
-from ...explore.successors import NO_EDGE, Following, following
+from ...explore.successors import NO_EDGE, Following, following, ranges
 from ...spiking.model.environment import environment_of
 from ...spiking.model.system import is_growing
 from ...spiking.view.configurations import Transitions
@@ -61,11 +61,7 @@ class Labelled:
         self, configurations: Int[np.ndarray, " some"]
     ) -> tuple[Int[np.ndarray, " steps"], Int[np.ndarray, " steps"]]:
         """The steps of some configurations, and of which of them each is."""
-        low, high = self.first_step[configurations], self.first_step[configurations + 1]
-        counts = high - low
-        owner = np.repeat(np.arange(len(configurations)), counts)
-        before = np.cumsum(counts) - counts
-        return np.arange(len(owner)) + (low - before)[owner], owner
+        return ranges(self.first_step, configurations)
 
     def input_of(self, label: int) -> StepLabel:
         return tuple(self.rows[label, : self.num_inputs].tolist())

@@ -17,6 +17,7 @@ from scipy.sparse.linalg import bicgstab, splu
 from ...explore.conditions import Where
 from ...explore.graph import Graph
 from ...explore.strongly_connected import strong_parts
+from ...explore.successors import ranges
 from ...machine import ConfigurationsT, StepsT
 from ..systems import positions, system_of
 from ..temporal.kripke import search
@@ -104,7 +105,7 @@ class Decisions:
         left = np.diff(self.first_action)
         frontier = np.flatnonzero(target)
         while len(frontier):
-            hits = np.unique(_slices(columns.indptr, columns.indices, frontier))
+            hits = np.unique(columns.indices[ranges(columns.indptr, frontier)[0]])
             hits = hits[~hit[hits]]
             hit[hits] = True
             np.subtract.at(left, self.owner[hits], 1)
@@ -157,7 +158,7 @@ class Decisions:
         sign = 1.0 if best == "max" else -1.0
         policy = policy[open_ones]
         counts = np.diff(self.first_action)[open_ones]
-        actions = _slices(self.first_action, np.arange(len(self.owner)), open_ones)
+        actions, _ = ranges(self.first_action, open_ones)
         starts = np.cumsum(counts) - counts
         matrix = self.matrix[actions]
         for _ in range(_MAX_ROUNDS):
@@ -262,12 +263,3 @@ def _agreeing(graph: Graph[Any, Any], chosen: Sequence[str]) -> Int[np.ndarray, 
     rules = graph.map_transitions(lambda steps: steps.rules[:, columns])
     keys = np.concatenate([graph.sources[:, None], rules], axis=1)
     return np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
-
-
-def _slices(
-    first: Int[np.ndarray, " starts"], values: np.ndarray, rows: Int[np.ndarray, " some"]
-) -> np.ndarray:
-    """`values[first[i] : first[i + 1]]` of some rows i, one after the other."""
-    counts = first[rows + 1] - first[rows]
-    within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-    return values[np.repeat(first[rows], counts) + within]
