@@ -13,7 +13,7 @@ from jaxtyping import Bool, Int, UInt8
 
 
 #: A part of every line; bytes of value 0 are holes.
-Column: TypeAlias = "UInt8[np.ndarray, 'lines width'] | bytes"
+Column: TypeAlias = "UInt8[np.ndarray, 'lines _width'] | bytes"
 #: What stands at an edge: the rules of a choice, or what is emitted.
 EdgeLabels: TypeAlias = Literal["rules", "emissions"]
 

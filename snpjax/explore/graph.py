@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar, ru
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Int, PyTree, UInt32
+from jaxtyping import Array, Bool, Int, Integer, PyTree, UInt32
 from scipy.sparse import csr_array
 
 from .._text.conditions import elementwise
@@ -282,7 +282,7 @@ class Graph(Generic[ConfigurationsT, StepsT]):
         edges = self.edges.subset(np.concatenate(kept), np.concatenate(numbers))
         return replace(self, edges=edges)
 
-    def _padded(self, numbers: Int[np.ndarray, " some"]) -> Iterator[Array]:
+    def _padded(self, numbers: Integer[np.ndarray, " some"]) -> Iterator[Array]:
         """Numbers in blocks, the last one padded with 0; at least one block."""
         most = _NUMBERS_IN_BLOCK // self.packing.num_fields
         sizes = [size for size in _BLOCKS if size <= max(most, _BLOCKS[0])]
@@ -376,7 +376,7 @@ class Graph(Generic[ConfigurationsT, StepsT]):
         edges = []
         while configuration:
             edges.append(self.edges.found_by[configuration - 1])
-            configuration = int(self._source_of(edges[-1]))
+            configuration = int(np.searchsorted(self.first_edge, edges[-1], side="right")) - 1
         return np.asarray(edges[::-1], np.int64)
 
     def witness(self, configuration: int) -> GivenChoices:
