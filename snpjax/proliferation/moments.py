@@ -55,7 +55,7 @@ class Method(enum.Enum):
     QUIESCENT = "quiescent"
 
 
-class Equations(NamedTuple):
+class RenewalEquations(NamedTuple):
     """How the moments of one type are computed, of how many generations."""
 
     method: Method
@@ -73,7 +73,9 @@ class _Law(NamedTuple):
     end: _Scalar
 
 
-def mean(equations: Equations, first: _Scalar, second: _Scalar, duration: _Scalar) -> _Generations:
+def mean(
+    equations: RenewalEquations, first: _Scalar, second: _Scalar, duration: _Scalar
+) -> _Generations:
     """E[N_k] of k = 0, ..., `generations` - 1.
 
     **Arguments:**
@@ -105,7 +107,7 @@ def mean(equations: Equations, first: _Scalar, second: _Scalar, duration: _Scala
 
 
 def second_moments(
-    equations: Equations, first: _Scalar, second: _Scalar, duration: _Scalar
+    equations: RenewalEquations, first: _Scalar, second: _Scalar, duration: _Scalar
 ) -> _Pairs:
     """E[N_k N_l], by collocation whatever the law; arguments as those of `mean`."""
     method, start, generations, grid = equations
