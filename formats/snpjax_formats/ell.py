@@ -37,7 +37,28 @@ _PART_SLOTS_OF_ONE = (8,)  # and none of indices of 32 bits
 _MOST_SCATTERED = 2**26
 
 
-class ELL(AbstractGeneralLayout):
+class AbstractELL(AbstractGeneralLayout):
+    """A layout in which each target lists its sources, slot by slot."""
+
+    sources: eqx.AbstractVar[Integer[Array, "slots targets"]]
+    values: eqx.AbstractVar[Num[Array, "slots targets"] | None]
+
+    def multiply(self, x: BySource, *, accumulate: DTypeLike) -> ByTarget:
+        return gather_sum(self.sources, self.values, x, accumulate)
+
+    def multiply_transposed(self, g: ByTarget, *, accumulate: DTypeLike) -> BySource:
+        return scatter_sum(self.sources, self.values, g, self.num_sources, accumulate)
+
+    def edge_products(self, x: BySource, g: ByTarget) -> Num[Array, "slots targets"]:
+        products = gathered(x, self.sources) * g[None]
+        return jnp.sum(products, axis=range(2, products.ndim))
+
+    def edges(self) -> Edges:
+        target, source, value = in_slots(self.sources, self.values, self.num_sources)
+        return self.listed(source, target, value).canonical()
+
+
+class ELL(AbstractELL):
     """Pull form of ELLPACK: each target lists its sources, slot by slot (Bell & Garland 2009).
 
     Axes: `slots` is the largest in-degree rounded to a bucket, `targets` the number of targets.
@@ -64,20 +85,6 @@ class ELL(AbstractGeneralLayout):
     def bytes_needed(cls, edges: Edges) -> int:
         index = index_bytes(edges.num_sources)
         return slots_needed(edges) * edges.num_targets * (index + value_bytes(edges))
-
-    def multiply(self, x: BySource, *, accumulate: DTypeLike) -> ByTarget:
-        return gather_sum(self.sources, self.values, x, accumulate)
-
-    def multiply_transposed(self, g: ByTarget, *, accumulate: DTypeLike) -> BySource:
-        return scatter_sum(self.sources, self.values, g, self.num_sources, accumulate)
-
-    def edge_products(self, x: BySource, g: ByTarget) -> Num[Array, "slots targets"]:
-        products = gathered(x, self.sources) * g[None]
-        return jnp.sum(products, axis=range(2, products.ndim))
-
-    def edges(self) -> Edges:
-        target, source, value = in_slots(self.sources, self.values, self.num_sources)
-        return self.listed(source, target, value).canonical()
 
 
 def _table(edges: Edges) -> tuple[np.ndarray, np.ndarray | None]:

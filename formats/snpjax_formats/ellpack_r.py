@@ -2,15 +2,15 @@
 
 import equinox as eqx
 import numpy as np
-from jaxtyping import Array, DTypeLike, Int, Integer, Num
+from jaxtyping import Array, Int, Integer, Num
 
 from .edges import Edges
-from .ell import ELL, gather_sum
-from .layout import AbstractGeneralLayout, BySource, ByTarget, check_shape
+from .ell import ELL, AbstractELL
+from .layout import check_columns, check_shape
 from .stored import device_array, storable
 
 
-class ELLPACKR(AbstractGeneralLayout):
+class ELLPACKR(AbstractELL):
     """ELL with the number of slots that each target uses.
 
     Axes: `slots` and `targets` as in `ELL`; padding holds `num_sources`. A kernel written by hand
@@ -28,8 +28,9 @@ class ELLPACKR(AbstractGeneralLayout):
     num_targets: int = eqx.field(static=True)
 
     def __check_init__(self):
+        check_columns("sources", self.sources, "num_targets", self.num_targets)
+        check_shape("values", self.values, "sources", self.sources.shape)
         check_shape("degree", self.degree, "sources", self.sources.shape[1:])
-        self._ell()  # checks the rest
 
     @classmethod
     def from_edges(cls, edges: Edges, *, max_input: int | None = None) -> "ELLPACKR":
@@ -43,18 +44,3 @@ class ELLPACKR(AbstractGeneralLayout):
     @classmethod
     def bytes_needed(cls, edges: Edges) -> int:
         return ELL.bytes_needed(edges) + 4 * edges.num_targets
-
-    def multiply(self, x: BySource, *, accumulate: DTypeLike) -> ByTarget:
-        return gather_sum(self.sources, self.values, x, accumulate)
-
-    def multiply_transposed(self, g: ByTarget, *, accumulate: DTypeLike) -> BySource:
-        return self._ell().multiply_transposed(g, accumulate=accumulate)
-
-    def edge_products(self, x: BySource, g: ByTarget) -> Num[Array, "slots targets"]:
-        return self._ell().edge_products(x, g)
-
-    def edges(self) -> Edges:
-        return self._ell().edges()
-
-    def _ell(self) -> ELL:
-        return ELL(sources=self.sources, values=self.values, **self.sizes)

@@ -1,5 +1,7 @@
 """ELLPACK for the regular part of a graph, a coordinate list for what does not fit."""
 
+import operator
+from functools import reduce
 from typing import Any
 
 import equinox as eqx
@@ -43,9 +45,7 @@ class Hybrid(AbstractGeneralLayout):
     num_targets: int = eqx.field(static=True)
 
     def __check_init__(self):
-        for name, part in (("regular", self.regular), ("overflow", self.overflow)):
-            if part is None:
-                continue
+        for name, part in zip(("regular", "overflow"), self._parts(), strict=False):
             sizes = part.num_sources, part.num_targets
             if sizes != (self.num_sources, self.num_targets):
                 raise ValueError(
@@ -75,16 +75,12 @@ class Hybrid(AbstractGeneralLayout):
         return slots * edges.num_targets * (index + item) + entries * (pair + item)
 
     def multiply(self, x: BySource, *, accumulate: DTypeLike) -> ByTarget:
-        y = self.regular.multiply(x, accumulate=accumulate)
-        if self.overflow is not None:
-            y = y + self.overflow.multiply(x, accumulate=accumulate)
-        return y
+        products = (part.multiply(x, accumulate=accumulate) for part in self._parts())
+        return reduce(operator.add, products)
 
     def multiply_transposed(self, g: ByTarget, *, accumulate: DTypeLike) -> BySource:
-        back = self.regular.multiply_transposed(g, accumulate=accumulate)
-        if self.overflow is not None:
-            back = back + self.overflow.multiply_transposed(g, accumulate=accumulate)
-        return back
+        products = (part.multiply_transposed(g, accumulate=accumulate) for part in self._parts())
+        return reduce(operator.add, products)
 
     def edge_products(
         self, x: BySource, g: ByTarget
@@ -93,9 +89,11 @@ class Hybrid(AbstractGeneralLayout):
         return regular, None if self.overflow is None else self.overflow.edge_products(x, g)
 
     def edges(self) -> Edges:
-        stored = [self.regular] if self.overflow is None else [self.regular, self.overflow]
-        parts = [(part.edges(), 0, 0) for part in stored]
+        parts = [(part.edges(), 0, 0) for part in self._parts()]
         return merged(parts, self.num_sources, self.num_targets).canonical()
+
+    def _parts(self) -> list[ELL | COO]:
+        return [self.regular] if self.overflow is None else [self.regular, self.overflow]
 
 
 def _in_degrees(edges: Edges) -> Int[np.ndarray, " targets"]:

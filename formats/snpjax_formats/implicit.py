@@ -2,18 +2,18 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import ClassVar, TypeVar
+from typing import ClassVar
 
 import equinox as eqx
 import jax.lax as lax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, DTypeLike, Num, UInt32
+from jaxtyping import Array, Bool, DTypeLike, Num
 
 from .dense import outer_products
 from .edges import Edges
 from .layout import AbstractDescribed, AbstractLayout, AbstractUntrained, BySource, ByTarget, refuse
-from .mixing import mixed
+from .mixing import Words, mixed
 from .prefix import slot_sum
 
 
@@ -337,9 +337,6 @@ class FixedProbability(AbstractDescribed, AbstractUntrained):
             parts.append(np.stack(chosen) + [[first], [0]])
         source, target = np.concatenate(parts, axis=1).astype(np.int32)
         return Edges(source, target, None, self.num_sources, self.num_targets).canonical()
-
-
-Words = TypeVar("Words", UInt32[Array, "*shape"], UInt32[np.ndarray, "*shape"])
 
 
 def hashed_pair(seed: int, first: Words, second: Words) -> Words:

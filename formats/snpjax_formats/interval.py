@@ -1,6 +1,6 @@
 """Runs of neighbouring sources or targets: time and memory that do not depend on their length."""
 
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -21,6 +21,10 @@ from .prefix import prefix_sum, slot_sum
 from .stored import bucket
 
 
+#: What the rows of the runs are.
+Side: TypeAlias = Literal["target", "source"]
+
+
 class Interval(AbstractPattern):
     """Each target lists runs `[start, stop)` of its sources, or each source runs of its targets;
     every edge weighs 1.
@@ -39,7 +43,7 @@ class Interval(AbstractPattern):
 
     start: Int[Array, "runs rows"]
     stop: Int[Array, "runs rows"]
-    by: Literal["target", "source"] = eqx.field(static=True)
+    by: Side = eqx.field(static=True)
     num_sources: int = eqx.field(static=True)
     num_targets: int = eqx.field(static=True)
 
@@ -58,7 +62,7 @@ class Interval(AbstractPattern):
         edges: Edges,
         *,
         max_input: int | None = None,
-        by: Literal["target", "source"] | None = None,
+        by: Side | None = None,
     ) -> "Interval":
         """As in `AbstractLayout`, with the longest runs there are; by default by target, unless
         a source has fewer of them.
@@ -68,8 +72,7 @@ class Interval(AbstractPattern):
         del max_input
         edges = edges.canonical()
         refuse(cls.obstacle(edges))
-        by = _better(edges) if by is None else by
-        by_row = edges if by == "target" else edges.transposed().canonical()
+        by, by_row = _rows(edges, by)
         row, start, stop = runs_of(by_row)
         run = slots_of(row, by_row.num_targets)
         shape = (_num_runs(row), by_row.num_targets)
@@ -84,7 +87,7 @@ class Interval(AbstractPattern):
         start: Int[np.ndarray, "*runs rows"],
         stop: Int[np.ndarray, "*runs rows"],
         *,
-        by: Literal["target", "source"],
+        by: Side,
         num_sources: int,
         num_targets: int,
     ) -> "Interval":
@@ -111,10 +114,9 @@ class Interval(AbstractPattern):
         )
 
     @classmethod
-    def bytes_needed(cls, edges: Edges, *, by: Literal["target", "source"] | None = None) -> int:
+    def bytes_needed(cls, edges: Edges, *, by: Side | None = None) -> int:
         edges = edges.canonical()
-        by = _better(edges) if by is None else by
-        by_row = edges if by == "target" else edges.transposed().canonical()
+        _, by_row = _rows(edges, by)
         return 8 * _num_runs(runs_of(by_row)[0]) * by_row.num_targets
 
     def multiply(self, x: BySource, *, accumulate: DTypeLike) -> ByTarget:
@@ -176,7 +178,7 @@ def runs_of(
 def checked_runs(
     start: Int[np.ndarray, "*runs rows"],
     stop: Int[np.ndarray, "*runs rows"],
-    by: Literal["target", "source"],
+    by: Side,
     num_sources: int,
     num_targets: int,
 ) -> tuple[Int[np.ndarray, "runs rows"], Int[np.ndarray, "runs rows"]]:
@@ -248,13 +250,15 @@ def _listed(start: np.ndarray, stop: np.ndarray) -> tuple[np.ndarray, np.ndarray
     return row, (start.ravel().repeat(length) + within).astype(np.int32)
 
 
-def _better(edges: Edges) -> Literal["target", "source"]:
-    """The side with fewer runs a row, of a canonical graph."""
-    by_target = _num_runs(runs_of(edges)[0])
-    if by_target == 1:  # the least there is: nothing to transpose
-        return "target"
-    by_source = _num_runs(runs_of(edges.transposed().canonical())[0])
-    return "target" if by_target <= by_source else "source"
+def _rows(edges: Edges, by: Side | None) -> tuple[Side, Edges]:
+    """The edges of a canonical graph row by row, and what the rows are: by default the side with
+    fewer runs a row."""
+    num_runs = _num_runs(runs_of(edges)[0]) if by is None else 0
+    if by == "target" or num_runs == 1:  # the least there is: nothing to transpose
+        return "target", edges
+    by_source = edges.transposed().canonical()
+    is_better = by == "source" or _num_runs(runs_of(by_source)[0]) < num_runs
+    return ("source", by_source) if is_better else ("target", edges)
 
 
 def _num_runs(row: np.ndarray) -> int:

@@ -13,7 +13,7 @@ from jaxtyping import Bool, Int, UInt8
 
 
 #: A part of every line; bytes of value 0 are holes.
-Column: TypeAlias = "UInt8[np.ndarray, 'lines width'] | bytes"
+Column: TypeAlias = "UInt8[np.ndarray, 'lines _width'] | bytes"
 #: What stands at an edge: the rules of a choice, or what is emitted.
 EdgeLabels: TypeAlias = Literal["rules", "emissions"]
 
@@ -82,6 +82,13 @@ def numbers(
 def text(value: bytes, present: Bool[np.ndarray, " lines"]) -> Column:
     """A text in the lines where it is present."""
     return np.frombuffer(value, np.uint8) * present[:, None]
+
+
+def scalars(values: np.ndarray) -> list[Column]:
+    """In every line a number, or whether something holds."""
+    if values.dtype == bool:
+        return [text(b"true", values), text(b"false", ~values)]
+    return [numbers(values)]
 
 
 def one_of(values: np.ndarray, text_of: Callable[[Any], str]) -> Column:

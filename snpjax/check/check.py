@@ -98,20 +98,20 @@ def check(
         assert not isinstance(property, str)
         holds, is_cut = condition_of(graph, property)
         name = getattr(property, "__name__", repr(property))
-        return _Asked(graph, f"always {name}", True).always(holds & ~is_cut, holds | is_cut)
+        return _Claim(graph, f"always {name}", True).always(holds & ~is_cut, holds | is_cut)
     check_names(query, graph.schema)
     check_clock(query, graph.clock)
     return _check_query(graph, query, form)
 
 
 def _check_query(graph: Graph, query: Query, form: Form) -> Verdict:
-    some, asked = list(comparisons(query.formula)), _Asked(graph, query.text, query.on_all_paths)
+    some, claim = list(comparisons(query.formula)), _Claim(graph, query.text, query.on_all_paths)
     match form:
         case Release(condition, Now(always)) if condition == FALSE:
             if not any(comparison.is_of_step for comparison in some):
                 labels = labels_of(graph, some)
                 surely, may = (labels.where(always, may=may) for may in (False, True))
-                found = asked.always(surely, may)
+                found = claim.always(surely, may)
                 path = None if found.witness is None else Path(list(found.witness))
                 return _remarked(found, query, without_steps(graph), labels, path)
     view = view_of(graph, some)
@@ -122,16 +122,16 @@ def _check_query(graph: Graph, query: Query, form: Form) -> Verdict:
         edges = view.edges(path.states)
         choices = graph.choices_along(edges, edges != NO_EDGE)
         states = view.configuration[path.states].tolist()
-        found = asked.shown(states, edges, choices, path.loop)
+        found = claim.shown(states, edges, choices, path.loop)
         return _remarked(found, query, view.structure, view.labels, path)
     is_exact = view.labels.are_exact and not view.structure.is_open.any()
     is_sure = is_exact or bool(checker.holds(form, may=False)[initial])
-    found = asked.without_witness(is_sure, is_exact=view.labels.are_exact)
+    found = claim.without_witness(is_sure, is_exact=view.labels.are_exact)
     return _remarked(found, query, view.structure, view.labels, None)
 
 
-class _Asked(NamedTuple):
-    """A graph and what is asked of it."""
+class _Claim(NamedTuple):
+    """What is claimed of a graph, and the verdicts on it."""
 
     graph: Graph
     text: str

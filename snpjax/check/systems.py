@@ -1,8 +1,13 @@
 """Graphs of systems of neurons, for what has a meaning for these only."""
 
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
+import numpy as np
+from jaxtyping import Int
+
 from ..explore import Graph
+from ..spiking.model.lookup import position_of
 from ..spiking.model.population import PopulationSystem
 from ..spiking.model.system import SpikingSystem
 from ..spiking.view.configurations import Configurations, Transitions
@@ -18,3 +23,10 @@ def system_of(graph: Graph[Any, Any]) -> System:
     if not isinstance(system, SpikingSystem | PopulationSystem):
         raise NotImplementedError(f"{system!r} is no system of neurons. Explore a system.")
     return system
+
+
+def positions(system: System, names: Sequence[str]) -> Int[np.ndarray, " neurons"]:
+    """Where the neurons of these names stand, all of a population's."""
+    numbers = np.arange(system.num_neurons)
+    some = [np.atleast_1d(numbers[position_of(system, name)]) for name in names]
+    return np.concatenate([np.zeros(0, np.int64), *some])

@@ -9,6 +9,7 @@ from typing import Any, Generic
 import numpy as np
 from jaxtyping import Int
 
+from .._text.counts import plural
 from ..choice import GivenChoices
 from ..explore import Graph
 from ..machine import ConfigurationsT, StepsT
@@ -135,9 +136,9 @@ class Verdict(Generic[ConfigurationsT, StepsT]):
     @property
     def summary(self) -> str:
         """The verdict in one line, without the property."""
-        size = _counted(self.num_configurations, "configuration")
+        size = plural(self.num_configurations, "configuration")
         if self.status is Status.BOUNDED:
-            within = f"{_counted(self.depth, 'step')}, {size}"
+            within = f"{plural(self.depth, 'step')}, {size}"
             why = f"not decided within {within}: {self.reason}"
         elif self.status is Status.UNKNOWN:
             why = f"{self.reason}; {size}"
@@ -161,19 +162,15 @@ class Verdict(Generic[ConfigurationsT, StepsT]):
         return f"Verdict({self.query!r}: {self.summary})"
 
 
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
-
-
 def _extent(verdict: Verdict) -> str:
     """How long a witness is."""
     if verdict.loop is None:
-        return _counted(verdict.num_steps, "step")
-    before = _counted(verdict.loop, "step")
+        return plural(verdict.num_steps, "step")
+    before = plural(verdict.loop, "step")
     if verdict.configurations.is_halting[-1]:
         return f"{before}, then it has halted"
     around = verdict.num_steps - verdict.loop
-    return f"{before}, then {_counted(around, 'step')} for ever"
+    return f"{before}, then {plural(around, 'step')} for ever"
 
 
 def _witness_lines(verdict: Verdict) -> Iterator[str]:

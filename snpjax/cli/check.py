@@ -6,7 +6,7 @@ import typer
 
 from .ending import BAD_INPUT, FAILED, NOT_DECIDED, ended, orderly, refusals
 from .models import AllPathsOptions, NetOptions, headline
-from .options import AsJson, File, Strict, advised, grouped, number
+from .options import AsJson, File, Strict, advised, grouped, number, stored_in
 
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def check(
     from .text import printable
 
     system = search.read(file, nets, strict=strict)
-    options = search.stored_in(system, "auto")
+    options = stored_in(system, "auto", search.neurons, search.synapses)
     with refusals(), progress.of_search(hidden=as_json) as found:
         if search.inputs is not None:
             assert not isinstance(system, Execution)

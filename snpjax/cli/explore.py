@@ -20,6 +20,7 @@ from .options import (
     layout_named,
     number,
     one_of,
+    stored_in,
     value,
 )
 
@@ -97,7 +98,7 @@ def explore(
         check_folder(target)
     forced = None if layout == "auto" else layout
     system = search.read(file, nets, strict=strict, numbers=numbers, layout=forced)
-    options = search.stored_in(system, stored)
+    options = stored_in(system, stored, search.neurons, search.synapses)
     with refusals(), progress.of_search(hidden=as_json) as found:
         try:
             graph = snp.explore(

@@ -68,13 +68,11 @@ def time(
                 if update is not None:
                     update(made)
 
-            number = gather(
-                file, seed=seed, cells=cells, seconds=seconds, again=again, progress=one
-            )
+            total = gather(file, seed=seed, cells=cells, seconds=seconds, again=again, progress=one)
     if as_json:
-        data.print_json({"file": f"{file}", "timed": made, "configurations": number})
+        data.print_json({"file": f"{file}", "timed": made, "configurations": total})
     else:
-        typer.echo(f"{file}: {number:,} configurations, {made:,} of them timed now")
+        typer.echo(f"{file}: {total:,} configurations, {made:,} of them timed now")
 
 
 @formats.command()

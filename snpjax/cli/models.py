@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from .options import MaxNeurons, MaxSynapses, flag, number, one_of, refuse_given, stored_in, value
+from .options import MaxNeurons, MaxSynapses, flag, number, one_of, refuse_given, value
 
 
 if TYPE_CHECKING:
     from ..io.formats import Format
-    from ..machine import LoweringOptions
     from ..sleptsov import Execution, SleptsovNet
     from ..spiking import PopulationSystem, SpikingSystem
-    from ..spiking.lower.storage import LayoutLike
 
     ReadableModel: TypeAlias = SpikingSystem | PopulationSystem | Execution
 
@@ -103,9 +101,6 @@ class AllPathsOptions:
         given |= {"neurons": self.neurons, "synapses": self.synapses}
         options = {f"--{name}": value for name, value in given.items()}
         return read_model(file, nets, strict=strict, rule=self.rule, of_systems=options)
-
-    def stored_in(self, system: object, layout: "LayoutLike") -> "LoweringOptions":
-        return stored_in(system, layout, self.neurons, self.synapses)
 
 
 def read_model(

@@ -3,7 +3,7 @@ the search has cut."""
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from jaxtyping import Bool
@@ -15,13 +15,15 @@ from ..machine import ConfigurationsT, StepsT
 if TYPE_CHECKING:
     from .graph import Graph
 
+#: Of which configurations something holds.
+Where: TypeAlias = Bool[np.ndarray, " configurations"]
 # A cut number stands for itself and all larger ones: so much larger ones are tried.
 _LARGER = (1, 2, 5, 100, 2**30)
 
 
 def condition_of(
     graph: "Graph[ConfigurationsT, StepsT]", function: Callable[[ConfigurationsT], np.ndarray]
-) -> tuple[Bool[np.ndarray, " configurations"], Bool[np.ndarray, " configurations"]]:
+) -> tuple[Where, Where]:
     """What a function says of each configuration, and of which of them that may be wrong.
 
     A count that is cut by `saturate`, or a step past the clock, stands for all larger ones: where
@@ -53,7 +55,7 @@ def condition_of(
 
 def certain_condition(
     graph: "Graph[ConfigurationsT, StepsT]", function: Callable[[ConfigurationsT], np.ndarray]
-) -> Bool[np.ndarray, " configurations"]:
+) -> Where:
     """What a function says of each configuration.
 
     **Raises:** `ValueError` if that may be wrong somewhere, see `condition_of`.
@@ -70,7 +72,7 @@ def certain_condition(
 
 def _said(
     function: Callable[[ConfigurationsT], np.ndarray], configurations: ConfigurationsT
-) -> Bool[np.ndarray, " configurations"]:
+) -> Where:
     holds = np.asarray(elementwise(function)(configurations))
     if holds.shape != (len(configurations),) or holds.dtype != bool:
         raise ValueError(

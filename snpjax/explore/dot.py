@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
-from jaxtyping import Int
 
 from .._text.lines import Column, EdgeLabels, EdgeStyle, lines, numbers, text
 from .._text.quoting import dot_escaped, dot_quoted
@@ -84,7 +83,7 @@ def dot_blocks(
             text(f', color="{WITNESS_COLOUR}", penwidth=2'.encode(), np.isin(number, list(path))),
             b"];\n",
         )
-    on_path = edges_of_path(graph, witness)
+    on_path = graph.edges_to(witness or 0)
     escaped = {name: dot_escaped(name) for name in schema.action_names}
     for number, steps in edge_blocks(graph):
         yield lines(
@@ -121,9 +120,3 @@ def tells_steps_apart(graph: "Graph") -> bool:
     """Whether steps are part of what a configuration is: the first one after the initial one shows
     it."""
     return bool(graph.configurations(np.arange(graph.num_configurations)[1:2]).step.any())
-
-
-def edges_of_path(graph: "Graph", configuration: int | None) -> Int[np.ndarray, " edges"]:
-    if configuration is None:
-        return np.zeros(0, np.int64)
-    return graph.edges_to(configuration)

@@ -23,7 +23,7 @@ from ..drawing.scene import (
     TextLine,
     width_of,
 )
-from .dot import drawn_edges, edges_of_path, state_columns, tells_steps_apart
+from .dot import drawn_edges, state_columns, tells_steps_apart
 from .text import edge_texts
 
 
@@ -56,7 +56,7 @@ def graph_scene(
     widest = max((width_of(label, SMALL) for label in pairs.values()), default=0)
     middles = in_layers(graph.depths, borders, *ends.T, gap=(max(60.0, widest + 50), 42.0))
     path = set() if witness is None else set(graph.path_to(witness))
-    edges = edges_of_path(graph, witness)
+    edges = graph.edges_to(witness or 0)
     steps = set(zip(graph.sources[edges].tolist(), graph.edge_targets[edges].tolist(), strict=True))
     routes = routed(middles, borders, *ends.T, is_layered=True)
     curves = [

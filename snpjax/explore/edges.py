@@ -21,9 +21,9 @@ class GraphEdges:
     """
 
     num_sources: int
-    counts: list[Int[np.ndarray, " sources"]]
-    reached: list[Int[np.ndarray, " edges"]] | None
-    is_new: list[tuple[UInt8[np.ndarray, " bytes"], int]]
+    counts: list[Int[np.ndarray, " _sources"]]
+    reached: list[Int[np.ndarray, " _edges"]] | None
+    is_new: list[tuple[UInt8[np.ndarray, " _bytes"], int]]
     numbers: Int[np.ndarray, " all_edges"] | None = None
 
     @cached_property

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar, ru
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Int, PyTree, UInt32
+from jaxtyping import Array, Bool, Int, Integer, PyTree, UInt32
 from scipy.sparse import csr_array
 
 from .._text.conditions import elementwise
-from .._text.lines import EdgeLabels
 from ..choice import NO_RULE, GivenChoices, NumberedChoice
 from ..machine import (
     ConfigurationsT,
@@ -24,19 +23,19 @@ from ..machine import (
     SomeConfigurations,
     StepsT,
 )
-from .dot import MAX_DRAWN, to_dot
+from .dot import to_dot
 from .edges import GraphEdges
-from .language import Generated, halting_trains, intervals
+from .language import halting_trains, intervals
 from .nodes import to_networkx
 from .packing import Packing
-from .picture import MAX_CONFIGURATIONS, graph_html, graph_svg, to_svg
+from .picture import graph_html, graph_svg, to_svg
 from .search import state_in
 from .strongly_connected import strong_parts
 from .text import count_table, label_table, names_of
 
 
 if TYPE_CHECKING:
-    import networkx as nx
+    pass
 
 #: Some configurations or edges, by their numbers.
 Which: TypeAlias = slice | Int[np.ndarray, " some"]
@@ -253,40 +252,37 @@ class Graph(Generic[ConfigurationsT, StepsT]):
     ) -> StepsT:
         """The steps of some edges whose targets are known, also if the edges were not kept."""
         sources = self._source_of(edges)
-        choices = self.edges.choices(edges, sources)
-        choosers = jnp.asarray(self.machine.choosers())
-        blocks = zip(self._padded(sources), self._padded(choices.astype(np.uint32)), strict=True)
-        (detail,) = _concatenated(
-            (
-                (_made(self.machine, self.packing, choosers, self.words, *block),)
-                for block in blocks
-            ),
-            len(sources),
-        )
+        detail = self._of_choices(_made, sources, self.edges.choices(edges, sources))
         return self.schema.steps(sources, targets, detail)
+
+    def _of_choices(
+        self,
+        function: Callable[..., PyTree],
+        sources: Int[np.ndarray, " some"],
+        choices: Int[np.ndarray, " some"],
+    ) -> PyTree:
+        """What a function gives for choices of some configurations."""
+        own = self.machine, self.packing, jnp.asarray(self.machine.choosers()), self.words
+        blocks = zip(self._padded(sources), self._padded(choices.astype(np.uint32)), strict=True)
+        (found,) = _concatenated(((function(*own, *block),) for block in blocks), len(sources))
+        return found
 
     def without_redundant_choices(self) -> "Graph[ConfigurationsT, StepsT]":
         """The graph without choices that repeat an earlier one, see `RedundantChoices`."""
         machine = self.machine
         if not isinstance(machine, RedundantChoices) or not machine.has_redundant_choices:
             return self
-        choosers = jnp.asarray(self.machine.choosers())
         kept, numbers = [], []
         for block in _blocks(self.edges.num_all):
             edges = np.arange(block.start, block.stop)
             sources = self._source_of(edges)
             choices = self.edges.choices(edges, sources)
-            parts = zip(self._padded(sources), self._padded(choices.astype(np.uint32)), strict=True)
-            (is_redundant,) = _concatenated(
-                ((_redundant(machine, self.packing, choosers, self.words, *p),) for p in parts),
-                len(edges),
-            )
-            kept.append(~is_redundant)
+            kept.append(~self._of_choices(_redundant, sources, choices))
             numbers.append(choices)
         edges = self.edges.subset(np.concatenate(kept), np.concatenate(numbers))
         return replace(self, edges=edges)
 
-    def _padded(self, numbers: Int[np.ndarray, " some"]) -> Iterator[Array]:
+    def _padded(self, numbers: Integer[np.ndarray, " some"]) -> Iterator[Array]:
         """Numbers in blocks, the last one padded with 0; at least one block."""
         most = _NUMBERS_IN_BLOCK // self.packing.num_fields
         sizes = [size for size in _BLOCKS if size <= max(most, _BLOCKS[0])]
@@ -380,7 +376,7 @@ class Graph(Generic[ConfigurationsT, StepsT]):
         edges = []
         while configuration:
             edges.append(self.edges.found_by[configuration - 1])
-            configuration = int(self._source_of(edges[-1]))
+            configuration = int(np.searchsorted(self.first_edge, edges[-1], side="right")) - 1
         return np.asarray(edges[::-1], np.int64)
 
     def witness(self, configuration: int) -> GivenChoices:
@@ -468,45 +464,16 @@ class Graph(Generic[ConfigurationsT, StepsT]):
             return np.zeros(0, np.int64)
         return self.where(lambda some: some.is_halting & is_stuck(some))
 
-    def intervals(self, up_to: int, output: str | None = None) -> Generated:
-        """The numbers that the system computes, see `snpjax.explore.language`."""
-        return intervals(self, up_to, output)
-
-    def halting_trains(self, up_to: int, output: str | None = None) -> Generated:
-        """The trains of halting computations, see `snpjax.explore.language`."""
-        return halting_trains(self, up_to, output)
+    intervals = intervals
+    halting_trains = halting_trains
 
     # ---- pictures ----
 
-    def to_networkx(self) -> "nx.MultiDiGraph":
-        """The graph as one of networkx, see `snpjax.explore.nodes`."""
-        return to_networkx(self)
-
-    def to_dot(
-        self,
-        *,
-        labels: EdgeLabels = "emissions",
-        witness: int | None = None,
-        max_configurations: int = MAX_DRAWN,
-    ) -> str:
-        """The graph in the language DOT, see `snpjax.explore.dot`."""
-        return to_dot(self, labels=labels, witness=witness, max_configurations=max_configurations)
-
-    def to_svg(
-        self,
-        *,
-        labels: EdgeLabels = "emissions",
-        witness: int | None = None,
-        max_configurations: int = MAX_CONFIGURATIONS,
-    ) -> str:
-        """A picture of a small graph, see `snpjax.explore.picture`."""
-        return to_svg(self, labels=labels, witness=witness, max_configurations=max_configurations)
-
-    def _repr_svg_(self) -> str | None:
-        return graph_svg(self)
-
-    def _repr_html_(self) -> str:
-        return graph_html(self)
+    to_networkx = to_networkx
+    to_dot = to_dot
+    to_svg = to_svg
+    _repr_svg_ = graph_svg
+    _repr_html_ = graph_html
 
     def __repr__(self) -> str:
         edges = "" if self.targets is None else f", {self.num_choices:,} choices"

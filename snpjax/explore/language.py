@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from jaxtyping import Int
 
 
 if TYPE_CHECKING:
@@ -72,18 +71,10 @@ def halting_trains(graph: "Graph", up_to: int, output: str | None = None) -> Gen
                 found.append(train)
             if graph.is_open[configurations].any():  # something longer may follow
                 complete = min(complete, length)
-            edges = _edges_of(graph, configurations)
+            edges = np.flatnonzero(np.isin(graph.sources, configurations))
             for spikes in np.unique(emitted[edges]).tolist():
                 following.setdefault((*train, spikes), []).append(
                     targets[edges[emitted[edges] == spikes]]
                 )
         reached = {train: np.unique(np.concatenate(parts)) for train, parts in following.items()}
     return Generated(tuple(sorted(found, key=lambda train: (len(train), train))), complete)
-
-
-def _edges_of(
-    graph: "Graph", configurations: Int[np.ndarray, " some"]
-) -> Int[np.ndarray, " edges"]:
-    chosen = np.zeros(graph.num_configurations, bool)
-    chosen[configurations] = True
-    return np.flatnonzero(chosen[graph.sources])

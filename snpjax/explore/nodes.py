@@ -1,10 +1,11 @@
 """Configuration graphs as graphs of networkx."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from .._text.lines import Table
 from .._text.optional import networkx
-from .text import configuration_blocks, edge_blocks, lists, step_tables, tables
+from .text import configuration_blocks, edge_blocks, lists, node_tables, step_tables
 
 
 if TYPE_CHECKING:
@@ -35,26 +36,18 @@ def to_networkx(graph: "Graph") -> "nx.MultiDiGraph":
     )
     made.graph.update({key: tuple(names) for key, names in lists(graph).items()})
     for number, some in configuration_blocks(graph):
-        columns = {name: _values(table) for name, table in tables(graph, some).items()} | {
-            "step": some.step.tolist(),
-            "depth": graph.depths[number].tolist(),
-            "halting": some.is_halting.tolist(),
-            "expanded": (number < graph.num_expanded).tolist(),
-        }
-        rows = zip(*columns.values(), strict=True)
-        made.add_nodes_from(
-            (node, dict(zip(columns, row, strict=True)))
-            for node, row in zip(number.tolist(), rows, strict=True)
-        )
+        rows = _rows(node_tables(graph, number, some))
+        made.add_nodes_from(zip(number.tolist(), rows, strict=True))
     for _, steps in edge_blocks(graph):
-        columns = {name: _values(table) for name, table in step_tables(graph, steps).items()}
-        ends = zip(steps.sources.tolist(), steps.targets.tolist(), strict=True)
-        rows = zip(*columns.values(), strict=True)
-        made.add_edges_from(
-            (*pair, dict(zip(columns, row, strict=True)))
-            for pair, row in zip(ends, rows, strict=True)
-        )
+        ends = steps.sources.tolist(), steps.targets.tolist()
+        made.add_edges_from(zip(*ends, _rows(step_tables(graph, steps)), strict=True))
     return made
+
+
+def _rows(tables: dict[str, Table]) -> Iterator[dict[str, Any]]:
+    """The attributes of every node or edge."""
+    columns = map(_values, tables.values())
+    return (dict(zip(tables, row, strict=True)) for row in zip(*columns, strict=True))
 
 
 def _values(table: Table) -> list[Any]:

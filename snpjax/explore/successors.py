@@ -13,6 +13,16 @@ if TYPE_CHECKING:
 NO_EDGE = -1
 
 
+def ranges(
+    first: Int[np.ndarray, " rows_and_one"], rows: Int[np.ndarray, " some"]
+) -> tuple[Int[np.ndarray, " places"], Int[np.ndarray, " places"]]:
+    """The places `first[i]` to `first[i + 1]` of some rows i, one row after the other, and which of
+    the rows each is of."""
+    counts = first[rows + 1] - first[rows]
+    of = np.repeat(np.arange(len(rows)), counts)
+    return np.arange(len(of)) + (first[rows] - (np.cumsum(counts) - counts))[of], of
+
+
 class Following(NamedTuple):
     """Steps, those of configuration i from `first[i]` to `first[i + 1]`: its edges or, where it
     halts, one to itself. Where more may follow there is none.

@@ -48,6 +48,19 @@ def tables(graph: "Graph", some: SomeConfigurations) -> dict[str, Table]:
     return _cut(graph, graph.schema.tables(some))
 
 
+def node_tables(
+    graph: "Graph", number: Int[np.ndarray, " some"], some: SomeConfigurations
+) -> dict[str, Table]:
+    """All that files say of the configurations of these numbers."""
+    return {
+        **tables(graph, some),
+        "step": Table("step", some.step),
+        "depth": Table("depth", graph.depths[number]),
+        "halting": Table("halting", some.is_halting),
+        "expanded": Table("expanded", number < graph.num_expanded),
+    }
+
+
 def step_tables(graph: "Graph", steps: SomeSteps) -> dict[str, Table]:
     """All numbers of steps, see `tables`."""
     return _cut(graph, graph.schema.step_tables(steps))

@@ -130,7 +130,7 @@ def relax(
             for name in names
             if (table := getattr(program, name)) is not None
         }
-        program = _with(program, type_of=None, **spread)
+        program = replace(program, type_of=None, **spread)
     high = np.asarray(program.high)
     endless = high >= np.iinfo(high.dtype).max
     numbers = [np.asarray(x) for x in (program.consume, program.produce, program.initial)]
@@ -205,7 +205,7 @@ def constants_of(model: RelaxedSystem) -> Constants:
     def exact(x: Array, empty: int) -> Array:
         return jnp.where(is_slot, jnp.clip(x, -MAX_COUNT, MAX_COUNT).astype(dtype), empty)
 
-    exactly = _with(
+    exactly = replace(
         program,
         low=exact(low, 1),
         high=jnp.where(jnp.isinf(high), jnp.iinfo(dtype).max, exact(high, 0)),
@@ -254,14 +254,3 @@ def _stored(edges: Edges, layout: type[AbstractLayout] | Literal["auto"]) -> Abs
         pairs = edges.num_sources * edges.num_targets
         layout = Dense if pairs <= max(_MAX_DENSE, _MAX_SPARSITY * len(edges)) else TwoWay
     return fitting(layout, edges)
-
-
-def _with(program: SpikingProgram, **changes: Array | None) -> SpikingProgram:
-    """A program with other arrays."""
-    names = tuple(changes)
-    return eqx.tree_at(
-        lambda p: tuple(getattr(p, name) for name in names),
-        program,
-        tuple(changes.values()),
-        is_leaf=lambda x: x is None,
-    )

@@ -141,6 +141,15 @@ def drawn_covariance(
     return of_drawing + total * (total - 1) * centred / size**2
 
 
+def drawn_on_host(
+    mean: Float[np.ndarray, " bins"], covariance: Float[np.ndarray, "bins bins"], total: float
+) -> Float[np.ndarray, "bins bins"]:
+    """`drawn_covariance` of host arrays, in double precision."""
+    with jax.enable_x64(True):
+        given = (jnp.asarray(x, jnp.float64) for x in (mean, covariance, total))
+        return np.asarray(drawn_covariance(*given))
+
+
 def weights_of(
     index: Int[np.ndarray, "channels generations"], counts: Int[np.ndarray, " channels"], bins: int
 ) -> Float[np.ndarray, "bins generations"]:

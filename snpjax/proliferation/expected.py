@@ -158,6 +158,8 @@ def expected(model: ProliferationModel, *, dtype: type = np.float64) -> Expected
     held = model.initial.occupied
     k = np.arange(model.generations)
     is_single = np.dtype(dtype) == np.float32
+    laws = (cell_type.law for cell_type in model.types)
+    gamma_errors = [0.0, *(gamma_error(law.shape) for law in laws if isinstance(law, Gamma))]
     return Expected(
         model,
         means,
@@ -166,13 +168,8 @@ def expected(model: ProliferationModel, *, dtype: type = np.float64) -> Expected
         held.counts,
         model.max_divisions[model.initial.counts > 0],
         1e-5 if is_single else 2e-8 if Method.NARROW in program.methods else 1e-8,
-        max(1e-4 if is_single else 1e-7, *(_gamma_error(x) for x in model.types), 0.0),
+        max(1e-4 if is_single else 1e-7, *gamma_errors),
     )
-
-
-def _gamma_error(cell_type: CellType) -> float:
-    law = cell_type.law
-    return gamma_error(law.shape) if isinstance(law, Gamma) else 0.0
 
 
 def _by_pairs(cell_type: CellType, duration: float) -> bool:

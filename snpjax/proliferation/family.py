@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from .moments import Method, mean, second_moments
+from .moments import RenewalEquations, mean, second_moments
 from .program import Parameters, ProliferationProgram
 
 
@@ -81,16 +81,10 @@ def _by_method(
     for method in dict.fromkeys(methods):
         indices = [i for i, x in enumerate(methods) if x is method]
 
-        def of_type(first: Array, second: Array, method: Method = method) -> Array:
-            return function(
-                method,
-                first,
-                second,
-                parameters.duration,
-                start=program.start,
-                generations=program.generations,
-                grid=program.grid,
-            )
+        equations = RenewalEquations(method, program.start, program.generations, program.grid)
+
+        def of_type(first: Array, second: Array, equations: RenewalEquations = equations) -> Array:
+            return function(equations, first, second, parameters.duration)
 
         if len(indices) == 1:
             (i,) = indices

@@ -108,7 +108,7 @@ class ProliferationModel:
 
     def at(self, duration: float) -> "ProliferationModel":
         """The same population after another time, in hours."""
-        return replace_in(self, duration=duration)
+        return replace(self, duration=duration)
 
     def __repr__(self) -> str:
         kinds = ", ".join(f"{x.proportion:g} {x.name}" for x in self.types)
@@ -116,11 +116,6 @@ class ProliferationModel:
             f"ProliferationModel({self.initial.cells:,} cells; {kinds}; {self.duration:g} h, "
             f"phi_min {self.threshold:g}, start {self.start.value})"
         )
-
-
-def replace_in(model: ProliferationModel, **changes: object) -> ProliferationModel:
-    """A model that differs in some arguments; it is checked again."""
-    return replace(model, **changes)  # pyright: ignore[reportArgumentType]
 
 
 def max_divisions(

@@ -55,6 +55,15 @@ class Method(enum.Enum):
     QUIESCENT = "quiescent"
 
 
+class RenewalEquations(NamedTuple):
+    """How the moments of one type are computed, of how many generations."""
+
+    method: Method
+    start: Start
+    generations: int
+    grid: Grid
+
+
 class _Law(NamedTuple):
     """A law in fractions of the duration, as what the equations need of it."""
 
@@ -65,14 +74,7 @@ class _Law(NamedTuple):
 
 
 def mean(
-    method: Method,
-    first: _Scalar,
-    second: _Scalar,
-    duration: _Scalar,
-    *,
-    start: Start,
-    generations: int,
-    grid: Grid,
+    equations: RenewalEquations, first: _Scalar, second: _Scalar, duration: _Scalar
 ) -> _Generations:
     """E[N_k] of k = 0, ..., `generations` - 1.
 
@@ -82,6 +84,7 @@ def mean(
       fixed one; in hours, but the shape.
     - `duration`: hours, 0 or more.
     """
+    method, start, generations, grid = equations
     a, b, is_some = _scaled(method, first, second, duration)
     if method is Method.QUIESCENT:
         return _one(generations, a)
@@ -104,16 +107,10 @@ def mean(
 
 
 def second_moments(
-    method: Method,
-    first: _Scalar,
-    second: _Scalar,
-    duration: _Scalar,
-    *,
-    start: Start,
-    generations: int,
-    grid: Grid,
+    equations: RenewalEquations, first: _Scalar, second: _Scalar, duration: _Scalar
 ) -> _Pairs:
     """E[N_k N_l], by collocation whatever the law; arguments as those of `mean`."""
+    method, start, generations, grid = equations
     a, b, is_some = _scaled(method, first, second, duration)
     one = jnp.diag(_one(generations, a))
     if method is Method.QUIESCENT:

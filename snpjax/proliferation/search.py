@@ -1,7 +1,7 @@
 """The parameters that a calibration may change, as a vector with bounds."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax.numpy as jnp
@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from .law import Fixed, Gamma, Normal
-from .model import CellType, ProliferationModel, replace_in
+from .model import CellType, ProliferationModel
 from .program import Parameters, Range
 
 
@@ -97,19 +97,15 @@ class ParameterSpace:
             law = type(types[i].law)
             assert law is Normal or law is Gamma
             types[i] = CellType(types[i].name, types[i].proportion, law(float(a), float(b)))
-        return replace_in(model, types=types)
+        return replace(model, types=tuple(types))
 
     def ranges(self) -> list[Range | None]:
         """Where the parameters of each type are going to be."""
-        numbers = self.numbers
-        n, m = numbers.num_types - 1, len(numbers.of_type)
-        found: list[Range | None] = [None] * numbers.num_types
-        for j, i in enumerate(numbers.of_type):
-            a, b = n + j, n + m + j
-            found[i] = Range(
-                (float(self.lower[a]), float(self.upper[a])),
-                (float(self.lower[b]), float(self.upper[b])),
-            )
+        found: list[Range | None] = [None] * self.numbers.num_types
+        pairs = list(zip(self.lower.tolist(), self.upper.tolist(), strict=True))
+        _, *of_laws = self.numbers.split(pairs)
+        for i, first, second in zip(self.numbers.of_type, *of_laws, strict=True):
+            found[i] = Range(first, second)
         return found
 
 

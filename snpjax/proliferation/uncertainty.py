@@ -11,7 +11,7 @@ from scipy.special import chdtrc, chdtri, ndtri
 
 from .binning import BinRule
 from .calibrate import Calibration, descend, pooled
-from .distance import Fit, Objective, drawn_covariance
+from .distance import Fit, Objective, drawn_on_host
 from .expected import expected
 
 
@@ -112,8 +112,8 @@ def uncertainty(calibration: Calibration) -> Uncertainty:
     free = np.array([name not in calibration.active for name in search.names])
     z = calibration.point
     with jax.enable_x64(True):
-        p, slopes = (np.asarray(x) for x in _with_slopes(fit, jnp.asarray(z)))
-        proportions, proportion_slopes = (np.asarray(x) for x in _proportions(fit, jnp.asarray(z)))
+        found = jax.tree.map(np.asarray, _with_slopes(fit, jnp.asarray(z)))
+    (p, proportions), (slopes, proportion_slopes) = found
     total = calibration.observed.sum()
     seen = p > 1e-12
     slopes, p = slopes[seen][:, free], p[seen]
@@ -122,7 +122,7 @@ def uncertainty(calibration: Calibration) -> Uncertainty:
     mean, covariance = expected(calibration.model).binned(
         calibration.bins, rule=BinRule.CALIBRATION
     )
-    drawn = _drawn(mean, covariance, total)[np.ix_(seen, seen)]
+    drawn = drawn_on_host(mean, covariance, total)[np.ix_(seen, seen)]
     # The estimate moves by inverse @ slopes.T @ (residual / p): its covariance for any covariance
     # of the residuals.
     lever = inverse @ (slopes.T / p)
@@ -154,7 +154,7 @@ def goodness_of_fit(calibration: Calibration) -> Goodness:
         calibration.bins, rule=BinRule.CALIBRATION
     )
     sums = np.eye(groups[-1] + 1)[groups].T
-    drawn = _drawn(sums @ mean, sums @ covariance @ sums.T, total)
+    drawn = drawn_on_host(sums @ mean, sums @ covariance @ sums.T, total)
     residual = (sums @ observed - total * (sums @ mean) / mean.sum())[:-1]
     statistic = float(residual @ np.linalg.solve(drawn[:-1, :-1], residual))
     free = len(calibration.values) - len(calibration.active)
@@ -207,24 +207,14 @@ def _multinomial(fit: Fit) -> Fit:
     return dataclasses.replace(fit, objective=Objective.MULTINOMIAL)
 
 
-def _drawn(mean: np.ndarray, covariance: np.ndarray, total: float) -> np.ndarray:
-    with jax.enable_x64(True):
-        return np.asarray(
-            drawn_covariance(jnp.asarray(mean), jnp.asarray(covariance), jnp.asarray(total))
-        )
-
-
 _value = jax.jit(Fit.value)
 
 
 @jax.jit
 def _with_slopes(fit: Fit, z: Float[Array, " numbers"]):
-    return fit.fractions(z), jax.jacfwd(fit.fractions)(z)
+    """Shares of the bins and proportions of the types, and their derivatives."""
 
-
-@jax.jit
-def _proportions(fit: Fit, z: Float[Array, " numbers"]):
-    def function(z: Array) -> Array:
-        return fit.parameters(z).proportions
+    def function(z: Array) -> tuple[Array, Array]:
+        return fit.fractions(z), fit.parameters(z).proportions
 
     return function(z), jax.jacfwd(function)(z)

@@ -38,19 +38,11 @@ if TYPE_CHECKING:
     )
 
 _HOMES = {
-    "assert_equivalent": "assertions",
-    "assert_invariant": "assertions",
+    **dict.fromkeys(("assert_equivalent", "assert_invariant"), "assertions"),
     "nets": "net_strategies",
-    "SystemMachine": "stateful",
-    "machine_for": "stateful",
-    "dividing_systems": "strategies",
-    "guards": "strategies",
-    "inputs": "strategies",
-    "plastic_systems": "strategies",
-    "rules": "strategies",
-    "runs": "strategies",
-    "systems": "strategies",
-    "variant_systems": "strategies",
+    **dict.fromkeys(("SystemMachine", "machine_for"), "stateful"),
+    **dict.fromkeys(("dividing_systems", "guards", "inputs", "plastic_systems"), "strategies"),
+    **dict.fromkeys(("rules", "runs", "systems", "variant_systems"), "strategies"),
 }
 
 

@@ -8,7 +8,6 @@ import numpy as np
 from .._text.lines import EdgeLabels
 from ..drawing.layered import in_layers
 from ..drawing.scene import BLACK, BLUE, GREY, SKY, VERMILLION
-from ..explore.dot import edges_of_path
 from ..explore.drawing import graph_scene
 from ..explore.graph import Graph
 from ..explore.picture import MAX_CONFIGURATIONS, by_depth
@@ -71,7 +70,7 @@ def _dots(found: Graph[ConfigurationsT, StepsT], witness: int | None, ax: "Axes 
     sizes = np.ones((found.num_configurations, 2))
     points = in_layers(found.depths, sizes, *ends.T, gap=(9.0, 1.0))
     points[:, 0] = found.depths
-    edges = edges_of_path(found, witness)
+    edges = found.edges_to(witness or 0)
     halts, is_open = found.is_halting, found.is_open
     with drawing(ax, WIDE) as axes:
         lines = part("collections").LineCollection(points[ends], colors=GREY, linewidths=0.4)

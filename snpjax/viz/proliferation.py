@@ -11,6 +11,7 @@ from jaxtyping import Float
 from .._text.optional import pyplot
 from ..drawing.scene import BLACK, BLUE, SKY
 from ..proliferation.binning import Bins, bins_of_model
+from ..proliferation.distance import drawn_on_host
 from ..proliferation.expected import Expected, binned_mean, expected
 from ..proliferation.histogram import Histogram
 from ..proliferation.model import ProliferationModel
@@ -54,8 +55,9 @@ class Compared:
 
     @cached_property
     def sd(self) -> Float[np.ndarray, " bins"]:
-        """Standard deviations of measured cells, see `band`."""
-        return band(*self._binned, float(self.observed.sum()))
+        """Standard deviations of measured cells: of drawing them, and of the divisions before."""
+        covariance = drawn_on_host(*self._binned, float(self.observed.sum()))
+        return np.sqrt(np.maximum(np.diag(covariance), 0))
 
     @property
     def scale(self) -> float:
@@ -157,19 +159,6 @@ def draw(
     if path is not None:
         save(figure, path)
     return figure
-
-
-def band(
-    mean: Float[np.ndarray, " bins"], covariance: Float[np.ndarray, "bins bins"], total: float
-) -> Float[np.ndarray, " bins"]:
-    """Standard deviations of `total` measured cells in bins: of drawing them, and of the divisions
-    before."""
-    size = mean.sum()
-    p = mean / size
-    row = covariance.sum(0)
-    of_shares = np.diag(covariance) - 2 * p * row + p**2 * covariance.sum()
-    variance = total * p * (1 - p) + total * (total - 1) * of_shares / size**2
-    return np.sqrt(np.maximum(variance, 0))
 
 
 def _label(ax: "Axes", title: str, ylabel: str = "cells") -> None:

@@ -64,8 +64,8 @@ def timings(
             )
             for place, i, value in zip(places.tolist(), rows, values, strict=True):
                 is_chosen = chosen in (layouts[i], (layouts[i], direction))
-                shown = (value or 0) / unit
-                text = f" {shown:,.0f}" if shown >= 100 else f" {shown:.3g}"
+                time = (value or 0) / unit
+                text = f" {time:,.0f}" if time >= 100 else f" {time:.3g}"
                 text = " does not fit" if value is None else text
                 axes.annotate(
                     text + " ★ chosen" * is_chosen,

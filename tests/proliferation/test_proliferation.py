@@ -13,7 +13,7 @@ from hypothesis import given, settings, strategies as st
 
 from snpjax import proliferation as pr
 from snpjax.proliferation.grid import grid
-from snpjax.proliferation.moments import NARROW, Method, mean, second_moments
+from snpjax.proliferation.moments import NARROW, Method, RenewalEquations, mean, second_moments
 from snpjax.proliferation.pairs import narrow_second_moments
 from snpjax.testing import reference_proliferation as reference
 from tests.support.helpers import SHARED, needs_shared
@@ -44,9 +44,7 @@ def compiled(function, method: Method, start: pr.Start, size: int):
     """One compilation for all laws of a kind."""
 
     def moments(first, second, duration, grid):
-        return function(
-            method, first, second, duration, start=start, generations=GENERATIONS, grid=grid
-        )
+        return function(RenewalEquations(method, start, GENERATIONS, grid), first, second, duration)
 
     jitted = jax.jit(moments)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -15,6 +15,11 @@ from .gathering import TimingRecord
 from .heuristic import StartingTree
 from .workload import Workload
 
+
+#: Logarithms of seconds; NaN was not timed.
+Logs: TypeAlias = Float[np.ndarray, "rows candidates"]
+#: A number for each configuration: of a candidate, or of a fold.
+Chosen: TypeAlias = Int[np.ndarray, " rows"]
 
 _NAMES = [c.name for c in CANDIDATES]
 _COLUMN = {name: i for i, name in enumerate(_NAMES)}
@@ -32,9 +37,9 @@ class Timed:
     """
 
     measured: tuple[TimingRecord, ...]
-    log_seconds: Float[np.ndarray, "rows candidates"]
-    by_name: Float[np.ndarray, "rows candidates"]
-    halves: tuple[Float[np.ndarray, "rows candidates"], Float[np.ndarray, "rows candidates"]]
+    log_seconds: Logs
+    by_name: Logs
+    halves: tuple[Logs, Logs]
     family: Any  # (rows,) of names
 
     def only(self, rows: Bool[np.ndarray, " rows"]) -> "Timed":
@@ -77,10 +82,10 @@ def timed(measured: Sequence[TimingRecord]) -> Timed:
 
 def report_of(
     data: Timed,
-    predicted: Float[np.ndarray, "rows candidates"],
-    fold: Int[np.ndarray, " rows"],
+    predicted: Logs,
+    fold: Chosen,
     x: Float[np.ndarray, "rows candidates inputs"],
-    unseen: Float[np.ndarray, "rows candidates"] | None = None,
+    unseen: Logs | None = None,
 ) -> dict[str, Any]:
     """Slowdowns against the best, of the model and of the baselines, all on the same
     configurations; each that learns was trained on the other folds. With several kinds of device,
@@ -99,10 +104,10 @@ def report_of(
 
 def _report(
     data: Timed,
-    predicted: Float[np.ndarray, "rows candidates"],
-    fold: Int[np.ndarray, " rows"],
+    predicted: Logs,
+    fold: Chosen,
     x: Float[np.ndarray, "rows candidates inputs"],
-    unseen: Float[np.ndarray, "rows candidates"] | None,
+    unseen: Logs | None,
 ) -> dict[str, Any]:
     choices = {
         "learned": _least(predicted, data.log_seconds),
@@ -142,16 +147,12 @@ def check_reports() -> None:
         raise ImportError(text) from None
 
 
-def _least(
-    predicted: Float[np.ndarray, "rows candidates"], seconds: Float[np.ndarray, "rows candidates"]
-) -> Int[np.ndarray, " rows"]:
+def _least(predicted: Logs, seconds: Logs) -> Chosen:
     """The candidate with the least prediction, among those that were feasible."""
     return np.where(np.isnan(seconds), np.inf, predicted).argmin(axis=1)
 
 
-def _raced(
-    data: Timed, predicted: Float[np.ndarray, "rows candidates"], most: int
-) -> Float[np.ndarray, " rows"]:
+def _raced(data: Timed, predicted: Logs, most: int) -> Float[np.ndarray, " rows"]:
     """The slowdown where the candidates of least prediction are timed: chosen by one half of the
     samples, judged by the other."""
     first, second = data.halves
@@ -165,9 +166,7 @@ def _raced(
     return np.exp(own - np.nanmin(judged, axis=1))
 
 
-def _slowdown(
-    seconds: Float[np.ndarray, "rows candidates"], chosen: Int[np.ndarray, " rows"]
-) -> Float[np.ndarray, " rows"]:
+def _slowdown(seconds: Logs, chosen: Chosen) -> Float[np.ndarray, " rows"]:
     own = seconds[np.arange(len(chosen)), chosen]
     return np.exp(own - np.nanmin(seconds, axis=1))
 
@@ -202,7 +201,7 @@ def _noise(data: Timed) -> dict[str, Any]:
     return _summary(np.exp(found - second.min(axis=1)))
 
 
-def _single(data: Timed, fold: Int[np.ndarray, " rows"]) -> Int[np.ndarray, " rows"]:
+def _single(data: Timed, fold: Chosen) -> Chosen:
     """The candidate that is best on average over the other folds, of those always timed."""
     always = ~np.isnan(data.by_name).any(axis=0)
     chosen = np.zeros(len(fold), np.int64)
@@ -213,9 +212,7 @@ def _single(data: Timed, fold: Int[np.ndarray, " rows"]) -> Int[np.ndarray, " ro
     return chosen
 
 
-def _by_rule(
-    data: Timed, rule: Callable[[Features, Workload, str], str]
-) -> Int[np.ndarray, " rows"]:
+def _by_rule(data: Timed, rule: Callable[[Features, Workload, str], str]) -> Chosen:
     """The candidate that a rule names; CSR where that was not feasible."""
     chosen = []
     for row, m in enumerate(data.measured):
@@ -242,8 +239,8 @@ def _starting(f: Features, w: Workload, device: str) -> str:
 
 
 def _small_tree(
-    data: Timed, fold: Int[np.ndarray, " rows"], x: Float[np.ndarray, "rows candidates inputs"]
-) -> Int[np.ndarray, " rows"]:
+    data: Timed, fold: Chosen, x: Float[np.ndarray, "rows candidates inputs"]
+) -> Chosen:
     from sklearn.tree import DecisionTreeClassifier  # pyright: ignore[reportMissingImports]
 
     best, first = np.nanargmin(data.log_seconds, axis=1), x[:, 0]
@@ -257,7 +254,7 @@ def _small_tree(
     return np.where(is_timed, chosen, _single(data, fold))
 
 
-def _three(data: Timed, predicted: Float[np.ndarray, "rows candidates"]) -> dict[str, Any]:
+def _three(data: Timed, predicted: Logs) -> dict[str, Any]:
     """Random weights and three formats, as the paper has them: how often the best is chosen, a tie
     within 5 % being one."""
     columns = [_COLUMN[name] for name in _PAPERS]

@@ -11,7 +11,6 @@ from .decision import AbstractChooser, Decision, Question
 from .heuristic import too_large
 from .learned import Learned
 from .timing import INPUTS, race
-from .workload import Workload
 
 
 @dataclass(frozen=True)
@@ -59,9 +58,9 @@ class Measured(AbstractChooser):
             chosen = sorted(candidates, key=lambda c: c.stored(question.features))
             if predicted is not None:
                 chosen = [BY_NAME[name] for name in predicted if BY_NAME[name] in candidates]
-            x = _inputs(question.features.num_sources, question.workload)
-            given = question.edges, question.workload, x
-            times = race(chosen[: self.most], *given, budget=self.budget)
+            edges, workload = question.edges, question.workload
+            x = workload.inputs(INPUTS, edges.num_sources, np.random.default_rng(0))
+            times = race(chosen[: self.most], edges, workload, x, budget=self.budget)
             seconds = {name: timing.least for name, timing in times.items()}
             if folder is not None:
                 cache.write(folder, key, seconds)
@@ -79,13 +78,3 @@ class Measured(AbstractChooser):
             refused=refused,
             chooser=f"timing on {question.kind}",
         )
-
-
-def _inputs(num_sources: int, workload: Workload) -> np.ndarray:
-    rng = np.random.default_rng(0)
-    shape = (INPUTS, num_sources, *([workload.batch] if workload.batch > 1 else []))
-    active = rng.random(shape, np.float32) < workload.activity
-    if workload.sums_floats:
-        return np.where(active, rng.random(shape, np.float32), 0).astype(workload.accumulate)
-    largest = 7 if workload.max_input is None else max(workload.max_input, 1)
-    return np.where(active, rng.integers(1, largest, shape, endpoint=True), 0).astype(np.int32)

@@ -6,13 +6,13 @@ are. Members of a cell share most of their compilations, and never part in a spl
 
 import math
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from ..edges import Edges
-from .workload import Workload
+from .workload import LARGEST_COUNT, Workload
 
 
 Family: TypeAlias = Literal["random", "window", "blocks", "runs", "hubs", "sorting", "paper"]
@@ -24,7 +24,6 @@ _BATCHES = (1, 1, 1, 8, 64)
 _ACTIVITIES = (0.01, 0.1, 0.5, 1.0)
 _PLACES: tuple[Family, ...] = ("window", "blocks", "runs", "hubs")
 _LARGEST_WEIGHT = 9
-_LARGEST_COUNT = 7
 
 
 @dataclass(frozen=True)
@@ -66,7 +65,7 @@ class TimingCase:
         return Workload(
             batch=self.batch,
             accumulate=np.float32 if is_float else np.int32,
-            max_input={"binary": 1, "counts": _LARGEST_COUNT}.get(self.kind),
+            max_input={"binary": 1, "counts": LARGEST_COUNT}.get(self.kind),
             activity=self.activity,
             gradients=self.kind == "learned",
         )
@@ -86,20 +85,12 @@ class TimingCase:
         return Edges(edges.source, edges.target, value, edges.num_sources, edges.num_targets)
 
     def inputs(self, count: int) -> np.ndarray:
-        """`(count, sources, *batch)`: what is multiplied, `activity` of it not 0."""
+        """What is multiplied, see `Workload.inputs`."""
         rng = np.random.default_rng([self.seed, self.cell, 99])
-        shape = (count, self.num_sources, *([self.batch] if self.batch > 1 else []))
-        active = rng.random(shape, np.float32) < self.activity
-        if self.workload.sums_floats:
-            return np.where(active, rng.standard_normal(shape, np.float32), np.float32(0))
-        largest = 1 if self.kind == "binary" else _LARGEST_COUNT
-        return np.where(active, rng.integers(1, largest + 1, shape), 0).astype(np.int32)
+        return self.workload.inputs(count, self.num_sources, rng)
 
 
-_PLACE = {
-    name: i
-    for i, name in enumerate(("random", "window", "blocks", "runs", "hubs", "sorting", "paper"))
-}
+_PLACE = {name: i for i, name in enumerate(get_args(Family))}
 
 
 def members(cell: int, *, seed: int, limits: Limits) -> list[TimingCase]:
@@ -237,10 +228,7 @@ def _increasing(
 def _sorting(n: int) -> Edges:
     """The synapses of the system that sorts n numbers: all inputs to all sorters, and sorter j to
     the outputs from j on."""
-    source = np.concatenate([np.tile(np.arange(n), n), n + _lower(n)[1]])
-    target = np.concatenate([n + np.repeat(np.arange(n), n), 2 * n + _lower(n)[0]])
+    output, sorter = np.tril_indices(n)
+    source = np.concatenate([np.tile(np.arange(n), n), n + sorter])
+    target = np.concatenate([n + np.repeat(np.arange(n), n), 2 * n + output])
     return Edges(source.astype(np.int32), target.astype(np.int32), None, 3 * n, 3 * n)
-
-
-def _lower(n: int) -> tuple[Int[np.ndarray, " pairs"], Int[np.ndarray, " pairs"]]:
-    return np.tril_indices(n)

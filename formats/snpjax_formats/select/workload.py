@@ -6,6 +6,10 @@ import numpy as np
 from jaxtyping import DTypeLike
 
 
+#: Counts are drawn up to here where no largest one is known.
+LARGEST_COUNT = 7
+
+
 @dataclass(frozen=True, kw_only=True)
 class Workload:
     """The products that a layout will be asked for.
@@ -44,6 +48,17 @@ class Workload:
     @property
     def sums_floats(self) -> bool:
         return np.issubdtype(np.dtype(self.accumulate), np.inexact)
+
+    def inputs(self, count: int, num_sources: int, rng: np.random.Generator) -> np.ndarray:
+        """`(count, sources, *batch)`: what is multiplied, `activity` of it not 0; counts up to
+        `max_input`, or 7 where it is not known."""
+        shape = (count, num_sources, *([self.batch] if self.batch > 1 else []))
+        active = rng.random(shape, np.float32) < self.activity
+        if self.sums_floats:
+            x = np.where(active, rng.standard_normal(shape, np.float32), np.float32(0))
+            return x.astype(self.accumulate)
+        largest = LARGEST_COUNT if self.max_input is None else max(self.max_input, 1)
+        return np.where(active, rng.integers(1, largest + 1, shape), 0).astype(np.int32)
 
     @property
     def item_bytes(self) -> int:

@@ -24,14 +24,12 @@ class Pair:
     @property
     def cut(self) -> str:
         """Why not everything is known."""
-        reasons = [graph.reason for graph in self.graphs if not graph.is_complete]
-        if len(reasons) == 2 and reasons[0] == reasons[1]:
-            return f"not all of either system is known, because {reasons[0]}"
-        return "; ".join(
-            f"not all of the {name} system is known, because {graph.reason}"
-            for name, graph in zip(SIDES, self.graphs, strict=True)
-            if not graph.is_complete
-        )
+        both = zip(SIDES, self.graphs, strict=True)
+        found = [(f"the {name}", graph.reason) for name, graph in both if not graph.is_complete]
+        if len(found) == 2 and found[0][1] == found[1][1]:
+            found = [("either", found[0][1])]
+        texts = (f"not all of {which} system is known, because {why}" for which, why in found)
+        return "; ".join(texts)
 
 
 class AbstractComparison(abc.ABC):

@@ -7,12 +7,11 @@ from typing import TypeAlias
 import numpy as np
 from jaxtyping import Bool, Int
 
-from ...explore.successors import NO_EDGE, Following, following
+from ...explore.successors import NO_EDGE, Following, following, ranges
 from ...spiking.model.environment import environment_of
-from ...spiking.model.lookup import position_of
 from ...spiking.model.system import is_growing
 from ...spiking.view.configurations import Transitions
-from ..systems import SpikingGraph, System, system_of
+from ..systems import SpikingGraph, System, positions, system_of
 
 
 #: One label: the spikes of the input neurons, then those of the outputs, then 1 for a halt.
@@ -62,11 +61,7 @@ class Labelled:
         self, configurations: Int[np.ndarray, " some"]
     ) -> tuple[Int[np.ndarray, " steps"], Int[np.ndarray, " steps"]]:
         """The steps of some configurations, and of which of them each is."""
-        low, high = self.first_step[configurations], self.first_step[configurations + 1]
-        counts = high - low
-        owner = np.repeat(np.arange(len(configurations)), counts)
-        before = np.cumsum(counts) - counts
-        return np.arange(len(owner)) + (low - before)[owner], owner
+        return ranges(self.first_step, configurations)
 
     def input_of(self, label: int) -> StepLabel:
         return tuple(self.rows[label, : self.num_inputs].tolist())
@@ -160,10 +155,3 @@ def columns_of(system: System, names: Sequence[str]) -> list[str]:
     if is_growing(system):
         return list(names)
     return [system.name_of(int(i)) for i in positions(system, names)]
-
-
-def positions(system: System, names: Sequence[str]) -> Int[np.ndarray, " neurons"]:
-    """Where the neurons of these names stand, all of a population's."""
-    numbers = np.arange(system.num_neurons)
-    some = [np.atleast_1d(numbers[position_of(system, name)]) for name in names]
-    return np.concatenate([np.zeros(0, np.int64), *some])

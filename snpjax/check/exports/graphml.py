@@ -4,14 +4,13 @@ import json
 from collections.abc import Iterator
 from xml.sax.saxutils import escape
 
-from ..._text.lines import Column, Table, label_rows, lines, numbers, rows, text
+import numpy as np
+
+from ..._text.lines import Column, Table, label_rows, lines, numbers, rows, scalars
 from ..._text.quoting import without_controls
 from ...explore import Graph
-from ...explore.text import configuration_blocks, edge_blocks, lists, step_tables, tables
+from ...explore.text import configuration_blocks, edge_blocks, lists, node_tables, step_tables
 from .write import ExportOptions, Files
-
-
-_OF_NODES = {"step": "int", "depth": "int", "halting": "boolean", "expanded": "boolean"}
 
 
 def graphml_files(graph: Graph, options: ExportOptions) -> Files:
@@ -35,8 +34,8 @@ def _blocks(graph: Graph) -> Iterator[bytes]:
     head += [_key(key, "graph", "string") for key in values]
     # What tables there are is seen from a few rows of them.
     first = graph.configurations(slice(0, 1))
-    head += [_key(name, "node", _type(x)) for name, x in tables(graph, first).items()]
-    head += [_key(key, "node", type) for key, type in _OF_NODES.items()]
+    nodes = node_tables(graph, np.zeros(1, int), first)
+    head += [_key(key, "node", _type(x)) for key, x in nodes.items()]
     steps = graph.transitions(slice(0, 1))
     head += [_key(key, "edge", _type(x)) for key, x in step_tables(graph, steps).items()]
     head.append('  <graph edgedefault="directed">')
@@ -44,16 +43,8 @@ def _blocks(graph: Graph) -> Iterator[bytes]:
         head.append(f'    <data key="{key}">{escape(without_controls(value))}</data>')
     yield ("\n".join(head) + "\n").encode()
     for number, some in configuration_blocks(graph):
-        is_expanded = number < graph.num_expanded
-        yield lines(
-            b'    <node id="n', numbers(number), b'">', *_data(tables(graph, some)),
-            b'<data key="step">', numbers(some.step), b"</data>",
-            b'<data key="depth">', numbers(graph.depths[number]), b"</data>",
-            b'<data key="halting">',
-            text(b"true", some.is_halting), text(b"false", ~some.is_halting), b"</data>",
-            b'<data key="expanded">', text(b"true", is_expanded), text(b"false", ~is_expanded),
-            b"</data></node>\n",
-        )  # fmt: skip
+        data = _data(node_tables(graph, number, some))
+        yield lines(b'    <node id="n', numbers(number), b'">', *data, b"</node>\n")
     for number, steps in edge_blocks(graph):
         yield lines(
             b'    <edge id="e', numbers(number),
@@ -68,6 +59,8 @@ def _key(name: str, of: str, type: str) -> str:
 
 
 def _type(table: Table) -> str:
+    if table.values.dtype == bool:
+        return "boolean"
     return "int" if table.values.ndim == 1 else "string"
 
 
@@ -77,7 +70,7 @@ def _data(tables: dict[str, Table]) -> list[Column]:
         values = table.values
         columns.append(f'<data key="{name}">'.encode())
         if values.ndim == 1:
-            columns.append(numbers(values))
+            columns += scalars(values)
         elif values.dtype.kind == "U":
             own = label_rows(values, lambda label: escape(json.dumps(label)))
             columns += [b"[", *own, b"]"]

@@ -4,10 +4,11 @@ import json
 from collections.abc import Iterator
 
 import numpy as np
+from jaxtyping import Int
 
-from ..._text.lines import Column, Table, label_rows, lines, numbers, rows, text
+from ..._text.lines import Column, Table, label_rows, lines, rows, scalars, text
 from ...explore import Graph
-from ...explore.text import configuration_blocks, edge_blocks, lists, step_tables, tables
+from ...explore.text import configuration_blocks, edge_blocks, lists, node_tables, step_tables
 from .write import ExportOptions, Files
 
 
@@ -54,33 +55,27 @@ def _blocks(graph: Graph) -> Iterator[bytes]:
     }
     yield json.dumps(head)[:-1].encode() + b',\n"configurations": ['
     for number, some in configuration_blocks(graph):
-        columns: list[Column] = [text(b",", number > 0), b"\n{"]
-        for name, table in tables(graph, some).items():
-            columns += [f'"{name}": '.encode(), *_array(table), b", "]
-        columns += [b'"step": ', numbers(some.step)]
-        columns += [b', "depth": ', numbers(graph.depths[number])]
-        columns += [b', "halting": ', *_truth(some.is_halting)]
-        columns += [b', "expanded": ', *_truth(number < graph.num_expanded)]
-        yield lines(*columns, b"}")
+        yield _objects(number, node_tables(graph, number, some))
     yield b'\n],\n"edges": ['
     for number, steps in edge_blocks(graph):
-        columns = [text(b",", number > 0)]
-        columns += [b'\n{"source": ', numbers(steps.sources)]
-        columns += [b', "target": ', numbers(steps.targets)]
-        for name, table in step_tables(graph, steps).items():
-            columns += [f', "{name}": '.encode(), *_array(table)]
-        yield lines(*columns, b"}")
+        ends = {"source": Table("", steps.sources), "target": Table("", steps.targets)}
+        yield _objects(number, {**ends, **step_tables(graph, steps)})
     yield b"\n]}\n"
+
+
+def _objects(number: Int[np.ndarray, " some"], tables: dict[str, Table]) -> bytes:
+    """An object a line, with a comma after the one before."""
+    columns: list[Column] = [text(b",", number > 0), b"\n{"]
+    for name, table in tables.items():
+        separator = "" if len(columns) == 2 else ", "
+        columns += [f'{separator}"{name}": '.encode(), *_array(table)]
+    return lines(*columns, b"}")
 
 
 def _array(table: Table) -> list[Column]:
     values = table.values
     if values.ndim == 1:
-        return [numbers(values)]
+        return scalars(values)
     if values.dtype.kind == "U":
         return [b"[", *label_rows(values), b"]"]
     return [b"[", *rows(values, empty=table.empty), b"]"]
-
-
-def _truth(holds: np.ndarray) -> list[Column]:
-    return [text(b"true", holds), text(b"false", ~holds)]

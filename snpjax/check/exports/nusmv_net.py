@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping
 
 import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import breadth_first_order
 
 from ..._text.quoting import printable
 from ...sleptsov.model.net import SleptsovNet
@@ -175,15 +177,8 @@ class _Model:
 
 def _closure(net: SleptsovNet) -> list[list[int]]:
     """The transitions that beat each one, directly or through others."""
-    above: list[list[int]] = [[] for _ in range(net.num_transitions)]
-    for over, under in net.priorities.tolist():
-        above[under].append(over)
-    found: list[list[int]] = []
-    for own in above:
-        seen, left = set(own), list(own)
-        while left:
-            new = [t for t in above[left.pop()] if t not in seen]
-            seen.update(new)
-            left += new
-        found.append(sorted(seen))
-    return found
+    over, under = net.priorities.T
+    shape = (net.num_transitions, net.num_transitions)
+    above = csr_array((np.ones(len(over)), (under, over)), shape=shape)
+    found = (breadth_first_order(above, t, return_predecessors=False) for t in range(shape[0]))
+    return [sorted(own[1:].tolist()) for own in found]

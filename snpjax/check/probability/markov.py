@@ -10,21 +10,18 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 
-from ...explore.conditions import certain_condition
+from ...explore.conditions import Where, certain_condition
 from ...explore.graph import Graph
 from ...machine import ConfigurationsT, StepsT
 from ..tracing import on_host
-from .mdp import Decisions
+from .mdp import Amounts, Decisions
 
 
 #: Configurations by what holds of them, by number, or one truth value each.
 Target: TypeAlias = (
-    Callable[[ConfigurationsT], np.ndarray]
-    | Sequence[int]
-    | Int[np.ndarray, " some"]
-    | Bool[np.ndarray, " configurations"]
+    Callable[[ConfigurationsT], np.ndarray] | Sequence[int] | Int[np.ndarray, " some"] | Where
 )
 
 
@@ -41,7 +38,7 @@ class Quantity:
       found, of which no change in one configuration gains more than 1e-11 of the value.
     """
 
-    values: Float[np.ndarray, " configurations"] = field(repr=False)
+    values: Amounts = field(repr=False)
     error: float
 
     def __float__(self) -> float:
@@ -148,9 +145,7 @@ def halting_distribution(
     return found
 
 
-def _holds(
-    graph: Graph[ConfigurationsT, StepsT], target: Target[ConfigurationsT]
-) -> Bool[np.ndarray, " configurations"]:
+def _holds(graph: Graph[ConfigurationsT, StepsT], target: Target[ConfigurationsT]) -> Where:
     size = graph.num_configurations
     if callable(target):
         return certain_condition(graph, target)
@@ -168,25 +163,19 @@ def _holds(
     return holds
 
 
-def _known(
-    zero: Bool[np.ndarray, " configurations"],
-    other: Bool[np.ndarray, " configurations"],
-    value: float,
-) -> Float[np.ndarray, " configurations"]:
+def _known(zero: Where, other: Where, value: float) -> Amounts:
     known = np.full(len(zero), np.nan)
     known[other] = value
     known[zero] = 0.0
     return known
 
 
-def _least_probability(
-    decisions: Decisions, target: Bool[np.ndarray, " configurations"]
-) -> Quantity:
+def _least_probability(decisions: Decisions, target: Where) -> Quantity:
     known = _known(decisions.may_avoid(target), decisions.surely_all(target), 1.0)
     # Every way to choose leaves the rest: where it could stay for ever, it could avoid the target.
     return Quantity(*decisions.solve(known, 0.0, decisions.first_action[:-1], "min"))
 
 
-def _most_time(decisions: Decisions, halting: Bool[np.ndarray, " configurations"]) -> Quantity:
+def _most_time(decisions: Decisions, halting: Where) -> Quantity:
     known = _known(halting, ~decisions.surely_all(halting), np.inf)
     return Quantity(*decisions.solve(known, 1.0, decisions.first_action[:-1], "max"))

@@ -7,21 +7,26 @@ equally likely. An action is what some neurons select; the others choose uniform
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy.sparse import csc_array, csr_array, eye_array
 from scipy.sparse.linalg import bicgstab, splu
 
+from ...explore.conditions import Where
 from ...explore.graph import Graph
 from ...explore.strongly_connected import strong_parts
+from ...explore.successors import ranges
 from ...machine import ConfigurationsT, StepsT
-from ...spiking.model.lookup import position_of
-from ..systems import system_of
+from ..systems import positions, system_of
 from ..temporal.kripke import search
 
 
+#: A number for every configuration.
+Amounts: TypeAlias = Float[np.ndarray, " configurations"]
+#: An action for every configuration; -1 where there is none.
+FirstActions: TypeAlias = Int[np.ndarray, " configurations"]
 # An action is better when it is by more than this part.
 _BETTER = 1e-11
 _MAX_ROUNDS = 10_000
@@ -74,8 +79,8 @@ class Decisions:
     # ---- what holds for sure: by the graph alone, hence exactly ----
 
     def can_reach(
-        self, target: Bool[np.ndarray, " configurations"], among: Bool[np.ndarray, " actions"]
-    ) -> tuple[Bool[np.ndarray, " configurations"], Int[np.ndarray, " configurations"]]:
+        self, target: Where, among: Bool[np.ndarray, " actions"]
+    ) -> tuple[Where, FirstActions]:
         """From where a target can be reached by some of the actions, and by which first action on
         a shortest way; -1 at the targets and where there is none."""
         size, actions = self.num_configurations, np.flatnonzero(among)
@@ -92,9 +97,7 @@ class Decisions:
         first[is_way] = actions[before[:size][is_way] - size]
         return reached, first
 
-    def may_avoid(
-        self, target: Bool[np.ndarray, " configurations"]
-    ) -> Bool[np.ndarray, " configurations"]:
+    def may_avoid(self, target: Where) -> Where:
         """From where some way to choose avoids the targets for sure."""
         columns = self.matrix.tocsc()
         forced = target.copy()
@@ -102,7 +105,7 @@ class Decisions:
         left = np.diff(self.first_action)
         frontier = np.flatnonzero(target)
         while len(frontier):
-            hits = np.unique(_slices(columns.indptr, columns.indices, frontier))
+            hits = np.unique(columns.indices[ranges(columns.indptr, frontier)[0]])
             hits = hits[~hit[hits]]
             hit[hits] = True
             np.subtract.at(left, self.owner[hits], 1)
@@ -111,13 +114,11 @@ class Decisions:
             forced[frontier] = True
         return ~forced
 
-    def stays(self, inside: Bool[np.ndarray, " configurations"]) -> Bool[np.ndarray, " actions"]:
+    def stays(self, inside: Where) -> Bool[np.ndarray, " actions"]:
         """Whether an action certainly leads to some configurations."""
         return np.equal(self.matrix @ (~inside).astype(float), 0.0)
 
-    def surely_some(
-        self, target: Bool[np.ndarray, " configurations"]
-    ) -> tuple[Bool[np.ndarray, " configurations"], Int[np.ndarray, " configurations"]]:
+    def surely_some(self, target: Where) -> tuple[Where, FirstActions]:
         """From where some way to choose reaches the targets with probability 1, and how it starts.
 
         ??? cite "Source"
@@ -130,9 +131,7 @@ class Decisions:
                 return inside, first
             inside = reached
 
-    def surely_all(
-        self, target: Bool[np.ndarray, " configurations"]
-    ) -> Bool[np.ndarray, " configurations"]:
+    def surely_all(self, target: Where) -> Where:
         """From where every way to choose reaches the targets with probability 1."""
         before = ~target[self.owner]
         return ~self.can_reach(self.may_avoid(target), before)[0] | target
@@ -141,11 +140,11 @@ class Decisions:
 
     def solve(
         self,
-        known: Float[np.ndarray, " configurations"],
+        known: Amounts,
         cost: float,
-        policy: Int[np.ndarray, " configurations"],
+        policy: FirstActions,
         best: Literal["min", "max"],
-    ) -> tuple[Float[np.ndarray, " configurations"], float]:
+    ) -> tuple[Amounts, float]:
         """The least or largest x = cost + P x where `known` is NaN, by policy iteration from a
         policy that leaves these configurations with probability 1; and a bound on its error.
 
@@ -159,7 +158,7 @@ class Decisions:
         sign = 1.0 if best == "max" else -1.0
         policy = policy[open_ones]
         counts = np.diff(self.first_action)[open_ones]
-        actions = _slices(self.first_action, np.arange(len(self.owner)), open_ones)
+        actions, _ = ranges(self.first_action, open_ones)
         starts = np.cumsum(counts) - counts
         matrix = self.matrix[actions]
         for _ in range(_MAX_ROUNDS):
@@ -184,11 +183,11 @@ class Decisions:
 
     def _evaluate(
         self,
-        known: Float[np.ndarray, " configurations"],
+        known: Amounts,
         cost: float,
         policy: Int[np.ndarray, " open"],
         open_ones: Int[np.ndarray, " open"],
-    ) -> tuple[Float[np.ndarray, " configurations"], float]:
+    ) -> tuple[Amounts, float]:
         """x = cost + P x of one policy, and a bound on its error. (I - P) has an inverse without
         negative entries, whose largest row sum is the longest expected stay: so much may a residual
         be enlarged. Whatever is at least 1 after multiplication with I - P bounds the stay."""
@@ -260,19 +259,7 @@ def _agreeing(graph: Graph[Any, Any], chosen: Sequence[str]) -> Int[np.ndarray, 
     """The same number for edges of a source on which some neurons select the same."""
     if not chosen:
         return np.unique(graph.sources, return_inverse=True)[1]
-    system = system_of(graph)
-    all_neurons = np.arange(system.num_neurons)
-    some = [all_neurons[position_of(system, name)] for name in chosen]
-    columns = np.concatenate([np.atleast_1d(own) for own in some])
+    columns = positions(system_of(graph), chosen)
     rules = graph.map_transitions(lambda steps: steps.rules[:, columns])
     keys = np.concatenate([graph.sources[:, None], rules], axis=1)
     return np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
-
-
-def _slices(
-    first: Int[np.ndarray, " starts"], values: np.ndarray, rows: Int[np.ndarray, " some"]
-) -> np.ndarray:
-    """`values[first[i] : first[i + 1]]` of some rows i, one after the other."""
-    counts = first[rows + 1] - first[rows]
-    within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-    return values[np.repeat(first[rows], counts) + within]

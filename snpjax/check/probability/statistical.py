@@ -5,7 +5,7 @@ exact, and no normal approximation is used.
 """
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import jax.numpy as jnp
@@ -235,19 +235,13 @@ class _Paths:
 
     def _block(self, first: int) -> tuple[np.ndarray, np.ndarray]:
         wanted = self.property.save
-        save = Save(
-            every=wanted.every,
-            outputs=wanted.outputs,
-            details=wanted.details,
-            budget=max(wanted.budget, 4 * _MAX_BYTES),
-        )
         solution = run(
             self.system,
             max_steps=self.max_steps,
             choice=_Later(self.choice, jnp.asarray(first, jnp.uint32)),
             paths=self.block,
             **self.lowering,
-            save=save,
+            save=replace(wanted, budget=max(wanted.budget, 4 * _MAX_BYTES)),
             throw=False,
         )
         judged = self.property.judge(solution)

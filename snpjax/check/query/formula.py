@@ -6,6 +6,11 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 
+Relation: TypeAlias = Literal["=", "<=", ">="]
+Operator: TypeAlias = Literal["always", "never", "eventually", "next", "infinitely often", "steady"]
+Order: TypeAlias = Literal["until", "weak until", "followed by", "preceded by"]
+
+
 class Observed(enum.Enum):
     """What of a neuron or a configuration is looked at. The last two belong to the step that led
     to the configuration."""
@@ -33,18 +38,21 @@ class Variable:
     at: int = field(default=0, compare=False)
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """The sum of variables times coefficients, compared with a constant.
+@dataclass(frozen=True, kw_only=True)
+class AbstractPlaced:
+    """What stands from character `start` to `end` of the query."""
 
-    Like all formulas it stands from character `start` to `end` of the query.
-    """
-
-    terms: tuple[tuple[Variable, int], ...]
-    relation: Literal["=", "<=", ">="]
-    constant: int
     start: int = field(default=0, compare=False)
     end: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True)
+class Comparison(AbstractPlaced):
+    """The sum of variables times coefficients, compared with a constant."""
+
+    terms: tuple[tuple[Variable, int], ...]
+    relation: Relation
+    constant: int
 
     @property
     def is_of_step(self) -> bool:
@@ -52,53 +60,41 @@ class Comparison:
 
 
 @dataclass(frozen=True)
-class Not:
+class Not(AbstractPlaced):
     part: "Formula"
-    start: int = field(default=0, compare=False)
-    end: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True)
-class And:
+class And(AbstractPlaced):
     parts: tuple["Formula", ...]
-    start: int = field(default=0, compare=False)
-    end: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True)
-class Or:
+class Or(AbstractPlaced):
     parts: tuple["Formula", ...]
-    start: int = field(default=0, compare=False)
-    end: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True)
-class Implies:
+class Implies(AbstractPlaced):
     left: "Formula"
     right: "Formula"
-    start: int = field(default=0, compare=False)
-    end: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True)
-class Temporal:
+class Temporal(AbstractPlaced):
     """An operator that looks into the future of a path, on one formula."""
 
-    operator: Literal["always", "never", "eventually", "next", "infinitely often", "steady"]
+    operator: Operator
     part: "Formula"
-    start: int = field(default=0, compare=False)
-    end: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True)
-class InOrder:
+class InOrder(AbstractPlaced):
     """An operator that says in which order two formulas hold."""
 
     left: "Formula"
-    operator: Literal["until", "weak until", "followed by", "preceded by"]
+    operator: Order
     right: "Formula"
-    start: int = field(default=0, compare=False)
-    end: int = field(default=0, compare=False)
 
 
 Formula: TypeAlias = Comparison | Not | And | Or | Implies | Temporal | InOrder

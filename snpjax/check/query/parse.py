@@ -1,7 +1,6 @@
 """From the text of a query to its formula."""
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -11,6 +10,7 @@ from lark.exceptions import UnexpectedInput
 
 from .errors import QueryError
 from .formula import (
+    AbstractPlaced,
     And,
     Comparison,
     Formula,
@@ -18,8 +18,11 @@ from .formula import (
     InOrder,
     Not,
     Observed,
+    Operator,
     Or,
+    Order,
     Query,
+    Relation,
     Temporal,
     Variable,
 )
@@ -76,33 +79,46 @@ def _check_depth(text: str, tree: Tree) -> None:
 
 
 @dataclass(frozen=True)
-class _Sum:
+class _Sum(AbstractPlaced):
     """A linear expression."""
 
     coefficients: dict[Variable, int]
-    constant: int
-    start: int
-    end: int
+    constant: int = 0
 
     def plus(self, other: "_Sum", factor: int, end: int) -> "_Sum":
         total = dict(self.coefficients)
         for variable, coefficient in other.coefficients.items():
             total[variable] = total.get(variable, 0) + factor * coefficient
-        return _Sum(total, self.constant + factor * other.constant, self.start, end)
+        return _Sum(total, self.constant + factor * other.constant, start=self.start, end=end)
 
-    def times(self, factor: int, start: int, end: int) -> "_Sum":
+    def times(self, factor: int, **place: int) -> "_Sum":
         scaled = {variable: factor * x for variable, x in self.coefficients.items()}
-        return _Sum(scaled, factor * self.constant, start, end)
+        return _Sum(scaled, factor * self.constant, **place)
 
 
-_UNARY: dict[str, Callable[[Formula, int, int], Formula]] = {
-    "NOT": Not,
-    "ALWAYS": lambda part, start, end: Temporal("always", part, start, end),
-    "NEVER": lambda part, start, end: Temporal("never", part, start, end),
-    "EVENTUALLY": lambda part, start, end: Temporal("eventually", part, start, end),
-    "NEXT": lambda part, start, end: Temporal("next", part, start, end),
-    "STEADY": lambda part, start, end: Temporal("steady", part, start, end),
-    "INFINITELY": lambda part, start, end: Temporal("infinitely often", part, start, end),
+# What tokens stand for: operators on one formula and between two, and relations, with what is added
+# to the constant.
+_OPERATORS: dict[str, Operator] = {
+    "ALWAYS": "always",
+    "NEVER": "never",
+    "EVENTUALLY": "eventually",
+    "NEXT": "next",
+    "STEADY": "steady",
+    "INFINITELY": "infinitely often",
+}
+_ORDERS: dict[str, Order] = {
+    "UNTIL": "until",
+    "WEAK": "weak until",
+    "FOLLOWED": "followed by",
+    "PRECEDED": "preceded by",
+}
+_RELATIONS: dict[str, tuple[Relation, int]] = {
+    "EQUAL": ("=", 0),
+    "UNEQUAL": ("=", 0),
+    "AT_MOST": ("<=", 0),
+    "LESS": ("<=", -1),
+    "AT_LEAST": (">=", 0),
+    "MORE": (">=", 1),
 }
 
 
@@ -119,7 +135,7 @@ class _Builder:
             return built
         match list(built.coefficients.items()):
             case [(Variable(Observed.EMITS) as emits, 1)] if built.constant == 0:
-                return Comparison(((emits, 1),), ">=", 1, built.start, built.end)
+                return Comparison(((emits, 1),), ">=", 1, start=built.start, end=built.end)
         source = self.text[built.start : built.end]
         raise QueryError(
             self.text,
@@ -135,122 +151,101 @@ class _Builder:
         raise QueryError(self.text, built.start, problem)
 
     def build(self, node: Tree | Token) -> Formula | _Sum:
-        start, end = _start(node), _end(node)
+        place = {"start": _start(node), "end": _end(node)}
         if isinstance(node, Token):
-            return self._leaf(node, start, end)
+            return self._leaf(node, **place)
         match node.data:
             case "parentheses":
                 return self.build(node.children[1])
             case "name":
-                return _of(Variable(Observed.SPIKES, self._name(node), 0, start), start, end)
+                spikes = Variable(Observed.SPIKES, self._name(node), at=_start(node))
+                return _Sum({spikes: 1}, **place)
             case "observation":
-                return self._observation(node, start, end)
+                return self._observation(node, **place)
             case "sum":
-                return self._sum(node, end)
+                return self._sum(node, **place)
             case "product":
-                return self._product(node, start, end)
+                return self._product(node, **place)
             case "negative":
-                return self.number(node.children[1]).times(-1, start, end)
+                return self.number(node.children[1]).times(-1, **place)
             case "comparison":
-                return self._comparison(node, start, end)
-            case "operation":
-                operator = node.children[0]
-                assert isinstance(operator, Token)
-                part = self.condition(node.children[-1])
-                return _UNARY[operator.type](part, start, end)
+                return self._comparison(node, **place)
             case "conjunction":
-                return And(self._conditions(node), start, end)
+                return And(self._conditions(node), **place)
             case "disjunction":
-                return Or(self._conditions(node), start, end)
-            case "sequence":
-                return self._sequence(node, start, end)
-        left, _, right = node.children
-        return Implies(self.condition(left), self.condition(right), start, end)
+                return Or(self._conditions(node), **place)
+            case "operation":
+                part, operator = self.condition(node.children[-1]), _type(node.children[0])
+                if operator == "NOT":
+                    return Not(part, **place)
+                return Temporal(_OPERATORS[operator], part, **place)
+        left, operator, *_, right = node.children
+        first, second = self.condition(left), self.condition(right)
+        if node.data == "implication":
+            return Implies(first, second, **place)
+        return InOrder(first, _ORDERS[_type(operator)], second, **place)
 
-    def _leaf(self, token: Token, start: int, end: int) -> Formula | _Sum:
+    def _leaf(self, token: Token, **place: int) -> Formula | _Sum:
         if token.type == "NUMBER":
-            return _Sum({}, self._value(token), start, end)
+            return _Sum({}, self._value(token), **place)
+        variable = Variable(Observed(token.type.lower()), at=place["start"])
         if token.type == "STEP":
-            return _of(Variable(Observed.STEP, at=start), start, end)
-        observed = Observed.FINAL if token.type == "FINAL" else Observed.HALTED
-        return Comparison(((Variable(observed, at=start), 1),), ">=", 1, start, end)
+            return _Sum({variable: 1}, **place)
+        return Comparison(((variable, 1),), ">=", 1, **place)
 
-    def _observation(self, node: Tree, start: int, end: int) -> Formula | _Sum:
+    def _observation(self, node: Tree, **place: int) -> Formula | _Sum:
         kind, _, named, *rest = node.children
-        assert isinstance(kind, Token) and isinstance(named, Tree)
+        assert isinstance(named, Tree)
         name, at = self._name(named), _start(named)
-        match kind.type:
+        match _type(kind):
             case "EMITS":
-                return _of(Variable(Observed.EMITS, name, 0, at), start, end)
+                return _Sum({Variable(Observed.EMITS, name, at=at): 1}, **place)
             case "TIMER":
-                return _of(Variable(Observed.TIMER, name, 0, at), start, end)
+                return _Sum({Variable(Observed.TIMER, name, at=at): 1}, **place)
             case "OPEN":
-                timer = Variable(Observed.TIMER, name, 0, at)
-                return Comparison(((timer, 1),), "=", 0, start, end)
+                timer = Variable(Observed.TIMER, name, at=at)
+                return Comparison(((timer, 1),), "=", 0, **place)
         _, rule, _ = rest
         assert isinstance(rule, Token)
         fires = Variable(Observed.FIRES, name, self._value(rule), at)
-        return Comparison(((fires, 1),), ">=", 1, start, end)
+        return Comparison(((fires, 1),), ">=", 1, **place)
 
-    def _sum(self, node: Tree, end: int) -> _Sum:
+    def _sum(self, node: Tree, *, start: int, end: int) -> _Sum:
+        del start  # which is that of the first part
         first, *rest = node.children
         total = self.number(first)
         for sign, part in zip(rest[::2], rest[1::2], strict=True):
-            assert isinstance(sign, Token)
-            factor = 1 if sign.type == "PLUS" else -1
+            factor = 1 if _type(sign) == "PLUS" else -1
             total = total.plus(self.number(part), factor, end)
         return total
 
-    def _product(self, node: Tree, start: int, end: int) -> _Sum:
-        total = _Sum({}, 1, start, end)
+    def _product(self, node: Tree, **place: int) -> _Sum:
+        total = _Sum({}, 1, **place)
         for part in node.children[::2]:
             factor = self.number(part)
             if not any(factor.coefficients.values()):
-                total = total.times(factor.constant, start, end)
+                total = total.times(factor.constant, **place)
             elif not any(total.coefficients.values()):
-                total = factor.times(total.constant, start, end)
+                total = factor.times(total.constant, **place)
             else:
                 problem = "two numbers that vary are multiplied (one of them has to be constant)"
                 raise QueryError(self.text, factor.start, problem)
         return total
 
-    def _comparison(self, node: Tree, start: int, end: int) -> Formula:
+    def _comparison(self, node: Tree, **place: int) -> Formula:
         left, relation, right = node.children
-        assert isinstance(relation, Token)
-        difference = self.number(left).plus(self.number(right), -1, end)
+        difference = self.number(left).plus(self.number(right), -1, place["end"])
         terms = tuple((v, x) for v, x in difference.coefficients.items() if x)
         constant = -difference.constant
         if sum(abs(x) for _, x in terms) + abs(constant) // 2**31 > _MAX_COEFFICIENTS:
             problem = "the numbers of this comparison are too large (at most 2^30 in all)"
-            raise QueryError(self.text, start, problem)
-        match relation.type:
-            case "EQUAL":
-                return Comparison(terms, "=", constant, start, end)
-            case "UNEQUAL":
-                return Not(Comparison(terms, "=", constant, start, end), start, end)
-            case "AT_MOST":
-                return Comparison(terms, "<=", constant, start, end)
-            case "LESS":
-                return Comparison(terms, "<=", constant - 1, start, end)
-            case "AT_LEAST":
-                return Comparison(terms, ">=", constant, start, end)
-        return Comparison(terms, ">=", constant + 1, start, end)
+            raise QueryError(self.text, place["start"], problem)
+        stands_for, more = _RELATIONS[_type(relation)]
+        compared = Comparison(terms, stands_for, constant + more, **place)
+        return Not(compared, **place) if _type(relation) == "UNEQUAL" else compared
 
     def _conditions(self, node: Tree) -> tuple[Formula, ...]:
         return tuple(self.condition(part) for part in node.children[::2])
-
-    def _sequence(self, node: Tree, start: int, end: int) -> Formula:
-        left, operator, *_, right = node.children
-        assert isinstance(operator, Token)
-        first, second = self.condition(left), self.condition(right)
-        match operator.type:
-            case "UNTIL":
-                return InOrder(first, "until", second, start, end)
-            case "WEAK":
-                return InOrder(first, "weak until", second, start, end)
-            case "FOLLOWED":
-                return InOrder(first, "followed by", second, start, end)
-        return InOrder(first, "preceded by", second, start, end)
 
     def _name(self, node: Tree) -> str:
         (token,) = node.children
@@ -267,8 +262,9 @@ class _Builder:
         raise QueryError(self.text, token.start_pos or 0, problem)
 
 
-def _of(variable: Variable, start: int, end: int) -> _Sum:
-    return _Sum({variable: 1}, 0, start, end)
+def _type(token: Tree | Token) -> str:
+    assert isinstance(token, Token)
+    return token.type
 
 
 def _start(node: Tree | Token) -> int:

@@ -1,5 +1,6 @@
 """Which numbers of firings that change nothing can be made: on a configuration graph."""
 
+from collections import Counter
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -101,11 +102,9 @@ def _times(
     """How often a loop makes the firings of a cycle; 0 if it makes something else."""
     rules = graph.transitions(loop).rules
     step, neuron = np.nonzero(rules != NO_RULE)
-    fired: dict[tuple[str, int], int] = {}
-    for i, rule in zip(neuron.tolist(), rules[step, neuron].tolist(), strict=True):
-        key = (system.name_of(i), rule)
-        fired[key] = fired.get(key, 0) + 1
+    names = map(system.name_of, neuron.tolist())
+    fired = Counter(zip(names, rules[step, neuron].tolist(), strict=True))
     first = next(iter(cycle.firings))
-    times, rest = divmod(fired.get(first, 0), cycle.firings[first])
+    times, rest = divmod(fired[first], cycle.firings[first])
     wanted = {key: times * number for key, number in cycle.firings.items()}
-    return times if rest == 0 and fired == wanted else 0
+    return times if rest == 0 and dict(fired) == wanted else 0

@@ -5,7 +5,7 @@ overflow.
 """
 
 from collections.abc import Iterable
-from math import gcd
+from math import gcd, lcm
 
 
 def null_space(rows: Iterable[dict[int, int]], size: int) -> list[dict[int, int]]:
@@ -34,9 +34,7 @@ def null_space(rows: Iterable[dict[int, int]], size: int) -> list[dict[int, int]
 
 def _solution(pivots: dict[int, dict[int, int]], using: list[int], free: int) -> dict[int, int]:
     """The solution that is 0 in all other free columns."""
-    common = 1
-    for pivot in using:
-        common *= abs(pivots[pivot][pivot]) // gcd(common, pivots[pivot][pivot])
+    common = lcm(*(pivots[pivot][pivot] for pivot in using))
     y = {free: common}
     for pivot in using:
         y[pivot] = -common * pivots[pivot][free] // pivots[pivot][pivot]

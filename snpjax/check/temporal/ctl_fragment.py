@@ -144,7 +144,8 @@ class _Reader:
                 never = always(self.form(right, False))
                 return self._eventually(_all([self.form(left, True), never]), formula)
             case "preceded by":  # (not p) weak until q
-                return self._until(Not(left, left.start, left.end), right, True, positive)
+                not_left = Not(left, start=left.start, end=left.end)
+                return self._until(not_left, right, True, positive)
         return self._until(left, right, formula.operator == "weak until", positive)
 
     def _until(self, left: Formula, right: Formula, is_weak: bool, positive: bool) -> Form:

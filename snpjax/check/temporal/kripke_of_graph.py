@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Bool, Int
 
 from ...explore import Graph
-from ...explore.successors import NO_EDGE, following
+from ...explore.successors import NO_EDGE, following, ranges
 from ...machine import SomeConfigurations, SomeSteps
 from ..query.formula import Comparison, Observed, Variable
 from .kripke import Structure
@@ -88,8 +88,7 @@ def _with_steps(view: View, comparisons: Sequence[Comparison]) -> View:
     configuration = targets[first]
     counts = np.diff(structure.first_edge)[configuration]
     first_edge = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
-    begins = structure.first_edge[:-1][configuration] - first_edge[:-1]
-    edges = np.repeat(begins, counts) + np.arange(first_edge[-1])
+    edges, _ = ranges(structure.first_edge, configuration)
     truth = {
         comparison: (surely[configuration], may[configuration])
         for comparison, (surely, may) in view.labels.truth.items()

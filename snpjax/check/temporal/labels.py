@@ -35,15 +35,11 @@ class Labelling:
             case Not(part):
                 return ~self.where(part, may=not may)
             case And(parts):
-                found = np.ones(self.num_states, bool)
-                for part in parts:
-                    found = found & self.where(part, may=may)
-                return found
+                some = (self.where(part, may=may) for part in parts)
+                return np.logical_and.reduce([np.ones(self.num_states, bool), *some])
             case Or(parts):
-                found = np.zeros(self.num_states, bool)
-                for part in parts:
-                    found = found | self.where(part, may=may)
-                return found
+                some = (self.where(part, may=may) for part in parts)
+                return np.logical_or.reduce([np.zeros(self.num_states, bool), *some])
             case Implies(left, right):
                 return ~self.where(left, may=not may) | self.where(right, may=may)
         raise AssertionError("This is a bug of snpjax, please report it.")

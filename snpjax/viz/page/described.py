@@ -29,7 +29,7 @@ def system_json(system: SpikingSystem) -> dict[str, Any]:
     that name unless neurons divide or bud. Rules on synapses stand at their synapse.
     """
     places = {neuron.name: index for index, neuron in enumerate(system.neurons)}
-    on_synapses, positions = _rules_on_synapses(system), given_positions(system)
+    (rules, on_synapses), positions = _rules(system), given_positions(system)
     return {
         "kind": "system",
         "name": system.name,
@@ -37,7 +37,7 @@ def system_json(system: SpikingSystem) -> dict[str, Any]:
             {"name": neuron.name, "label": neuron.label, "spikes": exact(neuron.spikes)}
             for neuron in system.neurons
         ],
-        "rules": {**_rules(system), **(label_rules(system) if system.is_growing else {})},
+        "rules": rules,
         "synapses": [
             [places[s], places[t], exact(weight), on_synapses.get((s, t), [])]
             for s, t, weight in system.synapses
@@ -101,19 +101,17 @@ def _listed(values: np.ndarray) -> list[list[int | str]]:
     return [[i, exact(x)] for i, x in enumerate(values.tolist()) if x]
 
 
-def _rules(system: SpikingSystem) -> dict[str, list[str]]:
+def _rules(
+    system: SpikingSystem,
+) -> tuple[dict[str, list[str]], dict[tuple[str, str | None], list[str]]]:
+    """The texts of the rules of every label, and of those on synapses by their ends."""
     if isinstance(system.variant, SynapseRules):
-        return {}
-    return {
+        return {}, {ends: [str(rule) for rule in rules] for ends, rules in system.variant.rules}
+    own = {
         neuron.label: [system.rule_text(i, r) for r in range(len(neuron.rules))]
         for i, neuron in enumerate(system.neurons)
     }
-
-
-def _rules_on_synapses(system: SpikingSystem) -> dict[tuple[str, str | None], list[str]]:
-    if not isinstance(system.variant, SynapseRules):
-        return {}
-    return {ends: [str(rule) for rule in rules] for ends, rules in system.variant.rules}
+    return {**own, **(label_rules(system) if system.is_growing else {})}, {}
 
 
 def _remarks(system: SpikingSystem) -> list[str]:

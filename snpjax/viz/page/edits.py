@@ -15,7 +15,6 @@ from ...spiking import (
     SynapseRules,
 )
 from ...spiking.model.rule_syntax import parse_rule
-from .described import Json
 
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,4000}")
@@ -42,15 +41,6 @@ class Finding:
     column: int | None
     message: str
     severity: Literal["error", "warning"] = "error"
-
-    def to_json(self) -> Json:
-        return {
-            "part": self.part,
-            "line": self.line,
-            "column": self.column,
-            "message": self.message,
-            "severity": self.severity,
-        }
 
 
 def edited(system: SpikingSystem, edit: Edit) -> tuple[SpikingSystem | None, list[Finding]]:

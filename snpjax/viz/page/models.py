@@ -63,11 +63,13 @@ def next_rows(
     """Up to `count` steps after number `at`, the first one as `chosen`, and why there are not more
     where a step was refused."""
     rows: list[dict[str, Any]] = []
+    most = min(_MOST_STEPS, _MOST_NUMBERS // max(num_counts(model), 1))
     for step in range(at, at + count):
         if step > at and stepper.moments[step].is_halted:
             break
         try:
-            _refuse_beyond(model, step)
+            if step >= most:
+                raise Refused(f"The page keeps {most:,} steps. Use `snpjax run` for longer runs.")
             moment = stepper.step(step, chosen if step == at else {}, rest)
         except Refused as error:
             return rows, error
@@ -78,13 +80,6 @@ def next_rows(
 def edited_model(model: PageModel, edit: Edit) -> tuple[PageModel | None, list[Finding]]:
     """A model with an edit, or `None`, and what is wrong with it."""
     return edited_net(model, edit) if isinstance(model, SleptsovNet) else edited(model, edit)
-
-
-def _refuse_beyond(model: PageModel, step: int) -> None:
-    """**Raises:** `Refused` for a step after those that the page keeps."""
-    most = min(_MOST_STEPS, _MOST_NUMBERS // max(num_counts(model), 1))
-    if step >= most:
-        raise Refused(f"The page keeps {most:,} steps. Use `snpjax run` for longer runs.")
 
 
 def num_counts(model: PageModel) -> int:

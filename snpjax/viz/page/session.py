@@ -3,6 +3,8 @@
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any, TypeAlias
 
 from ... import __version__
@@ -36,20 +38,17 @@ _MOST_MODELS = 16
 _NUMBERS_IN_ANSWER = 300_000
 
 
+@dataclass(eq=False)
 class _Kept:
     """A model with what was made of it; stepped only when somebody asks."""
 
-    def __init__(self, found: OpenedModel, *, is_edited: bool):
-        self.found = found
-        self.is_edited = is_edited
-        self.graph: Graph | None = None
-        self._stepper: AbstractStepper[Any] | None = None
+    found: OpenedModel
+    is_edited: bool
+    graph: Graph | None = None
 
-    @property
+    @cached_property
     def stepper(self) -> AbstractStepper[Any]:
-        if self._stepper is None:
-            self._stepper = stepper_of(self.found.system)
-        return self._stepper
+        return stepper_of(self.found.system)
 
 
 class Session:
@@ -161,12 +160,12 @@ class Session:
 
     def _check(self, question: Answer) -> Answer:
         _, found = edited_model(self._model(question).found.system, _edit(question))
-        return {"findings": [finding.to_json() for finding in found]}
+        return {"findings": list(map(asdict, found))}
 
     def _edit(self, question: Answer) -> Answer:
         kept = self._model(question)
         system, found = edited_model(kept.found.system, _edit(question))
-        findings = [finding.to_json() for finding in found]
+        findings = list(map(asdict, found))
         if system is None:
             return {"read": False, "findings": findings}
         format = kept.found.format if kept.found.format.writer else fallback(system)
@@ -214,7 +213,7 @@ class Session:
     # ---- models ----
 
     def _keep(self, found: OpenedModel, *, is_edited: bool = False) -> _Kept:
-        kept = _Kept(found, is_edited=is_edited)
+        kept = _Kept(found, is_edited)
         self._models[self._next] = kept
         self._next += 1
         while len(self._models) > _MOST_MODELS:
