@@ -104,8 +104,6 @@ class FamilyDraft:
         nothing = np.broadcast_to(np.int64(0), (found.count,))
         guard = None
         if node.guard is not None:
-            if node.guard.is_variable and node.guard.value in found.variables:
-                raise Irregular  # a number, not a guard
             try:
                 guard = node.guard.resolve(found.scope)
             except (Mistake, FollowUp):
@@ -162,8 +160,6 @@ def one_label(label: str) -> LabelFamily:
 
 def _labels(label: tree.Label, found: Instances) -> LabelFamily:
     if label.name is None:
-        if not label.names.isdisjoint(found.variables):
-            raise Irregular
         try:
             one = one_label(label.resolve(found.scope))
         except (Mistake, FollowUp):

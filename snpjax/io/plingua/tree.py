@@ -18,14 +18,13 @@ _LABEL = re.compile(r"[A-Za-z_][A-Za-z_0-9]*(\{-?[0-9]+(,-?[0-9]+)*\})?")
 class Label:
     """The label of neurons; `name{e1,e2}` is known once the variables are.
 
-    `name` is `None` where the whole label is computed, and `names` are the variables it reads.
+    `name` is `None` where the whole label is computed.
     """
 
     offset: int
     resolve: Callable[[Scope], str]
     name: str | None = None
     indices: tuple[Expression, ...] = ()
-    names: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,14 +270,13 @@ def indexed_label(offset: int, name: str, indices: tuple[Expression, ...]) -> La
                 label = known[number] = f"{name}{{{number}}}"
             return label
 
-        return Label(offset, resolve_one, name, indices, index.names)
+        return Label(offset, resolve_one, name, indices)
 
     def resolve(scope: Scope) -> str:
         numbers = [str(index.integer(scope, "an index of the label")) for index in indices]
         return f"{name}{{{','.join(numbers)}}}"
 
-    names = frozenset().union(*(index.names for index in indices))
-    return Label(offset, resolve, name, indices, names)
+    return Label(offset, resolve, name, indices)
 
 
 def computed_label(offset: int, value: Expression) -> Label:
@@ -294,4 +292,4 @@ def computed_label(offset: int, value: Expression) -> Label:
         message = f"the label is {label} (write a name or an integer, 0 or more)"
         raise Mistake(value.offset, message)
 
-    return Label(offset, resolve, names=value.names)
+    return Label(offset, resolve)
