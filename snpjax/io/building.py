@@ -1,7 +1,7 @@
 """Building a system from what was read: its problems are told at their places in the file."""
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Generic, Protocol, TypeVar, runtime_checkable
 
@@ -9,10 +9,9 @@ from snpjax_formats.memory import host_free_bytes
 
 from ..spiking.model.guard import Guard
 from ..spiking.model.population import PopulationSystem
-from ..spiking.model.system import Neuron, SpikingSystem
+from ..spiking.model.system import SpikingSystem
 from ..spiking.model.validity import (
     InvalidSystem,
-    Level,
     ModelWarning,
     Place,
     Problem,
@@ -109,38 +108,6 @@ def tell_problems(
     for problem, place, first in located_problems(problems, place_of, has_no_guard):
         of_severity = tell.error if problem.severity == "error" else tell.warning
         of_severity(place, problem.message, first)
-
-
-def build_in_lines(
-    report: Report,
-    offset_of: Callable[[Place, str], int],
-    neurons: Sequence[Neuron],
-    synapses: Iterable[tuple[str, str, int]],
-    *,
-    level: Level,
-    input: Mapping[str, Sequence[int]] | None = None,
-    output: Sequence[str] = (),
-    notes: Mapping | None = None,
-) -> SpikingSystem | None:
-    """The system, or `None` when it is invalid; all its problems are reported.
-
-    **Arguments:**
-
-    - `offset_of`: where in the source a place of the system is, for a problem with that code.
-    - `synapses`: gone through once, so that they need not be kept besides those of the system.
-    """
-    system, problems = try_to_build(
-        lambda: SpikingSystem(
-            neurons,
-            synapses,  # pyright: ignore[reportArgumentType]
-            input=input,
-            output=output,
-            level=level,
-            notes=notes,
-        )
-    )
-    tell_problems(report, problems, offset_of)
-    return system
 
 
 def most_listed() -> int:

@@ -12,6 +12,7 @@ from array import array
 from collections.abc import Iterator
 from functools import cached_property, lru_cache
 from itertools import islice
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from ..spiking.model.population import PopulationSystem
 from ..spiking.model.rule import AnyRule, Rule
 from ..spiking.model.system import Neuron, SpikingSystem
 from ..spiking.model.validity import Level, Place
-from .building import build_in_lines, most_listed, read_reported, size_message
+from .building import most_listed, read_reported, size_message, tell_problems, try_to_build
 from .losses import Losses
 from .rule_lines import RuleLines, TooManyRules
 from .source import Report, Source, Unreadable, shortened
@@ -317,14 +318,13 @@ class _Reader:
         names = [str(neuron) for neuron in range(self.num_neurons)]
         rules = self.rules.rules(self.num_neurons)
         neurons = list(map(Neuron, names, self.spikes, rules))
-        return build_in_lines(
-            self.report,
-            self._offset,
-            neurons,
-            self._synapses(names),
-            level=level,
-            notes={"steps": self.steps},
+        synapses: Any = self._synapses(names)  # gone through once: there may be millions
+        notes = {"steps": self.steps}
+        system, problems = try_to_build(
+            lambda: SpikingSystem(neurons, synapses, level=level, notes=notes)
         )
+        tell_problems(self.report, problems, self._offset)
+        return system
 
     def _synapses(self, names: list[str]) -> Iterator[tuple[str, str, int]]:
         targets = iter(self.targets)

@@ -11,11 +11,18 @@ import re
 from array import array
 from collections.abc import Callable, Iterator
 from difflib import get_close_matches
-from typing import NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from ..spiking.model.system import Neuron, SpikingSystem
 from ..spiking.model.validity import Level, Place
-from .building import KnownNames, build_in_lines, most_listed, read_reported, size_message
+from .building import (
+    KnownNames,
+    most_listed,
+    read_reported,
+    size_message,
+    tell_problems,
+    try_to_build,
+)
 from .rule_lines import RuleLines, TooManyRules
 from .source import Mistake, Report, Source
 
@@ -381,16 +388,19 @@ class _Reader:
             Neuron(x, spikes[x][0] if x in spikes else 0, rules[ids[x]] if x in ids else ())
             for x, _ in self.neurons
         ]
-        return build_in_lines(
-            self.report,
-            self._offset,
-            neurons,
-            self._arcs(names),
-            level=level,
-            input={label: () for label in self.inputs if label in names},
-            output=[label for label in self.outputs if label in names],
-            notes={"header": self.header} if self.header else {},
+        synapses: Any = self._arcs(names)  # gone through once: there may be millions
+        system, problems = try_to_build(
+            lambda: SpikingSystem(
+                neurons,
+                synapses,
+                input={label: () for label in self.inputs if label in names},
+                output=[label for label in self.outputs if label in names],
+                level=level,
+                notes={"header": self.header} if self.header else {},
+            )
         )
+        tell_problems(self.report, problems, self._offset)
+        return system
 
     def _check_names(self, known: KnownNames[int]) -> None:
         """Report the labels that no neuron has, each where it stands first."""
