@@ -46,10 +46,7 @@ _COLUMN = {  # of a rule's line: what a problem is about
 
 
 def read_cusnp(source: Source, level: Level) -> SpikingSystem:
-    """The system that a cuSNP file describes. Its neurons are named `0`, `1`, ....
-
-    **Raises:** `ReadError` with all errors of the file, of its form as well as of the system.
-    """
+    """The system that a cuSNP file describes. Its neurons are named `0`, `1`, ...."""
     return read_reported(source, lambda report: _Reader(report).read(level), last=_MAX_ERRORS)
 
 

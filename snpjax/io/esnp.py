@@ -61,10 +61,7 @@ _ONLY_PLINGUA = {
 
 
 def read_esnp(source: Source, level: Level) -> SpikingSystem:
-    """The system that a file in the ESNP line dialect describes.
-
-    **Raises:** `ReadError` with all errors of the file, of its form as well as of the system.
-    """
+    """The system that a file in the ESNP line dialect describes."""
     return read_reported(source, lambda report: _Reader(report).read(level), last=_MAX_ERRORS)
 
 

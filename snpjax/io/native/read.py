@@ -42,8 +42,6 @@ _ACCEPTED = f'"schema": "{SCHEMA}"'
 def read_native(source: Source, level: Level) -> SpikingSystem | PopulationSystem:
     """The system that a native file describes, at the stricter of `level` and the level in the
     file; one of populations where it has these.
-
-    **Raises:** `ReadError` with all errors of the file, of its form as well as of the system.
     """
 
     def read(findings: Findings, value: object) -> SpikingSystem | PopulationSystem | None:

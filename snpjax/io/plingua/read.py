@@ -59,8 +59,6 @@ def read_plingua(
     **Arguments:**
 
     - `families`: whether to make populations, whatever the number of instances.
-
-    **Raises:** `ReadError` with all errors of the file, of its syntax as well as of the system.
     """
 
     def read(report: Report) -> SpikingSystem | PopulationSystem | None:

@@ -49,13 +49,6 @@ Number = TypeVar("Number", int, float)
 def read_greatspn(source: Source, *, drop_time: bool = False) -> SleptsovNet:
     """The net of a GreatSPN `.net` file. Immediate transitions beat timed ones, and those of a
     larger priority beat the others.
-
-    **Arguments:**
-
-    - `drop_time`: warn of rates and weights and read the net as if they were 1. By default other
-      ones are errors.
-
-    **Raises:** `ReadError` with every error of the file.
     """
     report = Report(source)
     reader = _Reader(report, drop_time)

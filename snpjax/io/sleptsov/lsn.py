@@ -27,10 +27,7 @@ _LETTERS = {_REGULAR: "input", _INHIBITOR: "inhibitor", _OUTPUT: "output", _PRIO
 
 
 def read_lsn(source: Source) -> SleptsovNet:
-    """The net of an LSN file.
-
-    **Raises:** `ReadError` with every error of the file.
-    """
+    """The net of an LSN file."""
     report = Report(source)
     low = LowLevel(source, report)
     if low.num_substitutions:

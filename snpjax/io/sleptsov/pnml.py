@@ -44,16 +44,6 @@ def read_pnml(
 
     Names are those in the file, ids where there are none or one is there twice; the notes keep the
     `ids`.
-
-    **Arguments:**
-
-    - `net`: the id of the net, in a file that has several.
-    - `drop_time`: warn of times, rates and weights and read the net as if they were not there. By
-      default they are errors.
-    - `ignore_unknown`: warn of elements and attributes that are not known and read the net as if
-      they were not there. By default they are errors.
-
-    **Raises:** `ReadError` with every error of the file.
     """
     report = Report(source)
     reader = _Reader(report, ignore_unknown)

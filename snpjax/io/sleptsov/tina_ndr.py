@@ -54,15 +54,7 @@ class _Line:
 
 
 def read_ndr(source: Source, *, drop_time: bool = False) -> SleptsovNet:
-    """The net of a Tina `.ndr` file, linked where labels name sub-nets.
-
-    **Arguments:**
-
-    - `drop_time`: warn of intervals and read transitions as if they had none. By default they are
-      errors.
-
-    **Raises:** `ReadError` with every error of the file.
-    """
+    """The net of a Tina `.ndr` file, linked where labels name sub-nets."""
     report = Report(source)
     reader = _Reader(report, drop_time)
     reader.read(source.text)

@@ -42,15 +42,7 @@ class _Word(NamedTuple):
 
 
 def read_net_format(source: Source, *, drop_time: bool = False) -> SleptsovNet:
-    """The net of a Tina `.net` file.
-
-    **Arguments:**
-
-    - `drop_time`: warn of intervals and read transitions as if they had none. By default they are
-      errors.
-
-    **Raises:** `ReadError` with every error of the file.
-    """
+    """The net of a Tina `.net` file."""
     report = Report(source)
     reader = _Reader(report, drop_time)
     reader.read(source.text)

@@ -38,10 +38,7 @@ _TYPES = ("regular", "input", "output")
 
 
 def read_websnapse(source: Source, level: Level) -> SpikingSystem:
-    """The system that a WebSnapse file describes.
-
-    **Raises:** `ReadError` with all errors of the file, of its form as well as of the system.
-    """
+    """The system that a WebSnapse file describes."""
     return read_reported(source, _reading(level, is_yaml=False))
 
 

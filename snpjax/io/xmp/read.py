@@ -46,8 +46,6 @@ def read_xmp(source: Source, level: Level) -> SpikingSystem:
 
     Input and output nodes become trains and outputs as `snpjax.io.environment` says. The file may
     have been saved while it ran: the system starts from `<startingSpikes>`, every neuron open.
-
-    **Raises:** `ReadError` with all errors of the file, of its form as well as of the system.
     """
     return read_reported(source, lambda report: _Reader("websnapse", report).read(level))
 
@@ -57,8 +55,6 @@ def read_factory_xml(source: Source, level: Level) -> SpikingSystem:
 
     It is like a WebSnapse file, but `ka+` in a guard means the positive multiples of k, the initial
     spikes are `<spikes>`, and a target in `<outWeights>` needs no `<out>`.
-
-    **Raises:** `ReadError` with all errors of the file, of its form as well as of the system.
     """
     return read_reported(source, lambda report: _Reader("factory", report).read(level))
 
