@@ -24,7 +24,7 @@ from ..spiking.model.system import Neuron, SpikingSystem
 from ..spiking.model.validity import Level, Place
 from .building import most_listed, read_reported, size_message, tell_problems, try_to_build
 from .losses import Losses
-from .rule_lines import RuleLines, TooManyRules
+from .rule_lines import RuleLines
 from .source import Report, Source, Unreadable, shortened
 
 
@@ -65,7 +65,7 @@ class _Reader:
         self.targets = array("i")
         self.out_degrees = array("i")  # of the neurons read so far
         self.line_offsets = array("q")
-        self.rules = RuleLines()
+        self.rules = RuleLines(report)
         self._words: tuple[int, array] = -1, array("q")  # the words of one line
 
     # Lines and words
@@ -302,9 +302,7 @@ class _Reader:
         if consume is None or produce is None or delay is None:
             return None
         try:
-            return neuron, self.rules.kind(guard, consume, produce, delay)
-        except TooManyRules as error:
-            self.report.fail(start, str(error))
+            return neuron, self.rules.kind(guard, consume, produce, delay, start)
         except ValueError as error:
             self.report.error(offset + 1, str(error))
         return None

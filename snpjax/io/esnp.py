@@ -23,7 +23,7 @@ from .building import (
     tell_problems,
     try_to_build,
 )
-from .rule_lines import RuleLines, TooManyRules
+from .rule_lines import RuleLines
 from .source import Mistake, Report, Source
 
 
@@ -250,7 +250,7 @@ class _Reader:
         self.sources, self.targets = array("i"), array("i")
         self.arc_offsets = array("q")
         self.kept_arcs = array("i")  # those between known neurons
-        self.rules = RuleLines()
+        self.rules = RuleLines(report)
         self.are_names_known = True
 
     def read(self, level: Level) -> SpikingSystem | None:
@@ -348,9 +348,7 @@ class _Reader:
         offset = line.skip()
         rule = line.rule()
         try:
-            kind = self.rules.kind(rule.guard, rule.consume, rule.produce, rule.delay)
-        except TooManyRules as error:
-            self.report.fail(offset, str(error))
+            kind = self.rules.kind(rule.guard, rule.consume, rule.produce, rule.delay, offset)
         except ValueError as error:
             raise Mistake(rule.consume_at, str(error)) from None
         line.finish()

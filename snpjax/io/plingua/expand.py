@@ -272,16 +272,11 @@ class _Expander:
     def _hint(self, instruction: tree.OutputHint, scope: Scope) -> None:
         self.draft.hints.append(hint_of(instruction, scope))
 
-    def _mode(self, mode: tree.Mode, scope: Scope) -> None:
-        if mode.value.value(scope) != 0:
-            self._refuse(mode.offset, mode.keyword)
-
     def _unsupported(self, instruction: tree.Unsupported, scope: Scope) -> None:
-        del scope
-        self._refuse(instruction.offset, instruction.keyword)
-
-    def _refuse(self, offset: int, keyword: str) -> None:
-        self.report.error(offset, f"not supported: {UNSUPPORTED[keyword]} ({keyword})")
+        keyword, value = instruction.keyword, instruction.value
+        if value is None or value.value(scope) != 0:
+            message = f"not supported: {UNSUPPORTED[keyword]} ({keyword})"
+            self.report.error(instruction.offset, message)
 
     # Rules
 
@@ -407,7 +402,6 @@ _ACTIONS: dict[type[tree.Instruction], Callable[[_Expander, Any, Scope], None]] 
     tree.Input: _Expander._input,
     tree.Train: _Expander._train,
     tree.OutputHint: _Expander._hint,
-    tree.Mode: _Expander._mode,
     tree.Unsupported: _Expander._unsupported,
     tree.Let: _Expander.define,
     tree.Call: _Expander._call,

@@ -178,7 +178,7 @@ def _spikes(spikes: tree.Spikes, found: Instances) -> Int[np.ndarray, " instance
     return found.integers(spikes.count)
 
 
-_REFUSED = tree.GrowthRule | tree.Dictionary | tree.Unsupported
+_REFUSED = tree.GrowthRule | tree.Dictionary
 _ACTIONS: dict[type, Callable[[FamilyDraft, Any, Instances], None]] = {
     tree.NewNeurons: FamilyDraft._new_neurons,
     tree.Contents: FamilyDraft._contents,

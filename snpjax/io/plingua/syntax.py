@@ -285,9 +285,9 @@ class _Builder(Transformer_NonRecursive):
         form = keyword.value.lower().removeprefix("@moutres_")
         return tree.OutputHint(self._at(keyword), form, tuple(map(self._operand, given)))
 
-    def mode(self, nodes: list) -> tree.Mode:
+    def mode(self, nodes: list) -> tree.Unsupported:
         keyword, _, value = nodes
-        return tree.Mode(self._at(keyword), keyword.value.lower(), self._operand(value))
+        return tree.Unsupported(self._at(keyword), keyword.value.lower(), self._operand(value))
 
     def unsupported(self, nodes: list) -> tree.Unsupported:
         (text,) = nodes

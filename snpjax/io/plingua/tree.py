@@ -85,46 +85,58 @@ class Arc:
     target: Label
 
 
+class Instruction:
+    """What a statement does."""
+
+    __slots__ = ()
+
+
+class Literal(Instruction):
+    """What many statements of one kind do that have no variables and no ranges."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
-class NewNeurons:
+class NewNeurons(Instruction):
     labels: tuple[Label, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Contents:
+class Contents(Instruction):
     label: Label
     spikes: Spikes
     adds: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Synapses:
+class Synapses(Instruction):
     arcs: tuple[Arc, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Dictionary:
+class Dictionary(Instruction):
     arcs: tuple[Arc, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Outputs:
+class Outputs(Instruction):
     labels: tuple[Label, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Input:
+class Input(Instruction):
     label: Label
 
 
 @dataclass(frozen=True, slots=True)
-class Train:
+class Train(Instruction):
     offset: int
     entries: tuple[tuple[Expression, Expression], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class OutputHint:
+class OutputHint(Instruction):
     """`@moutres_<form>(...)`: how another program prints its output."""
 
     offset: int
@@ -133,33 +145,29 @@ class OutputHint:
 
 
 @dataclass(frozen=True, slots=True)
-class Mode:
+class Unsupported(Instruction):
+    """What is refused by its keyword; a mode only where its value is not 0."""
+
     offset: int
     keyword: str
-    value: Expression
+    value: Expression | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Unsupported:
-    offset: int
-    keyword: str
-
-
-@dataclass(frozen=True, slots=True)
-class Let:
+class Let(Instruction):
     name: str
     value: Expression
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class Call(Instruction):
     offset: int
     name: str
     arguments: tuple[Expression | Text, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class SpikingRule:
+class SpikingRule(Instruction):
     """`produce` is `None` in a forgetting rule."""
 
     offset: int
@@ -171,7 +179,7 @@ class SpikingRule:
 
 
 @dataclass(frozen=True, slots=True)
-class GrowthRule:
+class GrowthRule(Instruction):
     """A division or budding rule; `first` is the left neuron, or the parent of the bud."""
 
     offset: int
@@ -183,7 +191,7 @@ class GrowthRule:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class Block(Instruction):
     statements: tuple["Statement", ...]
 
 
@@ -192,56 +200,31 @@ RuleKey: TypeAlias = "tuple[str | None, int, int, int]"
 
 
 @dataclass(frozen=True, slots=True)
-class LiteralNeurons:
-    """Neurons without variables: labels and their offsets."""
+class LiteralNeurons(Literal):
+    """Labels and their offsets."""
 
     neurons: list[tuple[str, int]]
 
 
 @dataclass(frozen=True, slots=True)
-class LiteralContents:
-    """Contents without variables: the offset of the label, the label, spikes, and whether they are
-    added."""
+class LiteralContents(Literal):
+    """The offset of the label, the label, spikes, and whether they are added."""
 
     entries: list[tuple[int, str, int, bool]]
 
 
 @dataclass(frozen=True, slots=True)
-class LiteralArcs:
-    """Synapses without variables."""
-
+class LiteralArcs(Literal):
     sources: list[str]
     targets: list[str]
     offsets: list[int]
 
 
 @dataclass(frozen=True, slots=True)
-class LiteralRules:
-    """Spiking rules without variables: offset, label and what they do."""
+class LiteralRules(Literal):
+    """Offset, label and what each rule does."""
 
     rules: list[tuple[int, str, RuleKey]]
-
-
-Literal: TypeAlias = LiteralNeurons | LiteralContents | LiteralArcs | LiteralRules
-
-Instruction: TypeAlias = (
-    Literal
-    | NewNeurons
-    | Contents
-    | Synapses
-    | Dictionary
-    | Outputs
-    | Input
-    | Train
-    | OutputHint
-    | Mode
-    | Unsupported
-    | Let
-    | Call
-    | SpikingRule
-    | GrowthRule
-    | Block
-)
 
 
 @dataclass(frozen=True, slots=True)
