@@ -42,9 +42,19 @@ JsonPath: TypeAlias = tuple[Step, ...]
 
 
 class RepeatedKeys(dict):
-    """An object in which a key stands twice."""
+    """An object in which keys stand twice."""
 
     keys_twice: tuple[str, ...] = ()
+
+
+def mapping_of(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """The object of these keys and values, the last of repeated keys counts."""
+    result = dict(pairs)
+    if len(result) < len(pairs):
+        times = Counter(key for key, _ in pairs)
+        result = RepeatedKeys(result)
+        result.keys_twice = tuple(key for key, count in times.items() if count > 1)
+    return result
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +70,7 @@ def decode(report: Report) -> object | None:
     try:
         return json.loads(
             text,
-            object_pairs_hook=_object,
+            object_pairs_hook=mapping_of,
             parse_int=_integer,
             parse_constant=NoNumber,
         )
@@ -77,16 +87,6 @@ def report_depth(report: Report) -> None:
     """Report the place from which on a text is nested too deep."""
     message = f"this is nested more than {MAX_DEPTH} deep (no model needs that)"
     report.error(_too_deep(report.source.text), message)
-
-
-def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    result = dict(pairs)
-    if len(result) == len(pairs):
-        return result
-    repeated, seen = RepeatedKeys(result), set()
-    twice = [key for key, _ in pairs if key in seen or seen.add(key)]
-    repeated.keys_twice = tuple(dict.fromkeys(twice))
-    return repeated
 
 
 def _integer(digits: str) -> int | NoNumber:
