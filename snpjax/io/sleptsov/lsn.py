@@ -35,7 +35,7 @@ def read_lsn(source: Source) -> SleptsovNet:
             f"nst is {low.num_substitutions}: with substitutions this is an HSN, not an LSN "
             "(name it .hsn, or write 0)"
         )
-        low.report.error(low.header_offset, message)
+        report.error(low.offset(0), message)
     return build_net(report, **low.arguments())
 
 
@@ -116,10 +116,6 @@ class LowLevel:
         if counts is not None:
             self._read_body(*counts)
 
-    @property
-    def header_offset(self) -> int:
-        return self.offset(0)
-
     def offset(self, line: int) -> int:
         """Where a line stands, comments not counted; past the end it is the last line."""
         if line < len(self.lines):
@@ -170,7 +166,7 @@ class LowLevel:
             else:
                 found = plural(len(words.values), "number")
                 message = f"{found} in the header (5 are expected: m n k l nst)"
-                self.report.error(self.header_offset, message)
+                self.report.error(self.offset(0), message)
             return None
         names = ("m", "n", "k", "l", "nst")
         wrong = False

@@ -1,8 +1,9 @@
 """A net of a PNML file: its nodes, arcs and final markings, and the arguments they make."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from ..source import MAX_FINDINGS, Report, shortened
@@ -98,24 +99,24 @@ class FileNet:
     places of each final marking, by their ids.
     """
 
-    def __init__(self, owner: PnmlElement):
-        self.owner = owner
+    def __init__(self, owner: PnmlElement, report: Report):
+        self.owner, self.report = owner, report
         self.nodes: dict[str, PnmlElement] = {}
         self.arcs: list[PnmlElement] = []
         self.ids: dict[str, PnmlElement] = {owner.id: owner}
         self.final: list[list[PnmlElement]] = []
         self._times: list[tuple[int, str]] = []
-        self._findings: list[tuple[bool, int, str, int | None]] = []
+        self._findings: list[Callable[[], None]] = []
 
     @property
     def is_active(self) -> bool:
         """Whether TAPAAL takes part of the net in verification."""
         return self.owner.attributes.get("active", "true").lower() != "false"
 
-    def find(self, is_error: bool, offset: int, message: str, first: int | None = None) -> None:
-        """Note an error or a warning."""
+    def tell(self, tell: Callable[..., None], *finding: int | str | None) -> None:
+        """Note an error or a warning, with what tells it."""
         if len(self._findings) <= MAX_FINDINGS:
-            self._findings.append((is_error, offset, message, first))
+            self._findings.append(partial(tell, *finding))
 
     def add_time(self, offset: int, what: str) -> None:
         """Note an element about time."""
@@ -129,22 +130,23 @@ class FileNet:
         elif owner.kind == "finalPlace":
             self.final[-1].append(owner)
         elif not owner.id and owner.kind in NODES:
-            self.find(True, owner.offset, f"a <{owner.kind}> has no id (give it one)")
+            message = f"a <{owner.kind}> has no id (give it one)"
+            self.tell(self.report.error, owner.offset, message)
         else:
             first = self.ids.setdefault(owner.id, owner) if owner.id else owner
             if first is not owner:
                 message = f"the id {shortened(owner.id)!r} is there twice (give each its own)"
-                self.find(True, owner.offset, message, first.offset)
+                self.tell(self.report.error, owner.offset, message, first.offset)
             elif owner.kind in NODES:
                 self.nodes[owner.id] = owner
             elif owner.kind in ARCS:
                 self.arcs.append(owner)
 
-    def arguments(self, report: Report, shared: Shared, *, drop_time: bool) -> dict[str, Any]:
+    def arguments(self, shared: Shared, *, drop_time: bool) -> dict[str, Any]:
         """The arguments of the net; whatever is wrong is told."""
-        for is_error, offset, message, first in self._findings:
-            (report.error if is_error else report.warning)(offset, message, first)
-        numbers = PnmlNumbers(report, shared.constants, drop_time)
+        for tell in self._findings:
+            tell()
+        numbers = PnmlNumbers(self.report, shared.constants, drop_time)
         for offset, what in self._times:
             numbers.drop(offset, what)
         return _Builder(self, shared, numbers).arguments()
