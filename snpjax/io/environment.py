@@ -59,9 +59,9 @@ class NeuronNode(Generic[P]):
 
     name: str
     place: P
-    spikes: int = 0
-    spikes_place: P | None = None
-    rules: Sequence[PlacedRule[P]] = ()
+    spikes: int
+    spikes_place: P
+    rules: Sequence[PlacedRule[P]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,17 +91,16 @@ Node: TypeAlias = NeuronNode[P] | InputNode[P] | OutputNode[P]
 class Wire(Generic[P]):
     """A synapse between two nodes of any kind, and where its parts stand.
 
-    `place` is where the wire as a whole is reported (a repetition, a self-synapse); a part without
-    a place of its own is reported there.
+    `place` is where the wire as a whole is reported (a repetition, a self-synapse).
     """
 
     source: str
     target: str
     weight: int
     place: P
-    source_place: P | None = None
-    target_place: P | None = None
-    weight_place: P | None = None
+    source_place: P
+    target_place: P
+    weight_place: P
 
 
 def build_system(
@@ -176,14 +175,14 @@ class _Builder(Generic[P]):
                 message = f"{here} is listed twice (write one synapse with a weight instead)"
                 self.tell.error(wire.place, message, first.place)
                 continue
-            is_known = self._is_known(source, _place(wire, wire.source_place), here)
-            is_known &= self._is_known(target, _place(wire, wire.target_place), here)
+            is_known = self._is_known(source, wire.source_place, here)
+            is_known &= self._is_known(target, wire.target_place, here)
             if weight <= 0:
                 fault, fix = "weight 0", "write an integer other than 0"
                 if weight:
                     fault = f"the negative weight {weight}"
                     fix = "this format has positive ones only"
-                self.tell.error(_place(wire, wire.weight_place), f"{here} has {fault} ({fix})")
+                self.tell.error(wire.weight_place, f"{here} has {fault} ({fix})")
             elif is_known and self._has_ends(wire, here):
                 sound.append(wire)
         return sound
@@ -195,11 +194,11 @@ class _Builder(Generic[P]):
     def _has_ends(self, wire: Wire[P], here: str) -> bool:
         if isinstance(self.nodes[wire.source], OutputNode):
             message = f"{here} leaves the output node {wire.source!r} (it only records; remove it)"
-            self.tell.error(_place(wire, wire.source_place), message)
+            self.tell.error(wire.source_place, message)
             return False
         if isinstance(self.nodes[wire.target], InputNode):
             message = f"{here} enters the input node {wire.target!r} (it only sends; remove it)"
-            self.tell.error(_place(wire, wire.target_place), message)
+            self.tell.error(wire.target_place, message)
             return False
         return True
 
@@ -230,7 +229,7 @@ class _Builder(Generic[P]):
                         'output lists what the neuron emits (the weight is kept in notes["outputs"'
                         "])"
                     )
-                    self.tell.warning(_place(wire, wire.weight_place), message)
+                    self.tell.warning(wire.weight_place, message)
                 continue
             if entries + len(node.train) > MAX_INPUT_ENTRIES:
                 message = (
@@ -286,10 +285,9 @@ class _Builder(Generic[P]):
             return self.nodes[place.index].place
         if place.kind == "neuron":
             node = self.neurons[place.index]
-            is_spikes = code == "bad_number" and node.spikes_place is not None
-            return node.spikes_place if is_spikes else node.place  # pyright: ignore[reportReturnType]
+            return node.spikes_place if code == "bad_number" else node.place
         wire = self.synapses[place.index]
-        return _place(wire, wire.weight_place if code == "weighted_synapse" else None)
+        return wire.weight_place if code == "weighted_synapse" else wire.place
 
 
 def _without_repetitions(nodes: Sequence[Node[P]], tell: Tell[P]) -> dict[str, Node[P]]:
@@ -300,10 +298,6 @@ def _without_repetitions(nodes: Sequence[Node[P]], tell: Tell[P]) -> dict[str, N
             message = f"neuron {node.name!r} is declared twice (give each neuron its own name)"
             tell.error(node.place, message, first.place)
     return by_name
-
-
-def _place(wire: Wire[P], part: P | None) -> P:
-    return wire.place if part is None else part
 
 
 def _add(trains: dict[str, list[int] | tuple[int, ...]], target: str, train: Sequence[int]) -> None:

@@ -203,7 +203,7 @@ class _Reader:
         wires = []
         for target, place in links.targets:
             weight, weight_place = weights.get(target, (1, place))
-            wires.append(Wire(links.source, target, weight, place, None, None, weight_place))
+            wires.append(Wire(links.source, target, weight, place, place, place, weight_place))
         for target, _ in links.targets:
             weights.pop(target, None)
         return wires + self._wires_of_weights(links.source, weights)
@@ -215,7 +215,10 @@ class _Reader:
         (it keeps them when a neuron is deleted).
         """
         if self.dialect == "factory":
-            return [Wire(source, x, weight, place) for x, (weight, place) in weights.items()]
+            return [
+                Wire(source, target, weight, place, place, place, place)
+                for target, (weight, place) in weights.items()
+            ]
         for target, (_, place) in weights.items():
             target = shortened(target)
             message = (
