@@ -29,7 +29,7 @@ MAX_CALLS = 1_000_000
 MAX_NESTING = 64  # of calls inside each other
 MAX_TRAIN = 10_000_000  # steps of an input train
 
-_CREATING = tree.NewNeurons | tree.LiteralNeurons | tree.GrowthRule | tree.Call | tree.Block
+_CREATING = tree.NewNeurons | tree.GrowthRule | tree.Call | tree.Block
 _NOT_CREATING = re.compile(r"\[(?!\s*\])|@m(s|arcs|dict|out|in|inst)\b|let\b", re.IGNORECASE)
 _CREATING_WORD = re.compile(r"@mu\b|\bcall\b|\[\s*\]", re.IGNORECASE)
 
@@ -309,25 +309,16 @@ class _Expander:
             rule = DivisionRule(guard, first, second)
         self._add_rule(label, rule, node)
 
-    def _literal_neurons(self, node: tree.LiteralNeurons, scope: Scope) -> None:
-        del scope
-        self.draft.neurons += node.neurons
-
-    def _literal_contents(self, node: tree.LiteralContents, scope: Scope) -> None:
-        del scope
-        contents = self.draft.contents
-        for offset, label, spikes, adds in node.entries:
+    def _literal(self, node: tree.Literal, scope: Scope) -> None:
+        draft, contents = self.draft, self.draft.contents
+        draft.neurons += node.neurons
+        for offset, label, spikes, adds in node.contents:
             if adds and label in contents:
                 spikes += contents[label][0]
             contents[label] = spikes, offset
-
-    def _literal_arcs(self, node: tree.LiteralArcs, scope: Scope) -> None:
-        del scope
-        self.draft.sources += node.sources
-        self.draft.targets += node.targets
-        self.draft.arcs += node.offsets
-
-    def _literal_rules(self, node: tree.LiteralRules, scope: Scope) -> None:
+        draft.sources += node.sources
+        draft.targets += node.targets
+        draft.arcs += node.offsets
         for offset, label, key in node.rules:
             rule = self._rules.get(key)
             if rule is None:  # the first of its kind, or with a mistake
@@ -408,8 +399,5 @@ _ACTIONS: dict[type[tree.Instruction], Callable[[_Expander, Any, Scope], None]] 
     tree.SpikingRule: _Expander._spiking,
     tree.GrowthRule: _Expander._growth,
     tree.Block: _Expander._block,
-    tree.LiteralNeurons: _Expander._literal_neurons,
-    tree.LiteralContents: _Expander._literal_contents,
-    tree.LiteralArcs: _Expander._literal_arcs,
-    tree.LiteralRules: _Expander._literal_rules,
+    tree.Literal: _Expander._literal,
 }

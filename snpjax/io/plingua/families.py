@@ -121,32 +121,21 @@ class FamilyDraft:
         )
 
     def _literal(self, node: tree.Literal, found: Instances) -> None:
-        match node:
-            case tree.LiteralNeurons(neurons):
-                self._count(len(neurons))
-                self.neurons += [one_label(label) for label, _ in neurons]
-            case tree.LiteralContents(entries):
-                self._count(len(entries))
-                for _, label, spikes, adds in entries:
-                    family = ContentsFamily(one_label(label), np.asarray([spikes]), adds)
-                    self.contents.append(family)
-            case tree.LiteralArcs(sources, targets):
-                self._count(len(sources))
-                pairs = zip(sources, targets, strict=True)
-                self.arcs += [(one_label(x), one_label(y)) for x, y in pairs]
-            case tree.LiteralRules(rules):
-                self._count(len(rules))
-                for offset, label, (guard, *numbers) in rules:
-                    self.num_statements += 1
-                    consume, produce, delay = (np.asarray([number]) for number in numbers)
-                    run, owner = self.num_statements, one_label(label)
-                    family = RuleFamily(owner, guard, consume, produce, delay, offset, run)
-                    self.rules.append(family)
-
-    def _count(self, literals: int) -> None:
-        self.num_literals += literals
+        del found
+        lists = node.neurons, node.contents, node.offsets, node.rules
+        self.num_literals += sum(map(len, lists))
         if self.num_literals > MAX_LITERALS:
             raise Irregular
+        self.neurons += [one_label(label) for label, _ in node.neurons]
+        for _, label, spikes, adds in node.contents:
+            self.contents.append(ContentsFamily(one_label(label), np.asarray([spikes]), adds))
+        pairs = zip(node.sources, node.targets, strict=True)
+        self.arcs += [(one_label(x), one_label(y)) for x, y in pairs]
+        for offset, label, (guard, *numbers) in node.rules:
+            self.num_statements += 1
+            consume, produce, delay = (np.asarray([number]) for number in numbers)
+            run, owner = self.num_statements, one_label(label)
+            self.rules.append(RuleFamily(owner, guard, consume, produce, delay, offset, run))
 
 
 def one_label(label: str) -> LabelFamily:
@@ -185,8 +174,5 @@ _ACTIONS: dict[type, Callable[[FamilyDraft, Any, Instances], None]] = {
     tree.Synapses: FamilyDraft._synapses,
     tree.Outputs: FamilyDraft._outputs,
     tree.SpikingRule: FamilyDraft._spiking,
-    tree.LiteralNeurons: FamilyDraft._literal,
-    tree.LiteralContents: FamilyDraft._literal,
-    tree.LiteralArcs: FamilyDraft._literal,
-    tree.LiteralRules: FamilyDraft._literal,
+    tree.Literal: FamilyDraft._literal,
 }

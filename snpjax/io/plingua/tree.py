@@ -4,7 +4,7 @@ in the file.
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from ..source import Mistake
@@ -87,12 +87,6 @@ class Arc:
 
 class Instruction:
     """What a statement does."""
-
-    __slots__ = ()
-
-
-class Literal(Instruction):
-    """What many statements of one kind do that have no variables and no ranges."""
 
     __slots__ = ()
 
@@ -200,31 +194,21 @@ RuleKey: TypeAlias = "tuple[str | None, int, int, int]"
 
 
 @dataclass(frozen=True, slots=True)
-class LiteralNeurons(Literal):
-    """Labels and their offsets."""
+class Literal(Instruction):
+    """What statements without variables and ranges do, those of each kind in order.
 
-    neurons: list[tuple[str, int]]
+    - `neurons`: labels and their offsets.
+    - `contents`: the offset of the label, the label, spikes, and whether they are added.
+    - `sources`, `targets`, `offsets`: of the synapses.
+    - `rules`: offset, label and what they do.
+    """
 
-
-@dataclass(frozen=True, slots=True)
-class LiteralContents(Literal):
-    """The offset of the label, the label, spikes, and whether they are added."""
-
-    entries: list[tuple[int, str, int, bool]]
-
-
-@dataclass(frozen=True, slots=True)
-class LiteralArcs(Literal):
-    sources: list[str]
-    targets: list[str]
-    offsets: list[int]
-
-
-@dataclass(frozen=True, slots=True)
-class LiteralRules(Literal):
-    """Offset, label and what each rule does."""
-
-    rules: list[tuple[int, str, RuleKey]]
+    neurons: list[tuple[str, int]] = field(default_factory=list)
+    contents: list[tuple[int, str, int, bool]] = field(default_factory=list)
+    sources: list[str] = field(default_factory=list)
+    targets: list[str] = field(default_factory=list)
+    offsets: list[int] = field(default_factory=list)
+    rules: list[tuple[int, str, RuleKey]] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
