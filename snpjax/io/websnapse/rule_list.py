@@ -1,11 +1,12 @@
 """Lists of rule texts, each rule with its path in the file."""
 
 from dataclasses import dataclass
+from functools import cache
 
 from ..json_checks import Findings
 from ..json_text import InString, JsonPath
 from ..yaml_text import Plain
-from .rules import ParsedRule, RuleParser
+from .rules import ParsedRule, parse_rule_text
 from .values import is_null
 
 
@@ -33,7 +34,7 @@ class RuleList:
 
     def __init__(self, findings: Findings):
         self.findings = findings
-        self._parser = RuleParser()
+        self._parse = cache(parse_rule_text)
         self._warned: set[str] = set()
 
     def read(self, value: object, path: JsonPath, what: str) -> list[PlacedRuleText]:
@@ -46,7 +47,7 @@ class RuleList:
             if not isinstance(text, str):
                 self.findings.wrong(item, here, "a rule", r'write a text, such as "a^{2}/a\to a;0"')
                 continue
-            read = PlacedRuleText(self._parser.parse(text), here)
+            read = PlacedRuleText(self._parse(text), here)
             for fault in read.parsed.errors:
                 self.findings.error(read.at(fault.offset), fault.message)
             if read.parsed.warnings and text not in self._warned:

@@ -58,19 +58,8 @@ class ParsedRule:
     warnings: list[Mistake] = field(default_factory=list)
 
 
-class RuleParser:
-    """Parses rule texts; one that was parsed before is not parsed again."""
-
-    def __init__(self) -> None:
-        self._known: dict[str, ParsedRule] = {}
-
-    def parse(self, text: str) -> ParsedRule:
-        if text not in self._known:
-            self._known[text] = _parse(text)
-        return self._known[text]
-
-
-def _parse(text: str) -> ParsedRule:
+def parse_rule_text(text: str) -> ParsedRule:
+    """What a rule text says, and what is wrong with it."""
     parsed = ParsedRule(text)
     if len(text) > TEXT_LIMIT:
         fault = Mistake(0, f"the rule has more than {TEXT_LIMIT} characters (shorten it)")
