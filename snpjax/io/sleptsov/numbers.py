@@ -136,10 +136,6 @@ class Words:
         last = start + int(starts_of(self._data[start:end])[number - 1])
         return self.first + last + len(self._text(last))
 
-    def text(self, word: int) -> str:
-        """A word as it stands in the source."""
-        return self._text(int(self.starts[word]))
-
     def _text(self, start: int) -> str:
         end = start
         while end < len(self._data) and not _IS_BLANK[self._data[end]]:
