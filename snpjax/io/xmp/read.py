@@ -38,6 +38,7 @@ _PARTS = (
 _REPEATABLE = ("out",)
 _WITH_CHILDREN = ("position", "outWeights")
 _INTEGER = re.compile(r"([+-]?[0-9]+)(?:\.0*)?", re.ASCII)
+_ENTRY = re.compile("(?:^|,)([^,]*)")
 _IDLE = ("", "0", "-1")  # WebSnapse leaves -1 after an emission
 
 
@@ -278,18 +279,12 @@ class _Reader:
             return []
         train = []
         what = "an entry of the bitstring"
-        start = 0
-        while start <= len(text):
-            comma = text.find(",", start)
-            end = len(text) if comma < 0 else comma
-            entry = text[start:end]
-            stripped = entry.strip()
-            place = element.place(start + len(entry) - len(entry.lstrip()))
-            number = self._number(stripped, place, what)
+        for entry in _ENTRY.finditer(text):
+            place = element.place(entry.end() - len(entry[1].lstrip()))
+            number = self._number(entry[1].strip(), place, what)
             if number is not None and number < 0:
                 self.report.error(place, f"{what} is {number} (write an integer, 0 or more)")
             train.append(max(number or 0, 0))
-            start = end + 1
         if len(train) == 1 and len(text.strip()) > 1 and set(text.strip()) <= {"0", "1"}:
             message = (
                 f"the bitstring is one number, {train[0]} spikes in step 1 (separate steps by "
