@@ -3,7 +3,7 @@ system.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from ..._text.nearest import nearest
@@ -21,7 +21,6 @@ from .messages import UNSUPPORTED
 from .modules import Frame, Module
 from .ranges import MAX_LISTED, Ranges, differ, shadowed, values
 from .scan import lost_name, skip_gap
-from .syntax import Body, parse_body
 from .vector import Irregular
 
 
@@ -34,33 +33,9 @@ _NOT_CREATING = re.compile(r"\[(?!\s*\])|@m(s|arcs|dict|out|in|inst)\b|let\b", r
 _CREATING_WORD = re.compile(r"@mu\b|\bcall\b|\[\s*\]", re.IGNORECASE)
 
 
-class Bodies:
-    """The modules' bodies, each parsed when it is first called."""
-
-    def __init__(self, report: Report):
-        self._report = report
-        self._known: dict[str, Body] = {}
-
-    def of(self, module: Module) -> Body:
-        key = module.name.lower()
-        if key not in self._known:
-            self._known[key] = parse_body(self._report, module.start, module.end)
-        return self._known[key]
-
-    def check_uncalled(self, modules: Iterable[Module]) -> None:
-        """Warn of what does not parse in modules that were never called."""
-        for module in modules:
-            if module.name.lower() not in self._known:
-                scratch = Report(self._report.source)
-                parse_body(scratch, module.start, module.end)
-                for offset, message in scratch.errors():
-                    here = f"in the module {module.name}, which is never called"
-                    self._report.warning(offset, f"{here}: {message}")
-
-
-def expand(report: Report, frame: Frame, bodies: Bodies) -> SystemDraft:
+def expand(report: Report, frame: Frame) -> SystemDraft:
     """Run `main` and what it calls."""
-    expander = _Expander(report, frame, bodies, None)
+    expander = _Expander(report, frame, None)
     expander.draft.are_labels_known = not frame.is_broken
     main = frame.modules.get("main")
     if main is None:
@@ -71,8 +46,7 @@ def expand(report: Report, frame: Frame, bodies: Bodies) -> SystemDraft:
     if main.parameters:
         report.error(main.offset, "the module main has parameters (write def main())")
     try:
-        expander.run_globals()
-        expander.run_module(main, dict.fromkeys(main.parameters, Unknown()))
+        expander.run_main(main)
     except Unreadable:
         return SystemDraft(are_labels_known=False)  # what was made so far says nothing
     except RecursionError:
@@ -82,9 +56,7 @@ def expand(report: Report, frame: Frame, bodies: Bodies) -> SystemDraft:
     return expander.draft
 
 
-def expand_families(
-    report: Report, frame: Frame, bodies: Bodies
-) -> tuple[FamilyDraft, SystemDraft]:
+def expand_families(report: Report, frame: Frame) -> tuple[FamilyDraft, SystemDraft]:
     """Run `main` and what it calls, with every family as arrays; the draft has the rest.
 
     Nothing is told: a file with a mistake is read again, one by one.
@@ -92,13 +64,12 @@ def expand_families(
     **Raises:** `Irregular` if the file has a mistake, or something that families cannot hold.
     """
     families = FamilyDraft()
-    expander = _Expander(Report(report.source), frame, bodies, families)
+    expander = _Expander(Report(report.source), frame, families)
     main = frame.modules.get("main")
     if main is None or main.parameters or frame.is_broken:
         raise Irregular
     try:
-        expander.run_globals()
-        expander.run_module(main, {})
+        expander.run_main(main)
     except (Unreadable, RecursionError):
         raise Irregular from None
     if expander.report.has_errors or report.has_errors:
@@ -109,10 +80,9 @@ def expand_families(
 class _Expander:
     """Runs statements; with `families`, those of families go there."""
 
-    def __init__(self, report: Report, frame: Frame, bodies: Bodies, families: FamilyDraft | None):
+    def __init__(self, report: Report, frame: Frame, families: FamilyDraft | None):
         self.report = report
         self.frame = frame
-        self.bodies = bodies
         self.families = families
         self.draft = SystemDraft()
         self.globals: Scope = {}
@@ -127,14 +97,15 @@ class _Expander:
 
     # Modules, statements, ranges
 
-    def run_globals(self) -> None:
+    def run_main(self, main: Module) -> None:
         self.globals.update(dict.fromkeys(self.frame.lost_names, Unknown()))
         for definition in self.frame.globals:
             self._run(tree.Statement(definition, (), ()), self.globals)
+        self._run_module(main, dict.fromkeys(main.parameters, Unknown()))
 
-    def run_module(self, module: Module, arguments: Scope) -> None:
+    def _run_module(self, module: Module, arguments: Scope) -> None:
         scope = self.globals | arguments
-        body = self.bodies.of(module)
+        body = module.body
         if any(map(_may_create, body.failed)):
             self.draft.are_labels_known = False
         lost_names = [name for text in body.failed if (name := lost_name(text))]
@@ -222,7 +193,7 @@ class _Expander:
                 f"each other or {MAX_CALLS:,} in all (let a range become empty)"
             )
             self.report.fail(call.offset, message)
-        self.run_module(module, dict(zip(module.parameters, values, strict=True)))
+        self._run_module(module, dict(zip(module.parameters, values, strict=True)))
         self._nesting -= 1
 
     def define(self, let: tree.Let, scope: Scope) -> None:

@@ -30,7 +30,7 @@ from ..building import UnknownNames, located_problems, read_reported, try_to_bui
 from ..source import Report, Source
 from . import tree
 from .draft import RuleNode, SystemDraft
-from .expand import Bodies, expand, expand_families
+from .expand import expand, expand_families
 from .literals import arc_at, rule_at
 from .modules import Frame, split_modules
 from .populations import system_of
@@ -62,23 +62,22 @@ def read_plingua(
     """
 
     def read(report: Report) -> SpikingSystem | PopulationSystem | None:
-        frame, bodies, system = split_modules(report), Bodies(report), None
+        frame, system = split_modules(report), None
         if families is not False and level == "extended":
             least = 0 if families else LISTED_INSTANCES
-            system = _read_families(report, frame, bodies, least)
+            system = _read_families(report, frame, least)
         if system is None:
-            system = _Assembly(report, expand(report, frame, bodies)).build(level)
-        bodies.check_uncalled(frame.modules.values())
+            system = _Assembly(report, expand(report, frame)).build(level)
+        for module in frame.modules.values():
+            module.check_if_uncalled()
         return system
 
     return read_reported(source, read)
 
 
-def _read_families(
-    report: Report, frame: Frame, bodies: Bodies, least: int
-) -> PopulationSystem | None:
+def _read_families(report: Report, frame: Frame, least: int) -> PopulationSystem | None:
     try:
-        families, rest = expand_families(report, frame, bodies)
+        families, rest = expand_families(report, frame)
         if families.num_instances < least or (rest.train and rest.input is None):
             return None
         return system_of(families, None if rest.input is None else (rest.input[0], _train(rest)))
