@@ -132,9 +132,9 @@ class _Reader:
         return number
 
     def _read_spikes(self) -> None:
-        line = self._line()
+        line, fix = self._line(), self._or_correct(f"{self.num_neurons}")
         if line is None:
-            self.report.fail(self._end(), f"the initial spikes are missing{self._for_neurons()}")
+            self.report.fail(self._end(), f"the initial spikes are missing{fix}")
         start, end = line
         self.spikes_offset, self.position = start, end + 1
         words = self._words_of(start, end)
@@ -143,15 +143,16 @@ class _Reader:
             self.spikes.append(number or 0)
         extra = next(words, None)
         if extra is not None:
-            message = f"there are more initial spikes than neurons{self._for_neurons()}"
+            message = f"there are more initial spikes than neurons{fix}"
             self.report.error(extra[0], message)
         elif len(self.spikes) < self.num_neurons:
-            message = f"there are only {len(self.spikes)} initial spikes{self._for_neurons()}"
+            message = f"there are only {len(self.spikes)} initial spikes{fix}"
             self.report.error(end, message)
 
-    def _for_neurons(self) -> str:
-        announced = self.report.at(self.announcements[0])
-        return f" (write {self.num_neurons}, or correct the number of neurons at {announced})"
+    def _or_correct(self, needed: str, what: str = "neurons") -> str:
+        """What to write, or to correct at the head of the file."""
+        at = self.report.at(self.announcements[0 if what == "neurons" else 1])
+        return f" (write {needed}, or correct the number of {what} at {at})"
 
     def _end(self) -> int:
         return len(self.text.rstrip())
@@ -161,6 +162,7 @@ class _Reader:
         return len(words) == 2 and not words[1][0].isdigit() and words[1][0] != "-"
 
     def _read_synapses(self) -> None:
+        fix = self._or_correct(f"{self.num_neurons} such lines")
         while len(self.out_degrees) < self.num_neurons:
             line = self._line()
             if line is None or self._is_rule(*line):
@@ -169,7 +171,7 @@ class _Reader:
                 self.report.error(
                     at,
                     f"the synapses of neuron {neuron} are missing: expected a line of its "
-                    f"out-degree and its targets{self._lines_of_synapses()}",
+                    f"out-degree and its targets{fix}",
                 )
                 if line is None:
                     raise Unreadable
@@ -180,14 +182,9 @@ class _Reader:
         while self.num_rules and (line := self._line()) and not self._is_rule(*line):
             if not is_told:
                 message = "there are more lines of synapses than neurons"
-                self.report.error(line[0], message + self._lines_of_synapses())
+                self.report.error(line[0], message + fix)
             is_told = True
             self.position = line[1] + 1
-
-    def _lines_of_synapses(self) -> str:
-        announced = self.report.at(self.announcements[0])
-        lines = f"{self.num_neurons} such lines"
-        return f" (write {lines}, or correct the number of neurons at {announced})"
 
     def _read_targets(self, start: int, end: int) -> None:
         left = self.most - 2 * self.num_neurons - len(self.targets)
@@ -256,17 +253,13 @@ class _Reader:
             start = end + 1
         self.position = start
         line = self._line()
-        announced = self.report.at(self.announcements[1])
         if num_read < self.num_rules:
-            message = (
-                f"there are {num_read} rules (write {self.num_rules}, or correct the number of "
-                f"rules at {announced})"
-            )
-            self.report.error(self._end(), message)
+            fix = self._or_correct(f"{self.num_rules}", "rules")
+            self.report.error(self._end(), f"there are {num_read} rules{fix}")
         elif line is not None:
             message = (
                 f"there is text after the last rule (remove it, or correct the number of rules, "
-                f"{self.num_rules}, at {announced})"
+                f"{self.num_rules}, at {self.report.at(self.announcements[1])})"
             )
             self.report.error(next(self._words_of(*line))[0], message)
 
