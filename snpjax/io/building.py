@@ -50,8 +50,7 @@ class Tell(Protocol[P_contra]):
 def try_to_build(
     make: Callable[[], System],
 ) -> tuple[System | None, tuple[Problem, ...]]:
-    """The system that `make` builds, or `None` when it is invalid, and its problems; they are not
-    told yet."""
+    """The system that `make` builds, `None` if it is invalid, and its problems, not told yet."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)
         try:
@@ -125,8 +124,7 @@ def size_message(num_neurons: int, synapses: str, most: int) -> str:
 
 
 class UnknownNames:
-    """Says that there is no such neuron, or no such label; of the first ones with the nearest
-    names, whose search takes a while."""
+    """Says that a neuron or label is not there; of the first ones with the nearest names."""
 
     def __init__(self, what: str = "neuron") -> None:
         self.what = what

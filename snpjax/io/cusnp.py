@@ -71,8 +71,7 @@ class _Reader:
     # Lines and words
 
     def _line(self) -> tuple[int, int] | None:
-        """Start and end of the next line that is not blank, without blanks before. It stays the
-        next."""
+        """Start and end of the next line that is not blank, which stays the next."""
         match = _CHARACTER.search(self.text, self.position)
         if match is None:
             return None

@@ -109,8 +109,7 @@ def is_json(text: str) -> bool:
 
 
 def _later(place: str) -> Callable[..., Any]:
-    """A reader or writer, `module:name`, imported when it is first called: some bring libraries
-    that take a while to import."""
+    """A reader or writer, `module:name`, imported when it is first called: some take a while."""
     module, name = place.split(":")
 
     def call(*arguments: Any, **options: Any) -> Any:

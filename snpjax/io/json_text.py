@@ -106,9 +106,7 @@ def _too_deep(text: str) -> int:
 
 
 def locate(text: str, paths: Iterable[JsonPath]) -> dict[JsonPath, int]:
-    """The character offset of every path in a well-formed JSON text, the object's own where a step
-    is missing.
-    """
+    """The character offset of every path in a JSON text; the object's if a step is missing."""
     wanted: defaultdict[JsonPath, set[Step]] = defaultdict(set)
     for path in paths:
         for depth, step in enumerate(path):

@@ -70,8 +70,7 @@ class Plain:
 
 @dataclass(slots=True)
 class _Node:
-    """A value and its place. A list or mapping is complete when it ends; until then `key` is one
-    that has no value yet."""
+    """A value and its place; of a mapping that has not ended, `key` may wait for its value."""
 
     value: object
     start: int

@@ -124,9 +124,7 @@ class _Reader:
         return system
 
     def _read_neurons(self, top: Entries, by_label: dict[str, list[ReadRule]]) -> bool:
-        """Read the neurons, and move to them the rules of their labels. False: names may be
-        missing.
-        """
+        """Read neurons, and move to them the rules of their labels. False: names may be missing."""
         items = top.items("neurons")
         given: set[str] = set()
         for path, item in items:
@@ -151,9 +149,7 @@ class _Reader:
         return isinstance(top.values["neurons"], list) and len(self.neurons) == len(items)
 
     def _is_known(self, name: str, path: JsonPath, here: str) -> bool:
-        """Whether a neuron has this name; a name that none has is reported where it stands
-        first.
-        """
+        """Whether a neuron has this name; if none has, that is told where it stands first."""
         return name in self.names or (self.are_names_known and self.known.has(name, path, here))
 
     def _is_called(self, name: str, path: JsonPath, here: str) -> bool:

@@ -40,8 +40,7 @@ class Literals:
         self._labels: dict[str, str] = {}
 
     def read(self, start: int, end: int) -> tuple[tree.Literal, int] | None:
-        """The literal statements from `start` on, and the offset after them; `None` if there is
-        none."""
+        """The literal statements from `start` on and the offset after them, if there are any."""
         found, before, after = tree.Literal(), -1, start
         while after > before:
             before = after

@@ -67,9 +67,7 @@ def parser() -> Lark:
 
 
 def explain(error: UnexpectedInput, text: str, start: int, end: int) -> tuple[int, str]:
-    """Where the mistake is (a character offset) and what to write, for an error in
-    `text[start:end]`.
-    """
+    """Offset of the mistake and what to write, for an error in `text[start:end]`."""
     offset, expected = _place(error, text, start, end)
     at_end = offset >= end
     match = WORD.match(text, offset)

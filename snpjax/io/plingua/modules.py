@@ -98,9 +98,7 @@ def _found_model(text: str, model: re.Match[str] | None) -> tuple[int, str]:
 
 
 def _next_piece(report: Report, frame: Frame, start: int) -> int | None:
-    """Read one definition from `start`; the offset after it, or `None` when the rest makes no
-    sense.
-    """
+    """Read a definition; the offset after it, or `None` when the rest makes no sense."""
     text = report.source.text
     for offset, mark in marks(text, start, len(text)):
         if mark in ("/*", '"'):

@@ -86,9 +86,7 @@ def _read_families(report: Report, frame: Frame, least: int) -> PopulationSystem
 
 
 class _Assembly:
-    """A system from a draft: labels become neuron names, and places in the system places in the
-    file.
-    """
+    """A system from a draft: neurons named by their labels, places in the file."""
 
     def __init__(self, report: Report, draft: SystemDraft):
         self.report = report

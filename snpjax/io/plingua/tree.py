@@ -38,9 +38,7 @@ class Spikes:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A quoted text, or the name of a parameter that holds one. `offset` is that of its first
-    character.
-    """
+    """A quoted text, or the name of a parameter that holds one, from its first character."""
 
     offset: int
     value: str

@@ -16,8 +16,7 @@ from .ranges import MAX_AT_ONCE
 
 
 class Irregular(Exception):
-    """What cannot be read as families, for whatever reason; the scalar path reads it, or tells what
-    is wrong."""
+    """What cannot be read as families; the scalar path reads it, or tells what is wrong."""
 
 
 @dataclass(frozen=True, slots=True)

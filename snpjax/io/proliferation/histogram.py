@@ -31,8 +31,7 @@ class HistogramRow(NamedTuple):
 
 
 def rows(report: Report, names: tuple[str, ...], fix: str) -> Iterator[HistogramRow]:
-    """The lines of a text that are neither blank nor comments, with a number in each column of that
-    name; others are reported."""
+    """The lines with a number for each name; comments are skipped, others are reported."""
     start = 0
     for number, line in enumerate(report.source.text.split("\n"), start=1):
         words = [(start + word.start(), word.group()) for word in _WORD.finditer(line)]

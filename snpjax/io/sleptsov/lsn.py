@@ -48,8 +48,7 @@ def write_lsn(net: SleptsovNet, losses: Losses) -> str:
 
 
 def lsn_parts(net: SleptsovNet) -> tuple[str, str, str]:
-    """The header without the number of substitutions, the lines of arcs and those of the
-    marking."""
+    """The header without the number of substitutions, the lines of arcs, and of the marking."""
     kinds = [
         (net.inputs.place + 1, net.inputs.transition + 1, net.inputs.weight),
         (net.inhibitors.place + 1, net.inhibitors.transition + 1, -net.inhibitors.weight),

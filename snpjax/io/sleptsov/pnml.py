@@ -213,8 +213,7 @@ class _Reader:
             self._refuse(f"the attribute {shortened(name)!r}", name, shown, at)
 
     def _refuse(self, what: str, name: str, above: str, offset: int) -> None:
-        """Tell an element or attribute that cannot be read; `ignore_unknown` is about those of
-        which nothing is known."""
+        """Tell what cannot be read; `ignore_unknown` is about what nothing is known of."""
         where = f"{what} of <{above}>" if what.startswith("the") else f"{what} in <{above}>"
         net = self._net
         if name in REFUSED:

@@ -212,9 +212,7 @@ class _Reader:
         return by_label
 
     def _bearers(self, label: PlacedLabel, read: PlacedRuleText) -> list[str]:
-        """The labels that a rule belongs to: websnapse-dynamic takes several with commas between,
-        but commas are part of names too.
-        """
+        """The labels that have a rule; commas are between them (websnapse-dynamic), or in one."""
         names = [label.text]
         if self._known(label.text) is None and "," in label.text:
             names = [name.strip() for name in label.text.split(",")]

@@ -28,9 +28,7 @@ class PlacedRuleText:
 
 
 class RuleList:
-    """Reads lists of rules. A text that stands there many times is parsed once, and its warnings
-    are told once.
-    """
+    """Reads lists of rules. A text that is repeated is parsed once, its warnings told once."""
 
     def __init__(self, findings: Findings):
         self.findings = findings

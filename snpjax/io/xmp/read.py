@@ -212,9 +212,7 @@ class _Reader:
     def _wires_of_weights(
         self, source: str, weights: Mapping[str, tuple[int, int]]
     ) -> list[Wire[int]]:
-        """Weights of targets without an `<out>`: synapses for sn-p-factory, leftovers of WebSnapse
-        (it keeps them when a neuron is deleted).
-        """
+        """Weights without an `<out>`: synapses for sn-p-factory, leftovers of WebSnapse."""
         if self.dialect == "factory":
             return [
                 Wire(source, target, weight, place, place, place, place)
