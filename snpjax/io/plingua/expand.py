@@ -4,7 +4,8 @@ system.
 
 import re
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
 from ..._text.nearest import nearest
 from ...spiking.model.guard import Guard
@@ -13,15 +14,13 @@ from ...spiking.model.system import Json
 from ..building import NO_GUARD
 from ..source import Mistake, Report, Unreadable, guard_or_error
 from . import tree
-from .draft import RuleNode, SystemDraft
 from .expression import FollowUp, Scope, Unknown
-from .families import FamilyDraft
+from .families import FamilyDraft, Irregular
 from .literals import rule_at
 from .messages import UNSUPPORTED
 from .modules import Frame, Module
 from .ranges import MAX_LISTED, Ranges, differ, shadowed, values
 from .scan import lost_name, skip_gap
-from .vector import Irregular
 
 
 MAX_CALLS = 1_000_000
@@ -31,6 +30,36 @@ MAX_TRAIN = 10_000_000  # steps of an input train
 _CREATING = tree.NewNeurons | tree.GrowthRule | tree.Call | tree.Block
 _NOT_CREATING = re.compile(r"\[(?!\s*\])|@m(s|arcs|dict|out|in|inst)\b|let\b", re.IGNORECASE)
 _CREATING_WORD = re.compile(r"@mu\b|\bcall\b|\[\s*\]", re.IGNORECASE)
+
+
+#: A rule of the file; a literal one by its offset, for there may be a million of them.
+RuleNode: TypeAlias = tree.SpikingRule | tree.GrowthRule | int
+
+
+@dataclass(slots=True)
+class SystemDraft:
+    """A system as the statements tell it, by labels, each item with the piece of the file it comes
+    from.
+
+    `are_labels_known` is false when a mistake may have kept neurons from being created: names that
+    no neuron has are no errors of their own then.
+    """
+
+    neurons: list[tuple[str, int]] = field(default_factory=list)
+    contents: dict[str, tuple[int, int]] = field(default_factory=dict)
+    sources: list[str] = field(default_factory=list)
+    targets: list[str] = field(default_factory=list)
+    arcs: list[tree.Arc | int] = field(default_factory=list)
+    dictionary: list[tuple[str, str]] = field(default_factory=list)
+    outputs: dict[str, int] = field(default_factory=dict)
+    input: tuple[str, int] | None = None
+    train: dict[int, int] = field(default_factory=dict)
+    train_offset: int = 0
+    rules: dict[str, list[AnyRule]] = field(default_factory=dict)
+    rule_nodes: dict[str, list[RuleNode]] = field(default_factory=dict)
+    without_guard: set[tuple[str, int]] = field(default_factory=set)
+    hints: list[dict[str, Json]] = field(default_factory=list)
+    are_labels_known: bool = True
 
 
 def expand(report: Report, frame: Frame) -> SystemDraft:

@@ -13,9 +13,8 @@ from ...spiking.model.rule_table import ALL, UNBOUNDED
 from ...spiking.model.template import PerNeuron, RuleTemplate
 from ...spiking.model.validity import InvalidSystem
 from ..source import guard_or_error
-from .families import FamilyDraft, LabelFamily, RuleFamily, one_label
+from .families import FamilyDraft, Irregular, LabelFamily, RuleFamily, one_label
 from .projections import graph_of
-from .vector import Irregular
 
 
 MAX_POPULATIONS = 1_000

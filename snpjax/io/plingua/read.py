@@ -3,7 +3,7 @@
 The work is done in steps, a module each: the frame (`modules`), the statements (`literals`, and
 `syntax` with the grammar in `grammar.lark`), running them (`expand`), and here the system, whose
 problems are given their places. Large regular files take another way from the statements on:
-whole families as arrays (`families`, `vector`), and populations of them (`populations`,
+whole families as arrays (`families`), and populations of them (`populations`,
 `projections`).
 
 ??? cite "Source"
@@ -29,13 +29,12 @@ from ...spiking.model.validity import (
 from ..building import UnknownNames, located_problems, read_reported, try_to_build
 from ..source import Report, Source
 from . import tree
-from .draft import RuleNode, SystemDraft
-from .expand import expand, expand_families
+from .expand import RuleNode, SystemDraft, expand, expand_families
+from .families import Irregular
 from .literals import arc_at, rule_at
 from .modules import Frame, split_modules
 from .populations import system_of
 from .ranges import MAX_LISTED
-from .vector import Irregular
 
 
 #: With more instances of statements under ranges, populations are made instead of single neurons.

@@ -1,4 +1,5 @@
-"""A net that is being read from a format with names: nodes, arcs and priorities with places.
+"""A net that is being read from a format with names: nodes, arcs and priorities with places, and
+times, rates and weights, which are refused or dropped on request.
 
 There may be millions of arcs, so that they are kept as plain numbers until all are there.
 """
@@ -21,6 +22,26 @@ Kind: TypeAlias = Literal["input", "output", "inhibitor", "test"]
 
 MAX_PAIRS = 2**22  # of priorities; a line of 5,000 names against 5,000 others makes millions
 _REGULAR = ("input", "output")
+
+
+@dataclass(frozen=True)
+class Dropping:
+    """Tells what is about time: as an error or, where it is to be dropped, as a warning."""
+
+    report: Report
+    drop_time: bool
+
+    def __call__(self, offset: int, what: str, neutral: str = "") -> None:
+        """Tell of something that could be written as `neutral`, or not at all."""
+        if self.drop_time:
+            self.report.warning(offset, f"{what} is dropped")
+            return
+        write = f"write {neutral}" if neutral else "remove it"
+        message = (
+            f"{what}: times, rates and weights are not read ({write}, or drop them: "
+            "drop_time=True, --drop-time)"
+        )
+        self.report.error(offset, message)
 
 
 @dataclass

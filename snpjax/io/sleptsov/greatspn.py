@@ -27,8 +27,7 @@ from typing import NoReturn, TypeVar
 from ...sleptsov import SleptsovNet
 from ..source import Report, Source, Unreadable, shortened
 from .build_net import build_net
-from .draft import Kind, NetDraft
-from .dropping import Dropping
+from .draft import Dropping, Kind, NetDraft
 from .numbers import MAX_NODES, integer
 
 

@@ -7,8 +7,7 @@ from functools import partial
 from typing import Any
 
 from ..source import MAX_FINDINGS, Report, shortened
-from .draft import NetDraft
-from .dropping import Dropping
+from .draft import Dropping, NetDraft
 from .numbers import MAX_NODES, integer
 from .pnml_arcs import take_arc
 from .pnml_elements import PnmlElement, PnmlLabel

@@ -16,8 +16,7 @@ from ..json_checks import noted_position
 from ..losses import Losses
 from ..source import Report, Source, shortened
 from .build_net import build_net
-from .draft import NetDraft
-from .dropping import Dropping
+from .draft import Dropping, NetDraft
 from .flattening import with_pairs_for_order
 from .substituting import Mapped, Nesting, PlacedSubstitution, Role, build_high_net
 from .tina import mark_of, name_of, number_of, written_names

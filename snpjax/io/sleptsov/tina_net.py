@@ -9,8 +9,7 @@ from ...sleptsov import SleptsovNet
 from ..losses import Losses
 from ..source import Report, Source, Unreadable, shortened
 from .build_net import build_net
-from .draft import MAX_PAIRS, NetDraft
-from .dropping import Dropping
+from .draft import MAX_PAIRS, Dropping, NetDraft
 from .flattening import with_pairs_for_order
 from .tina import NAME, PLAIN_ARC, Mark, mark_of, name_of, number_of, written_names
 

@@ -29,8 +29,7 @@ from ..source import Report, Source
 from ..yaml_text import Plain
 from .keys import NEW, Keys, keys_of
 from .labels import NameTable
-from .rule_list import PlacedRuleText, RuleList
-from .rules import PlacedLabel
+from .rules import PlacedLabel, PlacedRuleText, RuleList
 from .values import ValueReader, is_null
 
 
