@@ -270,7 +270,21 @@ class _Expander:
             self.draft.train[time] = spikes.count(scope, "the number of input spikes")
 
     def _hint(self, instruction: tree.OutputHint, scope: Scope) -> None:
-        self.draft.hints.append(hint_of(instruction, scope))
+        """Note the form of an output and, of the natural one, what it says of the numbers."""
+        names = ("k", "strong", "alternate")
+        if len(instruction.arguments) > len(names) or (
+            instruction.arguments and instruction.form != "natural"
+        ):
+            fix = "write @moutres_binary, @moutres_natural(k, strong, alternate) or _summatories"
+            raise Mistake(instruction.offset, f"too many values for this output ({fix})")
+        hint: dict[str, Json] = {"form": instruction.form}
+        for name, argument in zip(names, instruction.arguments, strict=False):
+            word = (argument.variable or "").lower()
+            if word in ("true", "false") and argument.variable not in scope:
+                hint[name] = word == "true"
+            else:
+                hint[name] = argument.count(scope, f"the value {name} of the output")
+        self.draft.hints.append(hint)
 
     def _unsupported(self, instruction: tree.Unsupported, scope: Scope) -> None:
         keyword, value = instruction.keyword, instruction.value
@@ -364,24 +378,6 @@ def _count(spikes: tree.Spikes, scope: Scope, what: str) -> int:
     if spikes.is_anti:
         raise Mistake(spikes.offset, "not supported: anti-spikes (_a)")
     return 1 if spikes.count is None else spikes.count.count(scope, what)
-
-
-def hint_of(instruction: tree.OutputHint, scope: Scope) -> dict[str, Json]:
-    """An output hint as a note: its form and, for the natural one, what it says of the numbers."""
-    names = ("k", "strong", "alternate")
-    if len(instruction.arguments) > len(names) or (
-        instruction.arguments and instruction.form != "natural"
-    ):
-        message = "write @moutres_binary, @moutres_natural(k, strong, alternate) or _summatories"
-        raise Mistake(instruction.offset, f"too many values for this output ({message})")
-    hint: dict[str, Json] = {"form": instruction.form}
-    for name, argument in zip(names, instruction.arguments, strict=False):
-        word = (argument.variable or "").lower()
-        if word in ("true", "false") and argument.variable not in scope:
-            hint[name] = word == "true"
-        else:
-            hint[name] = argument.count(scope, f"the value {name} of the output")
-    return hint
 
 
 _ACTIONS: dict[type[tree.Instruction], Callable[[_Expander, Any, Scope], None]] = {
