@@ -137,15 +137,18 @@ class UnknownNames:
 
 
 class KnownNames(Generic[P]):
-    """The names that neurons have, or the labels. Others are reported where they stand first."""
+    """The names that neurons have, or the labels. Others are reported where they stand first, if
+    these `are_complete`: no neuron was left out."""
 
     def __init__(
         self,
         names: Mapping[str, object],
         error: Callable[[P, str], object],
         what: str = "neuron",
+        *,
+        are_complete: bool = True,
     ):
-        self.names = names
+        self.names, self.are_complete = names, are_complete
         self._error = error
         self._hints = UnknownNames(what)
         self._unknown: set[str] = set()
@@ -154,7 +157,7 @@ class KnownNames(Generic[P]):
         """Whether a neuron has this name; if not, it is an error there."""
         if name in self.names:
             return True
-        if name not in self._unknown and not self.are_enough:
+        if self.are_complete and name not in self._unknown and not self.are_enough:
             self._unknown.add(name)
             what = self._hints.what
             message = self._hints.message(name, lambda: unknown_neuron(name, self.names, what))

@@ -156,12 +156,12 @@ class _Builder(Generic[P]):
         by_label: Mapping[str, Sequence[PlacedRule[P]]],
         are_names_known: bool,
     ):
-        self.tell, self.by_label, self.are_names_known = tell, by_label, are_names_known
+        self.tell, self.by_label = tell, by_label
         self.nodes = _without_repetitions(nodes, tell)
         self.neurons = [n for n in self.nodes.values() if isinstance(n, NeuronNode)]
         self.synapses: list[Wire[P]] = []
         names = {name: index for index, name in enumerate(self.nodes)}
-        self._known: KnownNames[P] = KnownNames(names, tell.error)
+        self._known: KnownNames[P] = KnownNames(names, tell.error, are_complete=are_names_known)
 
     def check_wires(self, wires: Sequence[Wire[P]]) -> list[Wire[P]]:
         """The wires that are sound at every level, whatever nodes they join."""
@@ -175,8 +175,8 @@ class _Builder(Generic[P]):
                 message = f"{here} is listed twice (write one synapse with a weight instead)"
                 self.tell.error(wire.place, message, first.place)
                 continue
-            is_known = self._is_known(source, wire.source_place, here)
-            is_known &= self._is_known(target, wire.target_place, here)
+            is_known = self._known.has(source, wire.source_place, here)
+            is_known &= self._known.has(target, wire.target_place, here)
             if weight <= 0:
                 fault, fix = "weight 0", "write an integer other than 0"
                 if weight:
@@ -186,10 +186,6 @@ class _Builder(Generic[P]):
             elif is_known and self._has_ends(wire, here):
                 sound.append(wire)
         return sound
-
-    def _is_known(self, name: str, place: P, here: str) -> bool:
-        """Whether a node has this name; a name that none has is reported where it stands first."""
-        return name in self.nodes or (self.are_names_known and self._known.has(name, place, here))
 
     def _has_ends(self, wire: Wire[P], here: str) -> bool:
         if isinstance(self.nodes[wire.source], OutputNode):
