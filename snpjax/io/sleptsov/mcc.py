@@ -49,7 +49,6 @@ def read_mcc(source: Source) -> SleptsovNet:
     order = _order(source, matrices.end, n, report)
     said = Remark(source, matrices.end, "#", {"places": m, "transitions": n}, 0, report)
     known = _priorities(said, order, n)
-    report.finish()
     return build_net(
         report,
         marking=marking,

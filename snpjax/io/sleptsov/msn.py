@@ -40,7 +40,6 @@ def read_msn(source: Source) -> SleptsovNet:
     )
     sizes = {"places": m, "transitions": n}
     said = Remark(source, matrices.end, "#", sizes, 0, report)
-    report.finish()
     return build_net(
         report,
         marking=matrices.part("the marking", m),
