@@ -168,7 +168,6 @@ class LowLevel:
                 self.report.error(self.offset(0), message)
             return None
         names = ("m", "n", "k", "l", "nst")
-        wrong = False
         for word, (name, number) in enumerate(zip(names, words.values.tolist(), strict=True)):
             if number < 0:
                 message = f"{name} is {number} in the header (write 0 or more)"
@@ -178,8 +177,7 @@ class LowLevel:
             else:
                 continue
             self.report.error(words.offset(word), message)
-            wrong = True
-        if wrong:
+        if self.report.has_errors:
             return None
         self.num_places, self.num_transitions, *counts, self.num_substitutions = (
             words.values.tolist()
