@@ -1,7 +1,7 @@
 """Building a system from what was read: its problems are told at their places in the file."""
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Generic, Protocol, TypeVar, runtime_checkable
 
@@ -9,10 +9,9 @@ from snpjax_formats.memory import host_free_bytes
 
 from ..spiking.model.guard import Guard
 from ..spiking.model.population import PopulationSystem
-from ..spiking.model.system import Neuron, SpikingSystem
+from ..spiking.model.system import SpikingSystem
 from ..spiking.model.validity import (
     InvalidSystem,
-    Level,
     ModelWarning,
     Place,
     Problem,
@@ -51,8 +50,7 @@ class Tell(Protocol[P_contra]):
 def try_to_build(
     make: Callable[[], System],
 ) -> tuple[System | None, tuple[Problem, ...]]:
-    """The system that `make` builds, or `None` when it is invalid, and its problems; they are not
-    told yet."""
+    """The system that `make` builds, `None` if it is invalid, and its problems, not told yet."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)
         try:
@@ -111,38 +109,6 @@ def tell_problems(
         of_severity(place, problem.message, first)
 
 
-def build_in_lines(
-    report: Report,
-    offset_of: Callable[[Place, str], int],
-    neurons: Sequence[Neuron],
-    synapses: Iterable[tuple[str, str, int]],
-    *,
-    level: Level,
-    input: Mapping[str, Sequence[int]] | None = None,
-    output: Sequence[str] = (),
-    notes: Mapping | None = None,
-) -> SpikingSystem | None:
-    """The system, or `None` when it is invalid; all its problems are reported.
-
-    **Arguments:**
-
-    - `offset_of`: where in the source a place of the system is, for a problem with that code.
-    - `synapses`: gone through once, so that they need not be kept besides those of the system.
-    """
-    system, problems = try_to_build(
-        lambda: SpikingSystem(
-            neurons,
-            synapses,  # pyright: ignore[reportArgumentType]
-            input=input,
-            output=output,
-            level=level,
-            notes=notes,
-        )
-    )
-    tell_problems(report, problems, offset_of)
-    return system
-
-
 def most_listed() -> int:
     """How large 2 * neurons + synapses may be where each is listed: what fits in memory."""
     free = host_free_bytes()
@@ -158,8 +124,7 @@ def size_message(num_neurons: int, synapses: str, most: int) -> str:
 
 
 class UnknownNames:
-    """Says that there is no such neuron, or no such label; of the first ones with the nearest
-    names, whose search takes a while."""
+    """Says that a neuron or label is not there; of the first ones with the nearest names."""
 
     def __init__(self, what: str = "neuron") -> None:
         self.what = what
@@ -172,15 +137,18 @@ class UnknownNames:
 
 
 class KnownNames(Generic[P]):
-    """The names that neurons have, or the labels. Others are reported where they stand first."""
+    """The names that neurons have, or the labels. Others are reported where they stand first, if
+    these `are_complete`: no neuron was left out."""
 
     def __init__(
         self,
         names: Mapping[str, object],
         error: Callable[[P, str], object],
         what: str = "neuron",
+        *,
+        are_complete: bool = True,
     ):
-        self.names = names
+        self.names, self.are_complete = names, are_complete
         self._error = error
         self._hints = UnknownNames(what)
         self._unknown: set[str] = set()
@@ -189,7 +157,7 @@ class KnownNames(Generic[P]):
         """Whether a neuron has this name; if not, it is an error there."""
         if name in self.names:
             return True
-        if name not in self._unknown and not self.are_enough:
+        if self.are_complete and name not in self._unknown and not self.are_enough:
             self._unknown.add(name)
             what = self._hints.what
             message = self._hints.message(name, lambda: unknown_neuron(name, self.names, what))

@@ -12,6 +12,7 @@ from array import array
 from collections.abc import Iterator
 from functools import cached_property, lru_cache
 from itertools import islice
+from typing import Any
 
 import numpy as np
 
@@ -21,9 +22,9 @@ from ..spiking.model.population import PopulationSystem
 from ..spiking.model.rule import AnyRule, Rule
 from ..spiking.model.system import Neuron, SpikingSystem
 from ..spiking.model.validity import Level, Place
-from .building import build_in_lines, most_listed, read_reported, size_message
+from .building import most_listed, read_reported, size_message, tell_problems, try_to_build
 from .losses import Losses
-from .rule_lines import RuleLines, TooManyRules
+from .rule_lines import RuleLines
 from .source import Report, Source, Unreadable, shortened
 
 
@@ -45,10 +46,7 @@ _COLUMN = {  # of a rule's line: what a problem is about
 
 
 def read_cusnp(source: Source, level: Level) -> SpikingSystem:
-    """The system that a cuSNP file describes. Its neurons are named `0`, `1`, ....
-
-    **Raises:** `ReadError` with all errors of the file, of its form as well as of the system.
-    """
+    """The system that a cuSNP file describes. Its neurons are named `0`, `1`, ...."""
     return read_reported(source, lambda report: _Reader(report).read(level), last=_MAX_ERRORS)
 
 
@@ -67,14 +65,13 @@ class _Reader:
         self.targets = array("i")
         self.out_degrees = array("i")  # of the neurons read so far
         self.line_offsets = array("q")
-        self.rules = RuleLines()
+        self.rules = RuleLines(report)
         self._words: tuple[int, array] = -1, array("q")  # the words of one line
 
     # Lines and words
 
     def _line(self) -> tuple[int, int] | None:
-        """Start and end of the next line that is not blank, without blanks before. It stays the
-        next."""
+        """Start and end of the next line that is not blank, which stays the next."""
         match = _CHARACTER.search(self.text, self.position)
         if match is None:
             return None
@@ -134,9 +131,9 @@ class _Reader:
         return number
 
     def _read_spikes(self) -> None:
-        line = self._line()
+        line, fix = self._line(), self._or_correct(f"{self.num_neurons}")
         if line is None:
-            self.report.fail(self._end(), f"the initial spikes are missing{self._for_neurons()}")
+            self.report.fail(self._end(), f"the initial spikes are missing{fix}")
         start, end = line
         self.spikes_offset, self.position = start, end + 1
         words = self._words_of(start, end)
@@ -145,15 +142,16 @@ class _Reader:
             self.spikes.append(number or 0)
         extra = next(words, None)
         if extra is not None:
-            message = f"there are more initial spikes than neurons{self._for_neurons()}"
+            message = f"there are more initial spikes than neurons{fix}"
             self.report.error(extra[0], message)
         elif len(self.spikes) < self.num_neurons:
-            message = f"there are only {len(self.spikes)} initial spikes{self._for_neurons()}"
+            message = f"there are only {len(self.spikes)} initial spikes{fix}"
             self.report.error(end, message)
 
-    def _for_neurons(self) -> str:
-        announced = self.report.at(self.announcements[0])
-        return f" (write {self.num_neurons}, or correct the number of neurons at {announced})"
+    def _or_correct(self, needed: str, what: str = "neurons") -> str:
+        """What to write, or to correct at the head of the file."""
+        at = self.report.at(self.announcements[0 if what == "neurons" else 1])
+        return f" (write {needed}, or correct the number of {what} at {at})"
 
     def _end(self) -> int:
         return len(self.text.rstrip())
@@ -163,6 +161,7 @@ class _Reader:
         return len(words) == 2 and not words[1][0].isdigit() and words[1][0] != "-"
 
     def _read_synapses(self) -> None:
+        fix = self._or_correct(f"{self.num_neurons} such lines")
         while len(self.out_degrees) < self.num_neurons:
             line = self._line()
             if line is None or self._is_rule(*line):
@@ -171,7 +170,7 @@ class _Reader:
                 self.report.error(
                     at,
                     f"the synapses of neuron {neuron} are missing: expected a line of its "
-                    f"out-degree and its targets{self._lines_of_synapses()}",
+                    f"out-degree and its targets{fix}",
                 )
                 if line is None:
                     raise Unreadable
@@ -182,14 +181,9 @@ class _Reader:
         while self.num_rules and (line := self._line()) and not self._is_rule(*line):
             if not is_told:
                 message = "there are more lines of synapses than neurons"
-                self.report.error(line[0], message + self._lines_of_synapses())
+                self.report.error(line[0], message + fix)
             is_told = True
             self.position = line[1] + 1
-
-    def _lines_of_synapses(self) -> str:
-        announced = self.report.at(self.announcements[0])
-        lines = f"{self.num_neurons} such lines"
-        return f" (write {lines}, or correct the number of neurons at {announced})"
 
     def _read_targets(self, start: int, end: int) -> None:
         left = self.most - 2 * self.num_neurons - len(self.targets)
@@ -258,17 +252,13 @@ class _Reader:
             start = end + 1
         self.position = start
         line = self._line()
-        announced = self.report.at(self.announcements[1])
         if num_read < self.num_rules:
-            message = (
-                f"there are {num_read} rules (write {self.num_rules}, or correct the number of "
-                f"rules at {announced})"
-            )
-            self.report.error(self._end(), message)
+            fix = self._or_correct(f"{self.num_rules}", "rules")
+            self.report.error(self._end(), f"there are {num_read} rules{fix}")
         elif line is not None:
             message = (
                 f"there is text after the last rule (remove it, or correct the number of rules, "
-                f"{self.num_rules}, at {announced})"
+                f"{self.num_rules}, at {self.report.at(self.announcements[1])})"
             )
             self.report.error(next(self._words_of(*line))[0], message)
 
@@ -304,9 +294,7 @@ class _Reader:
         if consume is None or produce is None or delay is None:
             return None
         try:
-            return neuron, self.rules.kind(guard, consume, produce, delay)
-        except TooManyRules as error:
-            self.report.fail(start, str(error))
+            return neuron, self.rules.kind(guard, consume, produce, delay, start)
         except ValueError as error:
             self.report.error(offset + 1, str(error))
         return None
@@ -317,14 +305,13 @@ class _Reader:
         names = [str(neuron) for neuron in range(self.num_neurons)]
         rules = self.rules.rules(self.num_neurons)
         neurons = list(map(Neuron, names, self.spikes, rules))
-        return build_in_lines(
-            self.report,
-            self._offset,
-            neurons,
-            self._synapses(names),
-            level=level,
-            notes={"steps": self.steps},
+        synapses: Any = self._synapses(names)  # gone through once: there may be millions
+        notes = {"steps": self.steps}
+        system, problems = try_to_build(
+            lambda: SpikingSystem(neurons, synapses, level=level, notes=notes)
         )
+        tell_problems(self.report, problems, self._offset)
+        return system
 
     def _synapses(self, names: list[str]) -> Iterator[tuple[str, str, int]]:
         targets = iter(self.targets)

@@ -59,9 +59,9 @@ class NeuronNode(Generic[P]):
 
     name: str
     place: P
-    spikes: int = 0
-    spikes_place: P | None = None
-    rules: Sequence[PlacedRule[P]] = ()
+    spikes: int
+    spikes_place: P
+    rules: Sequence[PlacedRule[P]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,17 +91,16 @@ Node: TypeAlias = NeuronNode[P] | InputNode[P] | OutputNode[P]
 class Wire(Generic[P]):
     """A synapse between two nodes of any kind, and where its parts stand.
 
-    `place` is where the wire as a whole is reported (a repetition, a self-synapse); a part without
-    a place of its own is reported there.
+    `place` is where the wire as a whole is reported (a repetition, a self-synapse).
     """
 
     source: str
     target: str
     weight: int
     place: P
-    source_place: P | None = None
-    target_place: P | None = None
-    weight_place: P | None = None
+    source_place: P
+    target_place: P
+    weight_place: P
 
 
 def build_system(
@@ -157,12 +156,12 @@ class _Builder(Generic[P]):
         by_label: Mapping[str, Sequence[PlacedRule[P]]],
         are_names_known: bool,
     ):
-        self.tell, self.by_label, self.are_names_known = tell, by_label, are_names_known
+        self.tell, self.by_label = tell, by_label
         self.nodes = _without_repetitions(nodes, tell)
         self.neurons = [n for n in self.nodes.values() if isinstance(n, NeuronNode)]
         self.synapses: list[Wire[P]] = []
         names = {name: index for index, name in enumerate(self.nodes)}
-        self._known: KnownNames[P] = KnownNames(names, tell.error)
+        self._known: KnownNames[P] = KnownNames(names, tell.error, are_complete=are_names_known)
 
     def check_wires(self, wires: Sequence[Wire[P]]) -> list[Wire[P]]:
         """The wires that are sound at every level, whatever nodes they join."""
@@ -176,30 +175,26 @@ class _Builder(Generic[P]):
                 message = f"{here} is listed twice (write one synapse with a weight instead)"
                 self.tell.error(wire.place, message, first.place)
                 continue
-            is_known = self._is_known(source, _place(wire, wire.source_place), here)
-            is_known &= self._is_known(target, _place(wire, wire.target_place), here)
+            is_known = self._known.has(source, wire.source_place, here)
+            is_known &= self._known.has(target, wire.target_place, here)
             if weight <= 0:
                 fault, fix = "weight 0", "write an integer other than 0"
                 if weight:
                     fault = f"the negative weight {weight}"
                     fix = "this format has positive ones only"
-                self.tell.error(_place(wire, wire.weight_place), f"{here} has {fault} ({fix})")
+                self.tell.error(wire.weight_place, f"{here} has {fault} ({fix})")
             elif is_known and self._has_ends(wire, here):
                 sound.append(wire)
         return sound
 
-    def _is_known(self, name: str, place: P, here: str) -> bool:
-        """Whether a node has this name; a name that none has is reported where it stands first."""
-        return name in self.nodes or (self.are_names_known and self._known.has(name, place, here))
-
     def _has_ends(self, wire: Wire[P], here: str) -> bool:
         if isinstance(self.nodes[wire.source], OutputNode):
             message = f"{here} leaves the output node {wire.source!r} (it only records; remove it)"
-            self.tell.error(_place(wire, wire.source_place), message)
+            self.tell.error(wire.source_place, message)
             return False
         if isinstance(self.nodes[wire.target], InputNode):
             message = f"{here} enters the input node {wire.target!r} (it only sends; remove it)"
-            self.tell.error(_place(wire, wire.target_place), message)
+            self.tell.error(wire.target_place, message)
             return False
         return True
 
@@ -230,7 +225,7 @@ class _Builder(Generic[P]):
                         'output lists what the neuron emits (the weight is kept in notes["outputs"'
                         "])"
                     )
-                    self.tell.warning(_place(wire, wire.weight_place), message)
+                    self.tell.warning(wire.weight_place, message)
                 continue
             if entries + len(node.train) > MAX_INPUT_ENTRIES:
                 message = (
@@ -286,10 +281,9 @@ class _Builder(Generic[P]):
             return self.nodes[place.index].place
         if place.kind == "neuron":
             node = self.neurons[place.index]
-            is_spikes = code == "bad_number" and node.spikes_place is not None
-            return node.spikes_place if is_spikes else node.place  # pyright: ignore[reportReturnType]
+            return node.spikes_place if code == "bad_number" else node.place
         wire = self.synapses[place.index]
-        return _place(wire, wire.weight_place if code == "weighted_synapse" else None)
+        return wire.weight_place if code == "weighted_synapse" else wire.place
 
 
 def _without_repetitions(nodes: Sequence[Node[P]], tell: Tell[P]) -> dict[str, Node[P]]:
@@ -300,10 +294,6 @@ def _without_repetitions(nodes: Sequence[Node[P]], tell: Tell[P]) -> dict[str, N
             message = f"neuron {node.name!r} is declared twice (give each neuron its own name)"
             tell.error(node.place, message, first.place)
     return by_name
-
-
-def _place(wire: Wire[P], part: P | None) -> P:
-    return wire.place if part is None else part
 
 
 def _add(trains: dict[str, list[int] | tuple[int, ...]], target: str, train: Sequence[int]) -> None:

@@ -11,12 +11,19 @@ import re
 from array import array
 from collections.abc import Callable, Iterator
 from difflib import get_close_matches
-from typing import NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from ..spiking.model.system import Neuron, SpikingSystem
 from ..spiking.model.validity import Level, Place
-from .building import KnownNames, build_in_lines, most_listed, read_reported, size_message
-from .rule_lines import RuleLines, TooManyRules
+from .building import (
+    KnownNames,
+    most_listed,
+    read_reported,
+    size_message,
+    tell_problems,
+    try_to_build,
+)
+from .rule_lines import RuleLines
 from .source import Mistake, Report, Source
 
 
@@ -54,10 +61,7 @@ _ONLY_PLINGUA = {
 
 
 def read_esnp(source: Source, level: Level) -> SpikingSystem:
-    """The system that a file in the ESNP line dialect describes.
-
-    **Raises:** `ReadError` with all errors of the file, of its form as well as of the system.
-    """
+    """The system that a file in the ESNP line dialect describes."""
     return read_reported(source, lambda report: _Reader(report).read(level), last=_MAX_ERRORS)
 
 
@@ -246,7 +250,7 @@ class _Reader:
         self.sources, self.targets = array("i"), array("i")
         self.arc_offsets = array("q")
         self.kept_arcs = array("i")  # those between known neurons
-        self.rules = RuleLines()
+        self.rules = RuleLines(report)
         self.are_names_known = True
 
     def read(self, level: Level) -> SpikingSystem | None:
@@ -344,9 +348,7 @@ class _Reader:
         offset = line.skip()
         rule = line.rule()
         try:
-            kind = self.rules.kind(rule.guard, rule.consume, rule.produce, rule.delay)
-        except TooManyRules as error:
-            self.report.fail(offset, str(error))
+            kind = self.rules.kind(rule.guard, rule.consume, rule.produce, rule.delay, offset)
         except ValueError as error:
             raise Mistake(rule.consume_at, str(error)) from None
         line.finish()
@@ -381,16 +383,19 @@ class _Reader:
             Neuron(x, spikes[x][0] if x in spikes else 0, rules[ids[x]] if x in ids else ())
             for x, _ in self.neurons
         ]
-        return build_in_lines(
-            self.report,
-            self._offset,
-            neurons,
-            self._arcs(names),
-            level=level,
-            input={label: () for label in self.inputs if label in names},
-            output=[label for label in self.outputs if label in names],
-            notes={"header": self.header} if self.header else {},
+        synapses: Any = self._arcs(names)  # gone through once: there may be millions
+        system, problems = try_to_build(
+            lambda: SpikingSystem(
+                neurons,
+                synapses,
+                input={label: () for label in self.inputs if label in names},
+                output=[label for label in self.outputs if label in names],
+                level=level,
+                notes={"header": self.header} if self.header else {},
+            )
         )
+        tell_problems(self.report, problems, self._offset)
+        return system
 
     def _check_names(self, known: KnownNames[int]) -> None:
         """Report the labels that no neuron has, each where it stands first."""

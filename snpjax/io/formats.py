@@ -56,7 +56,7 @@ class Format:
     - `holds`: `"system"`, `"net"` or `"graph"`.
     - `suffixes`: of file names, in lower case, the preferred one first.
     - `reader`: makes a model from a `Source`, and of systems the validity level; raises `ReadError`
-      with the mistakes in the text.
+      with all mistakes in the text, of its form as well as of the model.
     - `writer`: makes the text from a model and a `Losses`, where it notes what the format cannot
       hold. That of a graph takes the graph and the `ExportOptions` of `write_graph`, and makes the
       bytes of its files by suffix, in blocks.
@@ -109,8 +109,7 @@ def is_json(text: str) -> bool:
 
 
 def _later(place: str) -> Callable[..., Any]:
-    """A reader or writer, `module:name`, imported when it is first called: some bring libraries
-    that take a while to import."""
+    """A reader or writer, `module:name`, imported when it is first called: some take a while."""
     module, name = place.split(":")
 
     def call(*arguments: Any, **options: Any) -> Any:

@@ -6,9 +6,10 @@ The scan runs only when there is something to report, and decodes only what lies
 
 import json
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from itertools import count
 from json.decoder import JSONDecodeError
 from typing import NamedTuple, TypeAlias
 
@@ -41,9 +42,19 @@ JsonPath: TypeAlias = tuple[Step, ...]
 
 
 class RepeatedKeys(dict):
-    """An object in which a key stands twice."""
+    """An object in which keys stand twice."""
 
     keys_twice: tuple[str, ...] = ()
+
+
+def mapping_of(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """The object of these keys and values, the last of repeated keys counts."""
+    result = dict(pairs)
+    if len(result) < len(pairs):
+        times = Counter(key for key, _ in pairs)
+        result = RepeatedKeys(result)
+        result.keys_twice = tuple(key for key, count in times.items() if count > 1)
+    return result
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +70,7 @@ def decode(report: Report) -> object | None:
     try:
         return json.loads(
             text,
-            object_pairs_hook=_object,
+            object_pairs_hook=mapping_of,
             parse_int=_integer,
             parse_constant=NoNumber,
         )
@@ -78,16 +89,6 @@ def report_depth(report: Report) -> None:
     report.error(_too_deep(report.source.text), message)
 
 
-def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    result = dict(pairs)
-    if len(result) == len(pairs):
-        return result
-    repeated, seen = RepeatedKeys(result), set()
-    twice = [key for key, _ in pairs if key in seen or seen.add(key)]
-    repeated.keys_twice = tuple(dict.fromkeys(twice))
-    return repeated
-
-
 def _integer(digits: str) -> int | NoNumber:
     return int(digits) if len(digits) <= MAX_DIGITS else NoNumber(digits)
 
@@ -104,82 +105,49 @@ def _too_deep(text: str) -> int:
     return 0
 
 
-@dataclass(slots=True)
-class _Wanted:
-    """The paths that share a beginning."""
-
-    is_wanted: bool = False
-    inner: dict[Step, "_Wanted"] = field(default_factory=dict)
-
-
 def locate(text: str, paths: Iterable[JsonPath]) -> dict[JsonPath, int]:
-    """The character offset of every path in a well-formed JSON text, the object's own where a step
-    is missing.
-    """
-    root = _Wanted()
+    """The character offset of every path in a JSON text; the object's if a step is missing."""
+    wanted: defaultdict[JsonPath, set[Step]] = defaultdict(set)
     for path in paths:
-        node = root
-        for step in path:
-            node = node.inner.setdefault(step, _Wanted())
-        node.is_wanted = True
-    found: dict[JsonPath, int] = {}
-    _locate(text, _skip(text, 0), (), root, found)
-    return found
+        for depth, step in enumerate(path):
+            wanted[path[:depth]].add(step)
+    places: dict[JsonPath, int] = {(): _skip(text, 0)}
+    missing: set[JsonPath] = set()
+    for outer in sorted(wanted, key=len):
+        start = places[outer]
+        found = {} if outer in missing else _inside(text, start, wanted[outer])
+        for step in wanted[outer]:
+            places[*outer, step] = found.get(step, start)
+            if step not in found:
+                missing.add((*outer, step))
+    return places
 
 
-def _locate(
-    text: str, start: int, path: JsonPath, wanted: _Wanted, found: dict[JsonPath, int]
-) -> int:
-    """Note what is wanted of the value at `start`; the offset after the value."""
-    if wanted.is_wanted:
-        found[path] = start
-    for missing in _all_paths(path, wanted):
-        found.setdefault(missing, start)
-    if not wanted.inner:
-        return _DECODER.raw_decode(text, start)[1]
-    if text[start] in "{[":
-        return _locate_inside(text, start, path, wanted, found)
+def _inside(text: str, start: int, wanted: set[Step]) -> dict[Step, int]:
+    """Where what is wanted stands in the value at `start`."""
     if text[start] == '"':
-        for step, node in wanted.inner.items():
-            if isinstance(step, InString) and node.is_wanted:
-                found[*path, step] = _character(text, start, step.character)
-    return _DECODER.raw_decode(text, start)[1]
-
-
-def _all_paths(path: JsonPath, wanted: _Wanted) -> Iterable[JsonPath]:
-    for step, node in wanted.inner.items():
-        if node.is_wanted:
-            yield (*path, step)
-        yield from _all_paths((*path, step), node)
-
-
-def _locate_inside(
-    text: str, start: int, path: JsonPath, wanted: _Wanted, found: dict[JsonPath, int]
-) -> int:
-    """Note what is wanted of the items of the list or object at `start`."""
+        return {x: _character(text, start, x[0]) for x in wanted if isinstance(x, InString)}
+    if text[start] not in "{[":
+        return {}
+    found: dict[Step, int] = {}
     seen: Counter[str] = Counter()
-    number, offset = 0, _skip(text, start + 1)
-    while text[offset] not in "]}":
+    offset = _skip(text, start + 1)
+    for number in count():
+        if text[offset] in "]}":
+            break
         step: Step = number
         if text[start] == "{":
             step, after = key, _ = _DECODER.raw_decode(text, offset)
-            at_key = Key(key, seen[key])
+            if (at_key := Key(key, seen[key])) in wanted:
+                found[at_key] = offset
             seen[key] += 1
-            if at_key in wanted.inner:
-                found[*path, at_key] = offset
             offset = _skip(text, _skip(text, after) + 1)
-        node = wanted.inner.get(step)
-        if node is None:
-            offset = _DECODER.raw_decode(text, offset)[1]
-        else:
-            for old in (*_all_paths((*path, step), node), (*path, step)):
-                found.pop(old, None)  # the last of repeated keys counts
-            offset = _locate(text, offset, (*path, step), node, found)
-        offset = _skip(text, offset)
+        if step in wanted:  # the last of repeated keys counts
+            found[step] = offset
+        offset = _skip(text, _DECODER.raw_decode(text, offset)[1])
         if text[offset] == ",":
             offset = _skip(text, offset + 1)
-        number += 1
-    return offset + 1
+    return found
 
 
 def _skip(text: str, offset: int) -> int:

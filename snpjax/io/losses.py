@@ -19,8 +19,7 @@ class Losses:
         self.items: list[str] = []
 
     def add(self, item: str, instead: str) -> None:
-        """Note an item, such as "guard a(aa)+ of neuron 'r', rule 3", and what is written
-        instead."""
+        """Note an item, such as "guard a(aa)+ of neuron 'r'", and what is written instead."""
         self.items.append(f"{item} ({instead})")
 
     def note_text(self, name: str, note: object) -> str | None:

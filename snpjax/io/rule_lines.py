@@ -7,6 +7,7 @@ import numpy as np
 
 from ..spiking.model.guard import Guard
 from ..spiking.model.rule import Rule
+from .source import Report
 
 
 MAX_KINDS = 1_000_000  # different rules in one file
@@ -14,14 +15,11 @@ MAX_KINDS = 1_000_000  # different rules in one file
 _ANY = Guard.interval(0)
 
 
-class TooManyRules(ValueError):
-    """The rules of a file would take too much memory."""
-
-
 class RuleLines:
     """The rules of a file in its order: owner, kind and offset of each in a few bytes."""
 
-    def __init__(self) -> None:
+    def __init__(self, report: Report) -> None:
+        self._report = report
         self.owners = array("i")
         self.kinds = array("i")
         self.offsets = array("q")
@@ -31,10 +29,11 @@ class RuleLines:
     def __len__(self) -> int:
         return len(self.kinds)
 
-    def kind(self, guard: int | None, consume: int, produce: int, delay: int) -> int:
-        """The number of the rule with the guard "exactly `guard`" (`None`: any count).
+    def kind(self, guard: int | None, consume: int, produce: int, delay: int, offset: int) -> int:
+        """The number of the rule with the guard "exactly `guard`" (`None`: any count), which stands
+        at `offset`.
 
-        **Raises:** `TooManyRules`, or `ValueError` when the guard is too large.
+        **Raises:** `ValueError` when the guard is too large, `Unreadable` at too many rules.
         """
         key = guard, consume, produce, delay
         kind = self._kind_of.get(key)
@@ -42,10 +41,8 @@ class RuleLines:
             kind = len(self._rules)
             exactly = _ANY if guard is None else Guard.exactly(guard)
             if kind == MAX_KINDS:
-                raise TooManyRules(
-                    f"from here on there are more than {MAX_KINDS:,} different rules (describe "
-                    "families with populations)"
-                )
+                message = f"from here on there are more than {MAX_KINDS:,} different rules"
+                self._report.fail(offset, f"{message} (describe families with populations)")
             self._rules.append(Rule(exactly, consume, produce, delay))
             self._kind_of[key] = kind
         return kind

@@ -21,9 +21,7 @@ MAX_FINDINGS = 10_000  # a hostile file could have a million, each a text
 
 @dataclass(frozen=True)
 class Source:
-    """A file's text with `\\n` line ends and no byte order mark; places in it are character
-    offsets.
-    """
+    r"""A text with `\n` line ends and no byte order mark; places are character offsets."""
 
     path: str
     text: str

@@ -8,12 +8,11 @@ guessed to be a number: an unquoted one is `Plain`, which keeps what is written 
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from .errors import file_error
-from .json_text import MAX_DEPTH, InString, JsonPath, Key, RepeatedKeys
+from .json_text import MAX_DEPTH, InString, JsonPath, Key, mapping_of
 from .source import Mistake, Report, shortened
 
 
@@ -71,8 +70,7 @@ class Plain:
 
 @dataclass(slots=True)
 class _Node:
-    """A value and its place. A list or mapping is complete when it ends; until then `key` is one
-    that has no value yet."""
+    """A value and its place; of a mapping that has not ended, `key` may wait for its value."""
 
     value: object
     start: int
@@ -101,18 +99,10 @@ class _Node:
 
     def finish(self, end: int) -> "_Node":
         self.end = end
-        self.value = self._mapping() if self.is_mapping else [node.value for node in self.inner]
+        values = [node.value for node in self.inner]
+        keys = (name for name, _ in self.keys)
+        self.value = mapping_of(list(zip(keys, values, strict=True))) if self.is_mapping else values
         return self
-
-    def _mapping(self) -> dict[str, object]:
-        pairs = zip(self.keys, self.inner, strict=True)
-        value = {name: node.value for (name, _), node in pairs}
-        if len(value) == len(self.keys):
-            return value
-        repeated = RepeatedKeys(value)
-        times = Counter(name for name, _ in self.keys)
-        repeated.keys_twice = tuple(name for name, count in times.items() if count > 1)
-        return repeated
 
 
 @dataclass(frozen=True, slots=True)

@@ -168,9 +168,12 @@ def holdable(level):
 
 
 def only_one_input(system):
-    train = dict(list(system.input.items())[:1])
-    train = {name: tuple(np.trim_zeros(x, "b")) for name, x in train.items()}
-    return system.replace(input=train)
+    return without_last_zeros(system.replace(input=dict(list(system.input.items())[:1])))
+
+
+def without_last_zeros(system):
+    trains = {name: tuple(np.trim_zeros(x, "b")) for name, x in system.input.items()}
+    return system.replace(input=trains)
 
 
 def one_of_each_label(system):
@@ -231,7 +234,7 @@ def check_dynamic(system):
     text, losses = written(system)
     again = read(text)  # also with losses
     if not losses:  # a label may be born of one that is not
-        assert again == system
+        assert again == without_last_zeros(system)
 
 
 @given(dividing_systems().map(one_of_each_label) | dividing_systems() | plastic_systems())

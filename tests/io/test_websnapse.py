@@ -21,7 +21,7 @@ from snpjax.io.websnapse import (
 )
 from snpjax.io.websnapse.guard_text import rule_text
 from snpjax.io.websnapse.labels import label_key
-from snpjax.io.websnapse.rules import RuleParser
+from snpjax.io.websnapse.rules import parse_rule_text
 from snpjax.testing import dividing_systems, guards, plastic_systems, reference, rules, systems
 from snpjax.testing.reference_graph import explore
 from tests.support.helpers import (
@@ -300,13 +300,12 @@ CASES = [
 @pytest.mark.parametrize("case", CASES)
 def test_published_rule_texts(case):
     """As their files write them; WebSnapse 1 and 2 write another language."""
-    parser = RuleParser()
     for entry, neuron in zip(case["neurons"], case_neurons(case), strict=True):
         for written, rule in zip(entry["rules"], neuron.rules, strict=True):
             if "->" not in written.get("text", "->"):
-                parsed = parser.parse(written["text"])
+                parsed = parse_rule_text(written["text"])
                 assert (parsed.rule, parsed.errors, parsed.warnings) == (rule, [], [])
-            again = parser.parse(rule_text(rule))
+            again = parse_rule_text(rule_text(rule))
             assert (again.rule, again.errors, again.warnings) == (rule, [], [])
 
 
@@ -1066,7 +1065,7 @@ def test_an_empty_guard_is_lost():
 
 @given(guards(max_count=40))
 def test_guards_are_written_and_read(guard):
-    parsed = RuleParser().parse(rule_text(Rule(guard, 2, 1)))
+    parsed = parse_rule_text(rule_text(Rule(guard, 2, 1)))
     assert (parsed.rule, parsed.errors, parsed.warnings) == (Rule(guard, 2, 1), [], [])
 
 
@@ -1074,7 +1073,7 @@ def test_long_guards_are_written_short():
     guard = Guard.interval(3, 100_000)
     text = rule_text(Rule(guard, 1, 1))
     assert text == r"a^{3}(a^{0}|a)^{99997}/a\to a;0"
-    assert RuleParser().parse(text).rule == Rule(guard, 1, 1)
+    assert parse_rule_text(text).rule == Rule(guard, 1, 1)
 
 
 NAMES = st.lists(st.text("ab_{},1 '\"é\n", max_size=6), unique=True, max_size=4)

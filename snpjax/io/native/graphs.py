@@ -101,7 +101,7 @@ def graph_text(graph: graphs.AbstractGraph, num_sources: int, num_targets: int) 
     entries = {"kind": names[type(graph)]}
     for field in fields(graph):  # pyright: ignore[reportArgumentType]
         value = getattr(graph, field.name)
-        if value is not field.default and not _is_default(value, field.default):
+        if field.default is MISSING or not np.array_equal(value, field.default):
             entries[field.name] = _plain(value)
     return json.dumps(entries)
 
@@ -116,10 +116,6 @@ def num_random(graph: graphs.AbstractGraph, size: int) -> float:
         case graphs.Procedural():
             return size * (size if graph.in_degree is None else graph.in_degree)
     return 0
-
-
-def _is_default(value: Any, default: Any) -> bool:
-    return np.ndim(value) == 0 and default is not MISSING and bool(value == default)
 
 
 def _plain(value: Any) -> Any:

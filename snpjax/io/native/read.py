@@ -42,8 +42,6 @@ _ACCEPTED = f'"schema": "{SCHEMA}"'
 def read_native(source: Source, level: Level) -> SpikingSystem | PopulationSystem:
     """The system that a native file describes, at the stricter of `level` and the level in the
     file; one of populations where it has these.
-
-    **Raises:** `ReadError` with all errors of the file, of its form as well as of the system.
     """
 
     def read(findings: Findings, value: object) -> SpikingSystem | PopulationSystem | None:
@@ -67,10 +65,9 @@ class _Reader:
         self.synapse_paths: list[JsonPath] = []
         self.output_paths: dict[str, JsonPath] = {}
         self.names: dict[str, int] = {}
-        self.are_names_known = True
         self.known: KnownNames[JsonPath] = KnownNames(self.names, findings.error)
         self.called = self.known  # what inputs and outputs may name
-        self.variant = VariantReader(findings, self.rules, self._is_known)
+        self.variant = VariantReader(findings, self.rules, self.known.has)
 
     def read(self, value: object, level: Level) -> SpikingSystem | None:
         top = self.findings.entries(value, (), "the model", _KEYS, required=("neurons",))
@@ -82,12 +79,13 @@ class _Reader:
             label: self.rules.read_all(rules, ("rules_by_label", label), label)
             for label, rules in top.mapping("rules_by_label").items()
         }
-        self.are_names_known = self._read_neurons(top, by_label)
+        self.known.are_complete = self._read_neurons(top, by_label)
         self.names.update({neuron.name: index for index, neuron in enumerate(self.neurons)})
         labelled = {label: [r.rule for r in its] for label, its in by_label.items()}
         if self.rules.has_growth:
             labels = possible_labels(self.neurons, labelled)
-            self.called = KnownNames(labels, self.findings.error, "label")
+            is_certain = self.known.are_complete and self.rules.are_labels_known
+            self.called = KnownNames(labels, self.findings.error, "label", are_complete=is_certain)
         synapses = self._synapses(top)
         train, output = self._input(top), self._output(top)
         pairs = [
@@ -116,8 +114,7 @@ class _Reader:
             )
 
         system, problems = tried(variant)
-        is_certain = self.are_names_known and self.rules.are_labels_known
-        unsure = set() if is_certain else {"unknown_neuron"}
+        unsure = set() if self.called.are_complete else {"unknown_neuron"}
         told = [p for p in problems if p.code not in unsure]
         if self.variant.may_be_signed:  # what that allows is told only if it is wrong in any case
             certain = {(p.code, p.place) for p in tried(AntiSpikes())[1]}
@@ -126,9 +123,7 @@ class _Reader:
         return system
 
     def _read_neurons(self, top: Entries, by_label: dict[str, list[ReadRule]]) -> bool:
-        """Read the neurons, and move to them the rules of their labels. False: names may be
-        missing.
-        """
+        """Read neurons, and move to them the rules of their labels. False: names may be missing."""
         items = top.items("neurons")
         given: set[str] = set()
         for path, item in items:
@@ -152,17 +147,6 @@ class _Reader:
         self.rules_of.update(by_label)
         return isinstance(top.values["neurons"], list) and len(self.neurons) == len(items)
 
-    def _is_known(self, name: str, path: JsonPath, here: str) -> bool:
-        """Whether a neuron has this name; a name that none has is reported where it stands
-        first.
-        """
-        return name in self.names or (self.are_names_known and self.known.has(name, path, here))
-
-    def _is_called(self, name: str, path: JsonPath, here: str) -> bool:
-        """The same of what inputs and outputs name."""
-        is_certain = self.are_names_known and self.rules.are_labels_known
-        return name in self.called.names or (is_certain and self.called.has(name, path, here))
-
     def _synapses(self, top: Entries) -> list[tuple[str, str, int]]:
         synapses: list[tuple[str, str, int]] = []
         for path, item in top.items("synapses"):
@@ -172,8 +156,8 @@ class _Reader:
             source, target, _ = synapse
             if source not in self.names or target not in self.names:
                 here = f"synapse ({source}, {target})"
-                self._is_known(source, (*path, 0), here)
-                self._is_known(target, (*path, 1), here)
+                self.known.has(source, (*path, 0), here)
+                self.known.has(target, (*path, 1), here)
                 continue
             synapses.append(synapse)
             self.synapse_paths.append(path)
@@ -199,7 +183,7 @@ class _Reader:
                 self.findings.integer(item, path, "a number of input spikes")
                 for path, item in self.findings.items(train, ("input", name), "an input train")
             ]
-            if self._is_called(name, ("input", Key(name)), "input"):
+            if self.called.has(name, ("input", Key(name)), "input"):
                 result[name] = [number or 0 for number in numbers]
         return result
 
@@ -207,7 +191,7 @@ class _Reader:
         names = []
         for path, item in top.items("output"):
             name = self.findings.text(item, path, "an output neuron")
-            if name is not None and self._is_called(name, path, "output"):
+            if name is not None and self.called.has(name, path, "output"):
                 names.append(name)
                 self.output_paths.setdefault(name, path)
         return names

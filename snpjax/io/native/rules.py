@@ -33,9 +33,7 @@ _PRODUCT = re.compile(r"(?:-+>|→|\\to(?![a-z])|\\rightarrow)\s*")
 
 @dataclass(frozen=True, slots=True)
 class ReadRule:
-    """A rule with what it was read from. `is_whole` is false when only its numbers can be
-    trusted.
-    """
+    """A rule and its source. `is_whole` is false when only its numbers can be trusted."""
 
     rule: AnyRule
     path: JsonPath

@@ -33,8 +33,7 @@ class TemplateReader:
     def read_all(
         self, value: object, path: JsonPath, size: int | None
     ) -> list[tuple[RuleTemplate, JsonPath]]:
-        """The rules in a list, with their paths; those with mistakes, which are noted, are left
-        out."""
+        """The rules in a list, with their paths, without those that have mistakes (noted)."""
         items = self.findings.items(value, path, "the list of rules")
         read = [(self._read(item, here, size), here) for here, item in items]
         return [(template, its_path) for template, its_path in read if template is not None]

@@ -3,8 +3,9 @@ system.
 """
 
 import re
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
 from ..._text.nearest import nearest
 from ...spiking.model.guard import Guard
@@ -13,54 +14,57 @@ from ...spiking.model.system import Json
 from ..building import NO_GUARD
 from ..source import Mistake, Report, Unreadable, guard_or_error
 from . import tree
-from .draft import RuleNode, SystemDraft
 from .expression import FollowUp, Scope, Unknown
-from .families import FamilyDraft
+from .families import FamilyDraft, Irregular
 from .literals import rule_at
 from .messages import UNSUPPORTED
 from .modules import Frame, Module
 from .ranges import MAX_LISTED, Ranges, differ, shadowed, values
 from .scan import lost_name, skip_gap
-from .syntax import Body, parse_body
-from .vector import Irregular
 
 
 MAX_CALLS = 1_000_000
 MAX_NESTING = 64  # of calls inside each other
 MAX_TRAIN = 10_000_000  # steps of an input train
 
-_CREATING = tree.NewNeurons | tree.LiteralNeurons | tree.GrowthRule | tree.Call | tree.Block
+_CREATING = tree.NewNeurons | tree.GrowthRule | tree.Call | tree.Block
 _NOT_CREATING = re.compile(r"\[(?!\s*\])|@m(s|arcs|dict|out|in|inst)\b|let\b", re.IGNORECASE)
 _CREATING_WORD = re.compile(r"@mu\b|\bcall\b|\[\s*\]", re.IGNORECASE)
 
 
-class Bodies:
-    """The modules' bodies, each parsed when it is first called."""
-
-    def __init__(self, report: Report):
-        self._report = report
-        self._known: dict[str, Body] = {}
-
-    def of(self, module: Module) -> Body:
-        key = module.name.lower()
-        if key not in self._known:
-            self._known[key] = parse_body(self._report, module.start, module.end)
-        return self._known[key]
-
-    def check_uncalled(self, modules: Iterable[Module]) -> None:
-        """Warn of what does not parse in modules that were never called."""
-        for module in modules:
-            if module.name.lower() not in self._known:
-                scratch = Report(self._report.source)
-                parse_body(scratch, module.start, module.end)
-                for offset, message in scratch.errors():
-                    here = f"in the module {module.name}, which is never called"
-                    self._report.warning(offset, f"{here}: {message}")
+#: A rule of the file; a literal one by its offset, for there may be a million of them.
+RuleNode: TypeAlias = tree.SpikingRule | tree.GrowthRule | int
 
 
-def expand(report: Report, frame: Frame, bodies: Bodies) -> SystemDraft:
+@dataclass(slots=True)
+class SystemDraft:
+    """A system as the statements tell it, by labels, each item with the piece of the file it comes
+    from.
+
+    `are_labels_known` is false when a mistake may have kept neurons from being created: names that
+    no neuron has are no errors of their own then.
+    """
+
+    neurons: list[tuple[str, int]] = field(default_factory=list)
+    contents: dict[str, tuple[int, int]] = field(default_factory=dict)
+    sources: list[str] = field(default_factory=list)
+    targets: list[str] = field(default_factory=list)
+    arcs: list[tree.Arc | int] = field(default_factory=list)
+    dictionary: list[tuple[str, str]] = field(default_factory=list)
+    outputs: dict[str, int] = field(default_factory=dict)
+    input: tuple[str, int] | None = None
+    train: dict[int, int] = field(default_factory=dict)
+    train_offset: int = 0
+    rules: dict[str, list[AnyRule]] = field(default_factory=dict)
+    rule_nodes: dict[str, list[RuleNode]] = field(default_factory=dict)
+    without_guard: set[tuple[str, int]] = field(default_factory=set)
+    hints: list[dict[str, Json]] = field(default_factory=list)
+    are_labels_known: bool = True
+
+
+def expand(report: Report, frame: Frame) -> SystemDraft:
     """Run `main` and what it calls."""
-    expander = _Expander(report, frame, bodies, None)
+    expander = _Expander(report, frame, None)
     expander.draft.are_labels_known = not frame.is_broken
     main = frame.modules.get("main")
     if main is None:
@@ -71,8 +75,7 @@ def expand(report: Report, frame: Frame, bodies: Bodies) -> SystemDraft:
     if main.parameters:
         report.error(main.offset, "the module main has parameters (write def main())")
     try:
-        expander.run_globals()
-        expander.run_module(main, dict.fromkeys(main.parameters, Unknown()))
+        expander.run_main(main)
     except Unreadable:
         return SystemDraft(are_labels_known=False)  # what was made so far says nothing
     except RecursionError:
@@ -82,9 +85,7 @@ def expand(report: Report, frame: Frame, bodies: Bodies) -> SystemDraft:
     return expander.draft
 
 
-def expand_families(
-    report: Report, frame: Frame, bodies: Bodies
-) -> tuple[FamilyDraft, SystemDraft]:
+def expand_families(report: Report, frame: Frame) -> tuple[FamilyDraft, SystemDraft]:
     """Run `main` and what it calls, with every family as arrays; the draft has the rest.
 
     Nothing is told: a file with a mistake is read again, one by one.
@@ -92,13 +93,12 @@ def expand_families(
     **Raises:** `Irregular` if the file has a mistake, or something that families cannot hold.
     """
     families = FamilyDraft()
-    expander = _Expander(Report(report.source), frame, bodies, families)
+    expander = _Expander(Report(report.source), frame, families)
     main = frame.modules.get("main")
     if main is None or main.parameters or frame.is_broken:
         raise Irregular
     try:
-        expander.run_globals()
-        expander.run_module(main, {})
+        expander.run_main(main)
     except (Unreadable, RecursionError):
         raise Irregular from None
     if expander.report.has_errors or report.has_errors:
@@ -109,10 +109,9 @@ def expand_families(
 class _Expander:
     """Runs statements; with `families`, those of families go there."""
 
-    def __init__(self, report: Report, frame: Frame, bodies: Bodies, families: FamilyDraft | None):
+    def __init__(self, report: Report, frame: Frame, families: FamilyDraft | None):
         self.report = report
         self.frame = frame
-        self.bodies = bodies
         self.families = families
         self.draft = SystemDraft()
         self.globals: Scope = {}
@@ -127,14 +126,15 @@ class _Expander:
 
     # Modules, statements, ranges
 
-    def run_globals(self) -> None:
+    def run_main(self, main: Module) -> None:
         self.globals.update(dict.fromkeys(self.frame.lost_names, Unknown()))
         for definition in self.frame.globals:
             self._run(tree.Statement(definition, (), ()), self.globals)
+        self._run_module(main, dict.fromkeys(main.parameters, Unknown()))
 
-    def run_module(self, module: Module, arguments: Scope) -> None:
+    def _run_module(self, module: Module, arguments: Scope) -> None:
         scope = self.globals | arguments
-        body = self.bodies.of(module)
+        body = module.body
         if any(map(_may_create, body.failed)):
             self.draft.are_labels_known = False
         lost_names = [name for text in body.failed if (name := lost_name(text))]
@@ -222,7 +222,7 @@ class _Expander:
                 f"each other or {MAX_CALLS:,} in all (let a range become empty)"
             )
             self.report.fail(call.offset, message)
-        self.run_module(module, dict(zip(module.parameters, values, strict=True)))
+        self._run_module(module, dict(zip(module.parameters, values, strict=True)))
         self._nesting -= 1
 
     def define(self, let: tree.Let, scope: Scope) -> None:
@@ -270,18 +270,27 @@ class _Expander:
             self.draft.train[time] = spikes.count(scope, "the number of input spikes")
 
     def _hint(self, instruction: tree.OutputHint, scope: Scope) -> None:
-        self.draft.hints.append(hint_of(instruction, scope))
-
-    def _mode(self, mode: tree.Mode, scope: Scope) -> None:
-        if mode.value.value(scope) != 0:
-            self._refuse(mode.offset, mode.keyword)
+        """Note the form of an output and, of the natural one, what it says of the numbers."""
+        names = ("k", "strong", "alternate")
+        if len(instruction.arguments) > len(names) or (
+            instruction.arguments and instruction.form != "natural"
+        ):
+            fix = "write @moutres_binary, @moutres_natural(k, strong, alternate) or _summatories"
+            raise Mistake(instruction.offset, f"too many values for this output ({fix})")
+        hint: dict[str, Json] = {"form": instruction.form}
+        for name, argument in zip(names, instruction.arguments, strict=False):
+            word = (argument.variable or "").lower()
+            if word in ("true", "false") and argument.variable not in scope:
+                hint[name] = word == "true"
+            else:
+                hint[name] = argument.count(scope, f"the value {name} of the output")
+        self.draft.hints.append(hint)
 
     def _unsupported(self, instruction: tree.Unsupported, scope: Scope) -> None:
-        del scope
-        self._refuse(instruction.offset, instruction.keyword)
-
-    def _refuse(self, offset: int, keyword: str) -> None:
-        self.report.error(offset, f"not supported: {UNSUPPORTED[keyword]} ({keyword})")
+        keyword, value = instruction.keyword, instruction.value
+        if value is None or value.value(scope) != 0:
+            message = f"not supported: {UNSUPPORTED[keyword]} ({keyword})"
+            self.report.error(instruction.offset, message)
 
     # Rules
 
@@ -314,25 +323,16 @@ class _Expander:
             rule = DivisionRule(guard, first, second)
         self._add_rule(label, rule, node)
 
-    def _literal_neurons(self, node: tree.LiteralNeurons, scope: Scope) -> None:
-        del scope
-        self.draft.neurons += node.neurons
-
-    def _literal_contents(self, node: tree.LiteralContents, scope: Scope) -> None:
-        del scope
-        contents = self.draft.contents
-        for offset, label, spikes, adds in node.entries:
+    def _literal(self, node: tree.Literal, scope: Scope) -> None:
+        draft, contents = self.draft, self.draft.contents
+        draft.neurons += node.neurons
+        for offset, label, spikes, adds in node.contents:
             if adds and label in contents:
                 spikes += contents[label][0]
             contents[label] = spikes, offset
-
-    def _literal_arcs(self, node: tree.LiteralArcs, scope: Scope) -> None:
-        del scope
-        self.draft.sources += node.sources
-        self.draft.targets += node.targets
-        self.draft.arcs += node.offsets
-
-    def _literal_rules(self, node: tree.LiteralRules, scope: Scope) -> None:
+        draft.sources += node.sources
+        draft.targets += node.targets
+        draft.arcs += node.offsets
         for offset, label, key in node.rules:
             rule = self._rules.get(key)
             if rule is None:  # the first of its kind, or with a mistake
@@ -380,24 +380,6 @@ def _count(spikes: tree.Spikes, scope: Scope, what: str) -> int:
     return 1 if spikes.count is None else spikes.count.count(scope, what)
 
 
-def hint_of(instruction: tree.OutputHint, scope: Scope) -> dict[str, Json]:
-    """An output hint as a note: its form and, for the natural one, what it says of the numbers."""
-    names = ("k", "strong", "alternate")
-    if len(instruction.arguments) > len(names) or (
-        instruction.arguments and instruction.form != "natural"
-    ):
-        message = "write @moutres_binary, @moutres_natural(k, strong, alternate) or _summatories"
-        raise Mistake(instruction.offset, f"too many values for this output ({message})")
-    hint: dict[str, Json] = {"form": instruction.form}
-    for name, argument in zip(names, instruction.arguments, strict=False):
-        word = (argument.variable or "").lower()
-        if word in ("true", "false") and argument.variable not in scope:
-            hint[name] = word == "true"
-        else:
-            hint[name] = argument.count(scope, f"the value {name} of the output")
-    return hint
-
-
 _ACTIONS: dict[type[tree.Instruction], Callable[[_Expander, Any, Scope], None]] = {
     tree.NewNeurons: _Expander._new_neurons,
     tree.Contents: _Expander._contents,
@@ -407,15 +389,11 @@ _ACTIONS: dict[type[tree.Instruction], Callable[[_Expander, Any, Scope], None]] 
     tree.Input: _Expander._input,
     tree.Train: _Expander._train,
     tree.OutputHint: _Expander._hint,
-    tree.Mode: _Expander._mode,
     tree.Unsupported: _Expander._unsupported,
     tree.Let: _Expander.define,
     tree.Call: _Expander._call,
     tree.SpikingRule: _Expander._spiking,
     tree.GrowthRule: _Expander._growth,
     tree.Block: _Expander._block,
-    tree.LiteralNeurons: _Expander._literal_neurons,
-    tree.LiteralContents: _Expander._literal_contents,
-    tree.LiteralArcs: _Expander._literal_arcs,
-    tree.LiteralRules: _Expander._literal_rules,
+    tree.Literal: _Expander._literal,
 }

@@ -1,5 +1,8 @@
 """Integer and rational expressions of P-Lingua, exact, compiled to closures over the variables in
 scope.
+
+A variable may also be an array of integers of 64 bits, one for each instance of a statement; what
+these bits cannot hold, and what is no integer in some instance, is a `Mistake` then.
 """
 
 from collections.abc import Callable, Sequence
@@ -7,16 +10,20 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
 
+import numpy as np
+from jaxtyping import Int
+
 from ..source import Mistake
 
 
-Number: TypeAlias = int | Fraction
-Value: TypeAlias = int | Fraction | str
+Number: TypeAlias = int | Fraction | Int[np.ndarray, " instances"]
+Value: TypeAlias = Number | str
 Scope: TypeAlias = "dict[str, Value | Unknown]"
 
 MAX_DIGITS = 100  # of a number in a file
 _MAX_BITS = 4096  # of a value on the way
 _LIMIT = 1 << _MAX_BITS
+ARRAY_LIMIT = 2**62  # of absolute values in an array, so that no sum of two wraps
 
 
 class Unknown:
@@ -32,15 +39,13 @@ class Expression:
     """An expression at character `offset`: `value` computes it in a scope; `names` are the
     variables it reads.
 
-    `variable` is its name when it is nothing but a variable, which may then hold text. `form` is
-    what it is made of, for `vector`.
+    `variable` is its name when it is nothing but a variable, which may then hold text.
     """
 
     offset: int
     value: Callable[[Scope], Number]
     names: frozenset[str] = frozenset()
     variable: str | None = None
-    form: "ValueForm | None" = None
 
     def integer(self, scope: Scope, what: str) -> int:
         value = self.value(scope)
@@ -61,24 +66,6 @@ class Expression:
         return value if isinstance(value, str) else self.value(scope)
 
 
-@dataclass(frozen=True, slots=True)
-class Chain:
-    """`first sign operand sign operand ...`, from left to right."""
-
-    first: Expression
-    operations: "Sequence[Operation]"
-
-
-@dataclass(frozen=True, slots=True)
-class Negative:
-    operand: Expression
-
-
-#: A number, the name of a variable, or an operation.
-ValueForm: TypeAlias = int | str | Chain | Negative
-Operation: TypeAlias = tuple[str, Expression]
-
-
 def number(offset: int, digits: str) -> Expression:
     if len(digits) > MAX_DIGITS:
 
@@ -88,7 +75,7 @@ def number(offset: int, digits: str) -> Expression:
 
         return Expression(offset, refuse)
     constant = int(digits)
-    return Expression(offset, lambda scope: constant, form=constant)
+    return Expression(offset, lambda scope: constant)
 
 
 def variable(offset: int, name: str) -> Expression:
@@ -105,7 +92,7 @@ def variable(offset: int, name: str) -> Expression:
             raise Mistake(offset, f"{name} is the text {value!r} (a number is needed here)")
         return value
 
-    return Expression(offset, look_up, frozenset([name]), name, name)
+    return Expression(offset, look_up, frozenset([name]), name)
 
 
 def _undefined(name: str, scope: Scope) -> str:
@@ -117,17 +104,16 @@ def _undefined(name: str, scope: Scope) -> str:
 
 
 def group(offset: int, inner: Expression) -> Expression:
-    return Expression(offset, inner.value, inner.names, form=inner.form)
+    return Expression(offset, inner.value, inner.names)
 
 
-def chain(first: Expression, operations: Sequence[Operation]) -> Expression:
+def chain(first: Expression, operations: Sequence[tuple[str, Expression]]) -> Expression:
     """`first op operand op operand ...`, from left to right."""
     names = first.names.union(*(operand.names for _, operand in operations))
     if len(operations) == 1:
-        value = _binary(first, *operations[0])
-        return Expression(first.offset, value, names, form=Chain(first, operations))
+        return Expression(first.offset, _binary(first, *operations[0]), names)
     start = first.value
-    steps = [(OPERATORS[sign], operand.value, operand.offset) for sign, operand in operations]
+    steps = [(_OPERATORS[sign], operand.value, operand.offset) for sign, operand in operations]
 
     def evaluate(scope: Scope) -> Number:
         total = start(scope)
@@ -135,20 +121,23 @@ def chain(first: Expression, operations: Sequence[Operation]) -> Expression:
             total = operator(total, operand(scope), offset)
         return total
 
-    return Expression(first.offset, evaluate, names, form=Chain(first, operations))
+    return Expression(first.offset, evaluate, names)
 
 
 def _binary(first: Expression, sign: str, second: Expression) -> Callable[[Scope], Number]:
     left, right, offset = first.value, second.value, second.offset
-    operator = OPERATORS[sign]
+    operator = _OPERATORS[sign]
     return lambda scope: operator(left(scope), right(scope), offset)
 
 
 def signed(offset: int, negative: bool, operand: Expression) -> Expression:
-    if not negative:
-        return Expression(offset, operand.value, operand.names, form=operand.form)
     value = operand.value
-    return Expression(offset, lambda scope: -value(scope), operand.names, form=Negative(operand))
+    return Expression(offset, (lambda scope: -value(scope)) if negative else value, operand.names)
+
+
+def most_of(array: np.ndarray) -> int:
+    """The largest absolute value."""
+    return max(int(array.max(initial=0)), -int(array.min(initial=0)))
 
 
 def _exact(value: Number, offset: int) -> Number:
@@ -156,18 +145,43 @@ def _exact(value: Number, offset: int) -> Number:
     if type(value) is int:
         if -_LIMIT < value < _LIMIT:
             return value
+    elif isinstance(value, np.ndarray):
+        if value.dtype == np.int64 and most_of(value) < ARRAY_LIMIT:  # and no array of fractions
+            return value
     elif abs(value.numerator) < _LIMIT and value.denominator < _LIMIT:
         return value.numerator if value.denominator == 1 else value
     raise Mistake(offset, f"the value has more than {_MAX_BITS} bits (use smaller numbers)")
 
 
 def _divisor(right: Number, offset: int) -> Number:
-    if right == 0:
+    if not np.all(right) if isinstance(right, np.ndarray) else right == 0:
         raise Mistake(offset, "division by zero (change the divisor)")
     return right
 
 
+def _product(left: Number, right: Number, offset: int) -> Number:
+    if isinstance(left, np.ndarray) or isinstance(right, np.ndarray):
+        _check(most_of(np.asarray(left)) * most_of(np.asarray(right)), offset)
+    return _exact(left * right, offset)
+
+
+def _quotient(left: Number, right: Number, offset: int) -> Number:
+    divisor = _divisor(right, offset)
+    if not isinstance(left, np.ndarray) and not isinstance(divisor, np.ndarray):
+        return _exact(Fraction(left) / divisor, offset)
+    if np.any(np.asarray(left % divisor)):
+        raise Mistake(offset, "the quotient is not an integer (use // to divide)")
+    return _exact(left // divisor, offset)
+
+
 def _power(left: Number, right: Number, offset: int) -> Number:
+    if isinstance(left, np.ndarray) or isinstance(right, np.ndarray):
+        bases, exponents = np.asarray(left), np.asarray(right)
+        base, exponent = most_of(bases), most_of(exponents)
+        _check(base ** min(exponent, 62), offset)
+        if np.any(exponents < 0) or exponent > 2**12:
+            raise Mistake(offset, f"the exponent is {right} (write 0 to 4096)")
+        return _exact(bases**exponents, offset)
     if type(right) is not int:
         raise Mistake(offset, f"the exponent is {right}, not an integer (use // to divide)")
     if right < 0:
@@ -179,12 +193,18 @@ def _power(left: Number, right: Number, offset: int) -> Number:
     return _exact(Fraction(left) ** right if right < 0 else left**right, offset)
 
 
+def _check(most: int, offset: int) -> None:
+    """Refuse an array of which some value may be so large, before 64 bits wrap."""
+    if most >= ARRAY_LIMIT:
+        raise Mistake(offset, "the value has more than 62 bits (use smaller numbers)")
+
+
 #: Of numbers, exact; the offset is that of the second.
-OPERATORS: dict[str, Callable[[Number, Number, int], Number]] = {
+_OPERATORS: dict[str, Callable[[Number, Number, int], Number]] = {
     "+": lambda left, right, offset: _exact(left + right, offset),
     "-": lambda left, right, offset: _exact(left - right, offset),
-    "*": lambda left, right, offset: _exact(left * right, offset),
-    "/": lambda left, right, offset: _exact(Fraction(left) / _divisor(right, offset), offset),
+    "*": _product,
+    "/": _quotient,
     "//": lambda left, right, offset: _exact(left // _divisor(right, offset), offset),
     "%": lambda left, right, offset: _exact(left % _divisor(right, offset), offset),
     "^": _power,

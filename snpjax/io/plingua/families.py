@@ -1,5 +1,8 @@
 """Statements of P-Lingua as arrays: what a family of neurons, synapses or rules holds, without a
 Python object for any one of them.
+
+What 64 bits cannot hold, what is no integer and what is an error is `Irregular`, and left to those
+who run the instances one by one.
 """
 
 from collections.abc import Callable
@@ -11,14 +14,67 @@ from jaxtyping import Int
 
 from ..source import Mistake
 from . import tree
-from .expression import FollowUp, Scope
-from .ranges import MAX_INSTANCES
-from .vector import Instances, Irregular, instances
+from .expression import ARRAY_LIMIT, Expression, FollowUp, Scope, most_of
+from .ranges import MAX_AT_ONCE, MAX_INSTANCES
 
 
 MAX_LOOPS = 10_000  # of blocks and calls under ranges, which are run one by one
 MAX_LITERALS = 1_000  # a file of single neurons is no file of families
 MAX_STATEMENTS = 20_000  # run, each over all its instances at once
+
+
+class Irregular(Exception):
+    """What cannot be read as families; the scalar path reads it, or tells what is wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Instances:
+    """The instances of a statement in order; in `scope` its range variables are arrays."""
+
+    count: int
+    scope: Scope
+
+    def integers(
+        self, expression: Expression | None, least: int | None = 0
+    ) -> Int[np.ndarray, " instances"]:
+        """One integer for each instance, at least `least`; 1 where there is no expression.
+
+        **Raises:** `Irregular`.
+        """
+        try:
+            values = np.asarray(1 if expression is None else expression.value(self.scope))
+        except (Mistake, FollowUp, OverflowError):  # a number that 64 bits do not hold
+            raise Irregular from None
+        if values.dtype != np.int64 or most_of(values) >= ARRAY_LIMIT:
+            raise Irregular
+        if least is not None and self.count and values.min() < least:
+            raise Irregular
+        return np.broadcast_to(values, (self.count,))
+
+
+def instances(statement: tree.Statement, scope: Scope) -> Instances:
+    """All instances of a statement with ranges, in the order of its loops.
+
+    **Raises:** `Irregular`, before anything large is made.
+    """
+    current = Instances(1, scope)
+    variables: dict[str, Int[np.ndarray, " instances"]] = {}
+    for bounds in reversed(statement.bounds):
+        low = current.integers(bounds.low) + bounds.low_shift
+        high = current.integers(bounds.high) + bounds.high_shift
+        counts = np.maximum(high - low + 1, 0)
+        if counts.sum(dtype=float) > MAX_AT_ONCE:
+            raise Irregular
+        total = int(counts.sum())
+        starts = np.cumsum(counts) - counts
+        variables = {name: np.repeat(values, counts) for name, values in variables.items()}
+        variables[bounds.variable] = np.arange(total) + np.repeat(low - starts, counts)
+        current = Instances(total, {**scope, **variables})
+    for condition in statement.filters:
+        differs = current.integers(condition.left, None) != current.integers(condition.right, None)
+        variables = {name: values[differs] for name, values in variables.items()}
+        current = Instances(int(differs.sum()), {**scope, **variables})
+    return current
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +160,6 @@ class FamilyDraft:
         nothing = np.broadcast_to(np.int64(0), (found.count,))
         guard = None
         if node.guard is not None:
-            if node.guard.is_variable and node.guard.value in found.variables:
-                raise Irregular  # a number, not a guard
             try:
                 guard = node.guard.resolve(found.scope)
             except (Mistake, FollowUp):
@@ -123,32 +177,21 @@ class FamilyDraft:
         )
 
     def _literal(self, node: tree.Literal, found: Instances) -> None:
-        match node:
-            case tree.LiteralNeurons(neurons):
-                self._count(len(neurons))
-                self.neurons += [one_label(label) for label, _ in neurons]
-            case tree.LiteralContents(entries):
-                self._count(len(entries))
-                for _, label, spikes, adds in entries:
-                    family = ContentsFamily(one_label(label), np.asarray([spikes]), adds)
-                    self.contents.append(family)
-            case tree.LiteralArcs(sources, targets):
-                self._count(len(sources))
-                pairs = zip(sources, targets, strict=True)
-                self.arcs += [(one_label(x), one_label(y)) for x, y in pairs]
-            case tree.LiteralRules(rules):
-                self._count(len(rules))
-                for offset, label, (guard, *numbers) in rules:
-                    self.num_statements += 1
-                    consume, produce, delay = (np.asarray([number]) for number in numbers)
-                    run, owner = self.num_statements, one_label(label)
-                    family = RuleFamily(owner, guard, consume, produce, delay, offset, run)
-                    self.rules.append(family)
-
-    def _count(self, literals: int) -> None:
-        self.num_literals += literals
+        del found
+        lists = node.neurons, node.contents, node.offsets, node.rules
+        self.num_literals += sum(map(len, lists))
         if self.num_literals > MAX_LITERALS:
             raise Irregular
+        self.neurons += [one_label(label) for label, _ in node.neurons]
+        for _, label, spikes, adds in node.contents:
+            self.contents.append(ContentsFamily(one_label(label), np.asarray([spikes]), adds))
+        pairs = zip(node.sources, node.targets, strict=True)
+        self.arcs += [(one_label(x), one_label(y)) for x, y in pairs]
+        for offset, label, (guard, *numbers) in node.rules:
+            self.num_statements += 1
+            consume, produce, delay = (np.asarray([number]) for number in numbers)
+            run, owner = self.num_statements, one_label(label)
+            self.rules.append(RuleFamily(owner, guard, consume, produce, delay, offset, run))
 
 
 def one_label(label: str) -> LabelFamily:
@@ -162,8 +205,6 @@ def one_label(label: str) -> LabelFamily:
 
 def _labels(label: tree.Label, found: Instances) -> LabelFamily:
     if label.name is None:
-        if not label.names.isdisjoint(found.variables):
-            raise Irregular
         try:
             one = one_label(label.resolve(found.scope))
         except (Mistake, FollowUp):
@@ -182,15 +223,12 @@ def _spikes(spikes: tree.Spikes, found: Instances) -> Int[np.ndarray, " instance
     return found.integers(spikes.count)
 
 
-_REFUSED = tree.GrowthRule | tree.Dictionary | tree.Unsupported
+_REFUSED = tree.GrowthRule | tree.Dictionary
 _ACTIONS: dict[type, Callable[[FamilyDraft, Any, Instances], None]] = {
     tree.NewNeurons: FamilyDraft._new_neurons,
     tree.Contents: FamilyDraft._contents,
     tree.Synapses: FamilyDraft._synapses,
     tree.Outputs: FamilyDraft._outputs,
     tree.SpikingRule: FamilyDraft._spiking,
-    tree.LiteralNeurons: FamilyDraft._literal,
-    tree.LiteralContents: FamilyDraft._literal,
-    tree.LiteralArcs: FamilyDraft._literal,
-    tree.LiteralRules: FamilyDraft._literal,
+    tree.Literal: FamilyDraft._literal,
 }

@@ -39,14 +39,14 @@ class Literals:
         self._text = text
         self._labels: dict[str, str] = {}
 
-    def read(self, start: int, end: int) -> "tuple[tree.Literal, int] | None":
-        """The literal statements of one kind from `start` on, and the offset after them; `None` if
-        there is none."""
-        for read in (self._rules, self._contents, self._neurons, self._arcs):
-            found = read(start, end)
-            if found is not None:
-                return found
-        return None
+    def read(self, start: int, end: int) -> tuple[tree.Literal, int] | None:
+        """The literal statements from `start` on and the offset after them, if there are any."""
+        found, before, after = tree.Literal(), -1, start
+        while after > before:
+            before = after
+            for read in (self._rules, self._contents, self._neurons, self._arcs):
+                after = read(found, after, end)
+        return (found, after) if after > start else None
 
     def _match(self, pattern: re.Pattern[str], start: int, end: int) -> re.Match[str] | None:
         """A match after blanks and comments."""
@@ -63,35 +63,38 @@ class Literals:
             known = self._labels[label] = "".join(label.split())
         return known
 
-    def _rules(self, start: int, end: int) -> "tuple[tree.LiteralRules, int] | None":
-        rules = []
+    # Each of these adds the statements of a kind, and gives the offset after them.
+
+    def _rules(self, found: tree.Literal, start: int, end: int) -> int:
         while match := self._match(_RULE, start, end):
             _, consume, produce, nothing, label, guard, delay = match.groups()
             produced = 0 if nothing else int(produce or 1)
             key = guard, int(consume or 1), produced, int(delay or 0)
-            rules.append((match.start(1), self._label(label), key))
+            found.rules.append((match.start(1), self._label(label), key))
             start = match.end()
-        return (tree.LiteralRules(rules), start) if rules else None
+        return start
 
-    def _contents(self, start: int, end: int) -> "tuple[tree.LiteralContents, int] | None":
-        entries = []
+    def _contents(self, found: tree.Literal, start: int, end: int) -> int:
         while match := self._match(_CONTENTS, start, end):
             label, adds, spikes = match.groups()
-            entries.append((match.start(1), self._label(label), int(spikes or 1), bool(adds)))
+            entry = match.start(1), self._label(label), int(spikes or 1), bool(adds)
+            found.contents.append(entry)
             start = match.end()
-        return (tree.LiteralContents(entries), start) if entries else None
+        return start
 
-    def _neurons(self, start: int, end: int) -> "tuple[tree.LiteralNeurons, int] | None":
+    def _neurons(self, found: tree.Literal, start: int, end: int) -> int:
         neurons: list[tuple[str, int]] = []
 
         def add(match: re.Match[str]) -> None:
             neurons.append((self._label(match[1]), match.start(1)))
 
         after = self._list(_NEURONS, _NEURON, add, start, end)
-        return None if after is None else (tree.LiteralNeurons(neurons), after)
+        if after > start:
+            found.neurons.extend(neurons)
+        return after
 
-    def _arcs(self, start: int, end: int) -> "tuple[tree.LiteralArcs, int] | None":
-        arcs = tree.LiteralArcs([], [], [])
+    def _arcs(self, found: tree.Literal, start: int, end: int) -> int:
+        arcs = tree.Literal()
 
         def add(match: re.Match[str]) -> None:
             arcs.sources.append(self._label(match[2]))
@@ -99,7 +102,11 @@ class Literals:
             arcs.offsets.append(match.start(1))
 
         after = self._list(_ARCS, _ARC, add, start, end)
-        return None if after is None else (arcs, after)
+        if after > start:
+            found.sources.extend(arcs.sources)
+            found.targets.extend(arcs.targets)
+            found.offsets.extend(arcs.offsets)
+        return after
 
     def _list(
         self,
@@ -108,15 +115,13 @@ class Literals:
         add: Callable[[re.Match[str]], None],
         start: int,
         end: int,
-    ) -> int | None:
+    ) -> int:
         match = self._match(head, start, end)
-        if match is None:
-            return None
-        while match := self._match(item, match.end(), end):
+        while match and (match := self._match(item, match.end(), end)):
             add(match)
             if self._text[match.end() - 1] == ";":
                 return match.end()
-        return None
+        return start
 
 
 def rule_at(text: str, offset: int) -> tree.SpikingRule:

@@ -2,7 +2,10 @@
 
 import re
 from difflib import get_close_matches
+from functools import cache
+from importlib.resources import files
 
+from lark import Lark
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
 from .scan import end_of_previous
@@ -45,41 +48,26 @@ _WORDS = {
     "ID": "a name",
     "NUMBER": "a number",
     "STRING": 'a guard in quotes ("a+")',
-    "LPAR": "'('",
-    "RPAR": "')'",
-    "LBRACE": "'{'",
-    "RBRACE": "'}'",
-    "LSQB": "'['",
-    "RSQB": "']'",
-    "QUOTE": "' and a label",
-    "COMMA": "','",
-    "SEMICOLON": "';'",
-    "COLON": "':' and ranges",
-    "DCOLON": "':: delay'",
-    "EQUAL": "'='",
-    "PLUSEQ": "'+='",
-    "ARROW": "'-->'",
-    "HASH": "'#'",
-    "BARS": "'||'",
-    "NE": "'<>'",
-    "LE": "'<='",
-    "LT": "'<'",
-    "PLUS": "'+'",
-    "MINUS": "'-'",
-    "STAR": "'*'",
-    "DSLASH": "'//'",
-    "SLASH": "'/'",
-    "PERCENT": "'%'",
-    "CARET": "'^'",
 }
+_MORE = {"QUOTE": "' and a label", "COLON": "':' and ranges", "DCOLON": "':: delay'"}
 WORD = re.compile(r"@?[A-Za-z_0-9]+|@|\"[^\"\n]*\"?|-+>|//|::|<>|<=|\+=|\|\||.", re.DOTALL)
 _STATEMENT_START = re.compile(r"@[A-Za-z]|\[|\{|\}|(?:let|call|def)\b", re.IGNORECASE)
 
 
+@cache
+def parser() -> Lark:
+    """The parser of the grammar, whose terminals these messages name."""
+    return Lark(
+        files("snpjax.io.plingua").joinpath("grammar.lark").read_text("utf-8"),
+        start=["head", "global_let", "body"],
+        parser="lalr",
+        lexer="contextual",
+        maybe_placeholders=False,
+    )
+
+
 def explain(error: UnexpectedInput, text: str, start: int, end: int) -> tuple[int, str]:
-    """Where the mistake is (a character offset) and what to write, for an error in
-    `text[start:end]`.
-    """
+    """Offset of the mistake and what to write, for an error in `text[start:end]`."""
     offset, expected = _place(error, text, start, end)
     at_end = offset >= end
     match = WORD.match(text, offset)
@@ -122,7 +110,9 @@ def _in_words(expected: frozenset[str]) -> str:
     left -= _HIDDEN
     if "STRING" in left:
         left.discard("ID")  # the name of a text, which few files use
-    words += [_WORDS[terminal] for terminal in _WORDS if terminal in left]
+    terminals = parser().terminals
+    signs = {x.name: f"'{x.pattern.value}'" for x in terminals if x.pattern.type == "str"}
+    words += [word for terminal, word in (_WORDS | signs | _MORE).items() if terminal in left]
     if not words:
         return "the end of the text"
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"

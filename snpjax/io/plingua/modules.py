@@ -4,12 +4,13 @@ braces.
 
 import re
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from ..formats import is_json
 from ..source import Report
 from . import tree
 from .scan import end_of_previous, lost_name, marks, skip_gap
-from .syntax import parse_global, parse_head
+from .syntax import Body, parse_body, parse_global, parse_head
 
 
 MODEL = "spiking_psystems"
@@ -17,7 +18,7 @@ _MODEL_LINE = re.compile(r"@model\s*<\s*([^<>\n]*?)\s*>", re.IGNORECASE)
 _NEXT_MODULE = re.compile(r"def\s+[A-Za-z_][A-Za-z_0-9]*\s*\(", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Module:
     """A module by its place: the offsets of its name and of its body between the braces."""
 
@@ -26,6 +27,22 @@ class Module:
     parameters: tuple[str, ...]
     start: int
     end: int
+    report: Report
+
+    @cached_property
+    def body(self) -> Body:
+        """The statements, parsed when the module is first called."""
+        return parse_body(self.report, self.start, self.end)
+
+    def check_if_uncalled(self) -> None:
+        """Warn of what does not parse in a module that was never called."""
+        if "body" in vars(self):
+            return
+        scratch = Report(self.report.source)
+        parse_body(scratch, self.start, self.end)
+        for offset, message in scratch.errors():
+            here = f"in the module {self.name}, which is never called"
+            self.report.warning(offset, f"{here}: {message}")
 
 
 @dataclass(slots=True)
@@ -81,9 +98,7 @@ def _found_model(text: str, model: re.Match[str] | None) -> tuple[int, str]:
 
 
 def _next_piece(report: Report, frame: Frame, start: int) -> int | None:
-    """Read one definition from `start`; the offset after it, or `None` when the rest makes no
-    sense.
-    """
+    """Read a definition; the offset after it, or `None` when the rest makes no sense."""
     text = report.source.text
     for offset, mark in marks(text, start, len(text)):
         if mark in ("/*", '"'):
@@ -122,7 +137,7 @@ def _read_module(report: Report, frame: Frame, start: int, body: int) -> int | N
     if head is None:
         frame.is_broken = True
     elif end is not None:
-        module = Module(*head, body, end)
+        module = Module(*head, body, end, report)
         first = frame.modules.setdefault(module.name.lower(), module)
         if first is not module:
             at = report.at(first.offset)

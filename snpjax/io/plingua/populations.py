@@ -13,9 +13,8 @@ from ...spiking.model.rule_table import ALL, UNBOUNDED
 from ...spiking.model.template import PerNeuron, RuleTemplate
 from ...spiking.model.validity import InvalidSystem
 from ..source import guard_or_error
-from .families import FamilyDraft, LabelFamily, RuleFamily, one_label
+from .families import FamilyDraft, Irregular, LabelFamily, RuleFamily, one_label
 from .projections import graph_of
-from .vector import Irregular
 
 
 MAX_POPULATIONS = 1_000
@@ -271,19 +270,16 @@ class _Rules:
     def _template(self, chosen: Bool[np.ndarray, " rules"]) -> RuleTemplate:
         where = self.where[chosen]
         consume, produce, delay = (
-            self._column(where, column[chosen], 1)
+            self._column(where, column[chosen])
             for column in (self.consume, self.produce, self.delay)
         )
-        is_everywhere = len(where) == self.size
-        if is_everywhere:
+        if len(where) == self.size:
             return RuleTemplate(self.guard, consume, produce, delay)
+        has = np.zeros(self.size, bool)
+        has[where] = True
         if not isinstance(delay, int):  # where there is no rule a delay would be one too many
-            delay = np.where(self._has(where), delay, 0)
-        has = self._has(where)
-        if self.guard is None:
-            terms = [(consume, consume, 1)]
-        else:
-            terms = self.guard.terms()
+            delay = np.where(has, delay, 0)
+        terms = [(consume, consume, 1)] if self.guard is None else self.guard.terms()
         return RuleTemplate(
             [
                 (
@@ -298,18 +294,13 @@ class _Rules:
             delay,
         )
 
-    def _column(self, where: np.ndarray, values: np.ndarray, empty: int) -> PerNeuron:
-        """One number a neuron, or one for all of them."""
+    def _column(self, where: np.ndarray, values: np.ndarray) -> PerNeuron:
+        """One number a neuron, 1 where there is no rule, or one for all of them."""
         if np.all(values == values[0]):
             return int(values[0])
-        column = np.full(self.size, empty, np.int64)
+        column = np.ones(self.size, np.int64)
         column[where] = values
         return column
-
-    def _has(self, where: np.ndarray) -> Bool[np.ndarray, " neurons"]:
-        has = np.zeros(self.size, bool)
-        has[where] = True
-        return has
 
     def _consume_all(self) -> RuleTemplate:
         """A family of forgetting rules as one, its counts as runs with one stride."""

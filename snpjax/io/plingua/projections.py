@@ -5,7 +5,7 @@ from jaxtyping import Int
 
 from snpjax_formats import graphs
 
-from .vector import Irregular
+from .families import Irregular
 
 
 def graph_of(

@@ -3,7 +3,7 @@
 The work is done in steps, a module each: the frame (`modules`), the statements (`literals`, and
 `syntax` with the grammar in `grammar.lark`), running them (`expand`), and here the system, whose
 problems are given their places. Large regular files take another way from the statements on:
-whole families as arrays (`families`, `vector`), and populations of them (`populations`,
+whole families as arrays (`families`), and populations of them (`populations`,
 `projections`).
 
 ??? cite "Source"
@@ -29,13 +29,12 @@ from ...spiking.model.validity import (
 from ..building import UnknownNames, located_problems, read_reported, try_to_build
 from ..source import Report, Source
 from . import tree
-from .draft import RuleNode, SystemDraft
-from .expand import Bodies, expand, expand_families
+from .expand import RuleNode, SystemDraft, expand, expand_families
+from .families import Irregular
 from .literals import arc_at, rule_at
 from .modules import Frame, split_modules
 from .populations import system_of
 from .ranges import MAX_LISTED
-from .vector import Irregular
 
 
 #: With more instances of statements under ranges, populations are made instead of single neurons.
@@ -59,28 +58,25 @@ def read_plingua(
     **Arguments:**
 
     - `families`: whether to make populations, whatever the number of instances.
-
-    **Raises:** `ReadError` with all errors of the file, of its syntax as well as of the system.
     """
 
     def read(report: Report) -> SpikingSystem | PopulationSystem | None:
-        frame, bodies, system = split_modules(report), Bodies(report), None
+        frame, system = split_modules(report), None
         if families is not False and level == "extended":
             least = 0 if families else LISTED_INSTANCES
-            system = _read_families(report, frame, bodies, least)
+            system = _read_families(report, frame, least)
         if system is None:
-            system = _Assembly(report, expand(report, frame, bodies)).build(level)
-        bodies.check_uncalled(frame.modules.values())
+            system = _Assembly(report, expand(report, frame)).build(level)
+        for module in frame.modules.values():
+            module.check_if_uncalled()
         return system
 
     return read_reported(source, read)
 
 
-def _read_families(
-    report: Report, frame: Frame, bodies: Bodies, least: int
-) -> PopulationSystem | None:
+def _read_families(report: Report, frame: Frame, least: int) -> PopulationSystem | None:
     try:
-        families, rest = expand_families(report, frame, bodies)
+        families, rest = expand_families(report, frame)
         if families.num_instances < least or (rest.train and rest.input is None):
             return None
         return system_of(families, None if rest.input is None else (rest.input[0], _train(rest)))
@@ -89,9 +85,7 @@ def _read_families(
 
 
 class _Assembly:
-    """A system from a draft: labels become neuron names, and places in the system places in the
-    file.
-    """
+    """A system from a draft: neurons named by their labels, places in the file."""
 
     def __init__(self, report: Report, draft: SystemDraft):
         self.report = report

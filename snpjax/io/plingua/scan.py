@@ -39,9 +39,7 @@ def lost_name(definition: str) -> str | None:
 
 
 def end_of_previous(text: str, start: int, offset: int) -> int:
-    """The offset after the last character before `offset` that is neither blank nor in a
-    comment.
-    """
+    """The offset after the last character before `offset` outside blanks and comments."""
     while True:
         before = len(text[start:offset].rstrip()) + start
         if not text.endswith("*/", start, before):

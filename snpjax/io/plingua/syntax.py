@@ -1,12 +1,10 @@
 """From the text of a piece of P-Lingua to its statements, and from lark's errors to words."""
 
 from dataclasses import dataclass, field
-from functools import cache
-from importlib.resources import files
 from itertools import takewhile
 from typing import TypeVar
 
-from lark import Lark, Token, Tree
+from lark import Token, Tree
 from lark.exceptions import UnexpectedInput
 from lark.visitors import Transformer_NonRecursive
 
@@ -14,7 +12,7 @@ from ..source import Report
 from . import expression, tree
 from .expression import Expression
 from .literals import Literals
-from .messages import explain
+from .messages import explain, parser
 from .scan import marks, skip_gap
 
 
@@ -28,23 +26,11 @@ MAX_STATEMENTS = 2**23
 _PIECE = 2**16  # about so much is parsed at once
 
 
-@cache
-def _parser() -> Lark:
-    grammar = files("snpjax.io.plingua").joinpath("grammar.lark").read_text("utf-8")
-    return Lark(
-        grammar,
-        start=["head", "global_let", "body"],
-        parser="lalr",
-        lexer="contextual",
-        maybe_placeholders=False,
-    )
-
-
 def _parse(report: Report, start: int, end: int, rule: str) -> Tree | None:
     """The tree of a piece of the source; `None` after a syntax error, which is reported."""
     text = report.source.text
     try:
-        return _parser().parse(text[start:end], start=rule)
+        return parser().parse(text[start:end], start=rule)
     except UnexpectedInput as error:
         offset, message = explain(error, text, start, end)
         report.error(offset, message)
@@ -126,7 +112,7 @@ def _parse_others(report: Report, pieces: list[tuple[int, int]], body: Body) -> 
         pieces.clear()
         return
     try:
-        parsed = _parser().parse(text[start:end], start="body")
+        parsed = parser().parse(text[start:end], start="body")
         body.statements += _Builder(start).transform(parsed)
     except UnexpectedInput:
         # One statement at a time: a mistake in one does not hide those in the others.
@@ -285,9 +271,9 @@ class _Builder(Transformer_NonRecursive):
         form = keyword.value.lower().removeprefix("@moutres_")
         return tree.OutputHint(self._at(keyword), form, tuple(map(self._operand, given)))
 
-    def mode(self, nodes: list) -> tree.Mode:
+    def mode(self, nodes: list) -> tree.Unsupported:
         keyword, _, value = nodes
-        return tree.Mode(self._at(keyword), keyword.value.lower(), self._operand(value))
+        return tree.Unsupported(self._at(keyword), keyword.value.lower(), self._operand(value))
 
     def unsupported(self, nodes: list) -> tree.Unsupported:
         (text,) = nodes

@@ -4,7 +4,7 @@ in the file.
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from ..source import Mistake
@@ -18,14 +18,13 @@ _LABEL = re.compile(r"[A-Za-z_][A-Za-z_0-9]*(\{-?[0-9]+(,-?[0-9]+)*\})?")
 class Label:
     """The label of neurons; `name{e1,e2}` is known once the variables are.
 
-    `name` is `None` where the whole label is computed, and `names` are the variables it reads.
+    `name` is `None` where the whole label is computed.
     """
 
     offset: int
     resolve: Callable[[Scope], str]
     name: str | None = None
     indices: tuple[Expression, ...] = ()
-    names: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +38,7 @@ class Spikes:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A quoted text, or the name of a parameter that holds one. `offset` is that of its first
-    character.
-    """
+    """A quoted text, or the name of a parameter that holds one, from its first character."""
 
     offset: int
     value: str
@@ -86,46 +83,52 @@ class Arc:
     target: Label
 
 
+class Instruction:
+    """What a statement does."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
-class NewNeurons:
+class NewNeurons(Instruction):
     labels: tuple[Label, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Contents:
+class Contents(Instruction):
     label: Label
     spikes: Spikes
     adds: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Synapses:
+class Synapses(Instruction):
     arcs: tuple[Arc, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Dictionary:
+class Dictionary(Instruction):
     arcs: tuple[Arc, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Outputs:
+class Outputs(Instruction):
     labels: tuple[Label, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Input:
+class Input(Instruction):
     label: Label
 
 
 @dataclass(frozen=True, slots=True)
-class Train:
+class Train(Instruction):
     offset: int
     entries: tuple[tuple[Expression, Expression], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class OutputHint:
+class OutputHint(Instruction):
     """`@moutres_<form>(...)`: how another program prints its output."""
 
     offset: int
@@ -134,33 +137,29 @@ class OutputHint:
 
 
 @dataclass(frozen=True, slots=True)
-class Mode:
+class Unsupported(Instruction):
+    """What is refused by its keyword; a mode only where its value is not 0."""
+
     offset: int
     keyword: str
-    value: Expression
+    value: Expression | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Unsupported:
-    offset: int
-    keyword: str
-
-
-@dataclass(frozen=True, slots=True)
-class Let:
+class Let(Instruction):
     name: str
     value: Expression
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class Call(Instruction):
     offset: int
     name: str
     arguments: tuple[Expression | Text, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class SpikingRule:
+class SpikingRule(Instruction):
     """`produce` is `None` in a forgetting rule."""
 
     offset: int
@@ -172,7 +171,7 @@ class SpikingRule:
 
 
 @dataclass(frozen=True, slots=True)
-class GrowthRule:
+class GrowthRule(Instruction):
     """A division or budding rule; `first` is the left neuron, or the parent of the bud."""
 
     offset: int
@@ -184,7 +183,7 @@ class GrowthRule:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class Block(Instruction):
     statements: tuple["Statement", ...]
 
 
@@ -193,56 +192,21 @@ RuleKey: TypeAlias = "tuple[str | None, int, int, int]"
 
 
 @dataclass(frozen=True, slots=True)
-class LiteralNeurons:
-    """Neurons without variables: labels and their offsets."""
+class Literal(Instruction):
+    """What statements without variables and ranges do, those of each kind in order.
 
-    neurons: list[tuple[str, int]]
+    - `neurons`: labels and their offsets.
+    - `contents`: the offset of the label, the label, spikes, and whether they are added.
+    - `sources`, `targets`, `offsets`: of the synapses.
+    - `rules`: offset, label and what they do.
+    """
 
-
-@dataclass(frozen=True, slots=True)
-class LiteralContents:
-    """Contents without variables: the offset of the label, the label, spikes, and whether they are
-    added."""
-
-    entries: list[tuple[int, str, int, bool]]
-
-
-@dataclass(frozen=True, slots=True)
-class LiteralArcs:
-    """Synapses without variables."""
-
-    sources: list[str]
-    targets: list[str]
-    offsets: list[int]
-
-
-@dataclass(frozen=True, slots=True)
-class LiteralRules:
-    """Spiking rules without variables: offset, label and what they do."""
-
-    rules: list[tuple[int, str, RuleKey]]
-
-
-Literal: TypeAlias = LiteralNeurons | LiteralContents | LiteralArcs | LiteralRules
-
-Instruction: TypeAlias = (
-    Literal
-    | NewNeurons
-    | Contents
-    | Synapses
-    | Dictionary
-    | Outputs
-    | Input
-    | Train
-    | OutputHint
-    | Mode
-    | Unsupported
-    | Let
-    | Call
-    | SpikingRule
-    | GrowthRule
-    | Block
-)
+    neurons: list[tuple[str, int]] = field(default_factory=list)
+    contents: list[tuple[int, str, int, bool]] = field(default_factory=list)
+    sources: list[str] = field(default_factory=list)
+    targets: list[str] = field(default_factory=list)
+    offsets: list[int] = field(default_factory=list)
+    rules: list[tuple[int, str, RuleKey]] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,14 +235,13 @@ def indexed_label(offset: int, name: str, indices: tuple[Expression, ...]) -> La
                 label = known[number] = f"{name}{{{number}}}"
             return label
 
-        return Label(offset, resolve_one, name, indices, index.names)
+        return Label(offset, resolve_one, name, indices)
 
     def resolve(scope: Scope) -> str:
         numbers = [str(index.integer(scope, "an index of the label")) for index in indices]
         return f"{name}{{{','.join(numbers)}}}"
 
-    names = frozenset().union(*(index.names for index in indices))
-    return Label(offset, resolve, name, indices, names)
+    return Label(offset, resolve, name, indices)
 
 
 def computed_label(offset: int, value: Expression) -> Label:
@@ -294,4 +257,4 @@ def computed_label(offset: int, value: Expression) -> Label:
         message = f"the label is {label} (write a name or an integer, 0 or more)"
         raise Mistake(value.offset, message)
 
-    return Label(offset, resolve, names=value.names)
+    return Label(offset, resolve)

@@ -115,8 +115,7 @@ class _Writer:
         return [self._pair(x, y) for x, y in pairs]
 
     def _called(self, name: str) -> list[str]:
-        """The names that are written for what an input or an output names: a label where neurons
-        divide or bud."""
+        """What is written for an input's or output's name: a label where neurons divide or bud."""
         if not self.system.is_growing:
             return [self.name_of[name]]
         bearers = [self.name_of[n.name] for n in self.system.neurons if n.label == name]

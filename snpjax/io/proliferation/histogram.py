@@ -13,7 +13,7 @@ import numpy as np
 from ..._text.atomic import atomic_write
 from ...proliferation.histogram import Axis, Histogram
 from ..errors import file_error
-from ..source import Report, Source, Unreadable, load, shortened
+from ..source import Report, Unreadable, load, shortened
 
 
 _MAX_ERRORS = 1_000
@@ -23,26 +23,37 @@ _DIGITS = 10
 
 
 class HistogramRow(NamedTuple):
-    """A line of columns: its number from 1, and its words with their offsets."""
+    """A line of columns: its number from 1, its words with their offsets, and their numbers."""
 
     line: int
     words: list[tuple[int, str]]
+    numbers: list[float]
 
 
-def rows(source: Source) -> Iterator[HistogramRow]:
-    """The lines of a text that are neither blank nor comments."""
+def rows(report: Report, names: tuple[str, ...], fix: str) -> Iterator[HistogramRow]:
+    """The lines with a number for each name; comments are skipped, others are reported."""
     start = 0
-    for number, line in enumerate(source.text.split("\n"), start=1):
+    for number, line in enumerate(report.source.text.split("\n"), start=1):
         words = [(start + word.start(), word.group()) for word in _WORD.finditer(line)]
-        if words and not words[0][1].startswith("#"):
-            yield HistogramRow(number, words)
         start += len(line) + 1
+        if not words or words[0][1].startswith("#"):
+            continue
+        where = f"line {number}: "
+        if len(words) != len(names):
+            message = f"{where}{len(words)} columns, expected {len(names)} ({fix})"
+            report.error(words[0][0], message)
+            continue
+        found = [
+            _number(report, offset, word, f"{where}{name} ")
+            for (offset, word), name in zip(words, names, strict=True)
+        ]
+        numbers = [value for value in found if value is not None]
+        if len(numbers) == len(names):
+            yield HistogramRow(number, words, numbers)
 
 
-def number_in(report: Report, row: HistogramRow, column: int, what: str) -> float | None:
-    """The number in a column; `None` after a mistake, which is reported."""
-    offset, word = row.words[column]
-    where = f"line {row.line}: {what} "
+def _number(report: Report, offset: int, word: str, where: str) -> float | None:
+    """The number that a word is; `None` if it is none, which is reported."""
     try:
         value = float(word) if "_" not in word else None
     except ValueError:
@@ -72,7 +83,7 @@ def read_histogram(path: str | os.PathLike[str]) -> Histogram:
     channels: dict[float, tuple[float, int]] = {}
     axis: list[float] = []
     with suppress(Unreadable):
-        for row in rows(source):
+        for row in rows(report, ("fluorescence", "count"), "write fluorescence and count"):
             _read_row(report, row, channels, axis)
     if not report.has_errors and not any(cells > 0 for cells, _ in channels.values()):
         raise file_error(source.path, "there are no cells (every count is 0)")
@@ -85,15 +96,7 @@ def read_histogram(path: str | os.PathLike[str]) -> Histogram:
 def _read_row(
     report: Report, row: HistogramRow, channels: dict[float, tuple[float, int]], axis: list[float]
 ) -> None:
-    where = f"line {row.line}: "
-    if len(row.words) != 2:
-        fix = "write fluorescence and count"
-        report.error(row.words[0][0], f"{where}{len(row.words)} columns, expected 2 ({fix})")
-        return
-    phi = number_in(report, row, 0, "fluorescence")
-    cells = number_in(report, row, 1, "count")
-    if phi is None or cells is None:
-        return
+    where, (phi, cells) = f"line {row.line}: ", row.numbers
     at, word = row.words[1]
     if cells < 0:
         report.error(at, f"{where}negative count {word} (write 0 or more cells)")

@@ -8,7 +8,7 @@ from ...proliferation.law import Fixed, Gamma, Normal
 from ...proliferation.model import CellType, problems_of_types
 from ..errors import file_error
 from ..source import Report, load
-from .histogram import number_in, rows
+from .histogram import rows
 
 
 _QUIESCENT = (-1.0, -1.0)
@@ -26,17 +26,9 @@ def read_types(path: str | os.PathLike[str], *, gamma: bool = False) -> tuple[Ce
     source = load(path)
     report = Report(source)
     found = []
-    for row in rows(source):
-        where = f"line {row.line}: "
-        if len(row.words) != 3:
-            fix = "write proportion, mean and sd, or proportion -1 -1"
-            report.error(row.words[0][0], f"{where}{len(row.words)} columns, expected 3 ({fix})")
-            continue
-        names = ("proportion", "shape" if gamma else "mean", "scale" if gamma else "sd")
-        numbers = [number_in(report, row, i, name) for i, name in enumerate(names)]
-        p, first, second = numbers
-        if p is None or first is None or second is None:
-            continue
+    names = ("proportion", "shape" if gamma else "mean", "scale" if gamma else "sd")
+    for row in rows(report, names, "write proportion, mean and sd, or proportion -1 -1"):
+        where, (p, first, second) = f"line {row.line}: ", row.numbers
         if p < 0:
             text = f"{where}proportion {row.words[0][1]} is negative (write 0 to 1)"
             report.error(row.words[0][0], text)

@@ -1,4 +1,5 @@
-"""A net that is being read from a format with names: nodes, arcs and priorities with places.
+"""A net that is being read from a format with names: nodes, arcs and priorities with places, and
+times, rates and weights, which are refused or dropped on request.
 
 There may be millions of arcs, so that they are kept as plain numbers until all are there.
 """
@@ -6,7 +7,7 @@ There may be millions of arcs, so that they are kept as plain numbers until all 
 from array import array
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from jaxtyping import Int
@@ -20,13 +21,27 @@ from .priorities import tell_cycles
 Kind: TypeAlias = Literal["input", "output", "inhibitor", "test"]
 
 MAX_PAIRS = 2**22  # of priorities; a line of 5,000 names against 5,000 others makes millions
-_FIELDS: dict[Kind, str] = {
-    "input": "inputs",
-    "output": "outputs",
-    "inhibitor": "inhibitors",
-    "test": "tests",
-}
 _REGULAR = ("input", "output")
+
+
+@dataclass(frozen=True)
+class Dropping:
+    """Tells what is about time: as an error or, where it is to be dropped, as a warning."""
+
+    report: Report
+    drop_time: bool
+
+    def __call__(self, offset: int, what: str, neutral: str = "") -> None:
+        """Tell of something that could be written as `neutral`, or not at all."""
+        if self.drop_time:
+            self.report.warning(offset, f"{what} is dropped")
+            return
+        write = f"write {neutral}" if neutral else "remove it"
+        message = (
+            f"{what}: times, rates and weights are not read ({write}, or drop them: "
+            "drop_time=True, --drop-time)"
+        )
+        self.report.error(offset, message)
 
 
 @dataclass
@@ -42,7 +57,7 @@ class NetDraft:
     _tokens: dict[int, tuple[int, int]] = field(default_factory=dict)  # by place; with the offset
     _pairs: array = field(default_factory=lambda: array("q"))  # rows of 3
     _arcs: dict[Kind, array] = field(
-        default_factory=lambda: {kind: array("q") for kind in _FIELDS}  # rows of 4
+        default_factory=lambda: {kind: array("q") for kind in get_args(Kind)}  # rows of 4
     )
 
     def place(self, name: str) -> int:
@@ -108,7 +123,7 @@ class NetDraft:
         tell_cycles(pairs, len(names), self.report, self.pair_offset, names.__getitem__)
         return {
             "marking": marking,
-            **{name: self._joined(kind) for kind, name in _FIELDS.items()},
+            **{f"{kind}s": self._joined(kind) for kind in self._arcs},
             "priorities": pairs,
             "num_transitions": len(names),
             "place_names": tuple(self.places),

@@ -27,8 +27,7 @@ from typing import NoReturn, TypeVar
 from ...sleptsov import SleptsovNet
 from ..source import Report, Source, Unreadable, shortened
 from .build_net import build_net
-from .draft import Kind, NetDraft
-from .dropping import Dropping
+from .draft import Dropping, Kind, NetDraft
 from .numbers import MAX_NODES, integer
 
 
@@ -49,13 +48,6 @@ Number = TypeVar("Number", int, float)
 def read_greatspn(source: Source, *, drop_time: bool = False) -> SleptsovNet:
     """The net of a GreatSPN `.net` file. Immediate transitions beat timed ones, and those of a
     larger priority beat the others.
-
-    **Arguments:**
-
-    - `drop_time`: warn of rates and weights and read the net as if they were 1. By default other
-      ones are errors.
-
-    **Raises:** `ReadError` with every error of the file.
     """
     report = Report(source)
     reader = _Reader(report, drop_time)

@@ -27,10 +27,7 @@ _LETTERS = {_REGULAR: "input", _INHIBITOR: "inhibitor", _OUTPUT: "output", _PRIO
 
 
 def read_lsn(source: Source) -> SleptsovNet:
-    """The net of an LSN file.
-
-    **Raises:** `ReadError` with every error of the file.
-    """
+    """The net of an LSN file."""
     report = Report(source)
     low = LowLevel(source, report)
     if low.num_substitutions:
@@ -38,7 +35,7 @@ def read_lsn(source: Source) -> SleptsovNet:
             f"nst is {low.num_substitutions}: with substitutions this is an HSN, not an LSN "
             "(name it .hsn, or write 0)"
         )
-        low.report.error(low.header_offset, message)
+        report.error(low.offset(0), message)
     return build_net(report, **low.arguments())
 
 
@@ -51,8 +48,7 @@ def write_lsn(net: SleptsovNet, losses: Losses) -> str:
 
 
 def lsn_parts(net: SleptsovNet) -> tuple[str, str, str]:
-    """The header without the number of substitutions, the lines of arcs and those of the
-    marking."""
+    """The header without the number of substitutions, the lines of arcs, and of the marking."""
     kinds = [
         (net.inputs.place + 1, net.inputs.transition + 1, net.inputs.weight),
         (net.inhibitors.place + 1, net.inhibitors.transition + 1, -net.inhibitors.weight),
@@ -119,10 +115,6 @@ class LowLevel:
         if counts is not None:
             self._read_body(*counts)
 
-    @property
-    def header_offset(self) -> int:
-        return self.offset(0)
-
     def offset(self, line: int) -> int:
         """Where a line stands, comments not counted; past the end it is the last line."""
         if line < len(self.lines):
@@ -173,10 +165,9 @@ class LowLevel:
             else:
                 found = plural(len(words.values), "number")
                 message = f"{found} in the header (5 are expected: m n k l nst)"
-                self.report.error(self.header_offset, message)
+                self.report.error(self.offset(0), message)
             return None
         names = ("m", "n", "k", "l", "nst")
-        wrong = False
         for word, (name, number) in enumerate(zip(names, words.values.tolist(), strict=True)):
             if number < 0:
                 message = f"{name} is {number} in the header (write 0 or more)"
@@ -186,8 +177,7 @@ class LowLevel:
             else:
                 continue
             self.report.error(words.offset(word), message)
-            wrong = True
-        if wrong:
+        if self.report.has_errors:
             return None
         self.num_places, self.num_transitions, *counts, self.num_substitutions = (
             words.values.tolist()

@@ -33,8 +33,6 @@ def read_mcc(source: Source) -> SleptsovNet:
     Its columns are a total order of the transitions: that is kept, the priorities behind it are
     not in the file, unless `write_mcc` noted them. Where the file says which transition a column
     was, transitions have these numbers; else column j is transition j.
-
-    **Raises:** `ReadError` with every error of the file.
     """
     report = Report(source)
     matrices = Matrices(source, report, ("m", "n", "mm"), _parts)
@@ -51,7 +49,6 @@ def read_mcc(source: Source) -> SleptsovNet:
     order = _order(source, matrices.end, n, report)
     said = Remark(source, matrices.end, "#", {"places": m, "transitions": n}, 0, report)
     known = _priorities(said, order, n)
-    report.finish()
     return build_net(
         report,
         marking=marking,

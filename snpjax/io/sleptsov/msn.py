@@ -17,10 +17,7 @@ _INHIBITOR = -1
 
 
 def read_msn(source: Source) -> SleptsovNet:
-    """The net of an MSN file.
-
-    **Raises:** `ReadError` with every error of the file.
-    """
+    """The net of an MSN file."""
     report = Report(source)
     matrices = Matrices(source, report, ("m", "n"), _parts)
     if not matrices.is_whole:
@@ -43,7 +40,6 @@ def read_msn(source: Source) -> SleptsovNet:
     )
     sizes = {"places": m, "transitions": n}
     said = Remark(source, matrices.end, "#", sizes, 0, report)
-    report.finish()
     return build_net(
         report,
         marking=matrices.part("the marking", m),

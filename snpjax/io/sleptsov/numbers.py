@@ -43,8 +43,7 @@ def starts_of(data: bytes) -> Int[np.ndarray, " words"]:
 
 
 def plain_integers(data: bytes) -> Int[np.ndarray, " words"] | None:
-    """The words as integers; `None` where some word may be none, so that each must be looked
-    at."""
+    """The words as integers; `None` where some may be none, and each must be looked at."""
     if data.translate(None, _PLAIN) or not _has_sound_words(data):
         return None
     if not data or data.isspace():  # which NumPy reads as one 0
@@ -135,10 +134,6 @@ class Words:
             return self.first + start
         last = start + int(starts_of(self._data[start:end])[number - 1])
         return self.first + last + len(self._text(last))
-
-    def text(self, word: int) -> str:
-        """A word as it stands in the source."""
-        return self._text(int(self.starts[word]))
 
     def _text(self, start: int) -> str:
         end = start

@@ -5,7 +5,7 @@ read in many dialects, priorities in those of snpjax and of PIPE. Whatever else 
 is not known to be decoration, is an error: it could change how the net behaves.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from ...sleptsov import SleptsovNet
@@ -44,16 +44,6 @@ def read_pnml(
 
     Names are those in the file, ids where there are none or one is there twice; the notes keep the
     `ids`.
-
-    **Arguments:**
-
-    - `net`: the id of the net, in a file that has several.
-    - `drop_time`: warn of times, rates and weights and read the net as if they were not there. By
-      default they are errors.
-    - `ignore_unknown`: warn of elements and attributes that are not known and read the net as if
-      they were not there. By default they are errors.
-
-    **Raises:** `ReadError` with every error of the file.
     """
     report = Report(source)
     reader = _Reader(report, ignore_unknown)
@@ -62,7 +52,7 @@ def read_pnml(
     if chosen is None:
         report.finish()
         raise AssertionError("a file without a net is told; please report this as a bug of snpjax")
-    return build_net(report, **chosen.arguments(report, reader.shared, drop_time=drop_time))
+    return build_net(report, **chosen.arguments(reader.shared, drop_time=drop_time))
 
 
 class _Frame(NamedTuple):
@@ -152,7 +142,7 @@ class _Reader:
         kind = "finalPlace" if above.kind == "marking" else name
         element = PnmlElement(kind, attributes, offset, self._text)
         if name == "net":
-            self._net = FileNet(element)
+            self._net = FileNet(element, self.report)
             self.nets.append(self._net)
         elif self._net is not None:
             self._net.add(element)
@@ -223,8 +213,7 @@ class _Reader:
             self._refuse(f"the attribute {shortened(name)!r}", name, shown, at)
 
     def _refuse(self, what: str, name: str, above: str, offset: int) -> None:
-        """Tell an element or attribute that cannot be read; `ignore_unknown` is about those of
-        which nothing is known."""
+        """Tell what cannot be read; `ignore_unknown` is about what nothing is known of."""
         where = f"{what} of <{above}>" if what.startswith("the") else f"{what} in <{above}>"
         net = self._net
         if name in REFUSED:
@@ -232,7 +221,7 @@ class _Reader:
         elif name in TIMES and net is not None:
             net.add_time(offset, where)
         elif self.ignore_unknown:
-            self._warn(offset, f"{where} is not known, and ignored")
+            self._tell(self.report.warning, offset, f"{where} is not known, and ignored")
         else:
             message = (
                 f"{where} is not known, and could change how the net behaves (remove it, or read "
@@ -241,16 +230,14 @@ class _Reader:
             self._error(offset, message)
 
     def _error(self, offset: int, message: str, first: int | None = None) -> None:
-        if self._net is None:
-            self.report.error(offset, message, first)
-        else:
-            self._net.find(True, offset, message, first)
+        self._tell(self.report.error, offset, message, first)
 
-    def _warn(self, offset: int, message: str) -> None:
+    def _tell(self, tell: Callable[..., None], *finding: int | str | None) -> None:
+        """Tell it now, or when the net around it is chosen."""
         if self._net is None:
-            self.report.warning(offset, message)
+            tell(*finding)
         else:
-            self._net.find(False, offset, message)
+            self._net.tell(tell, *finding)
 
     def chosen(self, id: str | None) -> FileNet | None:
         """The net that is meant; if there is none, that is told."""

@@ -1,13 +1,13 @@
 """A net of a PNML file: its nodes, arcs and final markings, and the arguments they make."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from ..source import MAX_FINDINGS, Report, shortened
-from .draft import NetDraft
-from .dropping import Dropping
+from .draft import Dropping, NetDraft
 from .numbers import MAX_NODES, integer
 from .pnml_arcs import take_arc
 from .pnml_elements import PnmlElement, PnmlLabel
@@ -83,13 +83,6 @@ class PnmlNumbers:
 
 
 @dataclass
-class FinalMarking:
-    """One of `<finalmarkings>`: its places by their ids, each with its tokens."""
-
-    places: list[PnmlElement] = field(default_factory=list)
-
-
-@dataclass
 class Shared:
     """What stands beside the nets of a file: constants, and the nodes that nets of TAPAAL share."""
 
@@ -101,27 +94,28 @@ class Shared:
 class FileNet:
     """A net of the file: its nodes and arcs in order.
 
-    Findings are kept until the net is chosen: those of other nets do not matter.
+    Findings are kept until the net is chosen: those of other nets do not matter. `final` are the
+    places of each final marking, by their ids.
     """
 
-    def __init__(self, owner: PnmlElement):
-        self.owner = owner
+    def __init__(self, owner: PnmlElement, report: Report):
+        self.owner, self.report = owner, report
         self.nodes: dict[str, PnmlElement] = {}
         self.arcs: list[PnmlElement] = []
         self.ids: dict[str, PnmlElement] = {owner.id: owner}
-        self.final: list[FinalMarking] = []
+        self.final: list[list[PnmlElement]] = []
         self._times: list[tuple[int, str]] = []
-        self._findings: list[tuple[bool, int, str, int | None]] = []
+        self._findings: list[Callable[[], None]] = []
 
     @property
     def is_active(self) -> bool:
         """Whether TAPAAL takes part of the net in verification."""
         return self.owner.attributes.get("active", "true").lower() != "false"
 
-    def find(self, is_error: bool, offset: int, message: str, first: int | None = None) -> None:
-        """Note an error or a warning."""
+    def tell(self, tell: Callable[..., None], *finding: int | str | None) -> None:
+        """Note an error or a warning, with what tells it."""
         if len(self._findings) <= MAX_FINDINGS:
-            self._findings.append((is_error, offset, message, first))
+            self._findings.append(partial(tell, *finding))
 
     def add_time(self, offset: int, what: str) -> None:
         """Note an element about time."""
@@ -131,165 +125,167 @@ class FileNet:
     def add(self, owner: PnmlElement) -> None:
         """Take a node, an arc, a page or a final marking."""
         if owner.kind == "marking":
-            self.final.append(FinalMarking())
+            self.final.append([])
         elif owner.kind == "finalPlace":
-            self.final[-1].places.append(owner)
+            self.final[-1].append(owner)
         elif not owner.id and owner.kind in NODES:
-            self.find(True, owner.offset, f"a <{owner.kind}> has no id (give it one)")
+            message = f"a <{owner.kind}> has no id (give it one)"
+            self.tell(self.report.error, owner.offset, message)
         else:
             first = self.ids.setdefault(owner.id, owner) if owner.id else owner
             if first is not owner:
                 message = f"the id {shortened(owner.id)!r} is there twice (give each its own)"
-                self.find(True, owner.offset, message, first.offset)
+                self.tell(self.report.error, owner.offset, message, first.offset)
             elif owner.kind in NODES:
                 self.nodes[owner.id] = owner
             elif owner.kind in ARCS:
                 self.arcs.append(owner)
 
-    def arguments(self, report: Report, shared: Shared, *, drop_time: bool) -> dict[str, Any]:
+    def arguments(self, shared: Shared, *, drop_time: bool) -> dict[str, Any]:
         """The arguments of the net; whatever is wrong is told."""
-        for is_error, offset, message, first in self._findings:
-            (report.error if is_error else report.warning)(offset, message, first)
-        self._check_type(report)
-        numbers, draft = PnmlNumbers(report, shared.constants, drop_time), NetDraft(report)
+        for tell in self._findings:
+            tell()
+        numbers = PnmlNumbers(self.report, shared.constants, drop_time)
         for offset, what in self._times:
             numbers.drop(offset, what)
-        ends: dict[str, tuple[str, int]] = {}
-        for node in self.nodes.values():
-            check_neutral(node, numbers)
+        return _Builder(self, shared, numbers).arguments()
+
+
+class _Builder:
+    """Makes the arguments of a net from its elements, whatever their order in the file."""
+
+    def __init__(self, net: FileNet, shared: Shared, numbers: PnmlNumbers):
+        self.net, self.shared, self.numbers = net, shared, numbers
+        self.report = numbers.report
+        self.draft = NetDraft(self.report)
+        self.ends: dict[str, tuple[str, int]] = {}  # kind and number of nodes, by their ids
+
+    def arguments(self) -> dict[str, Any]:
+        nodes, draft = self.net.nodes, self.draft
+        self._check_type()
+        for node in nodes.values():
+            check_neutral(node, self.numbers)
             if node.kind == "place":
-                ends[node.id] = "place", draft.place(node.id)
-                self._mark(node, draft, numbers, shared)
+                self.ends[node.id] = "place", draft.place(node.id)
+                self._mark(node)
             elif node.kind == "transition":
-                ends[node.id] = "transition", draft.transition(node.id)
-                other = shared.transitions.get(node.attributes.get("name", ""))
-                if other is not None:
-                    check_neutral(other, numbers)
-        for node in self.nodes.values():
+                self.ends[node.id] = "transition", draft.transition(node.id)
+                self._shared_node(self.shared.transitions, node)
+        for node in nodes.values():
             if node.kind.startswith("reference"):
-                self._resolve(node, ends, report)
-        for arc in self.arcs:
-            check_neutral(arc, numbers)
-            take_arc(arc, ends, draft, numbers)
-        for node in self.nodes.values():
+                self._resolve(node)
+        for arc in self.net.arcs:
+            check_neutral(arc, self.numbers)
+            take_arc(arc, self.ends, draft, self.numbers)
+        for node in nodes.values():
             for beats in node.beats:
-                self._take_priority(node, beats, ends, draft, report)
-        self._take_levels(draft, numbers)
+                self._take_priority(node, beats)
+        self._take_levels()
         arguments = draft.arguments()
-        name = self.owner.labels.get("name")
-        names = {
-            kind: self._names(arguments[f"{kind}_names"], report)
-            for kind in ("place", "transition")
-        }
-        ids = {f"{kind}s": list(arguments[f"{kind}_names"]) for kind in names}
-        is_named = any(tuple(ids[f"{kind}s"]) != names[kind] for kind in names)
+        name = self.net.owner.labels.get("name")
+        ids = {f"{kind}s": arguments[f"{kind}_names"] for kind in ("place", "transition")}
+        names = {f"{of[:-1]}_names": self._names(its_ids) for of, its_ids in ids.items()}
+        is_named = tuple(names.values()) != tuple(ids.values())
         return {
             **arguments,
-            **{f"{kind}_names": of_kind for kind, of_kind in names.items()},
-            "final_markings": self._final_markings(ends, numbers),
+            **names,
+            "final_markings": self._final_markings(),
             "name": name.text if name else "",
-            "notes": {"ids": ids} if is_named else {},
+            "notes": {"ids": {of: list(its) for of, its in ids.items()}} if is_named else {},
         }
 
-    def _check_type(self, report: Report) -> None:
-        type = self.owner.attributes.get("type", "")
+    def _check_type(self) -> None:
+        type = self.net.owner.attributes.get("type", "")
         if _HIGH_LEVEL.search(type):
             message = f"a net of the type {type} is a high-level net (only plain ones are read)"
         elif type and not _PLAIN_TYPES.search(type):
             message = f"unknown type of nets {shortened(type)!r} (read are those like {TYPE})"
         else:
             return
-        report.error(self.owner.offset_of("type"), message)
+        self.report.error(self.net.owner.offset_of("type"), message)
 
-    def _names(self, ids: tuple[str, ...], report: Report) -> tuple[str, ...]:
+    def _shared_node(
+        self, shared: Mapping[str, PnmlElement], node: PnmlElement
+    ) -> PnmlElement | None:
+        """The node that TAPAAL shares under the name of this one."""
+        other = shared.get(node.attributes.get("name", ""))
+        if other is not None:
+            check_neutral(other, self.numbers)
+        return other
+
+    def _names(self, ids: tuple[str, ...]) -> tuple[str, ...]:
         """The names of nodes; of those that are there twice, the ids from the second on."""
-        labels = [self.nodes[id].label("name") for id in ids]
+        labels = [self.net.nodes[id].label("name") for id in ids]
         given = [
             label.text if label and label.text else id
             for id, label in zip(ids, labels, strict=True)
         ]
-        known, names = set(given), []
-        first: set[str] = set()
+        known, names = set(given), {}
         for id, name in zip(ids, given, strict=True):
-            if name in first:
+            if name in names:
                 message = (
                     f"the name {shortened(name)!r} is there twice (the id {shortened(id)!r} is "
                     "taken instead)"
                 )
-                report.warning(self.nodes[id].offset, message)
+                self.report.warning(self.net.nodes[id].offset, message)
                 name = id
                 while name in known:
                     name += "'"
                 known.add(name)
-            first.add(name)
-            names.append(name)
+            names[name] = None
         return tuple(names)
 
-    def _mark(
-        self, node: PnmlElement, draft: NetDraft, numbers: PnmlNumbers, shared: Shared
-    ) -> None:
+    def _mark(self, node: PnmlElement) -> None:
         """The tokens of a place, which an element, an attribute or a shared place says."""
         what = f"the marking of {shortened(node.id)!r}"
         found = [node.labels.get("initialMarking"), node.attribute("initialMarking")]
-        other = shared.places.get(node.attributes.get("name", ""))
+        other = self._shared_node(self.shared.places, node)
         if other is not None:
-            check_neutral(other, numbers)
             found.append(other.attribute("initialMarking"))
         labels = [label for label in found if label is not None]
-        counts = [numbers.count(label, what, least=0) for label in labels]
+        counts = [self.numbers.count(label, what, least=0) for label in labels]
         if None in counts or not counts:
             return
         if len(set(counts)) > 1:
             message = f"{what} is said twice, {counts[0]} and {counts[-1]} tokens (remove one)"
-            numbers.report.error(labels[0].offset, message, labels[-1].offset)
+            self.report.error(labels[0].offset, message, labels[-1].offset)
         else:
-            draft.mark(draft.place(node.id), counts[0] or 0, labels[0].offset)
+            self.draft.mark(self.draft.place(node.id), counts[0] or 0, labels[0].offset)
 
-    def _resolve(self, node: PnmlElement, ends: dict[str, tuple[str, int]], report: Report) -> None:
+    def _resolve(self, node: PnmlElement) -> None:
         """Let a reference node stand for the node that it, or the one it refers to, refers to."""
-        wanted = node.kind.removeprefix("reference").lower()
-        seen, at = {node.id}, node
-        while True:
-            id = at.attributes.get("ref", "")
-            found = self.nodes.get(id)
-            if found is None or id in seen:
-                what = f"refers to {shortened(id)!r}, which there is not"
-                what = what if found is None else "refers to itself"
-                report.error(node.offset, f"the {node.kind} {shortened(node.id)!r} {what}")
-                return
+        here = f"the {node.kind} {shortened(node.id)!r}"
+        seen, found = {node.id}, node
+        while found.kind.startswith("reference"):
+            id = found.attributes.get("ref", "")
+            if id not in self.net.nodes:
+                message = f"{here} refers to {shortened(id)!r}, which there is not"
+                return self.report.error(node.offset, message)
+            if id in seen:
+                return self.report.error(node.offset, f"{here} refers to itself")
             seen.add(id)
-            if not found.kind.startswith("reference"):
-                break
-            at = found
-        if found.kind != wanted:
-            message = f"the {node.kind} {shortened(node.id)!r} refers to a {found.kind}"
-            report.error(node.offset, message)
-        elif found.id in ends:
-            ends[node.id] = ends[found.id]
+            found = self.net.nodes[id]
+        if found.kind != node.kind.removeprefix("reference").lower():
+            self.report.error(node.offset, f"{here} refers to a {found.kind}")
+        elif found.id in self.ends:
+            self.ends[node.id] = self.ends[found.id]
 
-    def _take_priority(
-        self,
-        node: PnmlElement,
-        beats: PnmlLabel,
-        ends: Mapping[str, tuple[str, int]],
-        draft: NetDraft,
-        report: Report,
-    ) -> None:
-        (kind, number), end = ends.get(node.id, ("", -1)), ends.get(beats.text, ("", -1))
-        if kind != "transition" or end[0] != "transition":
-            message = (
-                f"a priority of {shortened(node.id)!r} over {shortened(beats.text)!r} (both must "
-                "be transitions)"
-            )
-            report.error(beats.offset, message)
-        else:
-            draft.priority(number, end[1], beats.offset)
+    def _take_priority(self, node: PnmlElement, beats: PnmlLabel) -> None:
+        kind, number = self.ends.get(node.id, ("", -1))
+        other, beaten = self.ends.get(beats.text, ("", -1))
+        if kind == other == "transition":
+            self.draft.priority(number, beaten, beats.offset)
+            return
+        message = (
+            f"a priority of {shortened(node.id)!r} over {shortened(beats.text)!r} (both must "
+            "be transitions)"
+        )
+        self.report.error(beats.offset, message)
 
-    def _take_levels(self, draft: NetDraft, numbers: PnmlNumbers) -> None:
+    def _take_levels(self) -> None:
         """The priorities that follow from `<timed>` and `<priority>`, as PIPE has them: immediate
         transitions beat timed ones, and among immediate ones the larger priority wins."""
-        transitions = [node for node in self.nodes.values() if node.kind == "transition"]
-        report = numbers.report
+        transitions = [node for node in self.net.nodes.values() if node.kind == "transition"]
         # TAPAAL writes 0 or 1 at every transition, and means nothing by it.
         attributes = [node for node in transitions if "priority" in node.attributes]
         values = {node.attributes["priority"] for node in attributes}
@@ -298,7 +294,7 @@ class FileNet:
                 "attributes `priority` that differ (write elements <timed> and <priority>, or "
                 "remove the attributes)"
             )
-            report.error(attributes[0].offset_of("priority"), message)
+            self.report.error(attributes[0].offset_of("priority"), message)
         if not any("timed" in node.labels for node in transitions):
             said = [node.labels["priority"] for node in transitions if "priority" in node.labels]
             if len({label.text for label in said}) > 1 or 0 < len(said) < len(transitions):
@@ -306,65 +302,58 @@ class FileNet:
                     "a <priority> without a <timed> (write <timed> for every transition: the "
                     "larger priority wins among those that are not timed)"
                 )
-                report.error(said[0].offset, message)
+                self.report.error(said[0].offset, message)
             return
         levels: dict[int, tuple[int, int]] = {}
         for node in transitions:
             named = f"transition {shortened(node.id)!r}"
             timed, priority = node.labels.get("timed"), node.labels.get("priority")
             if timed is None:
-                report.error(node.offset, f"{named} has no <timed>, but others have (write it)")
+                message = f"{named} has no <timed>, but others have (write it)"
+                self.report.error(node.offset, message)
             elif timed.text.lower() not in ("true", "false"):
                 message = f"the <timed> of {named} is {shortened(timed.text)!r}"
-                report.error(timed.offset, f"{message} (write true or false)")
+                self.report.error(timed.offset, f"{message} (write true or false)")
             elif timed.text.lower() == "true":
-                levels[draft.transition(node.id)] = 0, timed.offset
+                levels[self.draft.transition(node.id)] = 0, timed.offset
             else:
                 level = 1
                 if priority is not None:
-                    level = numbers.count(priority, f"the priority of {named}", least=0)
+                    level = self.numbers.count(priority, f"the priority of {named}", least=0)
                 if level is not None:
-                    levels[draft.transition(node.id)] = 1 + level, timed.offset
-        draft.levels(levels)
+                    levels[self.draft.transition(node.id)] = 1 + level, timed.offset
+        self.draft.levels(levels)
 
-    def _final_markings(
-        self, ends: Mapping[str, tuple[str, int]], numbers: PnmlNumbers
-    ) -> list[list[int]]:
-        num_places = len({number for kind, number in ends.values() if kind == "place"})
-        if len(self.final) * num_places > MAX_NODES:
+    def _final_markings(self) -> list[list[int]]:
+        final, num_places = self.net.final, len(self.draft.places)
+        if len(final) * num_places > MAX_NODES:
             message = (
-                f"{len(self.final)} final markings of {num_places} places are more than the "
+                f"{len(final)} final markings of {num_places} places are more than the "
                 f"{MAX_NODES} numbers that are read (keep fewer)"
             )
-            numbers.report.error(self.owner.offset, message)
+            self.report.error(self.net.owner.offset, message)
             return []
-        return [self._final(marking, num_places, ends, numbers) for marking in self.final]
+        return [self._final(marking) for marking in final]
 
-    def _final(
-        self,
-        marking: FinalMarking,
-        num_places: int,
-        ends: Mapping[str, tuple[str, int]],
-        numbers: PnmlNumbers,
-    ) -> list[int]:
+    def _final(self, marking: list[PnmlElement]) -> list[int]:
         """A final marking; the places that it does not name hold no tokens."""
-        tokens = [0] * num_places
+        tokens = [0] * len(self.draft.places)
         seen: dict[int, int] = {}
-        for place in marking.places:
+        for place in marking:
             id, what = place.attributes.get("idref", ""), "a final marking"
-            kind, number = ends.get(id, ("", -1))
+            kind, number = self.ends.get(id, ("", -1))
             label = place.labels.get("text")
             if kind != "place":
                 message = f"{what} names {shortened(id)!r}, which is no place (add the place)"
-                numbers.report.error(place.offset, message)
+                self.report.error(place.offset, message)
             elif seen.setdefault(number, place.offset) != place.offset:
                 message = f"{what} names {shortened(id)!r} twice (remove one)"
-                numbers.report.error(place.offset, message, seen[number])
+                self.report.error(place.offset, message, seen[number])
             elif label is None:
                 message = f"{what} does not say the tokens of {shortened(id)!r} (write <text>)"
-                numbers.report.error(place.offset, message)
+                self.report.error(place.offset, message)
             else:
-                count = numbers.count(label, f"{what} of {shortened(id)!r}", least=0)
+                count = self.numbers.count(label, f"{what} of {shortened(id)!r}", least=0)
                 tokens[number] = count or 0
         return tokens
 

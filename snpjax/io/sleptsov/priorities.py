@@ -18,8 +18,8 @@ def tell_cycles(
     report: Report,
     offset: Callable[[int], int],
     name: Callable[[int], str],
-) -> bool:
-    """Tell every cycle; whether there is one.
+) -> None:
+    """Tell every cycle.
 
     **Arguments:**
 
@@ -27,7 +27,7 @@ def tell_cycles(
     - `offset`, `name`: where pair i stands, and what transition t is called.
     """
     if len(pairs) == 0 or priority_order(pairs, num_transitions) is not None:
-        return False
+        return
     found = {_closing(pairs, members): members for members in cycles(pairs, num_transitions)}
     for pair, members in sorted(found.items()):
         if len(members) == 1:
@@ -37,7 +37,6 @@ def tell_cycles(
             cycle = ", ".join(map(name, members[:_MAX_SHOWN]))
             message = f"this closes a cycle of priorities: {cycle}{more}"
         report.error(offset(pair), f"{message} (drop one of its pairs)")
-    return True
 
 
 def _closing(pairs: Int[np.ndarray, "pairs 2"], members: Sequence[int]) -> int:

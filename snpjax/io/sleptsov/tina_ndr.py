@@ -16,8 +16,7 @@ from ..json_checks import noted_position
 from ..losses import Losses
 from ..source import Report, Source, shortened
 from .build_net import build_net
-from .draft import NetDraft
-from .dropping import Dropping
+from .draft import Dropping, NetDraft
 from .flattening import with_pairs_for_order
 from .substituting import Mapped, Nesting, PlacedSubstitution, Role, build_high_net
 from .tina import mark_of, name_of, number_of, written_names
@@ -54,15 +53,7 @@ class _Line:
 
 
 def read_ndr(source: Source, *, drop_time: bool = False) -> SleptsovNet:
-    """The net of a Tina `.ndr` file, linked where labels name sub-nets.
-
-    **Arguments:**
-
-    - `drop_time`: warn of intervals and read transitions as if they had none. By default they are
-      errors.
-
-    **Raises:** `ReadError` with every error of the file.
-    """
+    """The net of a Tina `.ndr` file, linked where labels name sub-nets."""
     report = Report(source)
     reader = _Reader(report, drop_time)
     reader.read(source.text)

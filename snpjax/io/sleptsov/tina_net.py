@@ -9,8 +9,7 @@ from ...sleptsov import SleptsovNet
 from ..losses import Losses
 from ..source import Report, Source, Unreadable, shortened
 from .build_net import build_net
-from .draft import MAX_PAIRS, NetDraft
-from .dropping import Dropping
+from .draft import MAX_PAIRS, Dropping, NetDraft
 from .flattening import with_pairs_for_order
 from .tina import NAME, PLAIN_ARC, Mark, mark_of, name_of, number_of, written_names
 
@@ -42,15 +41,7 @@ class _Word(NamedTuple):
 
 
 def read_net_format(source: Source, *, drop_time: bool = False) -> SleptsovNet:
-    """The net of a Tina `.net` file.
-
-    **Arguments:**
-
-    - `drop_time`: warn of intervals and read transitions as if they had none. By default they are
-      errors.
-
-    **Raises:** `ReadError` with every error of the file.
-    """
+    """The net of a Tina `.net` file."""
     report = Report(source)
     reader = _Reader(report, drop_time)
     reader.read(source.text)

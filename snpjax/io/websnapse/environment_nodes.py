@@ -33,8 +33,7 @@ def draw(
     recorded: Sequence[str],
     taken: Iterable[str],
 ) -> tuple[list[DrawnInput], DrawnOutputs]:
-    """The nodes that give `trains` to neurons of `system` and have others `recorded`, none with a
-    name in `taken`."""
+    """Nodes that give `trains` to neurons and have others `recorded`, none with a `taken` name."""
     names = {label_key(name) for name in taken}
     outputs = _noted_outputs(system, recorded, names)
     if outputs is None:

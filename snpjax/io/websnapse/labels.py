@@ -2,9 +2,7 @@
 
 
 class NameTable:
-    """The names in a file. A spelling that was used before is preferred to another one of the same
-    name.
-    """
+    """The names in a file. Of spellings of one name, one that was used before is preferred."""
 
     def __init__(self) -> None:
         self._by_key: dict[str, str] = {}

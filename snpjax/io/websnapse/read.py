@@ -29,8 +29,7 @@ from ..source import Report, Source
 from ..yaml_text import Plain
 from .keys import NEW, Keys, keys_of
 from .labels import NameTable
-from .rule_list import PlacedRuleText, RuleList
-from .rules import PlacedLabel
+from .rules import PlacedLabel, PlacedRuleText, RuleList
 from .values import ValueReader, is_null
 
 
@@ -38,10 +37,7 @@ _TYPES = ("regular", "input", "output")
 
 
 def read_websnapse(source: Source, level: Level) -> SpikingSystem:
-    """The system that a WebSnapse file describes.
-
-    **Raises:** `ReadError` with all errors of the file, of its form as well as of the system.
-    """
+    """The system that a WebSnapse file describes."""
     return read_reported(source, _reading(level, is_yaml=False))
 
 
@@ -215,9 +211,7 @@ class _Reader:
         return by_label
 
     def _bearers(self, label: PlacedLabel, read: PlacedRuleText) -> list[str]:
-        """The labels that a rule belongs to: websnapse-dynamic takes several with commas between,
-        but commas are part of names too.
-        """
+        """The labels that have a rule; commas are between them (websnapse-dynamic), or in one."""
         names = [label.text]
         if self._known(label.text) is None and "," in label.text:
             names = [name.strip() for name in label.text.split(",")]

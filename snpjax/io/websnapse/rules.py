@@ -5,12 +5,17 @@ r"""Rules in LaTeX: `a^{2}/a\to a;1`, `a\to\lambda`, `\left[a\right]_{i}\to\left
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 
 from ...spiking.model.guard import Guard
 from ...spiking.model.guard_syntax import TEXT_LIMIT
 from ...spiking.model.rule import DivisionRule, Rule
 from ..building import NO_GUARD
+from ..json_checks import Findings
+from ..json_text import InString, JsonPath
 from ..source import Mistake, guard_or_error, shortened
+from ..yaml_text import Plain
+from .values import is_null
 
 
 _ARROW = re.compile(r"\\(?:rightarrow|to)")
@@ -58,19 +63,54 @@ class ParsedRule:
     warnings: list[Mistake] = field(default_factory=list)
 
 
-class RuleParser:
-    """Parses rule texts; one that was parsed before is not parsed again."""
+@dataclass(frozen=True, slots=True)
+class PlacedRuleText:
+    """A rule text and where it stands."""
 
-    def __init__(self) -> None:
-        self._known: dict[str, ParsedRule] = {}
+    parsed: ParsedRule
+    path: JsonPath
 
-    def parse(self, text: str) -> ParsedRule:
-        if text not in self._known:
-            self._known[text] = _parse(text)
-        return self._known[text]
+    def at(self, position: int) -> JsonPath:
+        """The path of a character of the text."""
+        return (*self.path, InString(position))
+
+    def place_of(self, code: str) -> JsonPath | None:
+        """The path of what a problem is about, if that is a part of the rule."""
+        position = self.parsed.places.get(code)
+        return None if position is None else self.at(position)
 
 
-def _parse(text: str) -> ParsedRule:
+class RuleList:
+    """Reads lists of rules. A text that is repeated is parsed once, its warnings told once."""
+
+    def __init__(self, findings: Findings):
+        self.findings = findings
+        self._parse = cache(parse_rule_text)
+        self._warned: set[str] = set()
+
+    def read(self, value: object, path: JsonPath, what: str) -> list[PlacedRuleText]:
+        """The rules in a list, with their mistakes told; all that can be of use."""
+        if is_null(value):
+            return []
+        rules = []
+        for here, item in self.findings.items(value, path, what):
+            text = item.text if isinstance(item, Plain) else item
+            if not isinstance(text, str):
+                self.findings.wrong(item, here, "a rule", r'write a text, such as "a^{2}/a\to a;0"')
+                continue
+            read = PlacedRuleText(self._parse(text), here)
+            for fault in read.parsed.errors:
+                self.findings.error(read.at(fault.offset), fault.message)
+            if read.parsed.warnings and text not in self._warned:
+                self._warned.add(text)
+                for fault in read.parsed.warnings:
+                    self.findings.warning(read.at(fault.offset), fault.message)
+            rules.append(read)
+        return rules
+
+
+def parse_rule_text(text: str) -> ParsedRule:
+    """What a rule text says, and what is wrong with it."""
     parsed = ParsedRule(text)
     if len(text) > TEXT_LIMIT:
         fault = Mistake(0, f"the rule has more than {TEXT_LIMIT} characters (shorten it)")

@@ -20,7 +20,7 @@ from .environment_nodes import draw
 from .guard_text import guard_text, rule_text
 from .labels import label_key
 from .print_yaml import SURROGATE, yaml_text
-from .rules import RuleParser
+from .rules import parse_rule_text
 
 
 _GRID = 150  # pixels between neurons without a position
@@ -31,11 +31,8 @@ Value: TypeAlias = "int | float | str | list[str] | dict[str, int | float]"
 
 def write_websnapse(system: SpikingSystem, losses: Losses) -> str:
     """The text of a WebSnapse JSON file; what it cannot hold is added to `losses`."""
-    model = _Model(system, losses, _Names(system, losses))
-    sections = [("neurons", model.neurons), ("synapses", model.synapses)]
-    parts = [_json_list(key, [json.dumps(entry) for entry in entries]) for key, entries in sections]
-    if model.rule_dict:
-        parts.append(_json_list("rule_dict", [json.dumps(text) for text in model.rule_dict]))
+    sections = _Model(system, losses, _Names(system, losses)).sections()
+    parts = [_json_list(key, list(map(json.dumps, entries))) for key, entries in sections.items()]
     expected = _expected(system, losses)
     if expected is not None:
         parts.append(f'  "expected": {expected}')
@@ -44,13 +41,11 @@ def write_websnapse(system: SpikingSystem, losses: Losses) -> str:
 
 def write_factory_yaml(system: SpikingSystem, losses: Losses) -> str:
     """The text of a YAML file of sn-p-factory; what it cannot hold is added to `losses`."""
-    model = _Model(system, losses, _Names(system, losses, SURROGATE))
     lines = []
-    for key, entries in (("neurons", model.neurons), ("synapses", model.synapses)):
+    sections = _Model(system, losses, _Names(system, losses, SURROGATE)).sections()
+    for key, entries in sections.items():
         lines.append(f"{key}:" if entries else f"{key}: []")
         lines += [f"- {yaml_text(entry)}" for entry in entries]
-    if model.rule_dict:
-        lines += ["rule_dict:", *(f"- {yaml_text(text)}" for text in model.rule_dict)]
     expected = _expected(system, losses)
     if expected is not None:
         lines.append(f"expected: {yaml_text(json.loads(expected))}")
@@ -108,13 +103,12 @@ class _Names:
 
 
 class _Model:
-    """The parts of a file: entries of `neurons` and `synapses`, and the texts of `rule_dict`."""
+    """Entries of `neurons` and `synapses`, and the texts of `rule_dict`."""
 
     def __init__(self, system: SpikingSystem, losses: Losses, names: _Names):
         self.system = system
         self.losses = losses
         self.names = names
-        self._parser = RuleParser()
         self._texts: dict[Rule | DivisionRule, str | None] = {}  # that read back
         self.rule_dict: list[str] = []
         self.neurons: list[dict[str, Value]] = []
@@ -130,6 +124,11 @@ class _Model:
                 self._add_wire(names.known[source], names.known[target], int(weight))
         self._add_labels()
         self._add_environment()
+
+    def sections(self) -> dict[str, Sequence[object]]:
+        """The parts by their keys; `rule_dict` where there are such rules."""
+        parts = {"neurons": self.neurons, "synapses": self.synapses, "rule_dict": self.rule_dict}
+        return {key: part for key, part in parts.items() if part or key != "rule_dict"}
 
     def _add_neuron(self, neuron: Neuron) -> None:
         name = self.names.known[neuron.name]
@@ -180,7 +179,7 @@ class _Model:
         """The text of a rule in a list of rules, or `None` if it does not read back."""
         if rule not in self._texts:
             text = _rule_text(rule)
-            parsed = self._parser.parse(text)
+            parsed = parse_rule_text(text)
             self._texts[rule] = text if parsed.rule == rule and not parsed.errors else None
         return self._texts[rule]
 
@@ -254,12 +253,12 @@ def _rule_text(rule: Rule | DivisionRule, label: str | None = None) -> str:
 def _has_text(guard: Guard) -> bool:
     """Whether a division rule with this guard reads back."""
     rule = DivisionRule(guard, "x", "y")
-    return RuleParser().parse(_rule_text(rule)).rule == rule
+    return parse_rule_text(_rule_text(rule)).rule == rule
 
 
 def _is_label(name: str) -> bool:
     """Whether a rule text can say the name."""
-    label = RuleParser().parse(rf"\left[a\to a\right]_{{{name}}}").label
+    label = parse_rule_text(rf"\left[a\to a\right]_{{{name}}}").label
     return label is not None and label.text == name
 
 

@@ -15,9 +15,7 @@ _NAMES = "; an id that names an element has letters, digits, '_', '-' and '.' on
 
 
 class _Runs:
-    """Where text stands. It is made of runs that are in the source as they are; an escape such as
-    `&gt;` begins a new one.
-    """
+    """Where text stands: in runs as in the source; an escape such as `&gt;` begins a new one."""
 
     def __init__(self, offset: int, length: int):
         self.starts, self.offsets, self.length = array("q", (0,)), array("q", (offset,)), length

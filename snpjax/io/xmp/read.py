@@ -38,6 +38,7 @@ _PARTS = (
 _REPEATABLE = ("out",)
 _WITH_CHILDREN = ("position", "outWeights")
 _INTEGER = re.compile(r"([+-]?[0-9]+)(?:\.0*)?", re.ASCII)
+_ENTRY = re.compile("(?:^|,)([^,]*)")
 _IDLE = ("", "0", "-1")  # WebSnapse leaves -1 after an emission
 
 
@@ -46,8 +47,6 @@ def read_xmp(source: Source, level: Level) -> SpikingSystem:
 
     Input and output nodes become trains and outputs as `snpjax.io.environment` says. The file may
     have been saved while it ran: the system starts from `<startingSpikes>`, every neuron open.
-
-    **Raises:** `ReadError` with all errors of the file, of its form as well as of the system.
     """
     return read_reported(source, lambda report: _Reader("websnapse", report).read(level))
 
@@ -57,8 +56,6 @@ def read_factory_xml(source: Source, level: Level) -> SpikingSystem:
 
     It is like a WebSnapse file, but `ka+` in a guard means the positive multiples of k, the initial
     spikes are `<spikes>`, and a target in `<outWeights>` needs no `<out>`.
-
-    **Raises:** `ReadError` with all errors of the file, of its form as well as of the system.
     """
     return read_reported(source, lambda report: _Reader("factory", report).read(level))
 
@@ -207,7 +204,7 @@ class _Reader:
         wires = []
         for target, place in links.targets:
             weight, weight_place = weights.get(target, (1, place))
-            wires.append(Wire(links.source, target, weight, place, None, None, weight_place))
+            wires.append(Wire(links.source, target, weight, place, place, place, weight_place))
         for target, _ in links.targets:
             weights.pop(target, None)
         return wires + self._wires_of_weights(links.source, weights)
@@ -215,11 +212,12 @@ class _Reader:
     def _wires_of_weights(
         self, source: str, weights: Mapping[str, tuple[int, int]]
     ) -> list[Wire[int]]:
-        """Weights of targets without an `<out>`: synapses for sn-p-factory, leftovers of WebSnapse
-        (it keeps them when a neuron is deleted).
-        """
+        """Weights without an `<out>`: synapses for sn-p-factory, leftovers of WebSnapse."""
         if self.dialect == "factory":
-            return [Wire(source, x, weight, place) for x, (weight, place) in weights.items()]
+            return [
+                Wire(source, target, weight, place, place, place, place)
+                for target, (weight, place) in weights.items()
+            ]
         for target, (_, place) in weights.items():
             target = shortened(target)
             message = (
@@ -279,18 +277,12 @@ class _Reader:
             return []
         train = []
         what = "an entry of the bitstring"
-        start = 0
-        while start <= len(text):
-            comma = text.find(",", start)
-            end = len(text) if comma < 0 else comma
-            entry = text[start:end]
-            stripped = entry.strip()
-            place = element.place(start + len(entry) - len(entry.lstrip()))
-            number = self._number(stripped, place, what)
+        for entry in _ENTRY.finditer(text):
+            place = element.place(entry.end() - len(entry[1].lstrip()))
+            number = self._number(entry[1].strip(), place, what)
             if number is not None and number < 0:
                 self.report.error(place, f"{what} is {number} (write an integer, 0 or more)")
             train.append(max(number or 0, 0))
-            start = end + 1
         if len(train) == 1 and len(text.strip()) > 1 and set(text.strip()) <= {"0", "1"}:
             message = (
                 f"the bitstring is one number, {train[0]} spikes in step 1 (separate steps by "

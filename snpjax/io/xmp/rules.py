@@ -14,7 +14,9 @@ After a group, as in `a(2a)*`, and for k = 1 they agree.
 """
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
 from typing import Literal, TypeAlias
 
 from ...spiking.model.guard import Guard
@@ -39,22 +41,23 @@ _GUARD_EXAMPLE = '(write "3a", "3a+" or "a(2a)*")'
 
 @dataclass(frozen=True, slots=True)
 class _RuleText:
-    """What a text gives: the rule, if its numbers are there, and what is wrong, by character."""
+    """What a text gives: the rule, if its numbers are there, and what is wrong with it.
+
+    `places` are the characters that problems of the rule are about, by their codes.
+    """
 
     rule: Rule | None
-    is_whole: bool
-    findings: tuple[tuple[int, str], ...]
-    produce_at: int
-    delay_at: int
+    faults: list[Mistake]
+    is_whole: bool = False
+    places: Mapping[str, int] = field(default_factory=dict)
 
 
 class XmpRuleReader:
     """Reads rules of one dialect. A text that was read before is not read again."""
 
     def __init__(self, dialect: Dialect, report: Report):
-        self.dialect: Dialect = dialect
         self.report = report
-        self._known: dict[str, _RuleText] = {}
+        self._parse = cache(lambda text: _Parser(text, dialect).parse())
 
     def read_all(self, element: XmlElement) -> list[PlacedRule[int]]:
         """The rules of a `<rules>` element; those of which nothing can be made are left out."""
@@ -62,20 +65,13 @@ class XmpRuleReader:
         return [rule for rule in rules if rule is not None]
 
     def _read(self, element: XmlElement, start: int, text: str) -> PlacedRule[int] | None:
-        read = self._known.get(text)
-        if read is None:
-            read = self._known[text] = _Parser(text, self.dialect).parse()
-        for at, message in read.findings:
-            self.report.error(element.place(start + at), message)
+        read = self._parse(text)
+        for fault in read.faults:
+            self.report.error(element.place(start + fault.offset), fault.message)
         if read.rule is None:
             return None
-        parts = {}
-        if read.rule.produce > read.rule.consume:
-            parts["produce_exceeds_consume"] = element.place(start + read.produce_at)
-        if read.rule.delay:
-            parts["forgetting_delay"] = element.place(start + read.delay_at)
-            parts["bad_number"] = parts["forgetting_delay"]  # the others cannot be wrong
-        place_of = parts.get if parts else _no_part
+        places = {code: element.place(start + at) for code, at in read.places.items()}
+        place_of = places.get if places else _no_part
         return PlacedRule(read.rule, element.place(start), place_of, read.is_whole)
 
 
@@ -101,20 +97,19 @@ class _Parser:
     def __init__(self, text: str, dialect: Dialect):
         self.text = text
         self.dialect: Dialect = dialect
-        self.findings: list[tuple[int, str]] = []
+        self.faults: list[Mistake] = []
 
     def parse(self) -> _RuleText:
         text = self.text
         arrow = text.find("->")
         if arrow < 0:
             message = f'the rule does not parse: "->" is expected here {_EXAMPLE}'
-            return _RuleText(None, False, ((len(text), message),), 0, 0)
+            return _RuleText(None, [Mistake(len(text), message)])
         slash = text.rfind("/", 0, arrow)
         semicolon = text.find(";", arrow)
-        produce_at = self._skip_blanks(arrow + 2)
         if semicolon < 0:
             message = '";" and the delay are expected here (write ";0")'
-            self.findings.append((len(text), message))
+            self.faults.append(Mistake(len(text), message))
             semicolon = len(text)
         consume = self._part(self._count, slash + 1, arrow)
         produce = 0
@@ -126,19 +121,23 @@ class _Parser:
             guard = self._part(self._guard, 0, slash)
         elif consume is not None:
             guard = self._part(self._exactly, 0, arrow)
-        rule = None
+        rule, places = None, {}
         if consume is not None and produce is not None and delay is not None:
             rule = Rule(NO_GUARD if guard is None else guard, consume, produce, delay)
-        delay_at = self._skip_blanks(min(semicolon + 1, len(text)))
-        findings = tuple(sorted(self.findings))
-        return _RuleText(rule, guard is not None, findings, produce_at, delay_at)
+            if produce > consume:
+                places["produce_exceeds_consume"] = self._skip_blanks(arrow + 2)
+            if delay:  # the other numbers cannot be wrong
+                at = self._skip_blanks(semicolon + 1)
+                places |= {"forgetting_delay": at, "bad_number": at}
+        faults = sorted(self.faults, key=lambda fault: fault.offset)
+        return _RuleText(rule, faults, guard is not None, places)
 
     def _part(self, read, start: int, end: int):
         """What `read` makes of a part of the text; `None` after a fault, which is noted."""
         try:
             return read(self._skip_blanks(start), end)
         except Mistake as mistake:
-            self.findings.append((mistake.offset, mistake.message))
+            self.faults.append(mistake)
             return None
 
     def _skip_blanks(self, at: int) -> int:
