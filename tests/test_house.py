@@ -3,6 +3,8 @@
 import ast
 import inspect
 import re
+import subprocess
+import sys
 import typing
 from collections.abc import Iterator
 from pathlib import Path
@@ -108,6 +110,7 @@ def test_no_module_stands_outside_the_tree():
     assert files == {
         "__init__",
         "__main__",
+        "_lazy",
         "_xla",
         "driver",
         "lowering",
@@ -322,8 +325,9 @@ def test_code_of_the_readme_runs():
 
 
 def test_public_names_are_documented():
-    for name, value in vars(snp).items():
-        if not name.startswith("_") and callable(value) and "snpjax" in value.__module__:
+    for name in dir(snp):
+        value = getattr(snp, name)
+        if callable(value) and "snpjax" in value.__module__:
             assert value.__doc__ and not value.__doc__.startswith(f"{name}("), name
 
 
@@ -336,3 +340,34 @@ def test_dir_lists_exactly_the_public_names():
     }
     for name in listed:
         assert getattr(snp, name) is not None, name
+
+
+def test_names_are_imported_from_where_their_types_are():
+    """What a type checker reads in `snpjax/__init__.py`, and what is imported."""
+    tree = ast.parse((REPOSITORY / "snpjax/__init__.py").read_text(encoding="utf-8"))
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+    seen = {}
+    for node in block.body:
+        assert isinstance(node, ast.ImportFrom)
+        for one in node.names:
+            assert one.asname == one.name
+            seen[one.name] = "." * node.level + (node.module or "")
+    homes = {name: snp._homes.get(name, ".") for name in seen}  # pyright: ignore
+    assert homes == seen
+    assert {*snp._homes} <= {*seen}  # pyright: ignore
+
+
+@pytest.mark.parametrize(
+    "command, others",
+    [
+        ("import snpjax; dir(snpjax)", ["jax", "numpy", "scipy"]),
+        ("import snpjax as snp; snp.run", ["scipy.sparse", "lark", "networkx", "snpjax.check"]),
+        ("import sys; sys.argv[1:] = ['--help']; from snpjax.cli import main; main()", ["jax"]),
+    ],
+)
+def test_what_is_not_imported(command, others):
+    """What nobody uses takes no time to import."""
+    tell = f"atexit.register(lambda: print('loaded:', {{*sys.modules}} & {{*{others}}}))"
+    code = f"import atexit, sys; {tell}; {command}"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "loaded: set()" in out.stdout

@@ -3,43 +3,64 @@
 import io
 import os
 import sys
-from typing import Annotated
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
+from typer.main import get_command, get_group
 
-from .check import check
-from .convert import HELP as CONVERT_HELP, convert
-from .draw import draw
 from .ending import INTERRUPTED
-from .explore import explore
-from .formats import formats
-from .info import info
-from .proliferation import proliferation
-from .run import run
-from .sleptsov import sleptsov
-from .view import view
 
 
-# Plain text: a message in a box is broken where the box ends, and cannot be searched for. No
-# completion: every press of the tab key would start JAX.
+# What `snpjax --help` says of the commands: the first paragraph of their own help.
+_COMMANDS = {
+    "run": "Run a spiking neural P system and show its computation.",
+    "explore": "Find every configuration that a system, or every marking that a net, can reach, by "
+    "all choices.",
+    "check": "Prove or refute properties of all computations of a system or a net.",
+    "info": "Describe a spiking neural P system without running it.",
+    "convert": "Write a model file in another format.",
+    "draw": "Draw a spiking neural P system or a Sleptsov net.",
+    "view": "Draw a system or net in a browser, step it, follow its branches, and change it.",
+    "proliferation": "Cell proliferation read through the dilution of a fluorescent label.",
+    "sleptsov": "Sleptsov nets: places and transitions as a concurrent program.",
+    "formats": "Sparse layouts: which is fastest here, and why it was chosen.",
+}
+
+
+class _Commands(TyperGroup):
+    """Each command is imported when it is called, from the module of its name, so that help and
+    completion need no JAX."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        name, _, rest = super().resolve_command(ctx, args)
+        return name, None if name is None else _imported(name), rest
+
+
+def _imported(name: str) -> Any:
+    module = import_module(f".{name}", __package__)
+    command = getattr(module, name)
+    if isinstance(command, typer.Typer):
+        found = get_group(command)
+        found.name = name
+        return found
+    alone = typer.Typer(add_completion=False, rich_markup_mode=None)
+    alone.command(name, help=getattr(module, "HELP", None))(command)
+    return get_command(alone)
+
+
+# Plain text: a message in a box is broken where the box ends, and cannot be searched for.
 app = typer.Typer(
     name="snpjax",
-    add_completion=False,
+    cls=_Commands,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command()(run)
-app.command()(explore)
-app.command()(check)
-app.command()(info)
-app.command(help=CONVERT_HELP)(convert)
-app.command()(draw)
-app.command()(view)
-app.add_typer(proliferation, name="proliferation")
-app.add_typer(sleptsov, name="sleptsov")
-app.add_typer(formats, name="formats")
+for _name, _help in _COMMANDS.items():
+    app.command(_name, help=_help)(lambda: None)  # only their names and help are looked at
 
 
 def main() -> None:

@@ -10,7 +10,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int, Integer, PyTree, UInt32
-from scipy.sparse import csr_array
 
 from .._text.conditions import elementwise
 from ..choice import NO_RULE, GivenChoices, NumberedChoice
@@ -35,7 +34,7 @@ from .text import count_table, label_table, names_of
 
 
 if TYPE_CHECKING:
-    pass
+    from scipy.sparse import csr_array
 
 #: Some configurations or edges, by their numbers.
 Which: TypeAlias = slice | Int[np.ndarray, " some"]
@@ -408,8 +407,10 @@ class Graph(Generic[ConfigurationsT, StepsT]):
         return bool(np.all(np.diff(self.first_edge) <= 1))
 
     @cached_property
-    def adjacency(self) -> csr_array:
+    def adjacency(self) -> "csr_array":
         """Which configurations follow which: a sparse matrix of the edges, in their order."""
+        from scipy.sparse import csr_array  # takes long to import
+
         size = self.num_configurations
         rows = np.full(size + 1, self.num_choices, self.first_edge.dtype)
         rows[: len(self.first_edge)] = self.first_edge

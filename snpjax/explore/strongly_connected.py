@@ -4,8 +4,6 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Int
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 
 def strong_parts(matrix: Any) -> tuple[int, Int[np.ndarray, " nodes"]]:
@@ -13,6 +11,9 @@ def strong_parts(matrix: Any) -> tuple[int, Int[np.ndarray, " nodes"]]:
 
     Every edge is given once: repeated ones can make SciPy 1.17 loop for ever.
     """
+    from scipy.sparse import csr_array  # takes long to import
+    from scipy.sparse.csgraph import connected_components
+
     edges = csr_array(matrix, copy=True)
     edges.data = np.ones(len(edges.data), bool)
     edges.sum_duplicates()  # in place, the indices too

@@ -17,6 +17,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import snpjax as snp
+from snpjax.cli import app as app_module
 from snpjax.cli.app import app
 from snpjax.cli.choices import offers_choice
 from snpjax.cli.options import layouts
@@ -667,3 +668,9 @@ def test_wide_systems_end_with_the_final_spikes(tmp_path):
     result = invoke("run", file)
     assert "final spikes: neuron1=1, neuron2=2" in result.stdout
     assert "and 19 more neurons" in result.stdout
+
+
+@pytest.mark.parametrize("name", app_module._COMMANDS)
+def test_help_says_of_each_command_what_it_says_itself(name):
+    own = app_module._imported(name).help
+    assert " ".join(own.split("\n\n")[0].split()) == app_module._COMMANDS[name]

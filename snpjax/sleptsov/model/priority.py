@@ -2,8 +2,6 @@
 
 import numpy as np
 from jaxtyping import Int
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 
 def priority_order(
@@ -56,6 +54,9 @@ def _layers(
 def cycles(pairs: Int[np.ndarray, "pairs 2"], num_transitions: int) -> list[list[int]]:
     """The members of each cycle: the sets of transitions that all beat each other, and those that
     beat themselves."""
+    from scipy.sparse import csr_array  # takes long to import
+    from scipy.sparse.csgraph import connected_components
+
     shape = (num_transitions, num_transitions)
     unique = np.unique(pairs, axis=0)  # repeated entries can make SciPy 1.17 loop for ever
     graph = csr_array((np.ones(len(unique), bool), (unique[:, 0], unique[:, 1])), shape=shape)
