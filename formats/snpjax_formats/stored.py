@@ -11,6 +11,7 @@ from typing import overload
 
 import jax
 import numpy as np
+from jax.typing import ArrayLike
 from jaxtyping import Array, DTypeLike, Int, Integer, Num
 
 from .edges import Edges
@@ -133,18 +134,18 @@ def value_array(
 
 
 @overload
-def device_array(array: np.ndarray) -> Array: ...
+def device_array(array: ArrayLike, dtype: DTypeLike | None = None) -> Array: ...
 
 
 @overload
-def device_array(array: np.ndarray | None) -> Array | None: ...
+def device_array(array: None, dtype: DTypeLike | None = None) -> None: ...
 
 
-def device_array(array: np.ndarray | None) -> Array | None:
+def device_array(array: ArrayLike | None, dtype: DTypeLike | None = None) -> Array | None:
     """The array on the default device; the host's must not change from now on."""
-    # `jnp.asarray` copies once more: three times the bytes at its peak instead of twice (jax
-    # 0.10.2, CPU).
-    return jax.device_put(array)
+    # `jnp.asarray` copies once more: three times the bytes at its peak instead of twice, and it
+    # compiles a program for each shape and type (jax 0.10.2, CPU).
+    return None if array is None else jax.device_put(np.asarray(array, dtype))
 
 
 def too_long(layout: type, size: int, what: str) -> str | None:

@@ -6,11 +6,10 @@ from itertools import islice
 from typing import Generic, NamedTuple, TypeAlias
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, PyTree
 
-from snpjax_formats import free_bytes
+from snpjax_formats import device_array, free_bytes
 
 from ..lowering import as_integer, kept_of, refuse_tracers, taken
 from ..machine import (
@@ -230,7 +229,7 @@ class _Search(Generic[ConfigurationsT, StepsT]):
                 "`alternatives`, `choosers`, `encode` and `decode`."
             )
         self.encoding = self.machine.encoding
-        self.choosers = jnp.asarray(self.machine.choosers())
+        self.choosers = device_array(self.machine.choosers())
         self.sizes = fitting_sizes(self.machine, self.given_sizes)
 
     def run(self, max_depth: int | None) -> None:

@@ -7,9 +7,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int, Integer, PyTree, UInt32
+
+from snpjax_formats import device_array
 
 from .._text.conditions import elementwise
 from ..choice import NO_RULE, GivenChoices, NumberedChoice
@@ -261,7 +262,7 @@ class Graph(Generic[ConfigurationsT, StepsT]):
         choices: Int[np.ndarray, " some"],
     ) -> PyTree:
         """What a function gives for choices of some configurations."""
-        own = self.machine, self.packing, jnp.asarray(self.machine.choosers()), self.words
+        own = self.machine, self.packing, device_array(self.machine.choosers()), self.words
         blocks = zip(self._padded(sources), self._padded(choices.astype(np.uint32)), strict=True)
         (found,) = _concatenated(((function(*own, *block),) for block in blocks), len(sources))
         return found
@@ -289,7 +290,7 @@ class Graph(Generic[ConfigurationsT, StepsT]):
         for start in range(0, max(len(numbers), 1), block):
             own = numbers[start : start + block]
             dtype = np.uint32 if numbers.dtype == np.uint32 else np.int32
-            yield jnp.asarray(np.pad(own.astype(dtype), (0, block - len(own))))
+            yield device_array(np.pad(own.astype(dtype), (0, block - len(own))))
 
     def map(self, function: Callable[[ConfigurationsT], np.ndarray]) -> np.ndarray:
         """What `function` says of each configuration: it is given them block by block, and returns

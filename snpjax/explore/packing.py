@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, DTypeLike, Int, UInt, UInt32
 
-from snpjax_formats import bucket
+from snpjax_formats import bucket, device_array
 
 
 WORD_BITS = 32
@@ -56,10 +56,10 @@ class Packing(eqx.Module):
         place_of = np.arange(num_fields)
         if order is not None:
             place_of[order[::-1]] = np.arange(len(order))[::-1]  # the first of a field's places
-        self.order = None if order is None else jnp.asarray(order, jnp.int32)
-        self.word_of = jnp.asarray(np.concatenate(word_of)[place_of], jnp.int32)
-        self.shift_of = jnp.asarray(np.concatenate(shift_of)[place_of], jnp.uint32)
-        self.mask_of = jnp.asarray(np.concatenate(mask_of)[place_of], jnp.uint32)
+        self.order = None if order is None else device_array(order, jnp.int32)
+        self.word_of = device_array(np.concatenate(word_of)[place_of], jnp.int32)
+        self.shift_of = device_array(np.concatenate(shift_of)[place_of], jnp.uint32)
+        self.mask_of = device_array(np.concatenate(mask_of)[place_of], jnp.uint32)
         self.classes = classes
 
     @classmethod

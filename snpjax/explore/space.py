@@ -11,12 +11,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int, UInt, UInt32
 
-from snpjax_formats import free_bytes
+from snpjax_formats import device_array, free_bytes
 
 from ..machine import Enumerable
 from .packing import Packing
 from .search import StateSpace
-from .table import empty_table, insert
+from .table import empty_table, filled, insert
 
 
 # Every capacity is a compilation, so that arrays grow by much, while that costs little memory.
@@ -48,10 +48,10 @@ class Memory:
         """The initial configuration."""
         fields = _first_fields(machine)
         packing = Packing.full_width(len(fields), machine.encoding.dtype)
-        store = jnp.zeros((max(_FIRST, 4 * chunk), packing.num_words), jnp.uint32)
+        store = filled((max(_FIRST, 4 * chunk), packing.num_words), np.uint32(0))
         store = _written(store, _packed(packing, fields), np.int32(0))
-        num = jnp.asarray(1, jnp.int32)
-        space = StateSpace(store, empty_table(4), num, jnp.asarray(False))
+        num = device_array(1, jnp.int32)
+        space = StateSpace(store, empty_table(4), num, device_array(False))
         memory = cls(packing, space, 1)
         memory.rebuild_table(chunk)
         return memory
@@ -103,7 +103,7 @@ class Memory:
         """Store the configurations in other words; whether there is memory."""
         if not _are_free(4 * packing.num_words * self.capacity):
             return False
-        store = jnp.zeros((self.capacity, packing.num_words), jnp.uint32)
+        store = filled((self.capacity, packing.num_words), np.uint32(0))
         for start, fields in self._parts():
             store = _written(store, _packed(packing, fields), start)
         self.packing = packing
@@ -113,7 +113,7 @@ class Memory:
 
     def go_on(self) -> None:
         """Take chunks again."""
-        self.space = eqx.tree_at(lambda space: space.is_stopped, self.space, jnp.asarray(False))
+        self.space = eqx.tree_at(lambda space: space.is_stopped, self.space, device_array(False))
 
     def most(self) -> UInt32[np.ndarray, " fields"]:
         """The largest value of every field, of all configurations."""

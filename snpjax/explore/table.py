@@ -5,11 +5,14 @@ taken by the least of those that want it, so that the numbers depend on the orde
 configurations only.
 """
 
+import math
+
 import jax.lax as lax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Int, UInt32
+from jaxtyping import Array, Bool, Int, Integer, UInt32
 
+from snpjax_formats import device_array
 from snpjax_formats.mixing import mixed
 
 
@@ -21,10 +24,19 @@ EMPTY = np.int32(2**31 - 1)
 _ROUNDS_TOGETHER = 2
 _FEW = 8
 
+_MOST_FROM_HOST = 2**18
+
 
 def empty_table(size: int) -> Int[Array, " places"]:
     """`size` is a power of two, at least twice the configurations it will hold."""
-    return jnp.full(size, EMPTY, jnp.int32)
+    return filled((size,), EMPTY)
+
+
+def filled(shape: tuple[int, ...], value: np.int32 | np.uint32) -> Integer[Array, "..."]:
+    """A constant array; small ones come from the host, without a program of their own."""
+    if math.prod(shape) <= _MOST_FROM_HOST:
+        return device_array(np.full(shape, value))
+    return jnp.full(shape, value)
 
 
 def insert(

@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Int
 
-from snpjax_formats import bucket
+from snpjax_formats import bucket, device_array
 
 from ..._xla import precision
 from ..model.arcs import CompressedArcs
@@ -79,9 +79,9 @@ def lower(net: SleptsovNet, dtype: np.dtype) -> NetProgram:
     with precision(dtype):
         return NetProgram(
             rows=_rows(net, position, size, places, dtype),
-            initial=jnp.asarray(marking),
-            unbounded=jnp.asarray(unbounded),
-            beats=jnp.asarray(pairs.T, jnp.int32),
+            initial=device_array(marking),
+            unbounded=device_array(unbounded),
+            beats=device_array(pairs.T, jnp.int32),
             has_order_only=net.order is not None,
         )
 
@@ -108,10 +108,10 @@ def _rows(
     widest = int(by.degrees.max(initial=0))
     length = bucket(len(unique))
     return Rows(
-        starts=jnp.asarray(by.starts, jnp.int32),
-        place=jnp.asarray(padded(place, length, places), jnp.int32),
-        take=jnp.asarray(padded(take, length, 0), dtype),
-        gain=jnp.asarray(padded(gain, length, 0), dtype),
+        starts=device_array(by.starts, jnp.int32),
+        place=device_array(padded(place, length, places), jnp.int32),
+        take=device_array(padded(take, length, 0), dtype),
+        gain=device_array(padded(gain, length, 0), dtype),
         widest=bucket(widest, at_least=1),
     )
 

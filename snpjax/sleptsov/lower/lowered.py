@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Int
 
-from snpjax_formats import check_free, free_bytes
+from snpjax_formats import check_free, device_array, free_bytes
 
 from ..._xla import precision
 from ...machine import AbstractEngine, AnyMachine, Lowered
@@ -66,7 +66,7 @@ def lowered(
     elif isinstance(engine, FullScan):
         columns = condition_table(conditions, program)
         size = program.num_transitions
-        of_net = jnp.asarray(padded(positions(net), size, size), jnp.int32)
+        of_net = device_array(padded(positions(net), size, size), jnp.int32)
         machine = ScanningMachine(program, columns, execution.rule, execution.counts, of_net)
     else:
         dependents = dependents_of(conditions, program)
@@ -124,7 +124,7 @@ def enumerable(execution: "Execution", *, saturate: Mapping[str, int], clock: in
     dtype = marking_dtype(net, np.int32)
     conditions, program = Conditions(net, positions(net)), lower(net, dtype)
     machine = ScanningMachine(program, condition_table(conditions, program), execution.rule, False)
-    return SearchedNet(machine, jnp.asarray(clock, jnp.int32))
+    return SearchedNet(machine, device_array(clock, jnp.int32))
 
 
 def chosen_engine(

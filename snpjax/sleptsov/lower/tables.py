@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int
 
-from snpjax_formats import bucket
+from snpjax_formats import bucket, device_array
 
 from ..._xla import precision
 from ..model.arcs import CompressedArcs
@@ -43,13 +43,13 @@ def condition_table(conditions: Conditions, program: NetProgram) -> ConditionTab
             flip[where] = conditions.flip[arc]
             bound[where] = conditions.bound[arc]
             block = ConditionBlock(
-                place=jnp.asarray(place),
-                flip=jnp.asarray(flip, dtype) if np.any(flip) else None,
-                bound=jnp.asarray(bound),
-                position=jnp.asarray(padded(members, num, size), jnp.int32),
+                place=device_array(place),
+                flip=device_array(flip, dtype) if np.any(flip) else None,
+                bound=device_array(bound),
+                position=device_array(padded(members, num, size), jnp.int32),
             )
             blocks.append(block)
-        return ConditionTable(tuple(blocks), jnp.asarray(column_of, jnp.int32))
+        return ConditionTable(tuple(blocks), device_array(column_of, jnp.int32))
 
 
 def _widths(degrees: Int[np.ndarray, " transitions"]) -> list[tuple[int, np.ndarray]]:
@@ -77,15 +77,15 @@ def dependents_of(conditions: Conditions, program: NetProgram) -> Dependents:
     length = bucket(len(arcs))
 
     def entries(values: np.ndarray, dtype: np.dtype | type) -> Array:
-        return jnp.asarray(padded(values[by.others], length, 0), dtype)
+        return device_array(padded(values[by.others], length, 0), dtype)
 
     with precision(program.dtype):
         return Dependents(
-            starts=jnp.asarray(by.starts, jnp.int32),
+            starts=device_array(by.starts, jnp.int32),
             transition=entries(conditions.transition, np.int32),
             flip=entries(conditions.flip, program.dtype),
             bound=entries(conditions.bound, program.dtype),
-            num_transitions=jnp.asarray(conditions.num_transitions, jnp.int32),
+            num_transitions=device_array(conditions.num_transitions, jnp.int32),
         )
 
 
@@ -97,6 +97,6 @@ def touches_of(net: SleptsovNet, program: NetProgram) -> Touches:
     size = bucket(len(pairs))
     with precision(program.dtype):
         return Touches(
-            jnp.asarray(padded(pairs[:, 0], size, program.num_transitions), jnp.int32),
-            jnp.asarray(padded(pairs[:, 1], size, program.num_places), jnp.int32),
+            device_array(padded(pairs[:, 0], size, program.num_transitions), jnp.int32),
+            device_array(padded(pairs[:, 1], size, program.num_places), jnp.int32),
         )
