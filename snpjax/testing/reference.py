@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from .._text.counts import plural
 from ..spiking.model.compatibility import Compatibility
-from ..spiking.model.rule import Rule
+from ..spiking.model.rule import PlasticityRule, Rule
 from ..spiking.model.system import SpikingSystem
 from ..spiking.model.variants import AntiSpikes, Astrocytes, SynapseRules
 from .reference_network import (
@@ -22,8 +22,9 @@ from .reference_network import (
     ReferenceNetwork,
     alternatives_in_network,
     applicable_in_network,
+    changed_network,
     initial_network,
-    step_in_network,
+    rules_of,
 )
 from .reference_variants import (
     applicable_on_synapses,
@@ -179,35 +180,49 @@ def step(
     if is_halting(system, configuration):
         return configuration, (0,) * len(configuration.spikes)
     _check_choice(system, configuration, choice)
-    position = min(configuration.input_position + 1, horizon(system))
-    if configuration.network is not None:
-        after, emitted = step_in_network(system, configuration, configuration.network, choice)
-        return after._replace(input_position=position), emitted
-    compatibility = system.compatibility
+    compatibility, variant = system.compatibility, system.variant
     fired, emitted = _fired(system, configuration, choice)
-    spikes, timers = list(fired.spikes), fired.timers
-    emissions = list(emitted)
-    names = system.names
-    if isinstance(system.variant, SynapseRules):
-        emissions = step_on_synapses(system, spikes, choice)
+    spikes, emissions = list(fired.spikes), list(emitted)
+    names, network = system.names, configuration.network
+    called = list(names)  # what each neuron is called where it has an input
+    synapses = [(names[source], names[target], w) for source, target, w in system.synapses]
+    is_open = [timer == 0 or compatibility.closed_receives for timer in fired.timers]
+    created: list[int] = []
+    if network is not None:
+        # Delivered on the new graph: whoever edits synapses in this step emits nothing over the
+        # others, so for plasticity this is the graph before the step.
+        network, created, changing = changed_network(system, network, choice)
+        called = list(network.labels) if system.is_growing else called
+        synapses = list(network.synapses)
+        new = (0,) * (len(network.labels) - len(spikes))
+        spikes, emissions = [*spikes, *new], [*emissions, *new]
+        fired = fired._replace(timers=fired.timers + new, pending=fired.pending + new)
+        is_open = [t == 0 and slot not in changing for slot, t in enumerate(fired.timers)]
+    if isinstance(variant, SynapseRules):
+        emissions, synapses = step_on_synapses(system, spikes, choice), []
     closed = suppressed(system, emissions, choice[len(spikes) :])
+    closed = {(names[source], names[target]) for source, target in closed}
     stopped = set()
-    for source, target, weight in system.synapses:
+    for source, target, weight in synapses:
         if source in stopped or (compatibility.no_self_synapses and source == target):
             continue
-        if isinstance(system.variant, SynapseRules) or (source, target) in closed:
+        if (source, target) in closed:
             continue
-        if timers[names[target]] == 0 or compatibility.closed_receives:
-            spikes[names[target]] += weight * emissions[names[source]]
+        if is_open[target]:
+            spikes[target] += weight * emissions[source]
         elif compatibility.stop_at_closed_target:
             stopped.add(source)
-    for name, train in system.input.items():
-        is_open = timers[names[name]] == 0 or compatibility.closed_receives
-        if is_open and configuration.input_position < len(train):
-            spikes[names[name]] += train[configuration.input_position]
+    for target in created:
+        spikes[target] += is_open[target]
+    position = configuration.input_position
+    for slot, name in enumerate(called):
+        train = system.input.get(name, ())
+        if is_open[slot] and position < len(train):
+            spikes[slot] += train[position]
     if compatibility.unchecked_consumption == "clamp":
         spikes = [max(k, 0) for k in spikes]
-    after = fired._replace(spikes=tuple(spikes), input_position=position)
+    position = min(position + 1, horizon(system))
+    after = fired._replace(spikes=tuple(spikes), input_position=position, network=network)
     return after, tuple(emissions)
 
 
@@ -216,23 +231,31 @@ def _fired(
 ) -> tuple[Configuration, tuple[int, ...]]:
     """What is left when the neurons have used their rules, and the emissions, before anything is
     delivered."""
-    compatibility = system.compatibility
+    compatibility, network = system.compatibility, configuration.network
+    labels = [n.label for n in system.neurons] if network is None else network.labels
     spikes = list(configuration.spikes)
     timers = list(configuration.timers)
     pending = list(configuration.pending)
     emissions = [0] * len(spikes)
     for i, selected in enumerate(choice[: len(spikes)]):
         timers[i] = max(timers[i] - 1, 0)
-        if isinstance(selected, int) and not isinstance(system.variant, SynapseRules):
-            rule = system.neurons[i].rules[selected]
-            assert isinstance(rule, Rule)
-            consumed, produced = effect(system, rule, spikes[i])
-            spikes[i] -= consumed
-            timers[i] = rule.delay
-            leaves_together = compatibility.early_reopen == "accumulate" or (
-                compatibility.early_reopen == "overwrite_delayed" and rule.delay == 0
-            )
-            pending[i] = produced + (pending[i] if leaves_together else 0)
+        number = selected[0] if isinstance(selected, tuple) else selected
+        if number is None or isinstance(system.variant, SynapseRules):
+            continue
+        rule = rules_of(system, labels[i])[number]
+        match rule:
+            case Rule():
+                consumed, produced = effect(system, rule, spikes[i])
+                spikes[i] -= consumed
+                timers[i] = rule.delay
+                leaves_together = compatibility.early_reopen == "accumulate" or (
+                    compatibility.early_reopen == "overwrite_delayed" and rule.delay == 0
+                )
+                pending[i] = produced + (pending[i] if leaves_together else 0)
+            case PlasticityRule():
+                spikes[i] -= rule.consume
+            case _:  # who divides or buds is empty afterwards
+                spikes[i] = 0
     keeps_emissions = compatibility.repeats_emissions and any(timers[:1])
     for i, timer in enumerate(timers):
         if timer == 0:  # open: what was pending, or was produced without delay, leaves

@@ -8,7 +8,7 @@ While a step is made the synapses are a dictionary from (source slot, target slo
 import itertools
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..spiking.model.rule import AnyRule, BuddingRule, DivisionRule, PlasticityRule, Rule
+from ..spiking.model.rule import AnyRule, BuddingRule, DivisionRule, PlasticityRule
 from ..spiking.model.system import SpikingSystem
 
 
@@ -49,10 +49,7 @@ def initial_network(system: SpikingSystem) -> ReferenceNetwork | None:
 
 def rules_of(system: SpikingSystem, label: str) -> tuple[AnyRule, ...]:
     """The rules of every neuron with a label; a label that nobody gives rules has none."""
-    for neuron in system.neurons:
-        if neuron.label == label:
-            return neuron.rules  # pyright: ignore[reportReturnType]
-    return system.rules_by_label.get(label, ())  # pyright: ignore[reportReturnType]
+    return system.rules_of_labels.get(label, ())
 
 
 def applicable_in_network(
@@ -124,26 +121,26 @@ def _target_sets(
     return list(itertools.combinations(sorted(candidates), min(rule.k, len(candidates))))
 
 
-def step_in_network(
-    system: SpikingSystem,
-    configuration: "Configuration",
-    network: ReferenceNetwork,
-    choice: "Choice",
-) -> tuple["Configuration", tuple[int, ...]]:
-    """As `reference.step` for a valid `choice`, but for the position in the input, which stays."""
-    spikes = list(configuration.spikes)
-    timers = list(configuration.timers)
-    pending = list(configuration.pending)
+class NetworkChange(NamedTuple):
+    """What a step makes of a network: the new one, the targets of the synapses that plasticity
+    created, which get a spike each, and the slots that are closed while they divide or bud."""
+
+    network: ReferenceNetwork
+    created: list[int]
+    changing: set[int]
+
+
+def changed_network(
+    system: SpikingSystem, network: ReferenceNetwork, choice: "Choice"
+) -> NetworkChange:
+    """What a valid `choice` makes of a network; a neuron edits its own synapses only."""
     labels = list(network.labels)
     second: list[int | None] = [None] * len(labels)
     synapses = {(source, target): weight for source, target, weight in network.synapses}
-    created: list[tuple[int, int]] = []
+    created: list[int] = []
     divisions: list[tuple[int, DivisionRule]] = []
     buddings: list[tuple[int, BuddingRule]] = []
-
-    # Count down; select; consume or empty. A neuron edits its own synapses only.
     for slot, selected in enumerate(choice):
-        timers[slot] = max(timers[slot] - 1, 0)
         number, targets = selected if isinstance(selected, tuple) else (selected, ())
         is_second = number is None and network.second[slot] is not None
         number = network.second[slot] if is_second else number
@@ -151,30 +148,23 @@ def step_in_network(
             continue
         rule = rules_of(system, labels[slot])[number]
         match rule:
-            case Rule():
-                spikes[slot] -= rule.consume
-                timers[slot] = rule.delay
-                pending[slot] = rule.produce
             case DivisionRule():
-                spikes[slot] = 0
                 divisions.append((slot, rule))
             case BuddingRule():
-                spikes[slot] = 0
                 buddings.append((slot, rule))
             case PlasticityRule():
                 if not is_second:
-                    spikes[slot] -= rule.consume
                     second[slot] = number if len(rule.alpha) == 2 else None
                 for target in targets:
                     if rule.alpha[1 if is_second else 0] == "+":
                         synapses[slot, target] = 1
-                        created.append((slot, target))
+                        created.append(target)
                     else:
                         del synapses[slot, target]
 
     # All divisions, all buddings, then the dictionary.
     newborn: list[int] = []  # whom the dictionary gives synapses
-    changing: set[int] = set()  # who is closed in this step
+    changing: set[int] = set()
     for slot, rule in divisions:
         right = len(labels)
         labels[slot] = rule.left
@@ -197,43 +187,9 @@ def step_in_network(
             synapses.setdefault((slot, other), 1)
         if slot != other and (labels[other], labels[slot]) in pairs:
             synapses.setdefault((other, slot), 1)
-    for column in (spikes, timers, pending):
-        column += [0] * (len(labels) - len(column))
     second += [None] * (len(labels) - len(second))
-
-    # Emit: what was pending, or was produced without delay, leaves an open neuron.
-    emissions = [0] * len(labels)
-    for slot, timer in enumerate(timers):
-        if timer == 0:
-            emissions[slot] = pending[slot]
-            pending[slot] = 0
-
-    # Deliver on the new graph: whoever edits synapses in this step emits nothing over the others,
-    # so for plasticity this is the graph before the step. Then the input.
-    is_open = [t == 0 and slot not in changing for slot, t in enumerate(timers)]
-    for (source, target), weight in synapses.items():
-        if is_open[target]:
-            spikes[target] += weight * emissions[source]
-    for _, target in created:
-        if is_open[target]:
-            spikes[target] += 1
-    position = configuration.input_position
-    # Where neurons divide or bud, inputs name labels.
-    called = labels if system.is_growing else [neuron.name for neuron in system.neurons]
-    for slot, name in enumerate(called):
-        train = system.input.get(name, ())
-        if is_open[slot] and position < len(train):
-            spikes[slot] += train[position]
-
-    after = configuration._replace(
-        spikes=tuple(spikes),
-        timers=tuple(timers),
-        pending=tuple(pending),
-        network=ReferenceNetwork(
-            tuple(labels), tuple(sorted((s, t, w) for (s, t), w in synapses.items())), tuple(second)
-        ),
-    )
-    return after, tuple(emissions)
+    listed = tuple(sorted((s, t, w) for (s, t), w in synapses.items()))
+    return NetworkChange(ReferenceNetwork(tuple(labels), listed, tuple(second)), created, changing)
 
 
 def _divided(synapses: _Synapses, slot: int, right: int) -> _Synapses:

@@ -10,6 +10,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
+from operator import mul
 from typing import Any, TypeAlias
 
 
@@ -156,7 +157,7 @@ def _family_mean(
     probabilities = [1.0]
     for _ in range(generations):
         probabilities.append(reached[-1])
-        reached = [h * _trapezoid(density_at[: i + 1], reached[i::-1]) for i in range(steps + 1)]
+        reached = _convolved(density_at, reached, h)
     return [2.0**k * (probabilities[k] - probabilities[k + 1]) for k in range(generations)]
 
 
@@ -197,24 +198,15 @@ def _first_reached(law: tuple[Any, ...], times: list[float], start: str) -> list
     first = [sum(own(t / s) for s in scaled) / len(nodes) for t in times]
     if start != "async":
         return first
-    step = times[1]
+    return _convolved([f(t) for t in times], first, times[1])
+
+
+def _convolved(a: list[float], b: list[float], step: float) -> list[float]:
+    """The convolution on a grid of times, by the trapezoidal rule."""
     return [
-        step * sum((0.5 if j in (0, i) else 1.0) * f(times[j]) * first[i - j] for j in range(i + 1))
-        if i
-        else 0.0
-        for i in range(len(times))
+        step * (math.fsum(map(mul, a, b[i::-1])) - (a[0] * b[i] + a[i] * b[0]) / 2)
+        for i in range(len(a))
     ]
-
-
-def _trapezoid(a: list[float], b: list[float]) -> float:
-    """The sum of products, the first and the last with half their weight."""
-    ends = (a[0] * b[0] + a[-1] * b[-1]) / 2
-    return math.fsum(x * y for x, y in zip(a, b, strict=True)) - ends
-
-
-def bin_of(value: float, edges: Sequence[float]) -> int:
-    """The first bin whose upper edge `value` is not above."""
-    return next((i for i, edge in enumerate(edges) if value <= edge), len(edges))
 
 
 def hellinger(simulated: Sequence[float], observed: Sequence[float]) -> float:

@@ -10,13 +10,15 @@ from ..check.equivalence.result import digits, table_text
 from ..choice import NO_RULE
 from ..spiking.model.environment import AnyInput, environment_of
 from ..spiking.model.system import SpikingSystem
-from ..spiking.view.configurations import Configurations, Transitions
+from ..spiking.view.configurations import Configurations, Transitions, astrocytes_of
 from ..spiking.view.snapshot import Network
 from .reference import (
+    Choice,
     Computation,
     Configuration,
     NeuronAction,
     alternatives,
+    decisions,
     initial,
     is_halting,
     step,
@@ -100,18 +102,25 @@ class SystemMachine(RuleBasedStateMachine):
     @precondition(lambda self: not self.computation.halted)
     @rule(data=st.data())
     def step(self, data: Any) -> None:
-        """Every neuron selects a rule."""
-        run, choice = self.computation, []
+        """Every neuron selects a rule, and every astrocyte decides."""
+        run = self.computation
         last = run.configurations[-1]
-        for name, options in zip(self._names(last), alternatives(self.model, last), strict=True):
-            selected = options[0]
-            if len(options) > 1:
-                selected = data.draw(st.sampled_from(options), label=f"rule of {name}")
-            choice.append(selected)
-        after, emitted = step(self.model, run.configurations[-1], tuple(choice))
+
+        def drawn(what: str, names: Sequence[str], options: list[list[NeuronAction]]) -> Choice:
+            return tuple(
+                data.draw(st.sampled_from(own), label=f"{what} of {name}")
+                if len(own) > 1
+                else own[0]
+                for name, own in zip(names, options, strict=True)
+            )
+
+        choice = drawn("rule", self._names(last), alternatives(self.model, last))
+        decided = decisions(self.model, last, choice)
+        choice += drawn("decision", astrocytes_of(self.model), decided)
+        after, emitted = step(self.model, last, choice)
         self.computation = Computation(
             (*run.configurations, after),
-            (*run.choices, tuple(choice)),
+            (*run.choices, choice),
             (*run.emissions, emitted),
             is_halting(self.model, after),
         )
@@ -218,5 +227,7 @@ def _rules(run: Computation) -> np.ndarray:
         rule = selected[0] if isinstance(selected, tuple) else selected  # without its targets
         return NO_RULE if rule is None else rule
 
-    rows = [[number(selected) for selected in choice] for choice in run.choices]
-    return _table(rows, max(len(c.spikes) for c in run.configurations), NO_RULE)
+    width = max(len(c.spikes) for c in run.configurations)
+    # Without what astrocytes decide, which stands after the neurons.
+    rows = [[number(selected) for selected in choice[:width]] for choice in run.choices]
+    return _table(rows, width, NO_RULE)

@@ -355,15 +355,13 @@ def variant_systems(
             inputs=inputs,
         )
     )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ModelWarning)
-        if kind == "anti-spikes":
-            return draw(_with_anti_spikes(system))
-        if kind == "exhaustive":
-            return system.replace(variant=Exhaustive())
-        if kind == "astrocytes":
-            return draw(_with_astrocytes(system))
-        return draw(_with_synapse_rules(system))
+    if kind == "anti-spikes":
+        return draw(_with_anti_spikes(system))
+    if kind == "exhaustive":
+        return system.replace(variant=Exhaustive())
+    if kind == "astrocytes":
+        return draw(_with_astrocytes(system))
+    return draw(_with_synapse_rules(system))
 
 
 _signs = st.sampled_from([1, -1])

@@ -158,6 +158,19 @@ def test_a_machine_sends_input_to_neurons_that_bud():
     assert sum(map(int, train.split()[1:])) == 4  # in the first step the neuron buds
 
 
+def test_a_machine_lets_astrocytes_decide():
+    astrocyte = snp.Astrocyte([("a", "b")], 1)
+    system = snp.SpikingSystem(
+        [snp.Neuron("a", 3, ["a+/a -> a"]), snp.Neuron("b")],
+        [("a", "b")],
+        variant=snp.Astrocytes([astrocyte]),
+    )
+    assert failure_of(machine_for(system, lambda c: c["a"] + c["b"] <= 3)) is None
+    for holds in (lambda c: c["b"] <= 2, lambda c: c["a"] + c["b"] >= 3):
+        text = failure_of(machine_for(system, holds))
+        assert text is not None and "a+/a -> a" in text, text
+
+
 def test_a_machine_of_nothing():
     assert failure_of(machine_for(snp.SpikingSystem([]), lambda c: c.is_halting)) is None
 

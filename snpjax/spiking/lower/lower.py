@@ -233,8 +233,8 @@ def _environment(columns: HostProgram, padding: Padding, dtype: np.dtype) -> dic
     steps, num_inputs = columns.trains.shape
     missing = ((0, padding.steps - steps), (0, padding.inputs - num_inputs))
     return {
-        "outputs": _indices(columns.outputs, padding.outputs, padding.neurons),
-        "inputs": _indices(columns.inputs, padding.inputs, padding.neurons),
+        "outputs": padded_indices(columns.outputs, padding.neurons, padding.outputs),
+        "inputs": padded_indices(columns.inputs, padding.neurons, padding.inputs),
         "trains": jnp.asarray(np.pad(columns.trains, missing), dtype),
         "horizon": jnp.asarray(steps, jnp.int32),
     }
@@ -299,7 +299,10 @@ class Spread:
         return jnp.asarray(spread)
 
 
-def _indices(neurons: Int[np.ndarray, " given"], size: int, missing: int) -> Int[Array, " padded"]:
-    return jnp.asarray(
-        np.pad(neurons, (0, size - len(neurons)), constant_values=missing), jnp.int32
-    )
+def padded_indices(
+    values: Int[np.ndarray, " given"] | list[int], empty: int, size: int | None = None
+) -> Int[Array, " padded"]:
+    """Indices filled up with one that does not exist, by default to a size that others share."""
+    size = bucket(len(values), at_least=4) if size is None else size
+    padding = (0, size - len(values))
+    return jnp.asarray(np.pad(np.asarray(values, np.int32), padding, constant_values=empty))

@@ -20,7 +20,7 @@ from ..step.division import DivisionTables, GrownState
 from ..step.program import SpikingProgram
 from ..step.reserve import GROWTH_FACTOR, MOST, check_room
 from .host_program import NARROW, least_fitting, trains_of
-from .lower import Spread
+from .lower import Spread, padded_indices
 
 
 if TYPE_CHECKING:
@@ -135,8 +135,8 @@ def lower_growing(
             synapses=None,
             ordered=None,
             initial=jnp.asarray(initial, dtype),
-            outputs=_numbers([labels[name] for name in system.output], num_columns),
-            inputs=_numbers([labels[name] for name in system.input], num_columns, padded),
+            outputs=padded_indices([labels[name] for name in system.output], num_columns),
+            inputs=padded_indices([labels[name] for name in system.input], num_columns, padded),
             trains=jnp.asarray(rows, dtype),
             horizon=jnp.asarray(horizon, jnp.int32),
             most_together=None,
@@ -185,7 +185,7 @@ def _growth(
     target = listed(graph.target, size)
     weights = None if graph.value is None else jnp.asarray(listed(graph.value, 0), dtype)
     state = GrownState(
-        labels=_numbers(of_neurons, len(labels), size),
+        labels=padded_indices(of_neurons, len(labels), size),
         source=jnp.asarray(listed(graph.source, size)),
         target=jnp.asarray(target),
         weights=weights,
@@ -229,12 +229,6 @@ def _count_type(
             f"step, too many to detect every overflow of {types[-1]}. Give a smaller `Capacity`."
         )
     return found
-
-
-def _numbers(values: list[int], empty: int, size: int | None = None) -> Int[Array, "..."]:
-    size = bucket(len(values), at_least=4) if size is None else size
-    padding = (0, size - len(values))
-    return jnp.asarray(np.pad(np.asarray(values, np.int32), padding, constant_values=empty))
 
 
 def _partners(pairs: set[tuple[int, int]], num_columns: int) -> Int[Array, "..."]:

@@ -126,9 +126,8 @@ class PlasticColumns:
         plastic_of = np.full(num_neurons + 1, len(neurons), np.int64)
         plastic_of[neurons] = np.arange(len(neurons))
         targets = pad(self.targets, "places plastic", -1)
-        place, plastic = np.nonzero(targets >= 0)
-        source = place * targets.shape[1] + plastic
-        edges = Edges(source, targets[place, plastic], None, targets.size, num_neurons)
+        source = np.flatnonzero(targets >= 0)
+        edges = Edges(source, targets.flat[source], None, targets.size, num_neurons)
         return PlasticSynapses(
             neurons=jnp.asarray(neurons, jnp.int32),
             plastic_of=jnp.asarray(plastic_of[:-1], jnp.int32),

@@ -53,17 +53,16 @@ def transition_edges(system: SpikingSystem, *, production: bool = True) -> Edges
     value = -np.asarray(consume, np.int64)
     target = owner
     if production and len(rules):
-        by_source = np.argsort(edges.source, kind="stable")
-        degree = np.bincount(edges.source, minlength=edges.num_sources)
-        starts = np.cumsum(degree) - degree
-        produced = np.asarray(produce, np.int64)
-        count = np.where(produced > 0, degree[owner], 0)
-        rule = np.repeat(np.arange(len(rules)), count)
-        nth = np.arange(len(rule)) - np.repeat(np.cumsum(count) - count, count)
-        edge = by_source[starts[owner[rule]] + nth]
-        source = np.concatenate([source, rule])
-        target = np.concatenate([target, edges.target[edge]])
-        value = np.concatenate([value, produced[rule] * weight[edge]])
+        from scipy.sparse import coo_array, csr_array  # which takes long to import
+
+        size = len(system.neurons)
+        produced = csr_array((produce, (source, owner)), (len(rules), size), dtype=np.int64)
+        produced.eliminate_zeros()
+        weights = csr_array((weight, (edges.source, edges.target)), (size, size), dtype=np.int64)
+        sent = coo_array(produced @ weights)
+        source = np.concatenate([source, sent.row])
+        target = np.concatenate([target, sent.col])
+        value = np.concatenate([value, sent.data])
     return Edges(source, target, value, len(rules), edges.num_targets).canonical()
 
 

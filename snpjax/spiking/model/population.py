@@ -325,11 +325,6 @@ class PopulationSystem(AbstractSystem):
             f"{plural(self.num_synapses, 'synapse')}{compatible})"
         )
 
-    def _repr_html_(self) -> str:
-        from ..view.html import population_html
-
-        return population_html(self)
-
 
 def _refuse_transition(layout: "LayoutLike") -> None:
     from ..lower.transition import Transition  # the model itself needs no device

@@ -150,6 +150,11 @@ class AbstractSystem:
 
         return system_svg(self)
 
+    def _repr_html_(self: Any) -> str:
+        from ..view.html import system_html
+
+        return system_html(self)
+
 
 @dataclass(frozen=True)
 class SpikingSystem(AbstractSystem):
@@ -494,11 +499,6 @@ class SpikingSystem(AbstractSystem):
             f"{plural(len(self.neurons), 'neuron')}, {plural(self.num_rules, 'rule')}, "
             f"{plural(len(self.synapses), 'synapse')}{kind}{compatible})"
         )
-
-    def _repr_html_(self) -> str:
-        from ..view.html import system_html
-
-        return system_html(self)
 
 
 def is_growing(system: object) -> TypeGuard[SpikingSystem]:

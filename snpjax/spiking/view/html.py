@@ -3,7 +3,7 @@
 from html import escape
 
 from ..._text.quoting import table_html
-from ..model.population import AnySystem, PopulationSystem
+from ..model.population import AnySystem
 from ..model.rule import rule_text
 from ..model.system import SpikingSystem
 from .run_text import Shown
@@ -14,8 +14,18 @@ _MAX_ROWS = 60
 _MAX_COLUMNS = 30
 
 
-def system_html(system: SpikingSystem) -> str:
-    """A table of neurons with their spikes, rules and synapses."""
+def system_html(system: AnySystem) -> str:
+    """A picture of the system, below a table of its neurons where these are single ones."""
+    # What places boxes takes 0.3 s to import: only where something is drawn.
+    from .picture import system_svg
+
+    is_single = isinstance(system, SpikingSystem)
+    head = _neuron_table(system) if is_single else f"<p>{escape(repr(system))}</p>"
+    return head + system_svg(system)
+
+
+def _neuron_table(system: SpikingSystem) -> str:
+    """Neurons with their spikes, rules and synapses."""
     called = [neuron.label if system.is_growing else neuron.name for neuron in system.neurons]
     targets: dict[str, list[str]] = {}
     for source, target, weight in system.synapses:
@@ -38,26 +48,13 @@ def system_html(system: SpikingSystem) -> str:
         texts = [rule if isinstance(rule, str) else rule_text(rule, label) for rule in rules[:20]]
         is_output = " (output)" if label in system.output else ""
         rows.append([f"label {label}{is_output}", "", "; ".join(texts), ""])
-    table = table_html(
+    return table_html(
         repr(system),
         ["neuron", "spikes", "rules", "synapses to"],
         rows,
         len(system.neurons) + len(system.rules_by_label) - len(rows),
         "neurons",
     )
-    return table + _picture(system)
-
-
-def population_html(system: PopulationSystem) -> str:
-    """A picture of the populations."""
-    return f"<p>{escape(repr(system))}</p>{_picture(system)}"
-
-
-def _picture(system: AnySystem) -> str:
-    # What places boxes takes 0.3 s to import: only where something is drawn.
-    from .picture import system_svg
-
-    return system_svg(system)
 
 
 def solution_html(solution: Solution) -> str:

@@ -43,7 +43,6 @@ def network_of(system: AnySystem, state: Any) -> Network:
     """
     if not isinstance(system, SpikingSystem):
         raise ValueError("The synapses of populations are not listed. Expand the system.")
-    names = tuple(system.name_of(index) for index in range(system.num_neurons))
     if isinstance(state, GrownState):
         labels = tuple(system.label_numbers)
         num = int(state.num)
@@ -55,8 +54,8 @@ def network_of(system: AnySystem, state: Any) -> Network:
             tuple(labels[label] for label in np.asarray(state.labels)[:num].tolist()),
             tuple(sorted(zip(*(np.asarray(x).tolist() for x in columns), strict=True))),
         )
-    places = {name: index for index, name in enumerate(names)}
-    synapses = [(places[s], places[t], weight) for s, t, weight in system.synapses]
+    names = system.names
+    synapses = [(names[s], names[t], weight) for s, t, weight in system.synapses]
     if isinstance(state, PlasticState):
         plastic = system.plastic_columns
         assert plastic is not None
@@ -65,7 +64,7 @@ def network_of(system: AnySystem, state: Any) -> Network:
         place, number = np.nonzero(np.asarray(state.exists)[: len(plastic.targets)])
         sources, targets = plastic.neurons[number], plastic.targets[place, number]
         synapses += [(s, t, 1) for s, t in zip(sources.tolist(), targets.tolist(), strict=True)]
-    return Network(names, tuple(sorted(synapses)))
+    return Network(tuple(names), tuple(sorted(synapses)))
 
 
 def names_of_labels(system: SpikingSystem, labels: Any) -> np.ndarray:
