@@ -9,9 +9,10 @@ from jaxtyping import Bool, Int
 
 from ...explore.successors import NO_EDGE, Following, following, ranges
 from ...spiking.model.environment import environment_of
+from ...spiking.model.population import AnySystem
 from ...spiking.model.system import is_growing
 from ...spiking.view.configurations import Transitions
-from ..systems import SpikingGraph, System, positions, system_of
+from ..systems import SpikingGraph, positions, system_of
 
 
 #: One label: the spikes of the input neurons, then those of the outputs, then 1 for a halt.
@@ -149,7 +150,7 @@ def emitted(steps: Transitions, names: Sequence[str]) -> Int[np.ndarray, "transi
     return table
 
 
-def columns_of(system: System, names: Sequence[str]) -> list[str]:
+def columns_of(system: AnySystem, names: Sequence[str]) -> list[str]:
     """The columns of `emitted`: labels where neurons divide or bud, else all neurons of these
     names."""
     if is_growing(system):

@@ -8,7 +8,8 @@ from jaxtyping import Int
 from ...choice import NO_RULE, GivenChoices
 from ...explore.successors import NO_EDGE
 from ...spiking.model.environment import environment_of
-from ..systems import SpikingGraph, System, system_of
+from ...spiking.model.population import AnySystem
+from ..systems import SpikingGraph, system_of
 from .comparison import Pair
 from .labelled import Labelled, columns_of, emitted
 from .result import OneRun
@@ -74,7 +75,7 @@ def run_along(labelled: Labelled, pair: Pair, side: int, path: Sequence[int]) ->
 def run_of_edges(
     graph: SpikingGraph,
     edges: Int[np.ndarray, " steps"],
-    system: System | None = None,
+    system: AnySystem | None = None,
     inputs: Sequence[str] = (),
 ) -> OneRun:
     """The run that takes some edges of a graph, or `NO_EDGE` where it has halted.
