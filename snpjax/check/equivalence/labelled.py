@@ -26,7 +26,6 @@ class Labelled:
     A halting configuration steps to itself for ever and emits nothing; where the halt can be seen,
     that step has a label of its own.
 
-    - `graphs`: the two graphs.
     - `starts`: the initial configurations; those from `starts[1]` on are of the second graph.
     - `first_step`: the steps of configuration i are `first_step[i]` to `first_step[i + 1]`.
     - `targets`, `labels`: where each step leads, and which of `rows` it is.
@@ -35,7 +34,6 @@ class Labelled:
     - `rows`: the distinct labels, ascending; `num_inputs` of their entries are input.
     """
 
-    graphs: tuple[SpikingGraph, SpikingGraph]
     starts: tuple[int, int]
     first_step: Int[np.ndarray, " configurations_and_one"]
     targets: Int[np.ndarray, " steps"]
@@ -110,7 +108,6 @@ def side_by_side(
         _, labels = np.unique(labels * len(values) + digit, return_inverse=True)
     _, where = np.unique(labels, return_index=True)
     return Labelled(
-        graphs=graphs,
         starts=(0, start),
         first_step=first_step,
         targets=targets,

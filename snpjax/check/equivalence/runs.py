@@ -30,13 +30,8 @@ def path_along(labelled: Labelled, start: int, word: Sequence[int]) -> list[int]
     for steps in reversed(layers):
         step = int(steps[labelled.targets[steps] == target][0])
         path.append(step)
-        target = source_of(labelled, step)
+        target = int(np.searchsorted(labelled.first_step, step, side="right")) - 1  # its source
     return path[::-1]
-
-
-def source_of(labelled: Labelled, step: int) -> int:
-    """The configuration that a step leaves."""
-    return int(np.searchsorted(labelled.first_step, step, side="right")) - 1
 
 
 def reached_along(labelled: Labelled, start: int, word: Sequence[int]) -> Int[np.ndarray, " some"]:
