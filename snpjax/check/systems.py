@@ -8,24 +8,22 @@ from jaxtyping import Int
 
 from ..explore import Graph
 from ..spiking.model.lookup import position_of
-from ..spiking.model.population import PopulationSystem
-from ..spiking.model.system import SpikingSystem
+from ..spiking.model.population import AnySystem
 from ..spiking.view.configurations import Configurations, Transitions
 
 
-System: TypeAlias = SpikingSystem | PopulationSystem
 SpikingGraph: TypeAlias = Graph[Configurations, Transitions]
 
 
-def system_of(graph: Graph[Any, Any]) -> System:
+def system_of(graph: Graph[Any, Any]) -> AnySystem:
     """The system that was explored. **Raises:** `NotImplementedError` for another model."""
     system = graph.system
-    if not isinstance(system, SpikingSystem | PopulationSystem):
+    if not isinstance(system, AnySystem):
         raise NotImplementedError(f"{system!r} is no system of neurons. Explore a system.")
     return system
 
 
-def positions(system: System, names: Sequence[str]) -> Int[np.ndarray, " neurons"]:
+def positions(system: AnySystem, names: Sequence[str]) -> Int[np.ndarray, " neurons"]:
     """Where the neurons of these names stand, all of a population's."""
     numbers = np.arange(system.num_neurons)
     some = [np.atleast_1d(numbers[position_of(system, name)]) for name in names]

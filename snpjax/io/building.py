@@ -8,8 +8,7 @@ from typing import Generic, Protocol, TypeVar, runtime_checkable
 from snpjax_formats.memory import host_free_bytes
 
 from ..spiking.model.guard import Guard
-from ..spiking.model.population import PopulationSystem
-from ..spiking.model.system import SpikingSystem
+from ..spiking.model.population import AnySystem
 from ..spiking.model.validity import (
     InvalidSystem,
     ModelWarning,
@@ -22,7 +21,7 @@ from .source import Report, Source, Unreadable
 
 P = TypeVar("P")  # a place in a file
 P_contra = TypeVar("P_contra", contravariant=True)
-System = TypeVar("System", bound=SpikingSystem | PopulationSystem)
+System = TypeVar("System", bound=AnySystem)
 
 #: Stands in for a guard that does not parse; problems of these codes say nothing of its rule then.
 NO_GUARD = Guard.from_lengths(())

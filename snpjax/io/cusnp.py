@@ -18,7 +18,7 @@ import numpy as np
 
 from .._text.counts import plural
 from ..spiking.model.guard import Guard
-from ..spiking.model.population import PopulationSystem
+from ..spiking.model.population import AnySystem
 from ..spiking.model.rule import AnyRule, Rule
 from ..spiking.model.system import Neuron, SpikingSystem
 from ..spiking.model.validity import Level, Place
@@ -402,7 +402,7 @@ def write_cusnp(system: SpikingSystem, losses: Losses) -> str:
     return "\n".join(lines) + "\n"
 
 
-def name_table(system: SpikingSystem | PopulationSystem) -> str:
+def name_table(system: AnySystem) -> str:
     """The neurons that a cuSNP file numbers: a line `number name` for each, names as JSON texts."""
     names = (system.name_of(number) for number in range(system.num_neurons))
     return "".join(f"{number} {json.dumps(name)}\n" for number, name in enumerate(names))

@@ -118,6 +118,11 @@ def _later(place: str) -> Callable[..., Any]:
     return call
 
 
+def _in(module: str, reader: str, writer: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """The reader and the writer of one module."""
+    return _later(f"{module}:{reader}"), _later(f"{module}:{writer}")
+
+
 #: Where formats share a suffix, a text is of the first that recognises it, and the first with a
 #: writer is written.
 FORMATS: tuple[Format, ...] = (
@@ -126,8 +131,7 @@ FORMATS: tuple[Format, ...] = (
         "snpjax native",
         "system",
         (".snp.json", ".json"),
-        _later(".native:read_native"),
-        _later(".native:write_native"),
+        *_in(".native", "read_native", "write_native"),
         lambda s: s.path.lower().endswith(".snp.json") or bool(_NATIVE.search(s.text)),
         keeps=("populations", "compatibility", "variants"),
         help="holds every part of a system; see [Native](#native)",
@@ -137,8 +141,7 @@ FORMATS: tuple[Format, ...] = (
         "P-Lingua 4",
         "system",
         (".pli",),
-        _later(".plingua:read_plingua"),
-        _later(".plingua:write_plingua"),
+        *_in(".plingua", "read_plingua", "write_plingua"),
         lambda s: bool(_MODEL.search(s.text)) or is_json(s.text),
         keeps=("populations",),
         help="the spiking model; other modes, anti-spikes and astrocytes are refused by name, and "
@@ -157,8 +160,7 @@ FORMATS: tuple[Format, ...] = (
         "WebSnapse JSON",
         "system",
         (".json",),
-        _later(".websnapse:read_websnapse"),
-        _later(".websnapse:write_websnapse"),
+        *_in(".websnapse", "read_websnapse", "write_websnapse"),
         help="Reloaded, v3 and dynamic, the old schema with a warning; written as Reloaded",
     ),
     Format(
@@ -183,8 +185,7 @@ FORMATS: tuple[Format, ...] = (
         "the YAML of sn-p-factory",
         "system",
         (".yaml", ".yml"),
-        _later(".websnapse:read_factory_yaml"),
-        _later(".websnapse:write_factory_yaml"),
+        *_in(".websnapse", "read_factory_yaml", "write_factory_yaml"),
         help="sn-p-factory; needs `pip install 'snpjax[io]'`",
     ),
     Format(
@@ -192,8 +193,7 @@ FORMATS: tuple[Format, ...] = (
         "cuSNP",
         "system",
         (".in",),
-        _later(".cusnp:read_cusnp"),
-        _later(".cusnp:write_cusnp"),
+        *_in(".cusnp", "read_cusnp", "write_cusnp"),
         help="numbers; neurons have no names",
     ),
     Format(
@@ -217,8 +217,7 @@ FORMATS: tuple[Format, ...] = (
         "LSN",
         "net",
         (".lsn",),
-        _later(".sleptsov.lsn:read_lsn"),
-        _later(".sleptsov.lsn:write_lsn"),
+        *_in(".sleptsov.lsn", "read_lsn", "write_lsn"),
         help="a line for each arc, numbers from 1; the format for large nets",
     ),
     Format(
@@ -226,8 +225,7 @@ FORMATS: tuple[Format, ...] = (
         "HSN",
         "net",
         (".hsn",),
-        _later(".sleptsov.hsn:read_hsn"),
-        _later(".sleptsov.hsn:write_hsn"),
+        *_in(".sleptsov.hsn", "read_hsn", "write_hsn"),
         keeps=("sub-nets",),
         help="an LSN whose transitions stand for the nets of other files; linked when it is read",
     ),
@@ -236,8 +234,7 @@ FORMATS: tuple[Format, ...] = (
         "SN-MCC",
         "net",
         (".mcc",),
-        _later(".sleptsov.mcc:read_mcc"),
-        _later(".sleptsov.mcc:write_mcc"),
+        *_in(".sleptsov.mcc", "read_mcc", "write_mcc"),
         help="tables of condensed columns in order of priority, numbers from 0",
     ),
     Format(
@@ -245,8 +242,7 @@ FORMATS: tuple[Format, ...] = (
         "MSN",
         "net",
         (".msn",),
-        _later(".sleptsov.msn:read_msn"),
-        _later(".sleptsov.msn:write_msn"),
+        *_in(".sleptsov.msn", "read_msn", "write_msn"),
         help="dense matrices, numbers from 0",
     ),
     Format(
@@ -264,8 +260,7 @@ FORMATS: tuple[Format, ...] = (
         "Tina .net",
         "net",
         (".net",),
-        _later(".sleptsov.tina_net:read_net_format"),
-        _later(".sleptsov.tina_net:write_net_format"),
+        *_in(".sleptsov.tina_net", "read_net_format", "write_net_format"),
         options=("drop_time",),
         help="declarations with names",
     ),
@@ -274,8 +269,7 @@ FORMATS: tuple[Format, ...] = (
         "Tina .ndr",
         "net",
         (".ndr",),
-        _later(".sleptsov.tina_ndr:read_ndr"),
-        _later(".sleptsov.tina_ndr:write_ndr"),
+        *_in(".sleptsov.tina_ndr", "read_ndr", "write_ndr"),
         options=("drop_time",),
         help="a drawing, with coordinates; labels `{*HSN(...)}` are linked",
     ),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from .._text.counts import plural
 from .._text.optional import networkx
 from .._text.quoting import dot_quoted, without_controls
-from ..spiking.model.population import PopulationSystem
+from ..spiking.model.population import AnySystem, PopulationSystem
 from ..spiking.model.rule import AnyRule, rule_text
 from ..spiking.model.system import Neuron, SpikingSystem
 from .losses import Losses
@@ -23,7 +23,7 @@ _MAX_RULES = 10  # of a neuron in a drawing
 _MAX_TRAIN = 20  # steps of an input train in a drawing
 
 
-def to_networkx(system: SpikingSystem | PopulationSystem) -> "nx.DiGraph":
+def to_networkx(system: AnySystem) -> "nx.DiGraph":
     """The network as a `networkx.DiGraph` whose nodes are the names of the neurons.
 
     Nodes have `name`, `spikes`, `rules` (a tuple of texts), `label`, `input` (the train as a tuple,
@@ -58,7 +58,7 @@ def to_networkx(system: SpikingSystem | PopulationSystem) -> "nx.DiGraph":
     return graph
 
 
-def to_dot(system: SpikingSystem | PopulationSystem) -> str:
+def to_dot(system: AnySystem) -> str:
     """The network in the language DOT, to be drawn by Graphviz.
 
     A box for every neuron with its name, spikes and rules (of many, the first ones); output neurons
@@ -130,7 +130,7 @@ def write_graphml(system: SpikingSystem, losses: Losses) -> str:
     return stream.getvalue().decode()
 
 
-def _listed(system: SpikingSystem | PopulationSystem) -> SpikingSystem:
+def _listed(system: AnySystem) -> SpikingSystem:
     return system.expand() if isinstance(system, PopulationSystem) else system
 
 

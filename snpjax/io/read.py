@@ -9,7 +9,7 @@ from typing import Any, get_args
 from .._text.atomic import atomic_write
 from ..sleptsov import SleptsovNet
 from ..sleptsov.linking import HighNet
-from ..spiking.model.population import PopulationSystem
+from ..spiking.model.population import AnySystem, PopulationSystem
 from ..spiking.model.system import SpikingSystem
 from ..spiking.model.validity import Level
 from .errors import file_error
@@ -34,7 +34,7 @@ def read(
     *,
     format: SystemFormat | Format | None = None,
     level: Level = "extended",
-) -> SpikingSystem | PopulationSystem:
+) -> AnySystem:
     """Read a spiking neural P system from a model file.
 
     **Arguments:**
@@ -90,11 +90,9 @@ def read_net(
     )
 
 
-def read_source(
-    source: Source, format: SystemFormat | Format, level: Level
-) -> SpikingSystem | PopulationSystem:
+def read_source(source: Source, format: SystemFormat | Format, level: Level) -> AnySystem:
     """The system that a text describes. **Raises:** `ReadError`, whatever the text."""
-    return _read(source, format_named(format, "system"), SpikingSystem | PopulationSystem, level)
+    return _read(source, format_named(format, "system"), AnySystem, level)
 
 
 def read_net_source(
@@ -115,7 +113,7 @@ def read_net_source(
 
 
 def write(
-    system: SpikingSystem | PopulationSystem,
+    system: AnySystem,
     path: str | os.PathLike[str],
     *,
     format: SystemFormat | Format | None = None,
@@ -158,7 +156,7 @@ def write_net(
 
 
 def model_text(
-    model: SpikingSystem | PopulationSystem | SleptsovNet | HighNet, format: str | Format
+    model: AnySystem | SleptsovNet | HighNet, format: str | Format
 ) -> tuple[str, Losses]:
     """The text of a file, and what it cannot hold."""
     is_net = isinstance(model, SleptsovNet | HighNet)
@@ -222,7 +220,7 @@ def _read(source: Source, format: Format, kind: Any, *level: Level, **options: o
 
 
 def _write(
-    model: SpikingSystem | PopulationSystem | SleptsovNet | HighNet,
+    model: AnySystem | SleptsovNet | HighNet,
     path: str | os.PathLike[str],
     format: str | Format | None,
     holds: Holds,

@@ -4,7 +4,8 @@ import abc
 from dataclasses import dataclass
 
 from ...spiking.model.environment import AnyInput
-from ..systems import SpikingGraph, System
+from ...spiking.model.population import AnySystem
+from ..systems import SpikingGraph
 from .result import SIDES, Equivalence
 
 
@@ -17,7 +18,7 @@ class Pair:
     - `inputs`: the neurons that get it, matched by order.
     """
 
-    systems: tuple[System, System]
+    systems: tuple[AnySystem, AnySystem]
     graphs: tuple[SpikingGraph, SpikingGraph]
     inputs: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
 
@@ -51,7 +52,7 @@ class AbstractComparison(abc.ABC):
 
 
 def matched(
-    systems: tuple[System, System],
+    systems: tuple[AnySystem, AnySystem],
     inputs: AnyInput | tuple[AnyInput, AnyInput] | None,
 ) -> tuple[AnyInput, AnyInput] | None:
     """The environment of each system, with the names of the neurons that it feeds: the same names

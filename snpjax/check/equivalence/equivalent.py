@@ -4,9 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ...explore import Graph, explore
 from ...machine import AbstractCapacity, LayoutLike
-from ...spiking.model.population import PopulationSystem
-from ...spiking.model.system import SpikingSystem
-from ..systems import SpikingGraph, System
+from ...spiking.model.population import AnySystem
+from ..systems import SpikingGraph
 from ..tracing import on_host
 from .comparison import AbstractComparison, Pair, matched
 from .result import Equivalence
@@ -18,8 +17,8 @@ _SAME_TRACES = SameTraces()
 
 @on_host("equivalent")
 def equivalent(
-    first: System | SpikingGraph,
-    second: System | SpikingGraph,
+    first: AnySystem | SpikingGraph,
+    second: AnySystem | SpikingGraph,
     /,
     *,
     by: AbstractComparison = _SAME_TRACES,
@@ -61,7 +60,7 @@ def equivalent(
     systems, graphs = [], []
     for side, model in enumerate((first, second)):
         system = model.system if isinstance(model, Graph) else model
-        if not isinstance(system, SpikingSystem | PopulationSystem):
+        if not isinstance(system, AnySystem):
             raise NotImplementedError(
                 f"{system!r} has no outputs to compare. Systems of neurons are compared; of nets "
                 "look at their graphs."
@@ -89,10 +88,10 @@ def equivalent(
     return by.compare(pair)
 
 
-def _listed(*given: object) -> tuple[System, System]:
+def _listed(*given: object) -> tuple[AnySystem, AnySystem]:
     found = []
     for model in given:
-        if not isinstance(model, SpikingSystem | PopulationSystem):
+        if not isinstance(model, AnySystem):
             raise ValueError(
                 f"{model!r} takes no environment. Any input is compared for systems whose neurons "
                 "are listed: give a SpikingSystem."

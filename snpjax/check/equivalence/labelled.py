@@ -9,9 +9,10 @@ from jaxtyping import Bool, Int
 
 from ...explore.successors import NO_EDGE, Following, following, ranges
 from ...spiking.model.environment import environment_of
+from ...spiking.model.population import AnySystem
 from ...spiking.model.system import is_growing
 from ...spiking.view.configurations import Transitions
-from ..systems import SpikingGraph, System, positions, system_of
+from ..systems import SpikingGraph, positions, system_of
 
 
 #: One label: the spikes of the input neurons, then those of the outputs, then 1 for a halt.
@@ -25,7 +26,6 @@ class Labelled:
     A halting configuration steps to itself for ever and emits nothing; where the halt can be seen,
     that step has a label of its own.
 
-    - `graphs`: the two graphs.
     - `starts`: the initial configurations; those from `starts[1]` on are of the second graph.
     - `first_step`: the steps of configuration i are `first_step[i]` to `first_step[i + 1]`.
     - `targets`, `labels`: where each step leads, and which of `rows` it is.
@@ -34,7 +34,6 @@ class Labelled:
     - `rows`: the distinct labels, ascending; `num_inputs` of their entries are input.
     """
 
-    graphs: tuple[SpikingGraph, SpikingGraph]
     starts: tuple[int, int]
     first_step: Int[np.ndarray, " configurations_and_one"]
     targets: Int[np.ndarray, " steps"]
@@ -109,7 +108,6 @@ def side_by_side(
         _, labels = np.unique(labels * len(values) + digit, return_inverse=True)
     _, where = np.unique(labels, return_index=True)
     return Labelled(
-        graphs=graphs,
         starts=(0, start),
         first_step=first_step,
         targets=targets,
@@ -149,7 +147,7 @@ def emitted(steps: Transitions, names: Sequence[str]) -> Int[np.ndarray, "transi
     return table
 
 
-def columns_of(system: System, names: Sequence[str]) -> list[str]:
+def columns_of(system: AnySystem, names: Sequence[str]) -> list[str]:
     """The columns of `emitted`: labels where neurons divide or bud, else all neurons of these
     names."""
     if is_growing(system):

@@ -9,11 +9,11 @@ import numpy as np
 
 from ...choice import NO_RULE, GivenChoices
 from ...run import run
+from ...spiking.model.population import AnySystem
 from ...spiking.model.system import changes_network, is_growing
 from ...spiking.view.run_text import changed_synapses, label_rules
 from ...spiking.view.snapshot import Network
 from ...spiking.view.solution import Solution
-from ..systems import System
 
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class OneRun:
     - `inputs`: the trains of the neurons that any input was compared for.
     """
 
-    system: System
+    system: AnySystem
     choice: GivenChoices
     steps: int
     outputs: Mapping[str, tuple[int, ...]]
@@ -133,7 +133,7 @@ def run_text(solution: Solution) -> str:
 
 
 def table_text(
-    system: System,
+    system: AnySystem,
     spikes: np.ndarray,
     timers: np.ndarray,
     rules: np.ndarray,

@@ -8,7 +8,8 @@ from jaxtyping import Int
 from ...choice import NO_RULE, GivenChoices
 from ...explore.successors import NO_EDGE
 from ...spiking.model.environment import environment_of
-from ..systems import SpikingGraph, System, system_of
+from ...spiking.model.population import AnySystem
+from ..systems import SpikingGraph, system_of
 from .comparison import Pair
 from .labelled import Labelled, columns_of, emitted
 from .result import OneRun
@@ -29,13 +30,8 @@ def path_along(labelled: Labelled, start: int, word: Sequence[int]) -> list[int]
     for steps in reversed(layers):
         step = int(steps[labelled.targets[steps] == target][0])
         path.append(step)
-        target = source_of(labelled, step)
+        target = int(np.searchsorted(labelled.first_step, step, side="right")) - 1  # its source
     return path[::-1]
-
-
-def source_of(labelled: Labelled, step: int) -> int:
-    """The configuration that a step leaves."""
-    return int(np.searchsorted(labelled.first_step, step, side="right")) - 1
 
 
 def reached_along(labelled: Labelled, start: int, word: Sequence[int]) -> Int[np.ndarray, " some"]:
@@ -74,7 +70,7 @@ def run_along(labelled: Labelled, pair: Pair, side: int, path: Sequence[int]) ->
 def run_of_edges(
     graph: SpikingGraph,
     edges: Int[np.ndarray, " steps"],
-    system: System | None = None,
+    system: AnySystem | None = None,
     inputs: Sequence[str] = (),
 ) -> OneRun:
     """The run that takes some edges of a graph, or `NO_EDGE` where it has halted.

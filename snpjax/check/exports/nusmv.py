@@ -32,7 +32,6 @@ def nusmv_files(graph: Graph, options: ExportOptions) -> Files:
         system = system.expand()
     if not isinstance(system, SpikingSystem):
         raise ValueError(f"there is no model of NuSMV of {system!r} (write its graph as .aut)")
-    _check_static(system)
     lows = {name: low for name, (low, _) in graph.bounds().items()} if system.signed else {}
     text = to_nusmv(system, bounds=bounds, lows=lows, saturate=graph.saturate, clock=graph.clock)
     return {"": [text.encode()]}
@@ -72,18 +71,14 @@ def to_nusmv(
         NuSMV 2.6 user manual, chapter 2. NuSMV 2.5.4 found as many reachable states as `explore` in
         each of 38 models, own and random ones, and every transition relation total (2026-11).
     """
-    _check_static(system)
+    if not system.is_static:
+        raise ValueError(dynamic_message(system, "A model of NuSMV"))
     if not system.compatibility.is_textbook:
         raise ValueError(
             f"The model of NuSMV is that of the definition, and the system runs with "
             f"{system.compatibility} (use `with_compatibility(snp.compatibility.TEXTBOOK)`)"
         )
     return "\n".join(_Model(system, bounds, lows or {}, saturate or {}, clock).lines()) + "\n"
-
-
-def _check_static(system: SpikingSystem) -> None:
-    if not system.is_static:
-        raise ValueError(dynamic_message(system, "A model of NuSMV"))
 
 
 class _Model:

@@ -30,8 +30,8 @@ from ...machine import LayoutLike, LoweringOptions
 from ...results import RESULTS
 from ...run import run
 from ...spiking.lower.lower_division import Capacity
+from ...spiking.model.population import AnySystem
 from ...trajectory import Save
-from ..systems import System
 from ..tracing import on_host
 from .path_property import Judge, Judged, PathProperty
 
@@ -86,7 +86,7 @@ class Estimate:
 
 @on_host("estimate")
 def estimate(
-    system: System,
+    system: AnySystem,
     property: PathProperty | Judge,
     /,
     *,
@@ -209,7 +209,7 @@ class _Paths:
 
     def __init__(
         self,
-        system: System,
+        system: AnySystem,
         property: PathProperty,
         choice: AbstractChoice,
         max_steps: int,
@@ -259,7 +259,7 @@ class _Paths:
         return holds & ~is_undecided, is_undecided
 
 
-def _numbers_of_a_step(system: System, save: Save) -> int:
+def _numbers_of_a_step(system: AnySystem, save: Save) -> int:
     """How many numbers are kept of each step of a path."""
     states = 0 if save.every is None else 3 * system.num_neurons / save.every
     details = 3 * system.num_neurons if save.details else 0

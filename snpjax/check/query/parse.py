@@ -198,10 +198,9 @@ class _Builder:
         assert isinstance(named, Tree)
         name, at = self._name(named), _start(named)
         match _type(kind):
-            case "EMITS":
-                return _Sum({Variable(Observed.EMITS, name, at=at): 1}, **place)
-            case "TIMER":
-                return _Sum({Variable(Observed.TIMER, name, at=at): 1}, **place)
+            case "EMITS" | "TIMER" as observed:
+                variable = Variable(Observed(observed.lower()), name, at=at)
+                return _Sum({variable: 1}, **place)
             case "OPEN":
                 timer = Variable(Observed.TIMER, name, at=at)
                 return Comparison(((timer, 1),), "=", 0, **place)

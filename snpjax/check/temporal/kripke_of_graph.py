@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from jaxtyping import Bool, Int
@@ -50,10 +51,8 @@ def labels_of(graph: Graph, comparisons: Sequence[Comparison]) -> Labelling:
         return np.asarray(truths).reshape(2 * len(some), len(configurations)).T
 
     table = np.ascontiguousarray(graph.map(columns).T) if some else np.zeros((0, 0), bool)
-    truth: dict[Comparison, Truth] = {}
-    for number, comparison in enumerate(some):
-        truth[comparison] = (table[2 * number], table[2 * number + 1])
-    return Labelling(graph.num_configurations, truth)
+    truths = zip(table[::2], table[1::2], strict=True)
+    return Labelling(graph.num_configurations, dict(zip(some, truths, strict=True)))
 
 
 def view_of(graph: Graph, comparisons: Sequence[Comparison]) -> View:
@@ -118,7 +117,7 @@ def _truths_of_steps(view: View, comparisons: Sequence[Comparison]) -> list[Trut
         )
     truths = []
     for number, comparison in enumerate(comparisons):
-        table = graph.map(evaluation.columns(comparison))[targets]
+        table = graph.map(partial(evaluation.table, comparison))[targets]
         values = Values(table[:, 0] + of_steps[:, number], table[:, 1] > 0, table[:, 2] > 0)
         truths.append(values.compared(comparison))
     return truths
@@ -152,14 +151,10 @@ class _Evaluation:
 
         return values_of
 
-    def columns(self, comparison: Comparison) -> Callable[[SomeConfigurations], np.ndarray]:
-        """`of` as a table, for `Graph.map`."""
-
-        def table(configurations: SomeConfigurations) -> np.ndarray:
-            found = self.of(configurations)(comparison)
-            return np.stack([found.values, found.or_more, found.or_less], axis=1)
-
-        return table
+    def table(self, comparison: Comparison, configurations: SomeConfigurations) -> np.ndarray:
+        """`of` as columns, for `Graph.map`."""
+        found = self.of(configurations)(comparison)
+        return np.stack([found.values, found.or_more, found.or_less], axis=1)
 
     def _variable(
         self,

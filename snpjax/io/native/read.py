@@ -14,7 +14,7 @@ variants see `variants.py`. Large systems have `populations` and `projections` i
 
 from typing import Any, TypeGuard
 
-from ...spiking.model.population import PopulationSystem
+from ...spiking.model.population import AnySystem
 from ...spiking.model.system import Neuron, SpikingSystem
 from ...spiking.model.validity import Level, Place, Problem, possible_labels
 from ...spiking.model.variants import AntiSpikes, Variant
@@ -39,12 +39,12 @@ _SIGNED = frozenset({"anti_spikes", "bad_number", "negative_weight"})
 _ACCEPTED = f'"schema": "{SCHEMA}"'
 
 
-def read_native(source: Source, level: Level) -> SpikingSystem | PopulationSystem:
+def read_native(source: Source, level: Level) -> AnySystem:
     """The system that a native file describes, at the stricter of `level` and the level in the
     file; one of populations where it has these.
     """
 
-    def read(findings: Findings, value: object) -> SpikingSystem | PopulationSystem | None:
+    def read(findings: Findings, value: object) -> AnySystem | None:
         if not _has_schema(value, findings):
             return None
         reader = PopulationReader if "populations" in value else _Reader

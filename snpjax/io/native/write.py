@@ -3,16 +3,16 @@
 import json
 from collections.abc import Sequence
 
-from ...spiking.model.population import PopulationSystem
+from ...spiking.model.population import AnySystem, PopulationSystem
 from ...spiking.model.rule import AnyRule, BuddingRule, DivisionRule, PlasticityRule, Rule
-from ...spiking.model.system import Neuron, SpikingSystem
+from ...spiking.model.system import Neuron
 from ..losses import Losses, reads_back
 from .texts import SCHEMA, as_file, as_lines, as_string, as_strings
 from .variants import variant_text
 from .write_populations import write_populations
 
 
-def write_native(system: SpikingSystem | PopulationSystem, losses: Losses) -> str:
+def write_native(system: AnySystem, losses: Losses) -> str:
     """The text of a native file. Equal systems give equal texts. A rule whose guard has no text is
     a loss, and so are notes that are no JSON."""
     if isinstance(system, PopulationSystem):

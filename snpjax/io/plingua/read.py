@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import TypeAlias
 
-from ...spiking.model.population import PopulationSystem
+from ...spiking.model.population import AnySystem, PopulationSystem
 from ...spiking.model.rule import AnyRule, BuddingRule, DivisionRule
 from ...spiking.model.system import Neuron, SpikingSystem
 from ...spiking.model.validity import (
@@ -45,9 +45,7 @@ _GROWTH = (DivisionRule, BuddingRule)
 _WholeRule: TypeAlias = tree.SpikingRule | tree.GrowthRule
 
 
-def read_plingua(
-    source: Source, level: Level, *, families: bool | None = None
-) -> SpikingSystem | PopulationSystem:
+def read_plingua(source: Source, level: Level, *, families: bool | None = None) -> AnySystem:
     """The system that a P-Lingua file describes.
 
     A file whose ranges make more than `LISTED_INSTANCES` instances gives a system of populations,
@@ -60,7 +58,7 @@ def read_plingua(
     - `families`: whether to make populations, whatever the number of instances.
     """
 
-    def read(report: Report) -> SpikingSystem | PopulationSystem | None:
+    def read(report: Report) -> AnySystem | None:
         frame, system = split_modules(report), None
         if families is not False and level == "extended":
             least = 0 if families else LISTED_INSTANCES

@@ -7,7 +7,7 @@ although what is read back is named by the labels.
 from collections.abc import Iterable, Mapping, Sequence
 
 from ...spiking.model.guard import Guard
-from ...spiking.model.population import PopulationSystem
+from ...spiking.model.population import AnySystem
 from ...spiking.model.rule import (
     AnyRule,
     BuddingRule,
@@ -28,7 +28,7 @@ _LARGEST = 10**MAX_DIGITS - 1  # the number of most digits
 _WIDTH = 100
 
 
-def write_plingua(system: SpikingSystem | PopulationSystem, losses: Losses) -> str:
+def write_plingua(system: AnySystem, losses: Losses) -> str:
     """The text of a P-Lingua file, families as ranges where the system has populations.
 
     Reading it gives the system again, whenever all names are labels and there are no losses; zeros

@@ -19,7 +19,7 @@ from .build_net import build_net
 from .columns import Matrices
 from .comment_data import Remark, remark
 from .flattening import without_thresholds
-from .numbers import Words, as_bytes
+from .numbers import Words, as_bytes, lines_of
 
 
 _TRAILER = "# permutation of transitions:"
@@ -86,9 +86,9 @@ def write_mcc(net: SleptsovNet, losses: Losses) -> str:
         at = np.concatenate([column[arcs.transition] for arcs, _ in kinds])
         value = np.concatenate([arcs.weight * sign for arcs, sign in kinds])
         rows += _table_text(place, at, value, height, n)
-    rows.append(_line(net.marking))
+    rows.append(lines_of(net.marking[None]))
     if not np.array_equal(net.priority_order, np.arange(n)):
-        rows += [f"{_TRAILER}\n", _line(net.priority_order)]
+        rows += [f"{_TRAILER}\n", lines_of(net.priority_order[None])]
     more: dict[str, Any] = {}
     if net.order is None or len(net.priorities):
         more["priorities"] = net.priorities.tolist()
@@ -101,10 +101,6 @@ def _parts(m: int, n: int, height: int) -> dict[str, int]:
     slots = height * n
     tables = {f"{table}-{what}": slots for table in "BD" for what in ("index", "value")}
     return {**tables, "the marking": m}
-
-
-def _line(numbers: np.ndarray) -> str:
-    return " ".join(map(str, numbers.tolist())) + "\n"
 
 
 def _table_text(
@@ -123,7 +119,7 @@ def _table_text(
             is_used = at < starts[1:]
             line = np.zeros(width, np.int64)
             line[is_used] = numbers[at[is_used]]
-            rows.append(_line(line))
+            rows.append(lines_of(line[None]))
     return rows
 
 
