@@ -9,7 +9,7 @@ from ..._text.atomic import atomic_write
 from ...sleptsov import SleptsovNet
 from ...spiking import PopulationSystem, SpikingSystem
 from .assets import one_file
-from .models import first_row, next_rows, opened_json, stepper_of
+from .models import next_rows, opened_json, stepper_of
 from .stepping import Rest
 from .texts import OpenedModel, opened_system
 
@@ -52,7 +52,7 @@ def recorded_page(found: OpenedModel, *, max_steps: int, rest: Rest) -> str:
         "model": 0,
         "format": None,
         "edited": False,
-        "rows": [first_row(stepper), *rows],
+        "rows": [stepper.row_json(stepper.moments[0], None), *rows],
         "refused": f"{refused}" if refused else None,  # the page shows what there is, and says so
         "rest": rest,
     }
