@@ -6,16 +6,14 @@ from typing import Any
 
 from ... import __version__
 from ..._text.atomic import atomic_write
-from ...sleptsov import SleptsovNet
-from ...spiking import PopulationSystem, SpikingSystem
 from .assets import one_file
 from .models import next_rows, opened_json, stepper_of
 from .stepping import Rest
-from .texts import OpenedModel, opened_system
+from .texts import FileModel, OpenedModel, opened_system
 
 
 def export(
-    system: SpikingSystem | PopulationSystem | SleptsovNet,
+    system: FileModel,
     path: str | os.PathLike[str],
     *,
     max_steps: int = 100,
