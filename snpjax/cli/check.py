@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from .ending import BAD_INPUT, FAILED, NOT_DECIDED, ended, orderly, refusals
-from .models import AllPathsOptions, NetOptions, headline
+from .models import AllPathsOptions, NetOptions, model_of
 from .options import AsJson, File, Strict, advised, grouped, number, stored_in
 
 
@@ -56,7 +56,7 @@ def check(
 
     from ..sleptsov import Execution
     from . import data, progress
-    from .text import printable
+    from .text import headline, printable
 
     system = search.read(file, nets, strict=strict)
     options = stored_in(system, "auto", search.neurons, search.synapses)
@@ -72,7 +72,7 @@ def check(
     if as_json:
         data.print_json({"file": f"{file}", "queries": [_json(v) for v in verdicts]})
     else:
-        typer.echo(headline(system, f"{file}"))
+        typer.echo(headline(model_of(system), f"{file}"))
         for line in (line for verdict in verdicts for line in verdict.lines()):
             typer.echo(printable(advised(line)))
     if any(verdict.is_refuted for verdict in verdicts):

@@ -1,10 +1,11 @@
 """Whether a system ever leaves a choice."""
 
-from ..spiking import PlasticityRule, PopulationSystem, Rule, SpikingSystem
+from ..spiking import PlasticityRule, Rule, SpikingSystem
 from ..spiking.model.compatibility import rules_overlap
+from ..spiking.model.population import AnySystem
 
 
-def offers_choice(system: SpikingSystem | PopulationSystem) -> bool:
+def offers_choice(system: AnySystem) -> bool:
     """Whether some neuron has two rules that apply at one number of spikes, reachable or not, or
     may have to choose synapses."""
     several = {neuron.rules for neuron in system.neurons if len(neuron.rules) > 1}

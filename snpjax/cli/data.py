@@ -9,7 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..choice import NO_RULE
-from ..spiking import NO_NUMBER, PopulationSystem, Solution, SolutionBatch, SpikingSystem
+from ..sleptsov import SleptsovNet
+from ..spiking import NO_NUMBER, Solution, SolutionBatch
+from ..spiking.model.population import AnySystem
 from ..spiking.model.system import is_growing
 from ..spiking.view.run_text import Shown
 
@@ -176,13 +178,13 @@ def _numbers_and_counts(
 
 
 def model_json(
-    system: SpikingSystem | PopulationSystem, file: str, neurons: Sequence[str] | None = None
+    model: AnySystem | SleptsovNet, file: str, neurons: Sequence[str] | None = None
 ) -> dict[str, Any]:
     """What every answer begins with; `neurons` are those of the system unless given."""
-    options = system.compatibility.options
-    return {
-        "file": file,
-        "name": system.name,
-        "neurons": neurons or [neuron.name for neuron in system.neurons],
-        **({"compatibility": options} if options else {}),
-    }
+    value: dict[str, Any] = {"file": file, "name": model.name}
+    if isinstance(model, SleptsovNet):
+        transitions = list(model.transition_names)
+        return {**value, "places": list(model.place_names), "transition_names": transitions}
+    options = model.compatibility.options
+    value["neurons"] = neurons or [neuron.name for neuron in model.neurons]
+    return {**value, "compatibility": options} if options else value

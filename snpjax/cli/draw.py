@@ -7,7 +7,7 @@ import typer
 
 from .._text.counts import plural
 from .ending import BAD_INPUT, ended, orderly, refusals
-from .models import NetOptions, read_model
+from .models import NetOptions, model_of, read_model
 from .options import (
     MOST,
     MOST_SEED,
@@ -25,10 +25,7 @@ from .options import (
 
 if TYPE_CHECKING:
     from ..machine import Explorable
-    from ..sleptsov import SleptsovNet
-    from ..spiking import PopulationSystem, SpikingSystem
-
-    DrawableModel = SpikingSystem | PopulationSystem | SleptsovNet
+    from .models import AnyModel
 
 
 @orderly()
@@ -95,7 +92,6 @@ def draw(
         refuse_given({"--paths": paths, "--seed": seed}, "it needs --run")
     if not graph:
         refuse_given({"--max-depth": max_depth, "--witness": witness}, "it needs --graph")
-    from ..sleptsov import Execution
     from ..viz.axes import suffix_of
 
     try:
@@ -110,8 +106,7 @@ def draw(
     from . import data
     from .text import printable
 
-    found = read_model(file, nets, strict=strict, of_systems={"--paths": paths})
-    model: DrawableModel = found.net if isinstance(found, Execution) else found
+    model = model_of(read_model(file, nets, strict=strict, of_systems={"--paths": paths}))
     with refusals(output, failures=(snp.RunFailed,)):
         if graph:
             what = _graph(model, output, max_configurations, max_depth, witness)
@@ -125,7 +120,7 @@ def draw(
         typer.echo(printable(f"{output}: {what} of {file}"))
 
 
-def _model(model: "DrawableModel", output: Path, max_neurons: int) -> str:
+def _model(model: "AnyModel", output: Path, max_neurons: int) -> str:
     """The network, or the net."""
     from ..sleptsov import SleptsovNet
     from ..sleptsov.view.picture import net_scene
@@ -139,9 +134,7 @@ def _model(model: "DrawableModel", output: Path, max_neurons: int) -> str:
     return "the network"
 
 
-def _run(
-    model: "DrawableModel", output: Path, steps: int, paths: int | None, seed: int | None
-) -> str:
+def _run(model: "AnyModel", output: Path, steps: int, paths: int | None, seed: int | None) -> str:
     import snpjax as snp
 
     from ..sleptsov import SleptsovNet
@@ -168,7 +161,7 @@ def _run(
 
 
 def _graph(
-    model: "DrawableModel",
+    model: "AnyModel",
     output: Path,
     max_configurations: int,
     max_depth: int | None,

@@ -8,7 +8,7 @@ import typer
 from ..io.formats import format_to_write, suffixes_text
 from .ending import BAD_INPUT, FAILED, ended, orderly, refusals
 from .lossy import check_folder, writing
-from .models import AllPathsOptions, NetOptions, headline, is_net, model_json
+from .models import AllPathsOptions, NetOptions, is_net, model_of
 from .options import (
     MOST,
     AsJson,
@@ -87,7 +87,7 @@ def explore(
     import snpjax as snp
 
     from . import progress
-    from .data import print_json
+    from .data import model_json, print_json
 
     for target in output or []:
         try:
@@ -117,7 +117,7 @@ def explore(
     description = describe(graph, numbers)
     written = [f"{path}" for target in output or [] for path in _written(graph, target, shown)]
     if as_json:
-        model = model_json(graph.system, f"{file}")
+        model = model_json(model_of(graph.system), f"{file}")
         print_json({**model, **description, "written": written})
     else:
         _print(graph, f"{file}", description, numbers, written)
@@ -173,10 +173,10 @@ def _print(
     numbers: int | None,
     written: list[str],
 ) -> None:
-    from .text import printable, to_stdout
+    from .text import headline, printable, to_stdout
 
     with to_stdout() as console:
-        console.out(headline(graph.system, file))
+        console.out(headline(model_of(graph.system), file))
         console.out(_completeness(graph))
         console.print(_table(description["by_depth"]))
         for line in _remarks(graph, description, numbers):

@@ -12,7 +12,7 @@ from .options import AsJson, File, number, value
 if TYPE_CHECKING:
     from snpjax_formats import AbstractChooser, Decision
 
-    from ..spiking import PopulationSystem, SpikingSystem
+    from ..spiking.model.population import AnySystem
 
 formats = typer.Typer(
     no_args_is_help=True,
@@ -159,9 +159,7 @@ def explain(
         typer.echo(f"{place}\n{decision.explanation()}")
 
 
-def _decisions(
-    system: "SpikingSystem | PopulationSystem", chooser: "AbstractChooser | None"
-) -> "dict[str, Decision]":
+def _decisions(system: "AnySystem", chooser: "AbstractChooser | None") -> "dict[str, Decision]":
     """The decision for all synapses, or for those of each projection."""
     from snpjax_formats import choose
 

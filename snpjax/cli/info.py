@@ -13,7 +13,8 @@ from .options import AsJson, File, Strict, layouts
 
 
 if TYPE_CHECKING:
-    from ..spiking import PopulationSystem, Problem, SpikingSystem
+    from ..spiking import Problem, SpikingSystem
+    from ..spiking.model.population import AnySystem
     from ..spiking.model.rule import AnyRule
 
 _MAX_GUARDS = 10
@@ -154,7 +155,7 @@ def _kind(rule: "AnyRule") -> str:
     return "forgetting" if rule.is_forgetting else "firing"
 
 
-def _print(system: "PopulationSystem | SpikingSystem", description: dict[str, Any]) -> None:
+def _print(system: "AnySystem", description: dict[str, Any]) -> None:
     from rich.table import Table
 
     from .text import headline, plural, to_stdout

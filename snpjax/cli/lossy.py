@@ -16,8 +16,8 @@ from .options import AsJson, flag, one_of, value
 
 
 if TYPE_CHECKING:
-    from ..sleptsov import HighNet, SleptsovNet
-    from ..spiking import PopulationSystem, SpikingSystem
+    from ..sleptsov import HighNet
+    from .models import AnyModel
 
 From: TypeAlias = Annotated[
     str | None, value("--from", "FORMAT", "The format of IN, when its name does not say it.")
@@ -62,7 +62,7 @@ class WriteOptions:
 
     def save(
         self,
-        model: "SpikingSystem | PopulationSystem | SleptsovNet | HighNet",
+        model: "AnyModel | HighNet",
         target: Path,
         format: Format,
         report: Mapping[str, object],
@@ -73,8 +73,9 @@ class WriteOptions:
         from .._text.atomic import atomic_write
         from ..io import WriteError
         from ..io.read import model_text
+        from ..sleptsov import HighNet
         from .data import print_json
-        from .text import printable
+        from .text import printable, sizes
 
         with writing(target):
             text, losses = model_text(model, format)
@@ -83,8 +84,9 @@ class WriteOptions:
                 atomic_write(target, text)
         if self.as_json:
             files = {"output": f"{target}", "format": format.name}
+            flat = model.net if isinstance(model, HighNet) else model
             ending = {"losses": losses.items, "written": is_written}
-            print_json({**report, **files, **_sizes(model), **ending})
+            print_json({**report, **files, **sizes(flat), **ending})
         if not is_written:
             refusal = WriteError(losses.format_name, losses.items)
             raise ended(f"error: {target}: {refusal}", FAILED)
@@ -93,16 +95,6 @@ class WriteOptions:
         if not self.as_json:
             typer.echo(said)
             typer.echo(printable(f"{target}: written as {format.title}"))
-
-
-def _sizes(model: "SpikingSystem | PopulationSystem | SleptsovNet | HighNet") -> dict[str, int]:
-    from ..sleptsov import HighNet, SleptsovNet
-
-    net = model.net if isinstance(model, HighNet) else model
-    if isinstance(net, SleptsovNet):
-        return {"places": net.num_places, "transitions": net.num_transitions}
-    sizes = {"neurons": net.num_neurons, "rules": net.num_rules}
-    return {**sizes, "synapses": net.num_synapses}
 
 
 @contextmanager

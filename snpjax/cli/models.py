@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
@@ -13,9 +13,10 @@ from .options import MaxNeurons, MaxSynapses, flag, number, one_of, refuse_given
 if TYPE_CHECKING:
     from ..io.formats import Format
     from ..sleptsov import Execution, SleptsovNet
-    from ..spiking import PopulationSystem, SpikingSystem
+    from ..spiking.model.population import AnySystem
 
-    ReadableModel: TypeAlias = SpikingSystem | PopulationSystem | Execution
+    AnyModel: TypeAlias = AnySystem | SleptsovNet
+    ReadableModel: TypeAlias = AnySystem | Execution
 
 
 @dataclass(frozen=True)
@@ -134,21 +135,8 @@ def is_net(model: object) -> bool:
     return isinstance(model, Execution)
 
 
-def headline(model: "ReadableModel", file: str) -> str:
-    """The file, the name of the model and its size."""
-    from . import text
+def model_of(model: "ReadableModel") -> "AnyModel":
+    """The model itself, without how it is executed."""
+    from ..sleptsov import Execution
 
-    if not is_net(model):
-        return text.headline(model, file)  # pyright: ignore[reportArgumentType]
-    return text.net_headline(model.net, file)  # pyright: ignore[reportAttributeAccessIssue]
-
-
-def model_json(model: "ReadableModel", file: str) -> dict[str, Any]:
-    """What every answer begins with."""
-    from . import data
-
-    if not is_net(model):
-        return data.model_json(model, file)  # pyright: ignore[reportArgumentType]
-    net = model.net  # pyright: ignore[reportAttributeAccessIssue]
-    names = {"places": list(net.place_names), "transition_names": list(net.transition_names)}
-    return {"file": file, "name": net.name, **names}
+    return model.net if isinstance(model, Execution) else model

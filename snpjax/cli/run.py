@@ -26,7 +26,7 @@ from .options import (
 
 
 if TYPE_CHECKING:
-    from ..spiking import PopulationSystem, SpikingSystem
+    from ..spiking.model.population import AnySystem
 
 
 @orderly("snpjax sleptsov run {}")
@@ -139,7 +139,7 @@ def run(
         raise ended(f"error: {advised(solution.failure)}", FAILED)
 
 
-def _choice_text(system: "SpikingSystem | PopulationSystem", seed: int | None) -> str | None:
+def _choice_text(system: "AnySystem", seed: int | None) -> str | None:
     """How choices were made, if the system offers any."""
     from .choices import offers_choice
 

@@ -130,7 +130,7 @@ def info(
 ) -> None:
     """Describe a net without running it."""
     from .data import print_json
-    from .text import net_headline, plural, printable, to_stdout
+    from .text import headline, plural, printable, to_stdout
 
     with refusals():
         net = nets.read(file, source_format)
@@ -138,7 +138,7 @@ def info(
     if as_json:
         return print_json(found)
     with to_stdout() as console:
-        console.out(net_headline(net, f"{file}"))
+        console.out(headline(net, f"{file}"))
         kinds = ("input_arcs", "output_arcs", "inhibitor_arcs", "test_arcs")
         rows = {key.replace("_", " "): f"{found[key]:,}" for key in kinds}
         rows["priorities"] = f"{found['priorities']:,}, in {plural(found['layers'], 'layer')}"

@@ -44,13 +44,13 @@ def convert(
     output: WriteOptions,
 ) -> None:
     """See `CONVERT_HELP`."""
-    from .text import net_sizes, printable
+    from .text import printable, size_text
 
     reads = format_from(source_format, "net")
     writes = output.format_of(target, "net")
     with refusals():
         net = nets.read(source, reads)
-    said = printable(f"{source}: {net_sizes(net)}")
+    said = printable(f"{source}: {size_text(net)}")
     output.save(net, target, writes, {"file": f"{source}"}, said)
 
 
@@ -98,7 +98,7 @@ def generate(
       snpjax sleptsov generate mmul product.lsn --size 10 --seed 1
     """
     from ..sleptsov import HighNet
-    from .text import net_sizes, printable
+    from .text import printable, size_text
 
     one_of(PROGRAMS, program, "program", "PROGRAM")
     writes = output.format_of(target, "net")
@@ -122,7 +122,7 @@ def generate(
         raise typer.BadParameter("the double exponent has no sub-nets", param_hint="OUT")
     net = made.high if writes.name == "hsn" else made.net
     flat = net.net if isinstance(net, HighNet) else net
-    said = printable(f"{_answer_text(made)}: {net_sizes(flat)}")
+    said = printable(f"{_answer_text(made)}: {size_text(flat)}")
     output.save(net, target, writes, report, said)
 
 

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from ..sleptsov import SleptsovNet
-    from ..spiking import PopulationSystem, SpikingSystem
+    from .models import AnyModel
 
 #: Columns of a table that goes to a file or another program.
 _WIDTH_OF_A_PIPE = 100
@@ -41,25 +40,31 @@ def to_stdout() -> "Iterator[Console]":
     sys.stdout.write("\n".join(line.rstrip() for line in capture.get().split("\n")))
 
 
-def headline(system: "SpikingSystem | PopulationSystem", file: str) -> str:
-    """The file, the system's name and its size, and in what it is run as another simulator does."""
-    sizes = (
-        plural(system.num_neurons, "neuron"),
-        plural(system.num_rules, "rule"),
-        plural(system.num_synapses, "synapse"),
+def headline(model: "AnyModel", file: str) -> str:
+    """The file, the name of the model and its size, and in what a system is run as another
+    simulator does."""
+    from ..sleptsov import SleptsovNet
+
+    options = ""
+    if not isinstance(model, SleptsovNet) and not model.compatibility.is_textbook:
+        options = f"; {model.compatibility}"
+    return printable(
+        f"{file}: {f'{model.name}, ' if model.name else ''}{size_text(model)}{options}"
     )
-    options = "" if system.compatibility.is_textbook else f"; {system.compatibility}"
-    parts = [system.name, *sizes] if system.name else sizes
-    return printable(f"{file}: {', '.join(parts)}{options}")
 
 
-def net_sizes(net: "SleptsovNet") -> str:
-    return f"{plural(net.num_places, 'place')}, {plural(net.num_transitions, 'transition')}"
+def size_text(model: "AnyModel") -> str:
+    return ", ".join(plural(n, things.removesuffix("s")) for things, n in sizes(model).items())
 
 
-def net_headline(net: "SleptsovNet", file: str) -> str:
-    """The file, the name of the net and its size."""
-    return printable(f"{file}: {f'{net.name}, ' if net.name else ''}{net_sizes(net)}")
+def sizes(model: "AnyModel") -> dict[str, int]:
+    """How many there are of what a model is made of."""
+    from ..sleptsov import SleptsovNet
+
+    if isinstance(model, SleptsovNet):
+        return {"places": model.num_places, "transitions": model.num_transitions}
+    neurons, rules, synapses = model.num_neurons, model.num_rules, model.num_synapses
+    return {"neurons": neurons, "rules": rules, "synapses": synapses}
 
 
 def new_table() -> "Table":

@@ -14,7 +14,7 @@ from snpjax_formats import AbstractLayout, Dense, Edges, Sum, TwoWay, fitting
 
 from ..spiking.lower.host_program import host_program_of
 from ..spiking.lower.lower import lower_columns
-from ..spiking.model.population import PopulationSystem
+from ..spiking.model.population import AnySystem
 from ..spiking.model.rule import Rule
 from ..spiking.model.system import SpikingSystem, is_growing
 from ..spiking.step.program import SpikingProgram
@@ -95,7 +95,7 @@ class Constants(NamedTuple):
 
 
 def relax(
-    system: SpikingSystem | PopulationSystem,
+    system: AnySystem,
     *,
     surrogate: AbstractSurrogate | None = None,
     layout: type[AbstractLayout] | Literal["auto"] = "auto",
@@ -234,7 +234,7 @@ def _of_rules(
     return table if model.first is None else jnp.take_along_axis(table, model.first, axis=0)
 
 
-def _check(system: SpikingSystem | PopulationSystem) -> None:
+def _check(system: AnySystem) -> None:
     problem = None
     if isinstance(system, SpikingSystem):
         if is_growing(system) or not all(isinstance(rule, Rule) for rule in system.rules):

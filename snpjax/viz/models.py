@@ -8,7 +8,7 @@ from jaxtyping import Int
 
 from ..sleptsov.model.net import SleptsovNet
 from ..sleptsov.view.picture import MAX_NODES, net_scene
-from ..spiking.model.population import PopulationSystem
+from ..spiking.model.population import AnySystem
 from ..spiking.model.system import SpikingSystem
 from ..spiking.view.picture import arrange, network_scene
 from ..spiking.view.summary import MAX_NEURONS
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def network(
-    system: SpikingSystem | PopulationSystem,
+    system: AnySystem,
     *,
     ax: "Axes | None" = None,
     max_neurons: int = MAX_NEURONS,

@@ -24,9 +24,9 @@ from snpjax.sleptsov import net_of_text
 from snpjax.testing import reference, reference_sleptsov, systems
 from snpjax.viz.page import PageServer, Session, open_model, recorded_page
 from snpjax.viz.page.assets import ASSETS, asset
-from snpjax.viz.page.described import exact, moment_json
+from snpjax.viz.page.described import exact
 from snpjax.viz.page.edits import Edit, edited
-from snpjax.viz.page.nets import CHOOSER, NetStepper, net_moment_json
+from snpjax.viz.page.nets import CHOOSER, NetStepper
 from snpjax.viz.page.stepping import Refused, Stepper
 from snpjax.viz.page.texts import MAX_NEURONS
 from tests.support.command import invoke
@@ -463,7 +463,7 @@ def test_every_firing_is_one_of_the_reference(name, data):
         chosen = data.draw(st.sampled_from([None, *candidates]))
         given_choice = {} if chosen is None else {CHOOSER: chosen}
         fired = known.fireable(marking)[0] if chosen is None else chosen
-        row = net_moment_json(net, stepper.step(at, given_choice, "first"), moment)
+        row = stepper.row_json(stepper.step(at, given_choice, "first"), moment)
         copies = known.multiplicity(marking, fired)
         assert copies is not None
         assert row["emitted"] == [[net.num_places + fired, copies]]
@@ -505,7 +505,7 @@ def test_counts_that_a_browser_would_round_are_texts():
     assert exact(2**53 - 1) == 2**53 - 1 and exact(2**53) == f"{2**53}"
     neurons = [snp.Neuron("p", 2**61, ["a+/a -> a"]), snp.Neuron("q", 0)]
     stepper = Stepper(quietly(snp.SpikingSystem, neurons, [("p", "q", 2**60)]))
-    rows = [moment_json(stepper.system, stepper.moments[0], None)]
+    rows = [stepper.row_json(stepper.moments[0], None)]
     assert rows[0]["spikes"] == [f"{2**61}", 0]
     with pytest.raises(Refused, match="more spikes than 64 bits can count"):
         for at in range(20):

@@ -13,32 +13,14 @@ from ..._text.quoting import printable
 
 INDEX = "index.html"
 _HTML, _CSS, _SCRIPT = (f"text/{kind}; charset=utf-8" for kind in ("html", "css", "javascript"))
+_FOLDER = files("snpjax.viz.page")
+_SCRIPTS = sorted(x.name for x in (_FOLDER / "static").iterdir() if x.name.endswith(".js"))
 
 #: What is served: the files by their paths, with their types.
 ASSETS: dict[str, str] = {
     INDEX: _HTML,
     "static/style.css": _CSS,
-    **{
-        f"static/{name}.js": _SCRIPT
-        for name in (
-            "backend",
-            "choices",
-            "controls",
-            "diagrams",
-            "dom",
-            "graph",
-            "inspector",
-            "layout",
-            "main",
-            "network",
-            "pictures",
-            "run",
-            "table",
-            "text",
-            "trains",
-            "viewport",
-        )
-    },
+    **{f"static/{name}": _SCRIPT for name in _SCRIPTS},
     "vendor/dagre.esm.js": _SCRIPT,
 }
 
@@ -54,7 +36,7 @@ _IMPORT = re.compile(r'(\bfrom\s+|\bimport\s+)"\.{1,2}/(?:[\w.-]+/)*([\w.-]+)\.j
 def asset(name: str) -> bytes:
     """A file of `ASSETS`."""
     folder = "static/" if name == INDEX else ""
-    return (files("snpjax.viz.page") / f"{folder}{name}").read_bytes()
+    return (_FOLDER / f"{folder}{name}").read_bytes()
 
 
 def one_file(recorded: dict[str, Any], *, title: str) -> str:

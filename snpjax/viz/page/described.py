@@ -1,14 +1,12 @@
-"""Systems and the moments of a computation as values of JSON, for the page."""
+"""Systems and their networks as values of JSON, for the page."""
 
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from ...choice import NO_RULE
-from ...spiking import Network, Solution, SpikingSystem, SynapseRules
+from ...spiking import Network, SpikingSystem, SynapseRules
 from ...spiking.view.picture import given_positions
 from ...spiking.view.run_text import label_rules
-from .stepping import Moment
 
 
 Json: TypeAlias = "None | bool | int | float | str | list[Json] | dict[str, Json]"
@@ -51,43 +49,6 @@ def system_json(system: SpikingSystem) -> dict[str, Any]:
     }
 
 
-def moment_json(
-    system: SpikingSystem, moment: Moment[Solution], before: Moment[Solution] | None
-) -> dict[str, Any]:
-    """A configuration and the step that led to it; what is 0 or nothing in most neurons is listed
-    by neuron: `[neuron, value]`."""
-    solution = moment.solution
-    value: dict[str, Any] = {
-        "step": solution.steps,
-        "spikes": [exact(x) for x in solution.spikes.tolist()],
-        "timers": _listed(solution.timers),
-        "pending": _listed(solution.pending),
-        "options": [[neuron, list(rules)] for neuron, rules in moment.options.items()],
-        "halted": moment.is_halted,
-        "fired": [],
-        "emitted": [],
-        "outputs": None,
-    }
-    if isinstance(system.variant, SynapseRules):
-        value["texts"] = [
-            [neuron, [system.rule_text(neuron, rule) for rule in rules]]
-            for neuron, rules in moment.options.items()
-        ]
-    if before is not None:
-        fired = [(i, r) for i, r in enumerate(solution.rules[0].tolist()) if r != NO_RULE]
-        of_labels, labels = {}, None
-        if before.network is not None and system.is_growing:
-            of_labels, labels = label_rules(system), before.network.labels
-        for i, r in fired:
-            text = system.rule_text(i, r) if labels is None else of_labels[labels[i]][r]
-            value["fired"].append([i, r, text])
-        value["emitted"] = _listed(solution.emissions[0])
-        value["outputs"] = [exact(x) for x in solution.spike_trains[0].tolist()]
-    if moment.network is not None and (before is None or moment.network != before.network):
-        value["network"] = network_json(moment.network)
-    return value
-
-
 def network_json(network: Network) -> dict[str, Any]:
     """The neurons and synapses of one moment."""
     return {
@@ -97,7 +58,8 @@ def network_json(network: Network) -> dict[str, Any]:
     }
 
 
-def _listed(values: np.ndarray) -> list[list[int | str]]:
+def listed(values: np.ndarray) -> list[list[int | str]]:
+    """What is 0 in most neurons, by neuron: `[neuron, value]`."""
     return [[i, exact(x)] for i, x in enumerate(values.tolist()) if x]
 
 

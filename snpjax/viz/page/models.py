@@ -47,11 +47,6 @@ def opened_json(found: OpenedModel) -> dict[str, Any]:
     }
 
 
-def first_row(stepper: AbstractStepper[Any]) -> dict[str, Any]:
-    """The initial configuration or marking."""
-    return stepper.row_json(stepper.moments[0], None)
-
-
 def next_rows(
     model: PageModel,
     stepper: AbstractStepper[Any],

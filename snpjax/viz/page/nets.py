@@ -56,7 +56,27 @@ class NetStepper(AbstractStepper[NetSolution]):
     def row_json(
         self, moment: Moment[NetSolution], before: Moment[NetSolution] | None
     ) -> dict[str, Any]:
-        return net_moment_json(self.net, moment, before)
+        net, solution, size = self.net, moment.solution, self.net.num_places
+        candidates = list(moment.options.get(CHOOSER, ()))
+        names = [net.transition_name(t) for t in candidates]
+        value: dict[str, Any] = {
+            "step": solution.steps,
+            "spikes": [exact(x) for x in solution.marking.tolist()],
+            "timers": [],
+            "pending": [],
+            "options": [[CHOOSER, candidates]] if candidates else [],
+            "texts": [[CHOOSER, names]],
+            "halted": moment.is_halted,
+            "fired": [],
+            "emitted": [],
+            "outputs": [],
+        }
+        if before is not None:
+            transition, copies = int(solution.fired[0]), int(solution.multiplicities[0])
+            text = "fires" if copies == 1 else f"fires in {copies:,} copies"
+            value["fired"] = [[size + transition, 0, text]]
+            value["emitted"] = [[size + transition, exact(copies)]]
+        return value
 
     def _moment(self, machine: Any, made: Reached) -> Moment[NetSolution]:
         made, order = jax.device_get(made), self.net.priority_order
@@ -102,33 +122,6 @@ def net_json(net: SleptsovNet) -> dict[str, Any]:
         "remarks": [] if net.order is None else ["an order of its own"],
         "grows": False,
     }
-
-
-def net_moment_json(
-    net: SleptsovNet, moment: Moment[NetSolution], before: Moment[NetSolution] | None
-) -> dict[str, Any]:
-    """A marking and the firing that led to it, see `moment_json`."""
-    solution, size = moment.solution, net.num_places
-    candidates = list(moment.options.get(CHOOSER, ()))
-    names = [net.transition_name(t) for t in candidates]
-    value: dict[str, Any] = {
-        "step": solution.steps,
-        "spikes": [exact(x) for x in solution.marking.tolist()],
-        "timers": [],
-        "pending": [],
-        "options": [[CHOOSER, candidates]] if candidates else [],
-        "texts": [[CHOOSER, names]],
-        "halted": moment.is_halted,
-        "fired": [],
-        "emitted": [],
-        "outputs": [],
-    }
-    if before is not None:
-        transition, copies = int(solution.fired[0]), int(solution.multiplicities[0])
-        text = "fires" if copies == 1 else f"fires in {copies:,} copies"
-        value["fired"] = [[size + transition, 0, text]]
-        value["emitted"] = [[size + transition, exact(copies)]]
-    return value
 
 
 def edited_net(net: SleptsovNet, edit: Edit) -> tuple[SleptsovNet | None, list[Finding]]:

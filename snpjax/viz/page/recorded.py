@@ -6,16 +6,14 @@ from typing import Any
 
 from ... import __version__
 from ..._text.atomic import atomic_write
-from ...sleptsov import SleptsovNet
-from ...spiking import PopulationSystem, SpikingSystem
 from .assets import one_file
-from .models import first_row, next_rows, opened_json, stepper_of
+from .models import next_rows, opened_json, stepper_of
 from .stepping import Rest
-from .texts import OpenedModel, opened_system
+from .texts import FileModel, OpenedModel, opened_system
 
 
 def export(
-    system: SpikingSystem | PopulationSystem | SleptsovNet,
+    system: FileModel,
     path: str | os.PathLike[str],
     *,
     max_steps: int = 100,
@@ -52,7 +50,7 @@ def recorded_page(found: OpenedModel, *, max_steps: int, rest: Rest) -> str:
         "model": 0,
         "format": None,
         "edited": False,
-        "rows": [first_row(stepper), *rows],
+        "rows": [stepper.row_json(stepper.moments[0], None), *rows],
         "refused": f"{refused}" if refused else None,  # the page shows what there is, and says so
         "rest": rest,
     }

@@ -16,7 +16,7 @@ from ...sleptsov import SleptsovNet
 from ...spiking.model.validity import Level
 from .edits import Edit
 from .explored import MOST_CONFIGURATIONS, explored, follow, graph_json
-from .models import edited_model, first_row, next_rows, num_counts, opened_json, stepper_of
+from .models import edited_model, next_rows, num_counts, opened_json, stepper_of
 from .stepping import AbstractStepper, Refused, Rest, Stepper
 from .texts import (
     MODEL_FORMATS,
@@ -142,7 +142,7 @@ class Session:
         stepper = kept.stepper
         # The next question will be a step: it is compiled while somebody looks at the picture.
         threading.Thread(target=self._prepare, args=(stepper,)).start()
-        return {"rows": [first_row(stepper)]}
+        return {"rows": [stepper.row_json(stepper.moments[0], None)]}
 
     def _prepare(self, stepper: AbstractStepper[Any]) -> None:
         with self._stepping:

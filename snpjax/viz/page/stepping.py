@@ -16,8 +16,10 @@ from ...choice.subsets import nth_subset
 from ...machine import AbstractMachine, Growable, Record
 from ...results import RESULTS, select_result
 from ...sleptsov import NetSolution
-from ...spiking import Network, Solution, SpikingSystem, applicable
+from ...spiking import Network, Solution, SpikingSystem, SynapseRules, applicable
+from ...spiking.view.run_text import label_rules
 from ...trajectory import Save, Trajectory
+from .described import exact, listed, network_json
 
 
 #: Who chooses where nobody did: the first applicable rule, or a draw from a seed.
@@ -148,7 +150,8 @@ class AbstractStepper(abc.ABC, Generic[SolutionT]):
     def row_json(
         self, moment: Moment[SolutionT], before: Moment[SolutionT] | None
     ) -> dict[str, Any]:
-        """A moment as the page shows it."""
+        """A configuration or marking and the step that led to it; what is 0 or nothing in most
+        neurons is listed by neuron: `[neuron, value]`."""
 
 
 class Stepper(AbstractStepper[Solution]):
@@ -183,9 +186,36 @@ class Stepper(AbstractStepper[Solution]):
                 machine, state = machine.grown(machine.refused(state, made.state))
 
     def row_json(self, moment: Moment[Solution], before: Moment[Solution] | None) -> dict[str, Any]:
-        from .described import moment_json  # which knows moments
-
-        return moment_json(self.system, moment, before)
+        system, solution = self.system, moment.solution
+        value: dict[str, Any] = {
+            "step": solution.steps,
+            "spikes": [exact(x) for x in solution.spikes.tolist()],
+            "timers": listed(solution.timers),
+            "pending": listed(solution.pending),
+            "options": [[neuron, list(rules)] for neuron, rules in moment.options.items()],
+            "halted": moment.is_halted,
+            "fired": [],
+            "emitted": [],
+            "outputs": None,
+        }
+        if isinstance(system.variant, SynapseRules):
+            value["texts"] = [
+                [neuron, [system.rule_text(neuron, rule) for rule in rules]]
+                for neuron, rules in moment.options.items()
+            ]
+        if before is not None:
+            fired = [(i, r) for i, r in enumerate(solution.rules[0].tolist()) if r != NO_RULE]
+            of_labels, labels = {}, None
+            if before.network is not None and system.is_growing:
+                of_labels, labels = label_rules(system), before.network.labels
+            for i, r in fired:
+                text = system.rule_text(i, r) if labels is None else of_labels[labels[i]][r]
+                value["fired"].append([i, r, text])
+            value["emitted"] = listed(solution.emissions[0])
+            value["outputs"] = [exact(x) for x in solution.spike_trains[0].tolist()]
+        if moment.network is not None and (before is None or moment.network != before.network):
+            value["network"] = network_json(moment.network)
+        return value
 
     def _moment(self, machine: Any, made: "Reached") -> Moment[Solution]:
         made = jax.device_get(made)

@@ -4,6 +4,7 @@ import re
 import warnings
 from dataclasses import dataclass
 from pathlib import PurePath
+from typing import TypeAlias
 
 from ...io import WriteError
 from ...io.errors import Diagnostic, ReadWarning, file_error
@@ -12,9 +13,13 @@ from ...io.read import model_text, read_net_source, read_source
 from ...io.source import Source, decoded
 from ...sleptsov import SleptsovNet
 from ...spiking import ModelWarning, PopulationSystem, SpikingSystem
+from ...spiking.model.population import AnySystem
 from ...spiking.model.validity import Level
 from .described import Json
 
+
+#: What a file may hold.
+FileModel: TypeAlias = AnySystem | SleptsovNet
 
 #: A larger system is not drawn.
 MAX_NEURONS, MAX_SYNAPSES = 5_000, 50_000
@@ -31,7 +36,7 @@ class OpenedModel:
     text: str
     format: Format
     system: SpikingSystem | SleptsovNet
-    original: SpikingSystem | PopulationSystem | SleptsovNet
+    original: FileModel
     warnings: tuple[Diagnostic, ...]
 
 
@@ -70,7 +75,7 @@ def open_model(name: str, text: str, *, format: str | None, level: Level) -> Ope
     return OpenedModel(name, source.text, known, system, original, found)
 
 
-def opened_system(system: SpikingSystem | PopulationSystem | SleptsovNet) -> OpenedModel:
+def opened_system(system: FileModel) -> OpenedModel:
     """A system that is in no file: its text is native, and that of a net LSN.
 
     **Raises:** `ReadError` for one that is too large to be drawn.
@@ -82,7 +87,7 @@ def opened_system(system: SpikingSystem | PopulationSystem | SleptsovNet) -> Ope
     return OpenedModel(name, text, own_format, own, system, ())
 
 
-def fallback(system: SpikingSystem | PopulationSystem | SleptsovNet) -> Format:
+def fallback(system: FileModel) -> Format:
     """The format of what is in no file, or cannot be written in its own format."""
     return MODEL_FORMATS["lsn" if isinstance(system, SleptsovNet) else "native"]
 
@@ -92,9 +97,7 @@ def file_name(path: str) -> str:
     return PurePath(path).name or "model"
 
 
-def _expanded(
-    name: str, system: SpikingSystem | PopulationSystem | SleptsovNet
-) -> SpikingSystem | SleptsovNet:
+def _expanded(name: str, system: FileModel) -> SpikingSystem | SleptsovNet:
     """What is drawn. **Raises:** `ReadError` where it is too large."""
     if isinstance(system, SleptsovNet):
         kinds = (system.inputs, system.outputs, system.inhibitors, system.tests)
@@ -143,9 +146,7 @@ def diagnostics_json(found: tuple[Diagnostic, ...]) -> list[Json]:
     ]
 
 
-def serialize(
-    system: SpikingSystem | PopulationSystem | SleptsovNet, format: Format, *, lossy: bool
-) -> tuple[str, tuple[str, ...]]:
+def serialize(system: FileModel, format: Format, *, lossy: bool) -> tuple[str, tuple[str, ...]]:
     """The text of a model file, and what it lacks.
 
     **Raises:** `WriteError` with all that would be lost, unless that is allowed.
