@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float64, Int
 
-from snpjax_formats import AbstractLayout, Edges, bucket
+from snpjax_formats import AbstractLayout, Edges, bucket, device_array
 from snpjax_formats.ell import expanded
 
 from ...choice import AbstractChoice, Steps
@@ -159,10 +159,10 @@ class AstrocyteColumns:
         places = np.arange(len(self.source))
         choosers = self.num_neurons + np.arange(self.num_choosers)
         return ControlledSynapses(
-            source=jnp.asarray(pad(self.source, controlled, num_neurons), jnp.int32),
-            astrocyte=jnp.asarray(pad(self.astrocyte, controlled, 0), jnp.int32),
-            threshold=jnp.asarray(pad(self.threshold, astrocytes, 0)),
-            choosers=jnp.asarray(pad(choosers, astrocytes, num_neurons), jnp.int32),
+            source=device_array(pad(self.source, controlled, num_neurons), jnp.int32),
+            astrocyte=device_array(pad(self.astrocyte, controlled, 0), jnp.int32),
+            threshold=device_array(pad(self.threshold, astrocytes, 0)),
+            choosers=device_array(pad(choosers, astrocytes, num_neurons), jnp.int32),
             counting=delivery(Edges(places, self.astrocyte, weight, controlled, astrocytes)),
             delivery=delivery(Edges(places, self.target, weight, controlled, num_neurons)),
         )

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int, PyTree, UInt, UInt32
 
-from snpjax_formats import bucket
+from snpjax_formats import bucket, device_array
 from snpjax_formats.ell import expanded
 
 from ...choice import NO_RULE, AbstractChoice, DecodedChoice, NumberedChoice, Ways
@@ -263,14 +263,14 @@ def _searched(
     if caps is not None:
         num_columns = program.low.shape[1] if program.is_labelled else size
         caps = np.pad(caps, (0, num_columns - len(caps)), constant_values=_NO_CAP)
-        cut_at = jnp.asarray(np.minimum(caps, np.iinfo(dtype).max), dtype)
+        cut_at = device_array(np.minimum(caps, np.iinfo(dtype).max), dtype)
     return SearchedMachine(
         program=program,
-        delayed=jnp.asarray(delayed),
-        delayed_of=jnp.asarray(delayed_of[:-1]),
-        last_step=jnp.asarray(last_step, jnp.int32),
+        delayed=device_array(delayed),
+        delayed_of=device_array(delayed_of[:-1]),
+        last_step=device_array(last_step, jnp.int32),
         caps=cut_at,
-        usual=jnp.asarray(usual),
+        usual=device_array(usual),
     )
 
 

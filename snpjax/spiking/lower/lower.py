@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int
 
-from snpjax_formats import ELL, Edges, bucket, check_free, free_bytes
+from snpjax_formats import ELL, Edges, bucket, check_free, device_array, free_bytes
 from snpjax_formats.stored import SMALL, TINY
 
 from ..._xla import precision
@@ -185,7 +185,7 @@ def lower_columns(
         elif storage is not None and (rows is None or not rows.has_production):
             synapses = stored_synapses(columns, size, storage)
         if together is not None:
-            together = jnp.asarray(np.pad(together, (0, size - len(together))))
+            together = device_array(np.pad(together, (0, size - len(together))))
         return SpikingProgram(
             **_rules(columns.table, spread, padding),
             **_environment(columns, padding, dtype),
@@ -193,7 +193,7 @@ def lower_columns(
             rows=rows,
             synapses=synapses,
             ordered=ordered,
-            initial=jnp.asarray(np.pad(columns.spikes, (0, size - len(columns.spikes))), dtype),
+            initial=device_array(np.pad(columns.spikes, (0, size - len(columns.spikes))), dtype),
             network=network,
             most_together=together,
             has_families=padding.has_families and not columns.has_anti_spikes,
@@ -235,8 +235,8 @@ def _environment(columns: HostProgram, padding: Padding, dtype: np.dtype) -> dic
     return {
         "outputs": padded_indices(columns.outputs, padding.neurons, padding.outputs),
         "inputs": padded_indices(columns.inputs, padding.neurons, padding.inputs),
-        "trains": jnp.asarray(np.pad(columns.trains, missing), dtype),
-        "horizon": jnp.asarray(steps, jnp.int32),
+        "trains": device_array(np.pad(columns.trains, missing), dtype),
+        "horizon": device_array(steps, jnp.int32),
     }
 
 
@@ -272,7 +272,7 @@ class Spread:
             columns = np.arange(num_types)
             columns[table.num_types :] = -1
             neurons = np.where(neurons < 0, table.num_types, neurons)
-            type_of = jnp.asarray(neurons, jnp.int32)
+            type_of = device_array(neurons, jnp.int32)
         else:
             columns, type_of = neurons, None
         spread = cls(columns, type_of, num_slots, dtype)
@@ -296,7 +296,7 @@ class Spread:
         # Terms without end reach up to the largest count there is.
         clipped = np.clip(table, limit.min, limit.max).astype(of)
         spread[: len(table), used] = clipped[:, self.columns[used]]
-        return jnp.asarray(spread)
+        return device_array(spread)
 
 
 def padded_indices(
@@ -305,4 +305,4 @@ def padded_indices(
     """Indices filled up with one that does not exist, by default to a size that others share."""
     size = bucket(len(values), at_least=4) if size is None else size
     padding = (0, size - len(values))
-    return jnp.asarray(np.pad(np.asarray(values, np.int32), padding, constant_values=empty))
+    return device_array(np.pad(np.asarray(values, np.int32), padding, constant_values=empty))

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int
 
-from snpjax_formats import bucket
+from snpjax_formats import bucket, device_array
 
 from ..._xla import precision
 from ...choice import NO_RULE
@@ -134,11 +134,11 @@ def lower_growing(
             rows=None,
             synapses=None,
             ordered=None,
-            initial=jnp.asarray(initial, dtype),
+            initial=device_array(initial, dtype),
             outputs=padded_indices([labels[name] for name in system.output], num_columns),
             inputs=padded_indices([labels[name] for name in system.input], num_columns, padded),
-            trains=jnp.asarray(rows, dtype),
-            horizon=jnp.asarray(horizon, jnp.int32),
+            trains=device_array(rows, dtype),
+            horizon=device_array(horizon, jnp.int32),
             most_together=None,
             network=_growth(system, labels, table, num_slots, num_columns, size, room, dtype),
             has_families=True,
@@ -183,24 +183,24 @@ def _growth(
         return np.pad(values[order].astype(np.int32), (0, room - len(order)), constant_values=empty)
 
     target = listed(graph.target, size)
-    weights = None if graph.value is None else jnp.asarray(listed(graph.value, 0), dtype)
+    weights = None if graph.value is None else device_array(listed(graph.value, 0), dtype)
     state = GrownState(
         labels=padded_indices(of_neurons, len(labels), size),
-        source=jnp.asarray(listed(graph.source, size)),
-        target=jnp.asarray(target),
+        source=device_array(listed(graph.source, size)),
+        target=device_array(target),
         weights=weights,
-        starts=jnp.asarray(np.searchsorted(target, np.arange(size + 1)), jnp.int32),
-        num=jnp.asarray(system.num_neurons, jnp.int32),
+        starts=device_array(np.searchsorted(target, np.arange(size + 1)), jnp.int32),
+        num=device_array(system.num_neurons, jnp.int32),
     )
     return DivisionTables(
-        divides=jnp.asarray(divides),
-        buds=jnp.asarray(buds),
-        parent=jnp.asarray(parent),
-        child=jnp.asarray(child),
+        divides=device_array(divides),
+        buds=device_array(buds),
+        parent=device_array(parent),
+        child=device_array(child),
         leads_to=_partners(pairs, num_columns),
         comes_from=_partners({(y, x) for x, y in pairs}, num_columns),
         initial=state,
-        num_labels=jnp.asarray(len(labels), jnp.int32),
+        num_labels=device_array(len(labels), jnp.int32),
     )
 
 
@@ -240,4 +240,4 @@ def _partners(pairs: set[tuple[int, int]], num_columns: int) -> Int[Array, "..."
     table = np.full((num_columns, most), num_columns, np.int32)
     for first, own in enumerate(some):
         table[first, : len(own)] = own
-    return jnp.asarray(table)
+    return device_array(table)

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float64, Int
 
-from snpjax_formats import AbstractLayout, Edges
+from snpjax_formats import AbstractLayout, Edges, device_array
 from snpjax_formats.stored import slot_bucket
 
 from ..model.rule import PlasticityRule, Rule
@@ -129,13 +129,13 @@ class PlasticColumns:
         source = np.flatnonzero(targets >= 0)
         edges = Edges(source, targets.flat[source], None, targets.size, num_neurons)
         return PlasticSynapses(
-            neurons=jnp.asarray(neurons, jnp.int32),
-            plastic_of=jnp.asarray(plastic_of[:-1], jnp.int32),
-            within=jnp.asarray(pad(self.within, "slots places plastic")),
-            count=jnp.asarray(pad(self.count, "slots plastic"), jnp.int32),
-            first=jnp.asarray(pad(self.first, "slots plastic"), jnp.int32),
-            second=jnp.asarray(pad(self.second, "slots plastic"), jnp.int32),
-            initial=jnp.asarray(pad(self.initial, "places plastic")),
+            neurons=device_array(neurons, jnp.int32),
+            plastic_of=device_array(plastic_of[:-1], jnp.int32),
+            within=device_array(pad(self.within, "slots places plastic")),
+            count=device_array(pad(self.count, "slots plastic"), jnp.int32),
+            first=device_array(pad(self.first, "slots plastic"), jnp.int32),
+            second=device_array(pad(self.second, "slots plastic"), jnp.int32),
+            initial=device_array(pad(self.initial, "places plastic")),
             delivery=delivery(edges),
             carried=next(d for d in _TYPES if self.most <= np.iinfo(d).max),
             deletes_within=self.deletes_within,

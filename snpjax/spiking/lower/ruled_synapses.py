@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float64, Int
 
-from snpjax_formats import AbstractLayout, Edges, check_free, free_bytes
+from snpjax_formats import AbstractLayout, Edges, check_free, device_array, free_bytes
 from snpjax_formats.ell import expanded
 from snpjax_formats.stored import slot_bucket
 
@@ -138,7 +138,7 @@ class RuledColumns:
             num_neurons,
         )
         sent = np.pad(self.sent, ((0, num_slots - slots), *padding))
-        return RuledSynapses(sent=jnp.asarray(sent), delivery=delivery(edges, self.largest))
+        return RuledSynapses(sent=device_array(sent), delivery=delivery(edges, self.largest))
 
 
 def slots_of_synapses(system: "SpikingSystem") -> SlotTable:

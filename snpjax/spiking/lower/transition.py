@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Int
 
-from snpjax_formats import AbstractLayout, Edges, bucket
+from snpjax_formats import AbstractLayout, Edges, bucket, device_array
 from snpjax_formats.stored import SMALL
 
 from ...choice import NO_RULE
@@ -80,8 +80,8 @@ def rule_rows(system: SpikingSystem, matrix: AbstractLayout) -> RuleRows:
     padding = (0, matrix.num_sources - len(owner))
     return RuleRows(
         matrix=matrix,
-        neuron=jnp.asarray(np.pad(owner, padding), jnp.int32),
-        number=jnp.asarray(np.pad(number, padding, constant_values=NO_RULE - 1), jnp.int32),
+        neuron=device_array(np.pad(owner, padding), jnp.int32),
+        number=device_array(np.pad(number, padding, constant_values=NO_RULE - 1), jnp.int32),
         has_production=not has_delays(system),
     )
 
