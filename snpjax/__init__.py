@@ -133,9 +133,6 @@ lazily(
         """,
         ".trajectory": "SAVE_ALL SAVE_FINAL SAVE_OUTPUTS HistoryDropped NotSaved Save Trajectory",
     },
-    modules=(
-        *("choice", "io", "learn", "machine", "proliferation", "rate", "sleptsov", "spiking"),
-        "viz",
-    ),
-    own=("__version__",),
+    modules="choice io learn machine proliferation rate sleptsov spiking viz",
+    own="__version__",
 )

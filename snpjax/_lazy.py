@@ -1,18 +1,18 @@
 """Packages whose modules are imported when a name of theirs is first used."""
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from importlib import import_module
 from types import ModuleType
 from typing import Any
 
 
 class LazyPackage(ModuleType):
-    """A package that knows in which of its modules its public names are."""
+    """A package that imports the module of a public name when the name is first used."""
 
     _homes: dict[str, str]
     _modules: frozenset[str]
-    _public: list[str]
+    __all__: list[str]
 
     def __getattr__(self, name: str) -> Any:
         if name in self._modules:
@@ -24,27 +24,25 @@ class LazyPackage(ModuleType):
         return value
 
     def __setattr__(self, name: str, value: object) -> None:
-        """Modules do not hide what has their name: `run` and `check` are functions."""
+        """Keep a module from hiding the public function of its name, such as `run` or `check`."""
         if name not in self._homes or not isinstance(value, ModuleType):
             super().__setattr__(name, value)
 
     def __dir__(self) -> list[str]:
-        return self._public
+        return self.__all__
 
 
-def lazily(
-    package: str, homes: Mapping[str, str], *, modules: Iterable[str] = (), own: Iterable[str] = ()
-) -> None:
+def lazily(package: str, homes: Mapping[str, str], *, modules: str = "", own: str = "") -> None:
     """Let a package import its modules later.
 
     **Arguments:**
 
-    - `homes`: by module, as `import` names it, its public names.
+    - `homes`: by module, as `import` names it, its public names, separated by blanks.
     - `modules`: those of its modules that are public themselves.
-    - `own`: public names that the package holds.
+    - `own`: public names that the package defines itself.
     """
     this = sys.modules[package]
     found = {name: home for home, names in homes.items() for name in names.split()}
-    public = sorted({*found, *modules, *own})
+    public = sorted({*found, *modules.split(), *own.split()})
     this.__class__ = LazyPackage
-    vars(this).update(_homes=found, _modules=frozenset(modules), _public=public)
+    vars(this).update(_homes=found, _modules=frozenset(modules.split()), __all__=public)

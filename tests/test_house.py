@@ -346,9 +346,10 @@ def test_dir_lists_exactly_the_public_names():
         assert getattr(snp, name) is not None, name
 
 
-def test_names_are_imported_from_where_their_types_are():
-    """What a type checker reads in `snpjax/__init__.py`, and what is imported."""
-    tree = ast.parse((REPOSITORY / "snpjax/__init__.py").read_text(encoding="utf-8"))
+@pytest.mark.parametrize("package", [snp, snp.io])
+def test_names_are_imported_from_where_their_types_are(package):
+    """What a type checker reads in `__init__.py`, and what is imported."""
+    tree = ast.parse(Path(package.__file__).read_text(encoding="utf-8"))
     block = next(node for node in tree.body if isinstance(node, ast.If))
     seen = {}
     for node in block.body:
@@ -356,9 +357,8 @@ def test_names_are_imported_from_where_their_types_are():
         for one in node.names:
             assert one.asname == one.name
             seen[one.name] = "." * node.level + (node.module or "")
-    homes = {name: snp._homes.get(name, ".") for name in seen}  # pyright: ignore
-    assert homes == seen
-    assert {*snp._homes} <= {*seen}  # pyright: ignore
+    assert {name: home for name, home in seen.items() if home != "."} == package._homes
+    assert {name for name, home in seen.items() if home == "."} <= package._modules
 
 
 @pytest.mark.parametrize(

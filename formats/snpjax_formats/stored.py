@@ -142,7 +142,8 @@ def device_array(array: None, dtype: DTypeLike | None = None) -> None: ...
 
 
 def device_array(array: ArrayLike | None, dtype: DTypeLike | None = None) -> Array | None:
-    """The array on the default device; the host's must not change from now on."""
+    """The array on the default device; the host's must not change from now on, and its numbers fit
+    the type, without one 32 bits while JAX has no 64."""
     # `jnp.asarray` copies once more: three times the bytes at its peak instead of twice, and it
     # compiles a program for each shape and type (jax 0.10.2, CPU).
     return None if array is None else jax.device_put(np.asarray(array, dtype))

@@ -13,7 +13,7 @@ from typer.main import get_command, get_group
 from .ending import INTERRUPTED
 
 
-# What `snpjax --help` says of the commands: the first paragraph of their own help.
+# What `snpjax --help` says about the commands: the first paragraph of their own help.
 _COMMANDS = {
     "run": "Run a spiking neural P system and show its computation.",
     "explore": "Find every configuration that a system, or every marking that a net, can reach, by "
@@ -30,8 +30,8 @@ _COMMANDS = {
 
 
 class _Commands(TyperGroup):
-    """Each command is imported when it is called, from the module of its name, so that help and
-    completion need no JAX."""
+    """Each command is imported when it is called, from the module of its name, so that listing them
+    needs no JAX."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         name, _, rest = super().resolve_command(ctx, args)
@@ -60,7 +60,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for _name, _help in _COMMANDS.items():
-    app.command(_name, help=_help)(lambda: None)  # only their names and help are looked at
+    app.command(_name, help=_help)(
+        lambda: None
+    )  # a placeholder: `_Commands` imports the command itself
 
 
 def main() -> None:
@@ -78,8 +80,8 @@ def main() -> None:
     except SystemExit as ending:
         if ending.code != INTERRUPTED:
             raise
-        # JAX may still be computing what nobody waits for, and where the interpreter takes itself
-        # down meanwhile that is often a segmentation fault (jax 0.10.2, CPU). So it does not.
+        # JAX may still be computing what nobody waits for, and where the interpreter shuts
+        # down meanwhile that is often a segmentation fault (jax 0.10.2, CPU). So exit at once.
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(INTERRUPTED)

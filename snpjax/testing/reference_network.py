@@ -49,7 +49,10 @@ def initial_network(system: SpikingSystem) -> ReferenceNetwork | None:
 
 def rules_of(system: SpikingSystem, label: str) -> tuple[AnyRule, ...]:
     """The rules of every neuron with a label; a label that nobody gives rules has none."""
-    return system.rules_of_labels.get(label, ())
+    for neuron in system.neurons:  # on purpose not `rules_of_labels`, which lowering uses
+        if neuron.label == label:
+            return neuron.rules  # pyright: ignore[reportReturnType]
+    return system.rules_by_label.get(label, ())  # pyright: ignore[reportReturnType]
 
 
 def applicable_in_network(

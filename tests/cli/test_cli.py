@@ -670,6 +670,21 @@ def test_wide_systems_end_with_the_final_spikes(tmp_path):
     assert "and 19 more neurons" in result.stdout
 
 
+@pytest.mark.parametrize(
+    "words, wanted", [("ru", "run"), ("run --st", "--steps"), ("sleptsov r", "run")]
+)
+def test_a_shell_completes(words, wanted):
+    count = str(len(words.split()))
+    shell = {
+        "_SNPJAX_COMPLETE": "complete_bash",
+        "COMP_WORDS": f"snpjax {words}",
+        "COMP_CWORD": count,
+    }
+    command = [sys.executable, "-c", "from snpjax.cli import main; main()"]
+    done = subprocess.run(command, env=os.environ | shell, capture_output=True, text=True)
+    assert wanted in done.stdout.split()
+
+
 @pytest.mark.parametrize("name", app_module._COMMANDS)
 def test_help_says_of_each_command_what_it_says_itself(name):
     own = app_module._imported(name).help

@@ -37,7 +37,7 @@ dnn_version_info { major: 9 minor: 12 }
 device_description_str: "NVIDIA H200"
 """
 
-#: Instructions of a compiled program that are no kernel.
+#: Instructions of a compiled program that start no kernel.
 _FREE = {"parameter", "constant", "tuple", "get-tuple-element", "bitcast"}
 
 

@@ -154,7 +154,8 @@ def _exact(value: Number, offset: int) -> Number:
 
 
 def _divisor(right: Number, offset: int) -> Number:
-    if not np.all(right) if isinstance(right, np.ndarray) else right == 0:
+    has_zero = not np.all(right) if isinstance(right, np.ndarray) else right == 0
+    if has_zero:
         raise Mistake(offset, "division by zero (change the divisor)")
     return right
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ..model.execution import Execution
     from ..view.solution import NetSolution, NetSolutionBatch
 
-# On CPUs batches of so many paths of nets of at most so many conditions are scanned.
+# On CPUs batches of at least so many paths are scanned, of nets with at most so many conditions.
 _MANY_PATHS, _MAX_SCANNED = 64, 300
 
 
@@ -82,7 +82,9 @@ def started(
     if inputs is not None:
         raise ValueError("A net has no `inputs`. Put tokens into places, with `initial=`.")
     assert isinstance(machine, DisjointMachine | ScanningMachine | EventMachine)
-    state = jax.tree.map(np.asarray, machine.init())
+    is_event_driven = isinstance(machine, EventMachine)
+    first = machine.without_events() if is_event_driven else machine.init()
+    state = jax.tree.map(np.asarray, first)
     if isinstance(initial, NetState):
         _check_size(net, initial)
         state = _continued(initial, state)
@@ -96,7 +98,7 @@ def started(
         _check_fits(net, marking, tokens.dtype)
         tokens[: len(marking)] = marking
         state = replace(state, marking=tokens)
-    if isinstance(machine, EventMachine):
+    if is_event_driven:
         with precision(machine.program.dtype):
             tokens = jnp.asarray(state.marking)  # is sent to the device once
         state = replace(state, marking=tokens, events=machine.events_of(tokens))

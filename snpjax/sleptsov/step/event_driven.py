@@ -31,8 +31,11 @@ class EventMachine(AbstractMachine):
     counts: bool = eqx.field(static=True)
 
     def init(self) -> NetState:
-        events = self.events_of(self.program.initial)
-        return initial_state(self.program, counts=self.counts, events=events)
+        return replace(self.without_events(), events=self.events_of(self.program.initial))
+
+    def without_events(self) -> NetState:
+        """The initial state but for what the engine keeps about its marking."""
+        return initial_state(self.program, counts=self.counts, events=None)
 
     def events_of(self, marking: Int[Array, "places *paths"]) -> EventState:
         """What the engine keeps about a marking."""

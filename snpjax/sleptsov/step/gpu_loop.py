@@ -1,10 +1,5 @@
 """`event_loop` on a GPU: a program of one warp runs its paths, a thread each, so that no step waits
-for the host or for the start of a kernel. All programs of a batch run at the same time.
-
-H200, 16,384 paths of the nets d4, d8 and `mul`, 1e9 steps/s: with 1 path a warp 0.92,
-0.91 and 1.5; 8 paths 2.6, 2.7 and 4.3; 16 paths 2.8, 2.8 and 4.5; 32 paths 3.8, 4.0 and 5.9. `mul`
-of numbers that differ: 1.5, 2.9, 2.8 and 3.7 (jax 0.11.2, 2026-11).
-"""
+for the host or for the start of a kernel."""
 
 from collections.abc import Callable
 from functools import partial
@@ -25,7 +20,7 @@ from .program import NetProgram
 
 T = TypeVar("T", bound=PyTree)
 
-_THREADS = 32
+_THREADS = 32  # paths of a program: 8 take 1.3 to 1.5 times as long (bench/README.md)
 
 
 def event_loop_on_gpu(
