@@ -157,7 +157,7 @@ def over_paths(function: Callable, machine: AnyMachine) -> Callable:
 
 
 def follows(thing: object, protocol: type[P]) -> "TypeIs[P]":
-    """Whether it follows a protocol: as `isinstance`, which takes long, asked once a type."""
+    """`isinstance` for protocols, cached by type because the check is slow."""
     return _has_methods(type(thing), protocol)
 
 

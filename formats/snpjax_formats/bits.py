@@ -78,7 +78,7 @@ class BitDense(AbstractPattern):
         check_integers(self, x, accumulate)
 
         def product(bits: Array) -> Array:
-            return _common_bits(self.words, _packed(bits, _num_words(self.num_sources)))
+            return _common_bits(self.words, packed_bits(bits, _num_words(self.num_sources)))
 
         return _sum_of_planes(x, self.num_planes, product, accumulate)
 
@@ -136,7 +136,7 @@ class BitGather(AbstractPattern):
 
         def product(bits: Array) -> Array:
             # A word more where 32 divides the sources: padding reads the bit behind the last.
-            table = _packed(bits, self.num_sources // _WORD + 1)
+            table = packed_bits(bits, self.num_sources // _WORD + 1)
             is_large = self.sources.size >= _LEAST_OF_KERNEL and bits.ndim == 1
             if is_large and self.num_planes == 1 and jax.default_backend() == "gpu":
                 # Only with CUDA; the test above saves the import of Pallas elsewhere.
@@ -169,7 +169,9 @@ def _sum_of_bits(
     return slot_sum(len(sources), term, total)
 
 
-def _packed(bits: UInt32[Array, "sources *batch"], num_words: int) -> UInt32[Array, "words *batch"]:
+def packed_bits(
+    bits: UInt32[Array, "sources *batch"], num_words: int
+) -> UInt32[Array, "words *batch"]:
     """Bits of 0 or 1, 32 a word; the words behind the last source are 0."""
     padding = [(0, num_words * _WORD - len(bits))] + [(0, 0)] * (bits.ndim - 1)
     bits = jnp.pad(bits, padding).reshape(num_words, _WORD, *bits.shape[1:])

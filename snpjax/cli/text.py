@@ -41,8 +41,8 @@ def to_stdout() -> "Iterator[Console]":
 
 
 def headline(model: "AnyModel", file: str) -> str:
-    """The file, the name of the model and its size, and in what a system is run as another
-    simulator does."""
+    """The file, the name of the model, its size, and the conventions of another simulator that it
+    follows."""
     from ..sleptsov import SleptsovNet
 
     options = ""

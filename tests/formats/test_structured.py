@@ -386,7 +386,7 @@ def test_the_kernel_that_gathers_bits(num_sources, num_targets, degree):
 
     @jax.jit
     def found(x):
-        table = bits._packed(x, num_sources // 32 + 1)
+        table = bits.packed_bits(x, num_sources // 32 + 1)
         return sum_of_bits(stored.sources, table, interpret=True)
 
     assert found(x).tolist() == np.bincount(target, x[source], num_targets).tolist()

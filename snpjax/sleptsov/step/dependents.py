@@ -8,6 +8,7 @@ import jax.lax as lax
 import jax.numpy as jnp
 from jaxtyping import Array, Int
 
+from snpjax_formats.bits import packed_bits
 from snpjax_formats.ell import expanded
 
 from .state import EventState
@@ -59,10 +60,7 @@ def event_state(
     words, is_set = [], unsatisfied == 0
     while True:
         num = -(-len(is_set) // WORD)
-        missing = [(0, num * WORD - len(is_set))] + [(0, 0)] * (is_set.ndim - 1)
-        bits = jnp.pad(is_set, missing).reshape(num, WORD, *is_set.shape[1:]).astype(jnp.uint32)
-        shift = expanded(jnp.arange(WORD, dtype=jnp.uint32)[None], bits.ndim)
-        words.append(jnp.sum(bits << shift, axis=1, dtype=jnp.uint32))
+        words.append(packed_bits(is_set.astype(jnp.uint32), num))
         is_set = words[-1] != 0
         if num == 1:
             break

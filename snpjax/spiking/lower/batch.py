@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array
+from jaxtyping import Array, Num
 
 from snpjax_formats import ELL, check_free, free_bytes
 
@@ -16,6 +16,7 @@ from ...machine import AnyMachine, Lowered, Stacked, over_paths
 from ...trajectory import Trajectory
 from ..model.population import AnySystem
 from ..model.system import SpikingSystem, dynamic_message
+from ..step.ordered import OrderedSynapses
 from ..step.program import SpikingProgram
 from ..step.step import SpikingMachine, SpikingState
 from .host_program import HostProgram, Padding, count_type
@@ -27,8 +28,6 @@ from .transition import Transition
 
 if TYPE_CHECKING:
     from ..view.solutions import Solutions
-
-T = TypeVar("T")
 
 
 class SystemBatch:
@@ -90,12 +89,26 @@ class SystemBatch:
             synapses = [program.synapses for program in programs]
             ells = [layout for layout in synapses if isinstance(layout, ELL)]
             if len(ells) == len(synapses):
-                synapses = _of_one_shape(ells, "values", sources=ells[0].num_sources)
+                rows = max(len(ell.sources) for ell in ells)
+                values = _weights([(ell.values, ell.sources) for ell in ells], rows)
+                synapses = [
+                    replace(ell, sources=_padded(ell.sources, rows, ell.num_sources), values=own)
+                    for ell, own in zip(ells, values, strict=True)
+                ]
             ordered = [program.ordered for program in programs]
             lists = [some for some in ordered if some is not None]
             if len(lists) == len(ordered):
-                nowhere = np.iinfo(np.int32).max
-                ordered = _of_one_shape(lists, "weights", first=0, sources=nowhere, targets=nowhere)
+                rows, nowhere = max(len(some.sources) for some in lists), np.iinfo(np.int32).max
+                values = _weights([(some.weights, some.sources) for some in lists], rows)
+                ordered = [
+                    OrderedSynapses(
+                        sources=_padded(some.sources, rows, nowhere),
+                        targets=_padded(some.targets, rows, nowhere),
+                        first=_padded(some.first, rows, 0),
+                        weights=own,
+                    )
+                    for some, own in zip(lists, values, strict=True)
+                ]
             programs = [
                 replace(program, synapses=own, ordered=own_ordered)
                 for program, own, own_ordered in zip(programs, synapses, ordered, strict=True)
@@ -174,22 +187,18 @@ def _check_all_fit(program: SpikingProgram, num_systems: int, free: int | None) 
     )
 
 
-def _of_one_shape(parts: Sequence[T], weights: str, **empty: int) -> list[T]:
-    """Modules whose arrays, by name, get as many rows as any has, filled up with what is `empty`;
-    and weights, which no edge of the padding has, if any has them."""
-    rows = max(len(getattr(part, name)) for part in parts for name in empty)
-    given = [getattr(part, weights) for part in parts]
-    dtype = next((some.dtype for some in given if some is not None), None)
+def _weights(
+    given: Sequence[tuple[Array | None, Array]], rows: int
+) -> Sequence[Num[Array, "rows *columns"] | None]:
+    """Weights beside indices, padded with 0, in place of `None` ones where any system has them."""
+    dtype = next((weights.dtype for weights, _ in given if weights is not None), None)
+    if dtype is None:
+        return [None] * len(given)
+    return [
+        _padded(jnp.ones(indices.shape, dtype) if weights is None else weights, rows, 0)
+        for weights, indices in given
+    ]
 
-    def padded(x: Array, fill: int) -> Array:
-        widths = [(0, rows - len(x))] + [(0, 0)] * (x.ndim - 1)
-        return jnp.pad(x, widths, constant_values=fill)
 
-    shaped = []
-    for part, own in zip(parts, given, strict=True):
-        arrays = {name: padded(getattr(part, name), fill) for name, fill in empty.items()}
-        if dtype is not None:
-            own = jnp.ones(getattr(part, next(iter(empty))).shape, dtype) if own is None else own
-            arrays[weights] = padded(own, 0)
-        shaped.append(replace(part, **arrays))  # pyright: ignore[reportArgumentType]
-    return shaped
+def _padded(x: Num[Array, "some *columns"], rows: int, fill: int) -> Num[Array, "rows *columns"]:
+    return jnp.pad(x, [(0, rows - len(x))] + [(0, 0)] * (x.ndim - 1), constant_values=fill)

@@ -28,7 +28,7 @@ from .ruled_synapses import RuledColumns
 #: What configurations are searched in: narrow counts take less memory and time, and where one
 #: overflows, the search goes on in the next type.
 NARROW = tuple(map(np.dtype, (np.int8, np.int16, np.int32)))
-#: What delivers otherwise than synapses of the definition.
+#: Synapses whose delivery differs from that of the definition.
 NetworkColumns: TypeAlias = PlasticColumns | RuledColumns | AstrocyteColumns
 # Two indices and a key to sort them by.
 _BYTES_PER_LISTED_EDGE = 16

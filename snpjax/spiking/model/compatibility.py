@@ -18,7 +18,7 @@ UncheckedConsumption: TypeAlias = Literal["negative", "clamp"]
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Compatibility:
-    """In what a system is run otherwise than by the definition, as some simulators do.
+    """How runs of a system depart from the definition, as those of some simulators do.
 
     It belongs to a system (`SpikingSystem(..., compatibility=...)`) and is never the default. Which
     rule a simulator takes among several is no part of it: "first applicable" is `FirstChoice`.
