@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -14,6 +13,7 @@ from jaxtyping import Array, Bool, Int, PyTree, UInt32
 
 from snpjax_formats import bucket
 
+from ._tiered import tiered
 from ._xla import Parcel
 from .choice import AbstractChoice
 from .machine import (
@@ -128,7 +128,7 @@ class Driver:
             steps = jnp.zeros(path.shape, np.int32)
         elif padded is not None:
             own = np.int32(paths or 1)
-            start, path, steps = _spread(machine, start, np.uint32(first), padded)
+            start, path, steps = _spread(machine, start, np.uint32(first), paths=padded)
         now, state = 0, start
         unroll = self.unroll or _unroll(start)
         longest = 1
@@ -212,7 +212,7 @@ def _halted(machine: AnyMachine, state: PyTree) -> Bool[Array, "*paths"]:
     return over_paths(lambda m, s: m.halted(s), machine)(state)
 
 
-@partial(jax.jit, static_argnames="paths")
+@tiered(static_argnames=("paths",))
 def _spread(
     machine: AnyMachine, state: PyTree, first: UInt32[Array, ""], paths: int
 ) -> tuple[PyTree, UInt32[Array, " paths"], Int[Array, " paths"]]:
@@ -253,7 +253,7 @@ def _saved(save: Save, state: PyTree, record: Record) -> tuple[PyTree, PyTree, P
     )
 
 
-@partial(jax.jit, static_argnames=("longest", "save", "grow", "unroll"))
+@tiered(static_argnames=("longest", "save", "grow", "unroll"))
 def _advance(
     machine: AnyMachine,
     choice: AbstractChoice,

@@ -1,5 +1,6 @@
 """The command `snpjax` and its subcommands."""
 
+import gc
 import io
 import os
 import sys
@@ -72,19 +73,26 @@ def main() -> None:
     model or a property was refuted, 2 for bad input or usage, 3 when a property was neither proved
     nor refuted, 130 after Ctrl-C, and 141 when nobody reads the output any more.
     """
+    # Looking for garbage among all that an import of JAX makes is a fifth of its time.
+    gc.set_threshold(200_000)
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A name of a file or neuron that the terminal cannot show is no reason to fail.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         app(prog_name="snpjax")
     except SystemExit as ending:
-        if ending.code != INTERRUPTED:
+        # JAX may still be computing or compiling what nobody waits for, and where the interpreter
+        # shuts down meanwhile that is often a segmentation fault (jax 0.10.2, CPU). So exit at once.
+        if ending.code != INTERRUPTED and not _is_compiling():
             raise
-        # JAX may still be computing what nobody waits for, and where the interpreter shuts
-        # down meanwhile that is often a segmentation fault (jax 0.10.2, CPU). So exit at once.
         sys.stdout.flush()
         sys.stderr.flush()
-        os._exit(INTERRUPTED)
+        os._exit(ending.code if isinstance(ending.code, int) else 0)
+
+
+def _is_compiling() -> bool:
+    tiered = sys.modules.get("snpjax._tiered")  # most commands that fail do not need JAX
+    return tiered is not None and tiered.is_compiling()
 
 
 def _version(wanted: bool) -> None:

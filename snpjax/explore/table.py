@@ -24,7 +24,7 @@ EMPTY = np.int32(2**31 - 1)
 _ROUNDS_TOGETHER = 2
 _FEW = 8
 
-_MOST_FROM_HOST = 2**18
+_MOST_FROM_HOST = 2**22
 
 
 def empty_table(size: int) -> Int[Array, " places"]:
@@ -99,20 +99,6 @@ def insert(
 
 
 def hash_of(words: UInt32[Array, "batch words"]) -> UInt32[Array, " batch"]:
-    """MurmurHash3 of the words (Appleby, public domain)."""
-    value = jnp.full(words.shape[0], 0x9747B28C, jnp.uint32)
-
-    def mix(value, word):
-        word = word * np.uint32(0xCC9E2D51)
-        word = (word << 15 | word >> 17) * np.uint32(0x1B873593)
-        value = value ^ word
-        return (value << 13 | value >> 19) * np.uint32(5) + np.uint32(0xE6546B64)
-
-    if words.shape[1] <= 16:
-        for index in range(words.shape[1]):
-            value = mix(value, words[:, index])
-    else:
-        value = lax.fori_loop(
-            0, words.shape[1], lambda i, value: mix(value, jnp.take(words, i, axis=1)), value
-        )
-    return mixed(value)
+    """The sum of hashes of the words, each with a number of its own."""
+    own = np.arange(1, words.shape[1] + 1, dtype=np.uint32) * np.uint32(0x9E3779B9)
+    return mixed(jnp.sum(mixed(words ^ own[None]), axis=1, dtype=jnp.uint32))

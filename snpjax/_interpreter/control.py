@@ -1,0 +1,81 @@
+"""Primitives that hold other programs."""
+
+from typing import Any
+
+import numpy as np
+from jax.extend.core import JaxprEqn
+
+from .rule import Call, NotInterpretable, Program, Rule
+
+
+def _same(eqn: JaxprEqn, program: Program) -> Call:
+    if eqn.primitive.multiple_results:
+        return lambda *values: values
+    return lambda value: value
+
+
+def _called(eqn: JaxprEqn, program: Program) -> Call:
+    return program.nested(eqn.params["jaxpr"])
+
+
+def _platform(eqn: JaxprEqn, program: Program) -> Call:
+    platforms = eqn.params["platforms"]
+    place = next((i for i, names in enumerate(platforms) if names is None or "cpu" in names), None)
+    if place is None:
+        raise NotInterpretable(f"a program for {platforms}")
+    return lambda: np.int32(place)
+
+
+def _branches(eqn: JaxprEqn, program: Program) -> Call:
+    branches = [program.nested(branch) for branch in eqn.params["branches"]]
+    last = len(branches) - 1
+    return lambda which, *values: branches[min(max(int(which), 0), last)](*values)
+
+
+def _while(eqn: JaxprEqn, program: Program) -> Call:
+    goes_on, body = (program.nested(eqn.params[name]) for name in ("cond_jaxpr", "body_jaxpr"))
+    num_cond, num_body = eqn.params["cond_nconsts"], eqn.params["body_nconsts"]
+    tick = program.tick
+
+    def loop(*values: Any) -> list[Any]:
+        of_cond, of_body = values[:num_cond], values[num_cond : num_cond + num_body]
+        carry: Any = values[num_cond + num_body :]
+        while goes_on(*of_cond, *carry)[0]:
+            tick()
+            carry = body(*of_body, *carry)
+        return list(carry)
+
+    return loop
+
+
+def _scan(eqn: JaxprEqn, program: Program) -> Call:
+    body, length = program.nested(eqn.params["jaxpr"]), eqn.params["length"]
+    num_consts, num_carry = eqn.params["num_consts"], eqn.params["num_carry"]
+    first = num_consts + num_carry
+    rows = range(length)[::-1] if eqn.params["reverse"] else range(length)
+    outs = [(var.aval.shape, var.aval.dtype) for var in eqn.outvars[num_carry:]]  # pyright: ignore
+    tick = program.tick
+
+    def loop(*values: Any) -> list[Any]:
+        consts, carry, stacked = values[:num_consts], values[num_consts:first], values[first:]
+        found = [np.empty(shape, dtype) for shape, dtype in outs]
+        for row in rows:
+            tick()
+            results = body(*consts, *carry, *(x[row] for x in stacked))
+            carry = results[:num_carry]
+            for all_rows, one in zip(found, results[num_carry:], strict=True):
+                all_rows[row] = one
+        return [*carry, *found]
+
+    return loop
+
+
+RULES: dict[str, Rule] = {
+    "optimization_barrier": _same,
+    "xla_metadata_value": _same,
+    "jit": _called,
+    "platform_index": _platform,
+    "cond": _branches,
+    "while": _while,
+    "scan": _scan,
+}
