@@ -26,7 +26,7 @@ from .machine import (
     follows,
     over_paths,
 )
-from .simulate import Progress, advancing, looped, result_of
+from .simulate import Progress, advancing, looped, result_of, step_of
 from .trajectory import Flat, History, Save, Trajectory, beside, nbytes_of, own_paths
 
 
@@ -214,7 +214,7 @@ def _halted(machine: AnyMachine, state: PyTree) -> Bool[Array, "*paths"]:
 
 @tiered(static_argnames=("paths",))
 def _spread(
-    machine: AnyMachine, state: PyTree, first: UInt32[Array, ""], paths: int
+    machine: AnyMachine, state: PyTree, first: UInt32[Array, ""], *, paths: int
 ) -> tuple[PyTree, UInt32[Array, " paths"], Int[Array, " paths"]]:
     """The state of every path at the beginning, the paths' numbers, and no steps made."""
     shape = paths_of(machine, state)
@@ -234,15 +234,8 @@ def _unroll(state: PyTree) -> int:
     return next((steps for limit, steps in _UNROLL if size <= limit), 1)
 
 
-def _record_of(
-    machine: AnyMachine, choice: AbstractChoice, state: PyTree, path: UInt32[Array, "*paths"]
-) -> Record:
-    """The shapes of what a step leaves."""
-
-    def step(machine, state, path):
-        return machine.step(state, choice.for_path(path))
-
-    return jax.eval_shape(over_paths(step, machine), state, path)[1]
+# Traced once, for the shapes of what is saved and for the loop.
+_step = jax.jit(step_of, inline=True)
 
 
 def _saved(save: Save, state: PyTree, record: Record) -> tuple[PyTree, PyTree, PyTree]:
@@ -284,7 +277,8 @@ def _advance(
         is_real = path - path[:1] < num_paths.astype(path.dtype)
     rows, saved = 0, (None, None, None)
     if save.keeps_history:
-        saved = _saved(save, state, _record_of(machine, choice, state, path))
+        _, record = jax.eval_shape(_step, machine, choice, state, path)
+        saved = _saved(save, state, record)
         states, *records = saved
         row_bytes = nbytes_of(records) + nbytes_of(states) / (save.every or 1)
         rows = max(int(min(longest, _MAX_CHUNK_BYTES // max(row_bytes, 1))), 1)
@@ -362,6 +356,7 @@ def _step_on(machine: AnyMachine, begin: _Begin, *, grow: bool, unroll: int) -> 
         limit,
         fold,
         unroll=unroll,
+        make_step=_step,
         refuse=refuse if grow else None,
         is_real=is_real,
     )

@@ -81,8 +81,8 @@ def main() -> None:
     try:
         app(prog_name="snpjax")
     except SystemExit as ending:
-        # JAX may still be computing or compiling what nobody waits for, and where the interpreter
-        # shuts down meanwhile that is often a segmentation fault (jax 0.10.2, CPU). So exit at once.
+        # JAX may still be computing or compiling what nobody waits for, and where Python shuts down
+        # meanwhile that is often a segmentation fault (jax 0.10.2, CPU). So exit at once.
         if ending.code != INTERRUPTED and not _is_compiling():
             raise
         sys.stdout.flush()

@@ -5,13 +5,13 @@ import jax
 import jax.random as jr
 import numpy as np
 
-from snpjax import _tiered
+from snpjax._tiered import programs
 
 
 compared = 0
 
 
-class BothTiers(_tiered.Program):
+class BothTiers(programs.Program):
     """A program that is never compiled in a thread, and evaluates beside the compiled one."""
 
     def evaluated(self, leaves):
@@ -24,7 +24,7 @@ class BothTiers(_tiered.Program):
 
 def pytest_configure(config):
     del config
-    evaluate = _tiered.Tiered.__call__
+    evaluate = programs.Tiered.__call__
 
     def both(self, *args, **kwargs):
         before = compared
@@ -33,8 +33,8 @@ def pytest_configure(config):
             assert_same(self.__name__, own, self.jitted(*args, **kwargs))
         return own
 
-    _tiered.Program = BothTiers
-    _tiered.Tiered.__call__ = both
+    programs.Program = BothTiers
+    programs.Tiered.__call__ = both
 
 
 def assert_same(name, own, compiled):

@@ -12,7 +12,8 @@ import jax
 import jax.random as jr
 import numpy as np
 
-from ._interpreter import Interpreted, NotInterpretable, as_numpy, words_of_key
+from .interpreter import Interpreted
+from .rule import NotInterpretable, as_numpy, words_of_key
 
 
 P = ParamSpec("P")
