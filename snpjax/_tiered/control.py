@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from jax.extend.core import JaxprEqn
 
-from .rule import Call, NotInterpretable, Program, Rule
+from .rule import Call, NotInterpretable, Program, Rule, shape_of
 
 
 def _same(eqn: JaxprEqn, program: Program) -> Call:
@@ -27,8 +27,12 @@ def _platform(eqn: JaxprEqn, program: Program) -> Call:
 
 
 def _branches(eqn: JaxprEqn, program: Program) -> Call:
+    last = len(eqn.params["branches"]) - 1
+    which = program.constant(eqn.invars[0])
+    if which is not None:  # the platform's, or there is no other
+        branch = program.nested(eqn.params["branches"][min(max(int(which), 0), last)])
+        return lambda _, *values: branch(*values)
     branches = [program.nested(branch) for branch in eqn.params["branches"]]
-    last = len(branches) - 1
     return lambda which, *values: branches[min(max(int(which), 0), last)](*values)
 
 
@@ -48,10 +52,17 @@ def _while(eqn: JaxprEqn, program: Program) -> Call:
     return loop
 
 
+def _are_alike(atom: Any, aval: Any) -> bool:
+    return len(shape_of(atom)) == len(aval.shape)
+
+
 def _scan(eqn: JaxprEqn, program: Program) -> Call:
-    body, length = program.nested(eqn.params["jaxpr"]), eqn.params["length"]
-    num_consts, num_carry = eqn.params["num_consts"], eqn.params["num_carry"]
-    first = num_consts + num_carry
+    inner, length = eqn.params["jaxpr"], eqn.params["length"]
+    body = program.nested(inner)
+    # What the loop runs over has an axis more than what its body gets or gives.
+    num_carry = sum(map(_are_alike, eqn.outvars, inner.out_avals))
+    first = sum(map(_are_alike, eqn.invars, inner.in_avals))
+    num_consts = first - num_carry
     rows = range(length)[::-1] if eqn.params["reverse"] else range(length)
     outs = [(var.aval.shape, var.aval.dtype) for var in eqn.outvars[num_carry:]]  # pyright: ignore
     tick = program.tick

@@ -63,6 +63,10 @@ class Interpreted:
         self.num_elements += made.num_elements
         return made
 
+    def constant(self, atom: Any) -> Any:
+        place = self._place(atom)
+        return self._values[place] if place in self._known else None
+
     def _new_place(self, var: Any, value: Any = None) -> int:
         dtype_of(var.aval)
         self._place_of[var] = len(self._values)
@@ -81,7 +85,10 @@ class Interpreted:
         found = tuple(self._new_place(var) for var in eqn.outvars)
         self.num_elements += sum(math.prod(var.aval.shape) for var in eqn.outvars)  # pyright: ignore
         name = eqn.primitive.name.replace("-", "_")
-        call = _RULES[name](eqn, self) if name in _RULES else self.nested(_definition(eqn))
+        try:
+            call = _RULES[name](eqn, self) if name in _RULES else self.nested(_definition(eqn))
+        except (KeyError, AttributeError) as error:
+            raise NotInterpretable(f"{name} with other parameters than known") from error
         is_many = eqn.primitive.multiple_results
         if name not in _RULES and not is_many:
             call = partial(_only, call)

@@ -26,6 +26,10 @@ class Program(Protocol):
         """A program within this one, to be called with its arrays."""
         ...
 
+    def constant(self, atom: Any) -> Any:
+        """The value of a variable or literal that is the same in every evaluation, or `None`."""
+        ...
+
 
 #: Makes the call of an equation, once: whatever depends on its parameters and shapes is done here.
 Rule: TypeAlias = Callable[[JaxprEqn, Program], Call]
