@@ -3,7 +3,7 @@
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
-from ._lazy import lazily
+from snpjax_formats.lazy import lazily
 
 
 if TYPE_CHECKING:
