@@ -112,6 +112,7 @@ def test_no_module_stands_outside_the_tree():
         "__init__",
         "__main__",
         "_xla",
+        "compilation",
         "driver",
         "lowering",
         "machine",
