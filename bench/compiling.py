@@ -20,8 +20,9 @@ import os
 import subprocess
 import sys
 import tempfile
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 
 ROOT = Path(__file__).parents[1]
@@ -138,14 +139,15 @@ def large_net() -> Any:
     return Execution(net, rule=Petri())
 
 
-class Found(NamedTuple):
+@dataclass(frozen=True)
+class Found:
     """What a process took, and the programs that it asked XLA for, with the seconds of each;
     `num_found` of them were on disk."""
 
     wall: float
     cpu: float
-    programs: list[tuple[str, float]]
-    num_found: int
+    programs: tuple[tuple[str, float], ...] = ()
+    num_found: int = 0
 
     @property
     def num_compiled(self) -> int:
@@ -154,7 +156,7 @@ class Found(NamedTuple):
     def better(self, other: "Found | None") -> "Found":
         if other is None:
             return self
-        return self._replace(wall=min(self.wall, other.wall), cpu=min(self.cpu, other.cpu))
+        return replace(self, wall=min(self.wall, other.wall), cpu=min(self.cpu, other.cpu))
 
 
 def main() -> None:
@@ -167,7 +169,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3, help="processes of each kind; default: 3")
     parser.add_argument("--by-program", action="store_true", help="list XLA's seconds by program")
     parser.add_argument("--beside", type=Path, help="another checkout")
-    parser.add_argument("-o", "--out", type=Path, help="the file to which JSON lines are added")
+    parser.add_argument("-o", "--out", type=Path, help="add JSON lines about this tree to it")
     parser.add_argument("--alone", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.alone is not None:
@@ -211,8 +213,8 @@ def compare(name: str, trees: dict[str, Path], arguments: argparse.Namespace) ->
         if arguments.by_program:
             for program, seconds in sorted(cold.programs, key=lambda one: -one[1]):
                 print(f"    {seconds:7.3f} s  {program}")
-        if arguments.out is not None:
-            write(arguments.out, name, side, {"no cache": cold, "cache": warm})
+        if arguments.out is not None and side != "beside":
+            write(arguments.out, name, {"no cache": cold, "cache": warm})
 
 
 def times(found: Found, floor: Found) -> str:
@@ -221,11 +223,11 @@ def times(found: Found, floor: Found) -> str:
     return f"{found.wall:6.2f} ({wall:4.1f}) {found.cpu:5.2f} ({cpu:4.1f})"
 
 
-def write(out: Path, name: str, side: str, found: dict[str, Found]) -> None:
-    """Lines that `compare.py` reads."""
+def write(out: Path, name: str, found: dict[str, Found]) -> None:
+    """Lines about this tree that `compare.py` reads."""
     from figures import Clock, Setup, commit_of
 
-    setup = Setup(commit_of() if side != "beside" else side)
+    setup = Setup(commit_of())
     with out.open("a") as file:
         for kind, one in found.items():
             clock = Clock(one.wall, one.cpu)
@@ -249,8 +251,8 @@ def measured(name: str, tree: Path, cache: Path | None) -> Found:
         environment["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] = "-1"
     found, output = of_process([__file__, "--alone", name], environment)
     answer = json.loads(output)
-    programs = [(program, seconds) for program, seconds in answer["programs"]]
-    return found._replace(programs=programs, num_found=answer["found"])
+    programs = tuple((program, seconds) for program, seconds in answer["programs"])
+    return replace(found, programs=programs, num_found=answer["found"])
 
 
 def of_process(command: list[str], environment: dict[str, str]) -> tuple[Found, str]:
@@ -267,7 +269,7 @@ def of_process(command: list[str], environment: dict[str, str]) -> tuple[Found, 
         ).stdout
 
     output, clock = timed(call)
-    return Found(*clock, [], 0), output
+    return Found(*clock), output
 
 
 def alone(name: str) -> None:
