@@ -119,14 +119,14 @@ def use_compilation_cache(
     config: Any = jax.config
     if is_off or not config.jax_enable_compilation_cache:
         return None
-    if folder is None and (config.jax_compilation_cache_dir is not None or not found.is_on):
+    if folder is None and (config.jax_compilation_cache_dir or not found.is_on):
         return None
     root = found.folder if folder is None else Path(folder)
     assert root is not None
     try:
-        place = root.absolute() / machine_name()
+        place = root.expanduser().absolute() / machine_name()
         place.mkdir(parents=True, exist_ok=True)
-    except OSError:
+    except (OSError, RuntimeError):
         return None
     _keeper().keep(place, max_bytes)
     for name, value in {
@@ -221,8 +221,10 @@ def _verified(path: Path) -> bool:
     except OSError:
         return False
     try:
-        _codec().decompress(data)
+        is_whole = bool(_codec().decompress(data))
     except Exception:  # each library has an error of its own
+        is_whole = False
+    if not is_whole:
         _remove(path)
         return False
     with contextlib.suppress(OSError):
