@@ -3,7 +3,7 @@
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
-from ._lazy import lazily
+from snpjax_formats.lazy import lazily
 
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         UniformChoice as UniformChoice,
         WeightedChoice as WeightedChoice,
     )
+    from .compilation import use_compilation_cache as use_compilation_cache
     from .explore import Graph as Graph, Stop as Stop, explore as explore
     from .io import (
         ReadError as ReadError,
@@ -113,6 +114,7 @@ lazily(
             Status Verdict check check_invariants equivalent estimate growth invariants
         """,
         ".choice": "NO_RULE AbstractChoice FirstChoice GivenChoices UniformChoice WeightedChoice",
+        ".compilation": "use_compilation_cache",
         ".explore": "Graph Stop explore",
         ".io": """
             ReadError ReadWarning WriteError WriteWarning read read_net to_dot to_networkx write

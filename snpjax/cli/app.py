@@ -27,6 +27,7 @@ _COMMANDS = {
     "proliferation": "Cell proliferation read through the dilution of a fluorescent label.",
     "sleptsov": "Sleptsov nets: places and transitions as a concurrent program.",
     "formats": "Sparse layouts: which is fastest here, and why it was chosen.",
+    "cache": "Compiled programs that are kept on disk for later commands.",
 }
 
 
