@@ -221,9 +221,10 @@ class PopulationSystem(AbstractSystem):
         """The synapses by the positions of their neurons, all listed."""
         size, placed = self.num_neurons, []
         for p in self.projections:
-            sizes = (self.populations[name].size for name in (p.source, p.target))
-            edges = listed(p.description, *sizes, "Look at a smaller system of the same kind.")
-            placed.append((edges, self.slices[p.source].start, self.slices[p.target].start))
+            source, target = self.slices[p.source], self.slices[p.target]
+            fix = "Look at a smaller system of the same kind."
+            edges = listed(p.description, _size(source), _size(target), fix)
+            placed.append((edges, source.start, target.start))
         return merged(placed, size, size)
 
     def columns(self, *, faithful: bool = False) -> "HostProgram":

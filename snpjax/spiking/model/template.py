@@ -325,8 +325,8 @@ def num_rules_of(template: AbstractTemplate, size: int) -> int:
 def text_of_neuron(
     template: AbstractTemplate, index: int, size: int, targets: Iterable[str] | None = None
 ) -> str:
-    """The rule of one neuron, `{2..9 by 3}/a^2 -> a; 1`. `targets` are the set N of plasticity; when
-    they are left out, their populations are named."""
+    """The rule of one neuron, `{2..9 by 3}/a^2 -> a; 1`. `targets` are the set N of plasticity;
+    when they are left out, their populations are named."""
     (consume, produce, delay), *terms = _numbers_of(template, index, size)
     inside = text_of_terms(terms)
     guard = "" if inside == f"{{{consume}}}" else f"{inside}/"
