@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Bool, Int
 
-from snpjax_formats import Edges
+from snpjax_formats import Edges, check_free
 from snpjax_formats.edges import merged
+from snpjax_formats.memory import host_free_bytes
 
-from .population_parts import Population, Projection, listed
+from .population_parts import Population, Projection, listed, num_listed
 from .rule import ALPHAS, PlasticityRule
 from .rule_table import as_int64
 from .template import PlasticityTemplate, column, has_rule
@@ -21,6 +22,11 @@ from .template import PlasticityTemplate, column, has_rule
 if TYPE_CHECKING:
     from .population import PopulationSystem
     from .system import SpikingSystem
+
+
+# Numbers of 64 bits, and what sorts them.
+_BYTES_PER_RULE = _BYTES_PER_TARGET = 64
+_FIX = "Give plastic neurons fewer targets and synapses."
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,9 +99,13 @@ def plastic_rules_of_neurons(system: "SpikingSystem") -> PlasticRules | None:
 
 
 def plastic_rules_of_populations(system: "PopulationSystem") -> PlasticRules | None:
-    """Those of a system of populations, if it has any."""
+    """Those of a system of populations, if it has any.
+
+    **Raises:** `LayoutTooLarge` before more is listed than the host has memory for.
+    """
+    _check_memory(system)
     columns: list[tuple[np.ndarray, ...]] = []
-    pairs: list[tuple[np.ndarray, np.ndarray]] = []
+    pairs = [(np.zeros(0, np.int64), np.zeros(0, np.int64))]
     for _, population, number, template in plastic_templates(system):
         size, start = population.size, system.slices[population.name].start
         has = has_rule(template, size)
@@ -110,8 +120,7 @@ def plastic_rules_of_populations(system: "PopulationSystem") -> PlasticRules | N
             )
         )
         for name, graph in template.descriptions.items():
-            fix = "Give fewer targets, in a graph of another kind."
-            edges = listed(graph, size, system.populations[name].size, fix)
+            edges = listed(graph, size, system.populations[name].size, _FIX)
             edges = edges if has.all() else edges.subset(has[edges.source])
             pairs.append((rule[edges.source], edges.target + np.int64(system.slices[name].start)))
     if not sum(len(own) for own, *_ in columns):
@@ -123,6 +132,18 @@ def plastic_rules_of_populations(system: "PopulationSystem") -> PlasticRules | N
     leaving = [edges for _, _, edges in leaving_edges(system, is_plastic)]
     initial = merged([(edges, 0, 0) for edges in leaving], system.num_neurons, system.num_neurons)
     return _in_order(neuron, number, kind, k, rule, target, initial)
+
+
+def _check_memory(system: "PopulationSystem") -> None:
+    """Refuse what has no room while it is sorted."""
+    num_rules = num_targets = 0
+    for _, population, _, template in plastic_templates(system):
+        num_rules += population.size
+        for name, graph in template.descriptions.items():
+            num_targets += num_listed(graph, population.size, system.populations[name].size)
+    needed = _BYTES_PER_RULE * num_rules + _BYTES_PER_TARGET * num_targets
+    what = f"{num_rules:,} plasticity rules with {num_targets:,} targets need {needed:,} bytes"
+    check_free(needed, host_free_bytes(), what, _FIX)
 
 
 def plastic_templates(
@@ -147,8 +168,7 @@ def leaving_edges(
         own = is_plastic[sources]
         if own.any():
             sizes = len(own), targets.stop - targets.start
-            fix = "Give fewer synapses to plastic neurons."
-            edges = listed(projection.description, *sizes, fix)
+            edges = listed(projection.description, *sizes, _FIX)
             edges = edges if own.all() else edges.subset(own[edges.source])
             yield index, projection, merged([(edges, sources.start, targets.start)], size, size)
 

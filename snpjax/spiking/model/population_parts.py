@@ -84,11 +84,15 @@ def listed(graph: graphs.AbstractGraph, num_sources: int, num_targets: int, fix:
     **Raises:** `LayoutTooLarge` before more is listed than the host has memory for; `fix` says what
     to do.
     """
-    if isinstance(graph, graphs.RandomPairs):  # to count them would be to list them
-        count = int(graph.probability * num_sources * num_targets)
-    else:
-        count = graph.num_edges(num_sources, num_targets)
+    count = num_listed(graph, num_sources, num_targets)
     needed = _BYTES_PER_LISTED_EDGE * count
     what = f"Listing {count:,} synapses takes {needed:,} bytes"
     check_free(needed, host_free_bytes(), what, fix)
     return graph.edges(num_sources, num_targets)
+
+
+def num_listed(graph: graphs.AbstractGraph, num_sources: int, num_targets: int) -> int:
+    """About how many edges a graph has."""
+    if isinstance(graph, graphs.RandomPairs):  # to count them would be to list them
+        return int(graph.probability * num_sources * num_targets)
+    return graph.num_edges(num_sources, num_targets)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from jaxtyping import Bool
 
-from snpjax_formats import graphs
+from snpjax_formats import LayoutTooLarge, graphs
 
 from .neuron_names import problem_of
 from .plastic_rules import PlasticRules, leaving_edges, plastic_templates
@@ -370,7 +370,11 @@ def _target_problems(system: "PopulationSystem") -> Iterator[_Finding]:
 def plasticity_problems(system: "PopulationSystem") -> Iterator[_Finding]:
     """What is wrong with the plasticity of a system that is valid without it."""
     found = list(_target_problems(system))
-    rules = None if found else system.plastic_rules
+    try:
+        rules = None if found else system.plastic_rules
+    except LayoutTooLarge as error:
+        first, _, number, _ = next(plastic_templates(system))
+        rules, found = None, [(Place("rule", first, number), str(error))]
     if rules is None:
         yield from found
         return

@@ -13,7 +13,7 @@ from snpjax_formats.memory import host_free_bytes
 
 from .compatibility import TEXTBOOK, Compatibility
 from .guard import Guard
-from .rule import ALPHAS, Alpha, GuardLike, PlasticityRule, Rule, spikes_text
+from .rule import ALPHAS, Alpha, GuardLike, PlasticityRule, Rule, name_text, spikes_text
 from .rule_syntax import parse_rule
 from .rule_table import ALL, UNBOUNDED
 
@@ -333,7 +333,7 @@ def text_of_neuron(
     consumed = "all" if consume == ALL else spikes_text(consume)
     if isinstance(template, PlasticityTemplate):
         change = f"{ALPHAS[column(template.kind, size)[index]]}{column(template.k, size)[index]}"
-        names = ", ".join(template.targets if targets is None else targets)
+        names = ", ".join(map(name_text, template.targets if targets is None else targets))
         return f"{guard}{consumed} -> {change} {{{names}}}"
     produced = spikes_text(produce) if produce else "lambda"
     return f"{guard}{consumed} -> {produced}{f'; {delay}' if delay else ''}"
