@@ -8,7 +8,7 @@ import jax.random as jr
 import numpy as np
 import pytest
 import scipy.sparse
-from hypothesis import given, settings, strategies as st
+from hypothesis import assume, given, reject, settings, strategies as st
 
 import snpjax as snp
 from snpjax import graphs
@@ -79,11 +79,12 @@ def plastic_populations(draw, *, may_lack=True):
             if graph is not None:
                 projections.append(snp.Projection(names[source], names[target], graph))
     try:
-        return snp.PopulationSystem(populations, projections, output=names[-1])
+        system = snp.PopulationSystem(populations, projections, output=names[-1])
     except snp.InvalidSystem as error:
         assert "do the same" in str(error)  # two rules drawn as one
-        kept = [snp.Population(p.name, p.size, p.spikes, p.rules[:1]) for p in populations]
-        return snp.PopulationSystem(kept, projections, output=names[-1])
+        reject()
+    assume(system.changes_network)
+    return system
 
 
 def assert_one_program(system, other):
@@ -152,9 +153,21 @@ def check_runs(system, seed):
         assert system.rule_text(neuron, int(solution.rules[step, neuron]))
 
 
-@settings(max_examples=3)
+def test_explored_as_neuron_by_neuron():
+    others = {"p": graphs.AllToAll(self_edges=False)}
+    rules = [snp.PlasticityTemplate("a+", 1, ["+", "-+", "+-"], [1, 2, 1], others), "a^2 -> a"]
+    edges = snp.Projection("p", "p", graphs.Pairs([0, 1], [1, 2]))
+    check_explored(snp.PopulationSystem([snp.Population("p", 3, [2, 1, 0], rules)], [edges]))
+
+
+@pytest.mark.slow
+@settings(max_examples=many(20, part=3))
 @given(plastic_populations())
-def test_explored_as_neuron_by_neuron(system):
+def test_many_are_explored_as_neuron_by_neuron(system):
+    check_explored(system)
+
+
+def check_explored(system):
     listed = expanded(system)
     graph, same = (snp.explore(x, max_configurations=40, chunks=(16,)) for x in (system, listed))
     assert_same_graph(same, reference_graph.explore(listed, max_configurations=40))
