@@ -285,7 +285,10 @@ def plastic(**changes):
             {"consume": 0},
             "population 'p', rule 1: `consume` is 0 in every neuron (give at least 1)",
         ),
-        ({"consume": snp.ALL}, "rule 1: `consume` is -1 in every neuron (give at least 1)"),
+        (
+            {"consume": snp.ALL},
+            "rule 1: plasticity consumes a number of spikes (give one, not ALL)",
+        ),
         ({"k": [1, 0, 2]}, "rule 1: `k` is 0 in neuron p[1] (give at least 1)"),
         ({"k": [1, 2]}, "`k` has shape (2,) (give one number, or one for each of the 3 neurons)"),
         ({"alpha": "*"}, "rule 1: `alpha` is '*' in every neuron (give one of +, -, +-, -+)"),

@@ -118,10 +118,15 @@ def _template_problems(
     population: Population, template: AbstractTemplate, what: str
 ) -> Iterator[tuple[_Part, str]]:
     consume = template.consume
+    is_all = _is_integer(consume) and bool(np.any(np.asarray(consume) == ALL))
     if isinstance(template, PlasticityTemplate):
         yield from _plasticity_part_problems(population, template, what)
-    is_all = _is_integer(consume) and bool(np.any(np.asarray(consume) == ALL))
-    is_all &= not isinstance(template, PlasticityTemplate)
+        if is_all:
+            yield (
+                ("consume",),
+                f"{what}: plasticity consumes a number of spikes (give one, not ALL)",
+            )
+            return
     if is_all and np.ndim(consume) > 0:
         yield ("consume",), f"{what}: only some neurons consume ALL (make two rules of it)"
         return
