@@ -402,7 +402,7 @@ def assert_found(line, marked, message, found):
         (_plastic(k="¦0"), "rule 1: `k` is 0 in every neuron"),
         (_plastic(k="[1, ¦-2, 3]"), "rule 1: `k` is -2 in neuron p[1]"),
         (_plastic(k='¦"2"'), "\"k\" is '2'"),
-        (_plastic(targets="¦[1]"), "\"targets\" is a list (write an object"),
+        (_plastic(targets="¦[1]"), '"targets" is a list (write an object'),
         (_plastic(targets='{"p": ¦7}'), "the graph is 7"),
         (_plastic(targets='{"q": ¦{"kind": "all_to_all"}}'), "there is no such population"),
         (_plastic(targets='{"p": ¦{"kind": "all_to_all", "weight": 2}}'), "have weight 1"),
