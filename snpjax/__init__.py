@@ -76,6 +76,7 @@ if TYPE_CHECKING:
         Network as Network,
         Neuron as Neuron,
         PlasticityRule as PlasticityRule,
+        PlasticityTemplate as PlasticityTemplate,
         Population as Population,
         PopulationSystem as PopulationSystem,
         Projection as Projection,
@@ -129,9 +130,9 @@ lazily(
         ".spiking": """
             ALL NO_NUMBER AntiSpikes AnyInput Astrocyte Astrocytes BuddingRule Capacity
             Compatibility DivisionRule Exhaustive Guard GuardError InvalidSystem ModelWarning
-            Network Neuron PlasticityRule Population PopulationSystem Projection Rule RuleError
-            RuleTemplate Solution SolutionBatch SpikingSystem Synapse SynapseRules SystemBatch
-            compatibility
+            Network Neuron PlasticityRule PlasticityTemplate Population PopulationSystem Projection
+            Rule RuleError RuleTemplate Solution SolutionBatch SpikingSystem Synapse SynapseRules
+            SystemBatch compatibility
         """,
         ".trajectory": "SAVE_ALL SAVE_FINAL SAVE_OUTPUTS HistoryDropped NotSaved Save Trajectory",
     },
