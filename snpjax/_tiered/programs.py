@@ -158,11 +158,6 @@ class Program:
         self._thread.start()
 
 
-def is_compiling() -> bool:
-    """Whether a program is being compiled that nobody may be waiting for."""
-    return any(thread.name == _THREAD for thread in threading.enumerate())
-
-
 def _setting() -> tuple[bool, Any]:
     """What a program depends on besides its arguments."""
     return jax.config.jax_enable_x64, jax.config.jax_default_device  # pyright: ignore

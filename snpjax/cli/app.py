@@ -1,5 +1,6 @@
 """The command `snpjax` and its subcommands."""
 
+import contextlib
 import gc
 import io
 import os
@@ -10,8 +11,6 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 from typer.main import get_command, get_group
-
-from .ending import INTERRUPTED
 
 
 # What `snpjax --help` says about the commands: the first paragraph of their own help.
@@ -82,18 +81,14 @@ def main() -> None:
     try:
         app(prog_name="snpjax")
     except SystemExit as ending:
-        # JAX may still be computing or compiling what nobody waits for, and where Python shuts down
-        # meanwhile that is often a segmentation fault (jax 0.10.2, CPU). So exit at once.
-        if ending.code != INTERRUPTED and not _is_compiling():
-            raise
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(ending.code if isinstance(ending.code, int) else 0)
-
-
-def _is_compiling() -> bool:
-    tiered = sys.modules.get("snpjax._tiered")  # most commands that fail do not need JAX
-    return tiered is not None and tiered.is_compiling()
+        status = ending.code if isinstance(ending.code, int) else 0
+        # JAX may still be computing or compiling what nobody waits for; where Python shuts down
+        # meanwhile that is often a segmentation fault (jax 0.10.2, CPU). And to take everything
+        # down would take a tenth of a short command's time.
+        with contextlib.suppress(OSError):  # nobody reads any more
+            sys.stdout.flush()
+            sys.stderr.flush()
+        os._exit(status)
 
 
 def _version(wanted: bool) -> None:

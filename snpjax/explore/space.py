@@ -15,7 +15,7 @@ from .._tiered import tiered
 from ..machine import Enumerable
 from .packing import Packing
 from .search import StateSpace
-from .table import empty_table, filled, insert
+from .table import empty_table, filled, first_table, insert
 
 
 # Every capacity is a compilation, so that arrays grow by much, while that costs little memory.
@@ -54,12 +54,11 @@ class Memory:
         if usual is not None and max(np.asarray(usual).max(), np.asarray(fields).max()) < _SMALL:
             packing = Packing.uniform(len(fields), 8)
         store = filled((max(_FIRST, 4 * chunk), packing.num_words), np.uint32(0))
-        store = _written(store, _packed(packing, fields), np.int32(0))
+        words = _packed(packing, fields)
+        store = _written(store, words, np.int32(0))
+        table = first_table(_places(1 + chunk), np.asarray(words))
         num = device_array(1, jnp.int32)
-        space = StateSpace(store, empty_table(4), num, device_array(False))
-        memory = cls(packing, space, 1)
-        memory.rebuild_table(chunk)
-        return memory
+        return cls(packing, StateSpace(store, table, num, device_array(False)), 1)
 
     @property
     def capacity(self) -> int:
@@ -70,9 +69,7 @@ class Memory:
         wanted = self.most_num + chunk
         capacity = self._grown(wanted) if wanted > self.capacity else 0
         is_crowded = 2 * wanted > self.space.table.shape[0]
-        if not _are_free(
-            4 * (self.packing.num_words * capacity + is_crowded * self._places(wanted))
-        ):
+        if not _are_free(4 * (self.packing.num_words * capacity + is_crowded * _places(wanted))):
             return False
         if capacity:
             store = _enlarged(self.space.store, capacity=capacity)
@@ -87,14 +84,10 @@ class Memory:
         growth = _FIRST_GROWTH if wanted <= _FIRST_GROWTH * _FIRST else growth
         return min(max(growth * self.capacity, 1 << (wanted - 1).bit_length()), MAX_CONFIGURATIONS)
 
-    def _places(self, wanted: int) -> int:
-        growth = _GROWTH if 8 * wanted * _GROWTH <= _much() else 2
-        return min(max(1 << (2 * growth * wanted - 1).bit_length(), 4 * _FIRST), _MOST_PLACES)
-
     def rebuild_table(self, chunk: int) -> None:
         """A table of the right size with all configurations."""
         self._take_table(empty_table(1))  # the old one goes before the new one comes
-        table = empty_table(self._places(self.most_num + chunk))
+        table = empty_table(_places(self.most_num + chunk))
         block = min(max(chunk, 2**12), self.capacity)
         for start in range(0, self.most_num, block):
             # The last block may lie over the end; those before it are found again.
@@ -138,6 +131,12 @@ class Memory:
 def _are_free(needed: int) -> bool:
     free = free_bytes() if needed else None
     return free is None or needed <= free
+
+
+def _places(wanted: int) -> int:
+    """Of a table for that many configurations."""
+    growth = _GROWTH if 8 * wanted * _GROWTH <= _much() else 2
+    return min(max(1 << (2 * growth * wanted - 1).bit_length(), 4 * _FIRST), _MOST_PLACES)
 
 
 def _much() -> int:
