@@ -65,6 +65,11 @@ def _stacked(eqn: JaxprEqn, program: Enclosing) -> Call:
     return lambda *parts: np.stack(parts, axis)
 
 
+def _unstacked(eqn: JaxprEqn, program: Enclosing) -> Call:
+    axis = eqn.params["axis"]
+    return lambda x: list(np.moveaxis(x, axis, 0))
+
+
 def _split(eqn: JaxprEqn, program: Enclosing) -> Call:
     axis, ends = eqn.params["axis"], np.cumsum(eqn.params["sizes"])[:-1]
     return lambda x: np.split(x, ends, axis)
@@ -290,6 +295,7 @@ RULES: dict[str, Rule] = {
     "iota": _iota,
     "concatenate": _joined,
     "stack": _stacked,
+    "unstack": _unstacked,
     "split": _split,
     "pad": _padded,
     "slice": _slice,

@@ -152,6 +152,7 @@ CASES = {
     "broadcast large": (lambda x: jnp.broadcast_to(x[:1, :1], (300, 300)), I32),
     "iota": (lambda x: x + lax.broadcasted_iota(jnp.int32, (3, 4), 1), I32),
     "joined": (lambda x, y: (jnp.concatenate([x, y], 1), jnp.stack([x, y], 1)), I32, I32),
+    "unstacked": (lambda x: (*x, *x.T), I32),
     "split": (lambda x: jnp.split(x, [1, 2], axis=1), I32),
     "padded": (lambda x: lax.pad(x, np.int32(9), ((1, 2, 0), (0, 1, 2))), I32),
     "slices": (lambda x: (x[1:3, ::2], x[2:2]), I32),
@@ -228,7 +229,8 @@ def test_every_rule_has_a_case():
         with jax.enable_x64(name == "wide"):
             shapes = [jax.ShapeDtypeStruct(*TYPES[id(strategy)]) for strategy in strategies]
             _collect(jax.jit(function).trace(*shapes).jaxpr.jaxpr, met)
-    assert rules.keys() <= met
+    of_newer = {"unstack"} if jax.__version_info__ < (0, 11) else set()
+    assert rules.keys() - met == of_newer
 
 
 def _collect(jaxpr, met):
