@@ -20,6 +20,11 @@ from .shapes import Counts, Matches, PerSlot, Slots
 _LEAST_BLOCK, _MOST_BLOCKS = 4096, 16
 
 
+_ALL = slice(None)
+# No index counts from the end; to allow for that takes a third of the time to compile.
+_PLAIN = {"wrap_negative_indices": False}
+
+
 class GrownState(NamedTuple):
     """Neurons and synapses, with room for more. Neurons are slots: `num` are in use, the first.
 
@@ -69,7 +74,7 @@ class DivisionTables(AbstractNetwork):
         return network.labels
 
     def allowed(self, applicable: Matches, network: GrownState) -> Matches:
-        slots = self.growing[:, network.labels]
+        slots = _of(self.growing, _ALL, network.labels)
         every = expanded(jnp.arange(len(applicable), dtype=slots.dtype), applicable.ndim)
         is_one = slots[:, None] == every[None]
         blocked = lax.cond(
@@ -104,7 +109,7 @@ class DivisionTables(AbstractNetwork):
         size = len(network.labels)
         at = jnp.maximum(slots, 0), network.labels
         is_one = slots != NO_RULE
-        divides, buds = self.divides[at] & is_one, self.buds[at] & is_one
+        divides, buds = _of(self.divides, *at) & is_one, _of(self.buds, *at) & is_one
         grows = divides | buds
         # Of many paths, one that grows is enough: a branch of each would be computed anyway.
         state, is_new, fits = lax.cond(
@@ -126,23 +131,27 @@ class DivisionTables(AbstractNetwork):
         """Which rules of `growing` have a neighbour that bears a label that they would give: a
         neuron does not divide next to one like its children, nor bud to one like its bud."""
         labels = network.labels
-        slot = self.growing[:, labels]
+        slot = _of(self.growing, _ALL, labels)
         at = jnp.maximum(slot, 0), labels
-        divides, buds = self.divides[at] & (slot >= 0), self.buds[at] & (slot >= 0)
-        parent = jnp.where(divides, self.parent[at], -1)
-        child = jnp.where(divides, self.child[at], -1)
+        divides, buds = (_of(x, *at) & (slot >= 0) for x in (self.divides, self.buds))
+        parent = jnp.where(divides, _of(self.parent, *at), -1)
+        given = _of(self.child, *at)
+        child = jnp.where(divides, given, -1)
         none = self.divides.shape[1]  # an out-of-range label
         source, target = (
-            labels.at[x].get(mode="fill", fill_value=none) for x in (network.source, network.target)
+            labels.at[x].get(mode="fill", fill_value=none, **_PLAIN)
+            for x in (network.source, network.target)
         )
 
         def gives(given: Array, own: Array, other: Array) -> Array:
-            return given.at[:, own].get(mode="fill", fill_value=-1) == other[None]
+            return given.at[:, own].get(mode="fill", fill_value=-1, **_PLAIN) == other[None]
 
-        bud = jnp.where(buds, self.child[at], child)
+        bud = jnp.where(buds, given, child)
         outgoing = gives(bud, network.source, target) | gives(parent, network.source, target)
         incoming = gives(child, network.target, source) | gives(parent, network.target, source)
-        blocked = jnp.zeros(slot.shape, bool).at[:, network.source].max(outgoing, mode="drop")
+        blocked = (
+            jnp.zeros(slot.shape, bool).at[:, network.source].max(outgoing, mode="drop", **_PLAIN)
+        )
         return blocked | (_sums(incoming.astype(jnp.int32), network.starts) > 0)
 
     def _grown(
@@ -160,11 +169,13 @@ class DivisionTables(AbstractNetwork):
         right, bud = jnp.split(network.num + ranks - 1, 2)
         twin = jnp.where(divides, right, jnp.where(buds, bud, size))
         grows = divides | buds
-        parent = jnp.where(grows, self.parent[at], labels)
-        grown = parent.at[twin].set(self.child[at], mode="drop")
-        is_new = grows.at[twin].set(grows, mode="drop")
+        parent = jnp.where(grows, _of(self.parent, *at), labels)
+        grown = parent.at[twin].set(_of(self.child, *at), mode="drop", **_PLAIN)
+        is_new = grows.at[twin].set(grows, mode="drop", **_PLAIN)
         # A neuron that buds and keeps its label gets no synapses of the dictionary.
-        is_fresh = (divides | (buds & (parent != labels))).at[twin].set(grows, mode="drop")
+        is_fresh = (
+            (divides | (buds & (parent != labels))).at[twin].set(grows, mode="drop", **_PLAIN)
+        )
         inherited = _inherited(network, divides, buds, twin)
         inherited = inherited._replace(labels=grown, num=network.num + ranks[-1])
         state = self._with_dictionary(inherited, is_fresh)
@@ -181,16 +192,17 @@ class DivisionTables(AbstractNetwork):
         block = max(_LEAST_BLOCK, most // _MOST_BLOCKS)
         # All neurons, and then those that are fresh, by their labels.
         order = jnp.argsort(labels).astype(jnp.int32)
-        chosen = is_fresh[order]
+        chosen = _of(is_fresh, order)
         rank = _starts(chosen)
         place = jnp.where(chosen, size + rank[:-1], 2 * size)
-        order = jnp.concatenate([order, order]).at[place].set(order, mode="drop")
+        order = jnp.concatenate([order, order]).at[place].set(order, mode="drop", **_PLAIN)
         number = jnp.zeros(self.divides.shape[1] + 1, jnp.int32)  # one is an out-of-range label
         starts = _starts(number.at[labels].add(1))
         # Of every neuron: the labels that the dictionary leads from, and who bears them.
-        others = self.comes_from[labels]
-        first = jnp.where(is_fresh[:, None], starts[others], size + rank[starts[others]])
-        last = jnp.where(is_fresh[:, None], starts[others + 1], size + rank[starts[others + 1]])
+        others = _of(self.comes_from, labels)
+        begins = jnp.stack([starts, size + _of(rank, starts)])  # of all, and of the fresh
+        kind = jnp.where(is_fresh, 0, 1)[:, None]
+        first, last = _of(begins, kind, others), _of(begins, kind, others + 1)
         ends = _cumulative((last - first).ravel())
         # Sums that wrap are far above what there may be.
         exceeds = (jnp.sum((last - first).astype(jnp.float32)) > 2.1e9) | (ends[-1] > most)
@@ -198,10 +210,12 @@ class DivisionTables(AbstractNetwork):
         def merge(network: GrownState, done: Array | int) -> GrownState:
             number = done + jnp.arange(block, dtype=jnp.int32)
             pair = jnp.searchsorted(ends, number, side="right").astype(jnp.int32)
-            source = order.at[last.ravel()[pair] - (ends[pair] - number)].get(mode="clip")
+            source = order.at[_of(last.ravel() - ends, pair) + number].get(mode="clip", **_PLAIN)
             target = pair // others.shape[1]
             is_one = (number < ends[-1]) & (source != target)
-            return _merged(network, jnp.where(is_one, source, size), jnp.where(is_one, target, size))
+            return _merged(
+                network, jnp.where(is_one, source, size), jnp.where(is_one, target, size)
+            )
 
         def goes_on(carry: tuple[GrownState, Array]) -> Array:
             network, done = carry
@@ -235,7 +249,7 @@ def _inherited(
     own = jnp.arange(size, dtype=jnp.int32)
 
     def of(table: Array, empty: int) -> Array:
-        return table.at[source].get(mode="fill", fill_value=empty)
+        return table.at[source].get(mode="fill", fill_value=empty, **_PLAIN)
 
     from_bud = of(buds, False)
     kinds = jnp.stack([(source < size) & ~from_bud, of(divides, False), from_bud])
@@ -245,36 +259,41 @@ def _inherited(
 
     def listed(values: list[Array], empty: int) -> Array:
         table = jnp.full(2 * room, empty, values[0].dtype)
-        return table.at[place].set(jnp.concatenate(values), mode="drop")
+        return table.at[place].set(jnp.concatenate(values), mode="drop", **_PLAIN)
 
     # Of every neuron afterwards: where those of each kind are, and where they shall be.
-    origin = own.at[jnp.where(divides, twin, size)].set(own, mode="drop")
-    parent = jnp.full(size, size, jnp.int32).at[jnp.where(buds, twin, size)].set(own, mode="drop")
+    origin = own.at[jnp.where(divides, twin, size)].set(own, mode="drop", **_PLAIN)
+    parent = (
+        jnp.full(size, size, jnp.int32)
+        .at[jnp.where(buds, twin, size)]
+        .set(own, mode="drop", **_PLAIN)
+    )
     offset = jnp.arange(3, dtype=jnp.int32)[:, None] * room
-    first, last = (rank[network.starts[x][None] + offset] for x in (origin, origin + 1))
+    first, last = (_of(rank, _of(network.starts, x)[None] + offset) for x in (origin, origin + 1))
     is_bud = parent < size
     ends = jnp.cumsum(last - first, axis=0)
     starts = _starts(ends[-1] + is_bud.astype(jnp.int32))
-    ends += starts[:-1]
+    ends += starts[:-1][None]
     number = jnp.arange(room, dtype=jnp.int32)
-    target = jnp.zeros(room + 1, jnp.int32).at[starts[1:]].add(1, mode="drop")
+    target = jnp.zeros(room + 1, jnp.int32).at[starts[1:]].add(1, mode="drop", **_PLAIN)
     target = _cumulative(target)[:-1]
     shifts = last - ends
     at = jnp.minimum(target, size - 1)
-    shift = jnp.where(
-        number < ends[0, at], shifts[0, at], jnp.where(number < ends[1, at], shifts[1, at], shifts[2, at])
+    kind = (number >= _of(ends[0], at)).astype(jnp.int32) + (number >= _of(ends[1], at)).astype(
+        jnp.int32
     )
+    shift = _of(shifts, kind, at)
     is_one = target < size
-    is_own = is_one & is_bud[at]
+    is_own = is_one & _of(is_bud, at)
 
     def taken(table: Array, own: Array | int, empty: int) -> Array:
-        found = table.at[number + shift].get(mode="fill", fill_value=empty)
+        found = table.at[number + shift].get(mode="fill", fill_value=empty, **_PLAIN)
         return jnp.where(is_one, jnp.where(is_own, own, found), empty)
 
     weights = network.weights
     if weights is not None:
         weights = taken(listed([weights] * 3, 0), 1, 0)
-    sources = taken(listed([source, twins, twins], size), parent[at], size)
+    sources = taken(listed([source, twins, twins], size), _of(parent, at), size)
     return network._replace(source=sources, target=target, weights=weights, starts=starts)
 
 
@@ -286,14 +305,17 @@ def _merged(
     size, room = len(network.labels), len(network.source)
     # One key after the other: sorts by two keys are slow on GPUs.
     order = jnp.argsort(source, stable=True)
-    order = order[jnp.argsort(target[order], stable=True)]
-    source, target = source[order], target[order]
-    low, high = network.starts[target], network.starts.at[target + 1].get(mode="clip")
+    order = _of(order, jnp.argsort(_of(target, order), stable=True))
+    source, target = _of(source, order), _of(target, order)
+    low, high = (
+        _of(network.starts, target),
+        network.starts.at[target + 1].get(mode="clip", **_PLAIN),
+    )
 
     def halve(_: Array, ends: tuple[Array, Array]) -> tuple[Array, Array]:
         low, high = ends
         middle = (low + high) // 2
-        is_less = network.source.at[middle].get(mode="clip") < source
+        is_less = network.source.at[middle].get(mode="clip", **_PLAIN) < source
         is_open = low < high
         return (
             jnp.where(is_open & is_less, middle + 1, low),
@@ -301,24 +323,33 @@ def _merged(
         )
 
     place, _ = lax.fori_loop(0, room.bit_length(), halve, (low, high))
-    is_there = (place < high) & (network.source.at[place].get(mode="clip") == source)
+    is_there = (place < high) & (network.source.at[place].get(mode="clip", **_PLAIN) == source)
     is_added = (target < size) & ~is_there
     place = jnp.where(is_added, place + _starts(is_added)[:-1], room)
     number = jnp.arange(1, len(source) + 1, dtype=jnp.int32)
-    added = jnp.zeros(room, jnp.int32).at[place].set(number, mode="drop")
+    added = jnp.zeros(room, jnp.int32).at[place].set(number, mode="drop", **_PLAIN)
     old = jnp.arange(room, dtype=jnp.int32) - _cumulative(added > 0)
 
     def joined(values: Array, more: Array | int) -> Array:
-        return jnp.where(added > 0, more, values.at[old].get(mode="clip"))
+        return jnp.where(added > 0, more, values.at[old].get(mode="clip", **_PLAIN))
 
-    more = jnp.zeros(size, jnp.int32).at[jnp.where(is_added, target, size)].add(1, mode="drop")
+    more = (
+        jnp.zeros(size, jnp.int32)
+        .at[jnp.where(is_added, target, size)]
+        .add(1, mode="drop", **_PLAIN)
+    )
     weights = network.weights
     return network._replace(
-        source=joined(network.source, source[added - 1]),
-        target=joined(network.target, target[added - 1]),
+        source=joined(network.source, _of(source, jnp.maximum(added - 1, 0))),
+        target=joined(network.target, _of(target, jnp.maximum(added - 1, 0))),
         weights=None if weights is None else joined(weights, 1),
         starts=network.starts + _starts(more),
     )
+
+
+def _of(table: Array, *index: Array | slice) -> Array:
+    """The entries at places that exist."""
+    return table.at[index].get(mode="promise_in_bounds", **_PLAIN)
 
 
 def _starts(counts: Array) -> Int[Array, " counts_and_one"]:
