@@ -29,7 +29,7 @@ from .machine import (
     over_paths,
 )
 from .results import has_failed
-from .simulate import Progress, advancing, looped, result_of
+from .simulate import Progress, advancing, looped, result_of, step_of
 from .trajectory import Flat, History, Save, Trajectory, beside, nbytes_of, own_paths
 
 
@@ -258,17 +258,6 @@ def _unroll(state: PyTree) -> int:
     return next((steps for limit, steps in _UNROLL if size <= limit), 1)
 
 
-def _record_of(
-    machine: AnyMachine, choice: AbstractChoice, state: PyTree, path: UInt32[Array, "*paths"]
-) -> Record:
-    """The shapes of what a step leaves."""
-
-    def step(machine, state, path):
-        return machine.step(state, choice.for_path(path))
-
-    return jax.eval_shape(over_paths(step, machine), state, path)[1]
-
-
 def _saved(save: Save, state: PyTree, record: Record) -> tuple[PyTree, PyTree, PyTree]:
     return (
         None if save.every is None else state,
@@ -308,7 +297,8 @@ def _advance(
         is_real = path - path[:1] < num_paths.astype(path.dtype)
     rows, saved = 0, (None, None, None)
     if save.keeps_history:
-        saved = _saved(save, state, _record_of(machine, choice, state, path))
+        _, record = jax.eval_shape(step_of, machine, choice, state, path)
+        saved = _saved(save, state, record)
         states, *records = saved
         row_bytes = nbytes_of(records) + nbytes_of(states) / (save.every or 1)
         rows = max(int(min(longest, _MAX_CHUNK_BYTES // max(row_bytes, 1))), 1)

@@ -366,9 +366,7 @@ class Settling(Protocol):
     """A model whose machine, which is `Growable`, may stop to grow, so that a simpler one makes the
     same steps."""
 
-    def settled(
-        self, machine: AnyMachine, state: PyTree, choice: AbstractChoice
-    ) -> Settled | None:
+    def settled(self, machine: AnyMachine, state: PyTree, choice: AbstractChoice) -> Settled | None:
         """The simpler machine and the same state, of one path; `None` while it may grow. It is
         asked between calls to the device."""
         ...

@@ -206,15 +206,9 @@ def advancing(
     path, and what the state is then. `is_real` is false for the paths that pad a batch.
     """
 
-    def one_step(state: PyTree) -> tuple[PyTree, Record]:
-        def step(machine, state, path):
-            return machine.step(state, choice.for_path(path))
-
-        return over_paths(step, machine)(state, path)
-
     def advance(now: Progress) -> Progress:
         step, steps, live, state, carry = now
-        new_state, record = one_step(state)
+        new_state, record = step_of(machine, choice, state, path)
         in_time = step < limit  # an unrolled iteration may reach past the limit
         old_state = state
         made = record.made
@@ -241,6 +235,18 @@ def advancing(
         )
 
     return advance
+
+
+@partial(jax.jit, inline=True)
+def step_of(
+    machine: AnyMachine, choice: AbstractChoice, state: PyTree, path: Integer[Array, "*paths"]
+) -> tuple[PyTree, Record]:
+    """A step of every path; what asks for its shapes first does not trace it twice."""
+
+    def step(machine, state, path):
+        return machine.step(state, choice.for_path(path))
+
+    return over_paths(step, machine)(state, path)
 
 
 def result_of(

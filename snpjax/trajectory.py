@@ -248,9 +248,7 @@ class History:
         self._tiles = tiles
         self._nbytes = 0
 
-    def append(
-        self, chunk: Chunk, made: int, now: int, presents: "Presents | None" = None
-    ) -> None:
+    def append(self, chunk: Chunk, made: int, now: int, presents: "Presents | None" = None) -> None:
         """Take the rows of a chunk that hold the steps after the first `made` ones, up to `now`,
         as `presents` gives them."""
         if not self.wanted.keeps_history:

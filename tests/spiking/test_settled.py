@@ -66,7 +66,9 @@ def branching(**more) -> snp.SpikingSystem:
             snp.Neuron("clock", 1, ["a -> a"]),
             snp.Neuron("tick", 0, ["a -> a"]),
             snp.Neuron("x", 1, ["[a]_x -> []_y || []_b"]),
-            snp.Neuron("sink", 0, ["a -> lambda", "a^2 -> lambda", "a^5 -> lambda", "(aaa)+/a -> a"]),
+            snp.Neuron(
+                "sink", 0, ["a -> lambda", "a^2 -> lambda", "a^5 -> lambda", "(aaa)+/a -> a"]
+            ),
         ],
         [("clock", "tick"), ("tick", "clock"), ("tick", "x", 3), ("x", "sink"), ("clock", "sink")],
         rules_by_label={

@@ -32,7 +32,7 @@ _FEWEST = {"neurons": 256, "synapses": 1024}
 # Small systems share compilations.
 _FEWEST_LABELS, _FEWEST_SLOTS, _FEWEST_ROWS = 48, 8, 32
 # Each step looks at all of it; a larger bound is for the second compilation.
-_MOST_AT_FIRST = {"neurons": 2**16, "synapses": 2**19}
+_MOST_AT_FIRST = {"neurons": 2**18, "synapses": 2**21}
 #: A search holds many networks.
 FEW = {"neurons": 32, "synapses": 64}
 
@@ -218,7 +218,9 @@ def _growth(
 def _ranked(holds: Bool[np.ndarray, "slots labels"]) -> Int[np.ndarray, "few labels"]:
     """The slots of each label for which it holds, then `NO_RULE`."""
     rank = np.cumsum(holds, axis=0) - 1
-    table = np.full((bucket(int(rank.max(initial=0)) + 1, at_least=2), holds.shape[1]), NO_RULE, np.int32)
+    table = np.full(
+        (bucket(int(rank.max(initial=0)) + 1, at_least=2), holds.shape[1]), NO_RULE, np.int32
+    )
     slot, label = np.nonzero(holds)
     table[rank[slot, label], label] = slot
     return table

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
-from jaxtyping import Bool, Int
+from jaxtyping import Int
 
-from snpjax_formats import Edges, device_array
+from snpjax_formats import Edges
 
 from ..._xla import precision
 from ...choice import NO_RULE, AbstractChoice, FirstChoice, UniformChoice
@@ -97,7 +97,9 @@ def _columns(system: "SpikingSystem", program: SpikingProgram, network: GrownSta
         table=replace(table, type_of=table.type_of[labels]),
         spikes=np.zeros(num, np.int64),
         parts=(SynapsePart(edges, 0, num, 0, num),),
-        outputs=np.concatenate([none, *(np.flatnonzero(labels == names[x]) for x in system.output)]),
+        outputs=np.concatenate(
+            [none, *(np.flatnonzero(labels == names[x]) for x in system.output)]
+        ),
         inputs=np.concatenate([none, *inputs]),
         trains=trains[:, column].astype(np.int64),
         largest=max(table.largest, 1 if weights is None else int(np.abs(weights).max(initial=0))),

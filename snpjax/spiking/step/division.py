@@ -303,10 +303,7 @@ def _merged(
     """The network with some synapses, of weight 1, unless they are there; those that are none name
     the slot past the last one. Synapses that are too many are left out, but counted."""
     size, room = len(network.labels), len(network.source)
-    # One key after the other: sorts by two keys are slow on GPUs.
-    order = jnp.argsort(source, stable=True)
-    order = _of(order, jnp.argsort(_of(target, order), stable=True))
-    source, target = _of(source, order), _of(target, order)
+    target, source = lax.sort((target, source), num_keys=2)
     low, high = (
         _of(network.starts, target),
         network.starts.at[target + 1].get(mode="clip", **_PLAIN),
