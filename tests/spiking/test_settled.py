@@ -1,6 +1,8 @@
 """Runs that go on in a static machine once nothing can divide or bud any more: the same to the bit,
 and the reference's."""
 
+from typing import Any
+
 import jax
 import jax.random as jr
 import numpy as np
@@ -86,7 +88,7 @@ def branching(**more) -> snp.SpikingSystem:
     return with_ballast(system)
 
 
-OPTIONS = {"max_steps": 40, "capacity": snp.Capacity(64, 256)}
+OPTIONS: dict[str, Any] = {"max_steps": 40, "capacity": snp.Capacity(64, 256)}
 
 
 @pytest.mark.parametrize("family", [by_division, by_division_and_budding])
@@ -135,14 +137,18 @@ def test_random_systems(system, seed):
     assert_same_run(settled, followed(settled))
 
 
+def options(max_steps: int) -> dict[str, Any]:
+    return {**OPTIONS, "max_steps": max_steps}
+
+
 def test_runs_are_continued(settles):
-    """Before and after the network settles, from `solution.state`; which is then settled at once."""
+    """From `solution.state`, before and after the network settles; then it settles at once."""
     system = branching()
     whole = snp.run(system, **OPTIONS)
     for steps in (1, settles[0] + 1, settles[0] + 3):
-        first = snp.run(system, **{**OPTIONS, "max_steps": steps})
+        first = snp.run(system, **options(steps))
         settles.clear()
-        rest = snp.run(system, **{**OPTIONS, "max_steps": 40 - steps}, initial=first.state)
+        rest = snp.run(system, **options(40 - steps), initial=first.state)
         assert settles
         assert rest.configurations.tolist() == whole.configurations[steps:].tolist()
         assert rest.rules.tolist() == whole.rules[steps:].tolist()
@@ -153,7 +159,11 @@ def test_runs_are_continued(settles):
 
 def test_inputs_and_starts_of_a_run(settles, monkeypatch):
     system = branching(input={"sink": [1]})
-    options = {"inputs": np.asarray([[0], [1], [2]] * 9), "initial": {"sink": 4}, **OPTIONS}
+    options: dict[str, Any] = {
+        "inputs": np.asarray([[0], [1], [2]] * 9),
+        "initial": {"sink": 4},
+        **OPTIONS,
+    }
     options["inputs"] = np.pad(options["inputs"], ((0, 0), (0, 1)))  # of the ballast
     settled = snp.run(system, **options)
     assert settles
@@ -182,7 +192,7 @@ def test_failures_are_the_same(settles, monkeypatch):
         ],
         [("x", "y"), ("y", "x")],
     )
-    options = {"max_steps": 400, "capacity": snp.Capacity(8, 16), "throw": False}
+    options: dict[str, Any] = {"max_steps": 400, "capacity": snp.Capacity(8, 16), "throw": False}
     settled = snp.run(system, **options)
     assert settles
     never(monkeypatch)

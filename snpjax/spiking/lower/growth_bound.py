@@ -53,7 +53,10 @@ def _bound(system: "SpikingSystem") -> GrowthBound:
     """**Raises:** `CycleError` where there is none."""
     productions = _productions(system)
     graph = {
-        label: {x for pair in own.divides + own.buds for x in pair} | {own.kept} - {None}
+        label: {
+            *(x for pair in own.divides + own.buds for x in pair),
+            *([] if own.kept is None else [own.kept]),
+        }
         for label, own in productions.items()
     }
     order = [*TopologicalSorter(graph).static_order()]  # children first
@@ -76,8 +79,8 @@ def _bound(system: "SpikingSystem") -> GrowthBound:
     bearers = Counter(initial)  # how often a neuron may come to bear each label
     pairs = {(x, y): 0 for x, y in system.dictionary}
     labels = [neuron.label for neuron in system.neurons]
-    graph = system.edges
-    for source, target in zip(graph.source.tolist(), graph.target.tolist(), strict=True):
+    ends = system.edges.source.tolist(), system.edges.target.tolist()
+    for source, target in zip(*ends, strict=True):
         pair = labels[source], labels[target]
         pairs[pair] = pairs.get(pair, 0) + 1  # the synapses of the beginning
     made: Counter[tuple[str, str]] = Counter()  # from those that bud to their buds
@@ -109,7 +112,11 @@ def _productions(system: "SpikingSystem") -> dict[str, _Productions]:
             raise CycleError(f"{label} buds in turns")
         found[label] = _Productions(
             [(r.left, r.right) for r in rules if isinstance(r, DivisionRule)],
-            [(r.parent, r.bud) for r in rules if isinstance(r, BuddingRule) and r.parent],
+            [
+                (r.parent, r.bud)
+                for r in rules
+                if isinstance(r, BuddingRule) and r.parent is not None
+            ],
             next(iter(kept), None),
         )
     for label, own in found.items():

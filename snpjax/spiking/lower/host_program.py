@@ -381,10 +381,10 @@ def count_type(
             shown = need.largest if need.largest < 10**40 else "of more than 40 digits"
             raise ValueError(f"The system has the constant {shown}, which is not an {dtype}. {fix}")
         if need.arriving >= 2 ** (bits - 2):
+            name = columns.system.name_of(need.neuron)
             raise ValueError(
-                f"In one step about {need.arriving:.3g} spikes can arrive at neuron "
-                f"{columns.system.name_of(need.neuron)!r}, too many to detect every overflow of {dtype} (below "
-                f"2^{bits - 2}). {fix}"
+                f"In one step about {need.arriving:.3g} spikes can arrive at neuron {name!r}, too "
+                f"many to detect every overflow of {dtype} (below 2^{bits - 2}). {fix}"
             )
     return dtype
 

@@ -63,7 +63,7 @@ def lowered(
 
         capacity, bound = capacity or Capacity(), GrowthBound.of(system)
         program = lower_growing(system, capacity=capacity, count_dtype=count_dtype, bound=bound)
-        return Lowered(system, GrowingMachine(program, device_array(bound, np.int32)))
+        return Lowered(system, GrowingMachine(program, device_array(np.asarray(bound, np.int32))))
     has_rows = isinstance(layout, Transition)
     columns = system.columns(faithful=faithful or has_rows)
     return lowered_columns(columns, layout, count_dtype, paths)

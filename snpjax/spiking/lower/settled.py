@@ -15,7 +15,7 @@ from ...machine import AnyMachine, Settled
 from ..model.rule import BuddingRule, DivisionRule
 from ..model.rule_table import EMPTY, SlotTable, slots_of_neurons
 from ..model.system import Neuron
-from ..step.division import DivisionTables, GrownState
+from ..step.division import DivisionTables
 from ..step.program import SpikingProgram
 from ..step.reserve import GrowingMachine
 from ..step.step import Selection, SpikingMachine, SpikingState
@@ -58,7 +58,7 @@ def settled(
     return Settled(SpikingMachine(static), presented.hidden(state, static), presented)
 
 
-def _may_change(tables: DivisionTables, network: GrownState) -> bool:
+def _may_change(tables: DivisionTables, network: Any) -> bool:
     """Whether a rule of division or budding is not blocked."""
     num = int(network.num)
     labels, last = network.labels[:num], int(network.starts[num])
@@ -81,7 +81,7 @@ def _may_change(tables: DivisionTables, network: GrownState) -> bool:
     return False
 
 
-def _columns(system: "SpikingSystem", program: SpikingProgram, network: GrownState) -> HostProgram:
+def _columns(system: "SpikingSystem", program: SpikingProgram, network: Any) -> HostProgram:
     """The system with the neurons and synapses that there are."""
     num, names = int(network.num), system.label_numbers
     labels, last = network.labels[:num], int(network.starts[num])
@@ -128,7 +128,7 @@ class _Presented:
         self,
         system: "SpikingSystem",
         program: SpikingProgram,
-        network: GrownState,
+        network: Any,
         columns: HostProgram,
     ):
         labels = network.labels[: int(network.num)]
@@ -153,7 +153,7 @@ class _Presented:
             network=None,
         )
 
-    def state(self, state: SpikingState) -> SpikingState:
+    def state(self, state: Any) -> SpikingState:
         """One state, or rows of them."""
         rows, size = np.shape(state.step), state.spikes.shape[-1]
         nobody = np.asarray(self.size, np.int32)
@@ -174,8 +174,7 @@ class _Presented:
             found[:, column] = outputs[:, first:last].sum(axis=1, dtype=outputs.dtype)
         return found
 
-    def details(self, details: Selection) -> Selection:
-        assert details.consumed is not None
+    def details(self, details: Any) -> Selection:
         consumed = details.consumed[:, : self.num]
         rules = self.table.members(details.rules[:, : self.num], consumed)
         return replace(

@@ -21,8 +21,6 @@ _LEAST_BLOCK, _MOST_BLOCKS = 4096, 16
 
 
 _ALL = slice(None)
-# No index counts from the end; to allow for that takes a third of the time to compile.
-_PLAIN = {"wrap_negative_indices": False}
 
 
 class GrownState(NamedTuple):
@@ -139,19 +137,16 @@ class DivisionTables(AbstractNetwork):
         child = jnp.where(divides, given, -1)
         none = self.divides.shape[1]  # an out-of-range label
         source, target = (
-            labels.at[x].get(mode="fill", fill_value=none, **_PLAIN)
-            for x in (network.source, network.target)
+            labels.at[x].get(mode="fill", fill_value=none) for x in (network.source, network.target)
         )
 
         def gives(given: Array, own: Array, other: Array) -> Array:
-            return given.at[:, own].get(mode="fill", fill_value=-1, **_PLAIN) == other[None]
+            return given.at[:, own].get(mode="fill", fill_value=-1) == other[None]
 
         bud = jnp.where(buds, given, child)
         outgoing = gives(bud, network.source, target) | gives(parent, network.source, target)
         incoming = gives(child, network.target, source) | gives(parent, network.target, source)
-        blocked = (
-            jnp.zeros(slot.shape, bool).at[:, network.source].max(outgoing, mode="drop", **_PLAIN)
-        )
+        blocked = jnp.zeros(slot.shape, bool).at[:, network.source].max(outgoing, mode="drop")
         return blocked | (_sums(incoming.astype(jnp.int32), network.starts) > 0)
 
     def _grown(
@@ -170,12 +165,10 @@ class DivisionTables(AbstractNetwork):
         twin = jnp.where(divides, right, jnp.where(buds, bud, size))
         grows = divides | buds
         parent = jnp.where(grows, _of(self.parent, *at), labels)
-        grown = parent.at[twin].set(_of(self.child, *at), mode="drop", **_PLAIN)
-        is_new = grows.at[twin].set(grows, mode="drop", **_PLAIN)
+        grown = parent.at[twin].set(_of(self.child, *at), mode="drop")
+        is_new = grows.at[twin].set(grows, mode="drop")
         # A neuron that buds and keeps its label gets no synapses of the dictionary.
-        is_fresh = (
-            (divides | (buds & (parent != labels))).at[twin].set(grows, mode="drop", **_PLAIN)
-        )
+        is_fresh = (divides | (buds & (parent != labels))).at[twin].set(grows, mode="drop")
         inherited = _inherited(network, divides, buds, twin)
         inherited = inherited._replace(labels=grown, num=network.num + ranks[-1])
         state = self._with_dictionary(inherited, is_fresh)
@@ -195,7 +188,7 @@ class DivisionTables(AbstractNetwork):
         chosen = _of(is_fresh, order)
         rank = _starts(chosen)
         place = jnp.where(chosen, size + rank[:-1], 2 * size)
-        order = jnp.concatenate([order, order]).at[place].set(order, mode="drop", **_PLAIN)
+        order = jnp.concatenate([order, order]).at[place].set(order, mode="drop")
         number = jnp.zeros(self.divides.shape[1] + 1, jnp.int32)  # one is an out-of-range label
         starts = _starts(number.at[labels].add(1))
         # Of every neuron: the labels that the dictionary leads from, and who bears them.
@@ -210,7 +203,7 @@ class DivisionTables(AbstractNetwork):
         def merge(network: GrownState, done: Array | int) -> GrownState:
             number = done + jnp.arange(block, dtype=jnp.int32)
             pair = jnp.searchsorted(ends, number, side="right").astype(jnp.int32)
-            source = order.at[_of(last.ravel() - ends, pair) + number].get(mode="clip", **_PLAIN)
+            source = order.at[_of(last.ravel() - ends, pair) + number].get(mode="clip")
             target = pair // others.shape[1]
             is_one = (number < ends[-1]) & (source != target)
             return _merged(
@@ -249,7 +242,7 @@ def _inherited(
     own = jnp.arange(size, dtype=jnp.int32)
 
     def of(table: Array, empty: int) -> Array:
-        return table.at[source].get(mode="fill", fill_value=empty, **_PLAIN)
+        return table.at[source].get(mode="fill", fill_value=empty)
 
     from_bud = of(buds, False)
     kinds = jnp.stack([(source < size) & ~from_bud, of(divides, False), from_bud])
@@ -259,15 +252,11 @@ def _inherited(
 
     def listed(values: list[Array], empty: int) -> Array:
         table = jnp.full(2 * room, empty, values[0].dtype)
-        return table.at[place].set(jnp.concatenate(values), mode="drop", **_PLAIN)
+        return table.at[place].set(jnp.concatenate(values), mode="drop")
 
     # Of every neuron afterwards: where those of each kind are, and where they shall be.
-    origin = own.at[jnp.where(divides, twin, size)].set(own, mode="drop", **_PLAIN)
-    parent = (
-        jnp.full(size, size, jnp.int32)
-        .at[jnp.where(buds, twin, size)]
-        .set(own, mode="drop", **_PLAIN)
-    )
+    origin = own.at[jnp.where(divides, twin, size)].set(own, mode="drop")
+    parent = jnp.full(size, size, jnp.int32).at[jnp.where(buds, twin, size)].set(own, mode="drop")
     offset = jnp.arange(3, dtype=jnp.int32)[:, None] * room
     first, last = (_of(rank, _of(network.starts, x)[None] + offset) for x in (origin, origin + 1))
     is_bud = parent < size
@@ -275,7 +264,7 @@ def _inherited(
     starts = _starts(ends[-1] + is_bud.astype(jnp.int32))
     ends += starts[:-1][None]
     number = jnp.arange(room, dtype=jnp.int32)
-    target = jnp.zeros(room + 1, jnp.int32).at[starts[1:]].add(1, mode="drop", **_PLAIN)
+    target = jnp.zeros(room + 1, jnp.int32).at[starts[1:]].add(1, mode="drop")
     target = _cumulative(target)[:-1]
     shifts = last - ends
     at = jnp.minimum(target, size - 1)
@@ -287,7 +276,7 @@ def _inherited(
     is_own = is_one & _of(is_bud, at)
 
     def taken(table: Array, own: Array | int, empty: int) -> Array:
-        found = table.at[number + shift].get(mode="fill", fill_value=empty, **_PLAIN)
+        found = table.at[number + shift].get(mode="fill", fill_value=empty)
         return jnp.where(is_one, jnp.where(is_own, own, found), empty)
 
     weights = network.weights
@@ -306,13 +295,13 @@ def _merged(
     target, source = lax.sort((target, source), num_keys=2)
     low, high = (
         _of(network.starts, target),
-        network.starts.at[target + 1].get(mode="clip", **_PLAIN),
+        network.starts.at[target + 1].get(mode="clip"),
     )
 
     def halve(_: Array, ends: tuple[Array, Array]) -> tuple[Array, Array]:
         low, high = ends
         middle = (low + high) // 2
-        is_less = network.source.at[middle].get(mode="clip", **_PLAIN) < source
+        is_less = network.source.at[middle].get(mode="clip") < source
         is_open = low < high
         return (
             jnp.where(is_open & is_less, middle + 1, low),
@@ -320,21 +309,17 @@ def _merged(
         )
 
     place, _ = lax.fori_loop(0, room.bit_length(), halve, (low, high))
-    is_there = (place < high) & (network.source.at[place].get(mode="clip", **_PLAIN) == source)
+    is_there = (place < high) & (network.source.at[place].get(mode="clip") == source)
     is_added = (target < size) & ~is_there
     place = jnp.where(is_added, place + _starts(is_added)[:-1], room)
     number = jnp.arange(1, len(source) + 1, dtype=jnp.int32)
-    added = jnp.zeros(room, jnp.int32).at[place].set(number, mode="drop", **_PLAIN)
+    added = jnp.zeros(room, jnp.int32).at[place].set(number, mode="drop")
     old = jnp.arange(room, dtype=jnp.int32) - _cumulative(added > 0)
 
     def joined(values: Array, more: Array | int) -> Array:
-        return jnp.where(added > 0, more, values.at[old].get(mode="clip", **_PLAIN))
+        return jnp.where(added > 0, more, values.at[old].get(mode="clip"))
 
-    more = (
-        jnp.zeros(size, jnp.int32)
-        .at[jnp.where(is_added, target, size)]
-        .add(1, mode="drop", **_PLAIN)
-    )
+    more = jnp.zeros(size, jnp.int32).at[jnp.where(is_added, target, size)].add(1, mode="drop")
     weights = network.weights
     return network._replace(
         source=joined(network.source, _of(source, jnp.maximum(added - 1, 0))),
@@ -345,8 +330,8 @@ def _merged(
 
 
 def _of(table: Array, *index: Array | slice) -> Array:
-    """The entries at places that exist."""
-    return table.at[index].get(mode="promise_in_bounds", **_PLAIN)
+    """The entries at places that exist, which count from the beginning."""
+    return table.at[index].get(mode="promise_in_bounds", wrap_negative_indices=False)
 
 
 def _starts(counts: Array) -> Int[Array, " counts_and_one"]:

@@ -11,7 +11,7 @@ from snpjax_formats import check_free, device_array, free_bytes
 from snpjax_formats.stored import entry_bucket
 
 from ...results import RESULTS
-from .division import DivisionTables, GrownState
+from .division import DivisionTables
 from .program import SpikingProgram
 from .step import AbstractSpikingMachine, SpikingState
 
@@ -21,7 +21,8 @@ MOST = 2**27
 # Room for this many times what there is at first where labels set no bound, and each time that it
 # is too little.
 GROWTH_FACTOR = 4
-# Room for the bound that labels set is made at once, unless it is more than this many times as much.
+# Room for the bound that labels set is made at once, unless it is more than this many times what
+# there is.
 _LARGEST_LEAP = 64
 
 
@@ -52,7 +53,8 @@ class GrowingMachine(AbstractSpikingMachine):
         room = _larger(len(growth.initial.source), most_synapses)
         check_room(size, room)
         # On the host: each operation on the device would be a program of its own.
-        state, initial, first = jax.device_get((state, growth.initial, program.initial))
+        held: Any = (state, growth.initial, program.initial)
+        state, initial, first = jax.device_get(held)
         num_labels = np.asarray(growth.num_labels)
         growth = replace(growth, initial=jax.device_put(_widened(initial, size, room, num_labels)))
         program = replace(program, initial=device_array(_longer(first, size, 0)), network=growth)
@@ -97,23 +99,22 @@ def check_room(size: int, room: int) -> None:
     )
 
 
-def _widened(network: Any, size: int, room: int, num_labels: np.ndarray) -> GrownState:
+def _widened(network: Any, size: int, room: int, num_labels: np.ndarray) -> Any:
     old = len(network.labels)
 
     def ends(index: np.ndarray) -> np.ndarray:
         return _longer(np.where(index == old, index.dtype.type(size), index), room, size)
 
     weights = network.weights
-    return GrownState(
+    return network._replace(
         labels=_longer(network.labels, size, num_labels),
         source=ends(network.source),
         target=ends(network.target),
         weights=None if weights is None else _longer(weights, room, 0),
         starts=_longer(network.starts, size + 1, network.starts[-1]),
-        num=network.num,
     )
 
 
-def _longer(values: np.ndarray, size: int, empty: np.ndarray | int) -> np.ndarray:
+def _longer(values: Any, size: int, empty: np.ndarray | int) -> np.ndarray:
     missing = (size - len(values), *values.shape[1:])
     return np.concatenate([values, np.broadcast_to(np.asarray(empty, values.dtype), missing)])
