@@ -3,7 +3,7 @@
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
-from ._lazy import lazily
+from snpjax_formats.lazy import lazily
 
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         UniformChoice as UniformChoice,
         WeightedChoice as WeightedChoice,
     )
+    from .compilation import use_compilation_cache as use_compilation_cache
     from .explore import Graph as Graph, Stop as Stop, explore as explore
     from .io import (
         ReadError as ReadError,
@@ -75,6 +76,7 @@ if TYPE_CHECKING:
         Network as Network,
         Neuron as Neuron,
         PlasticityRule as PlasticityRule,
+        PlasticityTemplate as PlasticityTemplate,
         Population as Population,
         PopulationSystem as PopulationSystem,
         Projection as Projection,
@@ -113,6 +115,7 @@ lazily(
             Status Verdict check check_invariants equivalent estimate growth invariants
         """,
         ".choice": "NO_RULE AbstractChoice FirstChoice GivenChoices UniformChoice WeightedChoice",
+        ".compilation": "use_compilation_cache",
         ".explore": "Graph Stop explore",
         ".io": """
             ReadError ReadWarning WriteError WriteWarning read read_net to_dot to_networkx write
@@ -127,9 +130,9 @@ lazily(
         ".spiking": """
             ALL NO_NUMBER AntiSpikes AnyInput Astrocyte Astrocytes BuddingRule Capacity
             Compatibility DivisionRule Exhaustive Guard GuardError InvalidSystem ModelWarning
-            Network Neuron PlasticityRule Population PopulationSystem Projection Rule RuleError
-            RuleTemplate Solution SolutionBatch SpikingSystem Synapse SynapseRules SystemBatch
-            compatibility
+            Network Neuron PlasticityRule PlasticityTemplate Population PopulationSystem Projection
+            Rule RuleError RuleTemplate Solution SolutionBatch SpikingSystem Synapse SynapseRules
+            SystemBatch compatibility
         """,
         ".trajectory": "SAVE_ALL SAVE_FINAL SAVE_OUTPUTS HistoryDropped NotSaved Save Trajectory",
     },

@@ -38,12 +38,12 @@ def materialize(holds: Bool[Array, ""], function: Callable[[], T]) -> T:
     - `holds`: something that is always true, which the compiler does not know.
     """
 
-    def stored() -> T:
-        shapes = jax.eval_shape(function)
-        zeros = jax.tree.map(lambda x: varying_with(holds, jnp.zeros(x.shape, x.dtype)), shapes)
-        return lax.cond(holds, function, lambda: zeros)
-
-    return lax.platform_dependent(cpu=stored, default=function)
+    if jax.default_backend() != "cpu":
+        return function()
+    once = jax.jit(function, inline=True)  # traced once, for its shapes and for the branch
+    shapes = jax.eval_shape(once)
+    zeros = jax.tree.map(lambda x: varying_with(holds, jnp.zeros(x.shape, x.dtype)), shapes)
+    return lax.cond(holds, once, lambda: zeros)
 
 
 def on_host() -> contextlib.AbstractContextManager[object]:

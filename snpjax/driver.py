@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -14,6 +13,7 @@ from jaxtyping import Array, Bool, Int, PyTree, UInt32
 
 from snpjax_formats import bucket
 
+from ._tiered import tiered
 from ._xla import Parcel
 from .choice import AbstractChoice
 from .machine import (
@@ -47,6 +47,9 @@ _FIRST_LEAP_STEPS = 2**16  # of all paths together
 # Whether a machine has settled is asked each time that its run is at most twice as long as before,
 # if the steps that are left may take more seconds than it takes to compile another machine.
 _FIRST_SETTLING_STEPS, _SETTLING_SECONDS = 32, 2.0
+# Steps of a growing machine whose state has more bytes, or of a settled one, take so long that they
+# are compiled at once.
+_MOST_EVALUATED = 2**18
 
 # Steps per loop iteration on a GPU by the bytes of the state. The predicate of a while loop is read
 # back on the host there, 25 us an iteration against 8 for a small step (H200, jax 0.11.2); where
@@ -136,7 +139,7 @@ class Driver:
             steps = jnp.zeros(path.shape, np.int32)
         elif padded is not None:
             own = np.int32(paths or 1)
-            start, path, steps = _spread(machine, start, np.uint32(first), padded)
+            start, path, steps = _spread(machine, start, np.uint32(first), paths=padded)
         now, state = 0, start
         unroll = self.unroll or _unroll(start)
         longest = 1
@@ -153,12 +156,14 @@ class Driver:
                 found = settled(machine, state, self.choice)
                 if found is not None:
                     machine, state, presents = found
-                    settled, steps_per_call = None, _FIRST_CALL_STEPS
+                    settled, grow, steps_per_call = None, False, _FIRST_CALL_STEPS
             if settled is not None:
                 steps_per_call = min(steps_per_call, max(now, _FIRST_SETTLING_STEPS))
+            is_large = follows(machine, Growable) and nbytes_of(state) > _MOST_EVALUATED
+            advance = _advance.jitted if is_large or presents is not None else _advance
             made, limit = now, min(now + steps_per_call, max_steps)
             began = time.perf_counter()
-            state, steps, parcel = _advance(
+            state, steps, parcel = advance(
                 machine,
                 self.choice,
                 state,
@@ -168,7 +173,7 @@ class Driver:
                 own,
                 longest=longest,
                 save=history.wanted,
-                grow=grow and follows(machine, Growable),
+                grow=grow,
                 unroll=unroll,
             )
             now, is_live, ended, chunk = parcel.opened()
@@ -179,7 +184,8 @@ class Driver:
             seconds_left = 0 if is_first else (max_steps - now) * elapsed / max(now - made, 1)
             is_first = False
             is_stuck = now < max_steps and not is_live and np.any(has_failed(ended[2]))
-            if grow and is_stuck and follows(machine, Growable):
+            if grow and is_stuck:
+                assert follows(machine, Growable)
                 if np.any(own_paths(np.asarray(machine.is_full(state)), paths)):
                     machine, state = machine.grown(state)
                     is_first = True
@@ -236,9 +242,9 @@ def _halted(machine: AnyMachine, state: PyTree) -> Bool[Array, "*paths"]:
     return over_paths(lambda m, s: m.halted(s), machine)(state)
 
 
-@partial(jax.jit, static_argnames="paths")
+@tiered(static_argnames=("paths",))
 def _spread(
-    machine: AnyMachine, state: PyTree, first: UInt32[Array, ""], paths: int
+    machine: AnyMachine, state: PyTree, first: UInt32[Array, ""], *, paths: int
 ) -> tuple[PyTree, UInt32[Array, " paths"], Int[Array, " paths"]]:
     """The state of every path at the beginning, the paths' numbers, and no steps made."""
     shape = paths_of(machine, state)
@@ -258,6 +264,10 @@ def _unroll(state: PyTree) -> int:
     return next((steps for limit, steps in _UNROLL if size <= limit), 1)
 
 
+# Traced once, for the shapes of what is saved and for the loop.
+_step = jax.jit(step_of, inline=True)
+
+
 def _saved(save: Save, state: PyTree, record: Record) -> tuple[PyTree, PyTree, PyTree]:
     return (
         None if save.every is None else state,
@@ -266,7 +276,7 @@ def _saved(save: Save, state: PyTree, record: Record) -> tuple[PyTree, PyTree, P
     )
 
 
-@partial(jax.jit, static_argnames=("longest", "save", "grow", "unroll"))
+@tiered(static_argnames=("longest", "save", "grow", "unroll"))
 def _advance(
     machine: AnyMachine,
     choice: AbstractChoice,
@@ -297,7 +307,7 @@ def _advance(
         is_real = path - path[:1] < num_paths.astype(path.dtype)
     rows, saved = 0, (None, None, None)
     if save.keeps_history:
-        _, record = jax.eval_shape(step_of, machine, choice, state, path)
+        _, record = jax.eval_shape(_step, machine, choice, state, path)
         saved = _saved(save, state, record)
         states, *records = saved
         row_bytes = nbytes_of(records) + nbytes_of(states) / (save.every or 1)
@@ -376,6 +386,7 @@ def _step_on(machine: AnyMachine, begin: _Begin, *, grow: bool, unroll: int) -> 
         limit,
         fold,
         unroll=unroll,
+        make_step=_step,
         refuse=refuse if grow else None,
         is_real=is_real,
     )

@@ -24,6 +24,7 @@ from jaxtyping import Array, Bool, Int, PyTree, UInt, UInt32
 
 from snpjax_formats import AbstractChooser, AbstractLayout
 
+from ._tiered import tiered
 from ._xla import precision, widest_of
 from .choice import AbstractChoice, Ways
 from .results import select_result as select_result
@@ -297,7 +298,7 @@ class Lowered(Generic[S, B]):
         return self.unwatched
 
 
-@jax.jit
+@tiered()
 def _initial(machine: AnyMachine) -> PyTree:
     return over_paths(lambda m: m.init(), machine)()
 

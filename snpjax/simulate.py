@@ -187,6 +187,17 @@ def looped(
     return unpack(lax.while_loop(is_running, body, pack(start)))
 
 
+def step_of(
+    machine: AnyMachine, choice: AbstractChoice, state: PyTree, path: Integer[Array, "*paths"]
+) -> tuple[PyTree, Record]:
+    """A step of the paths of these numbers."""
+
+    def step(machine, state, path):
+        return machine.step(state, choice.for_path(path))
+
+    return over_paths(step, machine)(state, path)
+
+
 def advancing(
     machine: AnyMachine,
     choice: AbstractChoice,
@@ -195,12 +206,14 @@ def advancing(
     fold: Callable[[Any, PyTree, Record, Int[Array, ""], Bool[Array, ""]], Any],
     *,
     unroll: int,
+    make_step: Callable[..., tuple[PyTree, Record]] = step_of,
     stop: Callable[[Any], Bool[Array, "*paths"]] | None = None,
     refuse: Callable[[PyTree, PyTree], tuple[Bool[Array, ""], PyTree]] | None = None,
     is_real: Bool[Array, " paths"] | None = None,
 ) -> Callable[[Progress], Progress]:
     """The body of a loop: a step of all paths, none past `limit` where `unroll` is more than 1.
 
+    `make_step` is `step_of` or does the same.
     `fold(carry, state, record, step, in_time)` gets the number of the step and whether it is
     within the limit. `refuse(state, new_state)` says whether the step must not be made, by any
     path, and what the state is then. `is_real` is false for the paths that pad a batch.
@@ -208,7 +221,7 @@ def advancing(
 
     def advance(now: Progress) -> Progress:
         step, steps, live, state, carry = now
-        new_state, record = step_of(machine, choice, state, path)
+        new_state, record = make_step(machine, choice, state, path)
         in_time = step < limit  # an unrolled iteration may reach past the limit
         old_state = state
         made = record.made
@@ -235,18 +248,6 @@ def advancing(
         )
 
     return advance
-
-
-@partial(jax.jit, inline=True)
-def step_of(
-    machine: AnyMachine, choice: AbstractChoice, state: PyTree, path: Integer[Array, "*paths"]
-) -> tuple[PyTree, Record]:
-    """A step of every path; what asks for its shapes first does not trace it twice."""
-
-    def step(machine, state, path):
-        return machine.step(state, choice.for_path(path))
-
-    return over_paths(step, machine)(state, path)
 
 
 def result_of(

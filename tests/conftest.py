@@ -16,6 +16,9 @@ jax.config.update("jax_numpy_dtype_promotion", "strict")
 _COMPILED = Path(__file__).parents[1] / ".pytest_cache" / "compiled"
 jax.config.update("jax_compilation_cache_dir", str(_COMPILED))
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
+# Commands in processes of their own share theirs. Nothing is written to the user's own caches.
+os.environ["SNPJAX_COMPILATION_CACHE"] = str(_COMPILED.with_name("commands"))
+os.environ["SNPJAX_CACHE"] = str(_COMPILED.with_name("layouts"))
 # Most programs here run for a moment only: without optimization a search and a run are compiled in
 # half the time (3.3 s instead of 6.6 s of one core, jax 0.10.2, CPU, 2026-11), and in one piece,
 # instead of 32 for as many threads, in 0.8 to 0.9 of that. The full sweep is compiled as users'

@@ -19,6 +19,7 @@ def test_tables_of_formats_are_generated(page):
 @pytest.mark.parametrize(
     ("page", "printed"),
     [
+        ("compiling", ""),
         ("exploring", "Graph("),
         ("extending", "ELL: predicted"),
         ("numbers", "After 0 steps, every step can"),

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import snpjax as snp
+import snpjax_formats
 from tests.support.helpers import REPOSITORY
 
 
@@ -110,8 +111,8 @@ def test_no_module_stands_outside_the_tree():
     assert files == {
         "__init__",
         "__main__",
-        "_lazy",
         "_xla",
+        "compilation",
         "driver",
         "lowering",
         "machine",
@@ -346,7 +347,7 @@ def test_dir_lists_exactly_the_public_names():
         assert getattr(snp, name) is not None, name
 
 
-@pytest.mark.parametrize("package", [snp, snp.io])
+@pytest.mark.parametrize("package", [snp, snp.io, snpjax_formats])
 def test_names_are_imported_from_where_their_types_are(package):
     """What a type checker reads in `__init__.py`, and what is imported."""
     tree = ast.parse(Path(package.__file__).read_text(encoding="utf-8"))
@@ -365,6 +366,7 @@ def test_names_are_imported_from_where_their_types_are(package):
     "command, others",
     [
         ("import snpjax; dir(snpjax)", ["jax", "numpy", "scipy"]),
+        ("import snpjax_formats; dir(snpjax_formats)", ["jax", "numpy", "scipy"]),
         ("import snpjax as snp; snp.run", ["scipy.sparse", "lark", "networkx", "snpjax.check"]),
         ("import sys; sys.argv[1:] = ['--help']; from snpjax.cli import main; main()", ["jax"]),
     ],

@@ -337,9 +337,8 @@ def _multiply(
 
 
 def _abstract(*avals: Any, **parameters: Any) -> Any:
-    shape = jax.eval_shape(
-        partial(_multiply, **parameters), *(jax.ShapeDtypeStruct(a.shape, a.dtype) for a in avals)
-    )
+    shapes = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in avals]
+    shape = jax.eval_shape(partial(_jitted, **parameters), *shapes)
     return jax.core.ShapedArray(shape.shape, shape.dtype)
 
 

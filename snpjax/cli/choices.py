@@ -1,6 +1,6 @@
 """Whether a system ever leaves a choice."""
 
-from ..spiking import PlasticityRule, Rule, SpikingSystem
+from ..spiking import PlasticityRule, PopulationSystem, Rule, SpikingSystem
 from ..spiking.model.compatibility import rules_overlap
 from ..spiking.model.population import AnySystem
 
@@ -8,6 +8,8 @@ from ..spiking.model.population import AnySystem
 def offers_choice(system: AnySystem) -> bool:
     """Whether some neuron has two rules that apply at one number of spikes, reachable or not, or
     may have to choose synapses."""
+    if isinstance(system, PopulationSystem) and system.changes_network:
+        return True
     several = {neuron.rules for neuron in system.neurons if len(neuron.rules) > 1}
     if isinstance(system, SpikingSystem) and not system.is_static:
         every = {neuron.rules for neuron in system.neurons} | set(system.rules_by_label.values())

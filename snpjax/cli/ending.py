@@ -44,24 +44,33 @@ def orderly(other: str | None = None, *, format_option: str | None = None) -> It
 
     What is left, and shows its traceback, is our own bug or the machine's limit.
     """
+    from ..compilation import use_compilation_cache
     from ..io import ReadError
     from ..spiking import InvalidSystem
 
-    with _warnings_as_lines():
+    with interruptible(), _warnings_as_lines():
         try:
+            use_compilation_cache()
             yield
-            sys.stdout.flush()
         except ReadError as error:
             raise ended(_advised(error, other, format_option), BAD_INPUT) from None
         except InvalidSystem as error:
             raise ended(f"error: {error}", BAD_INPUT) from None
-        except KeyboardInterrupt:
-            raise ended("interrupted", INTERRUPTED) from None
-        except BrokenPipeError:
-            # What is still buffered would raise again when the interpreter shuts down.
-            with contextlib.suppress(OSError):
-                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            raise typer.Exit(NOT_READ) from None
+
+
+@contextlib.contextmanager
+def interruptible() -> Iterator[None]:
+    """Around a command that needs no model: Ctrl-C and a closed pipe end it without a traceback."""
+    try:
+        yield
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        raise ended("interrupted", INTERRUPTED) from None
+    except BrokenPipeError:
+        # What is still buffered would raise again when the interpreter shuts down.
+        with contextlib.suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(NOT_READ) from None
 
 
 @contextlib.contextmanager

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Int
 
+from .._text.counts import bytes_text
 from .ending import orderly
 from .options import AsJson, File, Strict, layouts
 
@@ -204,7 +205,7 @@ def _lines(description: dict[str, Any]) -> "list[tuple[str, str]]":
         pairs = [f"({x}, {y})" for x, y in description["dictionary"]]
         lines += [("labels", _named(description["labels"])), ("dictionary", _named(pairs))]
     sizes = description.get("layouts", {}).items()
-    lines += [(f"layout {name}", _human(size)) for name, size in sizes]
+    lines += [(f"layout {name}", bytes_text(size)) for name, size in sizes]
     only = description["level"] == "extended"
     lines.append(("level", "extended only; strict refuses:" if only else "strict"))
     return lines
@@ -225,14 +226,3 @@ def _named(names: list[str]) -> str:
     from .text import listed
 
     return listed(names[:_MAX_NAMES], len(names))
-
-
-def _human(size: int) -> str:
-    if size < 1024:
-        return f"{size} bytes"
-    amount, unit = float(size), ""
-    for larger in ("KiB", "MiB", "GiB", "TiB", "PiB"):
-        if amount < 1024:
-            break
-        amount, unit = amount / 1024, larger
-    return f"{amount:.1f} {unit} ({size:,} bytes)"

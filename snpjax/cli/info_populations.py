@@ -7,12 +7,19 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int
 
-from ..spiking import ALL, PopulationSystem, RuleTemplate
+from ..spiking import ALL, PlasticityTemplate, PopulationSystem
 from ..spiking.lower.degrees import degrees_of
 from ..spiking.lower.storage import chosen_for_parts
 from ..spiking.model.population_validity import not_strict
 from ..spiking.model.rule_table import UNBOUNDED
-from ..spiking.model.template import column, guard_of, has_rule, num_rules_of, text_of_terms
+from ..spiking.model.template import (
+    AbstractTemplate,
+    column,
+    guard_of,
+    has_rule,
+    num_rules_of,
+    text_of_terms,
+)
 from .info import described_degrees, span
 from .options import layout_name
 from .text import listed
@@ -58,7 +65,7 @@ def describe_populations(system: PopulationSystem, file: str) -> dict[str, Any]:
     }
 
 
-def _templates(system: PopulationSystem) -> Iterator[tuple[RuleTemplate, int]]:
+def _templates(system: PopulationSystem) -> Iterator[tuple[AbstractTemplate, int]]:
     for population in system.populations.values():
         for template in population.templates:
             yield template, population.size
@@ -71,6 +78,9 @@ def _kinds(system: PopulationSystem) -> Counter[str]:
             kinds["forgetting"] += num_rules_of(template, size)
             continue
         has = has_rule(template, size)
+        if isinstance(template, PlasticityTemplate):
+            kinds["plasticity"] += int(np.count_nonzero(has))
+            continue
         fires = int(np.count_nonzero(has & (np.asarray(template.produce) > 0)))
         kinds["firing"] += fires
         kinds["forgetting"] += int(np.count_nonzero(has)) - fires
@@ -107,7 +117,7 @@ def _guards(system: PopulationSystem) -> tuple[dict[str, int], int]:
 
 
 def _distinct(
-    template: RuleTemplate, size: int
+    template: AbstractTemplate, size: int
 ) -> tuple[np.ndarray, Int[np.ndarray, " distinct"], Int[np.ndarray, " distinct"]]:
     """The terms of all neurons, a column each, the first neuron of every different column, and how
     many neurons have it."""
@@ -148,7 +158,8 @@ def _layouts(system: PopulationSystem) -> tuple[dict[str, str], dict[str, int]]:
         sizes[name] = sizes.get(name, 0) + size
     if len(chosen) != len(system.projections) or not chosen:
         name = chosen[0][0] if chosen else "sum"
-        return {"layout": name, "reason": "all projections together"}, sizes
+        what = "all projections" if system.is_static else "the synapses that no rule changes"
+        return {"layout": name, "reason": f"{what} together"}, sizes
     parts = [
         f"{p.source} to {p.target} as {name}"
         for p, (name, _) in zip(system.projections, chosen, strict=True)

@@ -102,11 +102,15 @@ def refuse_given(options: Mapping[str, object], why: str) -> None:
 
 def choice_of(seed: int | None) -> "AbstractChoice":
     """The choice by a seed; without one, the first."""
-    import jax
+    import jax.random as jr
+    import numpy as np
 
     from ..choice import FirstChoice, UniformChoice
 
-    return FirstChoice() if seed is None else UniformChoice(jax.random.key(seed))
+    if seed is None:
+        return FirstChoice()
+    words = np.asarray([0, seed], np.uint32)  # `jr.key(seed)`, which compiles a program
+    return UniformChoice(jr.wrap_key_data(words, impl="threefry2x32"))
 
 
 def layouts() -> "dict[str, type[AbstractLayout] | Transition]":

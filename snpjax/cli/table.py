@@ -114,7 +114,8 @@ class _Columns:
         lines: list[str] = []
         texts = self._fired(current, len(self.neurons))
         others = int(np.sum(current.rules[len(self.neurons) :] != NO_RULE))
-        for shown in range(len(texts), -1, -1):
+        most = min(len(texts), _MAX_LINES * max(self.rules_width, 1))  # more never fit
+        for shown in range(most, -1, -1):
             missing = len(texts) - shown + others
             more = f"and {missing:,} more" if shown else plural(missing, "rule")
             lines = _packed([*texts[:shown], *([more] if missing else [])], self.rules_width)

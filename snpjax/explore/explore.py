@@ -60,10 +60,14 @@ _FEWER = 8
 # As many arrays as a state are about alive while a step is made.
 _ARRAYS = 8
 
-# From this many configurations on, chunks are large and fields are packed as tightly as possible;
-# that is reconsidered whenever there are this many times more. Before, all systems of one size
-# share the few compilations of small chunks.
+# That many chunks of one size rather than a larger one, which may remain half empty.
+_SEVERAL = 8
+
+# From this many configurations on, chunks may be large and then fields are packed as tightly as
+# possible, from that many on in any case; that is reconsidered whenever there are so many times
+# more. Before, all systems of one size share the few compilations of small chunks.
 _LARGE_FROM = 2**12
+_TIGHT_FROM = 2**15
 _TIGHT_AGAIN = 32
 
 
@@ -204,7 +208,8 @@ class _Search(Generic[ConfigurationsT, StepsT]):
         self.is_new: list[tuple[np.ndarray, int]] = []
         self.num = 1
         self.num_expanded = 0
-        self.tight_from = _LARGE_FROM
+        self.tight_from = _TIGHT_FROM
+        self.was_tightened = False
         self.depth_starts = [0, 1]
         self.stop = Stop.COMPLETE
 
@@ -260,11 +265,13 @@ class _Search(Generic[ConfigurationsT, StepsT]):
                     todo.extend(islice(pieces, 1))
                 if not todo:
                     break
-                if self.num >= self.tight_from:
+                chunk = self._chunk_size(todo[0])
+                is_first_large = chunk > self.sizes[0] and not self.was_tightened
+                if is_first_large or self.num >= self.tight_from:
                     if making or waiting:  # which are in the words there are
                         break
-                    self._tighten(self._chunk_size(todo[0]))
-                if not self.memory.reserve(self._chunk_size(todo[0])):
+                    self._tighten(chunk)
+                if not self.memory.reserve(chunk):
                     break  # what is being made may bring less than it could
                 making.append(self._make(todo))
             while making and len(waiting) < _AHEAD:
@@ -328,7 +335,7 @@ class _Search(Generic[ConfigurationsT, StepsT]):
         sizes = [size for size in self.sizes if size >= at_least]
         if self.num < _LARGE_FROM:
             sizes = sizes[:1]
-        return next((size for size in sizes if size >= wanted), sizes[-1])
+        return next((size for size in sizes if _SEVERAL * size >= wanted), sizes[-1])
 
     def _chunk_size(self, piece: _Piece) -> int:
         # No chunk is smaller than its block, so that few pairs of sizes are compiled.
@@ -369,7 +376,7 @@ class _Search(Generic[ConfigurationsT, StepsT]):
 
     def _tighten(self, chunk: int) -> None:
         """Fewer words, if that is much."""
-        self.tight_from = _TIGHT_AGAIN * self.num
+        self.tight_from, self.was_tightened = _TIGHT_AGAIN * self.num, True
         most = _with_room(self.memory.most())
         if (usual := self.encoding.usual) is not None:
             most = np.maximum(most, np.asarray(usual))

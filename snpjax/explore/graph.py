@@ -13,6 +13,7 @@ from jaxtyping import Array, Bool, Int, Integer, PyTree, UInt32
 from snpjax_formats import device_array
 
 from .._text.conditions import elementwise
+from .._tiered import tiered
 from ..choice import NO_RULE, GivenChoices, NumberedChoice
 from ..machine import (
     ConfigurationsT,
@@ -497,7 +498,7 @@ def _concatenated(blocks: Iterator[PyTree], size: int) -> PyTree:
     return jax.tree.map(lambda *parts: np.concatenate(parts, axis=-1)[..., :size], *found)
 
 
-@jax.jit
+@tiered()
 def _seen(
     machine: Enumerable,
     packing: Packing,
@@ -509,7 +510,7 @@ def _seen(
     return state, machine.halted(state)
 
 
-@jax.jit
+@tiered()
 def _made(
     machine: Enumerable,
     packing: Packing,
@@ -524,7 +525,7 @@ def _made(
     return record.detail
 
 
-@jax.jit
+@tiered()
 def _redundant(
     machine: RedundantChoices,
     packing: Packing,

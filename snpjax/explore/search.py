@@ -1,15 +1,13 @@
 """Breadth-first search over configurations, a whole frontier at a time on the device."""
 
-from functools import partial
 from typing import NamedTuple
 
-import equinox as eqx
-import jax
 import jax.lax as lax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int, PyTree, UInt, UInt8, UInt32
 
+from .._tiered import tiered
 from .._xla import materialize
 from ..choice import MAX_WAYS, NumberedChoice, num_alternatives
 from ..machine import Enumerable
@@ -23,7 +21,7 @@ MAX_CHOICES = 2**30
 NO_ONE = np.int32(2**31 - 1)
 
 
-class StateSpace(eqx.Module):
+class StateSpace(NamedTuple):
     """The configurations found so far, by number: in breadth-first order, the successors of a
     configuration in the order of its choices."""
 
@@ -81,7 +79,7 @@ class ChunkNumbers(NamedTuple):
     overflows: int  # whether the failure is one of counts
 
 
-@partial(jax.jit, static_argnames="size")
+@tiered(static_argnames=("size",))
 def rows(
     store: UInt32[Array, "capacity words"], start: Int[Array, ""], *, size: int
 ) -> UInt32[Array, "words block"]:
@@ -101,7 +99,7 @@ def frontier(
     return FrontierBlock(words, packing, *_choices(machine, choosers, packing, words, num))
 
 
-@jax.jit
+@tiered()
 def _choices(
     machine: Enumerable,
     choosers: Int[Array, " choosers"],
@@ -124,7 +122,7 @@ def _choices(
     return ends, counts, jnp.where(is_too_much, -1, ends[-1])
 
 
-@partial(jax.jit, static_argnames="chunk")
+@tiered(static_argnames=("chunk",))
 def successors(
     machine: Enumerable,
     choosers: Int[Array, " choosers"],
@@ -141,7 +139,7 @@ def successors(
     return Made(words.T, parents, num_good, fits, *failure)
 
 
-@partial(jax.jit, static_argnames="chunk")
+@tiered(static_argnames=("chunk",))
 def largest(
     machine: Enumerable,
     choosers: Int[Array, " choosers"],
@@ -200,7 +198,7 @@ def _columns(
     return words.reshape(-1).at[at].get(mode="promise_in_bounds")
 
 
-@partial(jax.jit, donate_argnames="space")
+@tiered(donate_argnames=("space",))
 def put(
     space: StateSpace,
     made: Made,

@@ -2,9 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 
-import equinox as eqx
 import jax
 import jax.lax as lax
 import jax.numpy as jnp
@@ -13,10 +11,11 @@ from jaxtyping import Array, Int, UInt, UInt32
 
 from snpjax_formats import device_array, free_bytes
 
+from .._tiered import tiered
 from ..machine import Enumerable
 from .packing import Packing
 from .search import StateSpace
-from .table import empty_table, filled, insert
+from .table import empty_table, filled, first_table, insert
 
 
 # Every capacity is a compilation, so that arrays grow by much, while that costs little memory.
@@ -25,8 +24,11 @@ _FIRST = 2**13
 _MOST_PLACES = 2**30
 #: A table of this many places holds half as many.
 MAX_CONFIGURATIONS = _MOST_PLACES // 2
-_GROWTH = 16
+_FIRST_GROWTH, _GROWTH = 4, 16
 _MUCH, _GPU_MUCH = 2**28, 2**32  # bytes
+
+# Fields that are expected to stay below take bytes at first.
+_SMALL = 2**7
 
 # Configurations that are unpacked at once: all may not fit.
 _PART, _GPU_PART = 2**13, 2**20
@@ -48,13 +50,15 @@ class Memory:
         """The initial configuration."""
         fields = _first_fields(machine)
         packing = Packing.full_width(len(fields), machine.encoding.dtype)
+        usual = machine.encoding.usual
+        if usual is not None and max(np.asarray(usual).max(), np.asarray(fields).max()) < _SMALL:
+            packing = Packing.uniform(len(fields), 8)
         store = filled((max(_FIRST, 4 * chunk), packing.num_words), np.uint32(0))
-        store = _written(store, _packed(packing, fields), np.int32(0))
+        words = _packed(packing, fields)
+        store = _written(store, words, np.int32(0))
+        table = first_table(_places(1 + chunk), np.asarray(words))
         num = device_array(1, jnp.int32)
-        space = StateSpace(store, empty_table(4), num, device_array(False))
-        memory = cls(packing, space, 1)
-        memory.rebuild_table(chunk)
-        return memory
+        return cls(packing, StateSpace(store, table, num, device_array(False)), 1)
 
     @property
     def capacity(self) -> int:
@@ -65,13 +69,11 @@ class Memory:
         wanted = self.most_num + chunk
         capacity = self._grown(wanted) if wanted > self.capacity else 0
         is_crowded = 2 * wanted > self.space.table.shape[0]
-        if not _are_free(
-            4 * (self.packing.num_words * capacity + is_crowded * self._places(wanted))
-        ):
+        if not _are_free(4 * (self.packing.num_words * capacity + is_crowded * _places(wanted))):
             return False
         if capacity:
-            store = jnp.pad(self.space.store, ((0, capacity - self.capacity), (0, 0)))
-            self.space = eqx.tree_at(lambda space: space.store, self.space, store)
+            store = _enlarged(self.space.store, capacity=capacity)
+            self.space = self.space._replace(store=store)
         if is_crowded:
             self.rebuild_table(chunk)
         return True
@@ -79,16 +81,13 @@ class Memory:
     def _grown(self, wanted: int) -> int:
         row = 4 * self.packing.num_words
         growth = _GROWTH if _GROWTH * wanted * row <= _much() else 2
+        growth = _FIRST_GROWTH if wanted <= _FIRST_GROWTH * _FIRST else growth
         return min(max(growth * self.capacity, 1 << (wanted - 1).bit_length()), MAX_CONFIGURATIONS)
-
-    def _places(self, wanted: int) -> int:
-        growth = _GROWTH if 8 * wanted * _GROWTH <= _much() else 2
-        return min(max(1 << (2 * growth * wanted - 1).bit_length(), 4 * _FIRST), _MOST_PLACES)
 
     def rebuild_table(self, chunk: int) -> None:
         """A table of the right size with all configurations."""
         self._take_table(empty_table(1))  # the old one goes before the new one comes
-        table = empty_table(self._places(self.most_num + chunk))
+        table = empty_table(_places(self.most_num + chunk))
         block = min(max(chunk, 2**12), self.capacity)
         for start in range(0, self.most_num, block):
             # The last block may lie over the end; those before it are found again.
@@ -97,7 +96,7 @@ class Memory:
         self._take_table(table)
 
     def _take_table(self, table: Int[Array, " places"]) -> None:
-        self.space = eqx.tree_at(lambda space: space.table, self.space, table)
+        self.space = self.space._replace(table=table)
 
     def repack(self, packing: Packing, chunk: int) -> bool:
         """Store the configurations in other words; whether there is memory."""
@@ -107,18 +106,18 @@ class Memory:
         for start, fields in self._parts():
             store = _written(store, _packed(packing, fields), start)
         self.packing = packing
-        self.space = eqx.tree_at(lambda space: space.store, self.space, store)
+        self.space = self.space._replace(store=store)
         self.rebuild_table(chunk)
         return True
 
     def go_on(self) -> None:
         """Take chunks again."""
-        self.space = eqx.tree_at(lambda space: space.is_stopped, self.space, device_array(False))
+        self.space = self.space._replace(is_stopped=device_array(False))
 
     def most(self) -> UInt32[np.ndarray, " fields"]:
         """The largest value of every field, of all configurations."""
         most = [_largest(fields, start, self.space.num) for start, fields in self._parts()]
-        return np.max(np.asarray(jnp.stack(most)), axis=0).astype(np.uint32)
+        return np.max([np.asarray(each) for each in most], axis=0).astype(np.uint32)
 
     def _parts(self) -> Iterator[tuple[np.int32, UInt[Array, "fields part"]]]:
         """The fields of all configurations, part after part; the last part may begin again in the
@@ -134,16 +133,22 @@ def _are_free(needed: int) -> bool:
     return free is None or needed <= free
 
 
+def _places(wanted: int) -> int:
+    """Of a table for that many configurations."""
+    growth = _GROWTH if 8 * wanted * _GROWTH <= _much() else 2
+    return min(max(1 << (2 * growth * wanted - 1).bit_length(), 4 * _FIRST), _MOST_PLACES)
+
+
 def _much() -> int:
     return _MUCH if jax.default_backend() == "cpu" else _GPU_MUCH
 
 
-@jax.jit
+@tiered()
 def _first_fields(machine: Enumerable) -> UInt[Array, "fields 1"]:
     return machine.encode(machine.init())[:, None]
 
 
-@partial(jax.jit, donate_argnames="table", static_argnames="size")
+@tiered(donate_argnames=("table",), static_argnames=("size",))
 def _insert_rows(
     table: Int[Array, " places"],
     store: UInt32[Array, "capacity words"],
@@ -156,7 +161,7 @@ def _insert_rows(
     return insert(table, store, words, start, start + jnp.arange(size) < num)[0]
 
 
-@partial(jax.jit, static_argnames="size")
+@tiered(static_argnames=("size",))
 def _unpacked(
     packing: Packing,
     store: UInt32[Array, "capacity words"],
@@ -167,12 +172,19 @@ def _unpacked(
     return packing.unpack(lax.dynamic_slice_in_dim(store, start, size).T, packing.dtype)
 
 
-@jax.jit
+@tiered()
 def _packed(packing: Packing, fields: UInt[Array, "fields part"]) -> UInt32[Array, "part words"]:
     return packing.pack(fields)[0].T
 
 
-@partial(jax.jit, donate_argnames="store")
+@tiered(static_argnames=("capacity",))
+def _enlarged(
+    store: UInt32[Array, "capacity words"], *, capacity: int
+) -> UInt32[Array, "larger words"]:
+    return jnp.pad(store, ((0, capacity - store.shape[0]), (0, 0)))
+
+
+@tiered(donate_argnames=("store",))
 def _written(
     store: UInt32[Array, "capacity words"],
     words: UInt32[Array, "part words"],
@@ -181,7 +193,7 @@ def _written(
     return lax.dynamic_update_slice_in_dim(store, words, start, 0)
 
 
-@jax.jit
+@tiered()
 def _largest(
     fields: UInt[Array, "fields part"], start: Int[Array, ""], num: Int[Array, ""]
 ) -> UInt[Array, " fields"]:

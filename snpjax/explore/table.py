@@ -6,14 +6,16 @@ configurations only.
 """
 
 import math
+from functools import partial
 
+import jax
 import jax.lax as lax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int, Integer, UInt32
 
 from snpjax_formats import device_array
-from snpjax_formats.mixing import mixed
+from snpjax_formats.mixing import Words, mixed
 
 
 #: An empty place; above every number.
@@ -24,12 +26,19 @@ EMPTY = np.int32(2**31 - 1)
 _ROUNDS_TOGETHER = 2
 _FEW = 8
 
-_MOST_FROM_HOST = 2**18
+_MOST_FROM_HOST = 2**22
 
 
 def empty_table(size: int) -> Int[Array, " places"]:
     """`size` is a power of two, at least twice the configurations it will hold."""
     return filled((size,), EMPTY)
+
+
+def first_table(size: int, words: UInt32[np.ndarray, "1 words"]) -> Int[Array, " places"]:
+    """A table that holds configuration 0, which has these words."""
+    table = np.full(size, EMPTY)
+    table[hash_of(words) & np.uint32(size - 1)] = 0
+    return device_array(table)
 
 
 def filled(shape: tuple[int, ...], value: np.int32 | np.uint32) -> Integer[Array, "..."]:
@@ -60,7 +69,8 @@ def insert(
     batch = words.shape[0]
     start = hash_of(words)
 
-    def look(table, own, start, words, probe, found, active):
+    @partial(jax.jit, inline=True)  # traced once for all rounds
+    def look(table, store, own, start, words, probe, found, active):
         """One round: who finds an empty place bids for it, and looks who got it."""
         # Triangular numbers visit every place of a power of two.
         place = ((start + (probe * (probe + 1)) // 2) & (size - 1)).astype(jnp.int32)
@@ -76,7 +86,7 @@ def insert(
     own = first + jnp.arange(batch, dtype=jnp.int32)
     probe, found, active = jnp.zeros(batch, jnp.uint32), jnp.full_like(own, EMPTY), wanted
     for _ in range(_ROUNDS_TOGETHER):
-        table, probe, found, active = look(table, own, start, words, probe, found, active)
+        table, probe, found, active = look(table, store, own, start, words, probe, found, active)
 
     def some(carry):
         """The first of those that are left, until each has found its place."""
@@ -86,7 +96,9 @@ def insert(
         fixed = first + at.astype(jnp.int32), take(start), take(words)
         state = table, take(probe), take(found), at < batch
         table, few_probe, few_found, _ = lax.while_loop(
-            lambda state: jnp.any(state[3]), lambda state: look(state[0], *fixed, *state[1:]), state
+            lambda state: jnp.any(state[3]),
+            lambda state: look(state[0], store, *fixed, *state[1:]),
+            state,
         )
         probe = probe.at[at].set(few_probe, mode="drop")
         found = found.at[at].set(few_found, mode="drop")
@@ -98,21 +110,7 @@ def insert(
     return table, found, place
 
 
-def hash_of(words: UInt32[Array, "batch words"]) -> UInt32[Array, " batch"]:
-    """MurmurHash3 of the words (Appleby, public domain)."""
-    value = jnp.full(words.shape[0], 0x9747B28C, jnp.uint32)
-
-    def mix(value, word):
-        word = word * np.uint32(0xCC9E2D51)
-        word = (word << 15 | word >> 17) * np.uint32(0x1B873593)
-        value = value ^ word
-        return (value << 13 | value >> 19) * np.uint32(5) + np.uint32(0xE6546B64)
-
-    if words.shape[1] <= 16:
-        for index in range(words.shape[1]):
-            value = mix(value, words[:, index])
-    else:
-        value = lax.fori_loop(
-            0, words.shape[1], lambda i, value: mix(value, jnp.take(words, i, axis=1)), value
-        )
-    return mixed(value)
+def hash_of(words: Words) -> UInt32[Array, " batch"]:
+    """The sum of hashes of the words, each with a number of its own."""
+    own = np.arange(1, words.shape[1] + 1, dtype=np.uint32) * np.uint32(0x9E3779B9)
+    return mixed(mixed(words ^ own[None]).sum(axis=1, dtype=np.uint32))

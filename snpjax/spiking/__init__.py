@@ -21,7 +21,10 @@ from .model.rule import (
 )
 from .model.rule_table import ALL as ALL, UNBOUNDED as UNBOUNDED
 from .model.system import Neuron as Neuron, SpikingSystem as SpikingSystem, Synapse as Synapse
-from .model.template import RuleTemplate as RuleTemplate
+from .model.template import (
+    PlasticityTemplate as PlasticityTemplate,
+    RuleTemplate as RuleTemplate,
+)
 from .model.validity import (
     InvalidSystem as InvalidSystem,
     ModelWarning as ModelWarning,

@@ -20,6 +20,7 @@ from snpjax.io.losses import Losses
 from snpjax.io.native import read_native, write_native
 from snpjax.io.source import Source
 from snpjax.spiking import UNBOUNDED
+from tests.spiking.test_plastic_populations import plastic_populations
 from tests.spiking.test_population import population_systems, sorter
 from tests.support.command import invoke
 from tests.support.helpers import many
@@ -91,19 +92,30 @@ def assert_equal(system, other):
         for a, b in zip(p.templates, q.templates, strict=True):
             for name in ("consume", "produce", "delay"):
                 same_but_for_zeros(getattr(a, name), getattr(b, name))
+            assert type(a) is type(b)
+            if isinstance(a, snp.PlasticityTemplate) and isinstance(b, snp.PlasticityTemplate):
+                same(a.alpha, b.alpha)
+                same(a.k, b.k)
+                assert list(a.targets) == list(b.targets)
+                for name, graph in a.descriptions.items():
+                    same_graph(graph, b.descriptions[name])
             for term, its_term in zip(a.terms(), b.terms(), strict=True):
                 for x, y in zip(term, its_term, strict=True):
                     same(x, y)
     for p, q in zip(system.projections, other.projections, strict=True):
         assert (p.source, p.target) == (q.source, q.target)
-        assert type(p.description) is type(q.description)
-        for field in dataclasses.fields(p.description):
-            x, y = (getattr(graph, field.name) for graph in (p.description, q.description))
-            assert (x is None) == (y is None)
-            same(x, y)
+        same_graph(p.description, q.description)
     assert list(system.input) == list(other.input)
     for name, train in system.input.items():
         same(train, other.input[name])
+
+
+def same_graph(graph, other):
+    assert type(graph) is type(other)
+    for field in dataclasses.fields(graph):
+        x, y = (getattr(each, field.name) for each in (graph, other))
+        assert (x is None) == (y is None)
+        same(x, y)
 
 
 def same(x, y):
@@ -198,14 +210,14 @@ def check_random(system):
         assert other.expand() == system.expand()
 
 
-@given(population_systems())
+@given(population_systems() | plastic_populations())
 def test_random_systems_are_read_again(system):
     check_random(system)
 
 
 @pytest.mark.slow
 @settings(max_examples=many(2000))
-@given(population_systems())
+@given(population_systems() | plastic_populations())
 def test_many_random_systems_are_read_again(system):
     check_random(system)
 
@@ -312,6 +324,15 @@ def test_large_random_graphs_are_not_drawn(graph):
     assert_found(4, marked, "too large to look for self-synapses", errors(text, "strict"))
 
 
+_OTHERS = '{"p": {"kind": "all_to_all", "self_edges": false}}'
+
+
+def _plastic(alpha='"+"', k="1", targets=_OTHERS, consume="1", more=""):
+    """A population with one rule of plasticity."""
+    change = f'{{"alpha": {alpha}, "k": {k}, "targets": {targets}}}'
+    return f'"rules": [{{"guard": "a+", "consume": {consume}, "plasticity": {change}{more}}}]'
+
+
 def assert_found(line, marked, message, found):
     place = f"{line}:{marked.index('¦') + 1}"
     assert list(found) == [place] and message in found[place], found
@@ -375,6 +396,23 @@ def assert_found(line, marked, message, found):
             '"rules": [{"guard": "a", "consume": "all", "produce": ¦1}]',
             "a rule that consumes ALL forgets",
         ),
+        (_plastic(alpha='¦"*"'), "the kind of plasticity is '*' (write one of +, -, +-, -+)"),
+        (_plastic(alpha='["+", "-", ¦7]'), "the kind of plasticity is 7"),
+        (_plastic(alpha='¦["+", "-"]'), "is a list of 2 (write one text, or one for each of the 3"),
+        (_plastic(k="¦0"), "rule 1: `k` is 0 in every neuron"),
+        (_plastic(k="[1, ¦-2, 3]"), "rule 1: `k` is -2 in neuron p[1]"),
+        (_plastic(k='¦"2"'), "\"k\" is '2'"),
+        (_plastic(targets="¦[1]"), '"targets" is a list (write an object'),
+        (_plastic(targets='{"p": ¦7}'), "the graph is 7"),
+        (_plastic(targets='{"q": ¦{"kind": "all_to_all"}}'), "there is no such population"),
+        (_plastic(targets='{"p": ¦{"kind": "all_to_all", "weight": 2}}'), "have weight 1"),
+        (_plastic(targets='¦{"p": {"kind": "one_to_one"}}'), "neuron p[0] hold the neuron itself"),
+        (
+            _plastic(targets='¦{"p": {"kind": "pairs", "source": [0], "target": [1]}}'),
+            "p[1] has no",
+        ),
+        (_plastic(more=', ¦"produce": 1'), "unknown key 'produce'"),
+        (_plastic(consume='¦"all"'), "plasticity consumes a number of spikes"),
     ],
 )
 def test_mistakes_in_populations(population, message):
@@ -467,6 +505,20 @@ def test_all_mistakes_are_reported_together():
         '[{"from": "q", "to": "p"}, {"from": "p", "to": "p", "graph": {"kind": "blocks"}}]',
     )
     assert list(errors(text)) == ["2:41", "2:59", "2:74", "4:62", "5:44"]
+
+
+def test_targets_in_a_population_with_a_mistake():
+    """Which may be the one that is named."""
+    rule = _plastic(targets='{"q": {"kind": "all_to_all"}}')
+    found = errors(model(f'[{{"name": "p", "size": 3, {rule}}},\n{{"name": "q"}}]'))
+    assert list(found) == ["3:1"] and 'has no "size"' in found["3:1"]
+
+
+def test_targets_without_memory_for_them():
+    found = errors(model(f'[{{"name": "p", "size": {2**31 - 2}, {_plastic()}}}]'))
+    (message,) = found.values()
+    assert "2,147,483,646 plasticity rules with 4,611,686,0" in message
+    assert "Give plastic neurons fewer targets and synapses." in message
 
 
 def test_rules_that_cannot_all_be_compared():

@@ -63,7 +63,25 @@ LARGE = {
                 {"guard": "a{2}", "consume": [1, 2, 1], "produce": 1},
                 {"guard": [[7, [8, None, 9], 1], [[3, 4, 5]]], "consume": "all"},
             ],
-        }
+        },
+        {
+            "name": "q",
+            "size": 3,
+            "rules": [
+                {
+                    "guard": [[1, [2, 3, 4]]],
+                    "consume": 1,
+                    "plasticity": {
+                        "alpha": ["+", "+-", "-"],
+                        "k": [1, 2, 3],
+                        "targets": {
+                            "p": {"kind": "all_to_all"},
+                            "q": {"kind": "pairs", "source": [0, 1], "target": [2, 2]},
+                        },
+                    },
+                }
+            ],
+        },
     ],
     "projections": [
         {"from": "p", "to": "p", "graph": {"kind": "random_in_degree", "in_degree": 2, "seed": 7}},
@@ -210,6 +228,13 @@ def check_refused(model, tmp_path):
         (("populations", 0, "rules", 1, "consume"), "some"),
         (("populations", 0, "rules", 1, "produce"), [1, -1, 1]),
         (("populations", 0, "rules", 1, "bud"), ["p", "q"]),
+        (("populations", 0, "rules", 1, "plasticity"), {}),
+        (("populations", 1, "rules", 0, "consume"), "all"),
+        (("populations", 1, "rules", 0, "produce"), 1),
+        (("populations", 1, "rules", 0, "plasticity", "alpha"), ["+", "*", "-"]),
+        (("populations", 1, "rules", 0, "plasticity", "k"), 0),
+        (("populations", 1, "rules", 0, "plasticity", "targets"), ["p"]),
+        (("populations", 1, "rules", 0, "plasticity", "targets", "p"), {"kind": "ring"}),
         (("populations", 0, "rules", 2, "guard", 0, 0), None),
         (("populations", 0, "rules", 2, "guard", 1), []),
         (("projections", 0, "from"), 7),

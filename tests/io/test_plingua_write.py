@@ -631,3 +631,13 @@ def test_samples_keep_their_families(name):
         assert np.array_equal(other.spikes, population.spikes)
     if system.num_neurons < 100:
         check_same(again, system.expand())
+
+
+def test_plasticity_of_populations_is_named():
+    targets = {"p": snp.graphs.AllToAll(self_edges=False)}
+    rule = snp.PlasticityTemplate("a+", 1, "+-", 2, targets)
+    losses = Losses("P-Lingua")
+    text = write_plingua(snp.PopulationSystem([snp.Population("p", 3, 1, [rule])]), losses)
+    (item,) = losses.items
+    assert item == "population 'p', rule 1, the plasticity rule {1..}/a -> +-2 {p} (left out)"
+    assert "-->" not in text

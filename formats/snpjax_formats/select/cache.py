@@ -9,7 +9,6 @@ always safe.
 import hashlib
 import json
 import os
-import sys
 import tempfile
 import warnings
 from collections.abc import Mapping
@@ -18,6 +17,7 @@ from pathlib import Path
 import jax
 import jaxlib.version
 
+from ..user_cache import user_cache
 from .candidates import LAYOUT_SET, feasible
 from .decision import Question
 
@@ -29,15 +29,7 @@ class CacheIgnored(UserWarning):
 def cache_folder() -> Path:
     """Where measurements are kept: `SNPJAX_CACHE`, or the place that the system has for it."""
     given = os.environ.get("SNPJAX_CACHE")
-    if given:
-        return Path(given)
-    if sys.platform == "win32":
-        root = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
-    elif sys.platform == "darwin":
-        root = Path.home() / "Library" / "Caches"
-    else:
-        root = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return root / "snpjax" / "layouts"
+    return Path(given) if given else user_cache("layouts")
 
 
 def key_of(question: Question) -> dict[str, str]:

@@ -10,7 +10,7 @@ import numpy as np
 from ...choice import NO_RULE, GivenChoices
 from ...run import run
 from ...spiking.model.population import AnySystem
-from ...spiking.model.system import changes_network, is_growing
+from ...spiking.model.system import is_growing
 from ...spiking.view.run_text import changed_synapses, label_rules
 from ...spiking.view.snapshot import Network
 from ...spiking.view.solution import Solution
@@ -125,7 +125,7 @@ def run_text(solution: Solution) -> str:
     that lead on."""
     system = solution.system
     networks = None
-    if changes_network(system):
+    if system.changes_network:
         networks = [solution.network(row) for row in range(len(solution.configurations))]
     table = solution.configurations, solution.timer_history, solution.rules
     text = table_text(system, *table, networks)

@@ -3,7 +3,6 @@
 A kind is a class of `snpjax.graphs`, and the other keys are its arguments.
 """
 
-import json
 from collections.abc import Callable
 from dataclasses import MISSING, fields, replace
 from typing import Any
@@ -93,17 +92,19 @@ def _readers(findings: Findings) -> dict[str, Callable[[object, JsonPath, str], 
     }
 
 
-def graph_text(graph: graphs.AbstractGraph, num_sources: int, num_targets: int) -> str:
-    """The JSON of a graph; of a class that is none of `snpjax.graphs` that of its edges."""
+def graph_entries(
+    graph: graphs.AbstractGraph, num_sources: int, num_targets: int
+) -> dict[str, Any]:
+    """A graph as values of JSON; of a class that is none of `snpjax.graphs` that of its edges."""
     names = {of_kind: kind for kind, of_kind in KINDS.items()}
     if type(graph) not in names:
         graph = graphs.Pairs.of(graph.edges(num_sources, num_targets))
-    entries = {"kind": names[type(graph)]}
+    entries: dict[str, Any] = {"kind": names[type(graph)]}
     for field in fields(graph):  # pyright: ignore[reportArgumentType]
         value = getattr(graph, field.name)
         if field.default is MISSING or not np.array_equal(value, field.default):
             entries[field.name] = _plain(value)
-    return json.dumps(entries)
+    return entries
 
 
 def num_random(graph: graphs.AbstractGraph, size: int) -> float:

@@ -6,11 +6,14 @@
 described in `templates.py` and graphs in `graphs.py`, which are all to all unless given.
 """
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from ...spiking.model.neuron_names import base_of
 from ...spiking.model.population import PopulationSystem
 from ...spiking.model.population_parts import Population, Projection
 from ...spiking.model.population_validity import not_strict
-from ...spiking.model.template import RuleTemplate, is_shared
+from ...spiking.model.template import PlasticityTemplate, RuleTemplate, is_shared
 from ...spiking.model.validity import Level, Place
 from ..building import tell_problems, try_to_build
 from ..json_checks import Entries, Findings
@@ -86,6 +89,20 @@ class PopulationReader:
         is_list = isinstance(top.values["populations"], list)
         self.are_names_known = is_list and len(self.populations) == len(items)
         self.names.update(population.name for population in self.populations)
+        if not self.are_names_known:
+            self._leave_out_targets()
+
+    def _leave_out_targets(self) -> None:
+        """Leave out rules with targets in populations that may be among those with mistakes."""
+        for index, p in enumerate(self.populations):
+            kept = [
+                number
+                for number, template in enumerate(p.templates)
+                if isinstance(template, RuleTemplate) or template.targets.keys() <= self.names
+            ]
+            rules = [p.templates[number] for number in kept]
+            self.populations[index] = replace(p, rules=rules)
+            self.rule_paths[index] = [self.rule_paths[index][number] for number in kept]
 
     def _population(self, entries: Entries) -> Population | None:
         what = "the name of a population"
@@ -114,7 +131,9 @@ class PopulationReader:
         self.findings.error(path, f"{what} is {size} (write an integer from 0 to {_MAX_SIZE})")
         return None
 
-    def _count(self, templates: list[RuleTemplate], size: int, path: JsonPath) -> None:
+    def _count(
+        self, templates: Sequence[RuleTemplate | PlasticityTemplate], size: int, path: JsonPath
+    ) -> None:
         """Refuse more rules than can be compared with each other."""
         num_terms = sum(len(template.terms()) for template in templates)
         width = 1 if all(map(is_shared, templates)) else size

@@ -27,7 +27,7 @@ _KEYS = {
     "bud": ("guard", "bud"),
     "plasticity": ("guard", "consume", "plasticity"),
 }
-_OF_PLASTICITY = ("alpha", "k", "targets")
+OF_PLASTICITY = ("alpha", "k", "targets")
 _PRODUCT = re.compile(r"(?:-+>|→|\\to(?![a-z])|\\rightarrow)\s*")
 
 
@@ -154,16 +154,17 @@ class RuleReader:
             rule = BuddingRule(guard, second, None if first == label else first)
         return ReadRule(rule, entries.path, entries.values, whole)
 
+    def change(self, entries: Entries) -> Entries | None:
+        """What a rule of plasticity says of synapses."""
+        value, path = entries.values["plasticity"], entries.at("plasticity")
+        return self.findings.entries(
+            value, path, '"plasticity"', OF_PLASTICITY, required=OF_PLASTICITY
+        )
+
     def _read_plasticity(
         self, entries: Entries, guard: Guard, consume: int | None, whole: bool
     ) -> ReadRule | None:
-        change = self.findings.entries(
-            entries.values["plasticity"],
-            entries.at("plasticity"),
-            '"plasticity"',
-            _OF_PLASTICITY,
-            required=_OF_PLASTICITY,
-        )
+        change = self.change(entries)
         if change is None:
             return None
         alpha, k = change.values["alpha"], change.integer("k")

@@ -10,15 +10,15 @@ from ...spiking.model.population import PopulationSystem
 from ...spiking.model.population_parts import Population, Projection
 from ...spiking.model.rule import Rule
 from ...spiking.model.rule_table import ALL, UNBOUNDED
-from ...spiking.model.template import RuleTemplate
+from ...spiking.model.template import AbstractTemplate, PlasticityTemplate
 from ..losses import reads_back
-from .graphs import graph_text
+from .graphs import graph_entries
 from .texts import SCHEMA, as_file, as_lines, as_string, as_strings
 
 
 def write_populations(system: PopulationSystem) -> str:
     """The text of a native file, which holds everything that there is in such a system."""
-    populations = [_population(population) for population in system.populations.values()]
+    populations = [_population(population, system) for population in system.populations.values()]
     projections = [_projection(projection, system) for projection in system.projections]
     trains = [
         f"{as_string(name)}: {json.dumps(_numbers(train))}" for name, train in system.input.items()
@@ -37,8 +37,8 @@ def write_populations(system: PopulationSystem) -> str:
     return as_file(entries)
 
 
-def _population(population: Population) -> str:
-    rules = ", ".join(_template(template) for template in population.templates)
+def _population(population: Population, system: PopulationSystem) -> str:
+    rules = ", ".join(_template(template, population, system) for template in population.templates)
     entries = [
         f'"name": {as_string(population.name)}',
         f'"size": {int(population.size)}',
@@ -52,16 +52,18 @@ def _population(population: Population) -> str:
 
 def _projection(projection: Projection, system: PopulationSystem) -> str:
     sizes = (system.populations[name].size for name in (projection.source, projection.target))
-    graph = graph_text(projection.description, *sizes)
+    graph = json.dumps(graph_entries(projection.description, *sizes))
     source, target = as_string(projection.source), as_string(projection.target)
     return f'{{"from": {source}, "to": {target}, "graph": {graph}}}'
 
 
-def _template(template: RuleTemplate) -> str:
+def _template(template: AbstractTemplate, population: Population, system: PopulationSystem) -> str:
     consume, produce, delay = template.consume, template.produce, template.delay
     is_all = np.ndim(consume) == 0 and consume == ALL
+    is_plastic = isinstance(template, PlasticityTemplate)
     guard = _shared_guard(template)
-    if guard is not None and not is_all and all(np.ndim(x) == 0 for x in (consume, produce, delay)):
+    is_shared = guard is not None and all(np.ndim(x) == 0 for x in (consume, produce, delay))
+    if is_shared and not is_all and not is_plastic:
         rule = Rule(guard, *(int(np.asarray(x)) for x in (consume, produce, delay)))
         if reads_back(rule):
             return as_string(str(rule))
@@ -73,10 +75,17 @@ def _template(template: RuleTemplate) -> str:
     for key, value in (("produce", produce), ("delay", delay)):
         if np.any(np.asarray(value)):
             entries[key] = _numbers(value)
+    if is_plastic:
+        targets = {
+            name: graph_entries(graph, population.size, system.populations[name].size)
+            for name, graph in template.descriptions.items()
+        }
+        change = {"alpha": _numbers(template.alpha), "k": _numbers(template.k)}
+        entries["plasticity"] = {**change, "targets": targets}
     return json.dumps(entries)
 
 
-def _shared_guard(template: RuleTemplate) -> Guard | None:
+def _shared_guard(template: AbstractTemplate) -> Guard | None:
     """The guard of all neurons, if it is one, and none so large that only terms can say it."""
     if template.has_terms:
         return None
@@ -102,5 +111,5 @@ def _term(low: Any, high: Any, period: Any) -> list[Any]:
 
 
 def _numbers(values: Any) -> Any:
-    """A number or an array as values of JSON."""
+    """A number or a text, or an array of them, as values of JSON."""
     return np.asarray(values).tolist()

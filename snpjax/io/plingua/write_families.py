@@ -13,7 +13,13 @@ from ..._text.counts import plural
 from ...spiking.model.population import PopulationSystem
 from ...spiking.model.population_parts import Population, Projection
 from ...spiking.model.rule_table import ALL, UNBOUNDED
-from ...spiking.model.template import RuleTemplate, column, guard_of, text_of_neuron
+from ...spiking.model.template import (
+    PlasticityTemplate,
+    RuleTemplate,
+    column,
+    guard_of,
+    text_of_neuron,
+)
 from ..losses import Losses
 from .labels import LabelsOf
 from .projections import intervals_of
@@ -200,7 +206,11 @@ class _FamilyWriter:
     def _rules(self, population: Population) -> Iterator[str]:
         for number, template in enumerate(population.templates, start=1):
             here = f"population {population.name!r}, rule {number}"
-            if np.any(np.asarray(template.consume) == ALL):
+            if isinstance(template, PlasticityTemplate):
+                size = population.size
+                text = text_of_neuron(template, 0, size) if size else "of no neuron"
+                self.losses.add(f"{here}, the plasticity rule {text}", "left out")
+            elif np.any(np.asarray(template.consume) == ALL):
                 yield from self._consume_all(population, template, here)
             else:
                 yield from self._rule(population, template, here)

@@ -8,7 +8,7 @@ import jax
 import jax.lax as lax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Int, UInt
+from jaxtyping import Array, Bool, Int, UInt, UInt32
 
 from ...choice import AbstractChoice, Ways
 from ...machine import Encoding, Record
@@ -25,12 +25,11 @@ class SearchedNet(eqx.Module):
 
     machine: ScanningMachine
     last_step: Int[Array, ""]
+    usual: UInt32[Array, " fields"]  # see `Encoding`
 
     @property
     def encoding(self) -> Encoding:
-        initial = self.machine.program.initial.astype(jnp.uint32)
-        usual = jnp.append(initial, self.last_step.astype(jnp.uint32))
-        return Encoding(np.dtype(np.uint32), usual, self.last_step)
+        return Encoding(np.dtype(np.uint32), self.usual, self.last_step)
 
     def init(self) -> NetState:
         return self.machine.init()

@@ -126,7 +126,8 @@ def enumerable(execution: "Execution", *, saturate: Mapping[str, int], clock: in
     dtype = marking_dtype(net, np.int32)
     conditions, program = Conditions(net, positions(net)), lower(net, dtype)
     machine = ScanningMachine(program, condition_table(conditions, program), execution.rule, False)
-    return SearchedNet(machine, device_array(clock, jnp.int32))
+    usual = np.append(np.asarray(program.initial), clock).astype(np.uint32)
+    return SearchedNet(machine, device_array(clock, jnp.int32), device_array(usual))
 
 
 def chosen_engine(

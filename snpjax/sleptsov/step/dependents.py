@@ -1,9 +1,6 @@
 """Which transitions depend on which place, for the engine `EventDriven`, and its tree of words."""
 
-from functools import partial
-
 import equinox as eqx
-import jax
 import jax.lax as lax
 import jax.numpy as jnp
 from jaxtyping import Array, Int
@@ -11,6 +8,7 @@ from jaxtyping import Array, Int
 from snpjax_formats.bits import packed_bits
 from snpjax_formats.ell import expanded
 
+from ..._tiered import tiered
 from .state import EventState
 
 
@@ -42,9 +40,9 @@ def level_starts(num_transitions: int) -> list[int]:
             return starts
 
 
-@partial(jax.jit, static_argnames="size")
+@tiered(static_argnames=("size",))
 def event_state(
-    dependents: Dependents, marking: Int[Array, "places *paths"], size: int
+    dependents: Dependents, marking: Int[Array, "places *paths"], *, size: int
 ) -> EventState:
     """What the engine keeps about a marking, counted from scratch; `size` transitions with
     padding, which never fires."""

@@ -40,7 +40,7 @@ class EventMachine(AbstractMachine):
     def events_of(self, marking: Int[Array, "places *paths"]) -> EventState:
         """What the engine keeps about a marking."""
         with precision(self.program.dtype):
-            return event_state(self.dependents, marking, self.program.num_transitions)
+            return event_state(self.dependents, marking, size=self.program.num_transitions)
 
     def step(self, state: NetState, choice: AbstractChoice) -> tuple[NetState, Record]:
         state, made, trace = self.leap(state, choice, jnp.ones_like(state.step), rows=1)

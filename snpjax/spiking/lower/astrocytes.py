@@ -135,6 +135,11 @@ class AstrocyteColumns:
     def num_choosers(self) -> int:
         return len(self.threshold)
 
+    def carries(self, edges: Edges) -> Bool[np.ndarray, " edges"]:
+        """Which synapses of the system these are."""
+        del edges
+        return self.is_carried
+
     def arrivals(
         self, production: Float64[np.ndarray, " neurons"]
     ) -> Float64[np.ndarray, " neurons"]:

@@ -67,7 +67,7 @@ class SystemBatch:
         if isinstance(layout, Transition):
             raise ValueError("A batch of systems has no transition matrix. Give another layout.")
         for system in self.systems:
-            if isinstance(system, SpikingSystem) and not system.is_static:
+            if not system.is_static:
                 raise NotImplementedError(dynamic_message(system, "A batch of different systems"))
         columns = [
             system.columns(faithful=faithful or (numbered and isinstance(system, SpikingSystem)))

@@ -1,7 +1,7 @@
 """A static system as columns, which lowering needs of a model whatever its kind, and the integers
 that count its spikes without a silent overflow."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
@@ -9,13 +9,13 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from jaxtyping import Float64, Int
 
-from snpjax_formats import Edges, bucket, check_free, graphs
+from snpjax_formats import Edges, bucket, graphs
 from snpjax_formats.edges import merged
-from snpjax_formats.memory import host_free_bytes
 from snpjax_formats.stored import SMALL, entry_bucket
 
 from ..model.compatibility import TEXTBOOK
 from ..model.population import AnySystem, PopulationSystem, positions_of
+from ..model.population_parts import listed
 from ..model.rule_table import ALL, SlotTable, as_int64, slots_of_neurons
 from ..model.system import SpikingSystem
 from ..model.template import column
@@ -30,8 +30,6 @@ from .ruled_synapses import RuledColumns
 NARROW = tuple(map(np.dtype, (np.int8, np.int16, np.int32)))
 #: Synapses whose delivery differs from that of the definition.
 NetworkColumns: TypeAlias = PlasticColumns | RuledColumns | AstrocyteColumns
-# Two indices and a key to sort them by.
-_BYTES_PER_LISTED_EDGE = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,20 +51,11 @@ class SynapsePart:
         """
         if isinstance(self.graph, Edges):
             return self.graph
-        sizes = self.num_sources, self.num_targets
-        if isinstance(self.graph, graphs.RandomPairs):  # to count them would be to list them
-            count = int(self.graph.probability * self.num_sources * self.num_targets)
-        else:
-            count = self.graph.num_edges(*sizes)
-        needed = _BYTES_PER_LISTED_EDGE * count
-        check_free(
-            needed,
-            host_free_bytes(),
-            f"Listing {count:,} synapses takes {needed:,} bytes",
+        fix = (
             'Leave `layout` at "auto", which keeps all-to-all, intervals and blocks as what they '
-            "are.",
+            "are."
         )
-        return self.graph.edges(*sizes)
+        return listed(self.graph, self.num_sources, self.num_targets, fix)
 
     def arrivals(
         self, production: Float64[np.ndarray, " sources"]
@@ -221,7 +210,7 @@ def _delivered(system: SpikingSystem, network: NetworkColumns | None = None) -> 
         return edges
     kept = np.ones(len(edges), bool)
     if network is not None:
-        kept &= ~network.is_carried
+        kept &= ~network.carries(edges)
     if system.compatibility.no_self_synapses:
         kept &= edges.source != edges.target
     return edges.subset(kept)
@@ -248,19 +237,9 @@ def horizon_of(train: Sequence[int]) -> int:
 
 def host_program_of_populations(system: "PopulationSystem", table: SlotTable) -> HostProgram:
     """A system of populations, with these rules."""
-    populations = system.populations.values()
+    populations, network = system.populations.values(), PlasticColumns.of(system, table)
     spikes = np.concatenate(
         [np.zeros(0, np.int64), *(column(p.spikes, p.size) for p in populations)]
-    )
-    parts = tuple(
-        SynapsePart(
-            projection.description,
-            system.slices[projection.source].start,
-            system.populations[projection.source].size,
-            system.slices[projection.target].start,
-            system.populations[projection.target].size,
-        )
-        for projection in system.projections
     )
     trains, inputs = system.trains()
     largest = [table.largest, *(np.abs(a).max(initial=0) for a in (spikes, trains))]
@@ -270,12 +249,26 @@ def host_program_of_populations(system: "PopulationSystem", table: SlotTable) ->
         system=system,
         table=table,
         spikes=spikes,
-        parts=parts,
+        parts=tuple(_parts_of(system, network)),
         outputs=positions_of(system.slice_of(name) for name in system.output),
         inputs=inputs,
         trains=trains,
         largest=int(max(largest)),
+        network=network,
     )
+
+
+def _parts_of(system: PopulationSystem, network: PlasticColumns | None) -> Iterator[SynapsePart]:
+    """The projections, without what leaves plastic neurons."""
+    for projection in system.projections:
+        sources, targets = (system.slices[name] for name in (projection.source, projection.target))
+        sizes = sources.stop - sources.start, targets.stop - targets.start
+        part = SynapsePart(projection.description, sources.start, sizes[0], targets.start, sizes[1])
+        if network is None or not network.is_plastic[sources].any():
+            yield part
+        elif not network.is_plastic[sources].all():
+            stays = ~network.is_plastic[sources]
+            yield replace(part, graph=part.edges.subset(stays[part.edges.source]))
 
 
 # ---- sizes that programs are padded to, so that systems of similar size share compilations ----

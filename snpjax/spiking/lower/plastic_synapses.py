@@ -11,13 +11,13 @@ from jaxtyping import Bool, Float64, Int
 from snpjax_formats import AbstractLayout, Edges, device_array
 from snpjax_formats.stored import slot_bucket
 
-from ..model.rule import PlasticityRule, Rule
+from ..model.rule import ALPHAS
 from ..model.rule_table import SlotTable
 from ..step.plasticity import CREATES, DELETES, PlasticSynapses
 
 
 if TYPE_CHECKING:
-    from ..model.system import SpikingSystem
+    from ..model.population import AnySystem
 
 _TYPES = tuple(map(np.dtype, (np.int8, np.int16, np.int32, np.int64)))
 
@@ -38,61 +38,64 @@ class PlasticColumns:
     second: Int[np.ndarray, "slots plastic"]
     most: int  # spikes that one synapse carries
     deletes_within: bool
-    is_carried: Bool[np.ndarray, " synapses"]  # which synapses of the system these are
+    is_plastic: Bool[np.ndarray, " neurons"]
     largest: int = 0
     num_choosers: int = 0
 
     @classmethod
-    def of(cls, system: "SpikingSystem", table: SlotTable) -> "PlasticColumns | None":
+    def of(cls, system: "AnySystem", table: SlotTable) -> "PlasticColumns | None":
         """`None` for a system without plasticity; `table` holds the slots of its neurons."""
-        if not system.changes_network:
+        rules = system.plastic_rules
+        if rules is None:
             return None
-        each = (
-            {n: r for n, r in enumerate(neuron.rules) if isinstance(r, PlasticityRule)}
-            for neuron in system.neurons
-        )
-        rules = {index: own for index, own in enumerate(each) if own}
-        if not rules:
-            return None
-        names, graph = system.names, system.edges
-        begins = {index: set() for index in rules}
-        for source, target in zip(graph.source.tolist(), graph.target.tolist(), strict=True):
-            if source in begins:
-                begins[source].add(target)
-        sets = {
-            index: {n: {names[target] for target in rule.targets} for n, rule in own.items()}
-            for index, own in rules.items()
-        }
-        places = {index: sorted(begins[index].union(*own.values())) for index, own in sets.items()}
-        shape = (max(map(len, places.values())), len(rules))
-        slots = (table.num_slots, *shape)
+        size = system.num_neurons
+        neurons = np.flatnonzero(rules.is_plastic)
+        plastic_of = np.cumsum(rules.is_plastic) - 1
+        # A place for every pair of a plastic neuron and what it may reach, in order.
+        rule_of_target = rules.rule_of_target
+        source = plastic_of[rules.neuron[rule_of_target]]
+        possible = source * size + rules.targets
+        there = plastic_of[rules.initial.source] * size + rules.initial.target
+        pairs = np.sort(np.concatenate([possible, there]))  # np.unique is ten times slower
+        pairs = pairs[np.append(True, pairs[1:] != pairs[:-1])]
+        owner = pairs // size
+        num_places = np.bincount(owner, minlength=len(neurons))
+        place = np.arange(len(pairs)) - np.repeat(np.cumsum(num_places) - num_places, num_places)
+        shape = (int(num_places.max()), len(neurons))
         targets, initial = np.full(shape, -1, np.int64), np.zeros(shape, bool)
-        within = np.zeros(slots, bool)
-        count, first, second = (np.zeros((slots[0], slots[2]), np.int64) for _ in range(3))
-        is_used = table.low <= table.high
-        for p, (index, own) in enumerate(rules.items()):
-            some = places[index]
-            targets[: len(some), p] = some
-            initial[: len(some), p] = [target in begins[index] for target in some]
-            column = table.type_of[index]
-            for slot in np.flatnonzero(is_used[:, column]).tolist():
-                number = int(table.number[slot, column])
-                if number in own:
-                    first[slot, p], second[slot, p] = _TURNS[own[number].alpha]
-                    count[slot, p] = min(own[number].k, shape[0])
-                    within[slot, : len(some), p] = [x in sets[index][number] for x in some]
-        emitted = (
-            rule.produce
-            for index in rules
-            for rule in system.neurons[index].rules
-            if isinstance(rule, Rule)
+        targets[place, owner] = pairs - owner * size
+        at = np.searchsorted(pairs, there)
+        initial[place[at], owner[at]] = True
+        place = place[np.searchsorted(pairs, possible)]
+        # The rule of every slot of a plastic neuron.
+        types = table.type_of[neurons]
+        is_used, number = (table.low <= table.high)[:, types], table.number[:, types]
+        width = 1 + max(int(number.max(initial=0)), int(rules.number.max()))
+        keys = rules.neuron * width + rules.number
+        slot_keys = neurons * width + number
+        rule = np.minimum(np.searchsorted(keys, slot_keys), len(keys) - 1)
+        rule = np.where(is_used & (keys[rule] == slot_keys), rule, -1)
+        within = np.zeros((len(rule), *shape), bool)
+        for own, is_within in zip(rule, within, strict=True):
+            is_its = own[source] == rule_of_target
+            is_within[place[is_its], source[is_its]] = True
+        first, second = np.asarray([_TURNS[alpha] for alpha in ALPHAS])[rules.kind].T
+        count = np.minimum(rules.k, shape[0])
+        most = int(table.produce[:, types][is_used].max(initial=1))
+        return cls(
+            neurons,
+            targets,
+            initial,
+            within,
+            *(np.where(rule < 0, 0, values[rule]) for values in (count, first, second)),
+            most=most,
+            deletes_within=system.compatibility.delete_within_N,
+            is_plastic=rules.is_plastic,
         )
-        most = max(emitted, default=1)
-        tables = (targets, initial, within, count, first, second)
-        deletes_within = system.compatibility.delete_within_N
-        neurons = np.asarray(list(rules))
-        is_carried = np.isin(graph.source, neurons)
-        return cls(neurons, *tables, max(most, 1), deletes_within, is_carried)
+
+    def carries(self, edges: Edges) -> Bool[np.ndarray, " edges"]:
+        """Which synapses of the system these are: all that leave plastic neurons."""
+        return self.is_plastic[edges.source]
 
     def arrivals(
         self, production: Float64[np.ndarray, " neurons"]

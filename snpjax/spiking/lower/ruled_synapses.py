@@ -57,14 +57,12 @@ class RuledSynapses(AbstractStatelessNetwork):
 class RuledColumns:
     """Synapses with rules as columns: what lowering needs of them.
 
-    Axes as in `RuledSynapses`, before padding; -1 is no target. `is_carried` says which synapses of
-    the system these are, which is all.
+    Axes as in `RuledSynapses`, before padding; -1 is no target.
     """
 
     sent: Int[np.ndarray, "slots neurons places"]
     targets: Int[np.ndarray, "neurons places"]
     weights: Int[np.ndarray, "neurons places"]
-    is_carried: Bool[np.ndarray, " synapses"]
     largest: int
     num_choosers: int = 0
 
@@ -95,8 +93,11 @@ class RuledColumns:
                     for target, rule in zip(own, rules, strict=True)
                     if target is not None
                 )
-        is_carried = np.ones(len(system.synapses), bool)
-        return cls(sent, targets, weights, is_carried, largest)
+        return cls(sent, targets, weights, largest)
+
+    def carries(self, edges: Edges) -> Bool[np.ndarray, " edges"]:
+        """Which synapses of the system these are: all."""
+        return np.ones(len(edges), bool)
 
     def arrivals(
         self, production: Float64[np.ndarray, " neurons"]

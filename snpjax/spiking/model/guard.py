@@ -6,6 +6,7 @@ Standard library only: the pure-Python reference interpreter uses this module to
 import operator
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from itertools import compress
 from math import gcd, lcm
 from typing import NoReturn, final
@@ -22,6 +23,7 @@ from .guard_syntax import (
 _WORK_LIMIT = 2**35  # bytes moved by one operation or by one parsed text: some seconds
 _WORK_PER_TERM = 2**12  # bytes that can be moved while Python handles one term
 
+_SHORT = 64  # characters of a text whose guard is remembered
 _MAX_STEP = 64  # the widest step that is tried when a set needs many terms
 _FLAGS = bytes.maketrans(b"01", b"\0\1")
 _NOT_ZERO = re.compile(rb"[^\0]")
@@ -77,24 +79,7 @@ class Guard:
         """
         if not isinstance(text, str):
             raise ValueError(f"{_shown(text)} is not a guard text (use Guard.of)")
-        stack: list[Guard] = []
-        budget = _Budget()
-        for operation, position, low, high in read_guard(text):
-            try:
-                budget.spend(_WORK_PER_TERM)
-                if operation == "letters":
-                    stack.append(Guard.exactly(low))
-                elif operation == "nothing":
-                    stack.append(NOTHING)
-                elif operation == "repeat":
-                    stack.append(_repeat(stack.pop(), low, high, budget))
-                else:
-                    right, left = stack.pop(), stack.pop()
-                    unite = operation == "unite"
-                    stack.append((_unite if unite else _concatenate)(left, right, budget))
-            except _Refused as refused:
-                raise GuardError("the expression", refused.fault, text, position) from None
-        return stack.pop()
+        return (_parsed_short if len(text) <= _SHORT else _parsed)(text)
 
     @staticmethod
     def exactly(n: int) -> "Guard":
@@ -518,6 +503,31 @@ def _generated(terms: Sequence[Term], size: int, budget: _Budget) -> int:
             bits |= _progression(bits << fold * lo, period, count, size)
             fold *= 2
     return bits
+
+
+def _parsed(text: str) -> Guard:
+    stack: list[Guard] = []
+    budget = _Budget()
+    for operation, position, low, high in read_guard(text):
+        try:
+            budget.spend(_WORK_PER_TERM)
+            if operation == "letters":
+                stack.append(Guard.exactly(low))
+            elif operation == "nothing":
+                stack.append(NOTHING)
+            elif operation == "repeat":
+                stack.append(_repeat(stack.pop(), low, high, budget))
+            else:
+                right, left = stack.pop(), stack.pop()
+                unite = operation == "unite"
+                stack.append((_unite if unite else _concatenate)(left, right, budget))
+        except _Refused as refused:
+            raise GuardError("the expression", refused.fault, text, position) from None
+    return stack.pop()
+
+
+#: Listed systems write a few short guards very often.
+_parsed_short = lru_cache(64)(_parsed)
 
 
 def _repeat(guard: Guard, low: int, high: int | None, budget: _Budget) -> Guard:

@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, overload
 import numpy as np
 from jaxtyping import Int
 
+from snpjax_formats import Edges
+from snpjax_formats.edges import merged
+
 from ..._text.counts import plural
 from .compatibility import TEXTBOOK, Compatibility
 from .neuron_names import base_of
-from .population_parts import Population, Projection
-from .population_validity import compatibility_problems, problems_of
+from .plastic_rules import PlasticRules, plastic_rules_of_populations
+from .population_parts import Population, Projection, listed
+from .population_validity import compatibility_problems, plasticity_problems, problems_of
 from .rule_table import EMPTY, UNBOUNDED, SlotTable
 from .system import AbstractSystem, Neuron, SpikingSystem, Synapse
 from .template import column, num_rules_of, rules_of_neuron, slots_of_template, text_of_neuron
@@ -23,6 +27,7 @@ if TYPE_CHECKING:
     from ...machine import Lowered
     from ..lower.enumerable import SearchedMachine
     from ..lower.host_program import HostProgram
+    from ..lower.plastic_synapses import PlasticColumns
     from ..lower.storage import LayoutLike
     from ..view.solution import Solution, SolutionBatch
     from .environment import AnyInput
@@ -68,7 +73,8 @@ class PopulationSystem(AbstractSystem):
         self.signed = signed
         self.name = name
         self.compatibility = compatibility
-        found = list(problems_of(self, self._populations)) or compatibility_problems(self)
+        found = list(problems_of(self, self._populations))
+        found = found or [*plasticity_problems(self), *compatibility_problems(self)]
         problems = tuple(
             Problem("bad_population", "error", place, message) for place, message in found
         )
@@ -107,7 +113,14 @@ class PopulationSystem(AbstractSystem):
         """A rule of a neuron as people write it, its guard as terms where it is not one count."""
         name, positions = self.population_at(neuron)
         population = self.populations[name]
-        return text_of_neuron(population.templates[rule], neuron - positions.start, population.size)
+        template, own = population.templates[rule], neuron - positions.start
+        return text_of_neuron(template, own, population.size, self.targets_of(neuron, rule))
+
+    def targets_of(self, neuron: int, rule: int) -> list[str]:
+        """The names of the set N of a plasticity rule; none of any other."""
+        if self.plastic_rules is None:
+            return []
+        return [self.name_of(i) for i in self.plastic_rules.targets_of(neuron, rule).tolist()]
 
     @property
     def num_rules(self) -> int:
@@ -180,6 +193,39 @@ class PopulationSystem(AbstractSystem):
     def slots(self) -> SlotTable:
         """The rules of all neurons."""
         return _slot_table(self._populations, self.compatibility, faithful=False)
+
+    @cached_property
+    def plastic_rules(self) -> PlasticRules | None:
+        """The plasticity rules, if there are any."""
+        return plastic_rules_of_populations(self)
+
+    @cached_property
+    def plastic_columns(self) -> "PlasticColumns | None":
+        """The synapses that plasticity may create and delete, if there is any."""
+        from ..lower.plastic_synapses import PlasticColumns  # the model itself needs no device
+
+        return PlasticColumns.of(self, self.slots)
+
+    @property
+    def changes_network(self) -> bool:
+        """Whether rules create or delete synapses."""
+        return self.plastic_rules is not None
+
+    @property
+    def is_static(self) -> bool:
+        """Whether the network never changes."""
+        return not self.changes_network
+
+    @property
+    def edges(self) -> Edges:
+        """The synapses by the positions of their neurons, all listed."""
+        size, placed = self.num_neurons, []
+        for p in self.projections:
+            source, target = self.slices[p.source], self.slices[p.target]
+            fix = "Look at a smaller system of the same kind."
+            edges = listed(p.description, _size(source), _size(target), fix)
+            placed.append((edges, source.start, target.start))
+        return merged(placed, size, size)
 
     def columns(self, *, faithful: bool = False) -> "HostProgram":
         """The system as lowering takes it; `faithful` keeps consume-all rules apart."""
@@ -267,7 +313,7 @@ class PopulationSystem(AbstractSystem):
         """
         neurons = list(self.neurons)
         names = [neuron.name for neuron in neurons]
-        edges = self.columns().joined().parts[0].edges.canonical()
+        edges = self.edges.canonical()
         weights = np.ones(len(edges), int) if edges.value is None else edges.value
         synapses = [
             Synapse(names[s], names[t], int(w))
@@ -361,8 +407,10 @@ class Neurons(Sequence[Neuron]):
         own = position - positions.start
         rules = [
             rule
-            for template in population.templates
-            for rule in rules_of_neuron(template, own, population.size)
+            for number, template in enumerate(population.templates)
+            for rule in rules_of_neuron(
+                template, own, population.size, self._system.targets_of(position, number)
+            )
         ]
         spikes = int(column(population.spikes, population.size)[own])
         return Neuron(population.names.of(own), spikes, rules)

@@ -7,26 +7,32 @@ from functools import cached_property
 import numpy as np
 from jaxtyping import Int
 
-from snpjax_formats import graphs
+from snpjax_formats import Edges, check_free, graphs
+from snpjax_formats.memory import host_free_bytes
 
 from .neuron_names import NeuronNames
 from .rule import Rule
-from .template import PerNeuron, RuleTemplate, is_shared
+from .template import PerNeuron, PlasticityTemplate, RuleTemplate, description_of, is_shared
+
+
+# Two indices and a key to sort them by.
+_BYTES_PER_LISTED_EDGE = 16
 
 
 @dataclass(frozen=True, eq=False)
 class Population:
     """`size` neurons with the same rules, named `name[0]`, `name[1]`, ....
 
-    `spikes` are the initial spikes, and `rules` texts, `Rule`s or `RuleTemplate`s. With `indices`,
-    `(size,)` or `(size, axes)`, the neurons are named `name{i}` or `name{i,j}` by them, as families
-    in files are; with no axes the one neuron is named `name`.
+    `spikes` are the initial spikes, and `rules` texts, `Rule`s, `RuleTemplate`s or
+    `PlasticityTemplate`s. With `indices`, `(size,)` or `(size, axes)`, the neurons are named
+    `name{i}` or `name{i,j}` by them, as families in files are; with no axes the one neuron is named
+    `name`.
     """
 
     name: str
     size: int
     spikes: PerNeuron = 0
-    rules: Sequence[RuleTemplate | Rule | str] = ()
+    rules: Sequence[RuleTemplate | PlasticityTemplate | Rule | str] = ()
     indices: "Sequence[int] | Int[np.ndarray, 'neurons *axes'] | None" = None
 
     @cached_property
@@ -38,16 +44,19 @@ class Population:
         return NeuronNames(self.name, self.size, indices if indices.ndim == 2 else indices[:, None])
 
     @cached_property
-    def templates(self) -> tuple[RuleTemplate, ...]:
+    def templates(self) -> tuple[RuleTemplate | PlasticityTemplate, ...]:
         """All rules as templates."""
         rules = (self.rules,) if isinstance(self.rules, str) else self.rules
         if not isinstance(rules, Sequence):
             raise TypeError(f"{rules!r} are no rules (give a list)")
-        return tuple(RuleTemplate.of(rule) for rule in rules)
+        return tuple(
+            rule if isinstance(rule, PlasticityTemplate) else RuleTemplate.of(rule)
+            for rule in rules
+        )
 
     @cached_property
     def is_shared(self) -> bool:
-        """Whether all neurons have the same rules."""
+        """Whether rules apply, consume, produce and delay alike in all neurons."""
         return all(map(is_shared, self.templates))
 
 
@@ -66,13 +75,24 @@ class Projection:
     @cached_property
     def description(self) -> graphs.AbstractGraph:
         """`graph` as a description."""
-        if isinstance(self.graph, graphs.AbstractGraph):
-            return self.graph
-        if isinstance(self.graph, graphs.SparseMatrix):
-            return graphs.from_scipy(self.graph)
-        if isinstance(self.graph, graphs.NetworkxGraph):
-            return graphs.from_networkx(self.graph)
-        raise TypeError(
-            f"{self.graph!r} is no graph (give one of snpjax.graphs, a scipy.sparse matrix or a "
-            "networkx graph)"
-        )
+        return description_of(self.graph)
+
+
+def listed(graph: graphs.AbstractGraph, num_sources: int, num_targets: int, fix: str) -> Edges:
+    """The edges of a graph.
+
+    **Raises:** `LayoutTooLarge` before more is listed than the host has memory for; `fix` says what
+    to do.
+    """
+    count = num_listed(graph, num_sources, num_targets)
+    needed = _BYTES_PER_LISTED_EDGE * count
+    what = f"Listing {count:,} synapses takes {needed:,} bytes"
+    check_free(needed, host_free_bytes(), what, fix)
+    return graph.edges(num_sources, num_targets)
+
+
+def num_listed(graph: graphs.AbstractGraph, num_sources: int, num_targets: int) -> int:
+    """About how many edges a graph has."""
+    if isinstance(graph, graphs.RandomPairs):  # to count them would be to list them
+        return int(graph.probability * num_sources * num_targets)
+    return graph.num_edges(num_sources, num_targets)

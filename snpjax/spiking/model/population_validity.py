@@ -1,19 +1,28 @@
 """What makes a system of populations valid."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import combinations, product
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+from jaxtyping import Bool
 
-from snpjax_formats import graphs
+from snpjax_formats import LayoutTooLarge, graphs
 
 from .neuron_names import problem_of
+from .plastic_rules import PlasticRules, leaving_edges, plastic_templates
 from .population_parts import Population, Projection
-from .rule import RuleError
+from .rule import ALPHAS, RuleError
 from .rule_table import ALL, UNBOUNDED
-from .template import RuleTemplate, column, has_rule, raised_terms
+from .template import (
+    AbstractTemplate,
+    PlasticityTemplate,
+    column,
+    description_of,
+    has_rule,
+    raised_terms,
+)
 from .validity import Place, Problem
 
 
@@ -106,10 +115,18 @@ def _population_problems(population: Population, index: int, signed: bool) -> It
 
 
 def _template_problems(
-    population: Population, template: RuleTemplate, what: str
+    population: Population, template: AbstractTemplate, what: str
 ) -> Iterator[tuple[_Part, str]]:
     consume = template.consume
     is_all = _is_integer(consume) and bool(np.any(np.asarray(consume) == ALL))
+    if isinstance(template, PlasticityTemplate):
+        yield from _plasticity_part_problems(population, template, what)
+        if is_all:
+            yield (
+                ("consume",),
+                f"{what}: plasticity consumes a number of spikes (give one, not ALL)",
+            )
+            return
     if is_all and np.ndim(consume) > 0:
         yield ("consume",), f"{what}: only some neurons consume ALL (make two rules of it)"
         return
@@ -152,6 +169,36 @@ def _template_problems(
                 f"{what}: terms {i} and {j} share a count in {where} (make the terms disjoint)"
             )
             yield ("guard", j - 1), message
+
+
+def _plasticity_part_problems(
+    population: Population, template: PlasticityTemplate, what: str
+) -> Iterator[tuple[_Part, str]]:
+    """What is wrong with what only plasticity has, in one population."""
+    for part, text in _number_problems(population, "k", template.k, 1, what):
+        yield ("plasticity", *part), text
+    alpha = np.asarray(template.alpha)
+    wrong = np.atleast_1d(~np.isin(alpha, ALPHAS))
+    if alpha.shape not in ((), (population.size,)):
+        message = (
+            f"{what}: `alpha` has shape {alpha.shape} (give one text, or one for each of the "
+            f"{population.size} neurons)"
+        )
+        yield ("plasticity", "alpha"), message
+    elif wrong.any():
+        first = int(np.argmax(wrong))
+        value = np.atleast_1d(alpha)[first].item()
+        where, fix = _nth(population, wrong), f"give one of {', '.join(ALPHAS)}"
+        part = ("plasticity", "alpha", *([first] if alpha.ndim else []))
+        yield part, f"{what}: `alpha` is {value!r} in {where} ({fix})"
+    if not isinstance(template.targets, Mapping):
+        message = f"{what}: `targets` is {template.targets!r} (give a graph for each population)"
+        yield ("plasticity", "targets"), message
+        return
+    try:
+        template.descriptions  # noqa: B018
+    except (ValueError, TypeError) as error:
+        yield ("plasticity", "targets"), f"{what}: {error}"
 
 
 def _number_problems(
@@ -200,12 +247,17 @@ def _nth(population: Population, wrong: np.ndarray) -> str:
     return f"neuron {population.names.of(int(np.flatnonzero(wrong)[0]))}"
 
 
-def _repetitions(population: Population) -> Iterator[tuple[int, str]]:
-    """Rules that are one and the same in some neuron: two alternatives, or one?"""
-    name, width = population.name, _width(population)
+def _repetitions(
+    population: Population, system: "PopulationSystem | None" = None
+) -> Iterator[tuple[int, str]]:
+    """Rules that are one and the same in some neuron: two alternatives, or one? Those of plasticity
+    with the `system`, which knows their targets, and the others without."""
+    name = population.name
+    width = _width(population) if system is None else population.size
     numbered = [
         (number, template, slot)
         for number, template in enumerate(population.templates, start=1)
+        if isinstance(template, PlasticityTemplate) is (system is not None)
         for slot in raised_terms(template)
     ]
     for (i, first, a), (j, second, b) in combinations(numbered, 2):
@@ -215,6 +267,8 @@ def _repetitions(population: Population) -> Iterator[tuple[int, str]]:
         where = np.flatnonzero(np.broadcast_to(_effect_equal(first, a, second, b), (width,)))
         if len(where):
             meets[where] = _meet(_at(a, where, width), _at(b, where, width))
+        if system is not None and meets.any():
+            meets &= _same_targets(system, population, i - 1, j - 1)
         if meets.any():
             message = (
                 f"population {name!r}: rules {i} and {j} do the same at one count in "
@@ -223,18 +277,41 @@ def _repetitions(population: Population) -> Iterator[tuple[int, str]]:
             yield j - 1, message
 
 
-def _effect_equal(first: RuleTemplate, a: Any, second: RuleTemplate, b: Any) -> np.ndarray:
-    """Whether both are the forgetting of all spikes, or equal in everything."""
-    takes_all = _takes_all(first, a) & _takes_all(second, b)
+def _same_targets(
+    system: "PopulationSystem", population: Population, first: int, second: int
+) -> Bool[np.ndarray, " neurons"]:
+    """In which neurons of a population two rules of plasticity have one set of targets."""
+    rules, own = system.plastic_rules, system.slices[population.name]
+    assert rules is not None
+    rule = rules.rule_of_target
+    neuron, number = rules.neuron[rule], rules.number[rule]
+    pairs = neuron * system.num_neurons + rules.targets
+    differ = np.setxor1d(pairs[number == first], pairs[number == second]) // system.num_neurons
+    return ~np.isin(np.arange(own.start, own.stop), differ)
+
+
+def _effect_equal(first: AbstractTemplate, a: Any, second: AbstractTemplate, b: Any) -> np.ndarray:
+    """Whether both are the forgetting of all spikes, or equal in everything but the targets of
+    plasticity."""
+    if isinstance(first, PlasticityTemplate):
+        takes_all = np.asarray(False)
+    else:
+        takes_all = _takes_all(first, a) & _takes_all(second, b)
     numbers = [
-        (*term, template.consume, template.produce, template.delay)
+        (*term, template.consume, *_effect(template))
         for template, term in ((first, a), (second, b))
     ]
     equal = [np.asarray(x) == np.asarray(y) for x, y in zip(*numbers, strict=True)]
     return np.atleast_1d(takes_all | np.all(np.broadcast_arrays(*equal), axis=0))
 
 
-def _takes_all(template: RuleTemplate, term: Any) -> np.ndarray:
+def _effect(template: AbstractTemplate) -> tuple[Any, Any]:
+    if isinstance(template, PlasticityTemplate):
+        return template.kind, template.k
+    return template.produce, template.delay
+
+
+def _takes_all(template: AbstractTemplate, term: Any) -> np.ndarray:
     low, high, _ = term
     consume = np.asarray(template.consume)
     forgets = (np.asarray(template.produce) == 0) & (np.asarray(template.delay) == 0)
@@ -274,6 +351,101 @@ def _meet(first: Any, second: Any) -> np.ndarray:
         shared += max(0, -(-behind // apart)) * apart
         meets[index] = shared <= int(earliest[index])
     return meets
+
+
+def _target_problems(system: "PopulationSystem") -> Iterator[_Finding]:
+    """Targets of plasticity that are no graphs to populations."""
+    for index, population, number, template in plastic_templates(system):
+        for name, given in template.targets.items():
+            place = Place("rule", index, number, ("plasticity", "targets", name))
+            what = f"population {population.name!r}, rule {number + 1}, targets in {name!r}"
+            if name not in system.populations:
+                yield place, f"{what}: there is no such population (name one of them)"
+                continue
+            try:
+                graph = description_of(given)
+                graph.check(population.size, system.populations[name].size)
+            except (ValueError, TypeError) as error:
+                yield place, f"{what}: {error}"
+                continue
+            if graph.weight_range() != (1, 1):
+                yield place, f"{what}: created synapses have weight 1 (leave out the weights)"
+
+
+def plasticity_problems(system: "PopulationSystem") -> Iterator[_Finding]:
+    """What is wrong with the plasticity of a system that is valid without it."""
+    found = list(_target_problems(system))
+    try:
+        rules = None if found else system.plastic_rules
+    except LayoutTooLarge as error:
+        first, _, number, _ = next(plastic_templates(system))
+        rules, found = None, [(Place("rule", first, number), str(error))]
+    if rules is None:
+        yield from found
+        return
+    rule, size = rules.rule_of_target, system.num_neurons
+    pair = rule * size + rules.targets
+    has_self = np.zeros(len(rules.neuron), bool)
+    has_self[rule[rules.targets == rules.neuron[rule]]] = True
+    has_twice = np.zeros(len(rules.neuron), bool)
+    has_twice[rule[1:][pair[1:] == pair[:-1]]] = True
+    options = []
+    if system.signed:
+        options.append("with plasticity counts are never negative (remove signed=True)")
+    if not system.compatibility.may_be_plastic:
+        options.append(
+            "of all compatibility options plasticity may have `delete_within_N` only "
+            f"(remove the others of {system.compatibility})"
+        )
+    wrongs = {
+        "{} has no targets (give it some, or a guard without counts)": np.diff(rules.starts) == 0,
+        "the targets of {} hold the neuron itself (remove it)": has_self,
+        "the targets of {} hold a neuron twice (name it once)": has_twice,
+    }
+    for index, population, number, _ in plastic_templates(system):
+        place = Place("rule", index, number, ("plasticity", "targets"))
+        what = f"population {population.name!r}, rule {number + 1}"
+        yield from ((replace(place, part=()), f"{what}: {message}") for message in options)
+        options = []
+        own = system.slices[population.name]
+        is_its = (own.start <= rules.neuron) & (rules.neuron < own.stop) & (rules.number == number)
+        for message, wrong in wrongs.items():
+            where = rules.neuron[is_its & wrong]
+            if len(where):
+                neuron = f"neuron {system.name_of(int(where[0]))}"
+                yield place, f"{what}: {message.format(neuron)}"
+    for index, population in enumerate(system.populations.values()):
+        for number, text in _repetitions(population, system):
+            yield Place("rule", index, number), text
+    yield from _plastic_synapse_problems(system, rules)
+
+
+def _plastic_synapse_problems(
+    system: "PopulationSystem", rules: PlasticRules
+) -> Iterator[_Finding]:
+    """Synapses of plastic neurons whose weight is not 1, alone or together."""
+    size = system.num_neurons
+    seen = np.zeros(0, np.int64)
+    initial = np.sort(rules.initial.source.astype(np.int64) * size + rules.initial.target)
+    if rules.initial.value is None and np.all(initial[1:] > initial[:-1]):
+        return
+    for index, projection, edges in leaving_edges(system, rules.is_plastic):
+        what = f"projection {projection.source!r} -> {projection.target!r}"
+        pairs = edges.source.astype(np.int64) * size + edges.target
+        is_repeated = np.isin(pairs, seen)
+        is_repeated[np.delete(np.arange(len(pairs)), np.unique(pairs, return_index=True)[1])] = True
+        weights = np.ones(len(edges)) if edges.value is None else edges.value
+        seen = np.concatenate([seen, pairs])
+        for edge in np.flatnonzero((weights != 1) | is_repeated)[:1].tolist():
+            source, target = (system.name_of(int(x[edge])) for x in (edges.source, edges.target))
+            found, fix = f"has weight {weights[edge]}", "give it weight 1"
+            if weights[edge] == 1:
+                found, fix = "is there twice", "leave one out"
+            message = (
+                f"{what}: the synapse ({source}, {target}) {found}, but the plasticity of "
+                f"{source} creates and deletes single synapses of weight 1 ({fix})"
+            )
+            yield Place("synapse", index), message
 
 
 def compatibility_problems(system: "PopulationSystem") -> Iterator[_Finding]:
@@ -350,10 +522,10 @@ def not_strict(system: "PopulationSystem") -> Iterator[Problem]:
 
 
 def _of_template(
-    population: Population, template: RuleTemplate
+    population: Population, template: AbstractTemplate
 ) -> Iterator[tuple[str, np.ndarray, str]]:
     """Code, neurons and words for what a rule does that level strict does not have."""
-    if population.size == 0:
+    if population.size == 0 or isinstance(template, PlasticityTemplate):
         return
     size = _width(population)
     has = has_rule(template, size)

@@ -213,18 +213,18 @@ def rule_text(rule: AnyRule, label: str | None = None) -> str:
     - `label`: that of its neuron, which rules that change the network name: `[a^2]_i -> []_j ||
       []_k`. Without it they read `[a^2] -> []_j || []_k`.
     """
-    owner = "" if label is None else f"_{_name(label)}"
+    owner = "" if label is None else f"_{name_text(label)}"
     match rule:
         case DivisionRule():
             guard = _counts_text(rule.guard)
-            return f"[{guard}]{owner} -> []_{_name(rule.left)} || []_{_name(rule.right)}"
+            return f"[{guard}]{owner} -> []_{name_text(rule.left)} || []_{name_text(rule.right)}"
         case BuddingRule():
             guard = _counts_text(rule.guard)
-            parent = owner if rule.parent is None else f"_{_name(rule.parent)}"
-            return f"[{guard}]{owner} -> []{parent} / []_{_name(rule.bud)}"
+            parent = owner if rule.parent is None else f"_{name_text(rule.parent)}"
+            return f"[{guard}]{owner} -> []{parent} / []_{name_text(rule.bud)}"
         case PlasticityRule():
-            targets = f"{{{', '.join(map(_name, rule.targets))}}}"
-            change = f" {targets}" if label is None else f"({_name(label)}, {targets})"
+            targets = f"{{{', '.join(map(name_text, rule.targets))}}}"
+            change = f" {targets}" if label is None else f"({name_text(label)}, {targets})"
             return f"{_left_text(rule)} -> {rule.alpha}{rule.k}{change}"
     produce = "lambda"
     if rule.produce:
@@ -270,5 +270,6 @@ def spikes_text(count: int) -> str:
     return "a" if count == 1 else f"a^{count}"
 
 
-def _name(name: str) -> str:
+def name_text(name: str) -> str:
+    """A name as rules hold it."""
     return name if PLAIN_NAME.fullmatch(name) else json.dumps(name, ensure_ascii=False)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Int
@@ -137,18 +137,27 @@ def slots_of_neurons(
     whose guard holds every s. At each count at most one member applies, so choices, probabilities
     and random paths stay what they were.
     """
-    types: dict[tuple[AnyRule | str, ...], int] = {}
+    types: dict[tuple[Any, ...], int] = {}
     known: dict[int, int] = {}  # by identity: hashing long lists of rules again would take long
     type_of = np.zeros(len(neurons), np.int64)
+    builder = _Builder(compatibility)
     for index, neuron in enumerate(neurons):
         rules = neuron.rules
         if id(rules) not in known:
-            known[id(rules)] = types.setdefault(rules, len(types))
+            number = known[id(rules)] = types.setdefault(_slot_key(rules), len(types))
+            if number == len(builder.slots):
+                builder.add(rules, faithful)
         type_of[index] = known[id(rules)]
-    builder = _Builder(compatibility)
-    for rules in types:
-        builder.add(rules, faithful)
     return builder.table(type_of)
+
+
+def _slot_key(rules: tuple[AnyRule | str, ...]) -> tuple[Any, ...]:
+    """What the slots of a neuron depend on. That is not how plasticity changes its synapses, unless
+    some of its rules repeat others."""
+    num_plastic = sum(isinstance(rule, PlasticityRule) for rule in rules)
+    if num_plastic == 0 or (num_plastic > 1 and len(set(rules)) < len(rules)):
+        return rules
+    return tuple((r.guard, r.consume) if isinstance(r, PlasticityRule) else r for r in rules)
 
 
 def table_of_slots(slots: list[list[Slot]], type_of: Int[np.ndarray, " neurons"]) -> SlotTable:

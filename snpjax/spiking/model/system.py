@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from ..view.configurations import Configurations, Transitions
     from ..view.solution import Solution, SolutionBatch
     from .environment import AnyInput
+    from .plastic_rules import PlasticRules
+    from .population import AnySystem
     from .rule_table import SlotTable
 
 
@@ -423,6 +425,15 @@ class SpikingSystem(AbstractSystem):
         return {label: number for number, label in enumerate(dict.fromkeys(spoken_of))}
 
     @cached_property
+    def plastic_rules(self) -> "PlasticRules | None":
+        """The plasticity rules, if there are any."""
+        if not self.changes_network:
+            return None
+        from .plastic_rules import plastic_rules_of_neurons  # the model itself needs no arrays
+
+        return plastic_rules_of_neurons(self)
+
+    @cached_property
     def plastic_columns(self) -> "PlasticColumns | None":
         """The synapses that plasticity may create and delete, if there is any."""
         from ..lower.plastic_synapses import PlasticColumns  # the model itself needs no arrays
@@ -518,16 +529,13 @@ def is_growing(system: object) -> TypeGuard[SpikingSystem]:
     return isinstance(system, SpikingSystem) and system.is_growing
 
 
-def changes_network(system: object) -> TypeGuard[SpikingSystem]:
-    """Whether rules create or delete neurons or synapses."""
-    return isinstance(system, SpikingSystem) and system.changes_network
-
-
-def dynamic_message(system: SpikingSystem, what: str) -> str:
+def dynamic_message(system: "AnySystem", what: str) -> str:
     """Why a system that is not static is refused by what needs a network that does not change."""
     if system.variant is not None:
         kind = type(system.variant).__name__
         return f"{what} needs steps of the definition, but the system has the variant {kind}."
+    if not isinstance(system, SpikingSystem):
+        return f"{what} needs a network that does not change, but the system has plasticity rules."
     rules = [(label, r) for label, own in system.rules_of_labels.items() for r in own]
     changing = [(label, r) for label, r in rules if not isinstance(r, Rule)] or rules
     shown = ""

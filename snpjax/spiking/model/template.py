@@ -1,18 +1,20 @@
 """Rules whose numbers may differ from neuron to neuron."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
 from jaxtyping import Bool, Int
 
-from snpjax_formats import check_free
+from snpjax_formats import check_free, graphs
 from snpjax_formats.memory import host_free_bytes
 
 from .compatibility import TEXTBOOK, Compatibility
 from .guard import Guard
-from .rule import GuardLike, Rule, spikes_text
+from .rule import ALPHAS, Alpha, GuardLike, PlasticityRule, Rule, name_text, spikes_text
+from .rule_syntax import parse_rule
 from .rule_table import ALL, UNBOUNDED
 
 
@@ -26,8 +28,39 @@ TermsLike: TypeAlias = (
 )
 
 
+class AbstractTemplate:
+    """A rule of every neuron of a population: where it applies and what it consumes and emits."""
+
+    guard: "TermsLike | GuardLike | None"
+    consume: PerNeuron
+    produce: Any
+    delay: Any
+
+    @property
+    def has_terms(self) -> bool:
+        """Whether the guard is terms or an array, which may differ from neuron to neuron."""
+        guard = self.guard
+        is_listed = isinstance(guard, tuple) and len(guard) > 0 and isinstance(guard[0], tuple)
+        return isinstance(guard, list | np.ndarray) or is_listed
+
+    def terms(self) -> list[tuple[Any, Any, Any]]:
+        """The guard as terms with a period; `UNBOUNDED` ends those without end."""
+        guard: Any = self.guard
+        if isinstance(guard, np.ndarray):
+            return [(guard, guard, 1)]
+        if guard is None:
+            return [(self.consume, self.consume, 1)]
+        if self.has_terms:
+            if not all(isinstance(term, tuple) and len(term) in (2, 3) for term in guard):
+                raise ValueError("a term of the guard is no (low, high) or (low, high, period)")
+            padded = [(*term, 1) if len(term) == 2 else term for term in guard]
+        else:
+            padded = Guard.of(guard).terms()
+        return [(low, UNBOUNDED if high is None else high, period) for low, high, period in padded]
+
+
 @dataclass(frozen=True, eq=False)
-class RuleTemplate:
+class RuleTemplate(AbstractTemplate):
     """A rule of every neuron of a population, whose numbers may differ from neuron to neuron.
 
     **Arguments:**
@@ -54,32 +87,67 @@ class RuleTemplate:
         """A template of a rule that all neurons share."""
         if isinstance(rule, RuleTemplate):
             return rule
+        parsed = parse_rule(rule) if isinstance(rule, str) else rule
+        if isinstance(parsed, PlasticityRule):
+            raise TypeError(
+                f"{rule} names neurons (write PlasticityTemplate(guard, consume, alpha, k, "
+                "{population: graph}))"
+            )
         rule = Rule.parse(rule) if isinstance(rule, str) else rule
         if not isinstance(rule, Rule):
             raise TypeError(f'{rule!r} is no rule (write "a -> a", Rule(...) or RuleTemplate(...))')
         return cls(rule.guard, rule.consume, rule.produce, rule.delay)
 
-    @property
-    def has_terms(self) -> bool:
-        """Whether the guard is terms or an array, which may differ from neuron to neuron."""
-        guard = self.guard
-        is_listed = isinstance(guard, tuple) and len(guard) > 0 and isinstance(guard[0], tuple)
-        return isinstance(guard, list | np.ndarray) or is_listed
 
-    def terms(self) -> list[tuple[Any, Any, Any]]:
-        """The guard as terms with a period; `UNBOUNDED` ends those without end."""
-        guard: Any = self.guard
-        if isinstance(guard, np.ndarray):
-            return [(guard, guard, 1)]
-        if guard is None:
-            return [(self.consume, self.consume, 1)]
-        if self.has_terms:
-            if not all(isinstance(term, tuple) and len(term) in (2, 3) for term in guard):
-                raise ValueError("a term of the guard is no (low, high) or (low, high, period)")
-            padded = [(*term, 1) if len(term) == 2 else term for term in guard]
-        else:
-            padded = Guard.of(guard).terms()
-        return [(low, UNBOUNDED if high is None else high, period) for low, high, period in padded]
+@dataclass(frozen=True, eq=False)
+class PlasticityTemplate(AbstractTemplate):
+    """A plasticity rule of every neuron of a population, whose numbers, kind and targets may differ
+    from neuron to neuron.
+
+    **Arguments:**
+
+    - `guard`, `consume`: as in `RuleTemplate`; `ALL` is no number of spikes here.
+    - `alpha`: as in `PlasticityRule`, or one text a neuron.
+    - `k`: how many synapses, at least 1.
+    - `targets`: the set N of every neuron: a graph from this population to another, or to itself,
+      by the name of that one, of weight 1 and as in a `Projection`. `{"m": graphs.Pairs(source,
+      target)}` lists them; a neuron may have targets in several populations. Edges of neurons
+      without the rule, whose terms are all empty, say nothing.
+
+    Numbers and targets are checked when the system is built.
+    """
+
+    guard: "TermsLike | GuardLike | None"
+    consume: PerNeuron
+    alpha: "Alpha | Sequence[Alpha] | np.ndarray"
+    k: PerNeuron
+    targets: Mapping[str, graphs.AnyGraph]
+    produce: int = field(default=0, init=False, repr=False)
+    delay: int = field(default=0, init=False, repr=False)
+
+    @cached_property
+    def descriptions(self) -> Mapping[str, graphs.AbstractGraph]:
+        """`targets` as descriptions."""
+        return {name: description_of(graph) for name, graph in self.targets.items()}
+
+    @cached_property
+    def kind(self) -> Int[np.ndarray, "*neurons"]:
+        """The place of `alpha` in `ALPHAS`."""
+        return np.argmax([np.asarray(self.alpha) == alpha for alpha in ALPHAS], axis=0)
+
+
+def description_of(graph: graphs.AnyGraph) -> graphs.AbstractGraph:
+    """A graph of any library as a description."""
+    if isinstance(graph, graphs.AbstractGraph):
+        return graph
+    if isinstance(graph, graphs.SparseMatrix):
+        return graphs.from_scipy(graph)
+    if isinstance(graph, graphs.NetworkxGraph):
+        return graphs.from_networkx(graph)
+    raise TypeError(
+        f"{graph!r} is no graph (give one of snpjax.graphs, a scipy.sparse matrix or a "
+        "networkx graph)"
+    )
 
 
 def column(values: Any, size: int) -> Int[np.ndarray, " neurons"]:
@@ -87,14 +155,14 @@ def column(values: Any, size: int) -> Int[np.ndarray, " neurons"]:
     return np.broadcast_to(np.asarray(values, np.int64), (size,))
 
 
-def is_shared(template: RuleTemplate) -> bool:
-    """Whether the rule is the same in every neuron."""
+def is_shared(template: AbstractTemplate) -> bool:
+    """Whether the rule applies, consumes, produces and delays alike in every neuron."""
     numbers = [template.consume, template.produce, template.delay]
     return all(np.ndim(x) == 0 for term in [numbers, *template.terms()] for x in term)
 
 
 def raised_terms(
-    template: RuleTemplate, compatibility: Compatibility = TEXTBOOK
+    template: AbstractTemplate, compatibility: Compatibility = TEXTBOOK
 ) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """The terms as arrays, rewritten as `compatibility` says and raised to the counts at which the
     rule may apply: of at least what it consumes.
@@ -167,7 +235,7 @@ def _largest(low: np.ndarray, high: np.ndarray, period: np.ndarray) -> np.ndarra
 
 
 def slots_of_template(
-    template: RuleTemplate,
+    template: AbstractTemplate,
     number: int,
     size: int,
     *,
@@ -205,9 +273,11 @@ def _members(low: Any, high: Any, period: Any, number: int, size: int) -> list[t
     return [(n, np.where(n <= high, n, 0), 1, n, 0, 0, number) for n in counts]
 
 
-def rules_of_neuron(template: RuleTemplate, index: int, size: int) -> list[Rule]:
+def rules_of_neuron(
+    template: AbstractTemplate, index: int, size: int, targets: Sequence[str] = ()
+) -> Sequence[Rule | PlasticityRule]:
     """The rules that one neuron has: none where all terms are empty, and the members of a
-    consume-all rule.
+    consume-all rule. `targets` are the set N of plasticity.
 
     **Raises:** `ValueError` for a consume-all rule whose guard has no end.
     """
@@ -215,6 +285,10 @@ def rules_of_neuron(template: RuleTemplate, index: int, size: int) -> list[Rule]
     guard = guard_of(terms)
     if guard.is_empty:
         return []
+    if isinstance(template, PlasticityTemplate):
+        kind, k = (int(column(x, size)[index]) for x in (template.kind, template.k))
+        alpha: Any = ALPHAS[kind]
+        return [PlasticityRule(guard, consume, alpha, k, targets)]
     if consume != ALL:
         return [Rule(guard, consume, produce, delay)]
     members = []
@@ -228,7 +302,7 @@ def rules_of_neuron(template: RuleTemplate, index: int, size: int) -> list[Rule]
     return members
 
 
-def has_rule(template: RuleTemplate, size: int) -> Bool[np.ndarray, " neurons"]:
+def has_rule(template: AbstractTemplate, size: int) -> Bool[np.ndarray, " neurons"]:
     """Which neurons have the rule: those where some term holds a count."""
     has = np.zeros(size, bool)
     for low, high, _ in template.terms():
@@ -236,7 +310,7 @@ def has_rule(template: RuleTemplate, size: int) -> Bool[np.ndarray, " neurons"]:
     return has
 
 
-def num_rules_of(template: RuleTemplate, size: int) -> int:
+def num_rules_of(template: AbstractTemplate, size: int) -> int:
     """How many rules it is in all neurons, each member of a consume-all rule counted; such a rule
     whose guard has no end counts as one."""
     if not np.any(np.asarray(template.consume) == ALL):
@@ -248,17 +322,24 @@ def num_rules_of(template: RuleTemplate, size: int) -> int:
     return int(np.where(is_endless, 1, members).sum())
 
 
-def text_of_neuron(template: RuleTemplate, index: int, size: int) -> str:
-    """The rule of one neuron, `{2..9 by 3}/a^2 -> a; 1`."""
+def text_of_neuron(
+    template: AbstractTemplate, index: int, size: int, targets: Iterable[str] | None = None
+) -> str:
+    """The rule of one neuron, `{2..9 by 3}/a^2 -> a; 1`. `targets` are the set N of plasticity;
+    when they are left out, their populations are named."""
     (consume, produce, delay), *terms = _numbers_of(template, index, size)
     inside = text_of_terms(terms)
     guard = "" if inside == f"{{{consume}}}" else f"{inside}/"
     consumed = "all" if consume == ALL else spikes_text(consume)
+    if isinstance(template, PlasticityTemplate):
+        change = f"{ALPHAS[column(template.kind, size)[index]]}{column(template.k, size)[index]}"
+        names = ", ".join(map(name_text, template.targets if targets is None else targets))
+        return f"{guard}{consumed} -> {change} {{{names}}}"
     produced = spikes_text(produce) if produce else "lambda"
     return f"{guard}{consumed} -> {produced}{f'; {delay}' if delay else ''}"
 
 
-def _numbers_of(template: RuleTemplate, index: int, size: int) -> list[tuple[int, ...]]:
+def _numbers_of(template: AbstractTemplate, index: int, size: int) -> list[tuple[int, ...]]:
     """What the rule of one neuron consumes, produces and delays, and the terms of its guard."""
     effect = (template.consume, template.produce, template.delay)
     rows = [effect, *template.terms()]

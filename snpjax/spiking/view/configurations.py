@@ -13,7 +13,7 @@ from jaxtyping import Bool, Int
 from ...choice import NO_RULE, GivenChoices
 from ...trajectory import path_of
 from ..model.lookup import number_of_label, position_of
-from ..model.system import SpikingSystem, changes_network, is_growing
+from ..model.system import SpikingSystem, is_growing
 from ..model.variants import Astrocytes
 from .snapshot import Network, has_synapse, names_of_labels, network_history, network_of
 
@@ -107,7 +107,7 @@ class Configurations:
     @property
     def _known(self) -> Any:
         """The state of the networks."""
-        if self.state is None and changes_network(self.system):
+        if self.state is None and self.system.changes_network:
             raise ValueError("Of these configurations it is not known how the network changed.")
         return self.state
 

@@ -5,7 +5,7 @@ from functools import cache, lru_cache
 
 from ...choice import NO_RULE
 from ..model.rule import rule_text
-from ..model.system import SpikingSystem, changes_network, is_growing
+from ..model.system import SpikingSystem, is_growing
 from .snapshot import Network
 from .solution import Solution
 
@@ -24,7 +24,7 @@ class Shown:
         self.solution = solution
         system = solution.system
         self.is_growing = is_growing(system)
-        self.is_plastic = changes_network(system) and not self.is_growing
+        self.is_plastic = system.changes_network and not self.is_growing
         self._network = lru_cache(_MAX_NETWORKS)(solution.network)
         self._text = cache(system.rule_text)
         self._of_labels: dict[str, list[str]] = {}

@@ -16,7 +16,7 @@ from ..lower.enumerable import column_of
 from ..model.lookup import position_of, rules_of
 from ..model.population import AnySystem, PopulationSystem
 from ..model.rule import AnyRule
-from ..model.system import SpikingSystem, changes_network, is_growing
+from ..model.system import SpikingSystem, is_growing
 from ..model.validity import unknown_neuron
 from ..step.plasticity import PlasticState
 from .configurations import (
@@ -34,7 +34,7 @@ def schema_of(system: AnySystem) -> Schema[Configurations, Transitions]:
     """Columns are neurons or, where they divide or bud, slots. What a query may name are neurons
     or, where they divide or bud, labels."""
     own, grows = _Names(system), is_growing(system)
-    changes = changes_network(system)
+    changes = system.changes_network
     labels = LazyNames(lambda: list(own.rules))
     return Schema(
         title=system.name,
@@ -57,7 +57,7 @@ def schema_of(system: AnySystem) -> Schema[Configurations, Transitions]:
         lists={"output": system.output},
         rules=own.rule_texts,
         is_stuck=own.is_stuck,
-        links=own.links if isinstance(system, SpikingSystem) and not grows else None,
+        links=own.links if (changes or isinstance(system, SpikingSystem)) and not grows else None,
         networks=own.network if changes else None,
         changing=_changing if changes else None,
         quantities={"timer": Configurations.timer},
@@ -117,7 +117,6 @@ class _Names:
         """The synapses that plasticity may create and delete."""
         if not isinstance(some.state, PlasticState):
             return []
-        assert isinstance(self.system, SpikingSystem)
         plastic = self.system.plastic_columns
         assert plastic is not None
         exists = np.asarray(some.state.exists)

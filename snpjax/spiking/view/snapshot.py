@@ -39,11 +39,10 @@ def name_of(system: AnySystem, state: Any, neuron: int) -> str:
 def network_of(system: AnySystem, state: Any) -> Network:
     """The network of one state on the host, `state` being `None` where it stays as it is.
 
-    **Raises:** `ValueError` for populations, whose synapses are not listed.
+    **Raises:** `ValueError` for populations without plasticity, whose synapses are not listed.
     """
-    if not isinstance(system, SpikingSystem):
-        raise ValueError("The synapses of populations are not listed. Expand the system.")
     if isinstance(state, GrownState):
+        assert isinstance(system, SpikingSystem)
         labels = tuple(system.label_numbers)
         num = int(state.num)
         # A history may have more room than there was in this row: what is there ends here.
@@ -54,13 +53,20 @@ def network_of(system: AnySystem, state: Any) -> Network:
             tuple(labels[label] for label in np.asarray(state.labels)[:num].tolist()),
             tuple(sorted(zip(*(np.asarray(x).tolist() for x in columns), strict=True))),
         )
-    names = system.names
-    synapses = [(names[s], names[t], weight) for s, t, weight in system.synapses]
+    if not (isinstance(system, SpikingSystem) or isinstance(state, PlasticState)):
+        raise ValueError("The synapses of populations are not listed. Expand the system.")
+    if isinstance(system, SpikingSystem):
+        names = system.names
+        synapses = [(names[s], names[t], weight) for s, t, weight in system.synapses]
+    else:
+        edges = system.edges.canonical()
+        names = [system.name_of(i) for i in range(system.num_neurons)]
+        weights = [1] * len(edges) if edges.value is None else edges.value.tolist()
+        synapses = list(zip(edges.source.tolist(), edges.target.tolist(), weights, strict=True))
     if isinstance(state, PlasticState):
         plastic = system.plastic_columns
         assert plastic is not None
-        own = set(plastic.neurons.tolist())
-        synapses = [synapse for synapse in synapses if synapse[0] not in own]
+        synapses = [synapse for synapse in synapses if not plastic.is_plastic[synapse[0]]]
         place, number = np.nonzero(np.asarray(state.exists)[: len(plastic.targets)])
         sources, targets = plastic.neurons[number], plastic.targets[place, number]
         synapses += [(s, t, 1) for s, t in zip(sources.tolist(), targets.tolist(), strict=True)]
@@ -79,21 +85,27 @@ def has_synapse(
 ) -> Bool[np.ndarray, " configurations"]:
     """Whether there is a synapse between neurons of these names, or labels, in the networks of
     `size` states, configurations last; `state` is `None` where the network stays as it is."""
-    if not isinstance(system, SpikingSystem):
-        raise ValueError("The synapses of populations are not listed. Expand the system.")
     if isinstance(state, GrownState):
+        assert isinstance(system, SpikingSystem)
         labels = system.label_numbers
         numbers = np.append(np.asarray(state.labels), np.full((1, size), -1), axis=0)
         ends = (np.take_along_axis(numbers, np.asarray(x), 0) for x in (state.source, state.target))
         own = zip(ends, (source, target), strict=True)
         return np.all([end == labels.get(name, -2) for end, name in own], axis=0).any(axis=0)
-    if isinstance(state, PlasticState):
-        plastic = system.plastic_columns
-        assert plastic is not None
-        for number in np.flatnonzero(plastic.neurons == system.names[source]).tolist():
-            own = np.flatnonzero(plastic.targets[:, number] == system.names[target])
-            return np.any(np.asarray(state.exists)[own, number], axis=0)
-    return np.full(size, any((s, t) == (source, target) for s, t, _ in system.synapses))
+    if not (isinstance(system, SpikingSystem) or isinstance(state, PlasticState)):
+        raise ValueError("The synapses of populations are not listed. Expand the system.")
+    edges, position = system.edges, np.arange(system.num_neurons)
+    sources, targets = (np.atleast_1d(position[system.position_of(x)]) for x in (source, target))
+    is_one = np.isin(edges.source, sources) & np.isin(edges.target, targets)
+    if not isinstance(state, PlasticState):
+        return np.full(size, is_one.any())
+    plastic = system.plastic_columns
+    assert plastic is not None
+    place, number = np.nonzero(
+        np.isin(plastic.neurons, sources) & np.isin(plastic.targets, targets)
+    )
+    stays = np.any(is_one & ~plastic.carries(edges))
+    return stays | np.any(np.asarray(state.exists)[place, number], axis=0)
 
 
 def network_history(system: AnySystem, rows: Any, num_neurons: int) -> Any:

@@ -8,13 +8,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from snpjax_formats import graphs
+
 from ...drawing.scene import shortened
 from ..model.neuron_names import base_of
+from ..model.plastic_rules import plastic_templates
 from ..model.population import AnySystem, PopulationSystem
-from ..model.population_parts import Population, Projection
-from ..model.rule import Rule
+from ..model.population_parts import Population
+from ..model.rule import PlasticityRule, Rule
 from ..model.system import Neuron, SpikingSystem
-from ..model.template import column, is_shared, text_of_neuron
+from ..model.template import (
+    AbstractTemplate,
+    PlasticityTemplate,
+    column,
+    is_shared,
+    text_of_neuron,
+)
 from .pretty import pretty, rule_lines, spikes_text
 
 
@@ -56,11 +65,14 @@ def summary(system: AnySystem, max_cards: int) -> tuple[list[Card], list[CardLin
     if isinstance(system, PopulationSystem):
         numbers = {name: number for number, name in enumerate(system.populations)}
         cards = [_population(system, p) for p in system.populations.values()]
-        links = [
-            CardLink(numbers[p.source], numbers[p.target], _projection(system, p))
-            for p in system.projections
+        graphs_of = [(p.source, p.target, p.description) for p in system.projections]
+        links = [CardLink(numbers[s], numbers[t], _graph(system, s, t, g)) for s, t, g in graphs_of]
+        possible = [
+            CardLink(numbers[own.name], numbers[name], _graph(system, own.name, name, graph))
+            for _, own, _, template in plastic_templates(system)
+            for name, graph in template.descriptions.items()
         ]
-        return cards, _merged(links)
+        return cards, _merged(links, False) + _merged(possible, True)
     groups = _groups(system, max_cards)
     group_of = np.zeros(len(system.neurons), np.int64)
     for number, (_, members) in enumerate(groups):
@@ -142,18 +154,7 @@ def _group(name: str, neurons: list[Neuron], is_output: bool, num_inputs: int) -
 def _population(system: PopulationSystem, population: Population) -> Card:
     size = population.size
     spikes = np.asarray(column(population.spikes, size))
-    rules = []
-    for template in population.templates if size else ():
-        if is_shared(template):
-            guard = template.guard
-            is_plain = not template.has_terms and template.consume != 0
-            text = text_of_neuron(template, 0, size)
-            if is_plain and isinstance(template.consume, int) and template.consume > 0:
-                text = f"{Rule(guard, template.consume, template.produce, template.delay)}"  # pyright: ignore
-            rules.append(pretty(text))
-        else:
-            first, last = (text_of_neuron(template, i, size) for i in (0, size - 1))
-            rules.append(pretty(f"{first}  …  {last}"))
+    rules = [pretty(_rule(template, size)) for template in population.templates if size]
 
     def has(named: Iterable[str]) -> bool:
         return any(population.name in (name, base_of(name)) for name in named)
@@ -168,6 +169,20 @@ def _population(system: PopulationSystem, population: Population) -> Card:
     )
 
 
+def _rule(template: AbstractTemplate, size: int) -> str:
+    """A rule of all neurons, or of the first and the last."""
+    is_plastic = isinstance(template, PlasticityTemplate)
+    own = (template.alpha, template.k) if is_plastic else ()
+    if not is_shared(template) or any(np.ndim(x) for x in own):
+        return "  …  ".join(text_of_neuron(template, i, size) for i in (0, size - 1))
+    guard, consume = template.guard, template.consume
+    if template.has_terms or not isinstance(consume, int) or consume <= 0:
+        return text_of_neuron(template, 0, size)
+    if is_plastic:
+        return f"{PlasticityRule(guard, consume, *own, template.targets)}"  # pyright: ignore
+    return f"{Rule(guard, consume, template.produce, template.delay)}"  # pyright: ignore
+
+
 def _spikes_line(spikes: np.ndarray) -> str:
     if not len(spikes) or not np.any(spikes):
         return ""
@@ -176,12 +191,10 @@ def _spikes_line(spikes: np.ndarray) -> str:
     return f"{low:,} {noun} each" if low == high else f"{low:,} to {high:,} {noun}"
 
 
-def _projection(system: PopulationSystem, projection: Projection) -> str:
-    graph = projection.description
+def _graph(system: PopulationSystem, source: str, target: str, graph: graphs.AbstractGraph) -> str:
     kind = _WORDS.sub(" ", type(graph).__name__).lower()
     if kind == "pairs":
-        sizes = (system.populations[p].size for p in (projection.source, projection.target))
-        count = graph.num_edges(*sizes)
+        count = graph.num_edges(*(system.populations[p].size for p in (source, target)))
         kind = f"{count:,} synapse{'s' * (count != 1)}"
     return kind + _weights(*map(int, graph.weight_range()))
 
@@ -193,9 +206,9 @@ def _weights(low: int, high: int) -> str:
     return text.replace("-", "−")
 
 
-def _merged(links: list[CardLink]) -> list[CardLink]:
+def _merged(links: list[CardLink], is_dashed: bool) -> list[CardLink]:
     """One arrow from a box to another, with all its labels."""
     found: dict[tuple[int, int], list[str]] = {}
     for link in links:
         found.setdefault((link.source, link.target), []).append(link.label)
-    return [CardLink(*pair, " + ".join(labels)) for pair, labels in found.items()]
+    return [CardLink(*pair, " + ".join(labels), is_dashed) for pair, labels in found.items()]

@@ -1,0 +1,193 @@
+"""Programs that answer before they are compiled: their first calls are evaluated with NumPy, and
+those that take long are compiled meanwhile, in a thread of their own."""
+
+import contextlib
+import functools
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, Generic, ParamSpec, TypeVar
+
+import jax
+import jax.random as jr
+import numpy as np
+
+from .interpreter import Interpreted
+from .rule import NotInterpretable, as_numpy, words_of_key
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+#: Seconds of evaluation after which a program is compiled: about a third of what that takes.
+PATIENCE = 0.3
+# A program whose results have more elements is compiled at once, and one with arguments that large
+# on an accelerator, from where they would have to be moved.
+_MOST_ELEMENTS = 2**26
+_MOST_MOVED = 2**20  # bytes
+_MOST_OUTLINES = 256
+_THREAD = "snpjax-compile"
+
+
+def tiered(
+    *, static_argnames: tuple[str, ...] = (), donate_argnames: tuple[str, ...] = ()
+) -> Callable[[Callable[P, T]], "Tiered[P, T]"]:
+    """`jax.jit` of a function that is called from the host, whose first calls do not wait for the
+    compiler. Static arguments are passed by keyword."""
+
+    def decorate(function: Callable[P, T]) -> Tiered[P, T]:
+        return Tiered(function, static_argnames, donate_argnames)
+
+    return decorate
+
+
+class Tiered(Generic[P, T]):
+    """See `tiered`."""
+
+    def __init__(self, function: Callable[P, T], static: tuple[str, ...], donated: tuple[str, ...]):
+        functools.update_wrapper(self, function)
+        self.jitted = jax.jit(function, static_argnames=static, donate_argnames=donated)
+        self._static = static
+        self._programs: dict[Any, Program] = {}
+        self._outlines: set[Any] = set()
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> T:
+        if PATIENCE == 0 or jax.config.jax_disable_jit:  # pyright: ignore
+            return self.jitted(*args, **kwargs)
+        outline: Any = tuple(map(_outline, args)), tuple(kwargs.items())
+        if isinstance(outline[0][0], type):
+            outline = id(args[0]), outline
+        if outline in self._outlines:
+            return self.jitted(*args, **kwargs)
+        static = tuple(kwargs.pop(name) for name in self._static if name in kwargs)
+        leaves, tree = jax.tree.flatten((args, kwargs))
+        kwargs.update(zip(self._static, static, strict=False))
+        key = tree, tuple(map(jax.typeof, leaves)), static, _setting()
+        program = self._programs.get(key)
+        if program is None:
+            if not _may_be_moved(leaves):
+                return self.jitted(*args, **kwargs)
+            program = Program(self.jitted.trace(*args, **kwargs))
+            self._programs[key] = program
+        if not program.is_compiled:
+            try:
+                return program.evaluated(leaves)
+            except _Compiled:
+                program.drop()
+        if len(self._outlines) >= _MOST_OUTLINES:
+            self._outlines.clear()
+        self._outlines.add(outline)
+        return self.jitted(*args, **kwargs)
+
+
+def _outline(x: Any) -> Any:
+    """What nearly always tells arguments of different types apart, and is found at once; where it
+    does not, a program is compiled that might have been evaluated first."""
+    if isinstance(x, tuple):
+        return tuple(map(_outline, x))
+    return getattr(x, "shape", None) or type(x)
+
+
+class _Compiled(Exception):
+    """The compiled program is there, or has to be."""
+
+
+class Program:
+    """A function traced for arguments of some types."""
+
+    def __init__(self, traced: Any):
+        self.is_compiled = False
+        self.patience = PATIENCE
+        self._traced = traced
+        self._tree = jax.tree.structure(traced.out_info)
+        self._thread: threading.Thread | None = None
+        self._seconds = self._began = 0.0
+        self._interpreted: Interpreted | None = None
+        if any(_is_float(aval) for aval in traced.jaxpr.out_avals):
+            return  # sums of floats depend on their order
+        try:
+            made = Interpreted(traced.jaxpr, self._tick)
+        except NotInterpretable:
+            return
+        if made.num_elements <= _MOST_ELEMENTS:
+            self._interpreted = made
+
+    def evaluated(self, leaves: list[Any]) -> Any:
+        """The results, as the compiled program gives them. **Raises:** `_Compiled`."""
+        if self._interpreted is None or not _may_be_moved(leaves):
+            raise _Compiled
+        self._began = time.perf_counter()
+        jaxpr = self._traced.jaxpr
+        given = [as_numpy(x, aval) for x, aval in zip(leaves, jaxpr.in_avals, strict=True)]
+        with np.errstate(all="ignore"):
+            found = self._interpreted(*given)
+        outs = list(zip(found, jaxpr.out_avals, strict=True))
+        found = jax.device_put([_words(x, aval) for x, aval in outs])
+        found = [_as_keys(x, aval) for x, (_, aval) in zip(found, outs, strict=True)]
+        self._seconds += time.perf_counter() - self._began
+        self._began = time.perf_counter()
+        if self._thread is None and self._seconds > self.patience:
+            self._compile()
+        return jax.tree.unflatten(self._tree, found)
+
+    def drop(self) -> None:
+        """Keep nothing: from now on there is the compiled program."""
+        self.is_compiled = True
+        self._interpreted = self._traced = self._thread = None
+
+    def _tick(self) -> None:
+        if self.is_compiled:
+            raise _Compiled
+        if (
+            self._thread is None
+            and self._seconds + time.perf_counter() - self._began > self.patience
+        ):
+            self._compile()
+
+    def _compile(self) -> None:
+        traced, setting = self._traced, _setting()
+
+        def work() -> None:
+            wide, device = setting
+            # What fails does so again where the caller sees it.
+            with contextlib.suppress(Exception), jax.enable_x64(wide), jax.default_device(device):
+                traced.lower().compile()  # which `jitted` finds
+            self.is_compiled = True
+
+        self._thread = threading.Thread(target=work, name=_THREAD)
+        self._thread.start()
+
+
+def _setting() -> tuple[bool, Any]:
+    """What a program depends on besides its arguments."""
+    return jax.config.jax_enable_x64, jax.config.jax_default_device  # pyright: ignore
+
+
+def _may_be_moved(leaves: list[Any]) -> bool:
+    """Whether arguments are on the default device, and no large ones on an accelerator."""
+    is_cpu = jax.default_backend() == "cpu"
+    default = _setting()[1] or jax.local_devices()[0]
+    for x in leaves:
+        if isinstance(x, jax.core.Tracer):
+            return False
+        if isinstance(x, jax.Array) and (
+            x.devices() != {default} or not (is_cpu or x.nbytes <= _MOST_MOVED)
+        ):
+            return False
+    return True
+
+
+def _is_key(aval: Any) -> bool:
+    return jax.dtypes.issubdtype(aval.dtype, jax.dtypes.prng_key)
+
+
+def _is_float(aval: Any) -> bool:
+    return jax.dtypes.issubdtype(aval.dtype, np.inexact)
+
+
+def _words(x: Any, aval: Any) -> Any:
+    return words_of_key(x) if _is_key(aval) else x
+
+
+def _as_keys(x: Any, aval: Any) -> Any:
+    return jr.wrap_key_data(x, impl="threefry2x32") if _is_key(aval) else x

@@ -1,0 +1,51 @@
+"""A plugin: every program that `snpjax` evaluates before it is compiled is also compiled, and both
+must give the same bits. `pytest -p tests.support.both_tiers`."""
+
+import jax
+import jax.random as jr
+import numpy as np
+
+from snpjax._tiered import programs
+
+
+compared = 0
+
+
+class BothTiers(programs.Program):
+    """A program that is never compiled in a thread, and evaluates beside the compiled one."""
+
+    def evaluated(self, leaves):
+        global compared
+        self.patience = np.inf
+        own = super().evaluated(leaves)
+        compared += 1
+        return own
+
+
+def pytest_configure(config):
+    del config
+    evaluate = programs.Tiered.__call__
+
+    def both(self, *args, **kwargs):
+        before = compared
+        own = evaluate(self, *args, **kwargs)
+        if compared > before:
+            assert_same(self.__name__, own, self.jitted(*args, **kwargs))
+        return own
+
+    programs.Program = BothTiers
+    programs.Tiered.__call__ = both
+
+
+def assert_same(name, own, compiled):
+    assert jax.tree.structure(own) == jax.tree.structure(compiled), name
+    theirs = jax.tree.leaves(compiled)
+    for (path, x), y in zip(jax.tree_util.tree_leaves_with_path(own), theirs, strict=True):
+        assert (x.dtype, x.shape) == (y.dtype, y.shape), (name, path)
+        if jax.dtypes.issubdtype(x.dtype, jax.dtypes.prng_key):
+            x, y = jr.key_data(x), jr.key_data(y)
+        assert np.array_equal(x, y), (name, jax.tree_util.keystr(path), x, y)
+
+
+def pytest_terminal_summary(terminalreporter):
+    terminalreporter.write_line(f"{compared} evaluations were compared with compiled programs")
