@@ -159,7 +159,7 @@ class Driver:
                     settled, grow, steps_per_call = None, False, _FIRST_CALL_STEPS
             if settled is not None:
                 steps_per_call = min(steps_per_call, max(now, _FIRST_SETTLING_STEPS))
-            is_large = follows(machine, Growable) and nbytes_of(state) > _MOST_EVALUATED
+            is_large = settled is not None and nbytes_of(state) > _MOST_EVALUATED
             advance = _advance.jitted if is_large or presents is not None else _advance
             made, limit = now, min(now + steps_per_call, max_steps)
             began = time.perf_counter()

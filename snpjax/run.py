@@ -120,8 +120,8 @@ def run(
       first run.
     - `save`: see `Save`. By default one path keeps everything, a batch its outputs and the final
       configuration.
-    - `grow`: if a system that divides outgrows its capacity, double it, recompile and continue from
-      the same state; otherwise that is a failure. The configurations do not depend on it.
+    - `grow`: if a system that divides outgrows its capacity, enlarge it, recompile and continue
+      from the same state; otherwise that is a failure. The configurations do not depend on it.
     - `throw`: raise `RunFailed` for a failure (overflow, a refused choice); otherwise it is in
       `solution.result`.
     - `unroll`: steps per loop iteration, for tuning; never changes a result.

@@ -15,6 +15,7 @@ import snpjax as snp
 from snpjax import driver
 from snpjax.spiking.lower import settled as settling
 from snpjax.spiking.lower.growth_bound import UNBOUNDED, GrowthBound
+from snpjax.spiking.step.reserve import GrowingMachine
 from snpjax.testing import dividing_systems, reference
 from tests.support.changing import assert_same_run, followed, random_run, run, with_ballast
 
@@ -88,14 +89,14 @@ def branching(**more) -> snp.SpikingSystem:
     return with_ballast(system)
 
 
-OPTIONS: dict[str, Any] = {"max_steps": 40, "capacity": snp.Capacity(64, 256)}
+OPTIONS: dict[str, Any] = {"max_steps": 60, "capacity": snp.Capacity(64, 256)}
 
 
 @pytest.mark.parametrize("family", [by_division, by_division_and_budding])
 def test_satisfiability(family, settles):
     system = family(Formula(2, [[1, 2], [-1]]))
     solution = snp.run(system, **OPTIONS)
-    assert_same_run(solution, reference.run(system, max_steps=40))
+    assert_same_run(solution, reference.run(system, max_steps=60))
     # By division alone, neurons that fail divide to the end.
     assert bool(settles) == (family is by_division_and_budding)
 
@@ -148,7 +149,7 @@ def test_runs_are_continued(settles):
     for steps in (1, settles[0] + 1, settles[0] + 3):
         first = snp.run(system, **options(steps))
         settles.clear()
-        rest = snp.run(system, **options(40 - steps), initial=first.state)
+        rest = snp.run(system, **options(60 - steps), initial=first.state)
         assert settles
         assert rest.configurations.tolist() == whole.configurations[steps:].tolist()
         assert rest.rules.tolist() == whole.rules[steps:].tolist()
@@ -192,7 +193,7 @@ def test_failures_are_the_same(settles, monkeypatch):
         ],
         [("x", "y"), ("y", "x")],
     )
-    options: dict[str, Any] = {"max_steps": 400, "capacity": snp.Capacity(8, 16), "throw": False}
+    options: dict[str, Any] = {"max_steps": 600, "capacity": snp.Capacity(8, 16), "throw": False}
     settled = snp.run(system, **options)
     assert settles
     never(monkeypatch)
@@ -243,3 +244,29 @@ def test_no_bound_where_a_label_comes_back(rules):
     others = {label: own for label, own in rules.items() if label != "x"}
     bound = GrowthBound.of(snp.SpikingSystem(neurons, [], rules_by_label=others))
     assert bound == (UNBOUNDED, UNBOUNDED)
+
+
+def chain(length: int, num: int) -> snp.SpikingSystem:
+    """`num` neurons of a label that can become 2^length."""
+    rules = {f"x{i}": [f"[a]_x{i} -> []_x{i + 1} || []_x{i + 1}"] for i in range(1, length)}
+    names = [f"n{i}" for i in range(num)]
+    first = ["[a]_x0 -> []_x1 || []_x1"]
+    neurons = [snp.Neuron(name, 0, first, label="x0") for name in names]
+    return snp.SpikingSystem(
+        neurons, list(zip(names, names[1:], strict=False)), rules_by_label=rules
+    )
+
+
+@pytest.mark.parametrize(("length", "num"), [(3, 2), (9, 50), (20, 3), (20, 30_000), (40, 3)])
+def test_the_room_at_first(length, num):
+    """All that there can be, or a part of that which takes in what there is."""
+    system = chain(length, num)
+    machine = snp.lower(system).machine
+    assert isinstance(machine, GrowingMachine)
+    bound = GrowthBound.of(system)
+    assert bound.neurons == min(num << length, UNBOUNDED)
+    room = machine.program.num_neurons
+    assert num <= room < 2**18 and (room >= bound.neurons) == (bound.neurons <= 2**18)
+    larger = machine.grown(machine.init())[0].program.num_neurons
+    assert room <= larger <= 64 * room
+    assert (bound.neurons <= larger) == (bound.neurons <= 64 * room)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _FEWEST = {"neurons": 256, "synapses": 1024}
 # Small systems share compilations.
 _FEWEST_LABELS, _FEWEST_SLOTS, _FEWEST_ROWS = 48, 8, 32
-# Each step looks at all of it; a larger bound is for the second compilation.
+# Each step looks at all of it. A larger bound is for the second compilation, if any.
 _MOST_AT_FIRST = {"neurons": 2**18, "synapses": 2**21}
 #: A search holds many networks.
 FEW = {"neurons": 32, "synapses": 64}
@@ -43,7 +43,8 @@ class Capacity(AbstractCapacity):
 
     Creating more ends in `neurons_exceeded` or `synapses_exceeded`, unless `run(grow=True)`
     enlarges the capacity. `None` is what the labels can produce at most, as far as that is bounded
-    and no more than some hundred thousand; otherwise a few times the initial size.
+    and not above some hundred thousand neurons; otherwise a few times the initial size, or a
+    part of the bound.
     """
 
     neurons: int | None = None
@@ -67,9 +68,11 @@ class Capacity(AbstractCapacity):
             given = getattr(self, name)
             if given is None:
                 given = bucket(GROWTH_FACTOR * there, at_least=fewest[name])
-                most = getattr(bound, name)
-                if most < UNBOUNDED:
-                    given = max(fewest[name], room_for(min(most, _MOST_AT_FIRST[name])))
+                most, limit = getattr(bound, name), _MOST_AT_FIRST[name]
+                if most <= limit:
+                    given = max(fewest[name], room_for(most))
+                elif most < UNBOUNDED:
+                    given = max(given, limit // 16)
             if given < there:
                 raise ValueError(
                     f"The system has {there:,} {name} in the beginning, and room for {given:,}. "
