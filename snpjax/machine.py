@@ -354,7 +354,7 @@ class Presents(Protocol):
 
 
 class Settled(NamedTuple):
-    """How a run goes on when its machine has stopped to grow: in a simpler one from `state` on,
+    """How a run goes on when its machine has stopped growing: in a simpler one from `state` on,
     whose history `presents` gives as the machine before would have it."""
 
     machine: AnyMachine
@@ -364,7 +364,7 @@ class Settled(NamedTuple):
 
 @runtime_checkable
 class Settling(Protocol):
-    """A model whose machine, which is `Growable`, may stop to grow, so that a simpler one makes the
+    """A model whose machine, which is `Growable`, may stop growing, so that a simpler one makes the
     same steps."""
 
     def settled(self, machine: AnyMachine, state: PyTree, choice: AbstractChoice) -> Settled | None:

@@ -1,4 +1,4 @@
-"""A system whose neurons have stopped to divide and bud, as a static one."""
+"""A system whose neurons no longer divide or bud, as a static one."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
