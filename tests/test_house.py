@@ -125,6 +125,7 @@ def test_no_module_stands_outside_the_tree():
     folders = {path.parent.name for path in (REPOSITORY / "snpjax").glob("*/__init__.py")}
     assert folders == {
         "_text",
+        "_tiered",
         "check",
         "choice",
         "cli",
@@ -368,7 +369,7 @@ def test_names_are_imported_from_where_their_types_are(package):
         ("import snpjax; dir(snpjax)", ["jax", "numpy", "scipy"]),
         ("import snpjax_formats; dir(snpjax_formats)", ["jax", "numpy", "scipy"]),
         ("import snpjax as snp; snp.run", ["scipy.sparse", "lark", "networkx", "snpjax.check"]),
-        ("import sys; sys.argv[1:] = ['--help']; from snpjax.cli import main; main()", ["jax"]),
+        ("import sys; sys.argv[1:] = ['--help']; from snpjax.cli.app import app; app()", ["jax"]),
     ],
 )
 def test_what_is_not_imported(command, others):

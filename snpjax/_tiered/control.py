@@ -5,20 +5,20 @@ from typing import Any
 import numpy as np
 from jax.extend.core import JaxprEqn
 
-from .rule import Call, NotInterpretable, Program, Rule, shape_of
+from .rule import Call, Enclosing, NotInterpretable, Rule, dtype_of, shape_of
 
 
-def _same(eqn: JaxprEqn, program: Program) -> Call:
+def _same(eqn: JaxprEqn, program: Enclosing) -> Call:
     if eqn.primitive.multiple_results:
         return lambda *values: values
     return lambda value: value
 
 
-def _called(eqn: JaxprEqn, program: Program) -> Call:
+def _called(eqn: JaxprEqn, program: Enclosing) -> Call:
     return program.nested(eqn.params["jaxpr"])
 
 
-def _platform(eqn: JaxprEqn, program: Program) -> Call:
+def _platform(eqn: JaxprEqn, program: Enclosing) -> Call:
     platforms = eqn.params["platforms"]
     place = next((i for i, names in enumerate(platforms) if names is None or "cpu" in names), None)
     if place is None:
@@ -26,7 +26,7 @@ def _platform(eqn: JaxprEqn, program: Program) -> Call:
     return lambda: np.int32(place)
 
 
-def _branches(eqn: JaxprEqn, program: Program) -> Call:
+def _branches(eqn: JaxprEqn, program: Enclosing) -> Call:
     last = len(eqn.params["branches"]) - 1
     which = program.constant(eqn.invars[0])
     if which is not None:  # the platform's, or there is no other
@@ -36,7 +36,7 @@ def _branches(eqn: JaxprEqn, program: Program) -> Call:
     return lambda which, *values: branches[min(max(int(which), 0), last)](*values)
 
 
-def _while(eqn: JaxprEqn, program: Program) -> Call:
+def _while(eqn: JaxprEqn, program: Enclosing) -> Call:
     goes_on, body = (program.nested(eqn.params[name]) for name in ("cond_jaxpr", "body_jaxpr"))
     num_cond, num_body = eqn.params["cond_nconsts"], eqn.params["body_nconsts"]
     tick = program.tick
@@ -56,7 +56,7 @@ def _are_alike(atom: Any, aval: Any) -> bool:
     return len(shape_of(atom)) == len(aval.shape)
 
 
-def _scan(eqn: JaxprEqn, program: Program) -> Call:
+def _scan(eqn: JaxprEqn, program: Enclosing) -> Call:
     inner, length = eqn.params["jaxpr"], eqn.params["length"]
     body = program.nested(inner)
     # What the loop runs over has an axis more than what its body gets or gives.
@@ -64,7 +64,7 @@ def _scan(eqn: JaxprEqn, program: Program) -> Call:
     first = sum(map(_are_alike, eqn.invars, inner.in_avals))
     num_consts = first - num_carry
     rows = range(length)[::-1] if eqn.params["reverse"] else range(length)
-    outs = [(var.aval.shape, var.aval.dtype) for var in eqn.outvars[num_carry:]]  # pyright: ignore
+    outs = [(shape_of(var), dtype_of(var)) for var in eqn.outvars[num_carry:]]
     tick = program.tick
 
     def loop(*values: Any) -> list[Any]:

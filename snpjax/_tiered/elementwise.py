@@ -8,11 +8,12 @@ from jax.extend.core import JaxprEqn
 
 from .rule import (
     Call,
+    Enclosing,
     NotInterpretable,
-    Program,
     Rule,
     dtype_of,
     key_of_words,
+    shape_of,
     words_of_key,
 )
 
@@ -54,8 +55,8 @@ def _shift_right_logical(a: Any, b: Any) -> Any:
     return (a.astype(unsigned) >> b.astype(unsigned)).astype(a.dtype)
 
 
-def _converted(eqn: JaxprEqn, program: Program) -> Call:
-    own, wanted = np.dtype(eqn.invars[0].aval.dtype), np.dtype(eqn.params["new_dtype"])
+def _converted(eqn: JaxprEqn, program: Enclosing) -> Call:
+    own, wanted = dtype_of(eqn.invars[0]), np.dtype(eqn.params["new_dtype"])
     if wanted.kind == "b":
         return lambda x: x != 0
     if own.kind != "f" or wanted.kind == "f":
@@ -71,14 +72,14 @@ def _converted(eqn: JaxprEqn, program: Program) -> Call:
     return saturated
 
 
-def _counted_bits(eqn: JaxprEqn, program: Program) -> Call:
-    dtype = np.dtype(eqn.invars[0].aval.dtype)
+def _counted_bits(eqn: JaxprEqn, program: Enclosing) -> Call:
+    dtype = dtype_of(eqn.invars[0])
     unsigned = np.dtype(f"u{dtype.itemsize}")
     return lambda x: np.bitwise_count(x.astype(unsigned)).astype(dtype)
 
 
-def _leading_zeros(eqn: JaxprEqn, program: Program) -> Call:
-    dtype = np.dtype(eqn.invars[0].aval.dtype)
+def _leading_zeros(eqn: JaxprEqn, program: Enclosing) -> Call:
+    dtype = dtype_of(eqn.invars[0])
     if dtype.itemsize > 4:
         raise NotInterpretable("leading zeros of 64 bits")
     unsigned, bits = np.dtype(f"u{dtype.itemsize}"), 8 * dtype.itemsize
@@ -86,16 +87,16 @@ def _leading_zeros(eqn: JaxprEqn, program: Program) -> Call:
     return lambda x: (bits - np.frexp(x.astype(unsigned).astype(np.float64))[1]).astype(dtype)
 
 
-def _integer_power(eqn: JaxprEqn, program: Program) -> Call:
+def _integer_power(eqn: JaxprEqn, program: Enclosing) -> Call:
     power = eqn.params["y"]
     if power < 0:
         raise NotInterpretable("negative powers")
     return lambda x: np.power(x, x.dtype.type(power))
 
 
-def _bits_as(eqn: JaxprEqn, program: Program) -> Call:
-    wanted, shape = np.dtype(eqn.params["new_dtype"]), eqn.outvars[0].aval.shape
-    own = np.dtype(eqn.invars[0].aval.dtype)
+def _bits_as(eqn: JaxprEqn, program: Enclosing) -> Call:
+    wanted, shape = np.dtype(eqn.params["new_dtype"]), shape_of(eqn.outvars[0])
+    own = dtype_of(eqn.invars[0])
     if own.itemsize == wanted.itemsize:
         return lambda x: x.view(wanted)
     if own.itemsize > wanted.itemsize:
@@ -106,8 +107,8 @@ def _bits_as(eqn: JaxprEqn, program: Program) -> Call:
 def _of_integers(call: Call) -> Rule:
     """In total order, which is the usual one but for floats."""
 
-    def rule(eqn: JaxprEqn, program: Program) -> Call:
-        if np.dtype(eqn.invars[0].aval.dtype).kind == "f":
+    def rule(eqn: JaxprEqn, program: Enclosing) -> Call:
+        if dtype_of(eqn.invars[0]).kind == "f":
             raise NotInterpretable("floats in total order")
         return call
 
@@ -115,8 +116,8 @@ def _of_integers(call: Call) -> Rule:
 
 
 def _reduction(ufunc: Any) -> Rule:
-    def rule(eqn: JaxprEqn, program: Program) -> Call:
-        axes, dtype = tuple(eqn.params["axes"]), dtype_of(eqn.outvars[0].aval)
+    def rule(eqn: JaxprEqn, program: Enclosing) -> Call:
+        axes, dtype = tuple(eqn.params["axes"]), dtype_of(eqn.outvars[0])
         if not axes:
             return lambda x: x
         return lambda x: ufunc.reduce(x, axis=axes, dtype=dtype)
@@ -125,7 +126,7 @@ def _reduction(ufunc: Any) -> Rule:
 
 
 def _extreme_place(function: Callable[..., Any]) -> Rule:
-    def rule(eqn: JaxprEqn, program: Program) -> Call:
+    def rule(eqn: JaxprEqn, program: Enclosing) -> Call:
         (axis,), dtype = eqn.params["axes"], np.dtype(eqn.params["index_dtype"])
         return lambda x: function(x, axis=axis).astype(dtype)
 
@@ -133,9 +134,9 @@ def _extreme_place(function: Callable[..., Any]) -> Rule:
 
 
 def _accumulation(ufunc: Any) -> Rule:
-    def rule(eqn: JaxprEqn, program: Program) -> Call:
+    def rule(eqn: JaxprEqn, program: Enclosing) -> Call:
         axis, reverse = eqn.params["axis"], eqn.params["reverse"]
-        dtype = np.dtype(eqn.outvars[0].aval.dtype)
+        dtype = dtype_of(eqn.outvars[0])
         if not reverse:
             return lambda x: ufunc.accumulate(x, axis=axis, dtype=dtype)
         return lambda x: np.flip(ufunc.accumulate(np.flip(x, axis), axis=axis, dtype=dtype), axis)
@@ -143,13 +144,13 @@ def _accumulation(ufunc: Any) -> Rule:
     return rule
 
 
-def _product(eqn: JaxprEqn, program: Program) -> Call:
+def _product(eqn: JaxprEqn, program: Enclosing) -> Call:
     """Of matrices."""
     (left, right), (left_batch, right_batch) = eqn.params["dimension_numbers"]
-    dtype = np.dtype(eqn.outvars[0].aval.dtype)
+    dtype = dtype_of(eqn.outvars[0])
     letters = iter("abcdefghijklmnopqrstuvwxyz")
-    of_left = [next(letters) for _ in eqn.invars[0].aval.shape]
-    of_right = [next(letters) for _ in eqn.invars[1].aval.shape]
+    of_left = [next(letters) for _ in shape_of(eqn.invars[0])]
+    of_right = [next(letters) for _ in shape_of(eqn.invars[1])]
     for i, j in (*zip(left, right, strict=True), *zip(left_batch, right_batch, strict=True)):
         of_right[j] = of_left[i]
     batch = [of_left[i] for i in left_batch]

@@ -7,20 +7,20 @@ import jax.lax as lax
 import numpy as np
 from jax.extend.core import JaxprEqn
 
-from .rule import Call, NotInterpretable, Program, Rule, dtype_of, shape_of
+from .rule import Call, Enclosing, NotInterpretable, Rule, dtype_of, shape_of
 
 
 _FEW = 2**16
 
 
-def _reshaped(eqn: JaxprEqn, program: Program) -> Call:
+def _reshaped(eqn: JaxprEqn, program: Enclosing) -> Call:
     shape = shape_of(eqn.outvars[0])
     return lambda x, *_: x.reshape(shape)
 
 
-def _broadcast(eqn: JaxprEqn, program: Program) -> Call:
+def _broadcast(eqn: JaxprEqn, program: Enclosing) -> Call:
     shape, dims = shape_of(eqn.outvars[0]), eqn.params["broadcast_dimensions"]
-    own, dtype = shape_of(eqn.invars[0]), dtype_of(eqn.outvars[0].aval)
+    own, dtype = shape_of(eqn.invars[0]), dtype_of(eqn.outvars[0])
     aligned = [1] * len(shape)
     for i, dim in enumerate(dims):
         aligned[dim] = own[i]
@@ -38,40 +38,40 @@ def _broadcast(eqn: JaxprEqn, program: Program) -> Call:
     return filled
 
 
-def _transposed(eqn: JaxprEqn, program: Program) -> Call:
+def _transposed(eqn: JaxprEqn, program: Enclosing) -> Call:
     axes = tuple(eqn.params["permutation"])
     return lambda x: x.transpose(axes)
 
 
-def _flipped(eqn: JaxprEqn, program: Program) -> Call:
+def _flipped(eqn: JaxprEqn, program: Enclosing) -> Call:
     axes = tuple(eqn.params["dimensions"])
     return lambda x: np.flip(x, axes)
 
 
-def _iota(eqn: JaxprEqn, program: Program) -> Call:
+def _iota(eqn: JaxprEqn, program: Enclosing) -> Call:
     shape, axis = shape_of(eqn.outvars[0]), eqn.params["dimension"]
     line = np.arange(shape[axis]).astype(eqn.params["dtype"])
     found = np.broadcast_to(line.reshape((-1, *[1] * (len(shape) - axis - 1))), shape)
     return lambda *_: found
 
 
-def _joined(eqn: JaxprEqn, program: Program) -> Call:
+def _joined(eqn: JaxprEqn, program: Enclosing) -> Call:
     axis = eqn.params["dimension"]
     return lambda *parts: np.concatenate(parts, axis)
 
 
-def _stacked(eqn: JaxprEqn, program: Program) -> Call:
+def _stacked(eqn: JaxprEqn, program: Enclosing) -> Call:
     axis = eqn.params["axis"]
     return lambda *parts: np.stack(parts, axis)
 
 
-def _split(eqn: JaxprEqn, program: Program) -> Call:
+def _split(eqn: JaxprEqn, program: Enclosing) -> Call:
     axis, ends = eqn.params["axis"], np.cumsum(eqn.params["sizes"])[:-1]
     return lambda x: np.split(x, ends, axis)
 
 
-def _padded(eqn: JaxprEqn, program: Program) -> Call:
-    shape, dtype = shape_of(eqn.outvars[0]), dtype_of(eqn.outvars[0].aval)
+def _padded(eqn: JaxprEqn, program: Enclosing) -> Call:
+    shape, dtype = shape_of(eqn.outvars[0]), dtype_of(eqn.outvars[0])
     config = eqn.params["padding_config"]
     if any(low < 0 or high < 0 for low, high, _ in config):
         raise NotInterpretable("negative padding")
@@ -90,7 +90,7 @@ def _padded(eqn: JaxprEqn, program: Program) -> Call:
     return padded
 
 
-def _slice(eqn: JaxprEqn, program: Program) -> Call:
+def _slice(eqn: JaxprEqn, program: Enclosing) -> Call:
     starts, limits = eqn.params["start_indices"], eqn.params["limit_indices"]
     strides = eqn.params["strides"] or (1,) * len(starts)
     at = tuple(slice(*x) for x in zip(starts, limits, strides, strict=True))
@@ -106,12 +106,12 @@ def _window(shape: tuple[int, ...], sizes: tuple[int, ...], starts: Any) -> tupl
     return tuple(slice(at, at + size) for at, size in zip(first, sizes, strict=True))
 
 
-def _dynamic_slice(eqn: JaxprEqn, program: Program) -> Call:
+def _dynamic_slice(eqn: JaxprEqn, program: Enclosing) -> Call:
     shape, sizes = shape_of(eqn.invars[0]), tuple(eqn.params["slice_sizes"])
     return lambda x, *starts: x[_window(shape, sizes, starts)]
 
 
-def _dynamic_update_slice(eqn: JaxprEqn, program: Program) -> Call:
+def _dynamic_update_slice(eqn: JaxprEqn, program: Enclosing) -> Call:
     shape, sizes = shape_of(eqn.invars[0]), shape_of(eqn.invars[1])
 
     def updated(x: Any, values: Any, *starts: Any) -> Any:
@@ -176,7 +176,7 @@ class _Windows:
         return tuple(found)
 
 
-def _gather(eqn: JaxprEqn, program: Program) -> Call:
+def _gather(eqn: JaxprEqn, program: Enclosing) -> Call:
     numbers, sizes = eqn.params["dimension_numbers"], tuple(eqn.params["slice_sizes"])
     operand, indices = (shape_of(x) for x in eqn.invars)
     named, dropped = tuple(numbers.start_index_map), tuple(numbers.collapsed_slice_dims)
@@ -186,7 +186,7 @@ def _gather(eqn: JaxprEqn, program: Program) -> Call:
     offsets = tuple(numbers.offset_dims)
     fill = None
     if eqn.params["mode"] == lax.GatherScatterMode.FILL_OR_DROP:
-        dtype = dtype_of(eqn.outvars[0].aval)
+        dtype = dtype_of(eqn.outvars[0])
         fill = eqn.params["fill_value"]
         if fill is None:
             fill = _filling(dtype)
@@ -234,7 +234,7 @@ def _filling(dtype: np.dtype) -> Any:
 
 
 def _scatter(ufunc: Any) -> Rule:
-    def rule(eqn: JaxprEqn, program: Program) -> Call:
+    def rule(eqn: JaxprEqn, program: Enclosing) -> Call:
         numbers = eqn.params["dimension_numbers"]
         operand, indices, updates = (shape_of(x) for x in eqn.invars)
         window, named = (
@@ -269,9 +269,9 @@ def _scatter(ufunc: Any) -> Rule:
     return rule
 
 
-def _sort(eqn: JaxprEqn, program: Program) -> Call:
+def _sort(eqn: JaxprEqn, program: Enclosing) -> Call:
     axis, num_keys = eqn.params["dimension"], eqn.params["num_keys"]
-    if any(dtype_of(x.aval).kind == "f" for x in eqn.invars[:num_keys]):
+    if any(dtype_of(x).kind == "f" for x in eqn.invars[:num_keys]):
         raise NotInterpretable("floats in order")
 
     def ordered(*arrays: Any) -> list[Any]:

@@ -10,7 +10,7 @@ import numpy as np
 from jax.extend.core import ClosedJaxpr, JaxprEqn, Literal
 
 from . import control, elementwise, indexing
-from .rule import Call, NotInterpretable, Rule, as_numpy, dtype_of
+from .rule import Call, NotInterpretable, Rule, as_numpy, dtype_of, shape_of
 
 
 _RULES: dict[str, Rule] = {**elementwise.RULES, **indexing.RULES, **control.RULES}
@@ -68,7 +68,7 @@ class Interpreted:
         return self._values[place] if place in self._known else None
 
     def _new_place(self, var: Any, value: Any = None) -> int:
-        dtype_of(var.aval)
+        dtype_of(var)  # refuses what it does not know
         self._place_of[var] = len(self._values)
         self._values.append(value)
         return self._place_of[var]
@@ -76,14 +76,14 @@ class Interpreted:
     def _place(self, atom: Any) -> int:
         if not isinstance(atom, Literal):
             return self._place_of[atom]
-        self._values.append(np.asarray(atom.val).astype(dtype_of(atom.aval))[()])
+        self._values.append(np.asarray(atom.val).astype(dtype_of(atom))[()])
         self._known.add(len(self._values) - 1)
         return len(self._values) - 1
 
     def _add(self, eqn: JaxprEqn) -> None:
         given = tuple(self._place(atom) for atom in eqn.invars)
         found = tuple(self._new_place(var) for var in eqn.outvars)
-        self.num_elements += sum(math.prod(var.aval.shape) for var in eqn.outvars)  # pyright: ignore
+        self.num_elements += sum(math.prod(shape_of(var)) for var in eqn.outvars)
         name = eqn.primitive.name.replace("-", "_")
         try:
             call = _RULES[name](eqn, self) if name in _RULES else self.nested(_definition(eqn))

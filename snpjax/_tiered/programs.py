@@ -6,17 +6,18 @@ import functools
 import threading
 import time
 from collections.abc import Callable
-from typing import Any, Generic, ParamSpec, TypeVar
+from typing import Any, Generic, TypeVar
 
 import jax
+import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
+from jax.core import Tracer
 
 from .interpreter import Interpreted
-from .rule import NotInterpretable, as_numpy, words_of_key
+from .rule import NotInterpretable, as_numpy, is_key, words_of_key
 
 
-P = ParamSpec("P")
 T = TypeVar("T")
 
 #: Seconds of evaluation after which a program is compiled: about a third of what that takes.
@@ -31,27 +32,29 @@ _THREAD = "snpjax-compile"
 
 def tiered(
     *, static_argnames: tuple[str, ...] = (), donate_argnames: tuple[str, ...] = ()
-) -> Callable[[Callable[P, T]], "Tiered[P, T]"]:
+) -> Callable[[Callable[..., T]], "Tiered[T]"]:
     """`jax.jit` of a function that is called from the host, whose first calls do not wait for the
     compiler. Static arguments are passed by keyword."""
 
-    def decorate(function: Callable[P, T]) -> Tiered[P, T]:
+    def decorate(function: Callable[..., T]) -> Tiered[T]:
         return Tiered(function, static_argnames, donate_argnames)
 
     return decorate
 
 
-class Tiered(Generic[P, T]):
+class Tiered(Generic[T]):
     """See `tiered`."""
 
-    def __init__(self, function: Callable[P, T], static: tuple[str, ...], donated: tuple[str, ...]):
+    def __init__(
+        self, function: Callable[..., T], static: tuple[str, ...], donated: tuple[str, ...]
+    ):
         functools.update_wrapper(self, function)
         self.jitted = jax.jit(function, static_argnames=static, donate_argnames=donated)
         self._static = static
-        self._programs: dict[Any, Program] = {}
+        self._programs: dict[Any, TracedProgram] = {}
         self._outlines: set[Any] = set()
 
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> T:
+    def __call__(self, *args: Any, **kwargs: Any) -> T:
         if PATIENCE == 0 or jax.config.jax_disable_jit:  # pyright: ignore
             return self.jitted(*args, **kwargs)
         outline: Any = tuple(map(_outline, args)), tuple(kwargs.items())
@@ -67,7 +70,7 @@ class Tiered(Generic[P, T]):
         if program is None:
             if not _may_be_moved(leaves):
                 return self.jitted(*args, **kwargs)
-            program = Program(self.jitted.trace(*args, **kwargs))
+            program = TracedProgram(self.jitted.trace(*args, **kwargs))
             self._programs[key] = program
         if not program.is_compiled:
             try:
@@ -92,13 +95,13 @@ class _Compiled(Exception):
     """The compiled program is there, or has to be."""
 
 
-class Program:
+class TracedProgram:
     """A function traced for arguments of some types."""
 
     def __init__(self, traced: Any):
         self.is_compiled = False
         self.patience = PATIENCE
-        self._traced = traced
+        self._traced: Any = traced
         self._tree = jax.tree.structure(traced.out_info)
         self._thread: threading.Thread | None = None
         self._seconds = self._began = 0.0
@@ -168,7 +171,7 @@ def _may_be_moved(leaves: list[Any]) -> bool:
     is_cpu = jax.default_backend() == "cpu"
     default = _setting()[1] or jax.local_devices()[0]
     for x in leaves:
-        if isinstance(x, jax.core.Tracer):
+        if isinstance(x, Tracer):
             return False
         if isinstance(x, jax.Array) and (
             x.devices() != {default} or not (is_cpu or x.nbytes <= _MOST_MOVED)
@@ -177,17 +180,13 @@ def _may_be_moved(leaves: list[Any]) -> bool:
     return True
 
 
-def _is_key(aval: Any) -> bool:
-    return jax.dtypes.issubdtype(aval.dtype, jax.dtypes.prng_key)
-
-
 def _is_float(aval: Any) -> bool:
-    return jax.dtypes.issubdtype(aval.dtype, np.inexact)
+    return jnp.issubdtype(aval.dtype, np.inexact)
 
 
 def _words(x: Any, aval: Any) -> Any:
-    return words_of_key(x) if _is_key(aval) else x
+    return words_of_key(x) if is_key(aval) else x
 
 
 def _as_keys(x: Any, aval: Any) -> Any:
-    return jr.wrap_key_data(x, impl="threefry2x32") if _is_key(aval) else x
+    return jr.wrap_key_data(x, impl="threefry2x32") if is_key(aval) else x

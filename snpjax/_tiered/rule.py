@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any, Protocol, TypeAlias
 
 import jax
+import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 from jax.extend.core import ClosedJaxpr, JaxprEqn
@@ -17,7 +18,7 @@ class NotInterpretable(Exception):
 Call: TypeAlias = Callable[..., Any]
 
 
-class Program(Protocol):
+class Enclosing(Protocol):
     """The program that an equation is of."""
 
     tick: Callable[[], None]
@@ -32,7 +33,7 @@ class Program(Protocol):
 
 
 #: Makes the call of an equation, once: whatever depends on its parameters and shapes is done here.
-Rule: TypeAlias = Callable[[JaxprEqn, Program], Call]
+Rule: TypeAlias = Callable[[JaxprEqn, Enclosing], Call]
 
 #: A PRNG key is held as one number, its two words side by side, so that what moves numbers moves
 #: keys as well.
@@ -44,9 +45,14 @@ def shape_of(atom: Any) -> tuple[int, ...]:
     return atom.aval.shape
 
 
-def dtype_of(aval: Any) -> np.dtype:
-    """The type of an array in the interpreter."""
-    if not jax.dtypes.issubdtype(aval.dtype, jax.dtypes.prng_key):
+def dtype_of(atom: Any) -> np.dtype:
+    """The type that its values have in the interpreter."""
+    return type_of(atom.aval)
+
+
+def type_of(aval: Any) -> np.dtype:
+    """The type of arrays like this in the interpreter."""
+    if not is_key(aval):
         return np.dtype(aval.dtype)
     data = jax.eval_shape(jr.key_data, jax.ShapeDtypeStruct((), aval.dtype))
     if data.shape != (2,):
@@ -54,9 +60,14 @@ def dtype_of(aval: Any) -> np.dtype:
     return KEY
 
 
+def is_key(aval: Any) -> bool:
+    """Whether it is an array of PRNG keys."""
+    return jnp.issubdtype(aval.dtype, jax.dtypes.prng_key)
+
+
 def as_numpy(x: Any, aval: Any) -> Any:
     """An array as the interpreter holds it."""
-    if dtype_of(aval) is KEY:
+    if type_of(aval) is KEY:
         return key_of_words(np.asarray(jr.key_data(x)))
     x = np.asarray(x)
     return x if x.dtype == aval.dtype else x.astype(aval.dtype)

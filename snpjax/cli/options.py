@@ -105,11 +105,14 @@ def choice_of(seed: int | None) -> "AbstractChoice":
     import jax.random as jr
     import numpy as np
 
+    from snpjax_formats import device_array
+
     from ..choice import FirstChoice, UniformChoice
 
     if seed is None:
         return FirstChoice()
-    words = np.asarray([0, seed], np.uint32)  # `jr.key(seed)`, which compiles a program
+    # `jr.key(seed)`, which compiles a program.
+    words = device_array(np.asarray([0, seed], np.uint32))
     return UniformChoice(jr.wrap_key_data(words, impl="threefry2x32"))
 
 

@@ -73,7 +73,7 @@ def insert(
     def look(table, store, own, start, words, probe, found, active):
         """One round: who finds an empty place bids for it, and looks who got it."""
         # Triangular numbers visit every place of a power of two.
-        place = ((start + (probe * (probe + 1)) // 2) & (size - 1)).astype(jnp.int32)
+        place = ((start + (probe * (probe + 1) >> 1)) & (size - 1)).astype(jnp.int32)
         is_empty = active & (table[place] == EMPTY)
         table = table.at[jnp.where(is_empty, place, table.shape[0])].min(own, mode="drop")
         holder = table[place]
@@ -106,7 +106,7 @@ def insert(
 
     carry = (table, probe, found, active)
     table, probe, found, _ = lax.while_loop(lambda carry: jnp.any(carry[3]), some, carry)
-    place = ((start + (probe * (probe + 1)) // 2) & (size - 1)).astype(jnp.int32)
+    place = ((start + (probe * (probe + 1) >> 1)) & (size - 1)).astype(jnp.int32)
     return table, found, place
 
 

@@ -11,7 +11,7 @@ from snpjax._tiered import programs
 compared = 0
 
 
-class BothTiers(programs.Program):
+class BothTiers(programs.TracedProgram):
     """A program that is never compiled in a thread, and evaluates beside the compiled one."""
 
     def evaluated(self, leaves):
@@ -33,7 +33,7 @@ def pytest_configure(config):
             assert_same(self.__name__, own, self.jitted(*args, **kwargs))
         return own
 
-    programs.Program = BothTiers
+    programs.TracedProgram = BothTiers
     programs.Tiered.__call__ = both
 
 

@@ -181,6 +181,7 @@ CASES = {
     "while": (halved, SMALL),
     "scan": (stepped, I32),
     "scan back": (lambda x: stepped(x, reverse=True), I32),
+    "platform": (lambda x: lax.platform_dependent(x, cpu=lambda x: -x, cuda=lambda x: -x), I32),
     "materialized": (lambda x: materialize(x[0, 0] == x[0, 0], lambda: x + 1), I32),
     "one kernel": (lambda x: one_kernel(lambda x: x + 1, x), I32),
     "barrier": (lambda x: lax.optimization_barrier((x, x + 1)), I32),
