@@ -105,10 +105,11 @@ sys.path.insert(0, "examples")
 from dimacs import Formula
 from sat_families import by_division_and_budding
 
-clauses = [(1, 2, -3), (-1, 3, 4), (2, -4, 5), (-2, -5, 6), (1, -3, -6)]
-system = by_division_and_budding(Formula(8, clauses))
-solution = snp.run(system, max_steps=90, save=snp.SAVE_FINAL)
-assert solution.halted and len(solution.spikes) > 256  # more than it begins with
+n, draw = 14, np.random.default_rng(0)
+places = (draw.choice(n, 3, replace=False) + 1 for _ in range(60))
+clauses = [[int(v * s) for v, s in zip(some, draw.choice([-1, 1], 3))] for some in places]
+solution = snp.run(by_division_and_budding(Formula(n, clauses)), save=snp.SAVE_OUTPUTS)
+assert solution.halted and len(solution.spikes) == 32_830 and solution.spike_times()[0] == 874
 """,
     "large net": """
 graph = snp.explore(large_net())

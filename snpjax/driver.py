@@ -20,12 +20,15 @@ from .machine import (
     AnyMachine,
     Growable,
     Leaping,
+    Presents,
     Record,
+    Settled,
     Stacked,
     Striding,
     follows,
     over_paths,
 )
+from .results import has_failed
 from .simulate import Progress, advancing, looped, result_of, step_of
 from .trajectory import Flat, History, Save, Trajectory, beside, nbytes_of, own_paths
 
@@ -40,6 +43,13 @@ _MAX_CHUNK_BYTES = 64 * 2**20
 _SECONDS_PER_CALL = 0.5
 _FIRST_CALL_STEPS = 1024
 _FIRST_LEAP_STEPS = 2**16  # of all paths together
+
+# Whether a machine has settled is asked each time that its run is at most twice as long as before,
+# if the steps that are left may take more seconds than it takes to compile another machine.
+_FIRST_SETTLING_STEPS, _SETTLING_SECONDS = 32, 2.0
+# Steps of a growing machine whose state has more bytes, or of a settled one, take so long that they
+# are compiled at once.
+_MOST_EVALUATED = 2**18
 
 # Steps per loop iteration on a GPU by the bytes of the state. The predicate of a while loop is read
 # back on the host there, 25 us an iteration against 8 for a small step (H200, jax 0.11.2); where
@@ -67,6 +77,7 @@ class Driver:
     grow: bool
     unroll: int | None
     progress: Callable[[int], None] | None
+    settled: Callable[[AnyMachine, PyTree, AbstractChoice], Settled | None] | None = None
 
     def run(self, start: PyTree, paths: int | None, *, tiled: bool) -> Trajectory:
         """The run of one path, `None`, or of many, from their states at the beginning or from one
@@ -134,13 +145,25 @@ class Driver:
         longest = 1
         if history.wanted.keeps_history:
             longest = min(bucket(max_steps, at_least=64), _MAX_CHUNK_ROWS)
+        presents: Presents | None = None
+        settled = self.settled if paths is None and follows(machine, Growable) else None
+        is_first, seconds_left = True, np.inf  # as far as is known
         steps_per_call = _FIRST_CALL_STEPS
         if follows(machine, Leaping):
             steps_per_call = max(steps_per_call, _FIRST_LEAP_STEPS // (paths or 1))
         while True:
+            if settled is not None and seconds_left > _SETTLING_SECONDS:
+                found = settled(machine, state, self.choice)
+                if found is not None:
+                    machine, state, presents = found
+                    settled, grow, steps_per_call = None, False, _FIRST_CALL_STEPS
+            if settled is not None:
+                steps_per_call = min(steps_per_call, max(now, _FIRST_SETTLING_STEPS))
+            is_large = settled is not None and nbytes_of(state) > _MOST_EVALUATED
+            advance = _advance.jitted if is_large or presents is not None else _advance
             made, limit = now, min(now + steps_per_call, max_steps)
             began = time.perf_counter()
-            state, steps, parcel = _advance(
+            state, steps, parcel = advance(
                 machine,
                 self.choice,
                 state,
@@ -155,16 +178,23 @@ class Driver:
             )
             now, is_live, ended, chunk = parcel.opened()
             now, elapsed = int(now), max(time.perf_counter() - began, 1e-6)
-            history.append(chunk, made, now)
+            history.append(chunk, made, now, presents)
             tell(now)
-            if grow and now < max_steps and not is_live:
+            # What compiled says nothing about the steps to come.
+            seconds_left = 0 if is_first else (max_steps - now) * elapsed / max(now - made, 1)
+            is_first = False
+            is_stuck = now < max_steps and not is_live and np.any(has_failed(ended[2]))
+            if grow and is_stuck:
                 assert follows(machine, Growable)
                 if np.any(own_paths(np.asarray(machine.is_full(state)), paths)):
                     machine, state = machine.grown(state)
+                    is_first = True
                     continue
             if now >= max_steps or not is_live:
                 break
             steps_per_call = int(min(1e9, max(1, steps_per_call * _SECONDS_PER_CALL / elapsed)))
+        if presents is not None:
+            ended = (presents.state(ended[0]), *ended[1:])
         if paths != padded:
             ended = jax.tree.map(lambda x: own_paths(x, paths), ended)
         if follows(machine, Leaping) and history.wanted.every is not None:

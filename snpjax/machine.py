@@ -341,6 +341,38 @@ class Startable(Protocol):
         ...
 
 
+class Presents(Protocol):
+    """Histories of one machine on the host as another one has them; rows are first."""
+
+    def state(self, state: Any) -> PyTree:
+        """A state, or rows of states."""
+        ...
+
+    def outputs(self, outputs: Any) -> PyTree: ...
+
+    def details(self, details: Any) -> PyTree: ...
+
+
+class Settled(NamedTuple):
+    """How a run goes on when its machine has stopped growing: in a simpler one from `state` on,
+    whose history `presents` gives as the machine before would have it."""
+
+    machine: AnyMachine
+    state: PyTree
+    presents: Presents
+
+
+@runtime_checkable
+class Settling(Protocol):
+    """A model whose machine, which is `Growable`, may stop growing, so that a simpler one makes the
+    same steps."""
+
+    def settled(self, machine: AnyMachine, state: PyTree, choice: AbstractChoice) -> Settled | None:
+        """The simpler machine and the same state, of one path; `None` while it may grow. It is
+        asked between calls to the device."""
+        ...
+
+
 @runtime_checkable
 class Sparing(Protocol):
     """A model with a default of its own for what its runs, which are long, keep."""

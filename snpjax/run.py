@@ -16,6 +16,7 @@ from .machine import (
     Lowered,
     LoweringOptions,
     Model,
+    Settling,
     Sparing,
     Stacked,
     Startable,
@@ -119,8 +120,8 @@ def run(
       first run.
     - `save`: see `Save`. By default one path keeps everything, a batch its outputs and the final
       configuration.
-    - `grow`: if a system that divides outgrows its capacity, double it, recompile and continue from
-      the same state; otherwise that is a failure. The configurations do not depend on it.
+    - `grow`: if a system that divides outgrows its capacity, enlarge it, recompile and continue
+      from the same state; otherwise that is a failure. The configurations do not depend on it.
     - `throw`: raise `RunFailed` for a failure (overflow, a refused choice); otherwise it is in
       `solution.result`.
     - `unroll`: steps per loop iteration, for tuning; never changes a result.
@@ -153,7 +154,8 @@ def run(
         if save is None:
             usual = SAVE_ALL if size is None else SAVE_OUTPUTS
             save = own.default_save(size) if follows(own, Sparing) else usual
-        driver = Driver(machine, choice, max_steps, save, grow, unroll, progress)
+        settled = own.settled if follows(own, Settling) else None
+        driver = Driver(machine, choice, max_steps, save, grow, unroll, progress, settled)
         trajectory = driver.run(state, size, tiled=inputs is None)
     solution = own.solution(trajectory) if paths is None else own.solutions(trajectory)
     if throw and solution.failure is not None:

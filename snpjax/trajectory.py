@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 import jax
 import numpy as np
@@ -16,6 +16,9 @@ from jaxtyping import Bool, Int, PyTree
 from ._text.counts import plural
 from .results import HALTED, codes_of, has_failed
 
+
+if TYPE_CHECKING:
+    from .machine import Presents
 
 S = TypeVar("S")
 
@@ -245,8 +248,9 @@ class History:
         self._tiles = tiles
         self._nbytes = 0
 
-    def append(self, chunk: Chunk, made: int, now: int) -> None:
-        """Take the rows of a chunk that hold the steps after the first `made` ones, up to `now`."""
+    def append(self, chunk: Chunk, made: int, now: int, presents: "Presents | None" = None) -> None:
+        """Take the rows of a chunk that hold the steps after the first `made` ones, up to `now`,
+        as `presents` gives them."""
         if not self.wanted.keeps_history:
             return
         every = self.wanted.every or 1
@@ -255,6 +259,10 @@ class History:
             Flat([self._own(x, num) for x in part.leaves], part.tree)
             for part, num in zip(chunk, rows, strict=True)
         )
+        if presents is not None:
+            states = _presented(presents.state, states)
+            outputs = _presented(presents.outputs, outputs)
+            details = _presented(presents.details, details)
         self._chunks.append((states, outputs, details))
         self._nbytes += nbytes_of((states, outputs, details))
         budget = self.wanted.budget
@@ -328,6 +336,10 @@ class History:
             _over_leaves(records, outputs),
             _over_leaves(records, details),
         )
+
+
+def _presented(present: Callable[[PyTree], PyTree], part: Flat) -> Flat:
+    return Flat.of(present(jax.tree.unflatten(part.tree, part.leaves))) if part.leaves else part
 
 
 def _over_leaves(function: Callable[..., np.ndarray], trees: Sequence[Flat]) -> PyTree:

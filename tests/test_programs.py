@@ -24,7 +24,7 @@ MOST = {
     "rate": 4,
     "batch": 5,
     "draw": 10,
-    "growth": 15,
+    "growth": 4,
 }
 
 

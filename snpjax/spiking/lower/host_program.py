@@ -369,15 +369,15 @@ def count_type(
     dtype = np.dtype(requested)
     bits = 8 * dtype.itemsize
     fix = "Try `count_dtype=numpy.int64`." if bits == 32 else "No count type is large enough."
-    for need in needs:
+    for columns, need in zip(systems, needs, strict=True):
         if need.largest >= 2 ** (bits - 1):
             shown = need.largest if need.largest < 10**40 else "of more than 40 digits"
             raise ValueError(f"The system has the constant {shown}, which is not an {dtype}. {fix}")
         if need.arriving >= 2 ** (bits - 2):
+            name = columns.system.name_of(need.neuron)
             raise ValueError(
-                f"In one step about {need.arriving:.3g} spikes can arrive at neuron "
-                f"{need.neuron!r}, too many to detect every overflow of {dtype} (below "
-                f"2^{bits - 2}). {fix}"
+                f"In one step about {need.arriving:.3g} spikes can arrive at neuron {name!r}, too "
+                f"many to detect every overflow of {dtype} (below 2^{bits - 2}). {fix}"
             )
     return dtype
 
@@ -402,11 +402,10 @@ class _Needs(NamedTuple):
 
     largest: int
     arriving: float
-    neuron: str
+    neuron: int
 
     @classmethod
     def of(cls, columns: HostProgram) -> "_Needs":
         if columns.largest >= 2**63:  # the columns themselves are cut
-            return cls(columns.largest, 0.0, "")
-        arriving, neuron = columns.largest_arrival
-        return cls(columns.largest, arriving, columns.system.name_of(neuron) if arriving else "")
+            return cls(columns.largest, 0.0, 0)
+        return cls(columns.largest, *columns.largest_arrival)

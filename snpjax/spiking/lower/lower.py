@@ -21,6 +21,7 @@ from ..step.ordered import OrderedSynapses
 from ..step.program import SpikingProgram
 from ..step.reserve import GrowingMachine
 from ..step.step import SpikingMachine
+from .growth_bound import GrowthBound
 from .host_program import (
     HostProgram,
     Padding,
@@ -60,9 +61,9 @@ def lowered(
     if system.is_growing:
         from .lower_division import Capacity, lower_growing  # which imports this module
 
-        capacity = Capacity() if capacity is None else capacity
-        program = lower_growing(system, capacity=capacity, count_dtype=count_dtype)
-        return Lowered(system, GrowingMachine(program))
+        capacity, bound = capacity or Capacity(), GrowthBound.of(system)
+        program = lower_growing(system, capacity=capacity, count_dtype=count_dtype, bound=bound)
+        return Lowered(system, GrowingMachine(program, device_array(np.asarray(bound, np.int32))))
     has_rows = isinstance(layout, Transition)
     columns = system.columns(faithful=faithful or has_rows)
     return lowered_columns(columns, layout, count_dtype, paths)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Int
+from jaxtyping import Array, Bool, Int
 
 from snpjax_formats import bucket, device_array
 
@@ -18,7 +18,8 @@ from ..model.rule import BuddingRule, DivisionRule
 from ..model.rule_table import SlotTable, slots_of_neurons
 from ..step.division import DivisionTables, GrownState
 from ..step.program import SpikingProgram
-from ..step.reserve import GROWTH_FACTOR, MOST, check_room
+from ..step.reserve import GROWTH_FACTOR, MOST, check_room, room_for
+from .growth_bound import NO_BOUND, UNBOUNDED, GrowthBound
 from .host_program import NARROW, least_fitting, trains_of
 from .lower import Spread, padded_indices
 
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 _FEWEST = {"neurons": 256, "synapses": 1024}
 # Small systems share compilations.
 _FEWEST_LABELS, _FEWEST_SLOTS, _FEWEST_ROWS = 48, 8, 32
+# Each step looks at all of it. A larger bound is for the second compilation, if any.
+_MOST_AT_FIRST = {"neurons": 2**18, "synapses": 2**21}
 #: A search holds many networks.
 FEW = {"neurons": 32, "synapses": 64}
 
@@ -39,7 +42,9 @@ class Capacity(AbstractCapacity):
     """How many neurons and synapses a system that divides or buds can hold.
 
     Creating more ends in `neurons_exceeded` or `synapses_exceeded`, unless `run(grow=True)`
-    enlarges the capacity. `None` is a few times the initial size.
+    enlarges the capacity. `None` is what the labels can produce at most, as far as that is bounded
+    and not above some hundred thousand neurons; otherwise a few times the initial size, or a
+    part of the bound.
     """
 
     neurons: int | None = None
@@ -51,7 +56,9 @@ class Capacity(AbstractCapacity):
             if size is not None and not 0 < size <= MOST:
                 raise ValueError(f"`{name}` is {size}. Give a number from 1 to {MOST:,}.")
 
-    def for_system(self, system: "SpikingSystem", fewest: Mapping[str, int]) -> "Capacity":
+    def for_system(
+        self, system: "SpikingSystem", fewest: Mapping[str, int], bound: GrowthBound
+    ) -> "Capacity":
         """With a number for each `None`, large enough for the system's own neurons and synapses.
 
         **Raises:** `ValueError` where they do not.
@@ -61,6 +68,11 @@ class Capacity(AbstractCapacity):
             given = getattr(self, name)
             if given is None:
                 given = bucket(GROWTH_FACTOR * there, at_least=fewest[name])
+                most, limit = getattr(bound, name), _MOST_AT_FIRST[name]
+                if most <= limit:
+                    given = max(fewest[name], room_for(most))
+                elif most < UNBOUNDED:
+                    given = max(given, limit // 16)
             if given < there:
                 raise ValueError(
                     f"The system has {there:,} {name} in the beginning, and room for {given:,}. "
@@ -77,6 +89,7 @@ def lower_growing(
     count_dtype: np.dtype | type | None = None,
     at_least: np.dtype | None = None,
     largest: int = 0,
+    bound: GrowthBound = NO_BOUND,
 ) -> SpikingProgram:
     """Lower a system that divides or buds: its tables of rules have a column for every label.
 
@@ -85,12 +98,13 @@ def lower_growing(
     - `count_dtype`: as `lower` has it.
     - `at_least`: of the narrow types, take the least from this one on that is safe and holds
       `largest`, too, and the numbers of labels and neurons.
+    - `bound`: what there is room for at first, as far as `capacity` does not say.
 
     **Raises:** `ValueError` when counts do not fit the requested type, or any type.
     """
     from ..model.system import Neuron  # which needs no arrays
 
-    capacity = capacity.for_system(system, _FEWEST if at_least is None else FEW)
+    capacity = capacity.for_system(system, _FEWEST if at_least is None else FEW, bound)
     size, room = capacity.neurons, capacity.synapses
     assert size is not None and room is not None
     labels, rules = system.label_numbers, system.rules_of_labels
@@ -197,11 +211,22 @@ def _growth(
         buds=device_array(buds),
         parent=device_array(parent),
         child=device_array(child),
-        leads_to=_partners(pairs, num_columns),
+        growing=device_array(_ranked(divides | buds)),
         comes_from=_partners({(y, x) for x, y in pairs}, num_columns),
         initial=state,
         num_labels=device_array(len(labels), jnp.int32),
     )
+
+
+def _ranked(holds: Bool[np.ndarray, "slots labels"]) -> Int[np.ndarray, "few labels"]:
+    """The slots of each label for which it holds, then `NO_RULE`."""
+    rank = np.cumsum(holds, axis=0) - 1
+    table = np.full(
+        (bucket(int(rank.max(initial=0)) + 1, at_least=2), holds.shape[1]), NO_RULE, np.int32
+    )
+    slot, label = np.nonzero(holds)
+    table[rank[slot, label], label] = slot
+    return table
 
 
 def _most_arriving(system: "SpikingSystem", table: SlotTable, size: int) -> int:

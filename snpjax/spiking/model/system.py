@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
     from snpjax_formats import Edges
 
-    from ...machine import AnyMachine, Lowered, Schema
+    from ...choice import AbstractChoice
+    from ...machine import AnyMachine, Lowered, Schema, Settled
     from ...trajectory import Trajectory
     from ..lower.enumerable import SearchedMachine
     from ..lower.host_program import HostProgram
@@ -329,6 +330,17 @@ class SpikingSystem(AbstractSystem):
     @property
     def num_outputs(self) -> int:
         return len(self.output)
+
+    def settled(
+        self, machine: "AnyMachine", state: "SpikingState", choice: "AbstractChoice"
+    ) -> "Settled | None":
+        """The static machine of a network that can no longer change, see
+        `snpjax.machine.Settling`."""
+        if not self.is_growing:
+            return None
+        from ..lower.settled import settled
+
+        return settled(self, machine, state, choice)
 
     def name_of(self, neuron: int) -> str:
         """The name of the neuron at a position."""

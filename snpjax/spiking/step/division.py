@@ -8,10 +8,19 @@ import jax.lax as lax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, Integer, PyTree
 
+from snpjax_formats.ell import expanded
+
 from ...choice import NO_RULE, AbstractChoice, Steps
 from ...results import RESULTS, select_result
 from .dynamic_synapses import AbstractNetwork, Change
 from .shapes import Counts, Matches, PerSlot, Slots
+
+
+# Synapses of the dictionary are merged in blocks of at least this many, and in at most so many.
+_LEAST_BLOCK, _MOST_BLOCKS = 4096, 16
+
+
+_ALL = slice(None)
 
 
 class GrownState(NamedTuple):
@@ -51,8 +60,8 @@ class DivisionTables(AbstractNetwork):
     buds: Bool[Array, "slots labels"]
     parent: Int[Array, "slots labels"]  # the label that the left child, or what buds, has then
     child: Int[Array, "slots labels"]  # that of the right child, or of the bud
-    leads_to: Int[Array, "labels pairs"]  # labels of the dictionary
-    comes_from: Int[Array, "labels pairs"]
+    growing: Int[Array, "few labels"]  # the slots of these rules, or `NO_RULE`
+    comes_from: Int[Array, "labels pairs"]  # labels of the dictionary
     initial: GrownState
     num_labels: Int[Array, ""]
 
@@ -63,13 +72,15 @@ class DivisionTables(AbstractNetwork):
         return network.labels
 
     def allowed(self, applicable: Matches, network: GrownState) -> Matches:
-        grows = (self.divides | self.buds)[:, network.labels]
+        slots = _of(self.growing, _ALL, network.labels)
+        every = expanded(jnp.arange(len(applicable), dtype=slots.dtype), applicable.ndim)
+        is_one = slots[:, None] == every[None]
         blocked = lax.cond(
-            jnp.any(applicable & grows),
+            jnp.any(applicable & jnp.any(is_one, axis=0)),
             lambda: _of_each_path(self._blocked, network),
-            lambda: jnp.zeros_like(applicable),
+            lambda: jnp.zeros(slots.shape, bool),
         )
-        return applicable & ~blocked
+        return applicable & ~jnp.any(is_one & blocked[:, None], axis=0)
 
     def ways(self, applicable: Matches, network: GrownState) -> PerSlot:
         return applicable.astype(jnp.int32)
@@ -96,7 +107,7 @@ class DivisionTables(AbstractNetwork):
         size = len(network.labels)
         at = jnp.maximum(slots, 0), network.labels
         is_one = slots != NO_RULE
-        divides, buds = self.divides[at] & is_one, self.buds[at] & is_one
+        divides, buds = _of(self.divides, *at) & is_one, _of(self.buds, *at) & is_one
         grows = divides | buds
         # Of many paths, one that grows is enough: a branch of each would be computed anyway.
         state, is_new, fits = lax.cond(
@@ -114,26 +125,28 @@ class DivisionTables(AbstractNetwork):
     def deliver(self, network: GrownState, change: Change, emissions: Counts) -> Counts:
         return _of_each_path(_delivered, change.network, emissions)
 
-    def _blocked(self, network: GrownState) -> Bool[Array, "slots neurons"]:
-        """Where a neighbour bears a label that a rule would give: a neuron does not divide next to
-        one like its children, nor bud to one like its bud."""
+    def _blocked(self, network: GrownState) -> Bool[Array, "few neurons"]:
+        """Which rules of `growing` have a neighbour that bears a label that they would give: a
+        neuron does not divide next to one like its children, nor bud to one like its bud."""
+        labels = network.labels
+        slot = _of(self.growing, _ALL, labels)
+        at = jnp.maximum(slot, 0), labels
+        divides, buds = (_of(x, *at) & (slot >= 0) for x in (self.divides, self.buds))
+        parent = jnp.where(divides, _of(self.parent, *at), -1)
+        given = _of(self.child, *at)
+        child = jnp.where(divides, given, -1)
         none = self.divides.shape[1]  # an out-of-range label
         source, target = (
-            network.labels.at[x].get(mode="fill", fill_value=none)
-            for x in (network.source, network.target)
+            labels.at[x].get(mode="fill", fill_value=none) for x in (network.source, network.target)
         )
 
-        def given(own, other):  # where the labels of some would be in the way of others'
-            is_child = self.child.at[:, own].get(mode="fill", fill_value=-1) == other[None]
-            is_parent = self.parent.at[:, own].get(mode="fill", fill_value=-1) == other[None]
-            divides = self.divides.at[:, own].get(mode="fill", fill_value=False)
-            return divides & (is_child | is_parent), is_child
+        def gives(given: Array, own: Array, other: Array) -> Array:
+            return given.at[:, own].get(mode="fill", fill_value=-1) == other[None]
 
-        outgoing, is_child = given(source, target)
-        outgoing |= is_child & self.buds.at[:, source].get(mode="fill", fill_value=False)
-        incoming, _ = given(target, source)
-        blocked = jnp.zeros((len(self.divides), len(network.labels)), bool)
-        blocked = blocked.at[:, network.source].max(outgoing, mode="drop")
+        bud = jnp.where(buds, given, child)
+        outgoing = gives(bud, network.source, target) | gives(parent, network.source, target)
+        incoming = gives(child, network.target, source) | gives(parent, network.target, source)
+        blocked = jnp.zeros(slot.shape, bool).at[:, network.source].max(outgoing, mode="drop")
         return blocked | (_sums(incoming.astype(jnp.int32), network.starts) > 0)
 
     def _grown(
@@ -147,105 +160,195 @@ class DivisionTables(AbstractNetwork):
         labels, size = network.labels, len(network.labels)
         at = jnp.maximum(slots, 0), labels
         # Right children in the order of their parents, then buds.
-        ranks = jnp.cumsum(jnp.concatenate([divides, buds]), dtype=jnp.int32)
+        ranks = _cumulative(jnp.concatenate([divides, buds]))
         right, bud = jnp.split(network.num + ranks - 1, 2)
-        num = network.num + ranks[-1]
         twin = jnp.where(divides, right, jnp.where(buds, bud, size))
         grows = divides | buds
-        parent = jnp.where(grows, self.parent[at], labels)
-        grown = parent.at[twin].set(self.child[at], mode="drop")
+        parent = jnp.where(grows, _of(self.parent, *at), labels)
+        grown = parent.at[twin].set(_of(self.child, *at), mode="drop")
         is_new = grows.at[twin].set(grows, mode="drop")
         # A neuron that buds and keeps its label gets no synapses of the dictionary.
         is_fresh = (divides | (buds & (parent != labels))).at[twin].set(grows, mode="drop")
-        source, target, weights, exceeds = self._synapses(
-            network, grown, divides, buds, twin, is_fresh
-        )
-        room = len(network.source)
-        listed, num_found = _ordered(source, target, weights, size, room)
-        return GrownState(grown, *listed, num), is_new, ~exceeds & (num_found <= room)
+        inherited = _inherited(network, divides, buds, twin)
+        inherited = inherited._replace(labels=grown, num=network.num + ranks[-1])
+        state = self._with_dictionary(inherited, is_fresh)
+        return state, is_new, state.starts[-1] <= len(state.source)
 
-    def _synapses(
-        self,
-        network: GrownState,
-        labels: Int[Array, " neurons"],
-        divides: Bool[Array, " neurons"],
-        buds: Bool[Array, " neurons"],
-        twin: Int[Array, " neurons"],
-        is_fresh: Bool[Array, " neurons"],
-    ) -> tuple[Array, Array, Array | None, Bool[Array, ""]]:
-        """All synapses afterwards, some more than once and those not there past the last slot; and
-        whether there are certainly more than there is room for."""
-        size = len(labels)
+    def _with_dictionary(self, network: GrownState, is_fresh: Bool[Array, " neurons"]):
+        """With the synapses of the dictionary from and to fresh neurons.
 
-        def of(table, index, empty):
-            return table.at[index].get(mode="fill", fill_value=empty)
-
-        source, target = network.source, network.target
-        twins, twins_in = of(twin, source, size), of(twin, target, size)
-        first = jnp.where(of(buds, source, False), twins, source)
-        second = jnp.where(of(divides, source, False), twins, size)
-        also = jnp.where(of(divides, target, False), twins_in, size)
-        own = jnp.arange(size, dtype=jnp.int32)
-        sources = [first, second, first, second, jnp.where(buds, own, size)]
-        targets = [target, target, also, also, jnp.where(buds, twin, size)]
-        weights = None
-        capacity = len(source)
-        if network.weights is not None:
-            one = jnp.ones(2 * capacity + 3 * size, network.weights.dtype)
-            weights = jnp.concatenate([*[network.weights] * 4, one])
-        # Synapses of the dictionary, from new neurons and then to them. Each stands here twice at
-        # most, besides those of neurons with themselves, so that there is room if there is any.
+        They come target by target, some at a time, and are merged into those that are there: to
+        sort all would take much longer. Where they do not fit, `starts` says that there are more.
+        """
+        labels, size, room = network.labels, len(network.labels), len(network.source)
+        most = room + size  # as many fit, besides those of neurons with themselves
+        block = max(_LEAST_BLOCK, most // _MOST_BLOCKS)
+        # All neurons, and then those that are fresh, by their labels.
         order = jnp.argsort(labels).astype(jnp.int32)
-        num_labels = self.divides.shape[1]
-        every = jnp.arange(num_labels + 1, dtype=labels.dtype)
-        starts = jnp.searchsorted(labels[order], every, method="compare_all").astype(jnp.int32)
-        starts = jnp.append(starts, starts[-1])  # the out-of-range label
-        others = jnp.concatenate([self.leads_to, self.comes_from], axis=1)[labels]
-        counts = jnp.where(is_fresh[:, None], starts[others + 1] - starts[others], 0).ravel()
-        ends = jnp.cumsum(counts, dtype=jnp.int32)
-        most = 2 * (capacity + size)
-        number = jnp.arange(most, dtype=jnp.int32)
-        pair = jnp.searchsorted(ends, number, side="right").astype(jnp.int32)
-        is_one = number < ends[-1]
-        pair = jnp.where(is_one, pair, 0)
-        place = starts[others.ravel()[pair]] + number - (ends - counts)[pair]
-        mine, column = pair // others.shape[1], pair % others.shape[1]
-        other = order.at[place].get(mode="clip")
-        is_one &= mine != other
-        leads = column < self.leads_to.shape[1]
-        sources.append(jnp.where(is_one, jnp.where(leads, mine, other), size))
-        targets.append(jnp.where(is_one, jnp.where(leads, other, mine), size))
+        chosen = _of(is_fresh, order)
+        rank = _starts(chosen)
+        place = jnp.where(chosen, size + rank[:-1], 2 * size)
+        order = jnp.concatenate([order, order]).at[place].set(order, mode="drop")
+        number = jnp.zeros(self.divides.shape[1] + 1, jnp.int32)  # one is an out-of-range label
+        starts = _starts(number.at[labels].add(1))
+        # Of every neuron: the labels that the dictionary leads from, and who bears them.
+        others = _of(self.comes_from, labels)
+        begins = jnp.stack([starts, size + _of(rank, starts)])  # of all, and of the fresh
+        kind = jnp.where(is_fresh, 0, 1)[:, None]
+        first, last = _of(begins, kind, others), _of(begins, kind, others + 1)
+        ends = _cumulative((last - first).ravel())
         # Sums that wrap are far above what there may be.
-        about = jnp.sum(counts.astype(jnp.float32))
-        exceeds = (about > 2.1e9) | (ends[-1] > most)
-        return jnp.concatenate(sources), jnp.concatenate(targets), weights, exceeds
+        exceeds = (jnp.sum((last - first).astype(jnp.float32)) > 2.1e9) | (ends[-1] > most)
+
+        def merge(network: GrownState, done: Array | int) -> GrownState:
+            number = done + jnp.arange(block, dtype=jnp.int32)
+            pair = jnp.searchsorted(ends, number, side="right").astype(jnp.int32)
+            source = order.at[_of(last.ravel() - ends, pair) + number].get(mode="clip")
+            target = pair // others.shape[1]
+            is_one = (number < ends[-1]) & (source != target)
+            return _merged(
+                network, jnp.where(is_one, source, size), jnp.where(is_one, target, size)
+            )
+
+        def goes_on(carry: tuple[GrownState, Array]) -> Array:
+            network, done = carry
+            return (done < ends[-1]) & (network.starts[-1] <= room) & ~exceeds
+
+        if block >= most:
+            state = merge(network, 0)
+        else:
+            state, _ = lax.while_loop(
+                goes_on, lambda x: (merge(*x), x[1] + block), (network, jnp.zeros((), jnp.int32))
+            )
+        total = jnp.where(exceeds, room + 1, state.starts[-1])
+        return state._replace(starts=state.starts.at[-1].set(total))
 
 
-def _ordered(
-    source: Int[Array, " all"],
-    target: Int[Array, " all"],
-    weights: Int[Array, " all"] | None,
-    size: int,
-    capacity: int,
-) -> tuple[tuple[Array, Array, Array | None, Array], Int[Array, ""]]:
-    """Synapses in order, of equal ones the first; and how many there are. Those that are too many
-    are left out."""
-    is_one = (source < size) & (target < size)
-    source, target = jnp.where(is_one, source, size), jnp.where(is_one, target, size)
-    # One key after the other: sorts by two keys are slow on GPUs.
-    order = jnp.argsort(source, stable=True)
-    order = order[jnp.argsort(target[order], stable=True)]
-    source, target = source[order], target[order]
-    differs = (source[1:] != source[:-1]) | (target[1:] != target[:-1])
-    is_first = jnp.concatenate([jnp.ones(1, bool), differs]) & (source < size)
-    place = jnp.where(is_first, jnp.cumsum(is_first, dtype=jnp.int32) - 1, capacity)
+def _inherited(
+    network: GrownState,
+    divides: Bool[Array, " neurons"],
+    buds: Bool[Array, " neurons"],
+    twin: Int[Array, " neurons"],
+) -> GrownState:
+    """The network with the synapses afterwards that are not of the dictionary. Where they do not
+    fit, `starts` says that there are more.
 
-    def listed(values: Array, empty: int) -> Array:
-        return jnp.full(capacity, empty, values.dtype).at[place].set(values, mode="drop")
+    Each neuron that divides stands twice where it is a source, and what it buds instead of one that
+    buds. New neurons have the largest numbers, those that bud the largest of all. So those to one
+    target are in order when the old ones come first, then right children, then buds.
+    """
+    size, room = len(network.labels), len(network.source)
+    source = network.source
+    own = jnp.arange(size, dtype=jnp.int32)
 
-    sources, targets = listed(source, size), listed(target, size)
-    kept = None if weights is None else listed(weights[order], 0)
-    return (sources, targets, kept, starts_of(targets, size)), jnp.sum(is_first, dtype=jnp.int32)
+    def of(table: Array, empty: int) -> Array:
+        return table.at[source].get(mode="fill", fill_value=empty)
+
+    from_bud = of(buds, False)
+    kinds = jnp.stack([(source < size) & ~from_bud, of(divides, False), from_bud])
+    twins = of(twin, size)
+    rank = _starts(kinds.ravel())  # of all kinds, one after the other
+    place = jnp.where(kinds.ravel(), rank[:-1], 2 * room)
+
+    def listed(values: list[Array], empty: int) -> Array:
+        table = jnp.full(2 * room, empty, values[0].dtype)
+        return table.at[place].set(jnp.concatenate(values), mode="drop")
+
+    # Of every neuron afterwards: where those of each kind are, and where they shall be.
+    origin = own.at[jnp.where(divides, twin, size)].set(own, mode="drop")
+    parent = jnp.full(size, size, jnp.int32).at[jnp.where(buds, twin, size)].set(own, mode="drop")
+    offset = jnp.arange(3, dtype=jnp.int32)[:, None] * room
+    first, last = (_of(rank, _of(network.starts, x)[None] + offset) for x in (origin, origin + 1))
+    is_bud = parent < size
+    ends = jnp.cumsum(last - first, axis=0)
+    starts = _starts(ends[-1] + is_bud.astype(jnp.int32))
+    ends += starts[:-1][None]
+    number = jnp.arange(room, dtype=jnp.int32)
+    target = jnp.zeros(room + 1, jnp.int32).at[starts[1:]].add(1, mode="drop")
+    target = _cumulative(target)[:-1]
+    shifts = last - ends
+    at = jnp.minimum(target, size - 1)
+    kind = (number >= _of(ends[0], at)).astype(jnp.int32) + (number >= _of(ends[1], at)).astype(
+        jnp.int32
+    )
+    shift = _of(shifts, kind, at)
+    is_one = target < size
+    is_own = is_one & _of(is_bud, at)
+
+    def taken(table: Array, own: Array | int, empty: int) -> Array:
+        found = table.at[number + shift].get(mode="fill", fill_value=empty)
+        return jnp.where(is_one, jnp.where(is_own, own, found), empty)
+
+    weights = network.weights
+    if weights is not None:
+        weights = taken(listed([weights] * 3, 0), 1, 0)
+    sources = taken(listed([source, twins, twins], size), _of(parent, at), size)
+    return network._replace(source=sources, target=target, weights=weights, starts=starts)
+
+
+def _merged(
+    network: GrownState, source: Int[Array, " some"], target: Int[Array, " some"]
+) -> GrownState:
+    """The network with some synapses, of weight 1, unless they are there; those that are none name
+    the slot past the last one. Synapses that are too many are left out, but counted."""
+    size, room = len(network.labels), len(network.source)
+    target, source = lax.sort((target, source), num_keys=2)
+    low, high = (
+        _of(network.starts, target),
+        network.starts.at[target + 1].get(mode="clip"),
+    )
+
+    def halve(_: Array, ends: tuple[Array, Array]) -> tuple[Array, Array]:
+        low, high = ends
+        middle = (low + high) // 2
+        is_less = network.source.at[middle].get(mode="clip") < source
+        is_open = low < high
+        return (
+            jnp.where(is_open & is_less, middle + 1, low),
+            jnp.where(is_open & ~is_less, middle, high),
+        )
+
+    place, _ = lax.fori_loop(0, room.bit_length(), halve, (low, high))
+    is_there = (place < high) & (network.source.at[place].get(mode="clip") == source)
+    is_added = (target < size) & ~is_there
+    place = jnp.where(is_added, place + _starts(is_added)[:-1], room)
+    number = jnp.arange(1, len(source) + 1, dtype=jnp.int32)
+    added = jnp.zeros(room, jnp.int32).at[place].set(number, mode="drop")
+    old = jnp.arange(room, dtype=jnp.int32) - _cumulative(added > 0)
+
+    def joined(values: Array, more: Array | int) -> Array:
+        return jnp.where(added > 0, more, values.at[old].get(mode="clip"))
+
+    more = jnp.zeros(size, jnp.int32).at[jnp.where(is_added, target, size)].add(1, mode="drop")
+    weights = network.weights
+    return network._replace(
+        source=joined(network.source, _of(source, jnp.maximum(added - 1, 0))),
+        target=joined(network.target, _of(target, jnp.maximum(added - 1, 0))),
+        weights=None if weights is None else joined(weights, 1),
+        starts=network.starts + _starts(more),
+    )
+
+
+def _of(table: Array, *index: Array | slice) -> Array:
+    """The entries at places that exist, which count from the beginning."""
+    return table.at[index].get(mode="promise_in_bounds", wrap_negative_indices=False)
+
+
+def _starts(counts: Array) -> Int[Array, " counts_and_one"]:
+    """Where those of each begin that are counted, one after the other, and the end."""
+    return jnp.pad(_cumulative(counts), (1, 0))
+
+
+def _cumulative(values: Array) -> Int[Array, " values"]:
+    """`jnp.cumsum` in a loop: XLA unrolls that one, and takes four times as long to compile it."""
+    size = len(values)
+    doublings = (size - 1).bit_length()
+
+    def double(number: Array, sums: Array) -> Array:
+        padded = jnp.pad(sums, (1 << doublings, 0))
+        return sums + lax.dynamic_slice(padded, ((1 << doublings) - (1 << number),), (size,))
+
+    return lax.fori_loop(0, doublings, double, values.astype(jnp.int32))
 
 
 def starts_of(target: Int[Array, " synapses"], size: int) -> Int[Array, " neurons_and_one"]:

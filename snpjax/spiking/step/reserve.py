@@ -1,29 +1,37 @@
 """The machine of a system that divides or buds, which reserves more neurons and synapses."""
 
 from dataclasses import replace
+from typing import Any
 
 import jax
-import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Bool
+import numpy as np
+from jaxtyping import Array, Bool, Int
 
-from snpjax_formats import check_free, free_bytes
+from snpjax_formats import check_free, device_array, free_bytes
+from snpjax_formats.stored import entry_bucket
 
 from ...results import RESULTS
-from .division import DivisionTables, GrownState
+from .division import DivisionTables
 from .program import SpikingProgram
 from .step import AbstractSpikingMachine, SpikingState
 
 
 # A step that grows sorts up to nine times as many, whose places are 32-bit.
 MOST = 2**27
-# Room for this many times what there is at first by default, and each time that it is too little.
+# Room for this many times what there is at first where labels set no bound, and each time that it
+# is too little.
 GROWTH_FACTOR = 4
+# Room for the bound that labels set is made at once, unless it is more than this many times what
+# there is.
+_LARGEST_LEAP = 64
 
 
 class GrowingMachine(AbstractSpikingMachine):
-    """Of a system whose neurons divide or bud; it can be given more room."""
+    """Of a system whose neurons divide or bud; it can be given more room. There are never more
+    neurons and synapses than `most`."""
 
     program: SpikingProgram
+    most: Int[Array, "two"]
 
     def is_full(self, state: SpikingState) -> Bool[Array, "*paths"]:
         """Whether a step failed because the capacity was exceeded."""
@@ -40,22 +48,40 @@ class GrowingMachine(AbstractSpikingMachine):
         to make the step that was refused."""
         program, growth = self.program, self.program.network
         assert isinstance(growth, DivisionTables)
-        size = GROWTH_FACTOR * program.num_neurons
-        room = GROWTH_FACTOR * len(growth.initial.source)
+        most_neurons, most_synapses = np.asarray(self.most).tolist()
+        size = _larger(program.num_neurons, most_neurons)
+        room = _larger(len(growth.initial.source), most_synapses)
         check_room(size, room)
-        initial = _widened(growth.initial, size, room, growth.num_labels)
-        growth = replace(growth, initial=initial)
-        program = replace(program, initial=_longer(program.initial, size, 0), network=growth)
+        # On the host: each operation on the device would be a program of its own.
+        held: Any = (state, growth.initial, program.initial)
+        state, initial, first = jax.device_get(held)
+        num_labels = np.asarray(growth.num_labels)
+        growth = replace(growth, initial=jax.device_put(_widened(initial, size, room, num_labels)))
+        program = replace(program, initial=device_array(_longer(first, size, 0)), network=growth)
         state = replace(
             state,
             spikes=_longer(state.spikes, size, 0),
             timers=_longer(state.timers, size, 0),
             pending=_longer(state.pending, size, 0),
-            network=_widened(state.network, size, room, growth.num_labels),
-            status=jax.tree.map(lambda x, y: jnp.full(y.shape, x), RESULTS.halted, state.status),
-            culprit=jax.tree.map(jnp.zeros_like, state.culprit),
+            network=_widened(state.network, size, room, num_labels),
+            status=jax.tree.map(
+                lambda x, y: np.full(y.shape, x, y.dtype), RESULTS.halted, state.status
+            ),
+            culprit=np.zeros_like(state.culprit),
         )
-        return GrowingMachine(program), state
+        return GrowingMachine(program, self.most), state
+
+
+def room_for(count: int) -> int:
+    """Room for that many, which is padded little where they are many."""
+    return entry_bucket(count, count)
+
+
+def _larger(size: int, most: int) -> int:
+    """The next room: for all that there can be, if that is not far."""
+    if size < most <= _LARGEST_LEAP * size:
+        return room_for(most)
+    return size if size >= most else GROWTH_FACTOR * size
 
 
 def check_room(size: int, room: int) -> None:
@@ -73,23 +99,22 @@ def check_room(size: int, room: int) -> None:
     )
 
 
-def _widened(network: GrownState, size: int, room: int, num_labels: Array) -> GrownState:
+def _widened(network: Any, size: int, room: int, num_labels: np.ndarray) -> Any:
     old = len(network.labels)
 
-    def ends(index: Array) -> Array:
-        return _longer(jnp.where(index == old, size, index), room, size)
+    def ends(index: np.ndarray) -> np.ndarray:
+        return _longer(np.where(index == old, index.dtype.type(size), index), room, size)
 
     weights = network.weights
-    return GrownState(
+    return network._replace(
         labels=_longer(network.labels, size, num_labels),
         source=ends(network.source),
         target=ends(network.target),
         weights=None if weights is None else _longer(weights, room, 0),
         starts=_longer(network.starts, size + 1, network.starts[-1]),
-        num=network.num,
     )
 
 
-def _longer(values: Array, size: int, empty: ArrayLike) -> Array:
+def _longer(values: Any, size: int, empty: np.ndarray | int) -> np.ndarray:
     missing = (size - len(values), *values.shape[1:])
-    return jnp.concatenate([values, jnp.broadcast_to(jnp.asarray(empty, values.dtype), missing)])
+    return np.concatenate([values, np.broadcast_to(np.asarray(empty, values.dtype), missing)])
