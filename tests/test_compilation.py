@@ -77,6 +77,8 @@ def programs(folder: Path) -> list[Path]:
 
 def test_a_second_process_compiles_nothing(tmp_path):
     code = """
+from snpjax._tiered import programs
+programs.PATIENCE = 0  # nothing is evaluated instead
 system = snp.read("examples/natural_numbers.pli")
 choice = snp.UniformChoice(jax.random.key(0))
 assert snp.run(system, max_steps=100, choice=choice).halted
@@ -89,7 +91,9 @@ assert snp.run(snp.read_net("examples/half.lsn")).halted
 
 
 def test_a_second_command_compiles_nothing_and_neither_says_so(tmp_path):
-    command = [sys.executable, "-m", "snpjax", "run", "examples/natural_numbers.pli"]
+    code = "from snpjax._tiered import programs; programs.PATIENCE = 0\n"
+    code += "from snpjax.cli import main; main()"
+    command = [sys.executable, "-c", code, "run", "examples/natural_numbers.pli"]
     seen, environ = [], environment(SNPJAX_COMPILATION_CACHE=str(tmp_path))
     for _ in range(2):
         done = subprocess.run(
@@ -296,8 +300,8 @@ def test_the_folder_is_of_processors_that_can_do_the_same(tmp_path, monkeypatch)
 
 
 def test_commands_of_the_cache_need_no_jax():
-    code = "import sys; from snpjax.cli import main; import atexit\n"
-    code += "atexit.register(lambda: print('jax' in sys.modules)); main()"
+    code = "import sys; from snpjax.cli.app import app; import atexit\n"
+    code += "atexit.register(lambda: print('jax' in sys.modules)); app()"
     for command in (["info"], ["info", "--help"], ["clear"]):
         out = subprocess.run(
             [sys.executable, "-c", code, "cache", *command],

@@ -13,18 +13,18 @@ from tests.support.helpers import REPOSITORY
 
 #: The calls of bench/compiling.py, and the most programs of each.
 MOST = {
-    "run": 4,
-    "explore": 8,
-    "check": 9,
-    "net": 2,
-    "division": 4,
-    "plasticity": 5,
+    "run": 2,  # both for the random key
+    "explore": 0,
+    "check": 0,
+    "net": 0,
+    "division": 0,
+    "plasticity": 3,
     "learning step": 5,
     "calibration": 9,
     "rate": 4,
-    "batch": 5,
-    "draw": 10,
-    "growth": 4,
+    "batch": 2,
+    "draw": 0,
+    "growth": 3,
 }
 
 
@@ -44,5 +44,5 @@ def test_a_first_call_compiles_few_programs(call):
         check=True,
     )
     compiled = [name for name, _ in json.loads(out.stdout)["programs"]]
-    assert compiled, "JAX says in other words what it compiles"
     assert len(compiled) <= MOST[call], compiled
+    assert compiled or not MOST[call], "JAX says in other words what it compiles"

@@ -1,9 +1,11 @@
 """Primitives that hold other programs."""
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from jax.extend.core import JaxprEqn
+from jax.extend.core import ClosedJaxpr, JaxprEqn, Literal
 
 from .rule import Call, Enclosing, NotInterpretable, Rule, dtype_of, shape_of
 
@@ -15,7 +17,9 @@ def _same(eqn: JaxprEqn, program: Enclosing) -> Call:
 
 
 def _called(eqn: JaxprEqn, program: Enclosing) -> Call:
-    return program.nested(eqn.params["jaxpr"])
+    jaxpr = eqn.params["jaxpr"]
+    own = [place for place in _updated(jaxpr) if program.is_own(eqn.invars[place])]
+    return program.nested(jaxpr, frozenset(jaxpr.jaxpr.invars[place] for place in own))
 
 
 def _platform(eqn: JaxprEqn, program: Enclosing) -> Call:
@@ -36,18 +40,59 @@ def _branches(eqn: JaxprEqn, program: Enclosing) -> Call:
     return lambda which, *values: branches[min(max(int(which), 0), last)](*values)
 
 
+def _updated(jaxpr: ClosedJaxpr) -> dict[int, int]:
+    """Inputs of a program that it reads only to update slices of them, each by the output that is
+    the updated array: one copy of that serves all iterations of a loop."""
+    inner, pairs = jaxpr.jaxpr, {}
+    read = [atom for eqn in inner.eqns for atom in eqn.invars] + list(inner.outvars)
+    times = Counter(atom for atom in read if not isinstance(atom, Literal))
+    for eqn in inner.eqns:
+        if eqn.primitive.name == "dynamic_update_slice":
+            pairs[eqn.outvars[0]] = eqn.invars[0]
+        elif eqn.primitive.name == "jit":
+            for place, end in _updated(eqn.params["jaxpr"]).items():
+                pairs[eqn.outvars[end]] = eqn.invars[place]
+    places, found = {var: place for place, var in enumerate(inner.invars)}, {}
+    for number, end in enumerate(inner.outvars):
+        start = None if isinstance(end, Literal) else pairs.get(end)
+        if start is not None and not isinstance(start, Literal) and start in places:
+            if times[start] == times[end] == 1:
+                found[places[start]] = number
+    return found
+
+
+def _body(
+    eqn: JaxprEqn, name: str, program: Enclosing, first: int, num_carry: int
+) -> tuple[Call, list[int]]:
+    """The body of a loop, and its buffers."""
+    body = eqn.params[name]
+    updated = _updated(body)
+    buffers = [i for i in range(num_carry) if updated.get(first + i) == i]
+    own = frozenset(body.jaxpr.invars[first + number] for number in buffers)
+    return program.nested(body, own), buffers
+
+
+def _copied(carry: Sequence[Any], buffers: list[int]) -> list[Any]:
+    carry = list(carry)
+    for number in buffers:
+        carry[number] = carry[number].copy()
+    return carry
+
+
 def _while(eqn: JaxprEqn, program: Enclosing) -> Call:
-    goes_on, body = (program.nested(eqn.params[name]) for name in ("cond_jaxpr", "body_jaxpr"))
     num_cond, num_body = eqn.params["cond_nconsts"], eqn.params["body_nconsts"]
+    goes_on = program.nested(eqn.params["cond_jaxpr"])
+    num_carry = len(eqn.outvars)
+    body, buffers = _body(eqn, "body_jaxpr", program, num_body, num_carry)
     tick = program.tick
 
     def loop(*values: Any) -> list[Any]:
         of_cond, of_body = values[:num_cond], values[num_cond : num_cond + num_body]
-        carry: Any = values[num_cond + num_body :]
+        carry = _copied(values[num_cond + num_body :], buffers)
         while goes_on(*of_cond, *carry)[0]:
             tick()
             carry = body(*of_body, *carry)
-        return list(carry)
+        return carry
 
     return loop
 
@@ -58,17 +103,18 @@ def _are_alike(atom: Any, aval: Any) -> bool:
 
 def _scan(eqn: JaxprEqn, program: Enclosing) -> Call:
     inner, length = eqn.params["jaxpr"], eqn.params["length"]
-    body = program.nested(inner)
     # What the loop runs over has an axis more than what its body gets or gives.
     num_carry = sum(map(_are_alike, eqn.outvars, inner.out_avals))
     first = sum(map(_are_alike, eqn.invars, inner.in_avals))
     num_consts = first - num_carry
+    body, buffers = _body(eqn, "jaxpr", program, num_consts, num_carry)
     rows = range(length)[::-1] if eqn.params["reverse"] else range(length)
     outs = [(shape_of(var), dtype_of(var)) for var in eqn.outvars[num_carry:]]
     tick = program.tick
 
     def loop(*values: Any) -> list[Any]:
-        consts, carry, stacked = values[:num_consts], values[num_consts:first], values[first:]
+        consts, stacked = values[:num_consts], values[first:]
+        carry = _copied(values[num_consts:first], buffers)
         found = [np.empty(shape, dtype) for shape, dtype in outs]
         for row in rows:
             tick()

@@ -118,9 +118,10 @@ def _dynamic_slice(eqn: JaxprEqn, program: Enclosing) -> Call:
 
 def _dynamic_update_slice(eqn: JaxprEqn, program: Enclosing) -> Call:
     shape, sizes = shape_of(eqn.invars[0]), shape_of(eqn.invars[1])
+    is_own = program.is_own(eqn.invars[0])
 
     def updated(x: Any, values: Any, *starts: Any) -> Any:
-        found = x.copy()
+        found = x if is_own else x.copy()
         found[_window(shape, sizes, starts)] = values
         return found
 

@@ -13,14 +13,16 @@ from . import control, elementwise, indexing
 from .rule import Call, NotInterpretable, Rule, as_numpy, dtype_of, shape_of
 
 
+#: Parameters of what evaluates other programs.
+_NESTED = {"jaxpr", "branches", "body_jaxpr"}
 _RULES: dict[str, Rule] = {**elementwise.RULES, **indexing.RULES, **control.RULES}
 
 
 class Interpreted:
     """`jaxpr`, evaluated with NumPy.
 
-    Arrays that are passed are never written to; results may be views of them. Keys are numbers, see
-    `rule.KEY`.
+    Arrays that are passed are not written to, but for those of variables `own`; results may be
+    views of them. Keys are numbers, see `rule.KEY`.
 
     **Arguments:**
 
@@ -29,8 +31,14 @@ class Interpreted:
     **Raises:** `NotInterpretable` for a primitive that no table has.
     """
 
-    def __init__(self, jaxpr: ClosedJaxpr, tick: Callable[[], None]):
+    def __init__(
+        self,
+        jaxpr: ClosedJaxpr,
+        tick: Callable[[], None],
+        own: frozenset[Any] = frozenset(),
+    ):
         self.tick = tick
+        self._own = own
         #: Elements of all results of one evaluation, loops counted once.
         self.num_elements = 0
         self._place_of: dict[Any, int] = {}
@@ -58,10 +66,13 @@ class Interpreted:
                     values[place] = one
         return [values[place] for place in self._outputs]
 
-    def nested(self, jaxpr: ClosedJaxpr) -> "Interpreted":
-        made = Interpreted(jaxpr, self.tick)
+    def nested(self, jaxpr: ClosedJaxpr, own: frozenset[Any] = frozenset()) -> "Interpreted":
+        made = Interpreted(jaxpr, self.tick, own)
         self.num_elements += made.num_elements
         return made
+
+    def is_own(self, atom: Any) -> bool:
+        return not isinstance(atom, Literal) and atom in self._own
 
     def constant(self, atom: Any) -> Any:
         place = self._place(atom)
@@ -83,7 +94,8 @@ class Interpreted:
     def _add(self, eqn: JaxprEqn) -> None:
         given = tuple(self._place(atom) for atom in eqn.invars)
         found = tuple(self._new_place(var) for var in eqn.outvars)
-        self.num_elements += sum(math.prod(shape_of(var)) for var in eqn.outvars)
+        if not any(map(self.is_own, eqn.invars)) and not _NESTED & eqn.params.keys():
+            self.num_elements += sum(math.prod(shape_of(var)) for var in eqn.outvars)
         name = eqn.primitive.name.replace("-", "_")
         try:
             call = _RULES[name](eqn, self) if name in _RULES else self.nested(_definition(eqn))

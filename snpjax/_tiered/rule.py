@@ -23,8 +23,15 @@ class Enclosing(Protocol):
 
     tick: Callable[[], None]
 
-    def nested(self, jaxpr: ClosedJaxpr) -> Callable[..., list[Any]]:
-        """A program within this one, to be called with its arrays."""
+    def nested(
+        self, jaxpr: ClosedJaxpr, own: frozenset[Any] = frozenset()
+    ) -> Callable[..., list[Any]]:
+        """A program within this one, to be called with its arrays. It may write to those of its
+        variables `own`."""
+        ...
+
+    def is_own(self, atom: Any) -> bool:
+        """Whether its array may be written to."""
         ...
 
     def constant(self, atom: Any) -> Any:

@@ -97,6 +97,20 @@ def stepped(x, reverse=False):
     return lax.scan(lambda c, row: (c + row, (c, row[0])), x[0], x, reverse=reverse)
 
 
+def recorded(x, i):
+    """Rows are written to a buffer that is given; another one is also read."""
+
+    def step(carry):
+        row, buffer, other = carry
+        other = lax.dynamic_update_slice(other, other[:1] + buffer[0, 0] * 0 + 1, (row, 0))
+        return row + 1, lax.dynamic_update_slice(buffer, other[:1], (row, 0)), other
+
+    end = lax.while_loop(lambda carry: carry[0] < 3, step, (i, x, x))
+    scanned = lax.scan(lambda c, r: (lax.dynamic_update_slice(c, r[None], (r[0], 0)), c), x, x)
+    only = lax.fori_loop(0, 3, lambda n, c: lax.dynamic_update_slice(c, x[:1] + n, (n, 0)), x)
+    return end, scanned, only, x
+
+
 CASES = {
     "add": (lambda x, y: x + y, I32, I32),
     "add bytes": (lambda x, y: x + y, U8, U8),
@@ -180,6 +194,7 @@ CASES = {
     "places after": (lambda x, at: jnp.searchsorted(jnp.sort(x[0]), at, side="right"), SMALL, ROWS),
     "branches": (lambda x, i: lax.switch(i, [jnp.abs, jnp.sign, lambda x: x], x), I32, ONE),
     "while": (halved, SMALL),
+    "buffers": (recorded, I32, ONE),
     "scan": (stepped, I32),
     "scan back": (lambda x: stepped(x, reverse=True), I32),
     "platform": (lambda x: lax.platform_dependent(x, cpu=lambda x: -x, cuda=lambda x: -x), I32),
