@@ -141,7 +141,8 @@ class Driver:
             own = np.int32(paths or 1)
             start, path, steps = _spread(machine, start, np.uint32(first), paths=padded)
         now, state = 0, start
-        unroll = self.unroll or _unroll(start)
+        # A step that may grow is long, and each copy of it takes seconds to compile.
+        unroll = self.unroll or (1 if grow else _unroll(start))
         longest = 1
         if history.wanted.keeps_history:
             longest = min(bucket(max_steps, at_least=64), _MAX_CHUNK_ROWS)
@@ -157,6 +158,7 @@ class Driver:
                 if found is not None:
                     machine, state, presents = found
                     settled, grow, steps_per_call = None, False, _FIRST_CALL_STEPS
+                    unroll = self.unroll or _unroll(state)
             if settled is not None:
                 steps_per_call = min(steps_per_call, max(now, _FIRST_SETTLING_STEPS))
             is_large = settled is not None and nbytes_of(state) > _MOST_EVALUATED
@@ -374,8 +376,7 @@ def _step_on(machine: AnyMachine, begin: _Begin, *, grow: bool, unroll: int) -> 
         assert follows(machine, Growable)
         is_full = machine.is_full(new_state)
         is_full = jnp.any(is_full if is_real is None else is_full & is_real)
-        refused = machine.refused(state, new_state)
-        return is_full, jax.tree.map(lambda x, y: jnp.where(is_full, x, y), refused, state)
+        return is_full, machine.refused(state, new_state)
 
     states, *records = saved
     buffers = (_zeros(states, state_rows), *(_zeros(record, rows) for record in records))

@@ -230,8 +230,11 @@ def advancing(
             new_state = jax.tree.map(lambda x, y: jnp.where(live, x, y), new_state, state)
             empty = jax.tree.map(jnp.zeros_like, record)
             record = jax.tree.map(lambda x, y: jnp.where(live, x, y), record, empty)
+        is_refused = jnp.zeros((), bool)
         if refuse is not None:
-            is_refused, old_state = refuse(state, new_state)
+            is_refused, refused = refuse(state, new_state)
+            is_refused &= in_time
+            old_state = jax.tree.map(lambda x, y: jnp.where(is_refused, x, y), refused, state)
             in_time &= ~is_refused
         if unroll > 1 or refuse is not None:
             new_state = jax.tree.map(lambda x, y: jnp.where(in_time, x, y), new_state, old_state)
@@ -240,7 +243,7 @@ def advancing(
         if stop is not None:
             live = live & (record.made | ~in_time) & ~stop(new_state)
         else:
-            live = made if refuse is not None else record.made
+            live = record.made & ~is_refused
         if is_real is not None:
             live &= is_real
         return Progress(

@@ -1,5 +1,7 @@
 """Compiled division and budding: choices, inheritance, closing, and room that grows."""
 
+import importlib
+
 import jax.random as jr
 import numpy as np
 import pytest
@@ -67,6 +69,20 @@ def test_room_grows_without_a_trace(system, seed):
         wanted = followed(batches[1][path])
         for batch in batches:
             assert_same_run(batch[path], wanted)
+
+
+@pytest.mark.parametrize("paths", [None, 2])
+@pytest.mark.parametrize("max_steps", [5, 7])
+def test_calls_may_end_within_unrolled_steps(max_steps, paths, monkeypatch):
+    """Steps past the end of a call neither end the run nor use up its room."""
+    driver = importlib.import_module("snpjax.driver")
+    monkeypatch.setattr(driver, "_FIRST_CALL_STEPS", 4)
+    monkeypatch.setattr(driver, "_SECONDS_PER_CALL", 0)  # one step a call after the first
+    options = {"paths": paths, "save": snp.SAVE_ALL, "capacity": TINY, "max_steps": max_steps}
+    solution = run(doubling(), unroll=3, **options)
+    one = solution if paths is None else solution[1]
+    assert one.steps == max_steps
+    assert_same_run(one, followed(one))
 
 
 @pytest.mark.slow
