@@ -1,4 +1,4 @@
-"""How many programs XLA compiles before a first call answers."""
+"""How many programs XLA compiles before a first call answers, and which systems share them."""
 
 import json
 import os
@@ -6,8 +6,12 @@ import subprocess
 import sys
 
 import compiling
+import jax.random as jr
 import pytest
 
+import snpjax as snp
+from snpjax._tiered import Tiered
+from snpjax.sleptsov import Arcs
 from tests.support.helpers import REPOSITORY
 
 
@@ -46,3 +50,65 @@ def test_a_first_call_compiles_few_programs(call):
     compiled = [name for name, _ in json.loads(out.stdout)["programs"]]
     assert len(compiled) <= MOST[call], compiled
     assert compiled or not MOST[call], "JAX says in other words what it compiles"
+
+
+def spiking(n):
+    """Two systems of one size, with other rules, spikes and outputs."""
+    rules = (["a^2/a -> a", "a^2 -> a"], ["a -> a", "a^2/a -> a"])[n]
+    neurons = [
+        snp.Neuron("a", 2 - n, rules),
+        snp.Neuron("b", 1, ["a -> a"]),
+        snp.Neuron("c", 0, ["a -> lambda", "a^2 -> a"]),
+    ]
+    synapses = [("a", "b"), ("b", "a"), ("a", "c"), ("b", "c")]
+    return snp.SpikingSystem(neurons, synapses, output="ac"[n])
+
+
+def plastic(n):
+    neurons = [
+        snp.Neuron("i", 2, [f"a/a -> +{n + 1}(i, {{j, k}})", "a^2/a -> a"]),
+        snp.Neuron("j", 0, ["a -> a"]),
+        snp.Neuron("k", 1, ["a -> a"]),
+    ]
+    return snp.SpikingSystem(neurons, [("j", "k"), ("k", "i")], output="k")
+
+
+def dividing(n):
+    left, right = (("left", "right"), ("one", "other"))[n]
+    cell = snp.Neuron("cell", 2, [f"[a^2]_cell -> []_{left} || []_{right}"])
+    return snp.SpikingSystem([cell, snp.Neuron("sink")], [("cell", "sink")])
+
+
+def net(n):
+    inputs = Arcs.of([(0, 0, 1), (1, 1, 1)])
+    return snp.SleptsovNet([n + 3, 5, 0], inputs=inputs, outputs=Arcs.of([(2, 0, 1), (2, 1, 1)]))
+
+
+def traced():
+    """The numbers of programs of all functions."""
+    modules = [module for name, module in sys.modules.items() if name.startswith("snpjax.")]
+    functions = [x for module in modules for x in vars(module).values() if isinstance(x, Tiered)]
+    return {(x.__module__, x.__name__): len(x._programs) for x in functions}
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda n: snp.run(spiking(n), max_steps=40, choice=snp.UniformChoice(jr.key(n))),
+        lambda n: snp.run(spiking(n), max_steps=40, choice=snp.UniformChoice(jr.key(n)), paths=3),
+        lambda n: snp.explore(spiking(n)),
+        lambda n: snp.check(spiking(n), "always c <= 3"),
+        lambda n: snp.run(plastic(n), max_steps=10, choice=snp.UniformChoice(jr.key(n))),
+        lambda n: snp.explore(plastic(n), max_configurations=50),
+        lambda n: snp.run(dividing(n)),
+        lambda n: snp.explore(dividing(n)),
+        lambda n: snp.run(net(n)),
+        lambda n: snp.explore(net(n)),
+    ],
+)
+def test_systems_of_one_size_share_programs(call):
+    call(0)
+    before = traced()
+    assert sum(before.values()) > 0
+    call(1)
+    assert traced() == before

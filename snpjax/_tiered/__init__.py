@@ -6,5 +6,5 @@ exact, so that the results are those of the compiled program; what no table has 
 """
 
 from .interpreter import Interpreted as Interpreted
-from .programs import tiered as tiered
+from .programs import Tiered as Tiered, tiered as tiered
 from .rule import NotInterpretable as NotInterpretable
