@@ -1,6 +1,8 @@
 """A plugin: every program that `snpjax` evaluates before it is compiled is also compiled, and both
 must give the same bits. `pytest -p tests.support.both_tiers`."""
 
+import time
+
 import jax
 import jax.random as jr
 import numpy as np
@@ -10,6 +12,9 @@ from snpjax._tiered import programs
 
 compared = 0
 
+# Seconds of one evaluation, and of all of a program: what takes longer is no longer compared.
+_AT_ONCE, _TOGETHER = 1.0, 3.0
+
 
 class BothTiers(programs.TracedProgram):
     """A program that is never compiled in a thread, and evaluates beside the compiled one."""
@@ -17,9 +22,15 @@ class BothTiers(programs.TracedProgram):
     def evaluated(self, leaves):
         global compared
         self.patience = np.inf
+        if self._seconds > _TOGETHER:
+            raise programs._Compiled
         own = super().evaluated(leaves)
         compared += 1
         return own
+
+    def _tick(self):
+        if time.perf_counter() - self._began > _AT_ONCE:
+            raise programs._Compiled
 
 
 def pytest_configure(config):
@@ -47,5 +58,17 @@ def assert_same(name, own, compiled):
         assert np.array_equal(x, y), (name, jax.tree_util.keystr(path), x, y)
 
 
+def pytest_sessionfinish(session):
+    output = getattr(session.config, "workeroutput", None)
+    if output is not None:
+        output["compared"] = compared
+
+
+def pytest_testnodedown(node):
+    """A worker of several has ended."""
+    global compared
+    compared += node.workeroutput["compared"]
+
+
 def pytest_terminal_summary(terminalreporter):
-    terminalreporter.write_line(f"{compared} evaluations were compared with compiled programs")
+    terminalreporter.write_line(f"{compared:,} evaluations were compared with compiled programs")
