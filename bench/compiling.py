@@ -20,9 +20,11 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 
 ROOT = Path(__file__).parents[1]
@@ -298,27 +300,41 @@ def alone(name: str) -> None:
 
     jax.monitoring.register_event_duration_secs_listener(on_duration)
     jax.monitoring.register_event_listener(lambda event, **_: events.append(event))
-    with contextlib.redirect_stdout(io.StringIO()):
-        if name in COMMANDS:
-            by_command(COMMANDS[name])
-        else:
-            import snpjax as snp
 
+    def tell() -> None:
+        num_found = sum(event.endswith("/cache_hits") for event in events)
+        print(json.dumps({"programs": programs, "found": num_found}), flush=True)
+
+    if name in COMMANDS:
+        by_command(COMMANDS[name], tell)
+    else:
+        import snpjax as snp
+
+        with contextlib.redirect_stdout(io.StringIO()):
             if "use_compilation_cache" in dir(snp):
                 snp.use_compilation_cache()
             exec(_START + CALLS[name], {"large_net": large_net})
-    num_found = sum(event.endswith("/cache_hits") for event in events)
-    print(json.dumps({"programs": programs, "found": num_found}))
+        tell()
 
 
-def by_command(arguments: list[str]) -> None:
+def by_command(arguments: list[str], tell: Callable[[], None]) -> None:
+    """Run the command as a user does, which ends the process, and say how it went."""
     from snpjax.cli import main
 
-    sys.argv = ["snpjax", *arguments]
-    try:
-        main()
-    except SystemExit as ended:
-        assert not ended.code, ended
+    shown, exit_at_once = sys.stdout, getattr(os, "_exit")  # noqa: B009
+
+    def end(status: int) -> None:
+        assert status == 0, status
+        sys.stdout = shown
+        tell()
+        exit_at_once(status)
+
+    sys.argv, sys.stdout = ["snpjax", *arguments], io.StringIO()
+    with mock.patch("os._exit", end):
+        try:
+            main()
+        except SystemExit as ended:  # of versions that shut Python down
+            end(int(ended.code or 0))
 
 
 if __name__ == "__main__":

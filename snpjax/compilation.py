@@ -5,7 +5,7 @@ its size and removes broken entries. JAX can bound the size itself, with the pac
 but then every lookup waits for a lock, a read-only folder is useless, and one killed writer can
 stop all later writes. Here no process waits for another. JAX writes entries in place, so an entry
 may be truncated (a killed process, a full disk): each is decompressed once before it is trusted,
-which verifies its checksum, and is then made read-only as a mark.
+and is then made read-only as a mark.
 """
 
 import contextlib
@@ -74,7 +74,7 @@ def setting() -> Setting:
         named = user_cache("compiled") if word in _OFF | _ON else Path(given).expanduser()
         folder = named.absolute()
     except (OSError, RuntimeError) as error:  # no home folder, or it is removed
-        return Setting(None, False, f"there is no folder for it: {error}")
+        return Setting(None, False, f"no cache folder: {error}")
     if word in _OFF:
         return Setting(folder, False, f"{VARIABLE} is {given}")
     if os.environ.get("JAX_COMPILATION_CACHE_DIR"):
@@ -97,7 +97,8 @@ def use_compilation_cache(
 
     Nothing is changed where you set `jax_compilation_cache_dir` yourself and give no folder, where
     `jax_enable_compilation_cache` or the environment variable `SNPJAX_COMPILATION_CACHE` turns it
-    off, or where the folder cannot be made. Any number of processes may share a folder.
+    off, or where the folder cannot be made. JAX's warnings about entries that it cannot read or
+    write are ignored from then on. Any number of processes may share a folder.
 
     **Arguments:**
 

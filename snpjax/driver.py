@@ -44,8 +44,8 @@ _SECONDS_PER_CALL = 0.5
 _FIRST_CALL_STEPS = 1024
 _FIRST_LEAP_STEPS = 2**16  # of all paths together
 
-# Whether a machine has settled is asked each time that its run is at most twice as long as before,
-# if the steps that are left may take more seconds than it takes to compile another machine.
+# Check whether a machine has settled each time the number of steps has doubled, if the remaining
+# steps may take longer than it takes to compile another machine.
 _FIRST_SETTLING_STEPS, _SETTLING_SECONDS = 32, 2.0
 # Steps of a growing machine whose state has more bytes, or of a settled one, take so long that they
 # are compiled at once.

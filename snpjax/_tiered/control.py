@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from jax.extend.core import ClosedJaxpr, JaxprEqn, Literal
 
+from .estimate import NAME
 from .rule import Call, Enclosing, NotInterpretable, Rule, dtype_of, shape_of
 
 
@@ -19,7 +20,11 @@ def _same(eqn: JaxprEqn, program: Enclosing) -> Call:
 def _called(eqn: JaxprEqn, program: Enclosing) -> Call:
     jaxpr = eqn.params["jaxpr"]
     own = [place for place in _updated(jaxpr) if program.is_own(eqn.invars[place])]
-    return program.nested(jaxpr, frozenset(jaxpr.jaxpr.invars[place] for place in own))
+    return program.nested(
+        jaxpr,
+        frozenset(jaxpr.jaxpr.invars[place] for place in own),
+        is_estimate=eqn.params["name"] == NAME,
+    )
 
 
 def _platform(eqn: JaxprEqn, program: Enclosing) -> Call:

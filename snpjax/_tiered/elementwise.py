@@ -22,6 +22,21 @@ def _same(call: Call) -> Rule:
     return lambda eqn, program: call
 
 
+def _refuse_floats(atom: Any, program: Enclosing) -> None:
+    if dtype_of(atom).kind == "f" and not program.is_estimate:
+        raise NotInterpretable("arithmetic of floats")
+
+
+def _exact(call: Call) -> Rule:
+    """Of integers, or where rounding does not matter."""
+
+    def rule(eqn: JaxprEqn, program: Enclosing) -> Call:
+        _refuse_floats(eqn.invars[0], program)
+        return call
+
+    return rule
+
+
 def _quotient(a: Any, b: Any) -> Any:
     """Towards zero; XLA divides by zero to all ones."""
     if np.dtype(a.dtype).kind == "f":
@@ -34,7 +49,7 @@ def _quotient(a: Any, b: Any) -> Any:
 
 
 def _remainder(a: Any, b: Any) -> Any:
-    """Of the sign of the dividend, which it is where XLA divides by zero."""
+    """Has the sign of the dividend; x % 0 is x, as in XLA."""
     if np.dtype(a.dtype).kind == "f":
         return np.fmod(a, b)
     return np.where(b == 0, a, np.fmod(a, np.where(b == 0, b.dtype.type(1), b)))
@@ -48,6 +63,12 @@ def _selected(which: Any, *cases: Any) -> Any:
     if len(cases) == 2:
         return np.where(which, cases[1], cases[0])
     return np.select([which == i for i in range(len(cases))], list(cases))
+
+
+def _shift_right_arithmetic(a: Any, b: Any) -> Any:
+    """Copies the top bit, of unsigned numbers too."""
+    signed = np.dtype(f"i{a.dtype.itemsize}")
+    return (a.view(signed) >> b.view(signed)).view(a.dtype)
 
 
 def _shift_right_logical(a: Any, b: Any) -> Any:
@@ -88,10 +109,12 @@ def _leading_zeros(eqn: JaxprEqn, program: Enclosing) -> Call:
 
 
 def _integer_power(eqn: JaxprEqn, program: Enclosing) -> Call:
+    _refuse_floats(eqn.invars[0], program)
     power = eqn.params["y"]
     if power < 0:
         raise NotInterpretable("negative powers")
-    return lambda x: np.power(x, x.dtype.type(power))
+    power = dtype_of(eqn.invars[0]).type(power)
+    return lambda x: np.power(x, power)
 
 
 def _bits_as(eqn: JaxprEqn, program: Enclosing) -> Call:
@@ -118,8 +141,12 @@ def _of_integers(call: Call) -> Rule:
 def _reduction(ufunc: Any) -> Rule:
     def rule(eqn: JaxprEqn, program: Enclosing) -> Call:
         axes, dtype = tuple(eqn.params["axes"]), dtype_of(eqn.outvars[0])
+        if ufunc in (np.add, np.multiply):
+            _refuse_floats(eqn.invars[0], program)
         if not axes:
             return lambda x: x
+        if 0 in shape_of(eqn.invars[0]) and ufunc in (np.maximum, np.minimum):
+            raise NotInterpretable("the largest of no numbers")
         return lambda x: ufunc.reduce(x, axis=axes, dtype=dtype)
 
     return rule
@@ -135,6 +162,7 @@ def _extreme_place(function: Callable[..., Any]) -> Rule:
 
 def _accumulation(ufunc: Any) -> Rule:
     def rule(eqn: JaxprEqn, program: Enclosing) -> Call:
+        _refuse_floats(eqn.invars[0], program)
         axis, reverse = eqn.params["axis"], eqn.params["reverse"]
         dtype = dtype_of(eqn.outvars[0])
         if not reverse:
@@ -146,6 +174,7 @@ def _accumulation(ufunc: Any) -> Rule:
 
 def _product(eqn: JaxprEqn, program: Enclosing) -> Call:
     """Of matrices."""
+    _refuse_floats(eqn.invars[0], program)
     (left, right), (left_batch, right_batch) = eqn.params["dimension_numbers"]
     dtype = dtype_of(eqn.outvars[0])
     letters = iter("abcdefghijklmnopqrstuvwxyz")
@@ -180,12 +209,12 @@ def _folded(key: Any, data: Any) -> Any:
 
 
 RULES: dict[str, Rule] = {
-    "add": _same(np.add),
-    "sub": _same(np.subtract),
-    "mul": _same(np.multiply),
+    "add": _exact(np.add),
+    "sub": _exact(np.subtract),
+    "mul": _exact(np.multiply),
     "neg": _same(np.negative),
     "abs": _same(np.absolute),
-    "sign": _same(np.sign),
+    "sign": _exact(np.sign),
     "floor": _same(np.floor),
     "max": _same(np.maximum),
     "min": _same(np.minimum),
@@ -202,10 +231,10 @@ RULES: dict[str, Rule] = {
     "lt_to": _of_integers(np.less),
     "le_to": _of_integers(np.less_equal),
     "shift_left": _same(np.left_shift),
-    "shift_right_arithmetic": _same(np.right_shift),
+    "shift_right_arithmetic": _same(_shift_right_arithmetic),
     "shift_right_logical": _same(_shift_right_logical),
-    "div": _same(_quotient),
-    "rem": _same(_remainder),
+    "div": _exact(_quotient),
+    "rem": _exact(_remainder),
     "clamp": _same(_clamped),
     "select_n": _same(_selected),
     "population_count": _counted_bits,

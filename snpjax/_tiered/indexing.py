@@ -279,6 +279,8 @@ def _sort(eqn: JaxprEqn, program: Enclosing) -> Call:
     axis, num_keys = eqn.params["dimension"], eqn.params["num_keys"]
     if any(dtype_of(x).kind == "f" for x in eqn.invars[:num_keys]):
         raise NotInterpretable("floats in order")
+    if not eqn.params["is_stable"] and num_keys < len(eqn.invars):
+        raise NotInterpretable("equal keys in any order")
 
     def ordered(*arrays: Any) -> list[Any]:
         order = np.lexsort(arrays[:num_keys][::-1], axis=axis)

@@ -21,8 +21,8 @@ _RULES: dict[str, Rule] = {**elementwise.RULES, **indexing.RULES, **control.RULE
 class Interpreted:
     """`jaxpr`, evaluated with NumPy.
 
-    Arrays that are passed are not written to, but for those of variables `own`; results may be
-    views of them. Keys are numbers, see `rule.KEY`.
+    Never writes to its arguments, except those in `own`; results may be views of them. Keys are
+    numbers, see `rule.KEY`.
 
     **Arguments:**
 
@@ -36,8 +36,11 @@ class Interpreted:
         jaxpr: ClosedJaxpr,
         tick: Callable[[], None],
         own: frozenset[Any] = frozenset(),
+        *,
+        is_estimate: bool = False,
     ):
         self.tick = tick
+        self.is_estimate = is_estimate
         self._own = own
         #: Elements of all results of one evaluation, loops counted once.
         self.num_elements = 0
@@ -66,8 +69,14 @@ class Interpreted:
                     values[place] = one
         return [values[place] for place in self._outputs]
 
-    def nested(self, jaxpr: ClosedJaxpr, own: frozenset[Any] = frozenset()) -> "Interpreted":
-        made = Interpreted(jaxpr, self.tick, own)
+    def nested(
+        self,
+        jaxpr: ClosedJaxpr,
+        own: frozenset[Any] = frozenset(),
+        *,
+        is_estimate: bool = False,
+    ) -> "Interpreted":
+        made = Interpreted(jaxpr, self.tick, own, is_estimate=is_estimate or self.is_estimate)
         self.num_elements += made.num_elements
         return made
 
@@ -99,13 +108,15 @@ class Interpreted:
         name = eqn.primitive.name.replace("-", "_")
         try:
             call = _RULES[name](eqn, self) if name in _RULES else self.nested(_definition(eqn))
-        except (KeyError, AttributeError) as error:
-            raise NotInterpretable(f"{name} with other parameters than known") from error
+        except (KeyError, AttributeError, OverflowError) as error:
+            raise NotInterpretable(f"unknown parameters of {name}") from error
         is_many = eqn.primitive.multiple_results
         if name not in _RULES and not is_many:
             call = partial(_only, call)
-        if self._known.issuperset(given):  # a constant
-            result = call(*[self._values[place] for place in given])
+        is_loop = name in ("while", "scan")  # which may take long, so not here
+        if self._known.issuperset(given) and not is_loop:  # a constant
+            with np.errstate(all="ignore"):
+                result = call(*[self._values[place] for place in given])
             for place, one in zip(found, result if is_many else [result], strict=True):
                 self._values[place] = one
             self._known.update(found)

@@ -26,7 +26,7 @@ PATIENCE = 0.3
 # on an accelerator, from where they would have to be moved.
 _MOST_ELEMENTS = 2**26
 _MOST_MOVED = 2**20  # bytes
-_MOST_OUTLINES = 256
+_MOST_PROGRAMS = 256  # of one function
 _THREAD = "snpjax-compile"
 
 
@@ -52,7 +52,9 @@ class Tiered(Generic[T]):
         self.jitted = jax.jit(function, static_argnames=static, donate_argnames=donated)
         self._static = static
         self._programs: dict[Any, TracedProgram] = {}
-        self._outlines: set[Any] = set()
+        #: Outlines of arguments whose program is compiled. Without them a short run takes 1.18
+        #: times as long, most of which is to find its key (2 cores, jax 0.10.2, 2026-11).
+        self._compiled: set[Any] = set()
 
     def __call__(self, *args: Any, **kwargs: Any) -> T:
         if PATIENCE == 0 or jax.config.jax_disable_jit:  # pyright: ignore
@@ -60,26 +62,28 @@ class Tiered(Generic[T]):
         outline: Any = tuple(map(_outline, args)), tuple(kwargs.items())
         if isinstance(outline[0][0], type):
             outline = id(args[0]), outline
-        if outline in self._outlines:
+        if outline in self._compiled:
             return self.jitted(*args, **kwargs)
-        static = tuple(kwargs.pop(name) for name in self._static if name in kwargs)
-        leaves, tree = jax.tree.flatten((args, kwargs))
-        kwargs.update(zip(self._static, static, strict=False))
-        key = tree, tuple(map(jax.typeof, leaves)), static, _setting()
-        program = self._programs.get(key)
+        static = {name: kwargs[name] for name in self._static if name in kwargs}
+        assert kwargs.keys() == static.keys(), "arrays are passed by position"
+        leaves, tree = jax.tree.flatten(args)
+        if not _may_be_moved(leaves):
+            return self.jitted(*args, **kwargs)
+        key = tree, tuple(map(jax.typeof, leaves)), tuple(static.items()), _setting()
+        program = self._programs.pop(key, None)
         if program is None:
-            if not _may_be_moved(leaves):
-                return self.jitted(*args, **kwargs)
             program = TracedProgram(self.jitted.trace(*args, **kwargs))
-            self._programs[key] = program
+            if len(self._programs) >= _MOST_PROGRAMS:
+                del self._programs[next(iter(self._programs))]
+        self._programs[key] = program  # as the last one used
         if not program.is_compiled:
             try:
                 return program.evaluated(leaves)
             except _Compiled:
                 program.drop()
-        if len(self._outlines) >= _MOST_OUTLINES:
-            self._outlines.clear()
-        self._outlines.add(outline)
+        if len(self._compiled) >= _MOST_PROGRAMS:
+            self._compiled.clear()
+        self._compiled.add(outline)
         return self.jitted(*args, **kwargs)
 
 
@@ -92,7 +96,7 @@ def _outline(x: Any) -> Any:
 
 
 class _Compiled(Exception):
-    """The compiled program is there, or has to be."""
+    """The compiled program is ready, or is required."""
 
 
 class TracedProgram:
@@ -117,19 +121,20 @@ class TracedProgram:
 
     def evaluated(self, leaves: list[Any]) -> Any:
         """The results, as the compiled program gives them. **Raises:** `_Compiled`."""
-        if self._interpreted is None or not _may_be_moved(leaves):
+        interpreted, traced = self._interpreted, self._traced  # another thread may drop them
+        if interpreted is None or traced is None:
             raise _Compiled
         self._began = time.perf_counter()
-        jaxpr = self._traced.jaxpr
+        jaxpr = traced.jaxpr
         given = [as_numpy(x, aval) for x, aval in zip(leaves, jaxpr.in_avals, strict=True)]
         with np.errstate(all="ignore"):
-            found = self._interpreted(*given)
+            found = interpreted(*given)
         outs = list(zip(found, jaxpr.out_avals, strict=True))
         found = jax.device_put([_words(x, aval) for x, aval in outs])
         found = [_as_keys(x, aval) for x, (_, aval) in zip(found, outs, strict=True)]
         self._seconds += time.perf_counter() - self._began
         self._began = time.perf_counter()
-        if self._thread is None and self._seconds > self.patience:
+        if self._seconds > self.patience and not self.is_compiled:
             self._compile()
         return jax.tree.unflatten(self._tree, found)
 
@@ -141,14 +146,15 @@ class TracedProgram:
     def _tick(self) -> None:
         if self.is_compiled:
             raise _Compiled
-        if (
-            self._thread is None
-            and self._seconds + time.perf_counter() - self._began > self.patience
-        ):
+        if self._seconds + time.perf_counter() - self._began > self.patience:
             self._compile()
 
     def _compile(self) -> None:
+        """Begin to, unless that goes on."""
         traced, setting = self._traced, _setting()
+        # The thread of a process that was forked meanwhile is no longer alive.
+        if traced is None or (self._thread is not None and self._thread.is_alive()):
+            return
 
         def work() -> None:
             wide, device = setting
@@ -163,7 +169,10 @@ class TracedProgram:
 
 def _setting() -> tuple[bool, Any]:
     """What a program depends on besides its arguments."""
-    return jax.config.jax_enable_x64, jax.config.jax_default_device  # pyright: ignore
+    config: Any = jax.config
+    device = config.jax_default_device
+    device = jax.local_devices(backend=device)[0] if isinstance(device, str) else device
+    return config.jax_enable_x64, device
 
 
 def _may_be_moved(leaves: list[Any]) -> bool:

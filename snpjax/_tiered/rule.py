@@ -22,9 +22,15 @@ class Enclosing(Protocol):
     """The program that an equation is of."""
 
     tick: Callable[[], None]
+    #: Whether its floats may be rounded in any way, see `estimate`.
+    is_estimate: bool
 
     def nested(
-        self, jaxpr: ClosedJaxpr, own: frozenset[Any] = frozenset()
+        self,
+        jaxpr: ClosedJaxpr,
+        own: frozenset[Any] = frozenset(),
+        *,
+        is_estimate: bool = False,
     ) -> Callable[..., list[Any]]:
         """A program within this one, to be called with its arrays. It may write to those of its
         variables `own`."""
@@ -60,6 +66,8 @@ def dtype_of(atom: Any) -> np.dtype:
 def type_of(aval: Any) -> np.dtype:
     """The type of arrays like this in the interpreter."""
     if not is_key(aval):
+        if np.dtype(aval.dtype).kind not in "biuf":
+            raise NotInterpretable(f"arrays of {aval.dtype}")
         return np.dtype(aval.dtype)
     data = jax.eval_shape(jr.key_data, jax.ShapeDtypeStruct((), aval.dtype))
     if data.shape != (2,):
@@ -74,7 +82,7 @@ def is_key(aval: Any) -> bool:
 
 def as_numpy(x: Any, aval: Any) -> Any:
     """An array as the interpreter holds it."""
-    if type_of(aval) is KEY:
+    if is_key(aval):
         return key_of_words(np.asarray(jr.key_data(x)))
     x = np.asarray(x)
     return x if x.dtype == aval.dtype else x.astype(aval.dtype)

@@ -4,6 +4,7 @@ import jax.lax as lax
 import jax.numpy as jnp
 from jaxtyping import Array, Int, PyTree, UInt32
 
+from .._tiered import estimate
 from .base import (
     AbstractSharedChoice,
     Applicable,
@@ -124,6 +125,7 @@ def _shifted(
     ) & bits
 
 
+@estimate
 def _divided(
     number: Int[Array, "*paths"], divisor: Int[Array, "*paths"]
 ) -> tuple[Int[Array, "*paths"], Int[Array, "*paths"]]:

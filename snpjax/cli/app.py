@@ -81,7 +81,9 @@ def main() -> None:
     try:
         app(prog_name="snpjax")
     except SystemExit as ending:
-        status = ending.code if isinstance(ending.code, int) else 0
+        if isinstance(ending.code, str):
+            raise
+        status = int(ending.code or 0)
         # JAX may still be computing or compiling what nobody waits for; where Python shuts down
         # meanwhile that is often a segmentation fault (jax 0.10.2, CPU). And to take everything
         # down would take a tenth of a short command's time.

@@ -28,7 +28,7 @@ def info(as_json: AsJson = False) -> None:
     programs = [] if found.folder is None else list(compilation.entries(found.folder))
     size, reason = sum(program.bytes for program in programs), found.reason
     if found.is_on and found.folder is not None and not _is_writable(found.folder):
-        reason += ", but the folder cannot be written: no programs are added"
+        reason += ", but the folder is not writable, so nothing is added"
     if as_json:
         value = {
             "folder": None if found.folder is None else f"{found.folder}",

@@ -60,12 +60,13 @@ _FEWER = 8
 # As many arrays as a state are about alive while a step is made.
 _ARRAYS = 8
 
-# That many chunks of one size rather than a larger one, which may remain half empty.
+# Up to this many chunks of one size are made before a larger size is used, most of which might
+# remain empty.
 _SEVERAL = 8
 
-# From this many configurations on, chunks may be large and then fields are packed as tightly as
-# possible, from that many on in any case; that is reconsidered whenever there are so many times
-# more. Before, all systems of one size share the few compilations of small chunks.
+# From `_LARGE_FROM` configurations on, chunks may be large, and fields are then packed as tightly
+# as possible; from `_TIGHT_FROM` on in any case, and again each time the number has grown by the
+# factor `_TIGHT_AGAIN`. Before, all systems of one size share the few programs of small chunks.
 _LARGE_FROM = 2**12
 _TIGHT_FROM = 2**15
 _TIGHT_AGAIN = 32

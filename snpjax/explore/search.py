@@ -5,9 +5,9 @@ from typing import NamedTuple
 import jax.lax as lax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Int, PyTree, UInt, UInt8, UInt32
+from jaxtyping import Array, Bool, Float, Int, PyTree, UInt, UInt8, UInt32
 
-from .._tiered import tiered
+from .._tiered import estimate, estimated_sum, tiered
 from .._xla import materialize
 from ..choice import MAX_WAYS, NumberedChoice, num_alternatives
 from ..machine import Enumerable
@@ -110,16 +110,21 @@ def _choices(
     """`ends`, `counts` and `total` of a `FrontierBlock`."""
     state = state_in(machine, packing, words)
     alternatives = num_alternatives(machine.alternatives(state), choosers)
-    about = jnp.prod(alternatives.astype(jnp.float32), axis=0)
+    about = _product(alternatives)
     # The integers wrap only where these products are too large.
     counts = jnp.prod(alternatives, axis=0, dtype=jnp.uint32).astype(jnp.int32)
     is_live = ~machine.halted(state) & (jnp.arange(words.shape[1]) < num)
     counts = jnp.where(is_live, counts, 0)
     is_too_much = (about > 1.0007 * MAX_CHOICES) | jnp.any(alternatives >= MAX_WAYS, axis=0)
     is_too_much = jnp.any(is_live & is_too_much)
-    is_too_much |= jnp.sum(counts.astype(jnp.float32)) > 1.0001 * MAX_CHOICES
+    is_too_much |= estimated_sum(counts) > 1.0001 * MAX_CHOICES
     ends = jnp.cumsum(counts)
     return ends, counts, jnp.where(is_too_much, -1, ends[-1])
+
+
+@estimate
+def _product(numbers: Int[Array, "choosers block"]) -> Float[Array, " block"]:
+    return jnp.prod(numbers.astype(jnp.float32), axis=0)
 
 
 @tiered(static_argnames=("chunk",))

@@ -10,7 +10,7 @@ from hypothesis import given, settings, strategies as st
 from hypothesis.extra import numpy as hnp
 from jax.extend.core import jaxprs_in_params
 
-from snpjax._tiered import Interpreted, NotInterpretable, interpreter
+from snpjax._tiered import Interpreted, NotInterpretable, estimated_sum, interpreter
 from snpjax._tiered.rule import words_of_key
 from snpjax._xla import materialize, one_kernel
 
@@ -125,6 +125,7 @@ CASES = {
     "flags": (lambda x, y: (x & y, x | y, x ^ y, ~x), BITS, BITS),
     "comparisons": (lambda x, y: (x == y, x != y, x < y, x <= y, x > y, x >= y), SMALL, SMALL),
     "left shift": (lax.shift_left, I32, SHIFTS),
+    "arithmetic shift unsigned": (lambda x: lax.shift_right_arithmetic(x, x & 63), U32),
     "arithmetic shift": (lax.shift_right_arithmetic, I32, SHIFTS),
     "logical shift": (lax.shift_right_logical, I32, SHIFTS),
     "div": (lax.div, I32, SMALL),
@@ -140,7 +141,8 @@ CASES = {
     "power": (lambda x: lax.integer_pow(x, 3), I32),
     "converted": (lambda x: (x.astype(jnp.uint8), x.astype(bool), x.astype(jnp.int16)), I32),
     "floats converted": (lambda x: (x.astype(jnp.int32), x.astype(jnp.uint8)), F32),
-    "floats compared": (lambda x, y: x.astype(jnp.float32) * 1.5 < y.astype(jnp.float32), I32, I32),
+    "floats compared": (lambda x, y: x.astype(jnp.float32) < y.astype(jnp.float32), I32, I32),
+    "estimates": (lambda x: (estimated_sum(x) > 3e4, estimated_sum(x[:0]) > 0), U8),
     "bits as bytes": (lambda x: lax.bitcast_convert_type(x, jnp.uint8), I32),
     "bytes as words": (lambda x: lax.bitcast_convert_type(x, jnp.uint32), U8),
     "bits of others": (lambda x: lax.bitcast_convert_type(x, jnp.uint32), I32),
@@ -253,6 +255,27 @@ def _collect(jaxpr, met):
         met.add(eqn.primitive.name.replace("-", "_"))
         for inner in jaxprs_in_params(eqn.params):
             _collect(inner, met)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: (x * x[0, 0]).astype(int),
+        lambda x: (x + 1).astype(int),
+        lambda x: x.sum().astype(int),
+        lambda x: (x @ x).astype(int),
+        lambda x: (x / 3).astype(int),
+        lambda x: (x**3).astype(int),
+        lambda x: jnp.cumsum(x) > 1,
+        lambda x: x.astype(jnp.bfloat16) > 1,
+        lambda x: jnp.max(x[:0].astype(int), initial=3),
+    ],
+)
+def test_what_might_differ_is_refused(function):
+    """Arithmetic of floats, which compilers reorder and fuse, and what XLA defines otherwise."""
+    traced = jax.jit(function).trace(np.eye(3, dtype=np.float32))
+    with pytest.raises(NotInterpretable):
+        Interpreted(traced.jaxpr, no_tick)
 
 
 @pytest.mark.parametrize(

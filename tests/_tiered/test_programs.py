@@ -10,6 +10,7 @@ import pytest
 
 import snpjax as snp
 from snpjax._tiered import programs, tiered
+from snpjax.choice import NO_RULE
 from tests.support.helpers import REPOSITORY
 
 
@@ -86,6 +87,69 @@ def test_sums_of_floats_are_compiled():
 
     total(np.ones(3, np.float32))
     assert total.jitted._cache_size() == 1
+
+
+def test_constant_loops_are_not_unrolled_by_tracing(impatient):
+    @tiered()
+    def added(x):
+        return x + jax.lax.fori_loop(0, 1000, lambda i, y: y + i, np.int32(0))
+
+    assert int(added(np.int32(1))) == 499_501
+
+
+def test_static_arguments_have_their_names():
+    @tiered(static_argnames=("a", "b"))
+    def digits(x, *, a=1, b=2):
+        return 100 * x + 10 * a + b
+
+    assert [int(digits(np.int32(1), **some)) for some in ({}, {"a": 3}, {"b": 3})] == [
+        112,
+        132,
+        113,
+    ]
+
+
+def test_few_programs_are_kept(monkeypatch):
+    monkeypatch.setattr(programs, "_MOST_PROGRAMS", 3)
+
+    @tiered()
+    def double(x):
+        return x + x
+
+    for size in (1, 2, 3, 4, 1):
+        assert double(np.ones(size, np.int32)).tolist() == [2] * size
+    assert len(double._programs) == 3
+
+
+def test_choices_by_floats_are_the_same_however_they_are_made(monkeypatch):
+    """A user's choice may compute with floats, whose rounding decides."""
+
+    class Scored(snp.AbstractChoice):
+        scores: jax.Array
+
+        def for_path(self, path):
+            return self
+
+        def subset(self, candidates, chosen, choosers, step):
+            return candidates
+
+        def select(self, applicable, step, state):
+            number = jnp.arange(len(applicable), dtype=jnp.float32)[:, None]
+            spikes = state.spikes.astype(jnp.float32)[None]
+            score = self.scores[0] * spikes * number + self.scores[1] * spikes * spikes - number / 3
+            best = jnp.argmax(jnp.where(applicable, score, -jnp.inf), axis=0).astype(jnp.int32)
+            return jnp.where(applicable.any(0), best, NO_RULE)
+
+    rules = ["a{2,}/a^2 -> a", "a+/a -> a", "a{3,}/a^3 -> a^2"]
+    neurons = [snp.Neuron(f"n{i}", 7 + i % 5, rules) for i in range(9)]
+    pairs = [(f"n{i}", f"n{(i + k) % 9}") for i in range(9) for k in (1, 2, 4)]
+    system = snp.SpikingSystem(neurons, pairs, output="n0")
+    choice = Scored(jnp.asarray([0.1234567, 0.0098765], jnp.float32))
+    found = []
+    for patience in (100, 0):
+        monkeypatch.setattr(programs, "PATIENCE", patience)
+        found.append(snp.run(system, max_steps=40, choice=choice).rules.tolist())
+    assert found[0] == found[1]
 
 
 def test_a_tracer_is_traced():

@@ -300,7 +300,7 @@ def plastic(**changes):
         ({"targets": {}}, "rule 1: neuron p[0] has no targets (give it some, or a guard without"),
         (
             {"targets": {"z": graphs.AllToAll()}},
-            "rule 1, targets in 'z': there is no such population (name one of them)",
+            "rule 1, targets in 'z': there is no such population (use the name of one)",
         ),
         (
             {"targets": {"q": graphs.OneToOne()}},

@@ -208,7 +208,7 @@ class _FamilyWriter:
             here = f"population {population.name!r}, rule {number}"
             if isinstance(template, PlasticityTemplate):
                 size = population.size
-                text = text_of_neuron(template, 0, size) if size else "of no neuron"
+                text = text_of_neuron(template, 0, size) if size else "for an empty population"
                 self.losses.add(f"{here}, the plasticity rule {text}", "left out")
             elif np.any(np.asarray(template.consume) == ALL):
                 yield from self._consume_all(population, template, here)

@@ -360,7 +360,7 @@ def _target_problems(system: "PopulationSystem") -> Iterator[_Finding]:
             place = Place("rule", index, number, ("plasticity", "targets", name))
             what = f"population {population.name!r}, rule {number + 1}, targets in {name!r}"
             if name not in system.populations:
-                yield place, f"{what}: there is no such population (name one of them)"
+                yield place, f"{what}: there is no such population (use the name of one)"
                 continue
             try:
                 graph = description_of(given)

@@ -10,13 +10,14 @@ from jaxtyping import Array, Bool, Int, Integer, PyTree
 
 from snpjax_formats.ell import expanded
 
+from ..._tiered import estimated_sum
 from ...choice import NO_RULE, AbstractChoice, Steps
 from ...results import RESULTS, select_result
 from .dynamic_synapses import AbstractNetwork, Change
 from .shapes import Counts, Matches, PerSlot, Slots
 
 
-# Synapses of the dictionary are merged in blocks of at least this many, and in at most so many.
+# Synapses of the dictionary are merged in at most `_MOST_BLOCKS` blocks of at least `_LEAST_BLOCK`.
 _LEAST_BLOCK, _MOST_BLOCKS = 4096, 16
 
 
@@ -198,7 +199,7 @@ class DivisionTables(AbstractNetwork):
         first, last = _of(begins, kind, others), _of(begins, kind, others + 1)
         ends = _cumulative((last - first).ravel())
         # Sums that wrap are far above what there may be.
-        exceeds = (jnp.sum((last - first).astype(jnp.float32)) > 2.1e9) | (ends[-1] > most)
+        exceeds = (estimated_sum(last - first) > 2.1e9) | (ends[-1] > most)
 
         def merge(network: GrownState, done: Array | int) -> GrownState:
             number = done + jnp.arange(block, dtype=jnp.int32)
@@ -330,12 +331,12 @@ def _merged(
 
 
 def _of(table: Array, *index: Array | slice) -> Array:
-    """The entries at places that exist, which count from the beginning."""
+    """The entries at indices that are not negative and within bounds, which is not checked."""
     return table.at[index].get(mode="promise_in_bounds", wrap_negative_indices=False)
 
 
 def _starts(counts: Array) -> Int[Array, " counts_and_one"]:
-    """Where those of each begin that are counted, one after the other, and the end."""
+    """Where each group of so many begins, and the total: an exclusive prefix sum."""
     return jnp.pad(_cumulative(counts), (1, 0))
 
 

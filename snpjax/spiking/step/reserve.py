@@ -51,6 +51,9 @@ class GrowingMachine(AbstractSpikingMachine):
         most_neurons, most_synapses = np.asarray(self.most).tolist()
         size = _larger(program.num_neurons, most_neurons)
         room = _larger(len(growth.initial.source), most_synapses)
+        if (size, room) == (program.num_neurons, len(growth.initial.source)):
+            # There is more than the bound, which would be our own mistake.
+            size, room = GROWTH_FACTOR * size, GROWTH_FACTOR * room
         check_room(size, room)
         # On the host: each operation on the device would be a program of its own.
         held: Any = (state, growth.initial, program.initial)
