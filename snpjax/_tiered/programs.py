@@ -67,20 +67,21 @@ class Tiered(Generic[T]):
         static = {name: kwargs[name] for name in self._static if name in kwargs}
         assert kwargs.keys() == static.keys(), "arrays are passed by position"
         leaves, tree = jax.tree.flatten(args)
-        if not _may_be_moved(leaves):
+        if any(isinstance(x, Tracer) for x in leaves):
             return self.jitted(*args, **kwargs)
-        key = tree, tuple(map(jax.typeof, leaves)), tuple(static.items()), _setting()
-        program = self._programs.pop(key, None)
-        if program is None:
-            program = TracedProgram(self.jitted.trace(*args, **kwargs))
-            if len(self._programs) >= _MOST_PROGRAMS:
-                del self._programs[next(iter(self._programs))]
-        self._programs[key] = program  # as the last one used
-        if not program.is_compiled:
-            try:
-                return program.evaluated(leaves)
-            except _Compiled:
-                program.drop()
+        if _may_be_moved(leaves):
+            key = tree, tuple(map(jax.typeof, leaves)), tuple(static.items()), _setting()
+            program = self._programs.pop(key, None)
+            if program is None:
+                program = TracedProgram(self.jitted.trace(*args, **kwargs))
+                if len(self._programs) >= _MOST_PROGRAMS:
+                    del self._programs[next(iter(self._programs))]
+            self._programs[key] = program  # as the last one used
+            if not program.is_compiled:
+                try:
+                    return program.evaluated(leaves)
+                except _Compiled:
+                    program.drop()
         if len(self._compiled) >= _MOST_PROGRAMS:
             self._compiled.clear()
         self._compiled.add(outline)
@@ -180,8 +181,6 @@ def _may_be_moved(leaves: list[Any]) -> bool:
     is_cpu = jax.default_backend() == "cpu"
     default = _setting()[1] or jax.local_devices()[0]
     for x in leaves:
-        if isinstance(x, Tracer):
-            return False
         if isinstance(x, jax.Array) and (
             x.devices() != {default} or not (is_cpu or x.nbytes <= _MOST_MOVED)
         ):
