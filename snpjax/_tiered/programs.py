@@ -107,7 +107,7 @@ class TracedProgram:
         self.is_compiled = False
         self.patience = PATIENCE
         self._traced: Any = traced
-        self._tree = jax.tree.structure(traced.out_info)
+        self._tree = traced.out_tree
         self._thread: threading.Thread | None = None
         self._seconds = self._began = 0.0
         self._interpreted: Interpreted | None = None

@@ -1,7 +1,7 @@
 """What a primitive is to the interpreter."""
 
 from collections.abc import Callable
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import jax
 import jax.numpy as jnp
@@ -18,6 +18,7 @@ class NotInterpretable(Exception):
 Call: TypeAlias = Callable[..., Any]
 
 
+@runtime_checkable
 class Enclosing(Protocol):
     """The program that an equation is of."""
 
