@@ -34,6 +34,9 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 
 #: Seconds a side of a figure is repeated for, at least three times; fewer where a call takes long.
 SECONDS = 2.0
+# Seconds of calls before they are timed: a program of a short call takes up to 2 s of them until it
+# is compiled.
+_SETTLING = 3.0
 _LEAST, _MOST, _LONG = 3, 200, 4.0
 
 _FACTORS = {"s": 1.0, "ms": 1e3, "us": 1e6}
@@ -137,6 +140,15 @@ def least(calls: dict[str, Callable[[], Any]], seconds: float = SECONDS) -> dict
         name: Clock(min(c.wall for c in clocks), min(c.cpu for c in clocks))
         for name, clocks in found.items()
     }
+
+
+def settle(call: Callable[[], Any]) -> None:
+    """Call until programs that are evaluated at first are compiled, and at least once."""
+    began = time.perf_counter()
+    while True:
+        jax.block_until_ready(call())
+        if time.perf_counter() - began > _SETTLING:
+            return
 
 
 @dataclass(frozen=True)
@@ -248,7 +260,7 @@ def measure(name: str, setup: Setup, seconds: float = SECONDS) -> Iterator[Line 
     except Missing as missing:
         yield missing
     for call in calls.values():
-        call()
+        settle(call)
     for kind, clock in least(calls, seconds).items():
         yield line(kind, clock=clock)
 

@@ -44,6 +44,8 @@ class Interpreted:
         self._own = own
         #: Elements of all results of one evaluation, loops counted once.
         self.num_elements = 0
+        #: Equations, those of all branches and bodies of loops counted once.
+        self.num_equations = 0
         self._place_of: dict[Any, int] = {}
         self._values: list[Any] = []
         self._known: set[int] = set()
@@ -78,6 +80,7 @@ class Interpreted:
     ) -> "Interpreted":
         made = Interpreted(jaxpr, self.tick, own, is_estimate=is_estimate or self.is_estimate)
         self.num_elements += made.num_elements
+        self.num_equations += made.num_equations
         return made
 
     def is_own(self, atom: Any) -> bool:
@@ -101,6 +104,7 @@ class Interpreted:
         return len(self._values) - 1
 
     def _add(self, eqn: JaxprEqn) -> None:
+        self.num_equations += 1
         given = tuple(self._place(atom) for atom in eqn.invars)
         found = tuple(self._new_place(var) for var in eqn.outvars)
         if not any(map(self.is_own, eqn.invars)) and not _NESTED & eqn.params.keys():

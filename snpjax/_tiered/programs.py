@@ -22,6 +22,8 @@ T = TypeVar("T")
 
 #: Seconds of evaluation after which a program is compiled: about a third of what that takes.
 PATIENCE = 0.3
+# A program of so few equations compiles in 30 ms, and is so after that many evaluations.
+_SMALL, _MANY = 50, 100
 # A program whose results have more elements is compiled at once, and one with arguments that large
 # on an accelerator, from where they would have to be moved.
 _MOST_ELEMENTS = 2**26
@@ -110,6 +112,7 @@ class TracedProgram:
         self._tree = traced.out_tree
         self._thread: threading.Thread | None = None
         self._seconds = self._began = 0.0
+        self._evaluations = 0
         self._interpreted: Interpreted | None = None
         if any(_is_float(aval) for aval in traced.jaxpr.out_avals):
             return  # sums of floats depend on their order
@@ -135,7 +138,10 @@ class TracedProgram:
         found = [_as_keys(x, aval) for x, (_, aval) in zip(found, outs, strict=True)]
         self._seconds += time.perf_counter() - self._began
         self._began = time.perf_counter()
-        if self._seconds > self.patience and not self.is_compiled:
+        self._evaluations += 1
+        is_used_often = interpreted.num_equations <= _SMALL and self._evaluations > _MANY
+        is_long = self._seconds > self.patience or is_used_often
+        if is_long and not self.is_compiled:
             self._compile()
         return jax.tree.unflatten(self._tree, found)
 
