@@ -22,6 +22,8 @@ SETUP = Setup("abc")
 def declared(monkeypatch):
     """Declare a figure for this test; its lines."""
 
+    monkeypatch.setattr(figures, "_SETTLING", 0.0)
+
     def declare(case: Case) -> list:
         own = figures.Figure("test", "test", (), lambda: case)
         monkeypatch.setitem(figures.FIGURES, "test", own)
