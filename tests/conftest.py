@@ -11,6 +11,8 @@ from hypothesis import settings
 
 jax.config.update("jax_numpy_rank_promotion", "raise")
 jax.config.update("jax_numpy_dtype_promotion", "strict")
+# Meshes of up to four devices; what names no mesh uses the first one.
+jax.config.update("jax_num_cpu_devices", 4)
 # Compiling takes two thirds of the time: workers and later runs share what was compiled. The gate
 # begins with an empty folder, since it runs in a new clone.
 _COMPILED = Path(__file__).parents[1] / ".pytest_cache" / "compiled"

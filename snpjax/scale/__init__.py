@@ -1,0 +1,1 @@
+"""Many devices and many hosts, by the distributed runtime of JAX."""

@@ -1,0 +1,42 @@
+"""Meshes of devices, given as `mesh=`: the names of their axes say what is split."""
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+import jax
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jaxtyping import PyTree
+
+
+#: What an axis of a mesh may split, by its name.
+PATHS, NEURONS, CONFIGURATIONS = "paths", "neurons", "configurations"
+
+T = TypeVar("T", bound=PyTree)
+
+
+def checked_mesh(call: str, mesh: object, takes: Sequence[str]) -> Mesh:
+    """The mesh, with axes that are not part of the types of arrays.
+
+    **Raises:** `TypeError` for what is no mesh; `ValueError` for an axis that `call` does not take.
+    """
+    example = f'`jax.make_mesh(({jax.device_count()},), ("{takes[0]}",))`'
+    if not isinstance(mesh, Mesh):
+        raise TypeError(f"`mesh` is {mesh!r:.60}. Give a mesh of devices, such as {example}.")
+    unknown = [str(name) for name in mesh.axis_names if name not in takes]
+    if unknown:
+        names = " and ".join(f"`{name}`" for name in takes)
+        raise ValueError(
+            f"`mesh` has the axis `{unknown[0]}`. The axes that `{call}` splits are {names}: "
+            f"{example}."
+        )
+    return Mesh(mesh.devices, mesh.axis_names)
+
+
+def size_of(mesh: Mesh | None, axis: str) -> int:
+    """How many parts there are along an axis, which the mesh need not have."""
+    return 1 if mesh is None else mesh.shape.get(axis, 1)
+
+
+def replicated(tree: T, mesh: Mesh) -> T:
+    """The arrays on every device."""
+    return jax.device_put(tree, NamedSharding(mesh, PartitionSpec()))
