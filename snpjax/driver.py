@@ -150,7 +150,7 @@ class Driver:
         host after each. A device has a `share` of them, the last ones less."""
         machine: AnyMachine = self.machine
         mesh, max_steps = self.mesh, self.max_steps
-        grow = self.grow and follows(machine, Growable)
+        grow = self.grow and follows(self.machine, Growable)
         devices = 1 if mesh is None else mesh.shape[PATHS]
         counts: list[int | None] = [paths]
         path, steps, own = None, None, None
@@ -180,10 +180,10 @@ class Driver:
         if history.wanted.keeps_history:
             longest = min(bucket(max_steps, at_least=64), _MAX_CHUNK_ROWS)
         presents: Presents | None = None
-        settled = self.settled if paths is None and follows(machine, Growable) else None
+        settled = self.settled if paths is None and follows(self.machine, Growable) else None
         is_first, seconds_left = True, np.inf  # as far as is known
         steps_per_call = _FIRST_CALL_STEPS
-        if follows(machine, Leaping):
+        if follows(self.machine, Leaping):
             steps_per_call = max(steps_per_call, _FIRST_LEAP_STEPS // (paths or 1))
         now, made, goes_on = 0, np.zeros(devices, np.int32), np.ones(devices, bool)
         while True:
@@ -235,22 +235,24 @@ class Driver:
             goes_on = (is_live != 0) & (made < max_steps)
             is_stuck = (is_stuck != 0) & (made < max_steps)
             if grow and np.any(is_stuck):
-                assert follows(machine, Growable)
-                if np.any(own_paths(np.asarray(machine.is_full(state)), paths)):
-                    machine, state = machine.grown(state)
+                full = machine
+                assert follows(full, Growable)
+                if np.any(own_paths(np.asarray(full.is_full(state)), paths)):
+                    machine, state = full.grown(state)
                     goes_on |= is_stuck
                     is_first = True
                     continue
             if not np.any(goes_on):
                 break
             steps_per_call = int(min(1e9, max(1, steps_per_call * _SECONDS_PER_CALL / elapsed)))
+        tile = Tile(shards, machine, state, steps, own)
         if not self.lean:
             if follows(machine, Leaping) and history.wanted.every is not None:
                 start = machine.kept(start)
             starts = [start] if mesh is None else local_parts(start, -1)
             for shard, begun in zip(shards, starts, strict=True):
                 shard.begun = begun
-        return Tile(shards, machine, state, steps, own)
+        return tile
 
 
 class Tile(NamedTuple):

@@ -245,8 +245,8 @@ def _check_arguments(
         raise ValueError(f"`paths` is {paths}. Give 1 or more paths, or None for a single run.")
     if paths is not None and paths > _MAX_PATHS:
         raise ValueError(
-            f"`paths` is {paths}, but numbers of paths have 32 bits. Give up to {_MAX_PATHS:,}; for "
-            "more, run again with another key."
+            f"`paths` is {paths}, but numbers of paths have 32 bits. Give up to {_MAX_PATHS:,}; "
+            "for more, run again with another key."
         )
     if unroll is not None and unroll < 1:
         raise ValueError(f"`unroll` is {unroll}. Give 1 or more steps.")
