@@ -32,7 +32,7 @@ from .machine import (
     over_paths,
 )
 from .results import RESULTS
-from .scale.mesh import PATHS
+from .scale.mesh import PATHS, placed, replicated
 from .scale.paths import (
     by_path,
     from_all,
@@ -134,8 +134,11 @@ class Driver:
         ]
         states, outputs, details = beside(finished)
         state, steps, result = beside([one[1:] for one in ended])
-        saved = histories[-1].wanted
-        return Trajectory(state, states, outputs, details, saved, np.asarray(steps), result)
+        saved, steps = histories[-1].wanted, np.asarray(steps)
+        numbers = None
+        if jax.process_count() > 1 and self.mesh is not None:
+            numbers = np.concatenate([shard.numbers for shard in shards])
+        return Trajectory(state, states, outputs, details, saved, steps, result, numbers)
 
     def run_tile(
         self,
@@ -161,7 +164,7 @@ class Driver:
                 start, path, steps = _spread(machine, start, np.uint32(first), paths=share)
             else:
                 machine, start, path, steps = _spread_over(
-                    machine, start, np.uint32(first), paths=devices * share, mesh=mesh
+                    mesh, machine, start, np.uint32(first), devices * share
                 )
         elif isinstance(machine, Stacked):
             path = jnp.arange(machine.num_paths, dtype=np.uint32)
@@ -171,7 +174,7 @@ class Driver:
         shards = []
         for number in numbers:
             histories.append(History(wanted, counts[number], histories))
-            shards.append(_Shard(histories[-1], counts[number]))
+            shards.append(_Shard(histories[-1], counts[number], first + number * (share or 0)))
         history = shards[-1].history  # what is wanted is the same for all
         state = start
         # A step that may grow is long, and each copy of it takes seconds to compile.
@@ -278,11 +281,12 @@ class _Ended(NamedTuple):
 
 
 class _Shard:
-    """The paths of one device, `paths` of them without those that pad them: their history, and how
-    they are after the last call."""
+    """The paths of one device, numbered from `first` on, `paths` of them without those that pad
+    them: their history, and how they are after the last call."""
 
-    def __init__(self, history: History, paths: int | None):
+    def __init__(self, history: History, paths: int | None, first: int):
         self.history, self.paths = history, paths
+        self.numbers = np.arange(first, first + (paths or 0))
         self.made = 0
         self.is_live = True
         self.is_stuck = False  # by a failure
@@ -342,30 +346,42 @@ def _spread_all(
     shape = paths_of(machine, state)
     if not shape:
         state = jax.tree.map(lambda x: jnp.broadcast_to(x[..., None], (*x.shape, paths)), state)
-    else:
-        state = jax.tree.map(lambda x: _padded(x, paths), state)
+    elif shape[0] < paths:  # the last one stands for those that pad the batch
+        index = jnp.minimum(jnp.arange(paths), shape[0] - 1)
+        state = jax.tree.map(lambda x: x[..., index], state)
     return state, first + jnp.arange(paths, dtype=jnp.uint32), jnp.zeros(paths, jnp.int32)
 
 
 _spread = tiered(static_argnames=("paths",))(_spread_all)
 
 
-def _padded(x: Array, paths: int) -> Array:
-    """That many paths: the last one stands for those that pad a batch."""
-    return x if x.shape[-1] >= paths else x[..., jnp.minimum(jnp.arange(paths), x.shape[-1] - 1)]
+def _spread_over(
+    mesh: Mesh, machine: AnyMachine, state: PyTree, first: np.uint32, paths: int
+) -> tuple[AnyMachine, PyTree, UInt32[Array, " paths"], Int[Array, " paths"]]:
+    """The same over the devices of a mesh, and the machine there. What is of each path is on the
+    host, from where each device receives its own."""
+
+    def padded(x: Any) -> np.ndarray:
+        host = np.asarray(x)
+        return host[..., np.minimum(np.arange(paths), host.shape[-1] - 1)]
+
+    is_by_path, has_paths = arrays_by_path(machine), paths_of(machine, state) != ()
+    machine = jax.tree.map(lambda x, by: padded(x) if by else x, machine, is_by_path)
+    machine = placed(machine, shardings(mesh, split_machine(machine)))
+    if has_paths:
+        state = jax.tree.map(padded, state)
+        state = placed(state, shardings(mesh, by_path(state)))
+    else:
+        state = replicated(state, mesh)
+    return machine, *_spread_there(machine, state, first, paths=paths, mesh=mesh)
 
 
 @partial(jax.jit, static_argnames=("paths", "mesh"))
-def _spread_over(
+def _spread_there(
     machine: AnyMachine, state: PyTree, first: UInt32[Array, ""], *, paths: int, mesh: Mesh
-) -> tuple[AnyMachine, PyTree, UInt32[Array, " paths"], Int[Array, " paths"]]:
-    """The same over the devices of a mesh, and the machine there."""
-    state, path, steps = _spread_all(machine, state, first, paths=paths)
-    is_by_path = arrays_by_path(machine)
-    machine = jax.tree.map(lambda x, by: _padded(x, paths) if by else x, machine, is_by_path)
-    found = machine, state, path, steps
-    specs = split_machine(machine), by_path(state), PartitionSpec(PATHS), PartitionSpec(PATHS)
-    return lax.with_sharding_constraint(found, shardings(mesh, specs))
+) -> tuple[PyTree, UInt32[Array, " paths"], Int[Array, " paths"]]:
+    found = _spread_all(machine, state, first, paths=paths)
+    return lax.with_sharding_constraint(found, shardings(mesh, by_path(found)))
 
 
 def _unroll(state: PyTree, devices: int) -> int:

@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, TypeVar, Unpack, overload
+from typing import TypeVar, Unpack, overload
 
 import numpy as np
 from jax.sharding import Mesh
@@ -24,7 +24,9 @@ from .machine import (
     Startable,
     follows,
 )
+from .scale import hosts
 from .scale.mesh import PATHS, placement, replicated
+from .scale.statistics import AbstractStatistic, Summary
 from .trajectory import (
     SAVE_ALL,
     SAVE_OUTPUTS,
@@ -32,10 +34,6 @@ from .trajectory import (
     Save,
 )
 
-
-if TYPE_CHECKING:
-    from .scale.statistics import AbstractStatistic
-    from .scale.streams import Summary
 
 #: Steps are counted in int32.
 _MAX_STEPS = 2**30
@@ -101,9 +99,9 @@ def run(
     /,
     *,
     paths: int,
-    observe: "AbstractStatistic[V]",
+    observe: AbstractStatistic[V],
     **options: Unpack[RunOptions],
-) -> "Summary[V]": ...
+) -> Summary[V]: ...
 def run(
     model: Model[S, B] | Lowered[S, B],
     /,
@@ -119,9 +117,9 @@ def run(
     unroll: int | None = None,
     progress: Callable[[int], None] | None = None,
     mesh: Mesh | None = None,
-    observe: "AbstractStatistic[V] | None" = None,
+    observe: AbstractStatistic[V] | None = None,
     **options: Unpack[LoweringOptions],
-) -> "S | B | Summary[V]":
+) -> S | B | Summary[V]:
     """Run `model` until it halts or `max_steps` steps are made.
 
     **Arguments:**
@@ -150,8 +148,8 @@ def run(
     - `progress`: called with the number of steps made, about twice a second.
     - `mesh`: the devices that share the work, `jax.make_mesh((4,), ("paths",))`. It never changes a
       result. See `snpjax.scale`.
-    - `observe`: a statistic, such as `snpjax.scale.Intervals(most=64)`, to be summed up over all
-      paths, of which nothing else is kept: 10^9 of them run in the memory of a few thousand.
+    - `observe`: a statistic, such as `snpjax.scale.ComputedNumbers(most=64)`, to be summed up over
+      all paths, of which nothing else is kept: 10^9 run in the memory of a few thousand.
     - `layout`, `count_dtype`, `faithful`, `capacity`, `engine`: how the model is stored, see
       `LoweringOptions`. They never change a result.
 
@@ -190,31 +188,44 @@ def run(
                     "`mesh` splits paths, and this is a run of one path. Give `paths=`, or leave "
                     "out `mesh`."
                 )
-            machine, choice = replicated((machine, choice), mesh)
+            hosts.check_agreement(
+                "run",
+                model=machine,
+                choice=choice,
+                max_steps=max_steps,
+                paths=paths,
+                initial=state,
+                save=save,
+                observe=observe,
+            )
+            choice = replicated(choice, mesh)
         driver = Driver(machine, choice, max_steps, save, grow, unroll, progress, settled, mesh)
-        if observe is not None:
-            return _observed(driver, observe, state, size, throw)
-        trajectory = driver.run(state, size, tiled=inputs is None)
+        with contextlib.nullcontext() if mesh is None else hosts.together():
+            if observe is not None:
+                return _observed(driver, observe, state, size, throw)
+            trajectory = driver.run(state, size, tiled=inputs is None)
     solution = own.solution(trajectory) if paths is None else own.solutions(trajectory)
-    if throw and solution.failure is not None:
-        raise RunFailed(solution.failure, solution)
+    failure = solution.failure
+    if mesh is not None:
+        failure = hosts.first_failure(failure)
+    if throw and failure is not None:
+        raise RunFailed(failure, solution)
     return solution
 
 
 def _observed(
     driver: Driver,
-    statistic: "AbstractStatistic[V]",
+    statistic: AbstractStatistic[V],
     start: PyTree,
     paths: int | None,
     throw: bool,
-) -> "Summary[V]":
-    from .scale.statistics import AbstractStatistic
+) -> Summary[V]:
     from .scale.streams import observe
 
     if not isinstance(statistic, AbstractStatistic):
         raise TypeError(
             f"`observe` is {statistic!r:.60}. Give a statistic, such as "
-            "`snpjax.scale.Intervals(most=64)`."
+            "`snpjax.scale.ComputedNumbers(most=64)`."
         )
     if paths is None:
         raise ValueError("`observe` sums over paths. Give `paths=`.")

@@ -85,6 +85,8 @@ class Trajectory:
     - `saved`: what was kept in the end.
     - `steps`: steps made, `()` or `(paths,)`.
     - `result`: `RESULTS`, likewise.
+    - `numbers`: the numbers of the paths in a run of several processes, each of which has those of
+      its own devices; `None` where they are 0, 1, ...
     """
 
     final: PyTree
@@ -94,6 +96,7 @@ class Trajectory:
     saved: Save
     steps: Int[np.ndarray, "*paths"]
     result: Any
+    numbers: Int[np.ndarray, " paths"] | None = None
 
     def of_path(self, path: int) -> "Trajectory":
         """One path of a batch, cut to its own length."""
@@ -187,8 +190,15 @@ class AbstractManyPaths(AbstractSavedRun, Generic[S]):
 
     @property
     def paths(self) -> int:
-        """The number of paths."""
+        """The number of paths; in a run of several processes, of those that this one has."""
         return len(self.steps)
+
+    @property
+    def path_numbers(self) -> Int[np.ndarray, " paths"]:
+        """The number of each path: 0, 1, ..., but in a run of several processes, each of which has
+        the paths of its own devices."""
+        numbers = self.trajectory.numbers
+        return np.arange(self.paths) if numbers is None else numbers
 
     @property
     def halted(self) -> Bool[np.ndarray, " paths"]:

@@ -6,20 +6,23 @@ from snpjax_formats.lazy import lazily
 
 
 if TYPE_CHECKING:
+    from .hosts import ProcessLost as ProcessLost, initialize as initialize
     from .statistics import (
         AbstractStatistic as AbstractStatistic,
         Bin as Bin,
-        Histogram as Histogram,
-        Intervals as Intervals,
-        Outcome as Outcome,
+        ComputedNumbers as ComputedNumbers,
+        Distribution as Distribution,
+        PathEnd as PathEnd,
+        Summary as Summary,
         Total as Total,
     )
-    from .streams import Summary as Summary
 
 lazily(
     __name__,
     {
-        ".statistics": "AbstractStatistic Bin Histogram Intervals Outcome Total",
-        ".streams": "Summary",
+        ".hosts": "ProcessLost initialize",
+        ".statistics": """
+            AbstractStatistic Bin ComputedNumbers Distribution PathEnd Summary Total
+        """,
     },
 )

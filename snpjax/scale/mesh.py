@@ -2,9 +2,12 @@
 
 import contextlib
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import jax
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import PyTree
 
@@ -59,4 +62,22 @@ def size_of(mesh: Mesh | None, axis: str) -> int:
 
 def replicated(tree: T, mesh: Mesh) -> T:
     """The arrays on every device."""
-    return jax.device_put(tree, NamedSharding(mesh, PartitionSpec()))
+    return placed(tree, jax.tree.map(lambda _: NamedSharding(mesh, PartitionSpec()), tree))
+
+
+def placed(tree: T, shardings: PyTree[NamedSharding]) -> T:
+    """Arrays that every process has, where their shardings say. A device receives only its part."""
+    if jax.process_count() == 1:
+        return jax.device_put(tree, shardings)
+    return jax.tree.map(_placed, tree, shardings)
+
+
+def _placed(x: Any, sharding: NamedSharding) -> jax.Array:
+    if isinstance(x, jax.Array):
+        if x.sharding == sharding:
+            return x
+        if jnp.issubdtype(x.dtype, jax.dtypes.prng_key):
+            words = _placed(jr.key_data(x), sharding)
+            return jr.wrap_key_data(words, impl=jr.key_impl(x))
+    host = np.asarray(x)
+    return jax.make_array_from_callback(host.shape, sharding, lambda index: host[index])

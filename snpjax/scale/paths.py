@@ -21,7 +21,7 @@ def by_path(tree: PyTree) -> PyTree[PartitionSpec]:
 
 
 def split_machine(machine: AnyMachine) -> PyTree[PartitionSpec]:
-    """How a machine is split over paths: most of its arrays are on all devices."""
+    """How a machine is split over paths: most of its arrays are on every device."""
     return jax.tree.map(
         lambda x, by: by_path(x) if by else PartitionSpec(), machine, arrays_by_path(machine)
     )

@@ -2,6 +2,7 @@
 
 import abc
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import equinox as eqx
@@ -16,7 +17,7 @@ from ..machine import Record
 V = TypeVar("V")
 
 
-class Outcome(NamedTuple):
+class PathEnd(NamedTuple):
     """How paths ended: the last state, the steps made, and what a statistic made of them."""
 
     state: PyTree
@@ -30,6 +31,27 @@ class Bin(eqx.Module):
 
     index: Int[Array, "*paths"]
     num: int = eqx.field(static=True)
+
+
+@dataclass(frozen=True)
+class Summary(Generic[V]):
+    """What a run of many paths with `observe=` learnt.
+
+    - `value`: what the statistic makes of the sums over all paths.
+    - `paths`: how many there were; `halted` and `failed`: how many ended so.
+    - `steps`: made by all paths together.
+    - `result`: the failure of the first path that failed; without one `RESULTS.halted` if all
+      halted, else `RESULTS.max_steps_reached`.
+    - `failure`: the first failure in words, or `None`.
+    """
+
+    value: V
+    paths: int
+    halted: int
+    failed: int
+    steps: int
+    result: Any
+    failure: str | None
 
 
 class AbstractStatistic(eqx.Module, Generic[V]):
@@ -51,7 +73,7 @@ class AbstractStatistic(eqx.Module, Generic[V]):
         return carry
 
     @abc.abstractmethod
-    def of_path(self, outcome: Outcome) -> PyTree[Num[Array, "*shape_and_paths"] | Bin]:
+    def of_path(self, end: PathEnd) -> PyTree[Num[Array, "*shape_and_paths"] | Bin]:
         """What is added up, of each path."""
 
     def result(self, sums: PyTree[np.ndarray]) -> V:
@@ -60,7 +82,7 @@ class AbstractStatistic(eqx.Module, Generic[V]):
         return sums  # pyright: ignore[reportReturnType]
 
 
-class Intervals(AbstractStatistic[np.ndarray]):
+class ComputedNumbers(AbstractStatistic[np.ndarray]):
     """How often each number was computed: the steps between the first two spikes of an output
     neuron, see `Solution.interval`.
 
@@ -88,30 +110,30 @@ class Intervals(AbstractStatistic[np.ndarray]):
         first = jnp.where(emits & (first == 0), steps, first)
         return steps, first, second
 
-    def of_path(self, outcome: Outcome) -> Bin:
-        _, first, second = outcome.carry
+    def of_path(self, end: PathEnd) -> Bin:
+        _, first, second = end.carry
         number = jnp.minimum(second - first, self.most + 1)
         return Bin(jnp.where(second > 0, number, -1), self.most + 2)
 
 
-class Histogram(AbstractStatistic[np.ndarray]):
-    """How often a number has each value at the end: `Histogram(lambda end: end.state.spikes[3],
+class Distribution(AbstractStatistic[np.ndarray]):
+    """How often a number has each value at the end: `Distribution(lambda end: end.state.spikes[3],
     most=20)` counts the spikes of neuron 3.
 
     **Arguments:**
 
-    - `of`: the number, 0 or more, of an `Outcome`.
+    - `of`: the number, 0 or more, of an `PathEnd`.
     - `most`: numbers up to it are told apart.
 
     **Returns:** `(most + 2,)` paths: entry n has those of number n, the last entry those of larger
     ones.
     """
 
-    of: Callable[[Outcome], Int[Array, "*paths"]] = eqx.field(static=True)
+    of: Callable[[PathEnd], Int[Array, "*paths"]] = eqx.field(static=True)
     most: int = eqx.field(static=True)
 
-    def of_path(self, outcome: Outcome) -> Bin:
-        number = jnp.asarray(self.of(outcome))
+    def of_path(self, end: PathEnd) -> Bin:
+        number = jnp.asarray(self.of(end))
         return Bin(jnp.minimum(number, self.most + 1).astype(jnp.int32), self.most + 2)
 
 
@@ -120,15 +142,15 @@ class Total(AbstractStatistic[PyTree]):
 
     **Arguments:**
 
-    - `of`: an array, or a tree of them, of an `Outcome`.
+    - `of`: an array, or a tree of them, of an `PathEnd`.
 
     **Returns:** the sums, integers as int64 and floats as float64.
     """
 
-    of: Callable[[Outcome], PyTree[Num[Array, "*shape_and_paths"]]] = eqx.field(static=True)
+    of: Callable[[PathEnd], PyTree[Num[Array, "*shape_and_paths"]]] = eqx.field(static=True)
 
-    def of_path(self, outcome: Outcome) -> PyTree:
-        return self.of(outcome)
+    def of_path(self, end: PathEnd) -> PyTree:
+        return self.of(end)
 
 
 # ---- sums over blocks of paths ----

@@ -1,8 +1,8 @@
 """Runs of many paths of which only sums are kept: chunk by chunk, in the memory of one."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import equinox as eqx
 import jax
@@ -21,7 +21,7 @@ from ..simulate import result_of
 from ..trajectory import SAVE_FINAL, nbytes_of
 from .mesh import PATHS
 from .paths import by_path, split_machine, whole
-from .statistics import BLOCK, AbstractStatistic, Bin, Outcome, Sums, block_sums
+from .statistics import BLOCK, AbstractStatistic, Bin, PathEnd, Summary, Sums, block_sums
 
 
 V = TypeVar("V")
@@ -32,28 +32,7 @@ _MOST_PATHS = 2**20
 _ARRAYS = 16
 
 
-@dataclass(frozen=True)
-class Summary(Generic[V]):
-    """What a run of many paths with `observe=` learnt.
-
-    - `value`: what the statistic makes of the sums over all paths.
-    - `paths`: how many there were; `halted` and `failed`: how many ended so.
-    - `steps`: made by all paths together.
-    - `result`: the failure of the first path that failed; without one `RESULTS.halted` if all
-      halted, else `RESULTS.max_steps_reached`.
-    - `failure`: the first failure in words, or `None`.
-    """
-
-    value: V
-    paths: int
-    halted: int
-    failed: int
-    steps: int
-    result: Any
-    failure: str | None
-
-
-class Observed(NamedTuple):
+class ObservedState(NamedTuple):
     """A state, and what a statistic carries along with it."""
 
     state: PyTree
@@ -66,22 +45,22 @@ class ObservedMachine(AbstractMachine):
     machine: AbstractMachine
     statistic: AbstractStatistic
 
-    def begun(self, state: PyTree) -> Observed:
-        return Observed(state, self.statistic.begin(state))
+    def begun(self, state: PyTree) -> ObservedState:
+        return ObservedState(state, self.statistic.begin(state))
 
-    def init(self) -> Observed:
+    def init(self) -> ObservedState:
         return self.begun(self.machine.init())
 
-    def step(self, state: Observed, choice: AbstractChoice) -> tuple[Observed, Record]:
+    def step(self, state: ObservedState, choice: AbstractChoice) -> tuple[ObservedState, Record]:
         new, record = self.machine.step(state.state, choice)
         carry = self.statistic.update(state.carry, new, record)
         carry = jax.tree.map(lambda x, y: jnp.where(record.made, x, y), carry, state.carry)
-        return Observed(new, carry), record
+        return ObservedState(new, carry), record
 
-    def halted(self, state: Observed) -> Bool[Array, "*paths"]:
+    def halted(self, state: ObservedState) -> Bool[Array, "*paths"]:
         return self.machine.halted(state.state)
 
-    def status(self, state: Observed) -> Any:
+    def status(self, state: ObservedState) -> Any:
         return self.machine.status(state.state)
 
     def arrays_by_path(self) -> PyTree[bool]:
@@ -92,18 +71,18 @@ class ObservedMachine(AbstractMachine):
 class ObservedGrowable(ObservedMachine):
     """The same of a machine that can be given more room."""
 
-    def is_full(self, state: Observed) -> Bool[Array, "*paths"]:
+    def is_full(self, state: ObservedState) -> Bool[Array, "*paths"]:
         assert follows(self.machine, Growable)
         return self.machine.is_full(state.state)
 
-    def refused(self, state: Observed, failed: Observed) -> Observed:
+    def refused(self, state: ObservedState, failed: ObservedState) -> ObservedState:
         assert follows(self.machine, Growable)
-        return Observed(self.machine.refused(state.state, failed.state), state.carry)
+        return ObservedState(self.machine.refused(state.state, failed.state), state.carry)
 
-    def grown(self, state: Observed) -> "tuple[ObservedGrowable, Observed]":
+    def grown(self, state: ObservedState) -> "tuple[ObservedGrowable, ObservedState]":
         assert follows(self.machine, Growable)
         machine, own = self.machine.grown(state.state)
-        return ObservedGrowable(machine, self.statistic), Observed(own, state.carry)
+        return ObservedGrowable(machine, self.statistic), ObservedState(own, state.carry)
 
 
 def observe(
@@ -161,7 +140,7 @@ _ALL = [getattr(RESULTS, name) for name in RESULTS._name_to_item]
 _LIMIT = int(RESULTS.max_steps_reached._value)
 
 
-def _share(machine: ObservedMachine, start: Observed, paths: int, devices: int) -> int:
+def _share(machine: ObservedMachine, start: ObservedState, paths: int, devices: int) -> int:
     """How many paths a device advances at a time."""
     shape = paths_of(machine, start)
     most = most_in_tile(machine, start)
@@ -174,13 +153,13 @@ def _share(machine: ObservedMachine, start: Observed, paths: int, devices: int) 
 
 
 @jax.jit
-def _begun(machine: ObservedMachine, state: PyTree) -> Observed:
+def _begun(machine: ObservedMachine, state: PyTree) -> ObservedState:
     return machine.begun(state)
 
 
 def _of_paths(
-    machine: ObservedMachine, start: Observed, some: slice
-) -> tuple[ObservedMachine, Observed]:
+    machine: ObservedMachine, start: ObservedState, some: slice
+) -> tuple[ObservedMachine, ObservedState]:
     """What is of these paths, where there is something of its own for each path."""
     by = arrays_by_path(machine)
     machine = jax.tree.map(lambda x, by: x[..., some] if by else x, machine, by)
@@ -198,7 +177,7 @@ def _summed(tile: Tile, block: int, mesh: Mesh | None) -> Any:
 
 def _sums_of_device(
     machine: ObservedMachine,
-    observed: Observed,
+    observed: ObservedState,
     steps: Int[Array, " paths"],
     counts: Int[Array, " one"],
     *,
@@ -206,7 +185,7 @@ def _sums_of_device(
 ) -> tuple[PyTree, Int[Array, " one"], Int[Array, " one"]]:
     """The sums of blocks, which come first; and the first path that failed, or the number of all,
     and its result."""
-    values = machine.statistic.of_path(Outcome(observed.state, steps, observed.carry))
+    values = machine.statistic.of_path(PathEnd(observed.state, steps, observed.carry))
     result = result_of(machine, observed)._value
     number = jnp.arange(len(steps), dtype=jnp.int32)
     is_own = number < counts
@@ -223,7 +202,7 @@ _sums = jax.jit(_sums_of_device, static_argnames="block")
 @partial(jax.jit, static_argnames=("block", "mesh"))
 def _sums_on_devices(
     machine: ObservedMachine,
-    observed: Observed,
+    observed: ObservedState,
     steps: Int[Array, " paths"],
     counts: Int[Array, " devices"],
     *,

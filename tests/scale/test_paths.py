@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import snpjax as snp
-from snpjax import driver
+from snpjax import driver, rate
 from snpjax.scale.mesh import PATHS
-from snpjax import rate
 from snpjax.testing import nets, systems
 from snpjax_formats import CSR, ELL, Compressed, Dense, SlicedELL
 from tests.support.helpers import many
@@ -219,7 +218,9 @@ def test_memory_of_a_device_is_its_share():
         def spy(*args, **kwargs):
             jitted = jax.jit(real, static_argnames=driver._STATIC) if mesh is None else real
             stats = jitted.lower(*args, **kwargs).compile().memory_analysis()
-            seen.append(stats.argument_size_in_bytes + stats.temp_size_in_bytes + stats.output_size_in_bytes)
+            seen.append(
+                stats.argument_size_in_bytes + stats.temp_size_in_bytes + stats.output_size_in_bytes
+            )
             return real(*args, **kwargs)
 
         with pytest.MonkeyPatch.context() as patch:

@@ -37,13 +37,13 @@ def test_what_is_counted_is_what_the_paths_are(num):
     numbers = batch.intervals()
     numbers = np.minimum(numbers[numbers != snp.NO_NUMBER], most + 1)
     mesh = None if num is None else mesh_of(num, PATHS)
-    found = in_chunks(generator(), scale.Intervals(most), paths, 32, mesh)
+    found = in_chunks(generator(), scale.ComputedNumbers(most), paths, 32, mesh)
     assert found.value.tolist() == np.bincount(numbers, minlength=most + 2).tolist()
     assert (found.paths, found.halted, found.failed) == (paths, batch.halted.sum(), 0)
     assert found.steps == batch.steps.sum()
     assert found.result == snp.RESULTS.max_steps_reached or batch.halted.all()
 
-    spikes = scale.Histogram(lambda end: end.state.spikes[0], most=1)
+    spikes = scale.Distribution(lambda end: end.state.spikes[0], most=1)
     found = in_chunks(generator(), spikes, paths, 32, mesh)
     expected = np.bincount(np.minimum(batch.spikes[0], 2), minlength=3)
     assert found.value.tolist() == expected.tolist()
@@ -58,10 +58,10 @@ class Emitted(scale.AbstractStatistic):
     def update(self, carry, state, record):
         return carry + record.output.sum(axis=0).astype(carry.dtype)
 
-    def of_path(self, outcome):
-        steps = (1 + outcome.steps).astype(jnp.float32)
-        share = outcome.carry.astype(jnp.float32) / steps
-        return {"spikes": outcome.carry, "share": share}
+    def of_path(self, end):
+        steps = (1 + end.steps).astype(jnp.float32)
+        share = end.carry.astype(jnp.float32) / steps
+        return {"spikes": end.carry, "share": share}
 
     def result(self, sums):
         return int(sums["spikes"]), float(sums["share"])
@@ -183,8 +183,8 @@ def test_wrong_statistics_are_refused():
     with pytest.raises(TypeError, match="`observe` is 3"):
         snp.run(generator(), paths=4, observe=3)
     with pytest.raises(ValueError, match="Give `paths=`"):
-        snp.run(generator(), observe=scale.Intervals(3))
+        snp.run(generator(), observe=scale.ComputedNumbers(3))
     with pytest.raises(ValueError, match="32 bits"):
-        snp.run(generator(), paths=2**33, observe=scale.Intervals(3))
+        snp.run(generator(), paths=2**33, observe=scale.ComputedNumbers(3))
     with pytest.raises(ValueError, match="`SystemBatch`"):
-        snp.run(snp.SystemBatch([generator()]), observe=scale.Intervals(3))
+        snp.run(snp.SystemBatch([generator()]), observe=scale.ComputedNumbers(3))

@@ -36,6 +36,7 @@ class Solutions(tuple[Solution, ...]):
 
 
 def solutions_of(systems: Sequence[AnySystem], trajectory: Trajectory) -> Solutions:
-    """The solution of each system of a batch."""
-    each = [system.solution(trajectory.of_path(path)) for path, system in enumerate(systems)]
+    """The solution of each system of a batch, or of those that are run by this process."""
+    numbers = range(len(systems)) if trajectory.numbers is None else trajectory.numbers
+    each = [systems[n].solution(trajectory.of_path(path)) for path, n in enumerate(numbers)]
     return Solutions(each, trajectory.final)

@@ -1,0 +1,64 @@
+"""Scripts that run in several processes on one machine, which talk over its loopback."""
+
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+
+ROOT = Path(__file__).parents[2]
+
+
+def start_processes(
+    script: Path | str, *arguments: str, processes: int = 2, devices: int = 2
+) -> list["subprocess.Popen[str]"]:
+    """Start Python processes with so many CPU devices each. The arguments of each are the address
+    of a coordinator, the number of processes, its own number, and those given."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{listener.getsockname()[1]}"
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("JAX_", "XLA_"))}
+    environment |= {
+        "JAX_PLATFORMS": "cpu",
+        "JAX_NUM_CPU_DEVICES": str(devices),
+        "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "formats")]),
+    }
+    return [
+        subprocess.Popen(
+            [sys.executable, str(script), address, str(processes), str(number), *arguments],
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for number in range(processes)
+    ]
+
+
+def run_processes(
+    script: Path | str,
+    *arguments: str,
+    processes: int = 2,
+    devices: int = 2,
+    timeout: float = 300,
+) -> list["subprocess.CompletedProcess[str]"]:
+    """Run them to their ends, however they end."""
+    started = start_processes(script, *arguments, processes=processes, devices=devices)
+    return ended(started, timeout)
+
+
+def ended(
+    started: Sequence["subprocess.Popen[str]"], timeout: float
+) -> list["subprocess.CompletedProcess[str]"]:
+    """How processes end. **Raises:** `subprocess.TimeoutExpired`, having killed them all."""
+    try:
+        texts = [process.communicate(timeout=timeout) for process in started]
+    finally:
+        for process in started:
+            process.kill()
+    return [
+        subprocess.CompletedProcess(process.args, process.returncode, *text)
+        for process, text in zip(started, texts, strict=True)
+    ]
