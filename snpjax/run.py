@@ -168,10 +168,10 @@ def run(
         choice.check(*lowered.alternatives)
     own = model.model if isinstance(model, Lowered) else model
     machine = lowered.machine_for(max_steps)
-    device: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
+    place: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
     if mesh is not None:
-        mesh, device = placement("run", mesh, (PATHS,))
-    with precision(lowered.widest), device:
+        mesh, place = placement("run", mesh, (PATHS,))
+    with precision(lowered.widest), place:
         state = lowered.initial
         if initial is not None or inputs is not None:
             if not isinstance(own, Startable):
@@ -200,14 +200,13 @@ def run(
             )
             choice = replicated(choice, mesh)
         driver = Driver(machine, choice, max_steps, save, grow, unroll, progress, settled, mesh)
-        with contextlib.nullcontext() if mesh is None else hosts.together():
-            if observe is not None:
-                return _observed(driver, observe, state, size, throw)
-            trajectory = driver.run(state, size, tiled=inputs is None)
-    solution = own.solution(trajectory) if paths is None else own.solutions(trajectory)
-    failure = solution.failure
-    if mesh is not None:
-        failure = hosts.first_failure(failure)
+        if observe is not None:
+            return _observed(driver, observe, state, size, throw)
+        trajectory = driver.run(state, size, tiled=inputs is None)
+        solution = own.solution(trajectory) if paths is None else own.solutions(trajectory)
+        failure = solution.failure
+        if mesh is not None:
+            failure = hosts.first_failure(failure)
     if throw and failure is not None:
         raise RunFailed(failure, solution)
     return solution

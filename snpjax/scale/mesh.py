@@ -11,6 +11,8 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import PyTree
 
+from .hosts import together
+
 
 #: What an axis of a mesh may split, by its name.
 PATHS, NEURONS, CONFIGURATIONS = "paths", "neurons", "configurations"
@@ -45,13 +47,16 @@ def checked_mesh(call: str, mesh: object, takes: Sequence[str]) -> Mesh:
 def placement(
     call: str, mesh: Mesh | None, takes: Sequence[str]
 ) -> tuple[Mesh | None, contextlib.AbstractContextManager[None]]:
-    """The mesh of a call and a context for it. A single device needs no mesh: what is called in the
-    context runs there. **Raises:** what `checked_mesh` does."""
+    """The mesh of a call, and a context for it, in which a lost process raises `ProcessLost`. A
+    single device needs no mesh: what is called in the context runs there.
+
+    **Raises:** what `checked_mesh` does.
+    """
     if mesh is None:
         return None, contextlib.nullcontext()
     mesh = checked_mesh(call, mesh, takes)
     if mesh.size > 1:
-        return mesh, contextlib.nullcontext()
+        return mesh, together()
     return None, jax.default_device(mesh.devices.flat[0])
 
 

@@ -59,15 +59,17 @@ def local_numbers(mesh: Mesh) -> list[int]:
 
 
 def from_all(
-    rows: Int[np.ndarray, "own columns"], numbers: Sequence[int], size: int
+    rows: Int[np.ndarray, "own columns"],
+    numbers: Sequence[int] | Int[np.ndarray, " own"],
+    size: int,
 ) -> Int[np.ndarray, "places columns"]:
-    """A row of 32-bit numbers for each place along an axis, where this process has those with these
-    numbers."""
+    """A row of flags or 32-bit numbers for each place along an axis, where this process has those
+    with these numbers."""
     if jax.process_count() == 1:
         return rows
     from jax.experimental import multihost_utils  # takes long to import
 
-    table = np.zeros((size, len(rows[0])), np.int32)
+    table = np.zeros((size, rows.shape[1]), np.int32)
     table[list(numbers)] = rows
     # Each place is that of one process, or of several that agree.
     found = np.asarray(multihost_utils.process_allgather(table))

@@ -10,11 +10,12 @@ from hypothesis import given, settings, strategies as st
 
 import snpjax as snp
 from snpjax import driver, rate
+from snpjax.check import halts
 from snpjax.scale.mesh import PATHS
 from snpjax.testing import nets, systems
 from snpjax_formats import CSR, ELL, Compressed, Dense, SlicedELL
 from tests.support.helpers import many
-from tests.support.meshes import assert_same_trajectory, mesh_of
+from tests.support.meshes import assert_same_trajectory, generator, mesh_of
 
 
 SAVES = (snp.SAVE_ALL, snp.SAVE_OUTPUTS, snp.SAVE_FINAL, snp.Save(every=3))
@@ -28,19 +29,6 @@ def both(model, num, **options):
     found = snp.run(model, mesh=mesh_of(num, PATHS), **options)
     assert_same_trajectory(found, expected)
     return found
-
-
-def generator():
-    """Halts after a random number of steps."""
-    return snp.SpikingSystem(
-        [
-            snp.Neuron("n1", 2, ["a^2/a -> a", "a^2 -> a"]),
-            snp.Neuron("n2", 1, ["a -> a"]),
-            snp.Neuron("n3", 1, ["a -> a", "a^2 -> lambda"]),
-        ],
-        [("n1", "n2"), ("n2", "n1"), ("n1", "n3"), ("n2", "n3")],
-        output="n3",
-    )
 
 
 @pytest.mark.parametrize("num", [1, 2, 4])
@@ -182,6 +170,13 @@ def test_rate_networks(num, layout):
     starts = {"p": {"r": rng.normal(size=(size, paths)).astype(np.float32)}}
     state = state._replace(variables=starts)
     both(network, num, initial=state, paths=paths, max_steps=9)
+
+
+def test_estimates():
+    options = {"key": KEY, "max_steps": 12, "paths": 301}
+    expected = snp.estimate(generator(), halts(), **options)
+    assert 0 < expected.undecided < 301
+    assert snp.estimate(generator(), halts(), mesh=mesh_of(4, PATHS), **options) == expected
 
 
 def compiled_step(mesh):

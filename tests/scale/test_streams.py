@@ -15,11 +15,11 @@ from snpjax.scale import streams
 from snpjax.scale.mesh import PATHS
 from snpjax.scale.statistics import BLOCK, Bin, Sums, block_sums
 from snpjax.testing import systems
-from tests.scale.test_paths import KEY, generator
 from tests.support.helpers import many
-from tests.support.meshes import assert_same, mesh_of
+from tests.support.meshes import assert_same, generator, mesh_of
 
 
+KEY = jr.key(3)
 OPTIONS = {"choice": snp.UniformChoice(KEY), "max_steps": 30}
 
 

@@ -6,6 +6,8 @@ import jax
 import numpy as np
 from jax.sharding import Mesh
 
+import snpjax as snp
+
 
 def mesh_of(num: int, axis: str) -> Mesh:
     """So many of the devices, in one axis."""
@@ -26,3 +28,16 @@ def assert_same_trajectory(found: Any, expected: Any) -> None:
     for name in ("final", "states", "outputs", "details", "steps", "result"):
         assert_same(getattr(found.trajectory, name), getattr(expected.trajectory, name))
     assert found.saved == expected.saved
+
+
+def generator() -> snp.SpikingSystem:
+    """Halts after a random number of steps."""
+    return snp.SpikingSystem(
+        [
+            snp.Neuron("n1", 2, ["a^2/a -> a", "a^2 -> a"]),
+            snp.Neuron("n2", 1, ["a -> a"]),
+            snp.Neuron("n3", 1, ["a -> a", "a^2 -> lambda"]),
+        ],
+        [("n1", "n2"), ("n2", "n1"), ("n1", "n3"), ("n2", "n3")],
+        output="n3",
+    )

@@ -10,6 +10,7 @@ from typing import ClassVar
 
 import jax.numpy as jnp
 import numpy as np
+from jax.sharding import Mesh
 from jaxtyping import Array, Float, Integer, Key, PyTree
 from scipy.special import betainccinv, betaincinv
 
@@ -29,6 +30,7 @@ from ...choice import (
 from ...machine import LayoutLike, LoweringOptions
 from ...results import RESULTS
 from ...run import run
+from ...scale.paths import from_all
 from ...spiking.lower.lower_division import Capacity
 from ...spiking.model.population import AnySystem
 from ...trajectory import Save
@@ -98,6 +100,7 @@ def estimate(
     logits: Float[np.ndarray | Array, "rules neurons"] | None = None,
     layout: LayoutLike = "auto",
     capacity: Capacity | None = None,
+    mesh: Mesh | None = None,
 ) -> Estimate:
     """The probability that a property holds of a computation, when every neuron chooses uniformly
     among its applicable rules, or with weights.
@@ -116,7 +119,7 @@ def estimate(
     - `precision`: make more paths until the interval is at most twice as wide. What undecided paths
       add to the width is not counted against it once the last look has come.
     - `logits`: of the rules of every neuron, see `WeightedChoice`; equal ones by default.
-    - `layout`, `capacity`: see `snpjax.run`.
+    - `layout`, `capacity`, `mesh`: see `snpjax.run`; the estimate does not depend on them.
 
     **Returns:** an `Estimate`, whose interval holds the probability with at least `confidence`.
 
@@ -140,7 +143,7 @@ def estimate(
         lowering["layout"] = layout
     if capacity is not None:
         lowering["capacity"] = capacity
-    rows = _Paths(system, asked, choice, max_steps, looks, lowering)
+    rows = _Paths(system, asked, choice, max_steps, looks, lowering, mesh)
     holds = undecided = 0
     low, high = 0.0, 1.0
     made = 0
@@ -215,7 +218,9 @@ class _Paths:
         max_steps: int,
         looks: list[int],
         lowering: LoweringOptions,
+        mesh: Mesh | None,
     ):
+        self.mesh = mesh
         self.system, self.property, self.choice = system, property, choice
         self.max_steps, self.lowering = max_steps, lowering
         row = 4 * _numbers_of_a_step(system, property.save)
@@ -243,20 +248,23 @@ class _Paths:
             **self.lowering,
             save=replace(wanted, budget=max(wanted.budget, 4 * _MAX_BYTES)),
             throw=False,
+            mesh=self.mesh,
         )
         judged = self.property.judge(solution)
         if not isinstance(judged, Judged):
-            judged = Judged(np.asarray(judged), np.zeros(self.block, bool))
+            judged = Judged(np.asarray(judged), np.zeros(solution.paths, bool))
         holds, is_undecided = np.asarray(judged.holds), np.asarray(judged.is_undecided)
         for answer in (holds, is_undecided):
-            if answer.shape != (self.block,) or answer.dtype != bool:
+            if answer.shape != (solution.paths,) or answer.dtype != bool:
                 raise ValueError(
                     f"The property gives an array of {answer.dtype} of shape {answer.shape} for "
-                    f"{self.block} paths. Give one truth value a path."
+                    f"{solution.paths} paths. Give one truth value a path."
                 )
         ended = (solution.result == RESULTS.halted) | (solution.result == RESULTS.max_steps_reached)
         is_undecided = is_undecided | ~np.asarray(ended)
-        return holds & ~is_undecided, is_undecided
+        flags = np.stack([holds & ~is_undecided, is_undecided], axis=1)
+        flags = from_all(flags, solution.path_numbers, self.block).astype(bool)
+        return flags[:, 0], flags[:, 1]
 
 
 def _numbers_of_a_step(system: AnySystem, save: Save) -> int:

@@ -1,0 +1,73 @@
+"""Two processes with two devices each, over loopback."""
+
+import json
+import time
+from pathlib import Path
+
+import jax.random as jr
+import pytest
+
+import snpjax as snp
+from snpjax import scale
+from snpjax.check import emits
+from tests.support.meshes import generator
+from tests.support.processes import run_processes
+
+
+SCRIPT = Path(__file__).with_name("together.py")
+
+pytestmark = pytest.mark.slow
+
+
+def answers(task):
+    """What the processes print."""
+    ended = run_processes(SCRIPT, task)
+    assert [one.returncode for one in ended] == [0, 0], ended[0].stderr + ended[1].stderr
+    return [json.loads(one.stdout.splitlines()[-1]) for one in ended]
+
+
+def test_processes_compute_what_one_does():
+    both = answers("computed")
+    options = {"choice": snp.UniformChoice(jr.key(3)), "max_steps": 24}
+    batch = snp.run(generator(), paths=11, save=snp.SAVE_ALL, **options)
+    numbers = sorted(number for one in both for number in one["numbers"])
+    assert numbers == list(range(11))
+    summary = snp.run(generator(), paths=1003, observe=scale.ComputedNumbers(5), **options)
+    found = snp.estimate(generator(), emits("n3"), key=jr.key(3), max_steps=12, paths=301)
+    for one in both:
+        assert one["steps"] == batch.steps[one["numbers"]].tolist()
+        for number, configurations in zip(one["numbers"], one["configurations"], strict=True):
+            assert configurations == batch[number].configurations.tolist()
+        assert one["summary"] == [summary.value.tolist(), summary.steps, summary.halted]
+        assert one["estimate"] == [found.low, found.high, found.holds, found.undecided]
+    assert sum(one["systems"] for one in both) == 5
+
+
+def test_different_calls_are_refused():
+    for text in answers("different"):
+        assert text.startswith("`max_steps` of `run` differs between process 0 and process 1.")
+
+
+def test_a_failure_ends_all():
+    first, second = answers("failing")
+    assert first == "A path of process 1 failed, which says how."
+    assert "A neuron holds more spikes" in second
+
+
+@pytest.mark.parametrize("task", ["lost", "lost_while_waiting"])
+def test_a_lost_process_ends_the_others(task):
+    began = time.monotonic()
+    survivor, killed = run_processes(SCRIPT, task, timeout=120)
+    assert time.monotonic() - began < 60
+    assert killed.returncode == -9 and survivor.returncode not in (0, None)
+    lines = survivor.stderr.strip().splitlines()
+    assert len(lines) == 1 and "lost" in lines[0], survivor.stderr
+
+
+def test_without_a_coordinator():
+    import subprocess
+    import sys
+
+    call = "import snpjax as snp; snp.scale.initialize()"
+    found = subprocess.run([sys.executable, "-c", call], capture_output=True, text=True)
+    assert "ValueError: There is no coordinator" in found.stderr
