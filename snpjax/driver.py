@@ -41,6 +41,7 @@ from .scale.paths import (
     shardings,
     split_machine,
     unstacked,
+    value_of_each,
 )
 from .simulate import Progress, advancing, looped, result_of, step_of
 from .trajectory import Flat, History, Save, Trajectory, beside, nbytes_of, own_paths
@@ -128,6 +129,8 @@ class Driver:
         ended = [shard.ended for shard in shards]
         longest = [int(one.steps.max(initial=0)) for one in ended]
         length = max(longest)
+        if self.mesh is not None:
+            length = max(value_of_each(length))
         finished = [
             history.finish(one.initial, one.state, made, length)
             for history, one, made in zip(histories, ended, longest, strict=True)

@@ -7,6 +7,7 @@ from snpjax_formats.lazy import lazily
 
 if TYPE_CHECKING:
     from .hosts import ProcessLost as ProcessLost, initialize as initialize
+    from .paths import gather as gather
     from .statistics import (
         AbstractStatistic as AbstractStatistic,
         Bin as Bin,
@@ -21,6 +22,7 @@ lazily(
     __name__,
     {
         ".hosts": "ProcessLost initialize",
+        ".paths": "gather",
         ".statistics": """
             AbstractStatistic Bin ComputedNumbers Distribution PathEnd Summary Total
         """,

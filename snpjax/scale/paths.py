@@ -1,18 +1,21 @@
 """Arrays whose paths are split over the devices of a mesh."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 import jax
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
-from jaxtyping import Array, Int, PyTree
+from jaxtyping import Array, Int, PyTree, Shaped
 
 from ..machine import AnyMachine, arrays_by_path
+from ..trajectory import AbstractSavedRun
 from .mesh import PATHS
 
 
 T = TypeVar("T", bound=PyTree)
+SavedT = TypeVar("SavedT", bound=AbstractSavedRun)
 
 
 def by_path(tree: PyTree) -> PyTree[PartitionSpec]:
@@ -76,6 +79,15 @@ def from_all(
     return np.where(found.max(axis=0) > 0, found.max(axis=0), found.min(axis=0))
 
 
+def value_of_each(value: int) -> list[int]:
+    """A number that each process has, below 2^31."""
+    if jax.process_count() == 1:
+        return [value]
+    from jax.experimental import multihost_utils  # takes long to import
+
+    return np.ravel(multihost_utils.process_allgather(np.asarray(value, np.int32))).tolist()
+
+
 def whole(tree: PyTree) -> PyTree[np.ndarray]:
     """Arrays that are split over all devices, on the host of every process."""
     if jax.process_count() == 1:
@@ -83,3 +95,36 @@ def whole(tree: PyTree) -> PyTree[np.ndarray]:
     from jax.experimental import multihost_utils  # takes long to import
 
     return multihost_utils.process_allgather(tree, tiled=True)
+
+
+def gather(solutions: SavedT) -> SavedT:
+    """What all processes have of a run, in each of them: all paths, in the order of their numbers.
+    Histories are copied, too, so that it may take much memory."""
+    trajectory = solutions.trajectory
+    if trajectory.numbers is None:
+        return solutions
+    from jax.experimental import multihost_utils  # takes long to import
+
+    found = value_of_each(len(trajectory.numbers))
+    most = max(found)
+
+    def of_all(x: Shaped[np.ndarray, "*shape paths"]) -> Shaped[np.ndarray, "*shape paths"]:
+        rows = np.ascontiguousarray(np.moveaxis(x, -1, 0))
+        # As bytes: 64 bits would be cut where JAX does not allow them.
+        own = rows.reshape(len(rows), -1).view(np.uint8)
+        padded = np.zeros((most, own.shape[1]), np.uint8)
+        padded[: len(own)] = own
+        every = np.asarray(multihost_utils.process_allgather(padded))
+        parts = [part[:num] for part, num in zip(every, found, strict=True)]
+        joined = np.ascontiguousarray(np.concatenate(parts)).view(x.dtype)
+        return np.moveaxis(joined.reshape(-1, *rows.shape[1:]), 0, -1)
+
+    numbers = of_all(trajectory.numbers)
+    # Several processes may have the same paths, if the mesh splits something else besides.
+    _, first = np.unique(numbers, return_index=True)
+    saved = replace(trajectory, numbers=None)
+    parts = {
+        name: jax.tree.map(lambda x: of_all(np.asarray(x))[..., first], getattr(saved, name))
+        for name in ("final", "states", "outputs", "details", "steps", "result")
+    }
+    return replace(solutions, trajectory=replace(saved, **parts))

@@ -38,6 +38,8 @@ def test_processes_compute_what_one_does():
         assert one["steps"] == batch.steps[one["numbers"]].tolist()
         for number, configurations in zip(one["numbers"], one["configurations"], strict=True):
             assert configurations == batch[number].configurations.tolist()
+        expected = [11, batch.steps.tolist(), batch[7].configurations.tolist()]
+        assert one["gathered"] == expected
         assert one["summary"] == [summary.value.tolist(), summary.steps, summary.halted]
         assert one["estimate"] == [found.low, found.high, found.holds, found.undecided]
     assert sum(one["systems"] for one in both) == 5
@@ -52,6 +54,15 @@ def test_a_failure_ends_all():
     first, second = answers("failing")
     assert first == "A path of process 1 failed, which says how."
     assert "A neuron holds more spikes" in second
+
+
+def test_the_command_of_several_processes():
+    file = Path(__file__).parents[2] / "examples" / "natural_numbers.pli"
+    given = ("run", f"{file}", "--paths", "50", "--json")
+    alone = run_processes("-m", "snpjax", *given, processes=1, devices=1)
+    both = run_processes("-m", "snpjax", *given, "--distributed")
+    assert [one.returncode for one in both] == [0, 0], both[0].stderr + both[1].stderr
+    assert json.loads(both[0].stdout) == json.loads(alone[0].stdout) and both[1].stdout == ""
 
 
 @pytest.mark.parametrize("task", ["lost", "lost_while_waiting"])

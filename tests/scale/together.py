@@ -17,11 +17,10 @@ from tests.support.meshes import generator
 
 
 def main() -> None:
-    address, processes, process, task = sys.argv[1:5]
     hosts._HEARTBEAT = 8  # a lost process is found sooner
-    scale.initialize(address, processes=int(processes), process=int(process))
+    scale.initialize()
     mesh = jax.make_mesh((len(jax.devices()),), ("paths",))
-    print(json.dumps(TASKS[task](mesh, int(process))), flush=True)
+    print(json.dumps(TASKS[sys.argv[1]](mesh, jax.process_index())), flush=True)
 
 
 def computed(mesh, process):
@@ -33,11 +32,13 @@ def computed(mesh, process):
     found = snp.estimate(
         generator(), emits("n3"), key=jr.key(3), max_steps=12, paths=301, mesh=mesh
     )
+    every = scale.gather(batch)
     systems = snp.SystemBatch([generator() for _ in range(5)])
     return {
         "numbers": batch.path_numbers.tolist(),
         "steps": batch.steps.tolist(),
         "configurations": [one.configurations.tolist() for one in batch],
+        "gathered": [every.paths, every.steps.tolist(), every[7].configurations.tolist()],
         "summary": [summary.value.tolist(), summary.steps, summary.halted],
         "estimate": [found.low, found.high, found.holds, found.undecided],
         "systems": len(snp.run(systems, mesh=mesh, max_steps=4)),
