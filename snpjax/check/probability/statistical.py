@@ -157,7 +157,7 @@ def estimate(
         if precision is not None and high - low <= 2 * precision:
             break
     return Estimate(
-        wanted.text, low, high, confidence, made, holds, undecided, max_steps, precision
+        text, low, high, confidence, made, holds, undecided, max_steps, precision
     )
 
 
