@@ -15,6 +15,7 @@ from .edges import Edges
 from .ell import ELL, expanded, scatter_sum
 from .layout import AbstractPattern, BySource, ByTarget, check_columns, check_integers, refuse
 from .prefix import slot_sum
+from .profile import Profile
 
 
 _WORD = 32
@@ -117,14 +118,17 @@ class BitGather(AbstractPattern):
         check_columns("sources", self.sources, "num_targets", self.num_targets)
 
     @classmethod
-    def from_edges(cls, edges: Edges, *, max_input: int | None = None) -> "BitGather":
-        """As in `AbstractLayout`, but x must be from 0 to `max_input`.
+    def from_edges(
+        cls, edges: Edges, *, max_input: int | None = None, profile: Profile | None = None
+    ) -> "BitGather":
+        """As in `AbstractLayout`, with the shape of a `profile`, but x must be from 0 to
+        `max_input`.
 
         **Raises:** `ValueError` for weights and for parallel edges.
         """
         edges = edges.canonical()
         refuse(cls.obstacle(edges))
-        sources = ELL.from_edges(edges).sources
+        sources = ELL.from_edges(edges, profile=profile).sources
         return cls(sources=sources, num_planes=_num_planes(max_input), **edges.sizes)
 
     @classmethod

@@ -188,7 +188,7 @@ def lower_columns(
         if together is not None:
             together = device_array(np.pad(together, (0, size - len(together))))
         return SpikingProgram(
-            **_rules(columns.table, spread, padding),
+            **rules_of(columns.table, spread, padding),
             **_environment(columns, padding, dtype),
             type_of=spread.type_of,
             rows=rows,
@@ -212,7 +212,7 @@ def _tiny_edges(columns: HostProgram, size: int) -> Edges | None:
     return graph.resized(size, size) if is_tiny and isinstance(graph, Edges) else None
 
 
-def _rules(table: SlotTable, spread: "Spread", padding: Padding) -> dict[str, Array | None]:
+def rules_of(table: SlotTable, spread: "Spread", padding: Padding) -> dict[str, Array | None]:
     """The tables of rules, without those that say nothing."""
     kept = table.kept
     if kept is None:  # of a batch in which rules of another system repeat

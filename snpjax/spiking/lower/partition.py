@@ -1,0 +1,237 @@
+"""Lowering over a mesh: each device gets the neurons of its part, and what ends there."""
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import jax
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jaxtyping import Array
+
+from snpjax_formats import AbstractLayout, Edges, choose, device_array
+from snpjax_formats.edges import merged
+from snpjax_formats.ell import ELL
+from snpjax_formats.parts import PARTITIONED, check_partitioned, edges_into, part_of
+from snpjax_formats.profile import Profile
+
+from ..._xla import precision
+from ...machine import Lowered
+from ...scale.mesh import NEURONS, replicated, size_of
+from ..model.compatibility import TEXTBOOK
+from ..model.population import AnySystem
+from ..model.system import SpikingSystem
+from ..step.exchange import Exchange
+from ..step.partitioned import PartitionedMachine, split_of
+from ..step.program import SpikingProgram
+from .host_program import HostProgram, Padding, count_type, most_together, padded_neurons
+from .lower import Spread, padded_indices, rules_of
+from .storage import LayoutLike, Storage
+from .transition import Transition
+
+if TYPE_CHECKING:
+    from ..view.solution import Solution, SolutionBatch
+
+# Parts are a multiple of this many neurons: what hashes once for 64 choosers is never cut, nor a
+# word of bits.
+_NEURONS = 64
+
+
+def lowered_parts(
+    system: AnySystem,
+    mesh: Mesh,
+    layout: LayoutLike,
+    count_dtype: np.dtype | type | None,
+    faithful: bool,
+    paths: int,
+) -> "Lowered[Solution, SolutionBatch]":
+    """A system with a fixed network, its neurons split over a mesh.
+
+    **Raises:** `ValueError` for what cannot be partitioned.
+    """
+    if isinstance(system, SpikingSystem) and system.is_growing:
+        raise _cannot("A system that divides or buds")
+    columns = system.columns(faithful=faithful)
+    machine = lower_parts(columns, mesh, layout=layout, count_dtype=count_dtype, paths=paths)
+    dtype = np.dtype(machine.program.initial.dtype)
+    return Lowered(
+        system,
+        machine,
+        columns.table.families is None,
+        columns.safe_steps(dtype),
+        replace(machine, program=replace(machine.program, may_overflow=False)),
+        (columns.table.num_rules, columns.num_choosers),
+    )
+
+
+def _cannot(what: str) -> ValueError:
+    return ValueError(
+        f"{what} cannot be partitioned over the neurons of a mesh. Use a mesh without the axis "
+        "`neurons`."
+    )
+
+
+def lower_parts(
+    columns: HostProgram,
+    mesh: Mesh,
+    *,
+    layout: LayoutLike = "auto",
+    count_dtype: np.dtype | type | None = None,
+    paths: int = 1,
+) -> PartitionedMachine:
+    """Lower a system with a fixed network over the axis `neurons` of a mesh.
+
+    Each process makes the parts of its own devices, one after another, and never lists the synapses
+    of more than one.
+
+    **Raises:** as `lower`, and `ValueError` for what cannot be partitioned.
+    """
+    _check(columns, layout)
+    dtype = count_type([columns], count_dtype)
+    num_parts = size_of(mesh, NEURONS)
+    size = -(-padded_neurons(columns.num_neurons) // (num_parts * _NEURONS)) * _NEURONS
+    lowering = _Lowering(columns, dtype, size, num_parts)
+    devices = _devices_of(mesh)
+    with precision(dtype):
+        storage = Storage.of(layout, dtype, lowering.most_delivered, paths)
+        profile = Profile.covering([Profile.of(lowering.edges(part)) for part in range(num_parts)])
+        chosen = _chosen(storage, lowering)
+        arrays: dict[jax.Device, SpikingProgram] = {}
+        for part, some in devices.items():
+            with jax.default_device(some[0]):
+                edges = lowering.edges(part)
+                synapses = part_of(chosen, edges, profile, max_input=storage.most)
+                program = lowering.program(part, synapses)
+            arrays |= {device: jax.device_put(program, device) for device in some}
+        return PartitionedMachine(_assembled(arrays, mesh), mesh)
+
+
+def _check(columns: HostProgram, layout: LayoutLike) -> None:
+    """**Raises:** `ValueError` for what cannot be partitioned."""
+    what = None
+    if columns.network is not None:
+        what = "Synapses that rules change or that astrocytes control"
+    elif columns.system.compatibility.stop_at_closed_target:
+        what = "Synapses that deliver in their order (`stop_at_closed_target`)"
+    elif isinstance(layout, Transition):
+        what = "A `Transition`"
+    if what is not None:
+        raise _cannot(what)
+    if isinstance(layout, type) and issubclass(layout, AbstractLayout):
+        check_partitioned(layout)
+
+
+@dataclass(frozen=True, eq=False)
+class _Lowering:
+    """A system to be lowered in parts of `size` neurons each."""
+
+    columns: HostProgram
+    dtype: np.dtype
+    size: int
+    num_parts: int
+
+    @property
+    def total(self) -> int:
+        return self.size * self.num_parts
+
+    @property
+    def most_emitted(self) -> int | None:
+        """The most spikes that a neuron emits at once; `None` if they may be negative."""
+        if self.columns.has_anti_spikes:
+            return None
+        together = self._most_together()
+        produced = int(self.columns.table.produce.max(initial=0))
+        return produced if together is None else int(together.max(initial=0))
+
+    most_delivered = most_emitted
+
+    def edges(self, part: int) -> Edges:
+        """The synapses into a part, its neurons counted from 0."""
+        size, first, total = self.size, part * self.size, self.total
+        placed = [
+            (edges_into(p.edges, first - p.target_start, size), p.source_start, 0)
+            for p in self.columns.parts
+        ]
+        return merged(placed, total, size).typed(self.dtype).canonical()
+
+    def program(self, part: int, synapses: AbstractLayout) -> SpikingProgram:
+        """The program of a part, on the default device."""
+        columns, dtype, size = self.columns, self.dtype, self.size
+        first = part * size
+        own = slice(first, first + size)
+        table = replace(columns.table, type_of=columns.table.type_of[own])
+        padding = replace(Padding.of([columns]), neurons=size)
+        spread = Spread.of(table, padding, dtype, by_type=True)
+        compatibility = columns.system.compatibility
+        if compatibility is not TEXTBOOK:
+            compatibility = compatibility.in_steps(has_delays=padding.has_delays)
+        inputs = np.where(
+            (first <= columns.inputs) & (columns.inputs < first + size), columns.inputs - first, size
+        )
+        together = self._most_together()
+        steps, num_inputs = columns.trains.shape
+        missing = ((0, padding.steps - steps), (0, padding.inputs - num_inputs))
+        return SpikingProgram(
+            **rules_of(table, spread, padding),
+            type_of=spread.type_of,
+            rows=None,
+            synapses=synapses,
+            ordered=None,
+            initial=device_array(self._padded(columns.spikes[own]), dtype),
+            outputs=padded_indices(columns.outputs, self.total, padding.outputs),
+            inputs=padded_indices(inputs, size, padding.inputs),
+            trains=device_array(np.pad(columns.trains, missing), dtype),
+            horizon=device_array(steps, np.int32),
+            most_together=None if together is None else device_array(self._padded(together[own])),
+            network=None,
+            has_families=padding.has_families and not columns.has_anti_spikes,
+            may_overflow=True,
+            compatibility=compatibility,
+            is_exhaustive=columns.is_exhaustive,
+            exchange=Exchange(NEURONS, self.num_parts, self.most_emitted),
+        )
+
+    def _padded(self, of_neurons: np.ndarray) -> np.ndarray:
+        return np.pad(of_neurons, (0, self.size - len(of_neurons)))
+
+    def _most_together(self) -> np.ndarray | None:
+        columns = self.columns
+        compatibility = columns.system.compatibility
+        if compatibility.early_reopen is None and not columns.is_exhaustive:
+            return None
+        return most_together(columns, self.dtype)
+
+
+def _chosen(storage: Storage, lowering: _Lowering) -> type[AbstractLayout]:
+    """The layout of all parts: what was asked for, or what suits the first part."""
+    if isinstance(storage.layout, type):
+        return storage.layout
+    chooser = None if isinstance(storage.layout, str) else storage.layout
+    found = choose(
+        lowering.edges(0), max_input=storage.most, many_paths=storage.many_paths, chooser=chooser
+    ).layout
+    return found if found in PARTITIONED else ELL
+
+
+def _devices_of(mesh: Mesh) -> dict[int, list[jax.Device]]:
+    """The devices of this process that have each part, if any have."""
+    axis = mesh.axis_names.index(NEURONS)
+    by_part = np.moveaxis(mesh.devices, axis, 0).reshape(mesh.shape[NEURONS], -1)
+    here = jax.process_index()
+    own = {p: [d for d in some if d.process_index == here] for p, some in enumerate(by_part)}
+    return {part: devices for part, devices in own.items() if devices}
+
+
+def _assembled(programs: dict[jax.Device, SpikingProgram], mesh: Mesh) -> SpikingProgram:
+    """The arrays of all parts as global ones."""
+    first = next(iter(programs.values()))
+
+    def assembled(spec: PartitionSpec, *parts: Array) -> Array:
+        shape = parts[0].shape
+        if spec == PartitionSpec():
+            return replicated(np.asarray(parts[0]), mesh)
+        whole = (shape[0] * size_of(mesh, NEURONS), *shape[1:])
+        sharding = NamedSharding(mesh, spec)
+        return jax.make_array_from_single_device_arrays(whole, sharding, list(parts))
+
+    is_spec = lambda x: isinstance(x, PartitionSpec)
+    return jax.tree.map(assembled, split_of(first), *programs.values(), is_leaf=is_spec)

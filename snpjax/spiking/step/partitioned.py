@@ -1,0 +1,71 @@
+"""The machine of a system whose neurons are split over the devices of a mesh."""
+
+from dataclasses import fields, replace
+
+import equinox as eqx
+import jax
+from jax.sharding import Mesh, PartitionSpec
+from jaxtyping import PyTree
+
+from ...machine import Record
+from ...scale.mesh import NEURONS, PATHS
+from .program import SpikingProgram
+from .step import AbstractSpikingMachine, SpikingState
+
+
+class PartitionedMachine(AbstractSpikingMachine):
+    """Of a system whose neurons are split over the axis `neurons` of `mesh`: device i of that axis
+    has neurons i * n to (i + 1) * n - 1.
+
+    Its methods are for `jax.shard_map` over `mesh`, with `check_vma=False` and the specifications
+    that `split`, `split_state` and `split_record` give; there each device has the program and the
+    state of its own neurons. Only `init` may be called elsewhere, too.
+
+    Every array that is not the same on all devices has their parts one after another along its
+    first axis.
+    """
+
+    program: SpikingProgram
+    mesh: Mesh = eqx.field(static=True)
+
+    def split(self) -> "PartitionedMachine":
+        """How the arrays of the machine are split: a `PartitionSpec` for each."""
+        return replace(self, program=split_of(self.program))
+
+    def split_state(self, state: SpikingState) -> SpikingState:
+        """How those of a state are split; with the axis `paths`, if both have it."""
+        paths = state.step.ndim * (PATHS if PATHS in self.mesh.axis_names else None,)
+        of_path, own = PartitionSpec(*paths), PartitionSpec(NEURONS, *paths)
+        split = jax.tree.map(lambda _: of_path, state)
+        return replace(split, spikes=own, timers=own, pending=own)
+
+    def split_record(self, record: Record) -> Record:
+        """How those of the record of a step are split: outputs are the same on all devices, and
+        details are those of the own neurons."""
+        paths = record.made.ndim * (PATHS if PATHS in self.mesh.axis_names else None,)
+        return Record(
+            output=PartitionSpec(None, *paths),
+            detail=jax.tree.map(lambda _: PartitionSpec(NEURONS, *paths), record.detail),
+            made=PartitionSpec(*paths),
+        )
+
+
+#: What of a program all devices share; the tables of rules too where neurons have types.
+_SHARED = ("outputs", "trains", "horizon")
+_BY_TYPE = ("low", "high", "period", "consume", "produce", "delay", "number", "kept")
+
+
+def split_of(program: SpikingProgram) -> SpikingProgram:
+    """How the arrays of a partitioned program are split."""
+    shared = _SHARED if program.type_of is None else (*_SHARED, *_BY_TYPE)
+
+    def spec(is_shared: bool, x: jax.Array) -> PartitionSpec:
+        return PartitionSpec() if is_shared or x.ndim == 0 else PartitionSpec(NEURONS)
+
+    changes: dict[str, PyTree] = {
+        field.name: jax.tree.map(lambda x, f=field: spec(f.name in shared, x), of)
+        for field in fields(program)
+        if not field.metadata.get("static", False)
+        if (of := getattr(program, field.name)) is not None
+    }
+    return replace(program, **changes)
