@@ -389,14 +389,14 @@ def _failure(
         if program.most_together is not None:
             leaving = sent.leaving
             overflows |= (leaving > _along(program.most_together, state)) | (leaving < 0)
-        culprit = _first(program, overflows)
+        culprit = _first_anywhere(program, overflows)
         failure = select_result(culprit < nobody, RESULTS.spike_overflow, failure)
     if change is not None:
         refused = change.culprit
         failure = select_result(refused < nobody, change.failure, failure)
         culprit = jnp.where(refused < nobody, refused, culprit)
     if choice.may_be_invalid:
-        refused = _first(program, ~is_valid(selected.can_apply, selected.slots))
+        refused = _first_anywhere(program, ~is_valid(selected.can_apply, selected.slots))
         failure = select_result(refused < nobody, RESULTS.choice_refused, failure)
         culprit = jnp.where(refused < nobody, refused, culprit)
     return failure, culprit
@@ -553,16 +553,21 @@ def _exchanged(
     return program.exchange.gathered(emissions, is_live)
 
 
-def _first(program: SpikingProgram, holds: Flags) -> Int[Array, "*paths"]:
-    """The first neuron of all for which it holds, or the number of neurons."""
+def _first_anywhere(program: SpikingProgram, holds: Flags) -> Int[Array, "*paths"]:
+    """The first neuron of any device for which it holds, or the number of them all."""
+    first = _first(holds)
+    return first if program.exchange is None else program.exchange.first(first, len(holds))
+
+
+def _first(holds: Flags) -> Int[Array, "*paths"]:
+    """The first neuron for which it holds, or the number of neurons."""
     size = len(holds)
     # Of few neurons in bytes: all paths of a search come by here at once.
     dtype = next(t for t in (jnp.uint8, jnp.uint16, jnp.int32) if size <= jnp.iinfo(t).max)
     index = expanded(jnp.arange(size, dtype=dtype), holds.ndim)
     nobody = jnp.asarray(size, dtype)
     first = jnp.min(jnp.where(holds, index, nobody), axis=0, initial=nobody)
-    first = first.astype(jnp.int32)
-    return first if program.exchange is None else program.exchange.first(first, size)
+    return first.astype(jnp.int32)
 
 
 def _by_number(
