@@ -20,7 +20,6 @@ from jaxtyping import PyTree
 
 from .choice import AbstractChoice, FirstChoice
 from .machine import AnySolution, Lowered, LoweringOptions, Model, follows, paths_told_apart
-
 from .scale.mesh import NEURONS, PATHS, checked_mesh
 
 

@@ -11,11 +11,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, DTypeLike, Int, Integer, Num, UInt32
 
+from .degree_profile import DegreeProfile
 from .edges import Edges
 from .ell import ELL, expanded, scatter_sum
 from .layout import AbstractPattern, BySource, ByTarget, check_columns, check_integers, refuse
 from .prefix import slot_sum
-from .profile import Profile
 
 
 _WORD = 32
@@ -119,7 +119,7 @@ class BitGather(AbstractPattern):
 
     @classmethod
     def from_edges(
-        cls, edges: Edges, *, max_input: int | None = None, profile: Profile | None = None
+        cls, edges: Edges, *, max_input: int | None = None, profile: DegreeProfile | None = None
     ) -> "BitGather":
         """As in `AbstractLayout`, with the shape of a `profile`, but x must be from 0 to
         `max_input`.

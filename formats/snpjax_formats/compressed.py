@@ -5,10 +5,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, DTypeLike, Integer, Num
 
+from .degree_profile import DegreeProfile
 from .edges import Edges
 from .ell import gather_sum, gathered, in_slots, scatter_sum, slot_table, slots_of, stable_order
 from .layout import AbstractGeneralLayout, BySource, ByTarget, check_columns, check_shape
-from .profile import Profile
 from .stored import device_array, index_bytes, slot_bucket, storable, value_bytes
 
 
@@ -40,7 +40,7 @@ class Compressed(AbstractGeneralLayout):
 
     @classmethod
     def from_edges(
-        cls, edges: Edges, *, max_input: int | None = None, profile: Profile | None = None
+        cls, edges: Edges, *, max_input: int | None = None, profile: DegreeProfile | None = None
     ) -> "Compressed":
         """As in `AbstractLayout`, with the shape of a `profile`."""
         del max_input
@@ -67,7 +67,7 @@ class Compressed(AbstractGeneralLayout):
         return self.listed(source, target, value).canonical()
 
 
-def _table(edges: Edges, profile: Profile | None) -> tuple[np.ndarray, np.ndarray | None]:
+def _table(edges: Edges, profile: DegreeProfile | None) -> tuple[np.ndarray, np.ndarray | None]:
     """The slots of a canonical graph, on the host; what sorts it is freed before the copy."""
     order = stable_order(edges.source)
     source, target = edges.source[order], edges.target[order]
@@ -80,6 +80,6 @@ def _table(edges: Edges, profile: Profile | None) -> tuple[np.ndarray, np.ndarra
     return slot_table(shape, (slot, source), target, value, edges.num_targets)
 
 
-def _num_slots(edges: Edges, profile: Profile | None = None) -> int:
+def _num_slots(edges: Edges, profile: DegreeProfile | None = None) -> int:
     most = edges.max_out_degree() if profile is None else profile.max_out_degree
     return slot_bucket(most, edges.num_sources)

@@ -4,10 +4,10 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Array, Integer, Num
 
+from .degree_profile import DegreeProfile
 from .edges import Edges
 from .entries import AbstractEntries, entries_needed
 from .layout import AbstractGeneralLayout, check_shape
-from .profile import Profile
 from .stored import index_array, pair_bytes, storable, value_array, value_bytes
 
 
@@ -31,7 +31,7 @@ class COO(AbstractEntries, AbstractGeneralLayout):
 
     @classmethod
     def from_edges(
-        cls, edges: Edges, *, max_input: int | None = None, profile: Profile | None = None
+        cls, edges: Edges, *, max_input: int | None = None, profile: DegreeProfile | None = None
     ) -> "COO":
         """As in `AbstractLayout`, with the shape of a `profile`."""
         del max_input

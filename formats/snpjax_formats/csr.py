@@ -6,10 +6,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, DTypeLike, Int, Integer, Num
 
+from .degree_profile import DegreeProfile
 from .edges import Edges
 from .entries import entries_needed, entry_products, weighted_entries
 from .layout import AbstractLayout, BySource, ByTarget, check_shape, refuse
-from .profile import Profile
 from .stored import (
     device_array,
     index_array,
@@ -48,7 +48,7 @@ class CSR(AbstractLayout):
 
     @classmethod
     def from_edges(
-        cls, edges: Edges, *, max_input: int | None = None, profile: Profile | None = None
+        cls, edges: Edges, *, max_input: int | None = None, profile: DegreeProfile | None = None
     ) -> "CSR":
         """As in `AbstractLayout`, with the shape of a `profile`."""
         del max_input

@@ -11,9 +11,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, DTypeLike, Int, Integer, Num
 
+from .degree_profile import DegreeProfile
 from .edges import MAX_INDEX, Edges
 from .layout import AbstractGeneralLayout, BySource, ByTarget, check_columns, check_shape
-from .profile import Profile
 from .stored import device_array, index_bytes, index_dtype, slot_bucket, storable, value_bytes
 
 
@@ -78,7 +78,7 @@ class ELL(AbstractELL):
 
     @classmethod
     def from_edges(
-        cls, edges: Edges, *, max_input: int | None = None, profile: Profile | None = None
+        cls, edges: Edges, *, max_input: int | None = None, profile: DegreeProfile | None = None
     ) -> "ELL":
         """As in `AbstractLayout`, with the shape of a `profile`."""
         del max_input
@@ -91,7 +91,7 @@ class ELL(AbstractELL):
         return slots_needed(edges) * edges.num_targets * (index + value_bytes(edges))
 
 
-def _table(edges: Edges, profile: Profile | None) -> tuple[np.ndarray, np.ndarray | None]:
+def _table(edges: Edges, profile: DegreeProfile | None) -> tuple[np.ndarray, np.ndarray | None]:
     """The slots of a canonical graph, on the host."""
     slot = slots_of(edges.target, edges.num_targets)
     shape = slots_needed(edges, profile), edges.num_targets
@@ -256,7 +256,7 @@ def expanded(values: Array, ndim: int) -> Array:
     return jnp.expand_dims(values, range(values.ndim, ndim))
 
 
-def slots_needed(edges: Edges, profile: Profile | None = None) -> int:
+def slots_needed(edges: Edges, profile: DegreeProfile | None = None) -> int:
     """The slots of each target."""
     most = edges.max_in_degree() if profile is None else profile.max_in_degree
     return slot_bucket(most, edges.num_targets)

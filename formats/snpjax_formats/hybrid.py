@@ -9,10 +9,10 @@ import numpy as np
 from jaxtyping import Array, DTypeLike, Int, Num
 
 from .coo import COO
+from .degree_profile import DegreeProfile
 from .edges import Edges, merged
 from .ell import ELL, slots_of
 from .layout import AbstractGeneralLayout, BySource, ByTarget
-from .profile import Profile
 from .stored import (
     buckets,
     entry_bucket,
@@ -61,13 +61,13 @@ class Hybrid(AbstractGeneralLayout):
         *,
         max_input: int | None = None,
         width: int | None = None,
-        profile: Profile | None = None,
+        profile: DegreeProfile | None = None,
     ) -> "Hybrid":
         """As in `AbstractLayout`, with the shape of a `profile`; at most `width` edges of a target
         are regular, by default as many as make the product fast."""
         del max_input
         edges = storable(edges)
-        profile = profile or Profile.of(edges)
+        profile = profile or DegreeProfile.of(edges)
         width, _, entries = parts_of(profile.in_degrees, width)
         is_regular = slots_of(edges.target, edges.num_targets) < width
         regular, overflow = edges.subset(is_regular), edges.subset(~is_regular)

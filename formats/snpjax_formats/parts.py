@@ -8,6 +8,7 @@ from .bits import BitDense, BitGather
 from .compressed import Compressed
 from .coo import COO
 from .csr import CSR
+from .degree_profile import DegreeProfile
 from .dense import Dense
 from .edges import Edges
 from .ell import ELL
@@ -15,7 +16,6 @@ from .hybrid import Hybrid
 from .layout import AbstractLayout
 from .memory import fitting
 from .narrow import Float32Dense, Int8Dense
-from .profile import Profile
 from .sliced_ell import SlicedELL
 
 
@@ -58,7 +58,7 @@ def edges_into(edges: Edges, first: int, num_targets: int) -> Edges:
 
 
 def part_of(
-    layout: type[AbstractLayout], edges: Edges, profile: Profile, *, max_input: int | None
+    layout: type[AbstractLayout], edges: Edges, profile: DegreeProfile, *, max_input: int | None
 ) -> AbstractLayout:
     """The layout of a part of a graph, with the shape of the profile that covers all parts.
 

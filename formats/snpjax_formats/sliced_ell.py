@@ -8,10 +8,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, DTypeLike, Int, Integer, Num
 
+from .degree_profile import DegreeProfile
 from .edges import Edges
 from .ell import ELL, slot_table, slots_of, stable_order
 from .layout import AbstractGeneralLayout, BySource, ByTarget
-from .profile import Profile
 from .stored import SMALL, buckets, device_array, index_bytes, slot_bucket, storable, value_bytes
 
 
@@ -54,7 +54,7 @@ class SlicedELL(AbstractGeneralLayout):
         *,
         max_input: int | None = None,
         num_slices: int = 16,
-        profile: Profile | None = None,
+        profile: DegreeProfile | None = None,
     ) -> "SlicedELL":
         """As in `AbstractLayout`, with the shape of a `profile`; there are at most `num_slices`
         slices."""

@@ -73,7 +73,7 @@ class AbstractChoice(eqx.Module):
         chooser are padding, and choose nothing."""
 
 
-class Range(eqx.Module):
+class ChooserRange(eqx.Module):
     """Some of the choosers: those from `first` on, out of `of`."""
 
     first: Int[Array, ""]
@@ -92,13 +92,13 @@ class Splittable(Protocol):
     """A choice that can select for some of the choosers as it would for all of them, so that the
     neurons of a system can be split over devices."""
 
-    def for_choosers(self, own: Range, number: int) -> AbstractChoice:
+    def for_choosers(self, own: ChooserRange, number: int) -> AbstractChoice:
         """The choice of `number` choosers, the first of which is `own.first`: for these `select`
         returns what it returns for all. `own.first` is a multiple of 64."""
         ...
 
 
-def for_choosers(choice: AbstractChoice, own: Range, number: int) -> AbstractChoice:
+def for_choosers(choice: AbstractChoice, own: ChooserRange, number: int) -> AbstractChoice:
     """**Raises:** `TypeError` for a choice that cannot be split."""
     if not isinstance(choice, Splittable):
         raise TypeError(
@@ -123,7 +123,7 @@ class AbstractSharedChoice(AbstractChoice):
 class FirstChoice(AbstractSharedChoice):
     """The first applicable alternative in order of declaration. Consumes no randomness."""
 
-    def for_choosers(self, own: Range, number: int) -> "FirstChoice":
+    def for_choosers(self, own: ChooserRange, number: int) -> "FirstChoice":
         del own, number
         return self
 

@@ -16,10 +16,10 @@ from .base import (
     NO_RULE,
     AbstractChoice,
     Applicable,
+    ChooserRange,
     Choosers,
     Numbers,
     Places,
-    Range,
     Selected,
     Steps,
 )
@@ -40,7 +40,7 @@ class GivenChoices(AbstractChoice):
 
     rules: Int[Array, "steps choosers *paths"]
     subsets: Int[Array, "steps choosers *paths"] | None
-    own: Range | None  # None: it chooses for all choosers
+    own: ChooserRange | None  # None: it chooses for all choosers
 
     may_be_invalid: ClassVar[bool] = True
 
@@ -71,7 +71,7 @@ class GivenChoices(AbstractChoice):
             is_leaf=lambda x: x is None,
         )
 
-    def for_choosers(self, own: Range, number: int) -> "GivenChoices":
+    def for_choosers(self, own: ChooserRange, number: int) -> "GivenChoices":
         del number
         return eqx.tree_at(lambda choice: choice.own, self, own, is_leaf=lambda x: x is None)
 

@@ -17,10 +17,10 @@ from .._xla import materialize
 from .base import (
     AbstractChoice,
     Applicable,
+    ChooserRange,
     Choosers,
     Numbers,
     Places,
-    Range,
     Selected,
     Steps,
     first_of,
@@ -51,7 +51,7 @@ class UniformChoice(AbstractChoice):
     """
 
     key: Key[Array, "*paths"]
-    own: Range | None = None  # None: it chooses for all choosers
+    own: ChooserRange | None = None  # None: it chooses for all choosers
 
     may_be_invalid: ClassVar[bool] = False
     tells_numbers: ClassVar[bool] = False
@@ -72,7 +72,7 @@ class UniformChoice(AbstractChoice):
     def for_path(self, path: Integer[Array, "*paths"] | int) -> "UniformChoice":
         return eqx.tree_at(lambda choice: choice.key, self, _fold_in(self.key, jnp.asarray(path)))
 
-    def for_choosers(self, own: Range, number: int) -> "UniformChoice":
+    def for_choosers(self, own: ChooserRange, number: int) -> "UniformChoice":
         del number
         return eqx.tree_at(lambda choice: choice.own, self, own, is_leaf=lambda x: x is None)
 
@@ -116,7 +116,7 @@ class WeightedChoice(AbstractChoice):
 
     logits: Float[Array, "alternatives choosers"]
     key: Key[Array, "*paths"]
-    own: Range | None  # None: it chooses for all choosers
+    own: ChooserRange | None  # None: it chooses for all choosers
 
     may_be_invalid: ClassVar[bool] = False
     has_weights: ClassVar[bool] = True
@@ -144,7 +144,7 @@ class WeightedChoice(AbstractChoice):
     def for_path(self, path: Integer[Array, "*paths"] | int) -> "WeightedChoice":
         return eqx.tree_at(lambda choice: choice.key, self, _fold_in(self.key, jnp.asarray(path)))
 
-    def for_choosers(self, own: Range, number: int) -> "WeightedChoice":
+    def for_choosers(self, own: ChooserRange, number: int) -> "WeightedChoice":
         return eqx.tree_at(
             lambda choice: (choice.logits, choice.own),
             self,
@@ -216,7 +216,7 @@ def _keys(key: Key[Array, "*paths"], choosers: Choosers, step: Steps) -> Key[Arr
     return _fold_in(_fold_in(key, step)[None], chooser)
 
 
-def _before(own: Range | None, each: int) -> UInt32[Array, ""]:
+def _before(own: ChooserRange | None, each: int) -> UInt32[Array, ""]:
     """How many numbers, of which one serves `each` choosers, belong to choosers before these."""
     first = 0 if own is None else own.first // each
     return jnp.asarray(first, jnp.uint32)
@@ -232,7 +232,7 @@ def _words(
 
 
 def _coins(
-    key: Key[Array, "*paths"], num: int, step: Steps, own: Range | None
+    key: Key[Array, "*paths"], num: int, step: Steps, own: ChooserRange | None
 ) -> Int[Array, "num *paths"]:
     """A random bit for each of `num` choosers, from the key of a step."""
     num_words = -(-num // 32)

@@ -6,12 +6,10 @@ import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
-import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import strategies as st
 from jax.sharding import PartitionSpec
 
 import snpjax as snp
-from snpjax.choice import NO_RULE
 from snpjax.simulate import Simulation
 from snpjax.spiking.step.partitioned import PartitionedMachine
 from snpjax.testing import systems

@@ -9,10 +9,10 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array
 
 from snpjax_formats import AbstractLayout, Edges, choose, device_array
+from snpjax_formats.degree_profile import DegreeProfile
 from snpjax_formats.edges import merged
 from snpjax_formats.ell import ELL
 from snpjax_formats.parts import PARTITIONED, check_partitioned, edges_into, part_of
-from snpjax_formats.profile import Profile
 
 from ..._xla import precision
 from ...machine import Lowered
@@ -27,6 +27,7 @@ from .host_program import HostProgram, Padding, count_type, most_together, padde
 from .lower import Spread, padded_indices, rules_of
 from .storage import LayoutLike, Storage
 from .transition import Transition
+
 
 if TYPE_CHECKING:
     from ..view.solution import Solution, SolutionBatch
@@ -93,7 +94,9 @@ def lower_parts(
     devices = _devices_of(mesh)
     with precision(dtype):
         storage = Storage.of(layout, dtype, lowering.most_delivered, paths)
-        profile = Profile.covering([Profile.of(lowering.edges(part)) for part in range(num_parts)])
+        profile = DegreeProfile.covering(
+            [DegreeProfile.of(lowering.edges(part)) for part in range(num_parts)]
+        )
         chosen = _chosen(storage, lowering)
         arrays: dict[jax.Device, SpikingProgram] = {}
         for part, some in devices.items():
@@ -165,7 +168,9 @@ class _Lowering:
         if compatibility is not TEXTBOOK:
             compatibility = compatibility.in_steps(has_delays=padding.has_delays)
         inputs = np.where(
-            (first <= columns.inputs) & (columns.inputs < first + size), columns.inputs - first, size
+            (first <= columns.inputs) & (columns.inputs < first + size),
+            columns.inputs - first,
+            size,
         )
         together = self._most_together()
         steps, num_inputs = columns.trains.shape

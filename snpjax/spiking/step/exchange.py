@@ -3,16 +3,15 @@
 from typing import Any
 
 import equinox as eqx
-import jax
 import jax.lax as lax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Int, Integer, UInt
+from jaxtyping import Array, Bool, Int, Integer
 
 from snpjax_formats.bits import packed_bits
 from snpjax_formats.ell import expanded
 
-from ...choice import AbstractChoice, Range, for_choosers
+from ...choice import AbstractChoice, ChooserRange, for_choosers
 from .shapes import Counts
 
 
@@ -43,7 +42,7 @@ class Exchange(eqx.Module):
 
     def part_of(self, choice: AbstractChoice, size: int) -> AbstractChoice:
         """The choice for the own neurons."""
-        return for_choosers(choice, Range(self._start(size), size * self.num_parts), size)
+        return for_choosers(choice, ChooserRange(self._start(size), size * self.num_parts), size)
 
     def gathered(
         self, emissions: Counts, is_live: Bool[Array, "*paths"]

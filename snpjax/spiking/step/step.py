@@ -125,7 +125,9 @@ def applicable(program: SpikingProgram, state: SpikingState) -> Bool[Array, "slo
 
 def halted(program: SpikingProgram, state: SpikingState) -> Bool[Array, "*paths"]:
     """No rule is applicable, every neuron is open, and no input remains."""
-    return ~_anywhere(program, _is_live(program, state, jnp.any(applicable(program, state), axis=0)))
+    return ~_anywhere(
+        program, _is_live(program, state, jnp.any(applicable(program, state), axis=0))
+    )
 
 
 def _is_live(

@@ -11,7 +11,7 @@ from .edges import Edges
 
 
 @dataclass(frozen=True, eq=False)
-class Profile:
+class DegreeProfile:
     """The degrees of a canonical graph, or of several graphs that are to have layouts of one shape.
 
     `targets[d]` is how many targets have more than d sources. Of several graphs every number is the
@@ -25,7 +25,7 @@ class Profile:
     value_dtype: np.dtype | None  # of the weights, if any graph has some
 
     @classmethod
-    def of(cls, edges: Edges) -> "Profile":
+    def of(cls, edges: Edges) -> "DegreeProfile":
         degrees = np.bincount(edges.target, minlength=edges.num_targets)
         exactly = np.bincount(degrees, minlength=1)
         return cls(
@@ -37,7 +37,7 @@ class Profile:
         )
 
     @classmethod
-    def covering(cls, profiles: Sequence["Profile"]) -> "Profile":
+    def covering(cls, profiles: Sequence["DegreeProfile"]) -> "DegreeProfile":
         """Of all graphs with these profiles, which have equally many targets."""
         most = max(len(profile.targets) for profile in profiles)
         targets = [np.pad(p.targets, (0, most - len(p.targets))) for p in profiles]
@@ -61,12 +61,12 @@ class Profile:
         degrees = np.repeat(np.arange(1, len(self.targets) + 1), exactly)
         return np.pad(degrees, (0, self.num_targets - len(degrees)))
 
-    def up_to(self, width: int) -> "Profile":
+    def up_to(self, width: int) -> "DegreeProfile":
         """Of the first `width` edges of each target."""
         targets = self.targets[:width]
         return replace(self, targets=targets, num_edges=int(targets.sum()))
 
-    def beyond(self, width: int) -> "Profile":
+    def beyond(self, width: int) -> "DegreeProfile":
         """Of the edges of each target behind the first `width`."""
         targets = self.targets[width:]
         return replace(self, targets=targets, num_edges=int(targets.sum()))
