@@ -125,8 +125,8 @@ def fitting(
     max_input: int | None = None,
     options: Mapping[str, Any] = MappingProxyType({}),
 ) -> AbstractLayout:
-    """`layout.from_edges(edges, **options)` if it fits: on the device itself, and on the host what building it
-    takes at its peak.
+    """`layout.from_edges(edges, **options)` if it fits: on the device itself, and on the host what
+    building it takes at its peak.
 
     **Raises:** `LayoutTooLarge` with the bytes it would need and the layouts that would fit. These
     are looked for among those that suit any graph; one made for structure in the edges may need

@@ -6,14 +6,18 @@ import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
-from hypothesis import strategies as st
+import pytest
+from hypothesis import given, settings, strategies as st
 from jax.sharding import PartitionSpec
 
 import snpjax as snp
+from snpjax.choice import NO_RULE
+from snpjax.results import has_failed
 from snpjax.simulate import Simulation
 from snpjax.spiking.step.partitioned import PartitionedMachine
 from snpjax.testing import systems
-from snpjax_formats import ELL
+from snpjax_formats import CSR, ELL, BitDense, BitGather, Float32Dense, Hybrid, SlicedELL
+from snpjax_formats.parts import PARTITIONED
 from tests.support.helpers import quietly, with_ballast
 
 
@@ -106,13 +110,64 @@ def assert_same(one, many):
     np.testing.assert_array_equal(one.carry[1][:NEURONS], many.carry[1][:NEURONS])
 
 
-def test_thin():
-    neurons = [snp.Neuron(f"{i}", i % 3, ["a^2 -> a", "a -> a"]) for i in range(NEURONS)]
-    arcs = {(i, (7 * i + 1) % NEURONS) for i in range(NEURONS)}
-    arcs |= {(i, (5 * i + 3) % NEURONS) for i in range(NEURONS)}
+def compared(system, choice, mesh, layout=ELL, paths=None):
+    one = snp.lower(system, layout=layout).machine
+    many = snp.lower(system, layout=layout, mesh=mesh).machine
+    end = simulated(one, choice, paths)
+    assert_same(end, simulated(many, choice, paths))
+    return end
+
+
+def busy(*, rules=("a^2 -> a", "a -> a"), **options):
+    """A system in which every neuron fires now and then."""
+    neurons = [snp.Neuron(f"{i}", i % 3, rules) for i in range(NEURONS)]
+    arcs = {(i, (k * i + k // 2) % NEURONS) for i in range(NEURONS) for k in (5, 7)}
     arcs = [(f"{i}", f"{j}") for i, j in sorted(arcs) if i != j]
-    system = snp.SpikingSystem(neurons, arcs, output=["3", "249"])
-    one = snp.lower(system, layout=ELL).machine
-    many = snp.lower(system, layout=ELL, mesh=mesh_of(4)).machine
-    for choice in (snp.FirstChoice(), snp.UniformChoice(jr.key(3))):
-        assert_same(simulated(one, choice), simulated(many, choice))
+    return quietly(snp.SpikingSystem, neurons, arcs, output=["3", "249"], **options)
+
+
+#: As many neurons as a part starts with have one source, one of them has many.
+LAYOUTS = [layout for layout in PARTITIONED if layout not in (BitGather, BitDense, Float32Dense)]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@settings(max_examples=8)
+@given(spread_systems)
+def test_layouts(layout, system):
+    compared(system, snp.FirstChoice(), mesh_of(4), layout)
+
+
+@pytest.mark.parametrize("layout", [BitGather, BitDense, Float32Dense, SlicedELL, Hybrid, CSR])
+def test_layouts_of_bits(layout):
+    """Emissions of at most one spike travel as bits."""
+    end = compared(busy(), snp.UniformChoice(jr.key(3)), mesh_of(4), layout)
+    assert end.carry[0].any() and end.state.step == STEPS
+
+
+@pytest.mark.parametrize("mesh", [(1,), (2,), (4,), (2, 2)])
+@settings(max_examples=8)
+@given(spread_systems, st.integers(0, 2**32 - 1))
+def test_meshes(mesh, system, seed):
+    paths = mesh[1:] and 6
+    choice = snp.UniformChoice(jr.key(seed))
+    compared(system, choice, mesh_of(*mesh[::-1]), paths=paths or None)
+
+
+def test_weighted_choices(key):
+    rules = ["a^2 -> a", "a^2 -> a;1", "a^2/a -> a", "a -> a"]
+    logits = jr.normal(key, (3, NEURONS - 9))
+    for choice in (snp.WeightedChoice(logits, key), snp.UniformChoice(key)):
+        compared(busy(rules=rules), choice, mesh_of(2, 2), paths=4)
+
+
+@settings(max_examples=12)
+@given(spread_systems, st.integers(0, 2**32 - 1), st.integers(0, NEURONS), st.booleans())
+def test_given_choices(system, seed, culprit, is_valid):
+    """Replays, and lists that are not valid from some neuron on, are accepted or refused alike."""
+    drawn = snp.run(system, choice=snp.UniformChoice(jr.key(seed)), max_steps=STEPS, layout=ELL)
+    rules = np.full((STEPS, NEURONS), NO_RULE)
+    rules[: drawn.steps] = drawn.rules[: drawn.steps]
+    if not is_valid:
+        rules[STEPS // 3, culprit:] = 1
+    end = compared(system, snp.GivenChoices(rules), mesh_of(4))
+    assert is_valid <= (not has_failed(end.result))

@@ -1,12 +1,13 @@
 """Lowering over a mesh: each device gets the neurons of its part, and what ends there."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import jax
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
-from jaxtyping import Array
+from jaxtyping import Array, Int
 
 from snpjax_formats import AbstractLayout, Edges, choose, device_array
 from snpjax_formats.degree_profile import DegreeProfile
@@ -20,7 +21,7 @@ from ...scale.mesh import NEURONS, replicated, size_of
 from ..model.compatibility import TEXTBOOK
 from ..model.population import AnySystem
 from ..model.system import SpikingSystem
-from ..step.exchange import Exchange
+from ..step.exchange import Exchange, exchanged_type
 from ..step.partitioned import PartitionedMachine, split_of
 from ..step.program import SpikingProgram
 from .host_program import HostProgram, Padding, count_type, most_together, padded_neurons
@@ -137,15 +138,27 @@ class _Lowering:
         return self.size * self.num_parts
 
     @property
-    def most_emitted(self) -> int | None:
-        """The most spikes that a neuron emits at once; `None` if they may be negative."""
+    def most_delivered(self) -> int | None:
+        """The most spikes that a neuron emits at once; `None` if they may be fewer than none."""
         if self.columns.has_anti_spikes:
             return None
-        together = self._most_together()
-        produced = int(self.columns.table.produce.max(initial=0))
-        return produced if together is None else int(together.max(initial=0))
+        together = self.together
+        most = self.columns.table.produce if together is None else together
+        return int(most.max(initial=0))
 
-    most_delivered = most_emitted
+    @property
+    def exchanged(self) -> np.dtype:
+        """The type in which emissions travel. Those that add up may be too many, or -1, in the step
+        that fails."""
+        return exchanged_type(None if self.together is not None else self.most_delivered, self.dtype)
+
+    @cached_property
+    def together(self) -> Int[np.ndarray, " neurons"] | None:
+        """The most spikes that each neuron may emit at once where they add up."""
+        early = self.columns.system.compatibility.early_reopen
+        if early is None and not self.columns.is_exhaustive:
+            return None
+        return most_together(self.columns, self.dtype)
 
     def edges(self, part: int) -> Edges:
         """The synapses into a part, its neurons counted from 0."""
@@ -172,7 +185,7 @@ class _Lowering:
             columns.inputs - first,
             size,
         )
-        together = self._most_together()
+        together = self.together
         steps, num_inputs = columns.trains.shape
         missing = ((0, padding.steps - steps), (0, padding.inputs - num_inputs))
         return SpikingProgram(
@@ -192,18 +205,11 @@ class _Lowering:
             may_overflow=True,
             compatibility=compatibility,
             is_exhaustive=columns.is_exhaustive,
-            exchange=Exchange(NEURONS, self.num_parts, self.most_emitted),
+            exchange=Exchange(NEURONS, self.num_parts, self.exchanged),
         )
 
     def _padded(self, of_neurons: np.ndarray) -> np.ndarray:
         return np.pad(of_neurons, (0, self.size - len(of_neurons)))
-
-    def _most_together(self) -> np.ndarray | None:
-        columns = self.columns
-        compatibility = columns.system.compatibility
-        if compatibility.early_reopen is None and not columns.is_exhaustive:
-            return None
-        return most_together(columns, self.dtype)
 
 
 def _chosen(storage: Storage, lowering: _Lowering) -> type[AbstractLayout]:
@@ -238,5 +244,7 @@ def _assembled(programs: dict[jax.Device, SpikingProgram], mesh: Mesh) -> Spikin
         sharding = NamedSharding(mesh, spec)
         return jax.make_array_from_single_device_arrays(whole, sharding, list(parts))
 
-    is_spec = lambda x: isinstance(x, PartitionSpec)
-    return jax.tree.map(assembled, split_of(first), *programs.values(), is_leaf=is_spec)
+    split = split_of(first)
+    return jax.tree.map(
+        assembled, split, *programs.values(), is_leaf=lambda x: isinstance(x, PartitionSpec)
+    )
