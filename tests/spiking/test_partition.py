@@ -59,9 +59,10 @@ spread_systems = st.builds(
 def observe(carry, _, record):
     """Numbers that every output and every use of a rule changes, by its step."""
     outputs, rules = carry
-    detail, made = record.detail, record.made[None].astype(carry[0].dtype)
-    rules = rules * 5 + made * (detail.rules.astype(rules.dtype) + 7 * detail.emissions)
-    return outputs * 3 + record.output, rules
+    detail = record.detail
+    used = rules * 5 + detail.rules.astype(rules.dtype) + 7 * detail.emissions
+    new = outputs * 3 + record.output, used
+    return jax.tree.map(lambda x, y: jnp.where(record.made[None], x, y), new, carry)
 
 
 @jax.jit

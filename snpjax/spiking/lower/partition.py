@@ -1,19 +1,20 @@
 """Lowering over a mesh: each device gets the neurons of its part, and what ends there."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import jax
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
-from jaxtyping import Array, Int
+from jaxtyping import Array, Float64, Int
 
-from snpjax_formats import AbstractLayout, Edges, choose, device_array
+from snpjax_formats import AbstractLayout, Edges, Sum, choose, device_array, graphs
 from snpjax_formats.degree_profile import DegreeProfile
 from snpjax_formats.edges import merged
 from snpjax_formats.ell import ELL
-from snpjax_formats.parts import PARTITIONED, check_partitioned, edges_into, part_of
+from snpjax_formats.parts import PARTITIONED, check_partitioned, part_of
 
 from ..._xla import precision
 from ...machine import Lowered
@@ -24,7 +25,14 @@ from ..model.system import SpikingSystem
 from ..step.exchange import Exchange, exchanged_type
 from ..step.partitioned import PartitionedMachine, split_of
 from ..step.program import SpikingProgram
-from .host_program import HostProgram, Padding, count_type, most_together, padded_neurons
+from .host_program import (
+    HostProgram,
+    Padding,
+    SynapsePart,
+    count_type,
+    most_together,
+    padded_neurons,
+)
 from .lower import Spread, padded_indices, rules_of
 from .storage import LayoutLike, Storage
 from .transition import Transition
@@ -88,25 +96,23 @@ def lower_parts(
     **Raises:** as `lower`, and `ValueError` for what cannot be partitioned.
     """
     _check(columns, layout)
-    dtype = count_type([columns], count_dtype)
-    num_parts = size_of(mesh, NEURONS)
+    num_parts, devices = size_of(mesh, NEURONS), _devices_of(mesh)
     size = -(-padded_neurons(columns.num_neurons) // (num_parts * _NEURONS)) * _NEURONS
-    lowering = _Lowering(columns, dtype, size, num_parts)
-    devices = _devices_of(mesh)
+    parts = _Parts(columns, size, num_parts, layout == "auto")
+    surveys = [_Survey.of(parts, part) for part in devices]
+    profile, largest = _agreed(surveys)
+    columns = replace(columns, known_arrival=largest)
+    dtype = count_type([columns], count_dtype)
     with precision(dtype):
+        lowering = _Lowering(columns, parts, dtype)
         storage = Storage.of(layout, dtype, lowering.most_delivered, paths)
-        profile = DegreeProfile.covering(
-            [DegreeProfile.of(lowering.edges(part)) for part in range(num_parts)]
-        )
-        chosen = _chosen(storage, lowering)
-        arrays: dict[jax.Device, SpikingProgram] = {}
+        chosen = _chosen(storage, parts)
+        programs: dict[jax.Device, SpikingProgram] = {}
         for part, some in devices.items():
             with jax.default_device(some[0]):
-                edges = lowering.edges(part)
-                synapses = part_of(chosen, edges, profile, max_input=storage.most)
-                program = lowering.program(part, synapses)
-            arrays |= {device: jax.device_put(program, device) for device in some}
-        return PartitionedMachine(_assembled(arrays, mesh), mesh)
+                program = lowering.program(part, lowering.synapses(part, chosen, profile))
+            programs |= {device: jax.device_put(program, device) for device in some}
+        return PartitionedMachine(_assembled(programs, mesh), mesh)
 
 
 def _check(columns: HostProgram, layout: LayoutLike) -> None:
@@ -125,17 +131,93 @@ def _check(columns: HostProgram, layout: LayoutLike) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class _Lowering:
-    """A system to be lowered in parts of `size` neurons each."""
+class _Parts:
+    """The synapses of a system in parts of `size` neurons each; with `keeps_structure`, those of
+    projections that have some are not listed."""
 
     columns: HostProgram
-    dtype: np.dtype
     size: int
     num_parts: int
+    keeps_structure: bool
 
     @property
     def total(self) -> int:
         return self.size * self.num_parts
+
+    def listed(self, part: int) -> Edges:
+        """The listed synapses into a part, its neurons counted from 0."""
+        placed = []
+        for some in self.columns.parts:
+            if not self._is_structured(some):
+                edges, start = some.edges_into(part * self.size, self.size)
+                placed.append((edges, some.source_start, start))
+        return merged(placed, self.total, self.size)
+
+    def structured(self, part: int) -> Iterator[tuple[AbstractLayout, int]]:
+        """Layouts of the other ones, and where their sources start."""
+        for some in self.columns.parts:
+            if self._is_structured(some):
+                assert not isinstance(some.graph, Edges)
+                first = part * self.size - some.target_start
+                own = some.graph.window(some.num_sources, some.num_targets, first, self.size)
+                assert own is not None
+                yield own, some.source_start
+
+    def arrivals(self, part: int, listed: Edges) -> Float64[np.ndarray, " neurons"]:
+        """A bound on what arrives at each neuron of a part in one step, as in `HostProgram`."""
+        columns = self.columns
+        produced = np.zeros(self.total)
+        produced[: columns.num_neurons] = columns.table.largest_production()
+        arriving = listed.arrivals(produced)
+        own = slice(part * self.size, (part + 1) * self.size)
+        for some in columns.parts:
+            if self._is_structured(some):
+                sources = slice(some.source_start, some.source_start + some.num_sources)
+                at_targets = some.arrivals(produced[sources])
+                everywhere = np.zeros(self.total)
+                everywhere[some.target_start : some.target_start + some.num_targets] = at_targets
+                arriving += everywhere[own]
+        if len(columns.trains):
+            inputs = columns.inputs - own.start
+            is_own = (0 <= inputs) & (inputs < self.size)
+            sent = np.abs(columns.trains.astype(float)).max(axis=0)
+            np.add.at(arriving, inputs[is_own], sent[is_own])
+        return arriving
+
+    def _is_structured(self, part: SynapsePart) -> bool:
+        is_listed = isinstance(part.graph, Edges | graphs.AbstractListed)
+        return self.keeps_structure and not is_listed
+
+
+class _Survey(NamedTuple):
+    """What the lowering of all parts has to know of each."""
+
+    profile: DegreeProfile
+    largest: tuple[float, int]  # arrival, and its neuron
+
+    @classmethod
+    def of(cls, parts: _Parts, part: int) -> "_Survey":
+        edges = parts.listed(part)
+        arrivals = parts.arrivals(part, edges)
+        worst = int(np.argmax(arrivals))
+        profile = DegreeProfile.of(edges.canonical())
+        return cls(profile, (float(arrivals[worst]), part * parts.size + worst))
+
+
+def _agreed(surveys: Sequence[_Survey]) -> tuple[DegreeProfile, tuple[float, int]]:
+    """One profile for all parts, and the largest arrival with the first neuron that has it."""
+    profile = DegreeProfile.covering([survey.profile for survey in surveys])
+    largest = max((survey.largest for survey in surveys), key=lambda x: (x[0], -x[1]))
+    return profile, largest
+
+
+@dataclass(frozen=True, eq=False)
+class _Lowering:
+    """A system to be lowered in parts, and the type that counts its spikes."""
+
+    columns: HostProgram
+    parts: _Parts
+    dtype: np.dtype
 
     @property
     def most_delivered(self) -> int | None:
@@ -150,7 +232,9 @@ class _Lowering:
     def exchanged(self) -> np.dtype:
         """The type in which emissions travel. Those that add up may be too many, or -1, in the step
         that fails."""
-        return exchanged_type(None if self.together is not None else self.most_delivered, self.dtype)
+        return exchanged_type(
+            None if self.together is not None else self.most_delivered, self.dtype
+        )
 
     @cached_property
     def together(self) -> Int[np.ndarray, " neurons"] | None:
@@ -160,18 +244,23 @@ class _Lowering:
             return None
         return most_together(self.columns, self.dtype)
 
-    def edges(self, part: int) -> Edges:
-        """The synapses into a part, its neurons counted from 0."""
-        size, first, total = self.size, part * self.size, self.total
-        placed = [
-            (edges_into(p.edges, first - p.target_start, size), p.source_start, 0)
-            for p in self.columns.parts
-        ]
-        return merged(placed, total, size).typed(self.dtype).canonical()
+    def synapses(
+        self, part: int, layout: type[AbstractLayout], profile: DegreeProfile
+    ) -> AbstractLayout:
+        """The synapses into a part, on the default device."""
+        own = list(self.parts.structured(part))
+        if profile.num_edges or not own:
+            edges = self.parts.listed(part).typed(self.dtype)
+            own.append((part_of(layout, edges, profile, max_input=self.most_delivered), 0))
+        if len(own) == 1 and own[0][0].num_sources == self.parts.total:
+            return own[0][0]
+        layouts, starts = zip(*own, strict=True)
+        sizes = {"num_sources": self.parts.total, "num_targets": self.parts.size}
+        return Sum(layouts, starts, (0,) * len(layouts), **sizes)
 
     def program(self, part: int, synapses: AbstractLayout) -> SpikingProgram:
         """The program of a part, on the default device."""
-        columns, dtype, size = self.columns, self.dtype, self.size
+        columns, dtype, size = self.columns, self.dtype, self.parts.size
         first = part * size
         own = slice(first, first + size)
         table = replace(columns.table, type_of=columns.table.type_of[own])
@@ -195,7 +284,7 @@ class _Lowering:
             synapses=synapses,
             ordered=None,
             initial=device_array(self._padded(columns.spikes[own]), dtype),
-            outputs=padded_indices(columns.outputs, self.total, padding.outputs),
+            outputs=padded_indices(columns.outputs, self.parts.total, padding.outputs),
             inputs=padded_indices(inputs, size, padding.inputs),
             trains=device_array(np.pad(columns.trains, missing), dtype),
             horizon=device_array(steps, np.int32),
@@ -205,20 +294,21 @@ class _Lowering:
             may_overflow=True,
             compatibility=compatibility,
             is_exhaustive=columns.is_exhaustive,
-            exchange=Exchange(NEURONS, self.num_parts, self.exchanged),
+            exchange=Exchange(NEURONS, self.parts.num_parts, self.exchanged),
         )
 
     def _padded(self, of_neurons: np.ndarray) -> np.ndarray:
-        return np.pad(of_neurons, (0, self.size - len(of_neurons)))
+        return np.pad(of_neurons, (0, self.parts.size - len(of_neurons)))
 
 
-def _chosen(storage: Storage, lowering: _Lowering) -> type[AbstractLayout]:
-    """The layout of all parts: what was asked for, or what suits the first part."""
+def _chosen(storage: Storage, parts: _Parts) -> type[AbstractLayout]:
+    """The layout of what is listed, in all parts: what was asked for, or what suits the first."""
     if isinstance(storage.layout, type):
         return storage.layout
     chooser = None if isinstance(storage.layout, str) else storage.layout
+    edges = parts.listed(0).typed(storage.dtype)
     found = choose(
-        lowering.edges(0), max_input=storage.most, many_paths=storage.many_paths, chooser=chooser
+        edges, max_input=storage.most, many_paths=storage.many_paths, chooser=chooser
     ).layout
     return found if found in PARTITIONED else ELL
 
