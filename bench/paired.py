@@ -40,7 +40,7 @@ FIGURES = {
     "proliferation: exact means and covariance": "proliferation",
 }
 LIMIT = 1.25
-_TURNS, _ATTEMPTS = 8, 4
+_TURNS, _ATTEMPTS = 8, 8
 _SECONDS = 0.15  # a turn of one process
 _ENVIRONMENT = {"JAX_PLATFORMS": "cpu", "JAX_ENABLE_COMPILATION_CACHE": "false"}
 

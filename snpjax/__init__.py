@@ -9,7 +9,13 @@ from snpjax_formats.lazy import lazily
 if TYPE_CHECKING:
     from snpjax_formats import graphs as graphs
 
-    from . import learn as learn, proliferation as proliferation, rate as rate, viz as viz
+    from . import (
+        learn as learn,
+        proliferation as proliferation,
+        rate as rate,
+        scale as scale,
+        viz as viz,
+    )
     from .check import (
         Agreement as Agreement,
         Bisimilar as Bisimilar,
@@ -136,6 +142,6 @@ lazily(
         """,
         ".trajectory": "SAVE_ALL SAVE_FINAL SAVE_OUTPUTS HistoryDropped NotSaved Save Trajectory",
     },
-    modules="choice io learn machine proliferation rate sleptsov spiking viz",
+    modules="choice io learn machine proliferation rate scale sleptsov spiking viz",
     own="__version__",
 )

@@ -3,12 +3,14 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
 import jax.lax as lax
 import jax.numpy as jnp
 import numpy as np
+from jax.sharding import Mesh, PartitionSpec
 from jaxtyping import Array, Bool, Int, PyTree, UInt32
 
 from snpjax_formats import bucket
@@ -25,10 +27,21 @@ from .machine import (
     Settled,
     Stacked,
     Striding,
+    arrays_by_path,
     follows,
     over_paths,
 )
-from .results import has_failed
+from .results import RESULTS
+from .scale.mesh import PATHS
+from .scale.paths import (
+    by_path,
+    from_all,
+    local_numbers,
+    local_parts,
+    shardings,
+    split_machine,
+    unstacked,
+)
 from .simulate import Progress, advancing, looped, result_of, step_of
 from .trajectory import Flat, History, Save, Trajectory, beside, nbytes_of, own_paths
 
@@ -78,23 +91,28 @@ class Driver:
     unroll: int | None
     progress: Callable[[int], None] | None
     settled: Callable[[AnyMachine, PyTree, AbstractChoice], Settled | None] | None = None
+    mesh: Mesh | None = None
+    lean: bool = False  # how paths end is left on the devices
 
     def run(self, start: PyTree, paths: int | None, *, tiled: bool) -> Trajectory:
         """The run of one path, `None`, or of many, from their states at the beginning or from one
         that all share. With `tiled`, only as many run at a time as fit in the caches."""
-        size = None if isinstance(self.machine, Stacked) else paths
-        tile = _tile_of(self.machine, start) if tiled and size else None
-        if size is None or tile is None or size <= tile:
-            padded = size if size is None else _padded_paths(size)
-            tiles = [(start, 0, size)]
+        devices = 1 if self.mesh is None else self.mesh.shape[PATHS]
+        tile = most_in_tile(self.machine, start) if tiled and paths else None
+        if paths is None or tile is None or paths <= devices * tile:
+            share = None if paths is None else _padded_paths(-(-paths // devices))
+            tiles = [(start, 0, paths)]
         else:
-            padded, tiles = tile, []
+            share, tiles = tile, []
             has_paths = paths_of(self.machine, start) != ()
-            for first in range(0, size, tile):
+            for first in range(0, paths, devices * tile):
+                num = min(devices * tile, paths - first)
                 own = start
                 if has_paths:
-                    own = jax.tree.map(lambda x, at=first: x[..., at : at + tile], start)
-                tiles.append((own, first, min(tile, size - first)))
+                    own = jax.tree.map(lambda x, at=first, n=num: x[..., at : at + n], start)
+                tiles.append((own, first, num))
+        if self.mesh is None and isinstance(self.machine, Stacked):
+            share = None  # machines are padded for a mesh only
         made = 0  # the steps of the longest tile up to now
 
         def tell(now: int) -> None:
@@ -103,15 +121,15 @@ class Driver:
             if self.progress is not None:
                 self.progress(made)
 
-        ended: list[_Ended] = []
+        shards: list[_Shard] = []
         histories: list[History] = []
         for own, first, num in tiles:
-            wanted = histories[-1].wanted if histories else self.save
-            histories.append(History(wanted, num or paths, histories))
-            ended.append(self._run_tile(own, first, num, padded, histories[-1], tell))
+            shards += self.run_tile(own, first, num, share, histories, tell).shards
+        ended = [shard.ended for shard in shards]
         longest = [int(one.steps.max(initial=0)) for one in ended]
+        length = max(longest)
         finished = [
-            history.finish(one.initial, one.state, made, max(longest))
+            history.finish(one.initial, one.state, made, length)
             for history, one, made in zip(histories, ended, longest, strict=True)
         ]
         states, outputs, details = beside(finished)
@@ -119,57 +137,79 @@ class Driver:
         saved = histories[-1].wanted
         return Trajectory(state, states, outputs, details, saved, np.asarray(steps), result)
 
-    def _run_tile(
+    def run_tile(
         self,
         start: PyTree,
         first: int,
         paths: int | None,
-        padded: int | None,
-        history: History,
+        share: int | None,
+        histories: list[History],
         tell: Callable[[int], None],
-    ) -> "_Ended":
+    ) -> "Tile":
         """Advance some paths, numbered from `first` on, chunk by chunk, moving histories to the
-        host after each."""
+        host after each. A device has a `share` of them, the last ones less."""
         machine: AnyMachine = self.machine
-        max_steps = self.max_steps
-        grow = self.grow and follows(machine, Growable)
-        own, path, steps = None, None, None
-        if isinstance(machine, Stacked):
+        mesh, max_steps = self.mesh, self.max_steps
+        grow = self.grow and follows(self.machine, Growable)
+        devices = 1 if mesh is None else mesh.shape[PATHS]
+        counts: list[int | None] = [paths]
+        path, steps, own = None, None, None
+        if share is not None:
+            counts = [min(max((paths or 1) - i * share, 0), share) for i in range(devices)]
+            own = np.asarray(counts, np.int32)
+            if mesh is None:
+                start, path, steps = _spread(machine, start, np.uint32(first), paths=share)
+            else:
+                machine, start, path, steps = _spread_over(
+                    machine, start, np.uint32(first), paths=devices * share, mesh=mesh
+                )
+        elif isinstance(machine, Stacked):
             path = jnp.arange(machine.num_paths, dtype=np.uint32)
             steps = jnp.zeros(path.shape, np.int32)
-        elif padded is not None:
-            own = np.int32(paths or 1)
-            start, path, steps = _spread(machine, start, np.uint32(first), paths=padded)
-        now, state = 0, start
+        numbers = [0] if mesh is None else local_numbers(mesh)
+        wanted = histories[-1].wanted if histories else self.save
+        shards = []
+        for number in numbers:
+            histories.append(History(wanted, counts[number], histories))
+            shards.append(_Shard(histories[-1], counts[number]))
+        history = shards[-1].history  # what is wanted is the same for all
+        state = start
         # A step that may grow is long, and each copy of it takes seconds to compile.
-        unroll = self.unroll or (1 if grow else _unroll(start))
+        unroll = self.unroll or (1 if grow else _unroll(start, devices))
         longest = 1
         if history.wanted.keeps_history:
             longest = min(bucket(max_steps, at_least=64), _MAX_CHUNK_ROWS)
         presents: Presents | None = None
-        settled = self.settled if paths is None and follows(machine, Growable) else None
+        settled = self.settled if paths is None and follows(self.machine, Growable) else None
         is_first, seconds_left = True, np.inf  # as far as is known
         steps_per_call = _FIRST_CALL_STEPS
-        if follows(machine, Leaping):
+        if follows(self.machine, Leaping):
             steps_per_call = max(steps_per_call, _FIRST_LEAP_STEPS // (paths or 1))
+        now, made, goes_on = 0, np.zeros(devices, np.int32), np.ones(devices, bool)
         while True:
             if settled is not None and seconds_left > _SETTLING_SECONDS:
                 found = settled(machine, state, self.choice)
                 if found is not None:
                     machine, state, presents = found
                     settled, grow, steps_per_call = None, False, _FIRST_CALL_STEPS
-                    unroll = self.unroll or _unroll(state)
+                    unroll = self.unroll or _unroll(state, devices)
             if settled is not None:
                 steps_per_call = min(steps_per_call, max(now, _FIRST_SETTLING_STEPS))
-            is_large = settled is not None and nbytes_of(state) > _MOST_EVALUATED
-            advance = _advance.jitted if is_large or presents is not None else _advance
-            made, limit = now, min(now + steps_per_call, max_steps)
+            advance: Any = _advance
+            if mesh is not None:
+                advance = partial(_advance_on_devices, mesh=mesh)
+            elif presents is not None or (
+                settled is not None and nbytes_of(state) > _MOST_EVALUATED
+            ):
+                advance = _advance.jitted
+            # A device whose paths have ended makes no steps.
+            limit = np.where(goes_on, np.minimum(made + steps_per_call, max_steps), made)
             began = time.perf_counter()
             state, steps, parcel = advance(
                 machine,
                 self.choice,
                 state,
-                np.asarray([now, limit], np.int32),  # each argument takes a while to a GPU
+                np.stack([made, limit], axis=1).astype(np.int32).ravel(),  # of each device
                 steps,
                 path,
                 own,
@@ -177,35 +217,59 @@ class Driver:
                 save=history.wanted,
                 grow=grow,
                 unroll=unroll,
+                lean=self.lean,
             )
-            now, is_live, ended, chunk = parcel.opened()
-            now, elapsed = int(now), max(time.perf_counter() - began, 1e-6)
-            history.append(chunk, made, now, presents)
+            parcels = [parcel] if mesh is None else unstacked(parcel)
+            for shard, part in zip(shards, parcels, strict=True):
+                shard.take(part, presents)
+            reports = np.asarray([(shard.made, shard.is_live, shard.is_stuck) for shard in shards])
+            if mesh is not None:
+                reports = from_all(reports, numbers, devices)
+            made, is_live, is_stuck = reports.T
+            elapsed = max(time.perf_counter() - began, 1e-6)
+            before, now = now, int(made.max())
             tell(now)
             # What compiled says nothing about the steps to come.
-            seconds_left = 0 if is_first else (max_steps - now) * elapsed / max(now - made, 1)
+            seconds_left = 0 if is_first else (max_steps - now) * elapsed / max(now - before, 1)
             is_first = False
-            is_stuck = now < max_steps and not is_live and np.any(has_failed(ended[2]))
-            if grow and is_stuck:
-                assert follows(machine, Growable)
-                if np.any(own_paths(np.asarray(machine.is_full(state)), paths)):
-                    machine, state = machine.grown(state)
+            goes_on = (is_live != 0) & (made < max_steps)
+            is_stuck = (is_stuck != 0) & (made < max_steps)
+            if grow and np.any(is_stuck):
+                full = machine
+                assert follows(full, Growable)
+                if np.any(own_paths(np.asarray(full.is_full(state)), paths)):
+                    machine, state = full.grown(state)
+                    goes_on |= is_stuck
                     is_first = True
                     continue
-            if now >= max_steps or not is_live:
+            if not np.any(goes_on):
                 break
             steps_per_call = int(min(1e9, max(1, steps_per_call * _SECONDS_PER_CALL / elapsed)))
-        if presents is not None:
-            ended = (presents.state(ended[0]), *ended[1:])
-        if paths != padded:
-            ended = jax.tree.map(lambda x: own_paths(x, paths), ended)
-        if follows(machine, Leaping) and history.wanted.every is not None:
-            start = machine.kept(start)
-        return _Ended(start, *ended)
+        tile = Tile(shards, machine, state, steps, own)
+        if not self.lean:
+            if follows(machine, Leaping) and history.wanted.every is not None:
+                start = machine.kept(start)
+            starts = [start] if mesh is None else local_parts(start, -1)
+            for shard, begun in zip(shards, starts, strict=True):
+                shard.begun = begun
+        return tile
+
+
+class Tile(NamedTuple):
+    """Paths that were advanced together: what is on the host, and what the devices have of them.
+
+    - `counts`: the paths of each device, without those that pad them.
+    """
+
+    shards: "list[_Shard]"
+    machine: AnyMachine
+    state: PyTree
+    steps: Int[Array, "*paths"] | None
+    counts: Int[np.ndarray, " devices"] | None
 
 
 class _Ended(NamedTuple):
-    """How the paths of a tile began and ended."""
+    """How paths began and ended."""
 
     initial: PyTree
     state: PyTree
@@ -213,7 +277,34 @@ class _Ended(NamedTuple):
     result: Any
 
 
-def _tile_of(machine: AnyMachine, state: PyTree) -> int | None:
+class _Shard:
+    """The paths of one device, `paths` of them without those that pad them: their history, and how
+    they are after the last call."""
+
+    def __init__(self, history: History, paths: int | None):
+        self.history, self.paths = history, paths
+        self.made = 0
+        self.is_live = True
+        self.is_stuck = False  # by a failure
+        self.begun: PyTree = None
+        self._now: tuple[PyTree, np.ndarray, Any] | None = None
+
+    def take(self, parcel: Parcel, presents: Presents | None) -> None:
+        """What a call has brought."""
+        now, is_live, has_failed, stand, chunk = parcel.opened()
+        made, self.made, self.is_live = self.made, int(now), bool(is_live)
+        self.is_stuck = not is_live and bool(has_failed)
+        self.history.append(chunk, made, self.made, presents)
+        if presents is not None:
+            stand = (presents.state(stand[0]), *stand[1:])
+        self._now = stand
+
+    @property
+    def ended(self) -> _Ended:
+        return _Ended(self.begun, *jax.tree.map(lambda x: own_paths(x, self.paths), self._now))
+
+
+def most_in_tile(machine: AnyMachine, state: PyTree) -> int | None:
     """How many paths run at a time so that their states stay in the cache; paths that end early
     then do not wait for all others, either. `None` for all.
 
@@ -244,25 +335,44 @@ def _halted(machine: AnyMachine, state: PyTree) -> Bool[Array, "*paths"]:
     return over_paths(lambda m, s: m.halted(s), machine)(state)
 
 
-@tiered(static_argnames=("paths",))
-def _spread(
+def _spread_all(
     machine: AnyMachine, state: PyTree, first: UInt32[Array, ""], *, paths: int
 ) -> tuple[PyTree, UInt32[Array, " paths"], Int[Array, " paths"]]:
     """The state of every path at the beginning, the paths' numbers, and no steps made."""
     shape = paths_of(machine, state)
     if not shape:
         state = jax.tree.map(lambda x: jnp.broadcast_to(x[..., None], (*x.shape, paths)), state)
-    elif shape[0] < paths:  # the last one stands for those that pad the batch
-        index = jnp.minimum(jnp.arange(paths), shape[0] - 1)
-        state = jax.tree.map(lambda x: x[..., index], state)
+    else:
+        state = jax.tree.map(lambda x: _padded(x, paths), state)
     return state, first + jnp.arange(paths, dtype=jnp.uint32), jnp.zeros(paths, jnp.int32)
 
 
-def _unroll(state: PyTree) -> int:
+_spread = tiered(static_argnames=("paths",))(_spread_all)
+
+
+def _padded(x: Array, paths: int) -> Array:
+    """That many paths: the last one stands for those that pad a batch."""
+    return x if x.shape[-1] >= paths else x[..., jnp.minimum(jnp.arange(paths), x.shape[-1] - 1)]
+
+
+@partial(jax.jit, static_argnames=("paths", "mesh"))
+def _spread_over(
+    machine: AnyMachine, state: PyTree, first: UInt32[Array, ""], *, paths: int, mesh: Mesh
+) -> tuple[AnyMachine, PyTree, UInt32[Array, " paths"], Int[Array, " paths"]]:
+    """The same over the devices of a mesh, and the machine there."""
+    state, path, steps = _spread_all(machine, state, first, paths=paths)
+    is_by_path = arrays_by_path(machine)
+    machine = jax.tree.map(lambda x, by: _padded(x, paths) if by else x, machine, is_by_path)
+    found = machine, state, path, steps
+    specs = split_machine(machine), by_path(state), PartitionSpec(PATHS), PartitionSpec(PATHS)
+    return lax.with_sharding_constraint(found, shardings(mesh, specs))
+
+
+def _unroll(state: PyTree, devices: int) -> int:
     """Steps per loop iteration, unless they are given."""
     if jax.default_backend() == "cpu":
         return 1
-    size = nbytes_of(state)
+    size = nbytes_of(state) // devices
     return next((steps for limit, steps in _UNROLL if size <= limit), 1)
 
 
@@ -278,24 +388,24 @@ def _saved(save: Save, state: PyTree, record: Record) -> tuple[PyTree, PyTree, P
     )
 
 
-@tiered(static_argnames=("longest", "save", "grow", "unroll"))
-def _advance(
+def _advance_all(
     machine: AnyMachine,
     choice: AbstractChoice,
     state: PyTree,
     made: Int[Array, " two"],
     steps: Int[Array, " paths"] | None,
     path: UInt32[Array, " paths"] | None,
-    num_paths: Int[Array, ""] | None,
+    num_paths: Int[Array, " one"] | None,
     *,
     longest: int,
     save: Save,
     grow: bool,
     unroll: int,
+    lean: bool,
 ) -> tuple[PyTree, Int[Array, " paths"] | None, Parcel]:
     """Steps after the first `made[0]` ones, up to `made[1]` or as many as there is room for their
-    history; and for the host: the steps made by then, whether a path goes on, how all paths stand,
-    and the history.
+    history; and for the host: the steps made by then, whether a path goes on, whether one failed,
+    how all paths stand, unless it is `lean`, and the history.
 
     `steps` and `path` are `None` for a single path. Paths from `num_paths` on pad the batch. At
     most `longest` rows of history are kept on the device.
@@ -328,10 +438,45 @@ def _advance(
     if end is None:
         end = _step_on(machine, begin, grow=grow, unroll=unroll)
     kept = machine.kept(end.state) if follows(machine, Leaping) else end.state
-    ended = (kept, end.steps, result_of(machine, end.state))
+    ended = None if lean else (kept, end.steps, result_of(machine, end.state))
     chunk = tuple(Flat.of(part) for part in end.carry)
-    parcel = Parcel.of((end.step, jnp.any(end.live), ended, chunk))
+    is_failed = over_paths(lambda m, s: m.status(s) != RESULTS.halted, machine)(end.state)
+    parcel = Parcel.of((end.step, jnp.any(end.live), jnp.any(is_failed), ended, chunk))
     return end.state, None if is_single else end.steps, parcel
+
+
+_STATIC = ("longest", "save", "grow", "unroll", "lean")
+_advance = tiered(static_argnames=_STATIC)(_advance_all)
+
+
+@partial(jax.jit, static_argnames=(*_STATIC, "mesh"))
+def _advance_on_devices(
+    machine: AnyMachine,
+    choice: AbstractChoice,
+    state: PyTree,
+    made: Int[Array, " two_of_each_device"],
+    steps: Int[Array, " paths"],
+    path: UInt32[Array, " paths"],
+    num_paths: Int[Array, " devices"],
+    *,
+    mesh: Mesh,
+    **static: Any,
+) -> tuple[PyTree, Int[Array, " paths"], Parcel]:
+    """The same, by each device for its own paths: what they make has no part in what others do. The
+    parcels of all devices are stacked."""
+
+    def of_device(*given: Any) -> Any:
+        state, steps, parcel = _advance_all(*given, **static)
+        return state, steps, jax.tree.map(lambda x: x[None], parcel)
+
+    own, states = PartitionSpec(PATHS), by_path(state)
+    return jax.shard_map(
+        of_device,
+        mesh=mesh,
+        in_specs=(split_machine(machine), PartitionSpec(), states, own, own, own, own),
+        out_specs=(states, own, own),
+        check_vma=False,  # the branches of the same `cond` differ in it
+    )(machine, choice, state, made, steps, path, num_paths)
 
 
 class _Begin(NamedTuple):

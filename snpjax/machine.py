@@ -81,6 +81,11 @@ class AbstractMachine(eqx.Module):
     def status(self, state: PyTree) -> Any:
         """A failure of `RESULTS`, or `RESULTS.halted` while there is none."""
 
+    def arrays_by_path(self) -> PyTree[bool]:
+        """Which of its arrays have something of their own for each path, `paths` being their last
+        axis; by default none."""
+        return jax.tree.map(lambda _: False, self)
+
 
 class AbstractStorage:
     """Another way to store a model than by a layout of its edges, given as `layout=`."""
@@ -155,6 +160,13 @@ def over_paths(function: Callable, machine: AnyMachine) -> Callable:
         mapped = eqx.filter_vmap(function, in_axes=_LAST, out_axes=-1)
         return partial(mapped, machine.machine)
     return partial(function, machine)
+
+
+def arrays_by_path(machine: AnyMachine) -> PyTree[bool]:
+    """Which arrays have `paths` as the last axis: those of stacked machines all do."""
+    if isinstance(machine, Stacked):
+        return jax.tree.map(lambda _: True, machine)
+    return machine.arrays_by_path()
 
 
 def follows(thing: object, protocol: type[P]) -> "TypeIs[P]":

@@ -1,9 +1,11 @@
 """`run`: lower a model, run its machine chunk by chunk until it halts, and save its history."""
 
+import contextlib
 from collections.abc import Callable, Mapping
-from typing import TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, TypeVar, Unpack, overload
 
 import numpy as np
+from jax.sharding import Mesh
 from jaxtyping import PyTree
 
 from ._xla import precision
@@ -22,6 +24,7 @@ from .machine import (
     Startable,
     follows,
 )
+from .scale.mesh import PATHS, placement, replicated
 from .trajectory import (
     SAVE_ALL,
     SAVE_OUTPUTS,
@@ -30,12 +33,19 @@ from .trajectory import (
 )
 
 
+if TYPE_CHECKING:
+    from .scale.statistics import AbstractStatistic
+    from .scale.streams import Summary
+
 #: Steps are counted in int32.
 _MAX_STEPS = 2**30
+#: Paths have numbers of 32 bits, unsigned.
+_MAX_PATHS = 2**32
 
 
 S = TypeVar("S", bound=AnySolution)  # of one path
 B = TypeVar("B", bound=AnySolution)  # of many
+V = TypeVar("V")  # the value of a statistic
 
 
 class RunFailed(RuntimeError):
@@ -58,6 +68,7 @@ class RunOptions(LoweringOptions, total=False):
     throw: bool
     unroll: int | None
     progress: Callable[[int], None] | None
+    mesh: Mesh | None
 
 
 @overload
@@ -84,6 +95,15 @@ def run(
     paths: int | None,
     **options: Unpack[RunOptions],
 ) -> S | B: ...
+@overload
+def run(
+    model: Model[S, B] | Lowered[S, B],
+    /,
+    *,
+    paths: int,
+    observe: "AbstractStatistic[V]",
+    **options: Unpack[RunOptions],
+) -> "Summary[V]": ...
 def run(
     model: Model[S, B] | Lowered[S, B],
     /,
@@ -98,8 +118,10 @@ def run(
     throw: bool = True,
     unroll: int | None = None,
     progress: Callable[[int], None] | None = None,
+    mesh: Mesh | None = None,
+    observe: "AbstractStatistic[V] | None" = None,
     **options: Unpack[LoweringOptions],
-) -> S | B:
+) -> "S | B | Summary[V]":
     """Run `model` until it halts or `max_steps` steps are made.
 
     **Arguments:**
@@ -126,12 +148,16 @@ def run(
       `solution.result`.
     - `unroll`: steps per loop iteration, for tuning; never changes a result.
     - `progress`: called with the number of steps made, about twice a second.
+    - `mesh`: the devices that share the work, `jax.make_mesh((4,), ("paths",))`. It never changes a
+      result. See `snpjax.scale`.
+    - `observe`: a statistic, such as `snpjax.scale.Intervals(most=64)`, to be summed up over all
+      paths, of which nothing else is kept: 10^9 of them run in the memory of a few thousand.
     - `layout`, `count_dtype`, `faithful`, `capacity`, `engine`: how the model is stored, see
       `LoweringOptions`. They never change a result.
 
     **Returns:** what the model makes of the trajectory: a `Solution` for an SN P system, or a
     `SolutionBatch` with `paths`; a `NetSolution` or `NetSolutionBatch` for a net; `Solutions` for a
-    `SystemBatch`.
+    `SystemBatch`; a `snpjax.scale.Summary` with `observe`.
 
     **Raises:** `RunFailed`, whose `solution` holds the run up to the failure; `TypeError` and
     `ValueError` for arguments that make no sense.
@@ -144,7 +170,10 @@ def run(
         choice.check(*lowered.alternatives)
     own = model.model if isinstance(model, Lowered) else model
     machine = lowered.machine_for(max_steps)
-    with precision(lowered.widest):
+    device: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
+    if mesh is not None:
+        mesh, device = placement("run", mesh, (PATHS,))
+    with precision(lowered.widest), device:
         state = lowered.initial
         if initial is not None or inputs is not None:
             if not isinstance(own, Startable):
@@ -155,12 +184,44 @@ def run(
             usual = SAVE_ALL if size is None else SAVE_OUTPUTS
             save = own.default_save(size) if follows(own, Sparing) else usual
         settled = own.settled if follows(own, Settling) else None
-        driver = Driver(machine, choice, max_steps, save, grow, unroll, progress, settled)
+        if mesh is not None:
+            if size is None:
+                raise ValueError(
+                    "`mesh` splits paths, and this is a run of one path. Give `paths=`, or leave "
+                    "out `mesh`."
+                )
+            machine, choice = replicated((machine, choice), mesh)
+        driver = Driver(machine, choice, max_steps, save, grow, unroll, progress, settled, mesh)
+        if observe is not None:
+            return _observed(driver, observe, state, size, throw)
         trajectory = driver.run(state, size, tiled=inputs is None)
     solution = own.solution(trajectory) if paths is None else own.solutions(trajectory)
     if throw and solution.failure is not None:
         raise RunFailed(solution.failure, solution)
     return solution
+
+
+def _observed(
+    driver: Driver,
+    statistic: "AbstractStatistic[V]",
+    start: PyTree,
+    paths: int | None,
+    throw: bool,
+) -> "Summary[V]":
+    from .scale.statistics import AbstractStatistic
+    from .scale.streams import observe
+
+    if not isinstance(statistic, AbstractStatistic):
+        raise TypeError(
+            f"`observe` is {statistic!r:.60}. Give a statistic, such as "
+            "`snpjax.scale.Intervals(most=64)`."
+        )
+    if paths is None:
+        raise ValueError("`observe` sums over paths. Give `paths=`.")
+    found = observe(driver, statistic, start, paths)
+    if throw and found.failure is not None:
+        raise RunFailed(found.failure, found)
+    return found
 
 
 def _check_arguments(
@@ -182,6 +243,11 @@ def _check_arguments(
         raise ValueError(f"`max_steps` is {max_steps}. Give 0 to {_MAX_STEPS} steps.")
     if paths is not None and paths < 1:
         raise ValueError(f"`paths` is {paths}. Give 1 or more paths, or None for a single run.")
+    if paths is not None and paths > _MAX_PATHS:
+        raise ValueError(
+            f"`paths` is {paths}, but numbers of paths have 32 bits. Give up to {_MAX_PATHS:,}; "
+            "for more, run again with another key."
+        )
     if unroll is not None and unroll < 1:
         raise ValueError(f"`unroll` is {unroll}. Give 1 or more steps.")
     check_choice(choice)

@@ -135,6 +135,7 @@ def test_no_module_stands_outside_the_tree():
         "learn",
         "proliferation",
         "rate",
+        "scale",
         "sleptsov",
         "spiking",
         "testing",

@@ -1,5 +1,6 @@
 """Meshes of devices, given as `mesh=`: the names of their axes say what is split."""
 
+import contextlib
 from collections.abc import Sequence
 from typing import TypeVar
 
@@ -29,7 +30,26 @@ def checked_mesh(call: str, mesh: object, takes: Sequence[str]) -> Mesh:
             f"`mesh` has the axis `{unknown[0]}`. The axes that `{call}` splits are {names}: "
             f"{example}."
         )
+    missing = set(range(jax.process_count())) - {x.process_index for x in mesh.devices.flat}
+    if missing:
+        raise ValueError(
+            f"`mesh` has no device of process {min(missing)}, which calls `{call}` as well. Make "
+            "the mesh of devices of all processes, `jax.devices()`."
+        )
     return Mesh(mesh.devices, mesh.axis_names)
+
+
+def placement(
+    call: str, mesh: Mesh | None, takes: Sequence[str]
+) -> tuple[Mesh | None, contextlib.AbstractContextManager[None]]:
+    """The mesh of a call and a context for it. A single device needs no mesh: what is called in the
+    context runs there. **Raises:** what `checked_mesh` does."""
+    if mesh is None:
+        return None, contextlib.nullcontext()
+    mesh = checked_mesh(call, mesh, takes)
+    if mesh.size > 1:
+        return mesh, contextlib.nullcontext()
+    return None, jax.default_device(mesh.devices.flat[0])
 
 
 def size_of(mesh: Mesh | None, axis: str) -> int:

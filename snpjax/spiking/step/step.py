@@ -196,6 +196,12 @@ class AbstractSpikingMachine(AbstractMachine):
     def status(self, state: SpikingState) -> Any:
         return state.status
 
+    def arrays_by_path(self) -> PyTree[bool]:
+        nothing = super().arrays_by_path()
+        if self.program.trains.ndim == 2:
+            return nothing
+        return eqx.tree_at(lambda m: (m.program.trains, m.program.horizon), nothing, (True, True))
+
 
 class SpikingMachine(AbstractSpikingMachine):
     """Of a system whose neurons stay as many."""

@@ -1,0 +1,28 @@
+"""Runs over meshes of devices, compared with the same runs on one device."""
+
+from typing import Any
+
+import jax
+import numpy as np
+from jax.sharding import Mesh
+
+
+def mesh_of(num: int, axis: str) -> Mesh:
+    """So many of the devices, in one axis."""
+    return jax.make_mesh((num,), (axis,), devices=jax.devices()[:num])
+
+
+def assert_same(found: Any, expected: Any) -> None:
+    """The same tree of arrays: structure, shapes, types and every bit."""
+    assert jax.tree.structure(found) == jax.tree.structure(expected)
+    for one, other in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
+        one, other = np.asarray(one), np.asarray(other)
+        assert one.shape == other.shape and one.dtype == other.dtype
+        assert one.tobytes() == other.tobytes()
+
+
+def assert_same_trajectory(found: Any, expected: Any) -> None:
+    """The same of all that two runs saved."""
+    for name in ("final", "states", "outputs", "details", "steps", "result"):
+        assert_same(getattr(found.trajectory, name), getattr(expected.trajectory, name))
+    assert found.saved == expected.saved
