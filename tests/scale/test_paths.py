@@ -219,7 +219,9 @@ def test_memory_of_a_device_is_its_share():
         def spy(*args, **kwargs):
             jitted = jax.jit(real, static_argnames=driver._STATIC) if mesh is None else real
             stats = jitted.lower(*args, **kwargs).compile().memory_analysis()
-            seen.append(stats.argument_size_in_bytes + stats.temp_size_in_bytes + stats.output_size_in_bytes)
+            seen.append(
+                stats.argument_size_in_bytes + stats.temp_size_in_bytes + stats.output_size_in_bytes
+            )
             return real(*args, **kwargs)
 
         with pytest.MonkeyPatch.context() as patch:

@@ -99,10 +99,11 @@ def lower_parts(
     num_parts, devices = size_of(mesh, NEURONS), _devices_of(mesh)
     size = -(-padded_neurons(columns.num_neurons) // (num_parts * _NEURONS)) * _NEURONS
     parts = _Parts(columns, size, num_parts, layout == "auto")
-    surveys = [_Survey.of(parts, part) for part in devices]
-    profile, largest = _agreed(surveys)
-    columns = replace(columns, known_arrival=largest)
+    profile, *largest = _Survey.everywhere([_Survey.of(parts, part) for part in devices])
+    columns = replace(columns, known_arrival=tuple(largest))
     dtype = count_type([columns], count_dtype)
+    if profile.value_dtype is not None:
+        profile = replace(profile, value_dtype=dtype)
     with precision(dtype):
         lowering = _Lowering(columns, parts, dtype)
         storage = Storage.of(layout, dtype, lowering.most_delivered, paths)
@@ -190,10 +191,12 @@ class _Parts:
 
 
 class _Survey(NamedTuple):
-    """What the lowering of all parts has to know of each."""
+    """What the lowering of each part has to know of all of them: one profile, and the largest
+    arrival with the first neuron that has it."""
 
     profile: DegreeProfile
-    largest: tuple[float, int]  # arrival, and its neuron
+    arrival: float
+    neuron: int
 
     @classmethod
     def of(cls, parts: _Parts, part: int) -> "_Survey":
@@ -201,14 +204,47 @@ class _Survey(NamedTuple):
         arrivals = parts.arrivals(part, edges)
         worst = int(np.argmax(arrivals))
         profile = DegreeProfile.of(edges.canonical())
-        return cls(profile, (float(arrivals[worst]), part * parts.size + worst))
+        return cls(profile, float(arrivals[worst]), part * parts.size + worst)
+
+    @classmethod
+    def joined(cls, surveys: "Sequence[_Survey]") -> "_Survey":
+        """That of several parts."""
+        profile = DegreeProfile.covering([survey.profile for survey in surveys])
+        return cls(profile, *max(((s.arrival, s.neuron) for s in surveys), key=_first_largest))
+
+    @classmethod
+    def everywhere(cls, surveys: "Sequence[_Survey]") -> "_Survey":
+        """That of the parts of this process and all others."""
+        own = cls.joined(surveys)
+        if jax.process_count() == 1:
+            return own
+        return cls.joined([cls._read(row) for row in _of_all(own._written())])
+
+    def _written(self) -> Int[np.ndarray, " numbers"]:
+        profile = self.profile
+        sizes = (profile.num_targets, profile.num_edges, profile.max_out_degree)
+        rest = (profile.value_dtype is not None, self.neuron, len(profile.targets))
+        arrival = np.asarray([self.arrival]).view(np.int32)
+        return np.concatenate([[*sizes, *rest], arrival, profile.targets]).astype(np.int32)
+
+    @classmethod
+    def _read(cls, row: Int[np.ndarray, " numbers"]) -> "_Survey":
+        num_targets, num_edges, out_degree, has_values, neuron, count = row[:6].tolist()
+        dtype = np.dtype(np.int32) if has_values else None
+        profile = DegreeProfile(num_targets, num_edges, row[8 : 8 + count], out_degree, dtype)
+        return cls(profile, float(row[6:8].view(np.float64)[0]), neuron)
 
 
-def _agreed(surveys: Sequence[_Survey]) -> tuple[DegreeProfile, tuple[float, int]]:
-    """One profile for all parts, and the largest arrival with the first neuron that has it."""
-    profile = DegreeProfile.covering([survey.profile for survey in surveys])
-    largest = max((survey.largest for survey in surveys), key=lambda x: (x[0], -x[1]))
-    return profile, largest
+def _first_largest(largest: tuple[float, int]) -> tuple[float, int]:
+    return largest[0], -largest[1]
+
+
+def _of_all(row: Int[np.ndarray, " own"]) -> Int[np.ndarray, "processes most"]:
+    """Numbers of 32 bits of all processes, filled up with 0."""
+    from jax.experimental import multihost_utils  # takes long to import
+
+    most = np.max(multihost_utils.process_allgather(np.asarray([len(row)], np.int32)))
+    return np.asarray(multihost_utils.process_allgather(np.pad(row, (0, most - len(row)))))
 
 
 @dataclass(frozen=True, eq=False)
@@ -310,7 +346,11 @@ def _chosen(storage: Storage, parts: _Parts) -> type[AbstractLayout]:
     found = choose(
         edges, max_input=storage.most, many_paths=storage.many_paths, chooser=chooser
     ).layout
-    return found if found in PARTITIONED else ELL
+    found = found if found in PARTITIONED else ELL
+    if jax.process_count() == 1:
+        return found
+    # What is free on a device has a part in the choice, and differs.
+    return PARTITIONED[_of_all(np.asarray([PARTITIONED.index(found)], np.int32))[0, 0]]
 
 
 def _devices_of(mesh: Mesh) -> dict[int, list[jax.Device]]:

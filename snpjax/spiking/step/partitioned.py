@@ -1,10 +1,12 @@
 """The machine of a system whose neurons are split over the devices of a mesh."""
 
 from dataclasses import fields, replace
+from typing import Any
 
 import equinox as eqx
 import jax
-from jax.sharding import Mesh, PartitionSpec
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import PyTree
 
 from ...machine import Record
@@ -30,7 +32,16 @@ class PartitionedMachine(AbstractSpikingMachine):
 
     def split(self) -> "PartitionedMachine":
         """How the arrays of the machine are split: a `PartitionSpec` for each."""
-        return replace(self, program=split_of(self.program))
+        of_neurons = replace(self, program=split_of(self.program))
+        if PATHS not in self.mesh.axis_names:
+            return of_neurons
+        # What paths have of their own is the same for all neurons.
+        return jax.tree.map(
+            lambda x, spec, by: PartitionSpec(*[None] * (x.ndim - 1), PATHS) if by else spec,
+            self,
+            of_neurons,
+            self.arrays_by_path(),
+        )
 
     def split_state(self, state: SpikingState) -> SpikingState:
         """How those of a state are split; with the axis `paths`, if both have it."""
@@ -38,6 +49,22 @@ class PartitionedMachine(AbstractSpikingMachine):
         of_path, own = PartitionSpec(*paths), PartitionSpec(NEURONS, *paths)
         split = jax.tree.map(lambda _: of_path, state)
         return replace(split, spikes=own, timers=own, pending=own)
+
+    def placed_init(self) -> SpikingState:
+        """The initial state, split over the devices."""
+        split = self.split_state(jax.eval_shape(self.init))
+        own = jax.tree.map(lambda spec: NamedSharding(self.mesh, spec), split)
+        return jax.jit(lambda machine: machine.init(), out_shardings=own)(self)
+
+    def placed(self, state: SpikingState) -> SpikingState:
+        """A state that every process has on its host, split over the devices."""
+
+        def placed(x: Any, spec: PartitionSpec) -> jax.Array:
+            host = np.asarray(x)
+            sharding = NamedSharding(self.mesh, spec)
+            return jax.make_array_from_callback(host.shape, sharding, lambda index: host[index])
+
+        return jax.tree.map(placed, state, self.split_state(state))
 
     def split_record(self, record: Record) -> Record:
         """How those of the record of a step are split: outputs are the same on all devices, and
@@ -56,7 +83,7 @@ _BY_TYPE = ("low", "high", "period", "consume", "produce", "delay", "number", "k
 
 
 def split_of(program: SpikingProgram) -> SpikingProgram:
-    """How the arrays of a partitioned program are split."""
+    """How the arrays of a partitioned program are split over neurons."""
     shared = _SHARED if program.type_of is None else (*_SHARED, *_BY_TYPE)
 
     def spec(is_shared: bool, x: jax.Array) -> PartitionSpec:
