@@ -125,7 +125,8 @@ class AbstractStructured(AbstractWeighted):
             stored = self._stored(num_sources, num_targets)
         else:
             stored = self._window(num_sources, num_targets, targets.start, len(targets))
-        return _weighted(stored.edges(), self.weight)
+        edges, weight = stored.edges(), _check_weight(self.weight)
+        return _weighted(edges, weight if edges.value is None else weight * edges.value)
 
     def layout(self, num_sources: int, num_targets: int) -> AbstractLayout:
         return self._scaled(self._stored(num_sources, num_targets))

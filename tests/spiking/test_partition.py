@@ -16,7 +16,7 @@ from snpjax.results import has_failed
 from snpjax.simulate import Simulation
 from snpjax.spiking.step.partitioned import PartitionedMachine
 from snpjax.testing import systems
-from snpjax_formats import CSR, ELL, BitDense, BitGather, Float32Dense, Hybrid, SlicedELL
+from snpjax_formats import CSR, ELL, BitDense, BitGather, Float32Dense, Hybrid, SlicedELL, graphs
 from snpjax_formats.parts import PARTITIONED
 from tests.support.helpers import quietly, with_ballast
 
@@ -172,3 +172,45 @@ def test_given_choices(system, seed, culprit, is_valid):
         rules[STEPS // 3, culprit:] = 1
     end = compared(system, snp.GivenChoices(rules), mesh_of(4))
     assert is_valid <= (not has_failed(end.result))
+
+
+def populations(graphs_of, *, produce=1):
+    """Populations that lie across the borders of parts, and projections that mix them."""
+    rules = [f"a(aa)* / a -> {'a' * produce}", "a^2 -> a;1"]
+    some = [
+        snp.Population("x", 90, np.arange(90) % 3, rules),
+        snp.Population("y", 100, 1, ["a(a)* / a -> a"]),
+        snp.Population("z", 60, np.arange(60) % 2, [snp.RuleTemplate("a", np.arange(60) % 2 + 1)]),
+    ]
+    projections = [snp.Projection(*ends, graph) for *ends, graph in graphs_of]
+    return snp.PopulationSystem(some, projections, output=["z", "x[88]"], input={"y[3]": [1, 0, 4]})
+
+
+PROJECTIONS = {
+    "listed": [
+        ("x", "y", graphs.RandomInDegree(3, 5)),
+        ("y", "z", graphs.RandomPairs(0.05, 5, weight=2)),
+        ("z", "x", graphs.Pairs([0, 59, 3], [89, 0, 2], [1, 3, 1])),
+    ],
+    "structured": [
+        ("x", "x", graphs.AllToAll(self_edges=False)),
+        ("x", "y", graphs.Intervals(np.arange(90), np.arange(90) + 4)),
+        ("y", "y", graphs.OneToOne(2)),
+        ("y", "z", graphs.Intervals(np.arange(60), np.arange(60) + 9, "target")),
+        ("z", "y", graphs.Blocks([[1, 0], [2, 1]])),
+    ],
+    "procedural": [
+        ("x", "y", graphs.Procedural(4, in_degree=3)),
+        ("y", "z", graphs.Procedural(5, probability=0.1, weight=2)),
+        ("z", "x", graphs.RandomInDegree(2, 1)),
+    ],
+}
+
+
+@pytest.mark.parametrize("layout", ["auto", ELL])
+@pytest.mark.parametrize("kind", PROJECTIONS)
+def test_populations(kind, layout, monkeypatch):
+    monkeypatch.setattr(graphs, "_BLOCK", 16)
+    system = populations(PROJECTIONS[kind])
+    end = compared(system, snp.UniformChoice(jr.key(3)), mesh_of(4), layout)
+    assert end.carry[0].any()
