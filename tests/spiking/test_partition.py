@@ -1,5 +1,7 @@
 """One system over several devices: the result is that of one device, bit for bit."""
 
+import re
+import tracemalloc
 from functools import partial
 
 import jax
@@ -8,15 +10,28 @@ import jax.random as jr
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
-from jax.sharding import PartitionSpec
+from jax.sharding import Mesh, PartitionSpec
 
 import snpjax as snp
 from snpjax.choice import NO_RULE
 from snpjax.results import has_failed
 from snpjax.simulate import Simulation
+from snpjax.sleptsov import Arcs
+from snpjax.spiking import Compatibility, Transition
+from snpjax.spiking.step import exchange
 from snpjax.spiking.step.partitioned import PartitionedMachine
 from snpjax.testing import systems
-from snpjax_formats import CSR, ELL, BitDense, BitGather, Float32Dense, Hybrid, SlicedELL, graphs
+from snpjax_formats import (
+    CSC,
+    CSR,
+    ELL,
+    BitDense,
+    BitGather,
+    Float32Dense,
+    Hybrid,
+    SlicedELL,
+    graphs,
+)
 from snpjax_formats.parts import PARTITIONED
 from tests.support.helpers import quietly, with_ballast
 
@@ -214,3 +229,166 @@ def test_populations(kind, layout, monkeypatch):
     system = populations(PROJECTIONS[kind])
     end = compared(system, snp.UniformChoice(jr.key(3)), mesh_of(4), layout)
     assert end.carry[0].any()
+
+
+def test_overflow_in_some_parts():
+    """The first neuron that overflows is named, in whatever part it is; all stop at that step."""
+    for full in ([70], [200, 130], [64, 191]):
+        neurons = list(busy().neurons)
+        for place in full:
+            neurons[place] = snp.Neuron(f"{place}", 2**31 - 2, [])
+        system = quietly(snp.SpikingSystem, neurons, busy().synapses, output=["3"])
+        end = compared(system, snp.UniformChoice(jr.key(0)), mesh_of(4))
+        assert end.state.culprit in full and 0 < end.state.step < STEPS
+
+
+def test_halting():
+    """What happens in one part only keeps all others going: spikes, a closed neuron, or input."""
+    chain = [snp.Neuron(f"{i}", 0, ["a -> a;2"]) for i in range(NEURONS)]
+    arcs = [("200", "10"), ("10", "130")]
+    for options in ({}, {"input": {"70": [0] * 7 + [1]}}):
+        neurons = [snp.Neuron(n.name, int(n.name == "200"), n.rules) for n in chain]
+        system = quietly(snp.SpikingSystem, neurons, arcs, output=["130", "70"], **options)
+        end = compared(system, snp.FirstChoice(), mesh_of(4))
+        assert end.steps == (11 if options else 9)
+
+
+VARIANTS = {
+    "anti": busy(
+        rules=[snp.Rule("a", 1, 1, 0, -1), snp.Rule("a^2", 2, 1)],
+        signed=True,
+        variant=snp.AntiSpikes(),
+    ),
+    "exhaustive": busy(rules=["a(a)* / a -> a"], variant=snp.Exhaustive()),
+    "reopened": busy(
+        rules=["a^2/a -> a;2", "a -> a"], compatibility=Compatibility(early_reopen="accumulate")
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", VARIANTS)
+def test_variants(kind):
+    compared(VARIANTS[kind], snp.UniformChoice(jr.key(0)), mesh_of(4))
+
+
+def test_lists_of_what_fires(monkeypatch):
+    """Where few fire, the numbers of these are exchanged; where more do, everything is. No result
+    tells which."""
+    monkeypatch.setattr(exchange, "_LEAST_SAVED", -(2**30))
+    monkeypatch.setattr(exchange, "_LISTED", 8)
+    run.clear_cache()
+    for rules in (["a^2 -> a", "a -> a"], ["a^2 -> a^2", "a -> a"]):
+        system = busy(rules=rules)
+        few = [
+            snp.Neuron(n.name, n.spikes * (i % 17 == 3), n.rules)
+            for i, n in enumerate(system.neurons)
+        ]
+        system = quietly(snp.SpikingSystem, few, system.synapses, output=["3", "88"])
+        for paths in (None, 3):
+            compared(system, snp.UniformChoice(jr.key(2)), mesh_of(4), paths=paths)
+        many = snp.lower(system, layout=ELL, mesh=mesh_of(4)).machine
+        assert many.program.exchange.may_list(64)
+    run.clear_cache()
+
+
+def compiled(machine, choice):
+    """Of one device: a program of a run, with all that it needs."""
+    state = machine.placed_init() if isinstance(machine, PartitionedMachine) else machine.init()
+    return run.lower(machine, state, choice, jnp.zeros((), jnp.uint32)).compile()
+
+
+def nbytes_of(program):
+    sizes = program.memory_analysis()
+    arrays = sizes.argument_size_in_bytes + sizes.output_size_in_bytes
+    return arrays + sizes.temp_size_in_bytes - sizes.alias_size_in_bytes
+
+
+def large(size):
+    population = snp.Population("x", size, np.arange(size) % 3, ["a(a)*/a -> a", "a^2 -> a;1"])
+    graph = graphs.RandomInDegree(32, 5)
+    return snp.PopulationSystem([population], [snp.Projection("x", "x", graph)], output=["x[3]"])
+
+
+def test_bytes_on_four_devices():
+    """A device needs a quarter of what one alone does, and what it receives is as planned."""
+    system = large(40_000)
+    one = snp.lower(system, layout=ELL).machine
+    many = snp.lower(system, layout=ELL, mesh=mesh_of(4)).machine
+    choice = snp.UniformChoice(jr.key(0))
+    program = compiled(many, choice)
+    assert nbytes_of(program) <= 1.1 * nbytes_of(compiled(one, choice)) / 4
+    assert {len(x.addressable_shards) for x in jax.tree.leaves(many)} == {4}
+    # In a step: all emissions once, and the first neuron that overflows.
+    gathered = re.findall(r"= u32\[([\d,]+)\]\S* all-gather", program.as_text())
+    received = sum(4 * np.prod([int(x) for x in shape.split(",")]) for shape in gathered)
+    assert abs(received - many.nbytes_exchanged()["table"]) <= 0.1 * received
+    assert many.nbytes_exchanged()["table"] <= 1.1 * 40_000 / 8
+    assert "all-to-all" not in program.as_text()
+
+
+def test_no_host_array_of_all_synapses():
+    peaks = []
+    for mesh in (mesh_of(1), mesh_of(4)):
+        tracemalloc.start()
+        snp.lower(large(20_000), layout=ELL, mesh=mesh)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 0.35 * peaks[0]
+
+
+def test_initial_states_and_inputs():
+    """Of runs that begin elsewhere, or that go on from another mesh."""
+    system = quietly(busy, input={"70": [1], "200": [2]})
+    one = snp.lower(system, layout=ELL)
+    choice = snp.UniformChoice(jr.key(0))
+    half = simulated(one.machine, choice).state
+    trains = np.arange(24).reshape(6, 2, 2) % 3
+    for mesh in (mesh_of(2), mesh_of(2, 2)):
+        many = snp.lower(system, layout=ELL, mesh=mesh)
+        for initial, inputs in (
+            ({"70": 3, "249": 1}, trains[..., 0]),
+            (np.arange(2 * NEURONS).reshape(NEURONS, 2) % 4, None),
+            (half, trains),
+            (simulated(many.machine, choice).state, None),
+        ):
+            starts = [system.start(x.machine, initial, inputs) for x in (one, many)]
+            paths = starts[0][1].step.shape
+            path = jnp.arange(paths[0], dtype=jnp.uint32) if paths else jnp.zeros((), jnp.uint32)
+            ends = [jax.tree.map(np.asarray, run(*start, choice, path)) for start in starts]
+            assert_same(*ends)
+
+
+def test_what_cannot_be_partitioned():
+    mesh, system = mesh_of(2), quietly(busy)
+    plastic = snp.SpikingSystem([snp.Neuron("x", 1, ["a/a -> +1(x, {y})"]), snp.Neuron("y", 0)])
+    growing = snp.SpikingSystem([snp.Neuron("x", 1, [snp.DivisionRule("a", "x", "x")])])
+    refused = [
+        (plastic, {}, "Synapses that rules change"),
+        (growing, {}, "divides or buds cannot"),
+        (system, {"layout": Transition(ELL)}, "`Transition` cannot"),
+        (system, {"layout": CSC}, "CSC is a layout that cannot be partitioned"),
+        (system, {"mesh": mesh_of(2, 2).devices}, "`mesh` is"),
+        (system, {"mesh": Mesh(mesh.devices, ("paths",))}, "no axis `neurons`"),
+        (
+            snp.SleptsovNet([1], inputs=Arcs.of([(0, 0, 1)]), outputs=Arcs.of([])),
+            {},
+            "takes no `mesh`",
+        ),
+    ]
+    for model, options, message in refused:
+        with pytest.raises((ValueError, TypeError), match=message):
+            snp.lower(model, **{"mesh": mesh, **options})
+    many = snp.lower(system, mesh=mesh).machine
+
+    class Own(snp.AbstractChoice):
+        def for_path(self, path):
+            return self
+
+        def select(self, applicable, step, state):
+            return jnp.zeros(applicable.shape[1:], jnp.int32)
+
+        def subset(self, candidates, chosen, choosers, step):
+            return candidates
+
+    with pytest.raises(TypeError, match="`Own` cannot choose for some of the neurons"):
+        simulated(many, Own())

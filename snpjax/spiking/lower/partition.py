@@ -1,7 +1,7 @@
 """Lowering over a mesh: each device gets the neurons of its part, and what ends there."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -54,49 +54,18 @@ def lowered_parts(
     faithful: bool,
     paths: int,
 ) -> "Lowered[Solution, SolutionBatch]":
-    """A system with a fixed network, its neurons split over a mesh.
-
-    **Raises:** `ValueError` for what cannot be partitioned.
-    """
-    if isinstance(system, SpikingSystem) and system.is_growing:
-        raise _cannot("A system that divides or buds")
-    columns = system.columns(faithful=faithful)
-    machine = lower_parts(columns, mesh, layout=layout, count_dtype=count_dtype, paths=paths)
-    dtype = np.dtype(machine.program.initial.dtype)
-    return Lowered(
-        system,
-        machine,
-        columns.table.families is None,
-        columns.safe_steps(dtype),
-        replace(machine, program=replace(machine.program, may_overflow=False)),
-        (columns.table.num_rules, columns.num_choosers),
-    )
-
-
-def _cannot(what: str) -> ValueError:
-    return ValueError(
-        f"{what} cannot be partitioned over the neurons of a mesh. Use a mesh without the axis "
-        "`neurons`."
-    )
-
-
-def lower_parts(
-    columns: HostProgram,
-    mesh: Mesh,
-    *,
-    layout: LayoutLike = "auto",
-    count_dtype: np.dtype | type | None = None,
-    paths: int = 1,
-) -> PartitionedMachine:
-    """Lower a system with a fixed network over the axis `neurons` of a mesh.
+    """A system with a fixed network, its neurons split over the axis `neurons` of a mesh.
 
     Each process makes the parts of its own devices, one after another, and never lists the synapses
     of more than one.
 
     **Raises:** as `lower`, and `ValueError` for what cannot be partitioned.
     """
-    _check(columns, layout)
-    num_parts, devices = size_of(mesh, NEURONS), _devices_of(mesh)
+    if isinstance(system, SpikingSystem) and system.is_growing:
+        raise _cannot("A system that divides or buds")
+    columns = system.columns(faithful=faithful)
+    _check(columns, mesh, layout)
+    num_parts, devices = mesh.shape[NEURONS], _devices_of(mesh)
     size = -(-padded_neurons(columns.num_neurons) // (num_parts * _NEURONS)) * _NEURONS
     parts = _Parts(columns, size, num_parts, layout == "auto")
     profile, *largest = _Survey.everywhere([_Survey.of(parts, part) for part in devices])
@@ -113,11 +82,31 @@ def lower_parts(
             with jax.default_device(some[0]):
                 program = lowering.program(part, lowering.synapses(part, chosen, profile))
             programs |= {device: jax.device_put(program, device) for device in some}
-        return PartitionedMachine(_assembled(programs, mesh), mesh)
+        program = _assembled(programs, mesh)
+    return Lowered(
+        system,
+        PartitionedMachine(program, mesh),
+        columns.table.families is None,
+        columns.safe_steps(dtype),
+        PartitionedMachine(replace(program, may_overflow=False), mesh),
+        (columns.table.num_rules, columns.num_choosers),
+    )
 
 
-def _check(columns: HostProgram, layout: LayoutLike) -> None:
+def _cannot(what: str) -> ValueError:
+    return ValueError(
+        f"{what} cannot be partitioned over the neurons of a mesh. Use a mesh without the axis "
+        "`neurons`."
+    )
+
+
+def _check(columns: HostProgram, mesh: Mesh, layout: LayoutLike) -> None:
     """**Raises:** `ValueError` for what cannot be partitioned."""
+    if NEURONS not in mesh.axis_names:
+        raise ValueError(
+            "`mesh` has no axis `neurons`, and no other one has a part in how a system is lowered. "
+            "Give it to `run`."
+        )
     what = None
     if columns.network is not None:
         what = "Synapses that rules change or that astrocytes control"
@@ -140,6 +129,7 @@ class _Parts:
     size: int
     num_parts: int
     keeps_structure: bool
+    _last: dict[int, Edges] = field(default_factory=dict)  # what was listed last
 
     @property
     def total(self) -> int:
@@ -147,12 +137,16 @@ class _Parts:
 
     def listed(self, part: int) -> Edges:
         """The listed synapses into a part, its neurons counted from 0."""
+        if part in self._last:
+            return self._last[part]
+        self._last.clear()
         placed = []
         for some in self.columns.parts:
             if not self._is_structured(some):
                 edges, start = some.edges_into(part * self.size, self.size)
                 placed.append((edges, some.source_start, start))
-        return merged(placed, self.total, self.size)
+        self._last[part] = merged(placed, self.total, self.size)
+        return self._last[part]
 
     def structured(self, part: int) -> Iterator[tuple[AbstractLayout, int]]:
         """Layouts of the other ones, and where their sources start."""

@@ -57,7 +57,7 @@ class Exchange(eqx.Module):
         self, emissions: Counts, is_live: Bool[Array, "*paths"]
     ) -> tuple[Everywhere, Bool[Array, "*paths"]]:
         """The emissions of all neurons, and whether any neuron is live."""
-        if not self._may_list(emissions.size):
+        if not self.may_list(emissions.size):
             return self._as_table(emissions, is_live)
         count = jnp.sum(emissions != 0, dtype=jnp.int32)
         fits = lax.pmax(count, self.axis) <= _room(emissions.size)
@@ -82,7 +82,7 @@ class Exchange(eqx.Module):
         """Bytes of what a neuron in a list emits: those that emit bits all emit 1."""
         return 0 if self._is_bits else self.dtype.itemsize
 
-    def _may_list(self, num_cells: int) -> bool:
+    def may_list(self, num_cells: int) -> bool:
         nbytes = self.nbytes(num_cells)
         return nbytes["table"] - nbytes["list"] >= _LEAST_SAVED
 

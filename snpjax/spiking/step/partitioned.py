@@ -50,6 +50,14 @@ class PartitionedMachine(AbstractSpikingMachine):
         split = jax.tree.map(lambda _: of_path, state)
         return replace(split, spikes=own, timers=own, pending=own)
 
+    def nbytes_exchanged(self, paths: int = 1) -> dict[str, int]:
+        """The bytes of emissions that every device has received after a step, its own among them:
+        as a `"table"` of all neurons and as a `"list"` of those that fire. Lists are exchanged only
+        where that saves much, and few fire. Besides, there are a few bytes for each path."""
+        exchange = self.program.exchange
+        assert exchange is not None
+        return exchange.nbytes(self.program.num_neurons // exchange.num_parts * paths, paths)
+
     def placed_init(self) -> SpikingState:
         """The initial state, split over the devices."""
         split = self.split_state(jax.eval_shape(self.init))
