@@ -321,8 +321,10 @@ class Lowered(Generic[S, B]):
     def initial(self) -> PyTree:
         """The initial state: of one path, or of all stacked machines."""
         with precision(self.widest):
-            is_split = follows(self.machine, Partitioned)
-            return self.machine.placed_init() if is_split else _initial(self.machine)
+            machine = self.machine
+            if follows(machine, Partitioned):
+                return machine.placed_init()
+            return _initial(machine)
 
     def __repr__(self) -> str:
         return f"Lowered({self.model!r}, {self.nbytes:,} bytes)"

@@ -250,8 +250,9 @@ class Intervals(AbstractStructured):
         return checked_runs(self.start, self.stop, self.by, num_sources, num_targets)
 
     def _stored(self, num_sources: int, num_targets: int) -> AbstractLayout:
-        sizes = {"num_sources": num_sources, "num_targets": num_targets}
-        return Interval.from_runs(self.start, self.stop, by=self.by, **sizes)
+        return Interval.from_runs(
+            self.start, self.stop, by=self.by, num_sources=num_sources, num_targets=num_targets
+        )
 
     def _window(self, num_sources: int, num_targets: int, first: int, size: int) -> AbstractLayout:
         start, stop = self._runs(num_sources, num_targets)

@@ -42,7 +42,12 @@ class Window(AbstractDescribed, AbstractUntrained):
 
     @classmethod
     def of(cls, layout: AbstractWindowed, first: int, size: int) -> "Window":
-        return cls(layout, jnp.asarray([first], jnp.int32), layout.num_sources, size)
+        return cls(
+            layout=layout,
+            first=jnp.asarray([first], jnp.int32),
+            num_sources=layout.num_sources,
+            num_targets=size,
+        )
 
     def multiply(self, x: BySource, *, accumulate: DTypeLike) -> ByTarget:
         y = self.layout.multiply_window(x, self.first[0], self.num_targets, accumulate=accumulate)

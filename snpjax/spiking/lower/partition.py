@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import numpy as np
@@ -77,7 +77,7 @@ def lowered_parts(
         lowering = _Lowering(columns, parts, dtype)
         storage = Storage.of(layout, dtype, lowering.most_delivered, paths)
         chosen = _chosen(storage, parts)
-        programs: dict[jax.Device, SpikingProgram] = {}
+        programs: dict[Any, SpikingProgram] = {}
         for part, some in devices.items():
             with jax.default_device(some[0]):
                 program = lowering.program(part, lowering.synapses(part, chosen, profile))
@@ -285,8 +285,13 @@ class _Lowering:
         if len(own) == 1 and own[0][0].num_sources == self.parts.total:
             return own[0][0]
         layouts, starts = zip(*own, strict=True)
-        sizes = {"num_sources": self.parts.total, "num_targets": self.parts.size}
-        return Sum(layouts, starts, (0,) * len(layouts), **sizes)
+        return Sum(
+            parts=layouts,
+            source_starts=starts,
+            target_starts=(0,) * len(layouts),
+            num_sources=self.parts.total,
+            num_targets=self.parts.size,
+        )
 
     def program(self, part: int, synapses: AbstractLayout) -> SpikingProgram:
         """The program of a part, on the default device."""
@@ -347,7 +352,7 @@ def _chosen(storage: Storage, parts: _Parts) -> type[AbstractLayout]:
     return PARTITIONED[_of_all(np.asarray([PARTITIONED.index(found)], np.int32))[0, 0]]
 
 
-def _devices_of(mesh: Mesh) -> dict[int, list[jax.Device]]:
+def _devices_of(mesh: Mesh) -> dict[int, list[Any]]:
     """The devices of this process that have each part, if any have."""
     axis = mesh.axis_names.index(NEURONS)
     by_part = np.moveaxis(mesh.devices, axis, 0).reshape(mesh.shape[NEURONS], -1)
@@ -356,19 +361,18 @@ def _devices_of(mesh: Mesh) -> dict[int, list[jax.Device]]:
     return {part: devices for part, devices in own.items() if devices}
 
 
-def _assembled(programs: dict[jax.Device, SpikingProgram], mesh: Mesh) -> SpikingProgram:
+def _assembled(programs: dict[Any, SpikingProgram], mesh: Mesh) -> SpikingProgram:
     """The arrays of all parts as global ones."""
     first = next(iter(programs.values()))
 
-    def assembled(spec: PartitionSpec, *parts: Array) -> Array:
+    def assembled(spec: PartitionSpec, parts: Sequence[Array]) -> Array:
         shape = parts[0].shape
         if spec == PartitionSpec():
-            return replicated(np.asarray(parts[0]), mesh)
+            return replicated(parts[0], mesh)
         whole = (shape[0] * size_of(mesh, NEURONS), *shape[1:])
         sharding = NamedSharding(mesh, spec)
         return jax.make_array_from_single_device_arrays(whole, sharding, list(parts))
 
-    split = split_of(first)
-    return jax.tree.map(
-        assembled, split, *programs.values(), is_leaf=lambda x: isinstance(x, PartitionSpec)
-    )
+    leaves, tree = jax.tree.flatten(split_of(first))
+    parts = zip(*map(jax.tree.leaves, programs.values()), strict=True)
+    return tree.unflatten([assembled(*some) for some in zip(leaves, parts, strict=True)])

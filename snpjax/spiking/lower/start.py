@@ -44,7 +44,7 @@ def started(
     else:
         state = _initial(machine)
         if initial is not None:
-            spikes = _spikes(system, initial, is_signed, state.spikes)
+            spikes = _spikes(system, initial, is_signed, np.asarray(state.spikes))
             if spikes.ndim == 2:
                 state = _of_paths(state, spikes.shape[1])
             state = replace(state, spikes=spikes)

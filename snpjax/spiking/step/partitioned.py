@@ -74,15 +74,13 @@ class PartitionedMachine(AbstractSpikingMachine):
 
         return jax.tree.map(placed, state, self.split_state(state))
 
-    def split_record(self, record: Record) -> Record:
+    def split_record(self, record: Record) -> Any:
         """How those of the record of a step are split: outputs are the same on all devices, and
         details are those of the own neurons."""
         paths = record.made.ndim * (PATHS if PATHS in self.mesh.axis_names else None,)
-        return Record(
-            output=PartitionSpec(None, *paths),
-            detail=jax.tree.map(lambda _: PartitionSpec(NEURONS, *paths), record.detail),
-            made=PartitionSpec(*paths),
-        )
+        of_detail = jax.tree.map(lambda _: PartitionSpec(NEURONS, *paths), record.detail)
+        split: Any = (PartitionSpec(None, *paths), of_detail, PartitionSpec(*paths))
+        return Record(*split)
 
 
 #: What of a program all devices share; the tables of rules too where neurons have types.
