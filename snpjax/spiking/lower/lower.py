@@ -2,7 +2,7 @@
 share a compilation."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -188,7 +188,7 @@ def lower_columns(
         if together is not None:
             together = device_array(np.pad(together, (0, size - len(together))))
         return SpikingProgram(
-            **_rules(columns.table, spread, padding),
+            **rules_of(columns.table, spread, padding),
             **_environment(columns, padding, dtype),
             type_of=spread.type_of,
             rows=rows,
@@ -212,7 +212,7 @@ def _tiny_edges(columns: HostProgram, size: int) -> Edges | None:
     return graph.resized(size, size) if is_tiny and isinstance(graph, Edges) else None
 
 
-def _rules(table: SlotTable, spread: "Spread", padding: Padding) -> dict[str, Array | None]:
+def rules_of(table: SlotTable, spread: "Spread", padding: Padding) -> dict[str, Any]:
     """The tables of rules, without those that say nothing."""
     kept = table.kept
     if kept is None:  # of a batch in which rules of another system repeat
@@ -229,7 +229,7 @@ def _rules(table: SlotTable, spread: "Spread", padding: Padding) -> dict[str, Ar
     }
 
 
-def _environment(columns: HostProgram, padding: Padding, dtype: np.dtype) -> dict[str, Array]:
+def _environment(columns: HostProgram, padding: Padding, dtype: np.dtype) -> dict[str, Any]:
     """Outputs, inputs and what is sent to them."""
     steps, num_inputs = columns.trains.shape
     missing = ((0, padding.steps - steps), (0, padding.inputs - num_inputs))

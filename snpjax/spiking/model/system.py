@@ -25,6 +25,7 @@ from .variants import AntiSpikes, Exhaustive, SynapseRules, Variant
 
 if TYPE_CHECKING:
     import numpy as np
+    from jax.sharding import Mesh
     from jaxtyping import Int
 
     from snpjax_formats import Edges
@@ -453,6 +454,7 @@ class SpikingSystem(AbstractSystem):
         count_dtype: "np.dtype | type | None" = None,
         faithful: bool = False,
         capacity: "Capacity | None" = None,
+        mesh: "Mesh | None" = None,
         numbered: bool = False,
         paths: int = 1,
     ) -> "Lowered[Solution, SolutionBatch]":
@@ -460,10 +462,14 @@ class SpikingSystem(AbstractSystem):
 
         A system that divides or buds takes a `capacity`, and no `layout`.
         """
-        from ..lower.lower import lowered  # the model itself needs no device
+        from ..lower.lower import check_options, lowered  # the model itself needs no device
+        from ..lower.partition import lowered_parts
 
-        # A family has the number of its first member.
-        return lowered(self, layout, count_dtype, faithful or numbered, capacity, paths)
+        faithful |= numbered  # a family has the number of its first member
+        if mesh is not None:
+            check_options(self, layout, capacity)
+            return lowered_parts(self, mesh, layout, count_dtype, faithful, paths)
+        return lowered(self, layout, count_dtype, faithful, capacity, paths)
 
     def enumerable(
         self,
