@@ -27,12 +27,13 @@ from snpjax_formats import (
     ELL,
     BitDense,
     BitGather,
+    Compressed,
+    Dense,
     Float32Dense,
     Hybrid,
     SlicedELL,
     graphs,
 )
-from snpjax_formats.parts import PARTITIONED
 from tests.support.helpers import quietly, with_ballast
 
 
@@ -111,11 +112,11 @@ def simulated(machine, choice, paths=None):
     return jax.tree.map(np.asarray, run(machine, state, choice, path))
 
 
-def assert_same(one, many):
+def assert_same(one, many, size=NEURONS):
     """Two ends of runs, but for padding neurons."""
     for name in ("spikes", "timers", "pending"):
         x, y = getattr(one.state, name), getattr(many.state, name)
-        np.testing.assert_array_equal(x[:NEURONS], y[:NEURONS], err_msg=name)
+        np.testing.assert_array_equal(x[:size], y[:size], err_msg=name)
     for x, y in ((one.state.step, many.state.step), (one.steps, many.steps)):
         np.testing.assert_array_equal(x, y)
     np.testing.assert_array_equal(one.result._value, many.result._value)
@@ -123,7 +124,7 @@ def assert_same(one, many):
     failed = one.state.status._value != snp.RESULTS.halted._value
     np.testing.assert_array_equal(one.state.culprit * failed, many.state.culprit * failed)
     np.testing.assert_array_equal(one.carry[0], many.carry[0])
-    np.testing.assert_array_equal(one.carry[1][:NEURONS], many.carry[1][:NEURONS])
+    np.testing.assert_array_equal(one.carry[1][:size], many.carry[1][:size])
 
 
 def compared(system, choice, mesh, layout=ELL, paths=None):
@@ -142,18 +143,14 @@ def busy(*, rules=("a^2 -> a", "a -> a"), **options):
     return quietly(snp.SpikingSystem, neurons, arcs, output=["3", "249"], **options)
 
 
-#: As many neurons as a part starts with have one source, one of them has many.
-LAYOUTS = [layout for layout in PARTITIONED if layout not in (BitGather, BitDense, Float32Dense)]
-
-
-@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("layout", [ELL, SlicedELL, Hybrid, CSR, Compressed, Dense])
 @settings(max_examples=8)
 @given(spread_systems)
 def test_layouts(layout, system):
     compared(system, snp.FirstChoice(), mesh_of(4), layout)
 
 
-@pytest.mark.parametrize("layout", [BitGather, BitDense, Float32Dense, SlicedELL, Hybrid, CSR])
+@pytest.mark.parametrize("layout", [BitGather, BitDense, Float32Dense])
 def test_layouts_of_bits(layout):
     """Emissions of at most one spike travel as bits."""
     end = compared(busy(), snp.UniformChoice(jr.key(3)), mesh_of(4), layout)
@@ -242,6 +239,16 @@ def test_overflow_in_some_parts():
         assert end.state.culprit in full and 0 < end.state.step < STEPS
 
 
+def test_counts_of_64_bits():
+    neurons = [snp.Neuron(n.name, n.spikes + 2**40, n.rules) for n in busy().neurons]
+    rules = ["a^2/a -> a^70000", "a(a)*/a -> a"]
+    neurons = [snp.Neuron(n.name, n.spikes, rules) for n in neurons]
+    system = quietly(snp.SpikingSystem, neurons, busy().synapses, output=["3"])
+    with jax.enable_x64(True):
+        end = compared(system, snp.UniformChoice(jr.key(0)), mesh_of(4))
+    assert end.state.spikes.dtype == np.int64 and end.carry[0].any()
+
+
 def test_halting():
     """What happens in one part only keeps all others going: spikes, a closed neuron, or input."""
     chain = [snp.Neuron(f"{i}", 0, ["a -> a;2"]) for i in range(NEURONS)]
@@ -315,6 +322,8 @@ def test_bytes_on_four_devices():
     one = snp.lower(system, layout=ELL).machine
     many = snp.lower(system, layout=ELL, mesh=mesh_of(4)).machine
     choice = snp.UniformChoice(jr.key(0))
+    assert many.program.type_of is not None  # rules are by type
+    assert_same(simulated(one, choice), simulated(many, choice), 40_000)
     program = compiled(many, choice)
     assert nbytes_of(program) <= 1.1 * nbytes_of(compiled(one, choice)) / 4
     assert {len(x.addressable_shards) for x in jax.tree.leaves(many)} == {4}
@@ -343,19 +352,18 @@ def test_initial_states_and_inputs():
     choice = snp.UniformChoice(jr.key(0))
     half = simulated(one.machine, choice).state
     trains = np.arange(24).reshape(6, 2, 2) % 3
-    for mesh in (mesh_of(2), mesh_of(2, 2)):
-        many = snp.lower(system, layout=ELL, mesh=mesh)
-        for initial, inputs in (
-            ({"70": 3, "249": 1}, trains[..., 0]),
-            (np.arange(2 * NEURONS).reshape(NEURONS, 2) % 4, None),
-            (half, trains),
-            (simulated(many.machine, choice).state, None),
-        ):
-            starts = [system.start(x.machine, initial, inputs) for x in (one, many)]
-            paths = starts[0][1].step.shape
-            path = jnp.arange(paths[0], dtype=jnp.uint32) if paths else jnp.zeros((), jnp.uint32)
-            ends = [jax.tree.map(np.asarray, run(*start, choice, path)) for start in starts]
-            assert_same(*ends)
+    many = snp.lower(system, layout=ELL, mesh=mesh_of(2, 2))
+    for initial, inputs in (
+        ({"70": 3, "249": 1}, trains[..., 0]),
+        (np.arange(2 * NEURONS).reshape(NEURONS, 2) % 4, None),
+        (half, trains),
+        (simulated(many.machine, choice).state, None),
+    ):
+        starts = [system.start(x.machine, initial, inputs) for x in (one, many)]
+        paths = starts[0][1].step.shape
+        path = jnp.arange(paths[0], dtype=jnp.uint32) if paths else jnp.zeros((), jnp.uint32)
+        ends = [jax.tree.map(np.asarray, run(*start, choice, path)) for start in starts]
+        assert_same(*ends)
 
 
 def test_what_cannot_be_partitioned():
