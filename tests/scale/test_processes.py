@@ -10,7 +10,7 @@ import pytest
 import snpjax as snp
 from snpjax import scale
 from snpjax.check import emits
-from tests.support.meshes import generator
+from tests.support.meshes import generator, population
 from tests.support.processes import run_processes
 
 
@@ -43,6 +43,15 @@ def test_processes_compute_what_one_does():
         assert one["summary"] == [summary.value.tolist(), summary.steps, summary.halted]
         assert one["estimate"] == [found.low, found.high, found.holds, found.undecided]
     assert sum(one["systems"] for one in both) == 5
+
+
+def test_a_partitioned_network():
+    options = {"choice": snp.UniformChoice(jr.key(3)), "max_steps": 12, "save": snp.SAVE_ALL}
+    one = snp.run(population(), **options).configurations
+    some = snp.run(population(), paths=3, **options).configurations
+    for found in answers("partitioned"):
+        assert found["one"] == one.tolist() and found["rest"] == one[5:].tolist()
+        assert found["some"] == some.tolist()
 
 
 def test_different_calls_are_refused():

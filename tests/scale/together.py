@@ -13,7 +13,7 @@ import snpjax as snp
 from snpjax import scale
 from snpjax.check import emits
 from snpjax.scale import hosts
-from tests.support.meshes import generator
+from tests.support.meshes import generator, population
 
 
 def main() -> None:
@@ -42,6 +42,22 @@ def computed(mesh, process):
         "summary": [summary.value.tolist(), summary.steps, summary.halted],
         "estimate": [found.low, found.high, found.holds, found.undecided],
         "systems": len(snp.run(systems, mesh=mesh, max_steps=4)),
+    }
+
+
+def partitioned(mesh, process):
+    """One system whose neurons are split over all devices."""
+    neurons = jax.make_mesh((len(jax.devices()),), ("neurons",))
+    both = jax.make_mesh((2, len(jax.devices()) // 2), ("paths", "neurons"))
+    options = {"choice": snp.UniformChoice(jr.key(3)), "max_steps": 12, "save": snp.SAVE_ALL}
+    one = snp.run(population(), mesh=neurons, **options)
+    half = snp.run(population(), mesh=neurons, **(options | {"max_steps": 5}))
+    rest = snp.run(population(), mesh=neurons, initial=half.state, **(options | {"max_steps": 7}))
+    some = snp.run(population(), mesh=both, paths=3, **options)
+    return {
+        "one": one.configurations.tolist(),
+        "rest": rest.configurations.tolist(),
+        "some": some.configurations.tolist(),
     }
 
 
@@ -90,7 +106,9 @@ def lost_while_waiting(mesh, process):
         snp.run(generator(), max_steps=24)
 
 
-TASKS = {f.__name__: f for f in (computed, different, failing, lost, lost_while_waiting)}
+TASKS = {
+    f.__name__: f for f in (computed, partitioned, different, failing, lost, lost_while_waiting)
+}
 
 
 if __name__ == "__main__":

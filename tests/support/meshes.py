@@ -41,3 +41,12 @@ def generator() -> snp.SpikingSystem:
         [("n1", "n2"), ("n2", "n1"), ("n1", "n3"), ("n2", "n3")],
         output="n3",
     )
+
+
+def population() -> snp.PopulationSystem:
+    """700 neurons that fire now and then, each hearing three others."""
+    templates = [snp.RuleTemplate(snp.Guard("a^2a*"), 1, 1), snp.RuleTemplate(snp.Guard("a"), 1, 1)]
+    return snp.PopulationSystem(
+        [snp.Population("p", 700, np.arange(700) % 4, templates)],
+        [snp.Projection("p", "p", snp.graphs.RandomInDegree(3, seed=1))],
+    )
