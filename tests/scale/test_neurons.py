@@ -1,5 +1,7 @@
 """Runs of one system whose neurons are split: what `run` gives is what one device gives."""
 
+from pathlib import Path
+
 import jax
 import jax.random as jr
 import numpy as np
@@ -112,7 +114,8 @@ def test_inputs():
 
 def test_what_cannot_be_split_is_refused():
     with pytest.raises(TypeError, match="Its neurons cannot be split"):
-        snp.run(snp.SleptsovNet([1], inputs=[(0, 0, 1)], outputs=[]), mesh=mesh_of((2,)))
+        net = snp.read_net(Path(__file__).parents[2] / "examples" / "half.lsn")
+        snp.run(net, mesh=mesh_of((2,)))
     with pytest.raises(ValueError, match="cannot be partitioned"):
         rules = [snp.DivisionRule("a", "x", "x")]
         snp.run(snp.SpikingSystem([snp.Neuron("x", 1, rules)]), mesh=mesh_of((2,)))
