@@ -207,7 +207,7 @@ def _rows(
             return np.stack([of_point(fit, x) for x in points])
     idle: queue.SimpleQueue[Fit] = queue.SimpleQueue()
     with jax.enable_x64(True):
-        for device in crew.devices:
+        for device in crew.mesh.devices:
             idle.put(jax.device_put(fit, device))
 
     def row(point: np.ndarray) -> Float[np.ndarray, " columns"]:
@@ -220,7 +220,7 @@ def _rows(
 
     found = np.zeros((len(points), columns))
     own = [i for i in range(len(points)) if i % crew.size in crew.places]
-    with ThreadPoolExecutor(len(crew.devices)) as pool:
+    with ThreadPoolExecutor(len(crew.mesh.devices)) as pool:
         for i, values in zip(own, pool.map(row, [points[i] for i in own]), strict=True):
             found[i] = values
     return summed(found.view(np.int64)).view(np.float64)  # 0 in all processes but one

@@ -42,8 +42,8 @@ def sample_lattice(
 
     - `key`: a typed PRNG key; it is consumed. The same key gives the same histogram.
     - `runs`: as in `simulate`.
-    - `mesh`: devices, `jax.make_mesh((4,), ("paths",))`, whose processes share the runs. In a single
-      process it changes nothing.
+    - `mesh`: devices, `jax.make_mesh((4,), ("paths",))`, whose processes share the runs; a single
+      process has all of them.
 
     **Raises:** `ValueError` for fewer than 8 slots; `SampleFailed` for a cohort of 2^62 cells.
     """

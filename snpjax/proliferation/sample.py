@@ -207,9 +207,7 @@ class _Plan:
         return self.lanes * _FAMILIES_PER_LANE
 
     @staticmethod
-    def of(
-        model: ProliferationModel, runs: int, budget: int | None, crew: Crew | None
-    ) -> "_Plan":
+    def of(model: ProliferationModel, runs: int, budget: int | None, crew: Crew | None) -> "_Plan":
         held = model.initial.occupied
         cells, channels, generations = held.cells, held.counts.size, model.generations
         if cells >= 2**32:
@@ -218,7 +216,7 @@ class _Plan:
                 "`sample_lattice`, or simulate parts of the histogram and add the results."
             )
         group = (2**32 - 1) // cells
-        backend = jax.default_backend() if crew is None else crew.devices[0].platform
+        backend = jax.default_backend() if crew is None else crew.mesh.devices[0].platform
         budget = _BUDGETS.get(backend, _DEFAULT_BUDGET) if budget is None else budget
         entries = channels * generations
         batch = max(1, min(runs, group, min(_MAX_ENTRIES, budget // 64) // entries))

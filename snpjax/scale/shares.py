@@ -1,18 +1,18 @@
-"""Work that the devices of a mesh share without a word between them: each process drives its own
-devices, and what they find is added in the end."""
+"""Work that the devices of a mesh share, each by itself or all in step."""
 
 import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+import equinox as eqx
 import jax
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Int, PyTree
 
 from .hosts import check_agreement, together
-from .mesh import PATHS, placement
+from .mesh import PATHS, placement, replicated
 from .paths import local_numbers
 
 
@@ -36,10 +36,6 @@ class Crew:
         """Those of a mesh whose one axis is `paths`."""
         places = tuple(local_numbers(mesh))
         return Crew(Mesh(mesh.devices[list(places)], (PATHS,)), places, mesh.size)
-
-    @property
-    def devices(self) -> list[jax.Device]:
-        return list(self.mesh.devices)
 
     def given(self, of_place: Callable[[int], T]) -> T:
         """`of_place(i)` for the device at place i, for each of this process: stacked."""
@@ -75,6 +71,26 @@ def on_each(function: Callable[..., Any], mesh: Mesh, own: Any, shared: Any = ()
         out_specs=split,
         check_vma=False,  # the branches of a `cond` may differ in it
     )(own, shared)
+
+
+def on_all(tree: T, mesh: Mesh) -> T:
+    """What every process has, with its arrays on every device."""
+    arrays, rest = eqx.partition(tree, eqx.is_array)
+    return eqx.combine(replicated(arrays, mesh), rest)
+
+
+def alike(function: Callable[..., T], mesh: Mesh, *given: PyTree) -> T:
+    """`function(*given)`, computed by all devices. It may share some of the work between them, by
+    collectives over the axis of paths, as long as all come to the same."""
+    arrays, rest = eqx.partition(given, eqx.is_array)
+    every = PartitionSpec()
+    return jax.shard_map(
+        lambda arrays: function(*eqx.combine(arrays, rest)),
+        mesh=mesh,
+        in_specs=every,
+        out_specs=every,
+        check_vma=False,  # what was gathered counts as varying
+    )(arrays)
 
 
 def summed(x: Int[np.ndarray, " numbers"]) -> Int[np.ndarray, " numbers"]:
