@@ -19,10 +19,10 @@ SCRIPT = Path(__file__).with_name("together.py")
 pytestmark = pytest.mark.slow
 
 
-def answers(task):
+def answers(task, **machine):
     """What the processes print."""
-    ended = run_processes(SCRIPT, task)
-    assert [one.returncode for one in ended] == [0, 0], ended[0].stderr + ended[1].stderr
+    ended = run_processes(SCRIPT, task, **machine)
+    assert not any(one.returncode for one in ended), "".join(one.stderr for one in ended)
     return [json.loads(one.stdout.splitlines()[-1]) for one in ended]
 
 
@@ -43,6 +43,12 @@ def test_processes_compute_what_one_does():
         assert one["summary"] == [summary.value.tolist(), summary.steps, summary.halted]
         assert one["estimate"] == [found.low, found.high, found.holds, found.undecided]
     assert sum(one["systems"] for one in both) == 5
+
+
+def test_processes_share_cells_and_training():
+    """Compiled as users' programs are, so that floats come from one process like them."""
+    expected = answers("shared", processes=1, devices=1)
+    assert answers("shared") == 2 * expected
 
 
 def test_different_calls_are_refused():

@@ -10,9 +10,10 @@ import jax.random as jr
 import numpy as np
 
 import snpjax as snp
-from snpjax import scale
+from snpjax import proliferation, scale
 from snpjax.check import emits
 from snpjax.scale import hosts
+from tests.support import sharing
 from tests.support.meshes import generator
 
 
@@ -43,6 +44,17 @@ def computed(mesh, process):
         "estimate": [found.low, found.high, found.holds, found.undecided],
         "systems": len(snp.run(systems, mesh=mesh, max_steps=4)),
     }
+
+
+def shared(mesh, process):
+    """Cells, a calibration, a training and an evolution."""
+    return [
+        sharing.sampled(mesh),
+        sharing.sampled(mesh, sampler=proliferation.sample_lattice),
+        sharing.calibrated(mesh),
+        sharing.trained(mesh),
+        sharing.evolved(mesh),
+    ]
 
 
 def different(mesh, process):
@@ -90,7 +102,7 @@ def lost_while_waiting(mesh, process):
         snp.run(generator(), max_steps=24)
 
 
-TASKS = {f.__name__: f for f in (computed, different, failing, lost, lost_while_waiting)}
+TASKS = {f.__name__: f for f in (computed, shared, different, failing, lost, lost_while_waiting)}
 
 
 if __name__ == "__main__":
