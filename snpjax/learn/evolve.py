@@ -17,7 +17,7 @@ from snpjax_formats import Dense
 
 from ..choice import FirstChoice
 from ..results import RESULTS
-from ..scale.hosts import check_agreement, together
+from ..scale.hosts import check_agreement
 from ..scale.mesh import PATHS, placement
 from ..scale.shares import alike, on_all
 from ..spiking.model.compatibility import TEXTBOOK
@@ -85,7 +85,7 @@ def evolve(
     mesh, device = placement("evolve", mesh, (PATHS,))
     options = _Options(steps, generations, population, mutations)
     given = fitness, options, jnp.asarray(trains, jnp.int32), key
-    with device, together():
+    with device:
         if mesh is not None:
             check_agreement("evolve", space=space, input=trains, key=key, options=tuple(options))
             given = on_all(given, mesh)

@@ -14,7 +14,7 @@ import numpy as np
 from jax.sharding import Mesh
 from jaxtyping import Array, Float, Int, Key, PyTree, Shaped
 
-from ..scale.hosts import check_agreement, together
+from ..scale.hosts import check_agreement
 from ..scale.mesh import PATHS, placement, replicated, size_of
 from ..scale.shares import alike, on_all
 
@@ -115,7 +115,7 @@ def fit(
             f"`parts` is {parts}, and `mesh` has {devices} devices. Give a multiple of that: each "
             "device computes as many parts of a batch as the others."
         )
-    with device, together():
+    with device:
         return _fit(model, loss, optimiser, data, epochs, key, batch_size, where, parts, mesh)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Int, PyTree
 
-from .hosts import check_agreement, together
+from .hosts import check_agreement
 from .mesh import PATHS, placement, replicated
 from .paths import local_numbers
 
@@ -49,7 +49,7 @@ def spread(call: str, mesh: Mesh | None, **given: PyTree) -> Iterator[Crew | Non
     """A context for a call, and the devices that share its work: `None` for a single one, where all
     runs that is called in the context. `given` is what must be the same in all processes."""
     mesh, device = placement(call, mesh, (PATHS,))
-    with device, together():
+    with device:
         if mesh is not None:
             check_agreement(call, **given)
         yield None if mesh is None else Crew.of(mesh)
