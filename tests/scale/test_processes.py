@@ -19,10 +19,10 @@ SCRIPT = Path(__file__).with_name("together.py")
 pytestmark = pytest.mark.slow
 
 
-def answers(task):
+def answers(task, **machine):
     """What the processes print."""
-    ended = run_processes(SCRIPT, task)
-    assert [one.returncode for one in ended] == [0, 0], ended[0].stderr + ended[1].stderr
+    ended = run_processes(SCRIPT, task, **machine)
+    assert not any(one.returncode for one in ended), "".join(one.stderr for one in ended)
     return [json.loads(one.stdout.splitlines()[-1]) for one in ended]
 
 
@@ -52,6 +52,12 @@ def test_a_partitioned_network():
     for found in answers("partitioned"):
         assert found["one"] == one.tolist() and found["rest"] == one[5:].tolist()
         assert found["some"] == some.tolist()
+
+
+def test_processes_share_cells_and_training():
+    """Compiled as users' programs are, so that floats come from one process like them."""
+    expected = answers("shared", processes=1, devices=1)
+    assert answers("shared") == 2 * expected
 
 
 def test_different_calls_are_refused():

@@ -10,9 +10,10 @@ import jax.random as jr
 import numpy as np
 
 import snpjax as snp
-from snpjax import scale
+from snpjax import proliferation, scale
 from snpjax.check import emits
 from snpjax.scale import hosts
+from tests.support import sharing
 from tests.support.meshes import generator, population
 
 
@@ -61,6 +62,17 @@ def partitioned(mesh, process):
     }
 
 
+def shared(mesh, process):
+    """Cells, a calibration, a training and an evolution."""
+    return [
+        sharing.sampled(mesh),
+        sharing.sampled(mesh, sampler=proliferation.sample_lattice),
+        sharing.calibrated(mesh),
+        sharing.trained(mesh),
+        sharing.evolved(mesh),
+    ]
+
+
 def different(mesh, process):
     """Processes that do not make the same call."""
     try:
@@ -107,7 +119,8 @@ def lost_while_waiting(mesh, process):
 
 
 TASKS = {
-    f.__name__: f for f in (computed, partitioned, different, failing, lost, lost_while_waiting)
+    f.__name__: f
+    for f in (computed, partitioned, shared, different, failing, lost, lost_while_waiting)
 }
 
 
