@@ -25,6 +25,7 @@ from ..model.system import SpikingSystem
 from ..step.exchange import Exchange, exchanged_type
 from ..step.partitioned import PartitionedMachine, split_of
 from ..step.program import SpikingProgram
+from ..step.step import SpikingMachine
 from .host_program import (
     HostProgram,
     Padding,
@@ -61,18 +62,8 @@ def lowered_parts(
 
     **Raises:** as `lower`, and `ValueError` for what cannot be partitioned.
     """
-    if isinstance(system, SpikingSystem) and system.is_growing:
-        raise _cannot("A system that divides or buds")
-    columns = system.columns(faithful=faithful)
-    _check(columns, mesh, layout)
-    num_parts, devices = mesh.shape[NEURONS], _devices_of(mesh)
-    size = -(-padded_neurons(columns.num_neurons) // (num_parts * _NEURONS)) * _NEURONS
-    parts = _Parts(columns, size, num_parts, layout == "auto")
-    profile, *largest = _Survey.everywhere([_Survey.of(parts, part) for part in devices])
-    columns = replace(columns, known_arrival=tuple(largest))
-    dtype = count_type([columns], count_dtype)
-    if profile.value_dtype is not None:
-        profile = replace(profile, value_dtype=dtype)
+    columns, parts, devices = _divided(system, mesh, layout, faithful)
+    columns, profile, dtype = _surveyed(columns, parts, list(devices), count_dtype)
     with precision(dtype):
         lowering = _Lowering(columns, parts, dtype)
         storage = Storage.of(layout, dtype, lowering.most_delivered, paths)
@@ -91,6 +82,65 @@ def lowered_parts(
         PartitionedMachine(replace(program, may_overflow=False), mesh),
         (columns.table.num_rules, columns.num_choosers),
     )
+
+
+def planned_part(
+    system: AnySystem,
+    mesh: Mesh,
+    layout: LayoutLike = "auto",
+    count_dtype: np.dtype | type | None = None,
+    faithful: bool = False,
+    paths: int = 1,
+) -> tuple[SpikingMachine, dict[str, int]]:
+    """The first part of what `lowered_parts` would make, as if it were the largest, made on the
+    default device; and the bytes that a device receives in a step of that many paths.
+
+    **Raises:** as `lowered_parts`.
+    """
+    columns, parts, _ = _divided(system, mesh, layout, faithful)
+    columns, profile, dtype = _surveyed(columns, parts, [0], count_dtype, everywhere=False)
+    with precision(dtype):
+        lowering = _Lowering(columns, parts, dtype)
+        storage = Storage.of(layout, dtype, lowering.most_delivered, paths)
+        synapses = lowering.synapses(0, _chosen(storage, parts, everywhere=False), profile)
+        program = lowering.program(0, synapses)
+    assert program.exchange is not None
+    nbytes = program.exchange.nbytes(parts.size * paths, paths)
+    if not program.exchange.may_list(parts.size * paths):
+        del nbytes["list"]
+    return SpikingMachine(program), nbytes
+
+
+def _divided(
+    system: AnySystem, mesh: Mesh, layout: LayoutLike, faithful: bool
+) -> tuple[HostProgram, "_Parts", dict[int, list[Any]]]:
+    """A system, its parts, and the devices of this process that have each of them."""
+    if isinstance(system, SpikingSystem) and system.is_growing:
+        raise _cannot("A system that divides or buds")
+    columns = system.columns(faithful=faithful)
+    _check(columns, mesh, layout)
+    num_parts = mesh.shape[NEURONS]
+    size = -(-padded_neurons(columns.num_neurons) // (num_parts * _NEURONS)) * _NEURONS
+    return columns, _Parts(columns, size, num_parts, layout == "auto"), _devices_of(mesh)
+
+
+def _surveyed(
+    columns: HostProgram,
+    parts: "_Parts",
+    own: Sequence[int],
+    count_dtype: np.dtype | type | None,
+    *,
+    everywhere: bool = True,
+) -> tuple[HostProgram, DegreeProfile, np.dtype]:
+    """What is known of the parts, those of all processes or these alone; and the type of counts."""
+    surveys = [_Survey.of(parts, part) for part in own]
+    survey = _Survey.everywhere(surveys) if everywhere else _Survey.joined(surveys)
+    columns = replace(columns, known_arrival=(survey.arrival, survey.neuron))
+    dtype = count_type([columns], count_dtype)
+    profile = survey.profile
+    if profile.value_dtype is not None:
+        profile = replace(profile, value_dtype=dtype)
+    return columns, profile, dtype
 
 
 def _cannot(what: str) -> ValueError:
@@ -336,7 +386,7 @@ class _Lowering:
         return np.pad(of_neurons, (0, self.parts.size - len(of_neurons)))
 
 
-def _chosen(storage: Storage, parts: _Parts) -> type[AbstractLayout]:
+def _chosen(storage: Storage, parts: _Parts, *, everywhere: bool = True) -> type[AbstractLayout]:
     """The layout of what is listed, in all parts: what was asked for, or what suits the first."""
     if isinstance(storage.layout, type):
         return storage.layout
@@ -346,7 +396,7 @@ def _chosen(storage: Storage, parts: _Parts) -> type[AbstractLayout]:
         edges, max_input=storage.most, many_paths=storage.many_paths, chooser=chooser
     ).layout
     found = found if found in PARTITIONED else ELL
-    if jax.process_count() == 1:
+    if jax.process_count() == 1 or not everywhere:
         return found
     # What is free on a device has a part in the choice, and differs.
     return PARTITIONED[_of_all(np.asarray([PARTITIONED.index(found)], np.int32))[0, 0]]
