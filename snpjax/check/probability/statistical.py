@@ -156,9 +156,7 @@ def estimate(
         low, high = interval(holds, holds + undecided, made, risk)
         if precision is not None and high - low <= 2 * precision:
             break
-    return Estimate(
-        text, low, high, confidence, made, holds, undecided, max_steps, precision
-    )
+    return Estimate(text, low, high, confidence, made, holds, undecided, max_steps, precision)
 
 
 def interval(least: int, most: int, paths: int, risk: float) -> tuple[float, float]:
