@@ -219,6 +219,10 @@ class Partitioned(Protocol):
         """The initial state, split over the devices."""
         ...
 
+    def paths_of(self, state: PyTree) -> tuple[int, ...]:
+        """The shape of the paths of a state: `()` for one path."""
+        ...
+
 
 class Stride(NamedTuple):
     """What a machine that is `Striding` did.

@@ -43,11 +43,6 @@ def local_parts(tree: T, axis: int) -> list[T]:
     return [jax.tree.unflatten(structure, row) for row in zip(*columns, strict=True)]
 
 
-def unstacked(tree: T) -> list[T]:
-    """On the host, what the devices of this process have at their places of the first axis."""
-    return [jax.tree.map(lambda x: np.asarray(x)[0], part) for part in local_parts(tree, 0)]
-
-
 def _parts(x: Array, axis: int) -> list[Array]:
     axis %= x.ndim
     found = {shard.index[axis].start or 0: shard.data for shard in x.addressable_shards}
@@ -56,6 +51,8 @@ def _parts(x: Array, axis: int) -> list[Array]:
 
 def local_numbers(mesh: Mesh) -> list[int]:
     """The places along the axis of paths of the devices of this process."""
+    if PATHS not in mesh.axis_names:
+        return [0]
     own = NamedSharding(mesh, PartitionSpec(PATHS))
     found = own.addressable_devices_indices_map((mesh.shape[PATHS],))
     return sorted({index[0].start or 0 for index in found.values() if index is not None})

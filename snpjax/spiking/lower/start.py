@@ -54,8 +54,6 @@ def started(
         raise ValueError(f"`inputs` has {given[0]} paths, and `initial` has {own[0]}.")
     if given and not own:
         state = _of_paths(state, given[0])
-    if isinstance(machine, PartitionedMachine):
-        state = machine.placed(state)
     return machine, state
 
 

@@ -64,15 +64,8 @@ class PartitionedMachine(AbstractSpikingMachine):
         own = jax.tree.map(lambda spec: NamedSharding(self.mesh, spec), split)
         return jax.jit(lambda machine: machine.init(), out_shardings=own)(self)
 
-    def placed(self, state: SpikingState) -> SpikingState:
-        """A state that every process has on its host, split over the devices."""
-
-        def placed(x: Any, spec: PartitionSpec) -> jax.Array:
-            host = np.asarray(x)
-            sharding = NamedSharding(self.mesh, spec)
-            return jax.make_array_from_callback(host.shape, sharding, lambda index: host[index])
-
-        return jax.tree.map(placed, state, self.split_state(state))
+    def paths_of(self, state: SpikingState) -> tuple[int, ...]:
+        return np.shape(state.step)
 
     def split_record(self, record: Record) -> Any:
         """How those of the record of a step are split: outputs are the same on all devices, and
