@@ -10,6 +10,8 @@ import pytest
 import snpjax as snp
 from snpjax import scale
 from snpjax.check import emits
+from tests.scale.together import options_over
+from tests.spiking.test_partition import PROJECTIONS, populations
 from tests.support.meshes import generator
 from tests.support.processes import run_processes
 
@@ -43,6 +45,14 @@ def test_processes_compute_what_one_does():
         assert one["summary"] == [summary.value.tolist(), summary.steps, summary.halted]
         assert one["estimate"] == [found.low, found.high, found.holds, found.undecided]
     assert sum(one["systems"] for one in both) == 5
+
+
+def test_neurons_of_several_processes():
+    for one in answers("partitioned"):
+        for name, found in one.items():
+            kind, axes = name.split()
+            expected = snp.run(populations(PROJECTIONS[kind]), **options_over(int(axes)))
+            assert found == expected.spikes.tolist()
 
 
 def test_different_calls_are_refused():

@@ -45,6 +45,29 @@ def computed(mesh, process):
     }
 
 
+def partitioned(mesh, process):
+    """Systems whose neurons are spread over both processes, alone and with paths."""
+    from tests.spiking.test_partition import PROJECTIONS, populations
+
+    found = {}
+    for kind, *shape in (("listed", 4), ("structured", 4), ("procedural", 2, 2)):
+        over = jax.make_mesh(tuple(shape), ("paths", "neurons")[-len(shape) :])
+        options = options_over(len(shape))
+        solution = snp.run(populations(PROJECTIONS[kind]), mesh=over, **options)
+        if len(shape) == 2:
+            solution = scale.gather(solution)
+        found[f"{kind} {len(shape)}"] = solution.spikes.tolist()
+    return found
+
+
+def options_over(axes):
+    """The options of runs over so many axes of a mesh."""
+    options = {"choice": snp.UniformChoice(jr.key(3)), "max_steps": 10}
+    if axes == 2:
+        return {**options, "paths": 3}
+    return {**options, "initial": {"y[3]": 2}, "inputs": {"y[3]": [1, 0, 2]}}
+
+
 def different(mesh, process):
     """Processes that do not make the same call."""
     try:
@@ -90,7 +113,8 @@ def lost_while_waiting(mesh, process):
         snp.run(generator(), max_steps=24)
 
 
-TASKS = {f.__name__: f for f in (computed, different, failing, lost, lost_while_waiting)}
+_TASKS = (computed, partitioned, different, failing, lost, lost_while_waiting)
+TASKS = {f.__name__: f for f in _TASKS}
 
 
 if __name__ == "__main__":
