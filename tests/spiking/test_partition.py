@@ -274,10 +274,26 @@ VARIANTS = {
     ),
 }
 
+RULES = ["a^2/a -> a;2", "a(a)*/a -> a"]
+for name, options in {
+    "repeated": {"repeats_emissions": True, "early_reopen": "accumulate"},
+    "closed": {"closed_receives": True},
+    "clamped": {"unchecked_consumption": "clamp"},
+}.items():
+    VARIANTS[name] = busy(rules=RULES, compatibility=Compatibility(**options))
+
 
 @pytest.mark.parametrize("kind", VARIANTS)
-def test_variants(kind):
-    compared(VARIANTS[kind], snp.UniformChoice(jr.key(0)), mesh_of(4))
+@pytest.mark.parametrize("closed", [0, 64])
+def test_variants(kind, closed):
+    """Of all neurons the first one of a part is the one that closes, or one of another part."""
+    system, choice = VARIANTS[kind], snp.UniformChoice(jr.key(0))
+    neurons = list(system.neurons)
+    neurons[64 - closed] = snp.Neuron(f"{64 - closed}", 0)
+    if kind not in ("anti", "exhaustive"):
+        neurons[closed] = snp.Neuron(f"{closed}", 3, [snp.Rule("a(a)*", 1, 1, 3)])
+    end = compared(quietly(system.replace, neurons=neurons), choice, mesh_of(4))
+    assert end.state.step > 3
 
 
 def test_lists_of_what_fires(monkeypatch):

@@ -12,7 +12,7 @@ from snpjax_formats.bits import packed_bits
 from snpjax_formats.ell import expanded
 
 from ...choice import AbstractChoice, ChooserRange, for_choosers
-from .shapes import Counts
+from .shapes import Counts, Flags
 
 
 #: The emissions of all neurons.
@@ -48,6 +48,11 @@ class Exchange(eqx.Module):
         `size` where there is none; then the number of all neurons."""
         everywhere = jnp.where(first < size, first + self._start(size), size * self.num_parts)
         return lax.pmin(everywhere, self.axis)
+
+    def of_first(self, own: Flags) -> Flags:
+        """That of the first part."""
+        is_first = lax.axis_index(self.axis) == 0
+        return self.any(own & is_first)
 
     def part_of(self, choice: AbstractChoice, size: int) -> AbstractChoice:
         """The choice for the own neurons."""
