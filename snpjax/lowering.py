@@ -187,6 +187,7 @@ _MEANT = {
     "steps": "The largest number of steps is `max_steps`.",
     "batch": "The number of runs side by side is `paths`.",
     "batch_size": "The number of runs side by side is `paths`.",
+    "mesh": "Its neurons cannot be split: give a mesh whose only axis is `paths`.",
     "dtype": "The type of counts is `count_dtype`.",
 }
 

@@ -30,10 +30,6 @@ class DeviceOptions:
         ),
     ] = False
 
-    @property
-    def is_given(self) -> bool:
-        return self.devices is not None or self.distributed
-
     def mesh(self, axis: str) -> "Mesh | None":
         """The mesh that was asked for. Of several processes only the first one prints."""
         number = self._number()

@@ -88,11 +88,7 @@ def run(
     compatibility = None if simulator is None else compatibility_named(simulator)
     seed = None if first else seed or 0
 
-    mesh = None
-    if on.is_given:
-        if paths is None:
-            raise typer.BadParameter("it spreads paths (give --paths)", param_hint="--devices")
-        mesh = on.mesh("paths")
+    mesh = on.mesh("neurons" if paths is None else "paths")
 
     import jax
     import numpy as np

@@ -10,9 +10,7 @@ import pytest
 import snpjax as snp
 from snpjax import scale
 from snpjax.check import emits
-from tests.scale.together import options_over
-from tests.spiking.test_partition import PROJECTIONS, populations
-from tests.support.meshes import generator
+from tests.support.meshes import generator, population
 from tests.support.processes import run_processes
 
 
@@ -21,10 +19,10 @@ SCRIPT = Path(__file__).with_name("together.py")
 pytestmark = pytest.mark.slow
 
 
-def answers(task):
+def answers(task, **machine):
     """What the processes print."""
-    ended = run_processes(SCRIPT, task)
-    assert [one.returncode for one in ended] == [0, 0], ended[0].stderr + ended[1].stderr
+    ended = run_processes(SCRIPT, task, **machine)
+    assert not any(one.returncode for one in ended), "".join(one.stderr for one in ended)
     return [json.loads(one.stdout.splitlines()[-1]) for one in ended]
 
 
@@ -47,12 +45,19 @@ def test_processes_compute_what_one_does():
     assert sum(one["systems"] for one in both) == 5
 
 
-def test_neurons_of_several_processes():
-    for one in answers("partitioned"):
-        for name, found in one.items():
-            kind, axes = name.split()
-            expected = snp.run(populations(PROJECTIONS[kind]), **options_over(int(axes)))
-            assert found == expected.spikes.tolist()
+def test_a_partitioned_network():
+    options = {"choice": snp.UniformChoice(jr.key(3)), "max_steps": 12, "save": snp.SAVE_ALL}
+    one = snp.run(population(), **options).configurations
+    some = snp.run(population(), paths=3, **options).configurations
+    for found in answers("partitioned"):
+        assert found["one"] == one.tolist() and found["rest"] == one[5:].tolist()
+        assert found["some"] == some.tolist()
+
+
+def test_processes_share_cells_and_training():
+    """Compiled as users' programs are, so that floats come from one process like them."""
+    expected = answers("shared", processes=1, devices=1)
+    assert answers("shared") == 2 * expected
 
 
 def test_different_calls_are_refused():

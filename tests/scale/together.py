@@ -10,10 +10,11 @@ import jax.random as jr
 import numpy as np
 
 import snpjax as snp
-from snpjax import scale
+from snpjax import proliferation, scale
 from snpjax.check import emits
 from snpjax.scale import hosts
-from tests.support.meshes import generator
+from tests.support import sharing
+from tests.support.meshes import generator, population
 
 
 def main() -> None:
@@ -46,26 +47,30 @@ def computed(mesh, process):
 
 
 def partitioned(mesh, process):
-    """Systems whose neurons are spread over both processes, alone and with paths."""
-    from tests.spiking.test_partition import PROJECTIONS, populations
+    """One system whose neurons are split over all devices."""
+    neurons = jax.make_mesh((len(jax.devices()),), ("neurons",))
+    both = jax.make_mesh((2, len(jax.devices()) // 2), ("paths", "neurons"))
+    options = {"choice": snp.UniformChoice(jr.key(3)), "max_steps": 12, "save": snp.SAVE_ALL}
+    one = snp.run(population(), mesh=neurons, **options)
+    half = snp.run(population(), mesh=neurons, **(options | {"max_steps": 5}))
+    rest = snp.run(population(), mesh=neurons, initial=half.state, **(options | {"max_steps": 7}))
+    some = snp.run(population(), mesh=both, paths=3, **options)
+    return {
+        "one": one.configurations.tolist(),
+        "rest": rest.configurations.tolist(),
+        "some": some.configurations.tolist(),
+    }
 
-    found = {}
-    for kind, *shape in (("listed", 4), ("structured", 4), ("procedural", 2, 2)):
-        over = jax.make_mesh(tuple(shape), ("paths", "neurons")[-len(shape) :])
-        options = options_over(len(shape))
-        solution = snp.run(populations(PROJECTIONS[kind]), mesh=over, **options)
-        if len(shape) == 2:
-            solution = scale.gather(solution)
-        found[f"{kind} {len(shape)}"] = solution.spikes.tolist()
-    return found
 
-
-def options_over(axes):
-    """The options of runs over so many axes of a mesh."""
-    options = {"choice": snp.UniformChoice(jr.key(3)), "max_steps": 10}
-    if axes == 2:
-        return {**options, "paths": 3}
-    return {**options, "initial": {"y[3]": 2}, "inputs": {"y[3]": [1, 0, 2]}}
+def shared(mesh, process):
+    """Cells, a calibration, a training and an evolution."""
+    return [
+        sharing.sampled(mesh),
+        sharing.sampled(mesh, sampler=proliferation.sample_lattice),
+        sharing.calibrated(mesh),
+        sharing.trained(mesh),
+        sharing.evolved(mesh),
+    ]
 
 
 def different(mesh, process):
@@ -113,8 +118,10 @@ def lost_while_waiting(mesh, process):
         snp.run(generator(), max_steps=24)
 
 
-_TASKS = (computed, partitioned, different, failing, lost, lost_while_waiting)
-TASKS = {f.__name__: f for f in _TASKS}
+TASKS = {
+    f.__name__: f
+    for f in (computed, partitioned, shared, different, failing, lost, lost_while_waiting)
+}
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 
@@ -55,7 +56,9 @@ def ended(
 ) -> list["subprocess.CompletedProcess[str]"]:
     """How processes end. **Raises:** `subprocess.TimeoutExpired`, having killed them all."""
     try:
-        texts = [process.communicate(timeout=timeout) for process in started]
+        # All at once: a process whose output nobody reads would wait, and the others for it.
+        with ThreadPoolExecutor(len(started)) as pool:
+            texts = list(pool.map(lambda process: process.communicate(timeout=timeout), started))
     finally:
         for process in started:
             process.kill()
