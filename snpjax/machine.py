@@ -20,7 +20,7 @@ from typing import (
 import equinox as eqx
 import jax
 import numpy as np
-from jax.sharding import Mesh, PartitionSpec
+from jax.sharding import PartitionSpec
 from jaxtyping import Array, Bool, Int, PyTree, UInt, UInt32
 
 from snpjax_formats import AbstractChooser, AbstractLayout
@@ -224,15 +224,21 @@ class Partitioned(Protocol):
         ...
 
 
+class Needs(NamedTuple):
+    """What a device needs for its part of a model: bytes of the model's arrays and of states, and
+    those that it receives in a step, by the way they travel."""
+
+    machine_nbytes: int
+    state_nbytes: int
+    exchanged: dict[str, int]
+
+
 @runtime_checkable
 class Partitionable(Protocol):
-    """A model whose neurons can be split over the devices of a mesh."""
+    """A model whose neurons can be split over devices."""
 
-    def planned_part(
-        self, mesh: Mesh, *, paths: int = 1, **options: Any
-    ) -> tuple[AbstractMachine, dict[str, int]]:
-        """The first part of what `snpjax.lower(self, mesh=mesh)` would make; and the bytes that a
-        device would receive in a step of so many paths, by the way they travel."""
+    def planned(self, parts: int, *, paths: int = 1, **options: Any) -> Needs:
+        """What a device will need that has one of so many parts."""
         ...
 
 

@@ -14,7 +14,7 @@ from jaxtyping import Array, Num
 from .._text.counts import plural
 from .._xla import on_host, precision_of
 from ..lowering import as_integer, check_model, lower
-from ..machine import AbstractMachine, Model, Partitionable, follows
+from ..machine import AbstractMachine, Model, Needs, Partitionable, follows
 from ..trajectory import nbytes_of
 from .mesh import NEURONS, PATHS, checked_mesh, size_of
 
@@ -86,13 +86,14 @@ def plan(
 ) -> Plan:
     """What `snpjax.run(model, mesh=mesh, paths=paths)` takes.
 
-    The model is lowered on the host, of a system whose neurons are split the first part only, and
-    nothing stays on a device.
+    Nothing is put on a device, and of a system whose neurons are split no graph is drawn and no
+    synapse listed.
 
     **Arguments:**
 
     - `bandwidths`: those of the mesh; by default they are measured, once for each mesh.
-    - `options`: those of `snpjax.lower`.
+    - `options`: those of `snpjax.lower`, but for a system whose neurons are split no `layout`: it
+      is taken to be `ELL`.
 
     **Raises:** as `snpjax.run`.
     """
@@ -101,22 +102,22 @@ def plan(
     paths = None if paths is None else as_integer("paths", paths)
     shares = size_of(mesh, PATHS)
     share = 1 if paths is None else -(-paths // shares)
-    exchanged: dict[str, int] = {}
-    with on_host():
-        if NEURONS in mesh.axis_names:
-            if not follows(model, Partitionable):
-                raise TypeError(
-                    f"The neurons of a {type(model).__name__} cannot be split. Give a mesh whose "
-                    "only axis is `paths`."
-                )
-            machine, exchanged = model.planned_part(mesh, paths=share, **options)
-        else:
+    if NEURONS in mesh.axis_names:
+        if not follows(model, Partitionable):
+            raise TypeError(
+                f"The neurons of a {type(model).__name__} cannot be split. Give a mesh whose only "
+                "axis is `paths`."
+            )
+        needs = model.planned(size_of(mesh, NEURONS), paths=share, **options)
+    else:
+        with on_host():
             machine = lower(model, **options).machine
-        assert isinstance(machine, AbstractMachine)
-        with precision_of(machine):
-            state = jax.eval_shape(lambda m: m.init(), machine)
+            assert isinstance(machine, AbstractMachine)
+            with precision_of(machine):
+                state = jax.eval_shape(lambda m: m.init(), machine)
+        needs = Needs(nbytes_of(machine), share * nbytes_of(state), {})
     found = bandwidths or measured(mesh)
-    return Plan(mesh.size, nbytes_of(machine), share * nbytes_of(state), exchanged, found)
+    return Plan(mesh.size, *needs, found)
 
 
 @lru_cache(maxsize=16)

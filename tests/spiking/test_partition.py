@@ -31,7 +31,9 @@ from snpjax_formats import (
     Dense,
     Float32Dense,
     Hybrid,
+    Interval,
     SlicedELL,
+    Sum,
     graphs,
 )
 from tests.support.helpers import quietly, with_ballast
@@ -272,10 +274,26 @@ VARIANTS = {
     ),
 }
 
+RULES = ["a^2/a -> a;2", "a(a)*/a -> a"]
+for name, options in {
+    "repeated": {"repeats_emissions": True, "early_reopen": "accumulate"},
+    "closed": {"closed_receives": True},
+    "clamped": {"unchecked_consumption": "clamp"},
+}.items():
+    VARIANTS[name] = busy(rules=RULES, compatibility=Compatibility(**options))
+
 
 @pytest.mark.parametrize("kind", VARIANTS)
-def test_variants(kind):
-    compared(VARIANTS[kind], snp.UniformChoice(jr.key(0)), mesh_of(4))
+@pytest.mark.parametrize("closed", [0, 64])
+def test_variants(kind, closed):
+    """Of all neurons the first one of a part is the one that closes, or one of another part."""
+    system, choice = VARIANTS[kind], snp.UniformChoice(jr.key(0))
+    neurons = list(system.neurons)
+    neurons[64 - closed] = snp.Neuron(f"{64 - closed}", 0)
+    if kind not in ("anti", "exhaustive"):
+        neurons[closed] = snp.Neuron(f"{closed}", 3, [snp.Rule("a(a)*", 1, 1, 3)])
+    end = compared(quietly(system.replace, neurons=neurons), choice, mesh_of(4))
+    assert end.state.step > 3
 
 
 def test_lists_of_what_fires(monkeypatch):
@@ -400,3 +418,44 @@ def test_what_cannot_be_partitioned():
 
     with pytest.raises(TypeError, match="`Own` cannot choose for some of the neurons"):
         simulated(many, Own())
+
+
+def of_device(tree):
+    """The bytes of one device."""
+    return sum(x.addressable_shards[0].data.nbytes for x in jax.tree.leaves(tree))
+
+
+@pytest.mark.parametrize("devices", [1, 4])
+@pytest.mark.parametrize(
+    "system",
+    [
+        large(20_000),
+        quietly(busy, rules=["a^2/a -> a^2;1", "a -> a"]),
+        populations(PROJECTIONS["listed"]),
+        populations([("x", "y", graphs.Intervals(np.arange(90), np.arange(90) + 4, "source"))]),
+    ],
+    ids=["large", "neurons", "listed", "intervals"],
+)
+def test_plans(system, devices):
+    """What a device has and receives is known beforehand, to a tenth."""
+    plan = system.planned(devices)
+    lowered = snp.lower(system, layout="auto", mesh=mesh_of(devices))
+    machine, state = lowered.machine, lowered.initial
+    if not isinstance(machine.program.synapses, Sum | Interval):
+        lowered = snp.lower(system, layout=ELL, mesh=mesh_of(devices))
+        machine = lowered.machine
+    found = of_device(machine)
+    assert abs(plan.machine_nbytes - found) <= 0.1 * found + 300
+    assert plan.state_nbytes == pytest.approx(of_device(state), abs=64)
+    assert plan.exchanged == {"table": machine.nbytes_exchanged()["table"]}
+
+
+def test_plans_of_large_systems():
+    """10^7 neurons with 16 synapses each, of which none is listed for it."""
+    population = snp.Population("x", 10**7, 0, ["a(a)*/a -> a"])
+    system = snp.PopulationSystem(
+        [population], [snp.Projection("x", "x", graphs.RandomInDegree(16, 0))]
+    )
+    plan = system.planned(8)
+    assert plan.machine_nbytes == pytest.approx((16 + 2) * 4 * 10**7 / 8, rel=0.07)
+    assert plan.exchanged["table"] == pytest.approx(10**7 / 8, rel=0.07)

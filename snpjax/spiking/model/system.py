@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from snpjax_formats import Edges
 
     from ...choice import AbstractChoice
-    from ...machine import AbstractMachine, AnyMachine, Lowered, Schema, Settled
+    from ...machine import AnyMachine, Lowered, Needs, Schema, Settled
     from ...trajectory import Trajectory
     from ..lower.enumerable import SearchedMachine
     from ..lower.host_program import HostProgram
@@ -131,13 +131,12 @@ class AbstractSystem:
 
         return started(self, machine, initial, inputs)
 
-    def planned_part(
-        self: Any, mesh: "Mesh", *, paths: int = 1, **options: Any
-    ) -> "tuple[AbstractMachine, dict[str, int]]":
-        """What one device of a mesh would have, see `snpjax.scale.plan`."""
-        from ..lower.partition import planned_part
+    def planned(self: Any, parts: int, *, paths: int = 1, **options: Any) -> "Needs":
+        """What a device needs that has one of so many parts of the neurons, see
+        `snpjax.scale.plan`."""
+        from ..lower.plan import planned
 
-        return planned_part(self, mesh, paths=paths, **options)
+        return planned(self, parts, paths=paths, **options)
 
     def schema(self: Any) -> "Schema[Configurations, Transitions]":
         """The names of this system, for graphs and queries."""

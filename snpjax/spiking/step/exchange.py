@@ -12,7 +12,7 @@ from snpjax_formats.bits import packed_bits
 from snpjax_formats.ell import expanded
 
 from ...choice import AbstractChoice, ChooserRange, for_choosers
-from .shapes import Counts
+from .shapes import Counts, Flags
 
 
 #: The emissions of all neurons.
@@ -48,6 +48,11 @@ class Exchange(eqx.Module):
         `size` where there is none; then the number of all neurons."""
         everywhere = jnp.where(first < size, first + self._start(size), size * self.num_parts)
         return lax.pmin(everywhere, self.axis)
+
+    def of_first(self, own: Flags) -> Flags:
+        """That of the first part."""
+        is_first = lax.axis_index(self.axis) == 0
+        return self.any(own & is_first)
 
     def part_of(self, choice: AbstractChoice, size: int) -> AbstractChoice:
         """The choice for the own neurons."""
@@ -133,11 +138,8 @@ class Exchange(eqx.Module):
         return lax.axis_index(self.axis).astype(jnp.int32) * size
 
 
-def exchanged_type(most: int | None, dtype: np.dtype) -> np.dtype:
-    """The type in which emissions of up to `most` travel, which are counted in `dtype`; `None` is
-    unbounded, or they may be negative."""
-    if most is None:
-        return dtype
+def exchanged_type(most: int, dtype: np.dtype) -> np.dtype:
+    """The type in which emissions of 0 to `most` travel, which are counted in `dtype`."""
     types: tuple[Any, ...] = (bool, np.uint8, np.uint16, np.uint32)
     largest = (1, *(np.iinfo(t).max for t in types[1:]))
     fits = (np.dtype(t) for t, x in zip(types, largest, strict=True) if most <= x)

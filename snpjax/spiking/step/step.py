@@ -335,7 +335,10 @@ def _emit(program: SpikingProgram, state: SpikingState, selected: _Selected, use
         emissions = jnp.where(is_open, leaving, 0)
         forgets = is_open
         if program.compatibility.repeats_emissions:
-            forgets = is_open & is_open[:1]
+            of_first = is_open[:1]
+            if program.exchange is not None:
+                of_first = program.exchange.of_first(of_first)
+            forgets = is_open & of_first
         pending = jnp.where(forgets, 0, leaving)
     # Every synapse reads them, and XLA would compute them again for each: 200 steps of 100,000
     # neurons x 8, gathered, took 0.71 to 0.79 s, and take 0.46 (two cores, jax 0.10.2, 2026-11).
