@@ -48,11 +48,13 @@ class Sizes(NamedTuple):
     - `chunk`: choices of the line, a multiple of 32.
     - `made`: successors that a device makes, and parents that it expands.
     - `sent`: successors that a device sends to each in one round.
+    - `window`: new configurations that one device may have, and what it receives at once.
     """
 
     chunk: int
     made: int
     sent: int
+    window: int
 
     @classmethod
     def of(cls, chunk: int, devices: int) -> "Sizes":
@@ -60,11 +62,8 @@ class Sizes(NamedTuple):
         chunk = 32 * -(-chunk // 32)
         made = -(-chunk // devices)
         # Hashes spread them almost evenly; what is left takes another round.
-        return cls(chunk, made, max(made * 9 // (8 * devices), 4) + 4)
-
-    def window(self, devices: int) -> int:
-        """New configurations of a chunk that one device may have, and what it receives at once."""
-        return 2 * self.made + devices * self.sent
+        sent = max(made * 9 // (8 * devices), 4) + 4
+        return cls(chunk, made, sent, 2 * made + devices * sent)
 
 
 class OwnedBlock(NamedTuple):
@@ -83,9 +82,9 @@ class OwnedBlock(NamedTuple):
 class OwnedPart(NamedTuple):
     """Choices of a block: from `base` to `end` of its line, of its first `cut` configurations."""
 
-    cut: np.int32
-    base: np.int32
-    end: np.int32
+    cut: Int[Array, ""]
+    base: Int[Array, ""]
+    end: Int[Array, ""]
 
 
 class OwnedNumbers(NamedTuple):
@@ -232,14 +231,13 @@ def expand(
     by position, the target of each edge, `row * devices + owner`; and `OwnedNumbers`.
     """
     devices, first = lax.axis_size(CONFIGURATIONS), _own(nums)
-    window = sizes.window(devices)
     line = _line(block, packing, part)
     state = _State(
         store,
         table,
         first,
-        jnp.full(window, NO_ONE),
-        jnp.zeros(window, jnp.int32),
+        jnp.full(sizes.window, NO_ONE),
+        jnp.zeros(sizes.window, jnp.int32),
         jnp.full(sizes.chunk, -1, jnp.int32) if edges else None,
         fits=jnp.asarray(True),
         failed=jnp.asarray(NO_ONE),
@@ -278,7 +276,7 @@ def expand(
                 jnp.where(is_one, there[..., -1], np.uint32(NO_ONE)), mode="promise_in_bounds"
             )
             here = lax.all_to_all(there, CONFIGURATIONS, 0, 0, tiled=True)
-            return _receive(state, here.reshape(-1, here.shape[-1]), first, window)
+            return _receive(state, here.reshape(-1, here.shape[-1]), first)
 
         state = lax.fori_loop(0, rounds, exchange, state)
         return state._replace(sent=state.sent + rounds)
@@ -291,9 +289,9 @@ def _receive(
     state: _State,
     received: UInt32[Array, "received words_and_position"],
     first: Int[Array, ""],
-    window: int,
 ) -> _State:
     """Look up what came from all devices, and put in what is new."""
+    window = len(state.positions)
     words = received[:, :-1]
     positions = lax.bitcast_convert_type(received[:, -1], jnp.int32)
     full = state.full | (state.num - first + len(received) > window)

@@ -1,9 +1,10 @@
 """The driver of a search whose configurations are split over devices."""
 
 from collections.abc import Callable
-from typing import Generic, NamedTuple
+from typing import Any, Generic, NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding
 from jaxtyping import Array, Int, UInt8, UInt32
@@ -62,11 +63,11 @@ class OwnedMemory:
         owner = int(owner_of(fields, self.devices)[0])
         self.nums = np.zeros(self.devices, np.int32)
         self.nums[owner] = 1
-        window = Sizes.of(chunk, self.devices).window(self.devices)
+        window = Sizes.of(chunk, self.devices).window
         capacity = grown(max(FIRST_CAPACITY // self.devices, 1), 1 + window, packing, self.devices)
-        store = np.zeros((self.devices * capacity, packing.num_words), np.uint32)
+        store: Any = np.zeros((self.devices * capacity, packing.num_words), np.uint32)
         store[owner * capacity] = words[0]
-        self.store = placed(store, NamedSharding(mesh, SPLIT))
+        self.store: UInt32[Array, "all_rows words"] = placed(store, NamedSharding(mesh, SPLIT))
         self.rebuild_table(window)
 
     def _take_packing(self, packing: Packing) -> None:
@@ -103,7 +104,8 @@ class OwnedMemory:
 
     def rebuild_table(self, more: int) -> None:
         """Tables of the right size with all configurations."""
-        self.table = None  # the old ones go before the new ones come
+        # The old ones go before the new ones come.
+        self.table = placed(jnp.zeros(self.devices, jnp.int32), NamedSharding(self.mesh, SPLIT))
         places = places_for(int(self.nums.max()) + more, self.devices)
         part = min(_PART, self.capacity)
         made = program(table_of, self.mesh, (SPLIT, ALL), SPLIT, places=places, part=part)
@@ -157,6 +159,11 @@ class _Block(NamedTuple):
     @property
     def num_choices(self) -> int:
         return int(self.counts.sum(dtype=np.int64))
+
+    def part(self, base: int, end: int) -> OwnedPart:
+        """Choices from `base` to `end`."""
+        numbers = (np.int32(x) for x in (len(self.counts), base, end))
+        return OwnedPart(*numbers)  # pyright: ignore[reportArgumentType]
 
     def parent(self, position: int) -> int:
         """The configuration whose choice this is."""
@@ -253,9 +260,10 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
         base, total, most = 0, block.num_choices, sizes.chunk
         failure = None
         while base < total:
-            if not self.memory.reserve(sizes.window(self.devices)):
+            if not self.memory.reserve(sizes.window):
                 return self._end(Stop.OUT_OF_MEMORY, block.parent(base))
-            part = OwnedPart(*map(np.int32, (len(block.counts), base, min(base + most, total))))
+            end = min(base + most, total)
+            part = block.part(base, end)
             found = self._put(block, part, sizes)
             numbers = found.numbers
             if not numbers.fits or (numbers.overflows and self.model.encoding.wider is not None):
@@ -264,20 +272,20 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
                 owners = self.owners.array[block.low : block.low + len(block.counts)]
                 block = block._replace(owned=self._frontier(owners, sizes)[0])
             elif numbers.full:
-                most = (int(part.end) - base) // 2
-                self.memory.rebuild_table(sizes.window(self.devices))
+                most = (end - base) // 2
+                self.memory.rebuild_table(sizes.window)
             elif numbers.failed < NO_ONE:  # so what comes before is put in without it
                 total = base + numbers.failed
                 stop = Stop.OVERFLOW if numbers.overflows else Stop.CAPACITY
                 failure = stop, block.parent(total)
-                self.memory.rebuild_table(sizes.window(self.devices))
+                self.memory.rebuild_table(sizes.window)
             else:
-                left_out = self._keep(found, int(part.end) - base)
+                left_out = self._keep(found, end - base)
                 self.progress(self.num, len(self.depth_starts) - 2)
                 if left_out is not None:
                     parent = block.parent(base + left_out)
                     return self._end(Stop.MAX_CONFIGURATIONS, parent)
-                base, most = int(part.end), sizes.chunk
+                base, most = end, sizes.chunk
         if failure is not None:
             self._end(*failure)
 
@@ -379,11 +387,11 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
         """Fewer words, if that is much."""
         packing = self.model.tight(self.num, self.memory.most_fields(), self.memory.packing)
         if packing is not None:
-            self.memory.repack(packing, sizes.window(self.devices))
+            self.memory.repack(packing, sizes.window)
 
     def _widen(self, block: _Block, part: OwnedPart, sizes: Sizes, numbers: OwnedNumbers) -> bool:
         """Take larger numbers, where those of a part did not fit; whether there is memory."""
-        packing, window = self.memory.packing, sizes.window(self.devices)
+        packing, window = self.memory.packing, sizes.window
         if not numbers.fits:
             ins = (ALL, ALL, ALL, _BLOCK, ALL)
             made = program(largest, self.mesh, ins, ALL, made=sizes.made)
