@@ -4,7 +4,16 @@ import enum
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Generic,
+    NamedTuple,
+    Protocol,
+    TypeAlias,
+    TypeVar,
+    runtime_checkable,
+)
 
 import jax
 import numpy as np
@@ -100,6 +109,18 @@ SpikesT = TypeVar("SpikesT", bound=_WithSpikes)
 NetworkT = TypeVar("NetworkT", bound=_WithNetwork)
 
 
+class Traffic(NamedTuple):
+    """What each device of a mesh exchanged with the others to find a graph, in bytes.
+
+    - `exchanged`: what it sent to others, successors to their owners.
+    - `combined`: arrays that all devices have and that were summed up over them, which takes some
+      twice as many bytes.
+    """
+
+    exchanged: int = 0
+    combined: int = 0
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Graph(Generic[ConfigurationsT, StepsT]):
     """Configurations, numbered breadth-first from 0, the initial one, and the choices between them.
@@ -115,6 +136,7 @@ class Graph(Generic[ConfigurationsT, StepsT]):
     - `edges`: the choices; see `first_edge`, `targets` and `found_by`.
     - `stop`: why the exploration ended.
     - `saturate`, `clock`: as `explore` was given them; `lowering`: its `layout` or `capacity`.
+    - `traffic`: between devices, while it was explored.
     """
 
     system: Any
@@ -127,6 +149,7 @@ class Graph(Generic[ConfigurationsT, StepsT]):
     saturate: Mapping[str, int] = field(default_factory=dict)
     clock: int = 0
     lowering: LoweringOptions = field(default_factory=LoweringOptions)
+    traffic: Traffic = Traffic()
 
     # ---- sizes ----
 

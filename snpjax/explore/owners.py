@@ -60,9 +60,9 @@ class Sizes(NamedTuple):
     def of(cls, chunk: int, devices: int) -> "Sizes":
         """For about that many successors of all devices together."""
         chunk = 32 * -(-chunk // 32)
-        made = -(-chunk // devices)
-        # Hashes spread them almost evenly; what is left takes another round.
-        sent = max(made * 9 // (8 * devices), 4) + 4
+        # Hashes spread them almost evenly; what is left takes another turn or round.
+        made = min(chunk * 9 // (8 * devices) + 4, chunk)
+        sent = made * 9 // (8 * devices) + 4
         return cls(chunk, made, sent, 2 * made + devices * sent)
 
 

@@ -14,7 +14,7 @@ from snpjax_formats import free_bytes
 from ..machine import ConfigurationsT, StepsT
 from ..scale.mesh import CONFIGURATIONS, placed, replicated
 from .edges import GraphEdges
-from .graph import Graph, Stop
+from .graph import Graph, Stop, Traffic
 from .owners import (
     ALL,
     SPLIT,
@@ -305,8 +305,7 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
     def _block(self, low: int, high: int, sizes: Sizes) -> tuple[_Block, bool]:
         """Configurations from `low` on, as many as can be expanded together, and whether the next
         one has too many choices."""
-        size = sizes.made * self.devices
-        owners = self.owners.array[low : min(high, low + size)]
+        owners = self.owners.array[low : min(high, low + sizes.chunk)]
         for device in range(self.devices):
             own = np.flatnonzero(owners == device)
             if len(own) > sizes.made:
@@ -327,7 +326,7 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
         """The configurations with these owners that follow the expanded ones, see `frontier`."""
         ins = (ALL, ALL, ALL, SPLIT, ALL, ALL)
         made = program(frontier, self.mesh, ins, (_BLOCK, ALL, ALL), made=sizes.made)
-        padded = np.full(sizes.made * self.devices, -1, np.int32)
+        padded = np.full(sizes.chunk, -1, np.int32)
         padded[: len(owners)] = owners
         given = (self.machine, self.choosers, self.memory.packing_everywhere, self.memory.store)
         self.bytes_combined += 2 * padded.nbytes
@@ -424,6 +423,7 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
             saturate=self.model.options.saturate,
             clock=self.model.options.clock,
             lowering=self.model.options.lowering,
+            traffic=Traffic(self.bytes_exchanged, self.bytes_combined),
         ).without_redundant_choices()
 
 

@@ -135,6 +135,7 @@ def test_what_is_read_off_is_the_same(devices):
     assert np.array_equal(found.witness(last).rules, expected.witness(last).rules)
     for query in ("always n1 <= 2", "eventually n3 = 2"):
         one, other = snp.check(found, query), snp.check(expected, query)
+        assert found.traffic.exchanged > 0 == expected.traffic.exchanged
         assert (one.status, one.witness, one.depth) == (other.status, other.witness, other.depth)
 
 
