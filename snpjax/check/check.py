@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+from jax.sharding import Mesh
 from jaxtyping import Bool, Int
 
 from ..choice import GivenChoices
@@ -44,6 +45,7 @@ def check(
     saturate: Mapping[str, int] | None = None,
     layout: LayoutLike | None = None,
     capacity: AbstractCapacity | None = None,
+    mesh: Mesh | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Verdict[ConfigurationsT, StepsT]:
     """Whether a property holds of all computations of a system.
@@ -54,8 +56,9 @@ def check(
     - `property`: a query, see `docs/checking.md`, or a function of `Configurations` that says of
       each whether it is as it always should be: `lambda c: c["n3"] <= 4`.
     - `max_configurations` (1,000,000 by default), `max_depth`, `inputs`, `saturate`, `layout`,
-      `capacity`, `progress`: how a system is explored, see `explore`. For a query, neurons without
-      rules are saturated, and steps told apart, as far as it needs; `saturate` has precedence.
+      `capacity`, `mesh`, `progress`: how a system is explored, see `explore`. For a query, neurons
+      without rules are saturated, and steps told apart, as far as it needs; `saturate` has
+      precedence.
 
     **Returns:** a `Verdict`. One step is one transition, and halting configurations follow
     themselves, so that all computations are infinite.
@@ -69,7 +72,7 @@ def check(
     form = None if query is None else universal(query)
     if isinstance(subject, Graph):
         graph = subject
-        given = (max_configurations, max_depth, inputs, saturate, layout, capacity, progress)
+        given = (max_configurations, max_depth, inputs, saturate, layout, capacity, mesh, progress)
         if any(x is not None for x in given):
             raise ValueError("A graph is explored already. Give limits and inputs to `explore`.")
     elif not isinstance(subject, Explorable):
@@ -92,6 +95,7 @@ def check(
             clock=needs.clock,
             layout="auto" if layout is None else layout,
             capacity=capacity,
+            mesh=mesh,
             progress=progress,
         )
     if query is None or form is None:

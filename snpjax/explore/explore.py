@@ -7,15 +7,12 @@ from typing import Generic, NamedTuple, TypeAlias
 
 import jax
 import numpy as np
-from jaxtyping import Array, PyTree
+from jax.sharding import Mesh
 
-from snpjax_formats import device_array, free_bytes
-
-from ..lowering import as_integer, kept_of, refuse_tracers, taken
+from ..lowering import as_integer, refuse_tracers, taken
 from ..machine import (
     AbstractCapacity,
     ConfigurationsT,
-    Enumerable,
     Explorable,
     InputEnvironment,
     LayoutLike,
@@ -24,9 +21,10 @@ from ..machine import (
     StepsT,
     TakesInput,
 )
+from ..scale.hosts import check_agreement
+from ..scale.mesh import CONFIGURATIONS, placement
 from .edges import GraphEdges
 from .graph import Graph, Stop
-from .packing import Packing
 from .search import (
     NO_ONE,
     ChunkNumbers,
@@ -40,7 +38,10 @@ from .search import (
     rows,
     successors,
 )
+from .searched import SearchedModel, SearchOptions, fitting
+from .sharded import ShardedSearch
 from .space import MAX_CONFIGURATIONS, Memory
+from .stored import OneStore
 
 
 #: How many successors are made at once; small graphs share the compilations of the smallest.
@@ -57,20 +58,6 @@ _AHEAD = 2
 # A block with too many choices is followed by one with this many times fewer configurations.
 _FEWER = 8
 
-# As many arrays as a state are about alive while a step is made.
-_ARRAYS = 8
-
-# Up to this many chunks of one size are made before a larger size is used, most of which might
-# remain empty.
-_SEVERAL = 8
-
-# From `_LARGE_FROM` configurations on, chunks may be large, and fields are then packed as tightly
-# as possible; from `_TIGHT_FROM` on in any case, and again each time the number has grown by the
-# factor `_TIGHT_AGAIN`. Before, all systems of one size share the few programs of small chunks.
-_LARGE_FROM = 2**12
-_TIGHT_FROM = 2**15
-_TIGHT_AGAIN = 32
-
 
 def explore(
     system: Explorable[ConfigurationsT, StepsT],
@@ -85,6 +72,7 @@ def explore(
     layout: LayoutLike = "auto",
     capacity: AbstractCapacity | None = None,
     chunks: Sequence[int] | None = None,
+    mesh: Mesh | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Graph[ConfigurationsT, StepsT]:
     """Every configuration that a system can reach, breadth-first.
@@ -92,8 +80,8 @@ def explore(
     **Arguments:**
 
     - `system`: a system, a net, or any other model that is `snpjax.machine.Explorable`.
-    - `max_configurations`: no more are kept, and no more than some 2^29. The graph says when there
-      are more.
+    - `max_configurations`: no more are kept, and no more than some 2^29 on each device. The graph
+      says when there are more.
     - `max_depth`: configurations at this distance from the initial one are not expanded.
     - `inputs`: input trains by neuron instead of the system's own, or `AnyInput(length)`.
     - `saturate`: neurons without rules whose spikes are counted up to a number only; a count there
@@ -103,6 +91,9 @@ def explore(
     - `edges`: keep every choice, not only one shortest path to each configuration.
     - `layout`, `capacity`: how the system is stored, see `snpjax.run`.
     - `chunks`: how many successors are made at once, ascending; changes the speed only.
+    - `mesh`: devices with an axis `configurations` over which the configurations are spread, each
+      with the one that a hash says. The graph is the same, and so are all its numbers. Of several
+      processes each makes the same calls, also of the graph.
     - `progress`: called with the number of configurations and the depth now and then.
 
     **Returns:** a `Graph`, whose `stop` says whether it is complete.
@@ -139,11 +130,27 @@ def explore(
         lowering["capacity"] = capacity
     taken(system, system.enumerable, "explore", dict(lowering))
     options = SearchOptions(dict(saturate or {}), clock, lowering)
-    most = min(max_configurations, MAX_CONFIGURATIONS - 3 * max(sizes))
     progress = progress or (lambda num, depth: None)
-    search = _Search(system, options, tuple(sizes), most, edges, progress)
-    search.run(max_depth)
-    return search.graph()
+    mesh, place = placement("explore", mesh, (CONFIGURATIONS,))
+    with place:
+        model = SearchedModel(system, options, tuple(sizes))
+        if mesh is None:
+            most = min(max_configurations, MAX_CONFIGURATIONS - 3 * max(sizes))
+            search = _Search(model, most, edges, progress)
+        else:
+            check_agreement(
+                "explore",
+                model=model.machine,
+                max_configurations=max_configurations,
+                max_depth=max_depth,
+                saturate=options.saturate,
+                clock=clock,
+                edges=edges,
+                chunks=chunks,
+            )
+            search = ShardedSearch(model, mesh, max_configurations, edges, progress)
+        search.run(max_depth)
+        return search.graph()
 
 
 def with_inputs(
@@ -156,14 +163,6 @@ def with_inputs(
         fix = f"snp.AnyInput({inputs})" if isinstance(inputs, int) else "snp.AnyInput(length)"
         raise TypeError(f"`inputs` is {inputs!r:.60}. Give trains by neuron, or {fix}.")
     return system.with_input(inputs)
-
-
-class SearchOptions(NamedTuple):
-    """How a model is lowered for a search, see `explore`."""
-
-    saturate: Mapping[str, int]
-    clock: int
-    lowering: LoweringOptions
 
 
 class _Piece(NamedTuple):
@@ -189,54 +188,23 @@ class _Chunk(NamedTuple):
 class _Search(Generic[ConfigurationsT, StepsT]):
     def __init__(
         self,
-        system: Explorable[ConfigurationsT, StepsT],
-        options: SearchOptions,
-        sizes: tuple[int, ...],
+        model: SearchedModel[ConfigurationsT, StepsT],
         most: int,
         edges: bool,
         progress: Callable[[int, int], None],
     ) -> None:
-        self.system = system
-        self.options = options
-        self.given_sizes = sizes
+        self.model = model
         self.most = most
         self.edges = edges
         self.progress = progress
-        self.lower(None)
-        self.memory = Memory.first(self.machine, sizes[0])
+        self.memory = Memory.first(model.machine, model.given_sizes[0])
         self.counts: list[np.ndarray] = []
         self.targets: list[np.ndarray] = []
         self.is_new: list[tuple[np.ndarray, int]] = []
         self.num = 1
         self.num_expanded = 0
-        self.tight_from = _TIGHT_FROM
-        self.was_tightened = False
         self.depth_starts = [0, 1]
         self.stop = Stop.COMPLETE
-
-    def lower(self, at_least: np.dtype | None) -> None:
-        saturate, clock, lowering = self.options
-
-        def enumerable() -> Enumerable:
-            # It refuses those of the options that it does not take.
-            return self.system.enumerable(
-                saturate=saturate,
-                clock=clock,
-                at_least=at_least,
-                **lowering,  # pyright: ignore[reportCallIssue]
-            )
-
-        caps = tuple(sorted(saturate.items()))
-        options = {"saturate": caps, "clock": clock, "at_least": at_least, **lowering}
-        self.machine = kept_of("explore", self.system, options, enumerable)
-        if not isinstance(self.machine, Enumerable):
-            raise TypeError(
-                f"A {type(self.machine).__name__} cannot be explored. Give it `encoding`, "
-                "`alternatives`, `choosers`, `encode` and `decode`."
-            )
-        self.encoding = self.machine.encoding
-        self.choosers = device_array(self.machine.choosers())
-        self.sizes = fitting_sizes(self.machine, self.given_sizes)
 
     def run(self, max_depth: int | None) -> None:
         """Level by level."""
@@ -267,8 +235,7 @@ class _Search(Generic[ConfigurationsT, StepsT]):
                 if not todo:
                     break
                 chunk = self._chunk_size(todo[0])
-                is_first_large = chunk > self.sizes[0] and not self.was_tightened
-                if is_first_large or self.num >= self.tight_from:
+                if self.model.is_to_be_tightened(self.num, chunk):
                     if making or waiting:  # which are in the words there are
                         break
                     self._tighten(chunk)
@@ -312,11 +279,11 @@ class _Search(Generic[ConfigurationsT, StepsT]):
         most = high - low
         while low < high or wanted:
             while low < high and len(wanted) < _AHEAD:
-                size = self._size(min(high - low, most), at_least=1)
+                size = self.model.size(self.num, min(high - low, most), at_least=1)
                 num = min(size, high - low, most)
                 words = rows(self.memory.space.store, np.int32(low), size=size)
-                given = (self.choosers, self.memory.packing, words, np.int32(num))
-                wanted.append((low, num, frontier(self.machine, *given)))
+                given = (self.model.choosers, self.memory.packing, words, np.int32(num))
+                wanted.append((low, num, frontier(self.model.machine, *given)))
                 low += num
             first, num, block = wanted.popleft()
             total = int(block.total)
@@ -331,16 +298,10 @@ class _Search(Generic[ConfigurationsT, StepsT]):
                 low, most = first, max(num // _FEWER, 1)
                 wanted.clear()
 
-    def _size(self, wanted: int, at_least: int) -> int:
-        """How many to look at together: this many, if that is a size."""
-        sizes = [size for size in self.sizes if size >= at_least]
-        if self.num < _LARGE_FROM:
-            sizes = sizes[:1]
-        return next((size for size in sizes if _SEVERAL * size >= wanted), sizes[-1])
-
     def _chunk_size(self, piece: _Piece) -> int:
         # No chunk is smaller than its block, so that few pairs of sizes are compiled.
-        return self._size(piece.end - piece.base, at_least=len(piece.block.ends))
+        wanted = piece.end - piece.base
+        return self.model.size(self.num, wanted, at_least=len(piece.block.ends))
 
     def _make(self, todo: deque[_Piece]) -> _Chunk:
         """Make the first of what is to be made."""
@@ -351,7 +312,7 @@ class _Search(Generic[ConfigurationsT, StepsT]):
             todo.appendleft(piece._replace(base=end))
             piece = piece._replace(end=end)
         self.memory.most_num += piece.end - piece.base
-        given = (self.machine, self.choosers, self.memory.packing, piece.block)
+        given = (self.model.machine, self.model.choosers, self.memory.packing, piece.block)
         made = successors(*given, piece.part(), chunk=size)
         return _Chunk(piece, size, made)
 
@@ -360,7 +321,7 @@ class _Search(Generic[ConfigurationsT, StepsT]):
             self.memory.space,
             one.made,
             np.int32(self.most),
-            np.bool_(self.encoding.wider is None),
+            np.bool_(self.model.encoding.wider is None),
         )
         for x in (outcome.is_new, *((outcome.targets,) if self.edges else ())):
             x.copy_to_host_async()
@@ -377,27 +338,18 @@ class _Search(Generic[ConfigurationsT, StepsT]):
 
     def _tighten(self, chunk: int) -> None:
         """Fewer words, if that is much."""
-        self.tight_from, self.was_tightened = _TIGHT_AGAIN * self.num, True
-        most = _with_room(self.memory.most())
-        if (usual := self.encoding.usual) is not None:
-            most = np.maximum(most, np.asarray(usual))
-        packing = Packing.fitting(most)
-        if packing.num_words <= 0.75 * self.memory.packing.num_words:
+        packing = self.model.tight(self.num, self.memory.most(), self.memory.packing)
+        if packing is not None:
             self.memory.repack(packing, chunk)
 
     def _widen(self, one: _Chunk, numbers: ChunkNumbers) -> bool:
         """Take larger numbers, where those of a chunk did not fit; whether there is memory."""
         packing = self.memory.packing
         if not numbers.fits:
-            # What grew may grow on.
-            given = (self.machine, self.choosers, one.piece.block, one.piece.part())
-            grown = _with_room(np.asarray(largest(*given, chunk=one.size)).astype(np.uint32))
-            packing = Packing.fitting(np.maximum(grown, self.memory.most()))
+            given = (self.model.machine, self.model.choosers, one.piece.block, one.piece.part())
+            packing = fitting(np.asarray(largest(*given, chunk=one.size)), self.memory.most())
         else:
-            assert self.encoding.wider is not None
-            self.lower(self.encoding.wider)
-            if self.num < _LARGE_FROM:
-                packing = Packing.full_width(packing.num_fields, self.encoding.dtype)
+            packing = self.model.widened(self.num, packing)
         if packing is not self.memory.packing and not self.memory.repack(packing, one.size):
             return False
         self.memory.go_on()
@@ -405,45 +357,22 @@ class _Search(Generic[ConfigurationsT, StepsT]):
 
     def graph(self) -> Graph[ConfigurationsT, StepsT]:
         return Graph(
-            system=self.system,
-            machine=self.machine,
+            system=self.model.system,
+            machine=self.model.machine,
             packing=self.memory.packing,
-            words=self.memory.space.store,
+            words=OneStore(self.memory.space.store),
             depth_starts=np.asarray(self.depth_starts),
             edges=GraphEdges(
                 self.num_expanded, self.counts, self.targets if self.edges else None, self.is_new
             ),
             stop=self.stop,
-            saturate=self.options.saturate,
-            clock=self.options.clock,
-            lowering=self.options.lowering,
+            saturate=self.model.options.saturate,
+            clock=self.model.options.clock,
+            lowering=self.model.options.lowering,
         ).without_redundant_choices()
-
-
-def fitting_sizes(machine: Enumerable, sizes: tuple[int, ...]) -> tuple[int, ...]:
-    """The sizes of chunks for which there is memory, in any case the smallest."""
-    free = free_bytes()
-    if free is None:
-        return sizes
-    init, alternatives = jax.eval_shape(_initial_choices, machine)
-    # What one successor takes while it is made: some arrays like its fields, one of alternatives.
-    each = _ARRAYS * sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(init))
-    each += alternatives.size
-    return tuple(size for size in sizes if size == sizes[0] or size * each <= free // 4)
-
-
-@jax.jit  # so that it is traced once for all systems of a shape
-def _initial_choices(machine: Enumerable) -> tuple[PyTree, Array]:
-    state = machine.init()
-    return state, machine.alternatives(state)
 
 
 def _own(array: jax.Array, num: int) -> np.ndarray:
     """The first ones, without keeping many others alive."""
     some = np.asarray(array)[:num]
     return some if 2 * num >= len(array) else some.copy()
-
-
-def _with_room(most: np.ndarray) -> np.ndarray:
-    """A bit more for each; a negative number is a large one, and takes all bits there are."""
-    return np.where(most < 2**31, 2 * most, most)

@@ -4,11 +4,20 @@ import enum
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Generic,
+    NamedTuple,
+    Protocol,
+    TypeAlias,
+    TypeVar,
+    runtime_checkable,
+)
 
 import jax
 import numpy as np
-from jaxtyping import Array, Bool, Int, Integer, PyTree, UInt32
+from jaxtyping import Array, Bool, Int, PyTree, UInt32
 
 from snpjax_formats import device_array
 
@@ -31,6 +40,7 @@ from .nodes import to_networkx
 from .packing import Packing
 from .picture import graph_html, graph_svg, to_svg
 from .search import state_in
+from .stored import StoredWords
 from .strongly_connected import strong_parts
 from .text import count_table, label_table, names_of
 
@@ -99,6 +109,18 @@ SpikesT = TypeVar("SpikesT", bound=_WithSpikes)
 NetworkT = TypeVar("NetworkT", bound=_WithNetwork)
 
 
+class Traffic(NamedTuple):
+    """What each device of a mesh exchanged with the others to find a graph, in bytes.
+
+    - `exchanged`: what it sent to others, successors to their owners.
+    - `combined`: arrays that all devices have and that were summed up over them, which takes some
+      twice as many bytes.
+    """
+
+    exchanged: int = 0
+    combined: int = 0
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Graph(Generic[ConfigurationsT, StepsT]):
     """Configurations, numbered breadth-first from 0, the initial one, and the choices between them.
@@ -108,24 +130,26 @@ class Graph(Generic[ConfigurationsT, StepsT]):
     others, if any, were not followed, and those of them that do not halt are open (`is_open`).
 
     - `system`: the model that was explored, with its environment if it had any input.
-    - `words`: the configurations on the device, as `packing` stores them; see `configurations`.
-      Rows past the last one are padding.
+    - `words`: the configurations on the device or devices, as `packing` stores them; see
+      `configurations`.
     - `depth_starts`: number of the first configuration at each depth, and the end.
     - `edges`: the choices; see `first_edge`, `targets` and `found_by`.
     - `stop`: why the exploration ended.
     - `saturate`, `clock`: as `explore` was given them; `lowering`: its `layout` or `capacity`.
+    - `traffic`: between devices, while it was explored.
     """
 
     system: Any
     machine: Enumerable
     packing: Packing
-    words: UInt32[Array, "capacity words"]
+    words: StoredWords
     depth_starts: Int[np.ndarray, " depths"]
     edges: GraphEdges
     stop: Stop
     saturate: Mapping[str, int] = field(default_factory=dict)
     clock: int = 0
     lowering: LoweringOptions = field(default_factory=LoweringOptions)
+    traffic: Traffic = Traffic()
 
     # ---- sizes ----
 
@@ -197,12 +221,10 @@ class Graph(Generic[ConfigurationsT, StepsT]):
     def is_halting(self) -> Bool[np.ndarray, " configurations"]:
         """Whether nothing can happen any more, of all configurations."""
         is_halting = np.diff(self.first_edge) == 0
-        left = np.arange(self.num_expanded, self.num_configurations, dtype=np.int32)
+        left = np.arange(self.num_expanded, self.num_configurations)
         if not len(left):
             return is_halting
-        blocks = (
-            _seen(self.machine, self.packing, self.words, own)[1] for own in self._padded(left)
-        )
+        blocks = (self._seen(own)[1] for own in self._padded(left))
         return np.concatenate([is_halting, _concatenated(blocks, len(left))])
 
     @cached_property
@@ -230,14 +252,12 @@ class Graph(Generic[ConfigurationsT, StepsT]):
     def configurations(self, which: Which = slice(None)) -> ConfigurationsT:
         """Some configurations, by default all: of a large graph take some, or use `map`."""
         numbers = np.arange(self.num_configurations)[which]
-        states, is_halting = _concatenated(
-            (
-                _seen(self.machine, self.packing, self.words, block)
-                for block in self._padded(numbers)
-            ),
-            len(numbers),
-        )
+        blocks = (self._seen(block) for block in self._padded(numbers))
+        states, is_halting = _concatenated(blocks, len(numbers))
         return self.schema.configurations(states, is_halting)
+
+    def _seen(self, numbers: Int[np.ndarray, " block"]) -> tuple[PyTree, Bool[Array, " block"]]:
+        return _seen(self.machine, self.packing, self.words.of(numbers))
 
     def transitions(self, which: Which = slice(None)) -> StepsT:
         """The steps of some edges, by default of all: of a large graph take some, or use
@@ -263,9 +283,13 @@ class Graph(Generic[ConfigurationsT, StepsT]):
         choices: Int[np.ndarray, " some"],
     ) -> PyTree:
         """What a function gives for choices of some configurations."""
-        own = self.machine, self.packing, device_array(self.machine.choosers()), self.words
-        blocks = zip(self._padded(sources), self._padded(choices.astype(np.uint32)), strict=True)
-        (found,) = _concatenated(((function(*own, *block),) for block in blocks), len(sources))
+        own = self.machine, self.packing, device_array(self.machine.choosers())
+        blocks = zip(self._padded(sources), self._padded(choices), strict=True)
+        made = (
+            (function(*own, self.words.of(some), device_array(numbers, np.uint32)),)
+            for some, numbers in blocks
+        )
+        (found,) = _concatenated(made, len(sources))
         return found
 
     def without_redundant_choices(self) -> "Graph[ConfigurationsT, StepsT]":
@@ -283,15 +307,14 @@ class Graph(Generic[ConfigurationsT, StepsT]):
         edges = self.edges.subset(np.concatenate(kept), np.concatenate(numbers))
         return replace(self, edges=edges)
 
-    def _padded(self, numbers: Integer[np.ndarray, " some"]) -> Iterator[Array]:
+    def _padded(self, numbers: Int[np.ndarray, " some"]) -> Iterator[Int[np.ndarray, " block"]]:
         """Numbers in blocks, the last one padded with 0; at least one block."""
         most = _NUMBERS_IN_BLOCK // self.packing.num_fields
         sizes = [size for size in _BLOCKS if size <= max(most, _BLOCKS[0])]
         block = next((size for size in sizes if size >= len(numbers)), sizes[-1])
         for start in range(0, max(len(numbers), 1), block):
             own = numbers[start : start + block]
-            dtype = np.uint32 if numbers.dtype == np.uint32 else np.int32
-            yield device_array(np.pad(own.astype(dtype), (0, block - len(own))))
+            yield np.pad(own, (0, block - len(own)))
 
     def map(self, function: Callable[[ConfigurationsT], np.ndarray]) -> np.ndarray:
         """What `function` says of each configuration: it is given them block by block, and returns
@@ -502,11 +525,10 @@ def _concatenated(blocks: Iterator[PyTree], size: int) -> PyTree:
 def _seen(
     machine: Enumerable,
     packing: Packing,
-    words: UInt32[Array, "capacity words"],
-    numbers: Int[Array, " block"],
+    words: UInt32[Array, "words block"],
 ) -> tuple[PyTree, Bool[Array, " block"]]:
     """States, and whether they halt."""
-    state = state_in(machine, packing, words[numbers].T)
+    state = state_in(machine, packing, words)
     return state, machine.halted(state)
 
 
@@ -515,12 +537,11 @@ def _made(
     machine: Enumerable,
     packing: Packing,
     choosers: Int[Array, " choosers"],
-    words: UInt32[Array, "capacity words"],
-    sources: Int[Array, " block"],
+    words: UInt32[Array, "words block"],
     choices: UInt32[Array, " block"],
 ) -> PyTree:
     """How the steps of choices are made."""
-    state = state_in(machine, packing, words[sources].T)
+    state = state_in(machine, packing, words)
     _, record = machine.step(state, NumberedChoice(choices, choosers))
     return record.detail
 
@@ -530,10 +551,9 @@ def _redundant(
     machine: RedundantChoices,
     packing: Packing,
     choosers: Int[Array, " choosers"],
-    words: UInt32[Array, "capacity words"],
-    sources: Int[Array, " block"],
+    words: UInt32[Array, "words block"],
     choices: UInt32[Array, " block"],
 ) -> Bool[Array, " block"]:
     """Whether choices repeat earlier ones."""
     assert isinstance(machine, Enumerable)
-    return machine.is_redundant(_made(machine, packing, choosers, words, sources, choices))
+    return machine.is_redundant(_made(machine, packing, choosers, words, choices))

@@ -108,18 +108,28 @@ def _choices(
     num: Int[Array, ""],
 ) -> tuple[Int[Array, " block"], Int[Array, " block"], Int[Array, ""]]:
     """`ends`, `counts` and `total` of a `FrontierBlock`."""
+    counts, is_too_much = choices_of(machine, choosers, packing, words, num)
+    is_too_much = jnp.any(is_too_much) | (estimated_sum(counts) > 1.0001 * MAX_CHOICES)
+    ends = jnp.cumsum(counts)
+    return ends, counts, jnp.where(is_too_much, -1, ends[-1])
+
+
+def choices_of(
+    machine: Enumerable,
+    choosers: Int[Array, " choosers"],
+    packing: Packing,
+    words: UInt32[Array, "words block"],
+    num: Int[Array, ""],
+) -> tuple[Int[Array, " block"], Bool[Array, " block"]]:
+    """How many choices each of the first `num` configurations has, and which have too many."""
     state = state_in(machine, packing, words)
     alternatives = num_alternatives(machine.alternatives(state), choosers)
     about = _product(alternatives)
     # The integers wrap only where these products are too large.
     counts = jnp.prod(alternatives, axis=0, dtype=jnp.uint32).astype(jnp.int32)
     is_live = ~machine.halted(state) & (jnp.arange(words.shape[1]) < num)
-    counts = jnp.where(is_live, counts, 0)
     is_too_much = (about > 1.0007 * MAX_CHOICES) | jnp.any(alternatives >= MAX_WAYS, axis=0)
-    is_too_much = jnp.any(is_live & is_too_much)
-    is_too_much |= estimated_sum(counts) > 1.0001 * MAX_CHOICES
-    ends = jnp.cumsum(counts)
-    return ends, counts, jnp.where(is_too_much, -1, ends[-1])
+    return jnp.where(is_live, counts, 0), is_live & is_too_much
 
 
 @estimate
@@ -138,10 +148,22 @@ def successors(
     chunk: int,
 ) -> Made:
     """The successors of a block by some of its choices, in words of `packing`."""
+    return successors_and_fields(machine, choosers, packing, block, part, chunk)[0]
+
+
+def successors_and_fields(
+    machine: Enumerable,
+    choosers: Int[Array, " choosers"],
+    packing: Packing,
+    block: FrontierBlock,
+    part: Part,
+    chunk: int,
+) -> tuple[Made, UInt[Array, "fields chunk"]]:
+    """`successors`, and the fields that were packed."""
     fields, parents, num_good, *failure = _made(machine, choosers, block, part, chunk)
     words, fits = materialize(part.low >= 0, lambda: packing.pack(fields))
     fits = jnp.all(fits | (jnp.arange(chunk) >= num_good))
-    return Made(words.T, parents, num_good, fits, *failure)
+    return Made(words.T, parents, num_good, fits, *failure), fields
 
 
 @tiered(static_argnames=("chunk",))
@@ -151,6 +173,16 @@ def largest(
     block: FrontierBlock,
     part: Part,
     *,
+    chunk: int,
+) -> UInt[Array, " fields"]:
+    return largest_fields(machine, choosers, block, part, chunk)
+
+
+def largest_fields(
+    machine: Enumerable,
+    choosers: Int[Array, " choosers"],
+    block: FrontierBlock,
+    part: Part,
     chunk: int,
 ) -> UInt[Array, " fields"]:
     """The largest value of every field in the successors before the first failure."""
@@ -221,34 +253,60 @@ def put(
     number = jnp.arange(chunk, dtype=jnp.int32)
     wanted = (number < made.num_good) & is_put
 
-    store = lax.dynamic_update_slice_in_dim(space.store, made.words, space.num, 0)
-    table, found, place = insert(space.table, store, made.words, space.num, wanted)
-    is_new = wanted & (found == space.num + number)
-    rank = jnp.cumsum(is_new, dtype=jnp.int32) - 1
-    own = space.num + rank
-    left_out = jnp.min(jnp.where(is_new & (own >= most_found), made.parents, NO_ONE))
-    is_here = found >= space.num
-    targets = jnp.where(is_here, own.at[found - space.num].get(mode="clip"), found)
-    at = jnp.where(is_new, rank, chunk)
-
-    news = jnp.zeros_like(made.words).at[at].set(made.words, mode="drop")
+    added = add(space.store, space.table, space.num, made.words, wanted)
+    is_new = added.is_new
+    left_out = jnp.min(jnp.where(is_new & (added.rows >= most_found), made.parents, NO_ONE))
     num_new = jnp.minimum(jnp.sum(is_new, dtype=jnp.int32), most_found - space.num)
     failed = made.parents[jnp.minimum(made.num_good, chunk - 1)]
     failed = jnp.where(is_put & made.has_failed, failed, NO_ONE)
     numbers = ChunkNumbers(
         *(num_new, is_put, made.fits, failed, left_out, made.overflows)  # pyright: ignore
     )
-    store = lax.dynamic_update_slice_in_dim(store, news, space.num, 0)
-    table = table.at[jnp.where(is_new, place, table.shape[0])].set(own, mode="drop")
     is_stopped = ~is_put | (failed < NO_ONE) | (left_out < NO_ONE)
     return (
-        StateSpace(store, table, space.num + num_new, is_stopped),
+        StateSpace(added.store, added.table, space.num + num_new, is_stopped),
         Outcome(
-            targets=targets,
+            targets=added.targets,
             is_new=jnp.packbits(is_new),
             numbers=jnp.stack([jnp.asarray(x, jnp.int32) for x in numbers]),
         ),
     )
+
+
+class Added(NamedTuple):
+    """A store and a table after a batch.
+
+    - `targets`: the row of each of the batch, which is that of an equal one before, if any.
+    - `is_new`: which had none; `rows`: theirs; `places`: where those stand in the table.
+    """
+
+    store: UInt32[Array, "capacity words"]
+    table: Int[Array, " table"]
+    targets: Int[Array, " batch"]
+    is_new: Bool[Array, " batch"]
+    rows: Int[Array, " batch"]
+    places: Int[Array, " batch"]
+
+
+def add(
+    store: UInt32[Array, "capacity words"],
+    table: Int[Array, " table"],
+    num: Int[Array, ""],
+    words: UInt32[Array, "batch words"],
+    wanted: Bool[Array, " batch"],
+) -> Added:
+    """Put the wanted ones of a batch into a set of `num` configurations."""
+    batch = len(wanted)
+    store = lax.dynamic_update_slice_in_dim(store, words, num, 0)
+    table, found, places = insert(table, store, words, num, wanted)
+    is_new = wanted & (found == num + jnp.arange(batch, dtype=jnp.int32))
+    rank = jnp.cumsum(is_new, dtype=jnp.int32) - 1
+    rows = num + rank
+    targets = jnp.where(found >= num, rows.at[found - num].get(mode="clip"), found)
+    news = jnp.zeros_like(words).at[jnp.where(is_new, rank, batch)].set(words, mode="drop")
+    store = lax.dynamic_update_slice_in_dim(store, news, num, 0)
+    table = table.at[jnp.where(is_new, places, table.shape[0])].set(rows, mode="drop")
+    return Added(store, table, targets, is_new, rows, places)
 
 
 def state_in(machine: Enumerable, packing: Packing, words: UInt32[Array, "words batch"]) -> PyTree:

@@ -19,7 +19,7 @@ from .table import empty_table, filled, first_table, insert
 
 
 # Every capacity is a compilation, so that arrays grow by much, while that costs little memory.
-_FIRST = 2**13
+FIRST_CAPACITY = 2**13
 # Places and configurations have int32 numbers.
 _MOST_PLACES = 2**30
 #: A table of this many places holds half as many.
@@ -48,15 +48,11 @@ class Memory:
     @classmethod
     def first(cls, machine: Enumerable, chunk: int) -> "Memory":
         """The initial configuration."""
-        fields = _first_fields(machine)
-        packing = Packing.full_width(len(fields), machine.encoding.dtype)
-        usual = machine.encoding.usual
-        if usual is not None and max(np.asarray(usual).max(), np.asarray(fields).max()) < _SMALL:
-            packing = Packing.uniform(len(fields), 8)
-        store = filled((max(_FIRST, 4 * chunk), packing.num_words), np.uint32(0))
-        words = _packed(packing, fields)
+        packing, fields = first_packing(machine)
+        store = filled((max(FIRST_CAPACITY, 4 * chunk), packing.num_words), np.uint32(0))
+        words = packed(packing, fields)
         store = _written(store, words, np.int32(0))
-        table = first_table(_places(1 + chunk), np.asarray(words))
+        table = first_table(places_for(1 + chunk), np.asarray(words))
         num = device_array(1, jnp.int32)
         return cls(packing, StateSpace(store, table, num, device_array(False)), 1)
 
@@ -67,9 +63,9 @@ class Memory:
     def reserve(self, chunk: int) -> bool:
         """Make room for a chunk more; whether there is memory."""
         wanted = self.most_num + chunk
-        capacity = self._grown(wanted) if wanted > self.capacity else 0
+        capacity = grown(self.capacity, wanted, self.packing) if wanted > self.capacity else 0
         is_crowded = 2 * wanted > self.space.table.shape[0]
-        if not _are_free(4 * (self.packing.num_words * capacity + is_crowded * _places(wanted))):
+        if not _are_free(4 * (self.packing.num_words * capacity + is_crowded * places_for(wanted))):
             return False
         if capacity:
             store = _enlarged(self.space.store, capacity=capacity)
@@ -78,16 +74,10 @@ class Memory:
             self.rebuild_table(chunk)
         return True
 
-    def _grown(self, wanted: int) -> int:
-        row = 4 * self.packing.num_words
-        growth = _GROWTH if _GROWTH * wanted * row <= _much() else 2
-        growth = _FIRST_GROWTH if wanted <= _FIRST_GROWTH * _FIRST else growth
-        return min(max(growth * self.capacity, 1 << (wanted - 1).bit_length()), MAX_CONFIGURATIONS)
-
     def rebuild_table(self, chunk: int) -> None:
         """A table of the right size with all configurations."""
         self._take_table(empty_table(1))  # the old one goes before the new one comes
-        table = empty_table(_places(self.most_num + chunk))
+        table = empty_table(places_for(self.most_num + chunk))
         block = min(max(chunk, 2**12), self.capacity)
         for start in range(0, self.most_num, block):
             # The last block may lie over the end; those before it are found again.
@@ -104,7 +94,7 @@ class Memory:
             return False
         store = filled((self.capacity, packing.num_words), np.uint32(0))
         for start, fields in self._parts():
-            store = _written(store, _packed(packing, fields), start)
+            store = _written(store, packed(packing, fields), start)
         self.packing = packing
         self.space = self.space._replace(store=store)
         self.rebuild_table(chunk)
@@ -133,10 +123,28 @@ def _are_free(needed: int) -> bool:
     return free is None or needed <= free
 
 
-def _places(wanted: int) -> int:
-    """Of a table for that many configurations."""
-    growth = _GROWTH if 8 * wanted * _GROWTH <= _much() else 2
-    return min(max(1 << (2 * growth * wanted - 1).bit_length(), 4 * _FIRST), _MOST_PLACES)
+def first_packing(machine: Enumerable) -> tuple[Packing, UInt[Array, "fields 1"]]:
+    """The packing of the first configurations, and the fields of the initial one."""
+    fields = _first_fields(machine)
+    usual = machine.encoding.usual
+    if usual is not None and max(np.asarray(usual).max(), np.asarray(fields).max()) < _SMALL:
+        return Packing.uniform(len(fields), 8), fields
+    return Packing.full_width(len(fields), machine.encoding.dtype), fields
+
+
+def grown(capacity: int, wanted: int, packing: Packing, devices: int = 1) -> int:
+    """The capacity of a larger store, of which each device has a part."""
+    row = 4 * packing.num_words
+    growth = _GROWTH if _GROWTH * wanted * row <= _much() // devices else 2
+    growth = _FIRST_GROWTH if wanted <= _FIRST_GROWTH * FIRST_CAPACITY // devices else growth
+    return min(max(growth * capacity, 1 << (wanted - 1).bit_length()), MAX_CONFIGURATIONS)
+
+
+def places_for(wanted: int, devices: int = 1) -> int:
+    """Of a table for that many configurations, of which each device has one."""
+    growth = _GROWTH if 8 * wanted * _GROWTH <= _much() // devices else 2
+    places = max(2 * growth * wanted, 4 * FIRST_CAPACITY // devices)
+    return min(1 << (places - 1).bit_length(), _MOST_PLACES)
 
 
 def _much() -> int:
@@ -173,7 +181,7 @@ def _unpacked(
 
 
 @tiered()
-def _packed(packing: Packing, fields: UInt[Array, "fields part"]) -> UInt32[Array, "part words"]:
+def packed(packing: Packing, fields: UInt[Array, "fields part"]) -> UInt32[Array, "part words"]:
     return packing.pack(fields)[0].T
 
 

@@ -45,7 +45,7 @@ def following(graph: "Graph") -> Following:
     halts = np.flatnonzero(is_halting)
     is_loop = np.zeros(first[-1], bool)
     is_loop[first[halts]] = True
-    targets = np.empty(len(is_loop), np.int32)
+    targets = np.empty(len(is_loop), graph.edge_targets.dtype)
     targets[is_loop], targets[~is_loop] = halts, graph.edge_targets
     edges = np.full(len(is_loop), NO_EDGE)
     edges[~is_loop] = np.arange(graph.num_choices)

@@ -1,0 +1,448 @@
+"""The driver of a search whose configurations are split over devices."""
+
+from collections.abc import Callable
+from typing import Any, Generic, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh, NamedSharding
+from jaxtyping import Array, Int, UInt8, UInt32
+
+from snpjax_formats import free_bytes
+
+from ..machine import ConfigurationsT, StepsT
+from ..scale.mesh import CONFIGURATIONS, placed, replicated
+from .edges import GraphEdges
+from .graph import Graph, Stop, Traffic
+from .owners import (
+    ALL,
+    SPLIT,
+    SPLIT_LAST,
+    OwnedBlock,
+    OwnedNumbers,
+    OwnedPart,
+    Sizes,
+    enlarged,
+    expand,
+    frontier,
+    largest,
+    most_of,
+    owner_of,
+    program,
+    repacked,
+    table_of,
+)
+from .packing import Packing
+from .search import MAX_CHOICES, NO_ONE
+from .searched import SearchedModel, fitting
+from .space import FIRST_CAPACITY, MAX_CONFIGURATIONS, first_packing, grown, packed, places_for
+from .stored import OwnedStore
+
+
+# Configurations of a device that are repacked or looked up again at once.
+_PART = 2**13
+
+_BLOCK = OwnedBlock(SPLIT_LAST, SPLIT, SPLIT, SPLIT)  # pyright: ignore[reportArgumentType]
+
+
+class OwnedMemory:
+    """The words and tables of all devices, and their packing.
+
+    - `nums`: how many configurations each device has, in the first rows of its store.
+    """
+
+    def __init__(self, model: SearchedModel, mesh: Mesh, chunk: int, *, edges: bool) -> None:
+        self.mesh = mesh
+        self.devices = mesh.shape[CONFIGURATIONS]
+        # Targets are numbers of 32 bits for row and owner.
+        self.most = min(MAX_CONFIGURATIONS, 2**32 // self.devices if edges else MAX_CONFIGURATIONS)
+        packing, fields = first_packing(model.machine)
+        self._take_packing(packing)
+        words = np.asarray(packed(packing, fields))
+        owner = int(owner_of(fields, self.devices)[0])
+        self.nums = np.zeros(self.devices, np.int32)
+        self.nums[owner] = 1
+        window = Sizes.of(chunk, self.devices).window
+        capacity = grown(max(FIRST_CAPACITY // self.devices, 1), 1 + window, packing, self.devices)
+        store: Any = np.zeros((self.devices * capacity, packing.num_words), np.uint32)
+        store[owner * capacity] = words[0]
+        self.store: UInt32[Array, "all_rows words"] = placed(store, NamedSharding(mesh, SPLIT))
+        self.rebuild_table(window)
+
+    def _take_packing(self, packing: Packing) -> None:
+        self.packing = packing
+        self.packing_everywhere = replicated(packing, self.mesh)
+
+    @property
+    def capacity(self) -> int:
+        """Of each device."""
+        return self.store.shape[0] // self.devices
+
+    @property
+    def num_places(self) -> int:
+        return self.table.shape[0] // self.devices
+
+    def reserve(self, more: int) -> bool:
+        """Make room for that many more on each device; whether there is memory."""
+        wanted = int(self.nums.max()) + more
+        if wanted > self.most:
+            return False
+        capacity = 0
+        if wanted > self.capacity:
+            capacity = grown(self.capacity, wanted, self.packing, self.devices)
+        is_crowded = 2 * wanted > self.num_places
+        places = is_crowded * places_for(wanted, self.devices)
+        if not self._are_free(4 * (self.packing.num_words * capacity + places)):
+            return False
+        if capacity:
+            grow = program(enlarged, self.mesh, (SPLIT,), SPLIT, capacity=capacity)
+            self.store = grow(self.store)
+        if is_crowded:
+            self.rebuild_table(more)
+        return True
+
+    def rebuild_table(self, more: int) -> None:
+        """Tables of the right size with all configurations."""
+        # The old ones go before the new ones come.
+        self.table = placed(jnp.zeros(self.devices, jnp.int32), NamedSharding(self.mesh, SPLIT))
+        places = places_for(int(self.nums.max()) + more, self.devices)
+        part = min(_PART, self.capacity)
+        made = program(table_of, self.mesh, (SPLIT, ALL), SPLIT, places=places, part=part)
+        self.table = made(self.store, self.nums)
+
+    def repack(self, packing: Packing, more: int) -> bool:
+        """Store the configurations in other words; whether there is memory."""
+        if not self._are_free(4 * packing.num_words * self.capacity):
+            return False
+        part = min(_PART, self.capacity)
+        made = program(repacked, self.mesh, (SPLIT, ALL, ALL, ALL), SPLIT, part=part)
+        old = self.packing_everywhere
+        self._take_packing(packing)
+        self.store = made(self.store, self.nums, old, self.packing_everywhere)
+        self.rebuild_table(more)
+        return True
+
+    def most_fields(self) -> UInt32[np.ndarray, " fields"]:
+        """The largest value of every field, of all configurations."""
+        part = min(_PART, self.capacity)
+        made = program(most_of, self.mesh, (SPLIT, ALL, ALL), ALL, part=part)
+        return np.asarray(made(self.store, self.nums, self.packing_everywhere))
+
+    def _are_free(self, needed: int) -> bool:
+        """Whether every device has so many bytes."""
+        if not needed:
+            return True
+        free = free_bytes()
+        own = [d for d in self.mesh.devices.flat if d.process_index == jax.process_index()]
+        if free is not None and own[0].platform == "cpu":
+            needed *= len(own)  # which share the memory of the host
+        is_enough = free is None or needed <= free
+        if jax.process_count() == 1:
+            return is_enough
+        from jax.experimental import multihost_utils  # takes long to import
+
+        return bool(np.all(multihost_utils.process_allgather(np.asarray(is_enough))))
+
+
+class _Block(NamedTuple):
+    """Neighbouring configurations whose successors are to be made.
+
+    - `counts`: the choices of each; `ends`: of all up to each.
+    """
+
+    low: int
+    owned: OwnedBlock
+    counts: Int[np.ndarray, " block"]
+    ends: Int[np.ndarray, " block"]
+
+    @property
+    def num_choices(self) -> int:
+        return int(self.counts.sum(dtype=np.int64))
+
+    def part(self, base: int, end: int) -> OwnedPart:
+        """Choices from `base` to `end`."""
+        numbers = (np.int32(x) for x in (len(self.counts), base, end))
+        return OwnedPart(*numbers)  # pyright: ignore[reportArgumentType]
+
+    def parent(self, position: int) -> int:
+        """The configuration whose choice this is."""
+        return self.low + int(np.searchsorted(self.ends, position, side="right"))
+
+
+class _Found(NamedTuple):
+    """What a part of a block brought, see `expand`."""
+
+    planes: UInt8[Array, "planes bytes"]
+    codes: UInt32[Array, " chunk"] | None
+    numbers: OwnedNumbers
+
+
+class ShardedSearch(Generic[ConfigurationsT, StepsT]):
+    """A search that finds what a search on one device does, in the same order.
+
+    The words are on the devices; every process has the rest.
+    """
+
+    def __init__(
+        self,
+        model: SearchedModel[ConfigurationsT, StepsT],
+        mesh: Mesh,
+        most: int,
+        edges: bool,
+        progress: Callable[[int, int], None],
+    ) -> None:
+        self.model = model
+        self.mesh = mesh
+        self.most = most
+        self.edges = edges
+        self.progress = progress
+        self.devices = mesh.shape[CONFIGURATIONS]
+        self.memory = OwnedMemory(model, mesh, model.given_sizes[0], edges=edges)
+        self._take_machine()
+        self.owners = _Growing(np.dtype(np.uint8 if self.devices <= 2**8 else np.uint16))
+        self.numbers = [_Growing(np.dtype(np.int64)) for _ in range(self.devices)]
+        self.rows = np.zeros(self.devices, np.int32)  # of the first that is not expanded
+        self.counts: list[np.ndarray] = []
+        self.targets: list[np.ndarray] = []
+        self.is_new: list[tuple[np.ndarray, int]] = []
+        self.num = self.num_expanded = 0
+        self._number(np.flatnonzero(self.memory.nums))
+        self.depth_starts = [0, 1]
+        self.stop = Stop.COMPLETE
+        self.bytes_exchanged = self.bytes_combined = 0
+
+    def _take_machine(self) -> None:
+        given = (self.model.machine, self.model.choosers)
+        self.machine, self.choosers = replicated(given, self.mesh)
+
+    def run(self, max_depth: int | None) -> None:
+        """Level by level."""
+        starts = self.depth_starts
+        while starts[-2] < starts[-1] and self.stop is Stop.COMPLETE:
+            is_last = max_depth is not None and len(starts) - 2 >= max_depth
+            if is_last:
+                if self._has_choices(*starts[-2:]):
+                    self._end(Stop.MAX_DEPTH, starts[-2])
+                return
+            self._expand(*starts[-2:])
+            if self.num == starts[-1]:
+                return
+            starts.append(self.num)
+
+    def _end(self, stop: Stop, num_expanded: int) -> None:
+        self.stop, self.num_expanded = stop, num_expanded
+
+    def _has_choices(self, low: int, high: int) -> bool:
+        """Whether some configurations have choices; where they have none they are expanded."""
+        while low < high:
+            block, is_too_much = self._block(low, high, self._sizes(high - low))
+            if is_too_much or block.num_choices:
+                return True
+            low = self._expanded(block)
+        return False
+
+    def _expand(self, low: int, high: int) -> None:
+        """Expand the configurations of a level."""
+        while low < high:
+            sizes = self._sizes(high - low)
+            if self.model.is_to_be_tightened(self.num, sizes.chunk):
+                self._tighten(sizes)
+            block, is_too_much = self._block(low, high, sizes)
+            self._expand_block(block, sizes)
+            if self.stop is not Stop.COMPLETE:
+                return
+            low = self._expanded(block)
+            if is_too_much:
+                return self._end(Stop.TOO_MANY_CHOICES, low)
+
+    def _expand_block(self, block: _Block, sizes: Sizes) -> None:
+        base, total, most = 0, block.num_choices, sizes.chunk
+        failure = None
+        while base < total:
+            if not self.memory.reserve(sizes.window):
+                return self._end(Stop.OUT_OF_MEMORY, block.parent(base))
+            end = min(base + most, total)
+            part = block.part(base, end)
+            found = self._put(block, part, sizes)
+            numbers = found.numbers
+            if not numbers.fits or (numbers.overflows and self.model.encoding.wider is not None):
+                if not self._widen(block, part, sizes, numbers):
+                    return self._end(Stop.OUT_OF_MEMORY, block.parent(base))
+                owners = self.owners.array[block.low : block.low + len(block.counts)]
+                block = block._replace(owned=self._frontier(owners, sizes)[0])
+            elif numbers.full:
+                most = (end - base) // 2
+                self.memory.rebuild_table(sizes.window)
+            elif numbers.failed < NO_ONE:  # so what comes before is put in without it
+                total = base + numbers.failed
+                stop = Stop.OVERFLOW if numbers.overflows else Stop.CAPACITY
+                failure = stop, block.parent(total)
+                self.memory.rebuild_table(sizes.window)
+            else:
+                left_out = self._keep(found, end - base)
+                self.progress(self.num, len(self.depth_starts) - 2)
+                if left_out is not None:
+                    parent = block.parent(base + left_out)
+                    return self._end(Stop.MAX_CONFIGURATIONS, parent)
+                base, most = end, sizes.chunk
+        if failure is not None:
+            self._end(*failure)
+
+    def _sizes(self, wanted: int) -> Sizes:
+        return Sizes.of(self.model.size(self.num, wanted, at_least=1), self.devices)
+
+    def _expanded(self, block: _Block) -> int:
+        """Go on after a block."""
+        high = block.low + len(block.counts)
+        self.rows += self._count(self.owners.array[block.low : high])
+        self.num_expanded = high
+        return high
+
+    def _count(self, owners: Int[np.ndarray, " some"]) -> Int[np.ndarray, " devices"]:
+        return np.bincount(owners, minlength=self.devices).astype(np.int32)
+
+    def _block(self, low: int, high: int, sizes: Sizes) -> tuple[_Block, bool]:
+        """Configurations from `low` on, as many as can be expanded together, and whether the next
+        one has too many choices."""
+        owners = self.owners.array[low : min(high, low + sizes.chunk)]
+        for device in range(self.devices):
+            own = np.flatnonzero(owners == device)
+            if len(own) > sizes.made:
+                owners = owners[: own[sizes.made]]
+        owned, counts, is_too_much = self._frontier(owners, sizes)
+        counts = np.asarray(counts)[: len(owners)]
+        too_much = np.flatnonzero(np.asarray(is_too_much)[: len(owners)])
+        usable = int(too_much[0]) if len(too_much) else len(owners)
+        ends = np.cumsum(counts[:usable], dtype=np.int64)
+        together = int(np.searchsorted(ends, MAX_CHOICES, side="right"))
+        num = min(usable, max(together, 1))
+        self.counts.append(counts[:num])
+        return _Block(low, owned, counts[:num], ends[:num]), len(too_much) > 0 and num == usable
+
+    def _frontier(
+        self, owners: Int[np.ndarray, " block"], sizes: Sizes
+    ) -> tuple[OwnedBlock, Array, Array]:
+        """The configurations with these owners that follow the expanded ones, see `frontier`."""
+        ins = (ALL, ALL, ALL, SPLIT, ALL, ALL)
+        made = program(frontier, self.mesh, ins, (_BLOCK, ALL, ALL), made=sizes.made)
+        padded = np.full(sizes.chunk, -1, np.int32)
+        padded[: len(owners)] = owners
+        given = (self.machine, self.choosers, self.memory.packing_everywhere, self.memory.store)
+        self.bytes_combined += 2 * padded.nbytes
+        return made(*given, self.rows, padded)
+
+    def _put(self, block: _Block, part: OwnedPart, sizes: Sizes) -> _Found:
+        """Make successors, and put them in if all goes well."""
+        memory = self.memory
+        ins = (SPLIT, SPLIT, ALL, ALL, ALL, ALL, _BLOCK, ALL)
+        outs = (SPLIT, SPLIT, ALL, ALL, ALL)
+        made = program(expand, self.mesh, ins, outs, donated=(0, 1), sizes=sizes, edges=self.edges)
+        given = (self.machine, self.choosers, memory.packing_everywhere, block.owned, part)
+        memory.store, memory.table, planes, codes, numbers = made(
+            memory.store, memory.table, memory.nums, *given
+        )
+        numbers = OwnedNumbers(*np.asarray(numbers).tolist())
+        row = 4 * (memory.packing.num_words + 1)
+        self.bytes_exchanged += numbers.sent * (self.devices - 1) * sizes.sent * row
+        self.bytes_combined += planes.nbytes + (0 if codes is None else codes.nbytes)
+        return _Found(planes, codes, numbers)
+
+    def _keep(self, found: _Found, num: int) -> int | None:
+        """Take over what a part brought. The position of the first new configuration that exceeds
+        the limit, if any."""
+        planes = np.asarray(found.planes)
+        is_first, *bits = np.unpackbits(planes, axis=1, count=num)
+        at = np.flatnonzero(is_first)
+        room = self.most - self.num
+        left_out = int(at[room]) if len(at) > room else None
+        at, kept = at[:room], num if left_out is None else left_out
+        owners = sum((bit[at].astype(np.int64) << k for k, bit in enumerate(bits)), 0 * at)
+        self.memory.nums = self.memory.nums + self._count(owners)
+        self._number(owners)
+        self.is_new.append((planes[0, : -(-kept // 8)].copy(), kept))
+        if found.codes is not None:
+            self.targets.append(self._numbers_of(np.asarray(found.codes)[:kept]))
+        return left_out
+
+    def _number(self, owners: Int[np.ndarray, " some"]) -> None:
+        """Number new configurations, which stand in the order of their numbers."""
+        self.owners.append(owners)
+        if self.edges:
+            for device, numbers in enumerate(self.numbers):
+                numbers.append(self.num + np.flatnonzero(owners == device))
+        self.num += len(owners)
+
+    def _numbers_of(self, codes: UInt32[np.ndarray, " some"]) -> Int[np.ndarray, " some"]:
+        """The numbers of configurations that are written as `row * devices + owner`."""
+        rows, owners = np.divmod(codes.astype(np.int64), self.devices)
+        found = np.zeros(len(codes), np.int32 if self.num < 2**31 else np.int64)
+        for device, numbers in enumerate(self.numbers):
+            is_own = owners == device
+            found[is_own] = numbers.array[rows[is_own]]
+        return found
+
+    def _tighten(self, sizes: Sizes) -> None:
+        """Fewer words, if that is much."""
+        packing = self.model.tight(self.num, self.memory.most_fields(), self.memory.packing)
+        if packing is not None:
+            self.memory.repack(packing, sizes.window)
+
+    def _widen(self, block: _Block, part: OwnedPart, sizes: Sizes, numbers: OwnedNumbers) -> bool:
+        """Take larger numbers, where those of a part did not fit; whether there is memory."""
+        packing, window = self.memory.packing, sizes.window
+        if not numbers.fits:
+            ins = (ALL, ALL, ALL, _BLOCK, ALL)
+            made = program(largest, self.mesh, ins, ALL, made=sizes.made)
+            given = (self.machine, self.choosers, self.memory.packing_everywhere)
+            most = np.asarray(made(*given, block.owned, part))
+            packing = fitting(most, self.memory.most_fields())
+        else:
+            packing = self.model.widened(self.num, packing)
+            self._take_machine()
+        if packing is not self.memory.packing:
+            return self.memory.repack(packing, window)
+        self.memory.rebuild_table(window)
+        return True
+
+    def graph(self) -> Graph[ConfigurationsT, StepsT]:
+        owners = self.owners.array
+        rows = np.zeros(len(owners), np.int32)
+        for device, num in enumerate(self.memory.nums):
+            rows[owners == device] = np.arange(num)
+        return Graph(
+            system=self.model.system,
+            machine=self.model.machine,
+            packing=self.memory.packing,
+            words=OwnedStore(self.memory.store, owners, rows, self.mesh),
+            depth_starts=np.asarray(self.depth_starts),
+            edges=GraphEdges(
+                self.num_expanded, self.counts, self.targets if self.edges else None, self.is_new
+            ),
+            stop=self.stop,
+            saturate=self.model.options.saturate,
+            clock=self.model.options.clock,
+            lowering=self.model.options.lowering,
+            traffic=Traffic(self.bytes_exchanged, self.bytes_combined),
+        ).without_redundant_choices()
+
+
+class _Growing:
+    """An array on the host that grows."""
+
+    def __init__(self, dtype: np.dtype) -> None:
+        self._room = np.zeros(2**10, dtype)
+        self._num = 0
+
+    @property
+    def array(self) -> np.ndarray:
+        return self._room[: self._num]
+
+    def append(self, values: np.ndarray) -> None:
+        num = self._num + len(values)
+        if num > len(self._room):
+            room = np.zeros(max(num, 2 * len(self._room)), self._room.dtype)
+            room[: self._num] = self.array
+            self._room = room
+        self._room[self._num : num] = values
+        self._num = num

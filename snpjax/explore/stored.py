@@ -1,0 +1,58 @@
+"""Where the words of configurations are, and how some of them are read."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh
+from jaxtyping import Array, Int, UInt32
+
+from snpjax_formats import device_array
+
+from .._tiered import tiered
+from .owners import ALL, SPLIT, gathered, program
+
+
+class StoredWords(Protocol):
+    """The words of all configurations."""
+
+    def of(self, numbers: Int[np.ndarray, " block"]) -> UInt32[Array, "words block"]:
+        """Those of configurations with these numbers, on the default device."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class OneStore:
+    """A row for each number, on one device. Rows past the last configuration are padding."""
+
+    rows: UInt32[Array, "capacity words"]
+
+    def of(self, numbers: Int[np.ndarray, " block"]) -> UInt32[Array, "words block"]:
+        return _rows(self.rows, device_array(numbers, jnp.int32))
+
+
+@tiered()
+def _rows(
+    store: UInt32[Array, "capacity words"], numbers: Int[Array, " block"]
+) -> UInt32[Array, "words block"]:
+    return store.at[numbers].get(mode="clip").T
+
+
+@dataclass(frozen=True, eq=False)
+class OwnedStore:
+    """Rows on the devices that own them, in the order of numbers.
+
+    - `owners`: which device of the mesh owns each configuration; `places`: its row there.
+    """
+
+    rows: UInt32[Array, "all_rows words"]
+    owners: Int[np.ndarray, " configurations"]
+    places: Int[np.ndarray, " configurations"]
+    mesh: Mesh
+
+    def of(self, numbers: Int[np.ndarray, " block"]) -> UInt32[Array, "words block"]:
+        gather = program(gathered, self.mesh, (SPLIT, ALL, ALL), ALL)
+        found = gather(self.rows, self.owners[numbers].astype(np.int32), self.places[numbers])
+        # Each process goes on with its own devices.
+        return device_array(np.asarray(found))

@@ -1,0 +1,187 @@
+"""Searches over a mesh find the graph of one device, number for number."""
+
+import json
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+import snpjax as snp
+from snpjax.explore import Stop, explore
+from snpjax.explore.owners import Sizes
+from snpjax.testing import systems
+from tests.support.helpers import many, with_ballast
+from tests.support.known_graphs import countdown, size_of_countdown
+from tests.support.meshes import mesh_of
+from tests.support.processes import run_processes
+
+
+CHUNKS = (64,)
+MAX_CONFIGURATIONS = 60
+
+
+def assert_same_graph(found, expected):
+    """All that is public."""
+    assert found.stop is expected.stop and found.num_expanded == expected.num_expanded
+    assert found.depth_starts.tolist() == expected.depth_starts.tolist()
+    assert found.first_edge.tolist() == expected.first_edge.tolist()
+    num = expected.num_configurations - 1
+    assert found.edges.found_by[:num].tolist() == expected.edges.found_by[:num].tolist()
+    if expected.targets is not None:
+        assert found.targets.tolist() == expected.targets.tolist()
+        assert found.targets.dtype == expected.targets.dtype
+    same = jax.tree.map(np.array_equal, _of(found), _of(expected))
+    assert all(jax.tree.leaves(same)), same
+
+
+def _of(graph):
+    """Its configurations and steps as arrays."""
+    configurations = vars(graph.configurations())
+    steps = {} if graph.targets is None else vars(graph.transitions())
+    return [
+        {name: x for name, x in some.items() if isinstance(x, np.ndarray)}
+        for some in (configurations, steps)
+    ]
+
+
+def both(system, devices, **options):
+    """The graph of a mesh and that of one device."""
+    options = {"chunks": CHUNKS, **options}
+    mesh = mesh_of(devices, "configurations")
+    return explore(system, mesh=mesh, **options), explore(system, **options)
+
+
+@pytest.mark.parametrize("devices", [1, 2, 4])
+@settings(max_examples=many(160))
+@given(systems(max_neurons=6))
+def test_graphs_are_those_of_one_device(devices, system):
+    options = {"max_configurations": MAX_CONFIGURATIONS}
+    assert_same_graph(*both(with_ballast(system), devices, **options))
+
+
+def senders(spikes, num=7):
+    """Neurons that send a spike or not to a sink with this many spikes."""
+    neurons = [snp.Neuron(f"n{i}", 1, ["a -> lambda", "a -> a"]) for i in range(num)]
+    synapses = [(f"n{i}", "sink") for i in range(num)]
+    return snp.SpikingSystem([*neurons, snp.Neuron("sink", spikes)], synapses)
+
+
+@pytest.mark.parametrize("limit", [1, 6, 1000])
+@pytest.mark.parametrize("spikes", [2**30, 2**31 - 4])
+def test_limits_and_overflows(limit, spikes):
+    found, expected = both(senders(spikes), 4, max_configurations=limit)
+    assert_same_graph(found, expected)
+
+
+@pytest.mark.parametrize("most", [100, 200, 40_000])
+def test_counts_grow_out_of_their_types(most):
+    sender = snp.Neuron("sender", most, ["a+/a -> a", "a^2(aa)*/a^2 -> a"])
+    system = snp.SpikingSystem([sender, snp.Neuron("sink")], [("sender", "sink", 50)])
+    found, expected = both(system, 4, max_configurations=300)
+    assert_same_graph(found, expected)
+    assert found.spikes.max() > (130 if most == 100 else most - 1)
+
+
+@pytest.mark.parametrize("depth", [0, 1, 3])
+def test_depths(depth):
+    sender = snp.Neuron("sender", 9, ["a+/a -> a", "a^2(aa)*/a^2 -> a"])
+    system = snp.SpikingSystem([sender, snp.Neuron("sink")], [("sender", "sink", 50)])
+    found, expected = both(system, 4, max_depth=depth)
+    assert_same_graph(found, expected)
+    assert found.stop is Stop.MAX_DEPTH
+
+
+@pytest.mark.parametrize("sizes", [Sizes(64, 16, 1, 128), Sizes(64, 16, 16, 65)])
+def test_more_arrive_than_there_is_room_for(sizes, monkeypatch):
+    """Where many have one owner, they travel in many rounds; or half as many are made at once."""
+    monkeypatch.setattr(Sizes, "of", lambda chunk, devices: sizes)
+    neurons = [snp.Neuron(f"n{i}", 1, ["a -> lambda", "a -> a"]) for i in range(7)]
+    sinks = [snp.Neuron(f"s{i}") for i in range(7)]
+    synapses = [(f"n{i}", f"s{i}") for i in range(7)]
+    assert_same_graph(*both(snp.SpikingSystem([*neurons, *sinks], synapses), 4))
+
+
+def test_one_configuration_has_too_many_choices():
+    neurons = [snp.Neuron(f"n{i}", 2, ["a -> lambda", "a^2/a -> lambda"]) for i in range(2)]
+    many = [snp.Neuron(f"m{i}", 0, ["a -> a", "a -> lambda"]) for i in range(31)]
+    synapses = [("n0", f"m{i}") for i in range(31)]
+    neurons[0] = snp.Neuron("n0", 2, ["a^2/a -> a", "a^2/a -> lambda"])
+    system = snp.SpikingSystem([*neurons, *many], synapses)
+    found, expected = both(system, 4)
+    assert_same_graph(found, expected)
+    assert found.stop is Stop.TOO_MANY_CHOICES and found.num_expanded > 0
+
+
+def test_fields_are_packed_again_and_tightly():
+    """In the middle of a search, whatever the sizes of chunks."""
+    found, expected = both(countdown(130), 4, chunks=(64, 512), edges=False)
+    assert_same_graph(found, expected)
+    assert found.num_configurations == size_of_countdown(130) > 2**12
+
+
+@pytest.mark.parametrize("devices", [2, 4])
+def test_what_is_read_off_is_the_same(devices):
+    neurons = [
+        snp.Neuron("n1", 2, ["a^2/a -> a", "a^2 -> a"]),
+        snp.Neuron("n2", 1, ["a -> a"]),
+        snp.Neuron("n3", 1, ["a -> a", "a^2 -> lambda"]),
+    ]
+    synapses = [("n1", "n2"), ("n2", "n1"), ("n1", "n3"), ("n2", "n3")]
+    found, expected = both(snp.SpikingSystem(neurons, synapses, output="n3"), devices)
+    assert found.intervals(9) == expected.intervals(9)
+    last = found.num_configurations - 1
+    assert np.array_equal(found.witness(last).rules, expected.witness(last).rules)
+    for query in ("always n1 <= 2", "eventually n3 = 2"):
+        one, other = snp.check(found, query), snp.check(expected, query)
+        assert found.traffic.exchanged > 0 == expected.traffic.exchanged
+        assert (one.status, one.witness, one.depth) == (other.status, other.witness, other.depth)
+
+
+def plastic():
+    neurons = [
+        snp.Neuron("i", 2, ["a/a -> +1(i, {j, k})", "a^2/a -> a"]),
+        snp.Neuron("j", 0, ["a -> a"]),
+        snp.Neuron("k", 1, ["a -> a"]),
+    ]
+    return snp.SpikingSystem(neurons, [("j", "k"), ("k", "i")], output="k")
+
+
+def dividing():
+    cell = snp.Neuron("cell", 2, ["[a^2]_cell -> []_left || []_right"])
+    return snp.SpikingSystem([cell, snp.Neuron("sink")], [("cell", "sink")])
+
+
+def net():
+    inputs = snp.sleptsov.Arcs.of([(0, 0, 1), (1, 1, 1)])
+    outputs = snp.sleptsov.Arcs.of([(2, 0, 1), (2, 1, 1)])
+    return snp.SleptsovNet([3, 5, 0], inputs=inputs, outputs=outputs)
+
+
+@pytest.mark.parametrize("build", [plastic, dividing, net])
+def test_other_machines(build):
+    assert_same_graph(*both(build(), 4, max_configurations=300))
+
+
+def test_meshes_of_other_axes_are_refused():
+    with pytest.raises(ValueError, match="The axes that `explore` splits are `configurations`"):
+        explore(countdown(2), mesh=mesh_of(2, "paths"))
+
+
+@pytest.mark.slow
+def test_two_processes_explore_a_million_configurations():
+    script = Path(__file__).with_name("search_together.py")
+    ended = run_processes(script, "19", timeout=300)
+    assert [one.returncode for one in ended] == [0, 0], ended[0].stderr + ended[1].stderr
+    first, second = [json.loads(one.stdout.splitlines()[-1]) for one in ended]
+    assert first == second
+    assert first["configurations"] == 2**20 and first["halting"] == 2**19 and first["depth"] == 20
+    assert first["last"] == [[0] * 38 + [1] * 19]
+    graph = explore(countdown(20))
+    last = graph.num_configurations - 1
+    assert first["targets"] == graph.targets.tolist()
+    assert first["spikes"] == graph.spikes.tolist()
+    assert first["path"] == graph.path_to(last)
+    assert first["rules"] == np.asarray(graph.witness(last).rules).tolist()
+    assert first["verdict"] == str(snp.check(graph, lambda x: x.spikes.max(axis=1) > 0).status)

@@ -1,0 +1,32 @@
+"""Systems whose graphs are large, and known without exploring them."""
+
+import snpjax as snp
+
+
+def countdown(spikes: int) -> snp.SpikingSystem:
+    """Two neurons that forget one spike or two in each step."""
+    rules = ["a+/a -> lambda", "a^2(a)*/a^2 -> lambda"]
+    return snp.SpikingSystem([snp.Neuron("x", spikes, rules), snp.Neuron("y", spikes, rules)], [])
+
+
+def size_of_countdown(spikes: int) -> int:
+    """After t steps each neuron has any of `spikes - 2 * t` to `spikes - t`, and at least 0: two
+    numbers meet in a step if the smaller one can be reached before the larger one must be left."""
+    total = 0
+    for least in range(spikes + 1):
+        first = -((least - spikes) // 2)  # the step in which it is reached
+        most = spikes - first
+        total += 2 * (most - least) + 1
+    return total
+
+
+def doubling(steps: int) -> snp.SpikingSystem:
+    """A spike passes along a line, where one neuron after the other decides whether to send to a
+    sink: 2^(steps + 1) configurations, half of which halt, after `steps + 1` steps."""
+    neurons = [snp.Neuron(f"line{i}", int(i == 0), ["a -> a"]) for i in range(steps)]
+    neurons += [snp.Neuron(f"decides{i}", 0, ["a -> lambda", "a -> a"]) for i in range(steps)]
+    neurons += [snp.Neuron(f"sink{i}") for i in range(steps)]
+    synapses = [(f"line{i}", f"line{i + 1}") for i in range(steps - 1)]
+    synapses += [(f"line{i}", f"decides{i}") for i in range(steps)]
+    synapses += [(f"decides{i}", f"sink{i}") for i in range(steps)]
+    return snp.SpikingSystem(neurons, synapses)
