@@ -20,7 +20,7 @@ from typing import (
 import equinox as eqx
 import jax
 import numpy as np
-from jax.sharding import PartitionSpec
+from jax.sharding import Mesh, PartitionSpec
 from jaxtyping import Array, Bool, Int, PyTree, UInt, UInt32
 
 from snpjax_formats import AbstractChooser, AbstractLayout
@@ -221,6 +221,18 @@ class Partitioned(Protocol):
 
     def paths_of(self, state: PyTree) -> tuple[int, ...]:
         """The shape of the paths of a state: `()` for one path."""
+        ...
+
+
+@runtime_checkable
+class Partitionable(Protocol):
+    """A model whose neurons can be split over the devices of a mesh."""
+
+    def planned_part(
+        self, mesh: Mesh, *, paths: int = 1, **options: Any
+    ) -> tuple[AbstractMachine, dict[str, int]]:
+        """The first part of what `snpjax.lower(self, mesh=mesh)` would make; and the bytes that a
+        device would receive in a step of so many paths, by the way they travel."""
         ...
 
 

@@ -8,6 +8,7 @@ from snpjax_formats.lazy import lazily
 if TYPE_CHECKING:
     from .hosts import ProcessLost as ProcessLost, initialize as initialize
     from .paths import gather as gather
+    from .plan import Bandwidths as Bandwidths, Plan as Plan, plan as plan
     from .statistics import (
         AbstractStatistic as AbstractStatistic,
         Bin as Bin,
@@ -23,6 +24,7 @@ lazily(
     {
         ".hosts": "ProcessLost initialize",
         ".paths": "gather",
+        ".plan": "Bandwidths Plan plan",
         ".statistics": """
             AbstractStatistic Bin ComputedNumbers Distribution PathEnd Summary Total
         """,

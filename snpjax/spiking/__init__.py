@@ -3,7 +3,6 @@
 from .lower.batch import SystemBatch as SystemBatch
 from .lower.lower import lower as lower
 from .lower.lower_division import Capacity as Capacity
-from .lower.plan import Plan as Plan, plan as plan
 from .lower.storage import bytes_needed as bytes_needed, chosen_layout as chosen_layout
 from .lower.transition import Transition as Transition, transition_edges as transition_edges
 from .model import compatibility as compatibility

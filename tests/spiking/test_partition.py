@@ -31,9 +31,7 @@ from snpjax_formats import (
     Dense,
     Float32Dense,
     Hybrid,
-    Interval,
     SlicedELL,
-    Sum,
     graphs,
 )
 from tests.support.helpers import quietly, with_ballast
@@ -419,45 +417,3 @@ def test_what_cannot_be_partitioned():
 
     with pytest.raises(TypeError, match="`Own` cannot choose for some of the neurons"):
         simulated(many, Own())
-
-
-def of_device(tree):
-    """The bytes of one device."""
-    return sum(x.addressable_shards[0].data.nbytes for x in jax.tree.leaves(tree))
-
-
-@pytest.mark.parametrize("devices", [1, 4])
-@pytest.mark.parametrize(
-    "system",
-    [
-        large(20_000),
-        quietly(busy, rules=["a^2/a -> a^2;1", "a -> a"]),
-        populations(PROJECTIONS["listed"]),
-        populations([("x", "y", graphs.Intervals(np.arange(90), np.arange(90) + 4, "source"))]),
-    ],
-    ids=["large", "neurons", "listed", "intervals"],
-)
-def test_plans(system, devices):
-    """What a device has and receives is known beforehand, to a tenth."""
-    plan = snp.spiking.plan(system, devices)
-    lowered = snp.lower(system, layout="auto", mesh=mesh_of(devices))
-    machine, state = lowered.machine, lowered.initial
-    if not isinstance(machine.program.synapses, Sum | Interval):
-        lowered = snp.lower(system, layout=ELL, mesh=mesh_of(devices))
-        machine = lowered.machine
-    found = of_device(machine) + 2 * of_device(state)
-    assert abs(plan.nbytes - found) <= 0.1 * found + 300
-    assert plan.neurons == len(machine.program.initial) // devices
-    received = machine.nbytes_exchanged()
-    assert (plan.exchanged, plan.exchanged_in_lists) == (received["table"], received["list"])
-
-
-def test_plans_of_large_systems():
-    """10^7 neurons with 16 synapses each, of which none is listed for it."""
-    population = snp.Population("x", 10**7, 0, ["a(a)*/a -> a"])
-    system = snp.PopulationSystem(
-        [population], [snp.Projection("x", "x", graphs.RandomInDegree(16, 0))]
-    )
-    plan = snp.spiking.plan(system, 8)
-    assert plan.synapses == pytest.approx(16 * 4 * 10**7 / 8, rel=0.07)
-    assert plan.exchanged == pytest.approx(10**7 / 8, rel=0.07)

@@ -25,6 +25,7 @@ from ..model.system import SpikingSystem
 from ..step.exchange import Exchange, exchanged_type
 from ..step.partitioned import PartitionedMachine, split_of
 from ..step.program import SpikingProgram
+from ..step.step import SpikingMachine
 from .host_program import (
     HostProgram,
     Padding,
@@ -61,18 +62,8 @@ def lowered_parts(
 
     **Raises:** as `lower`, and `ValueError` for what cannot be partitioned.
     """
-    if isinstance(system, SpikingSystem) and system.is_growing:
-        raise _cannot("A system that divides or buds")
-    columns = system.columns(faithful=faithful)
-    _check(columns, mesh, layout)
-    num_parts, devices = mesh.shape[NEURONS], _devices_of(mesh)
-    size = part_size(columns.num_neurons, num_parts)
-    parts = _Parts(columns, size, num_parts, layout == "auto")
-    profile, *largest = _Survey.everywhere([_Survey.of(parts, part) for part in devices])
-    columns = replace(columns, known_arrival=tuple(largest))
-    dtype = count_type([columns], count_dtype)
-    if profile.value_dtype is not None:
-        profile = replace(profile, value_dtype=dtype)
+    columns, parts, devices = _divided(system, mesh, layout, faithful)
+    columns, profile, dtype = _surveyed(columns, parts, list(devices), count_dtype)
     with precision(dtype):
         lowering = _Lowering(columns, parts, dtype)
         storage = Storage.of(layout, dtype, lowering.most_delivered, paths)
@@ -93,9 +84,63 @@ def lowered_parts(
     )
 
 
-def part_size(num_neurons: int, num_parts: int) -> int:
-    """The neurons of each part, with padding."""
-    return -(-padded_neurons(num_neurons) // (num_parts * _NEURONS)) * _NEURONS
+def planned_part(
+    system: AnySystem,
+    mesh: Mesh,
+    layout: LayoutLike = "auto",
+    count_dtype: np.dtype | type | None = None,
+    faithful: bool = False,
+    paths: int = 1,
+) -> tuple[SpikingMachine, dict[str, int]]:
+    """The first part of what `lowered_parts` would make, as if it were the largest, made on the
+    default device; and the bytes that a device receives in a step of that many paths.
+
+    **Raises:** as `lowered_parts`.
+    """
+    columns, parts, _ = _divided(system, mesh, layout, faithful)
+    columns, profile, dtype = _surveyed(columns, parts, [0], count_dtype, everywhere=False)
+    with precision(dtype):
+        lowering = _Lowering(columns, parts, dtype)
+        storage = Storage.of(layout, dtype, lowering.most_delivered, paths)
+        synapses = lowering.synapses(0, _chosen(storage, parts, everywhere=False), profile)
+        program = lowering.program(0, synapses)
+    assert program.exchange is not None
+    nbytes = program.exchange.nbytes(parts.size * paths, paths)
+    if not program.exchange.may_list(parts.size * paths):
+        del nbytes["list"]
+    return SpikingMachine(program), nbytes
+
+
+def _divided(
+    system: AnySystem, mesh: Mesh, layout: LayoutLike, faithful: bool
+) -> tuple[HostProgram, "_Parts", dict[int, list[Any]]]:
+    """A system, its parts, and the devices of this process that have each of them."""
+    if isinstance(system, SpikingSystem) and system.is_growing:
+        raise _cannot("A system that divides or buds")
+    columns = system.columns(faithful=faithful)
+    _check(columns, mesh, layout)
+    num_parts = mesh.shape[NEURONS]
+    size = -(-padded_neurons(columns.num_neurons) // (num_parts * _NEURONS)) * _NEURONS
+    return columns, _Parts(columns, size, num_parts, layout == "auto"), _devices_of(mesh)
+
+
+def _surveyed(
+    columns: HostProgram,
+    parts: "_Parts",
+    own: Sequence[int],
+    count_dtype: np.dtype | type | None,
+    *,
+    everywhere: bool = True,
+) -> tuple[HostProgram, DegreeProfile, np.dtype]:
+    """What is known of the parts, those of all processes or these alone; and the type of counts."""
+    surveys = [_Survey.of(parts, part) for part in own]
+    survey = _Survey.everywhere(surveys) if everywhere else _Survey.joined(surveys)
+    columns = replace(columns, known_arrival=(survey.arrival, survey.neuron))
+    dtype = count_type([columns], count_dtype)
+    profile = survey.profile
+    if profile.value_dtype is not None:
+        profile = replace(profile, value_dtype=dtype)
+    return columns, profile, dtype
 
 
 def _cannot(what: str) -> ValueError:
@@ -258,19 +303,6 @@ def _of_all(row: Int[np.ndarray, " own"]) -> Int[np.ndarray, "processes most"]:
     return np.asarray(multihost_utils.process_allgather(np.pad(row, (0, most - len(row)))))
 
 
-def _add_up(columns: HostProgram) -> bool:
-    """Whether a neuron may emit what several rules produce, or one rule several times."""
-    return columns.system.compatibility.early_reopen is not None or columns.is_exhaustive
-
-
-def emissions_type(columns: HostProgram, dtype: np.dtype) -> np.dtype:
-    """The type in which emissions travel, which are counted in `dtype`. Those that add up may be
-    too many, or -1, in the step that fails."""
-    if columns.has_anti_spikes or _add_up(columns):
-        return dtype
-    return exchanged_type(int(columns.table.produce.max(initial=0)), dtype)
-
-
 @dataclass(frozen=True, eq=False)
 class _Lowering:
     """A system to be lowered in parts, and the type that counts its spikes."""
@@ -288,10 +320,21 @@ class _Lowering:
         most = self.columns.table.produce if together is None else together
         return int(most.max(initial=0))
 
+    @property
+    def exchanged(self) -> np.dtype:
+        """The type in which emissions travel. Those that add up may be too many, or -1, in the step
+        that fails."""
+        return exchanged_type(
+            None if self.together is not None else self.most_delivered, self.dtype
+        )
+
     @cached_property
     def together(self) -> Int[np.ndarray, " neurons"] | None:
         """The most spikes that each neuron may emit at once where they add up."""
-        return most_together(self.columns, self.dtype) if _add_up(self.columns) else None
+        early = self.columns.system.compatibility.early_reopen
+        if early is None and not self.columns.is_exhaustive:
+            return None
+        return most_together(self.columns, self.dtype)
 
     def synapses(
         self, part: int, layout: type[AbstractLayout], profile: DegreeProfile
@@ -348,14 +391,14 @@ class _Lowering:
             may_overflow=True,
             compatibility=compatibility,
             is_exhaustive=columns.is_exhaustive,
-            exchange=Exchange(NEURONS, self.parts.num_parts, emissions_type(columns, dtype)),
+            exchange=Exchange(NEURONS, self.parts.num_parts, self.exchanged),
         )
 
     def _padded(self, of_neurons: np.ndarray) -> np.ndarray:
         return np.pad(of_neurons, (0, self.parts.size - len(of_neurons)))
 
 
-def _chosen(storage: Storage, parts: _Parts) -> type[AbstractLayout]:
+def _chosen(storage: Storage, parts: _Parts, *, everywhere: bool = True) -> type[AbstractLayout]:
     """The layout of what is listed, in all parts: what was asked for, or what suits the first."""
     if isinstance(storage.layout, type):
         return storage.layout
@@ -365,7 +408,7 @@ def _chosen(storage: Storage, parts: _Parts) -> type[AbstractLayout]:
         edges, max_input=storage.most, many_paths=storage.many_paths, chooser=chooser
     ).layout
     found = found if found in PARTITIONED else ELL
-    if jax.process_count() == 1:
+    if jax.process_count() == 1 or not everywhere:
         return found
     # What is free on a device has a part in the choice, and differs.
     return PARTITIONED[_of_all(np.asarray([PARTITIONED.index(found)], np.int32))[0, 0]]

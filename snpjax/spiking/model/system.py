@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from snpjax_formats import Edges
 
     from ...choice import AbstractChoice
-    from ...machine import AnyMachine, Lowered, Schema, Settled
+    from ...machine import AbstractMachine, AnyMachine, Lowered, Schema, Settled
     from ...trajectory import Trajectory
     from ..lower.enumerable import SearchedMachine
     from ..lower.host_program import HostProgram
@@ -130,6 +130,14 @@ class AbstractSystem:
         from ..lower.start import started
 
         return started(self, machine, initial, inputs)
+
+    def planned_part(
+        self: Any, mesh: "Mesh", *, paths: int = 1, **options: Any
+    ) -> "tuple[AbstractMachine, dict[str, int]]":
+        """What one device of a mesh would have, see `snpjax.scale.plan`."""
+        from ..lower.partition import planned_part
+
+        return planned_part(self, mesh, paths=paths, **options)
 
     def schema(self: Any) -> "Schema[Configurations, Transitions]":
         """The names of this system, for graphs and queries."""
