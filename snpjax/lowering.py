@@ -202,7 +202,7 @@ def _unknown(name: str, call: str, kind: str, known: list[str]) -> str:
         from .run import RunOptions  # which imports this module
 
         own = RunOptions.__annotations__.keys() - LoweringOptions.__annotations__.keys()
-        arguments = [*known, "paths", *sorted(own)]
+        arguments = [*known, "paths", "observe", *sorted(own)]
     near = difflib.get_close_matches(name, arguments, 1)
     if near and not elsewhere:
         return f"{found} Did you mean `{near[0]}`?"

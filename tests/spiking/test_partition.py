@@ -31,9 +31,7 @@ from snpjax_formats import (
     Dense,
     Float32Dense,
     Hybrid,
-    Interval,
     SlicedELL,
-    Sum,
     graphs,
 )
 from tests.support.helpers import quietly, with_ballast
@@ -130,10 +128,11 @@ def assert_same(one, many, size=NEURONS):
 
 
 def compared(system, choice, mesh, layout=ELL, paths=None):
-    one = snp.lower(system, layout=layout).machine
-    many = snp.lower(system, layout=layout, mesh=mesh).machine
-    end = simulated(one, choice, paths)
-    assert_same(end, simulated(many, choice, paths))
+    one, many = snp.lower(system, layout=layout), snp.lower(system, layout=layout, mesh=mesh)
+    for name in ("safe_steps", "is_numbered", "alternatives", "widest"):
+        assert getattr(one, name) == getattr(many, name)
+    end = simulated(one.machine, choice, paths)
+    assert_same(end, simulated(many.machine, choice, paths))
     return end
 
 

@@ -134,7 +134,7 @@ class _Parts:
     size: int
     num_parts: int
     keeps_structure: bool
-    _last: dict[int, Edges] = field(default_factory=dict)  # what was listed last
+    _last: dict[int, list[tuple[Edges, int, int]]] = field(default_factory=dict)
 
     @property
     def total(self) -> int:
@@ -142,15 +142,22 @@ class _Parts:
 
     def listed(self, part: int) -> Edges:
         """The listed synapses into a part, its neurons counted from 0."""
-        if part in self._last:
-            return self._last[part]
-        self._last.clear()
-        placed = []
-        for some in self.columns.parts:
-            if not self._is_structured(some):
-                edges, start = some.edges_into(part * self.size, self.size)
-                placed.append((edges, some.source_start, start))
-        self._last[part] = merged(placed, self.total, self.size)
+        placed = self._placed(part)
+        if len(placed) == 1 and placed[0][1:] == (0, 0):  # without a copy
+            return placed[0][0].resized(self.total, self.size)
+        return merged(placed, self.total, self.size)
+
+    def _placed(self, part: int) -> list[tuple[Edges, int, int]]:
+        """The same, by projection, each with the places of its first source and target. What was
+        listed last is kept."""
+        if part not in self._last:
+            self._last.clear()
+            self._last[part] = [
+                (edges, some.source_start, start)
+                for some in self.columns.parts
+                if not self._is_structured(some)
+                for edges, start in [some.edges_into(part * self.size, self.size)]
+            ]
         return self._last[part]
 
     def structured(self, part: int) -> Iterator[tuple[AbstractLayout, int]]:
@@ -163,20 +170,22 @@ class _Parts:
                 assert own is not None
                 yield own, some.source_start
 
-    def arrivals(self, part: int, listed: Edges) -> Float64[np.ndarray, " neurons"]:
-        """A bound on what arrives at each neuron of a part in one step, as in `HostProgram`."""
-        columns = self.columns
-        produced = np.zeros(self.total)
-        produced[: columns.num_neurons] = columns.table.largest_production()
-        arriving = listed.arrivals(produced)
+    def arrivals(self, part: int) -> Float64[np.ndarray, " neurons"]:
+        """A bound on what arrives at each neuron of a part in one step, that of `HostProgram`."""
+        columns, arriving = self.columns, np.zeros(self.size)
+        produced = columns.table.largest_production().astype(float)
         own = slice(part * self.size, (part + 1) * self.size)
+        placed = iter(self._placed(part))
         for some in columns.parts:
-            if self._is_structured(some):
-                sources = slice(some.source_start, some.source_start + some.num_sources)
-                at_targets = some.arrivals(produced[sources])
-                everywhere = np.zeros(self.total)
-                everywhere[some.target_start : some.target_start + some.num_targets] = at_targets
-                arriving += everywhere[own]
+            production = produced[some.source_start : some.source_start + some.num_sources]
+            edges, _, start = (None, 0, 0) if self._is_structured(some) else next(placed)
+            if edges is not None and _is_list(some):
+                arriving[start : start + edges.num_targets] += edges.arrivals(production)
+                continue
+            first = max(some.target_start, own.start)
+            stop = max(min(some.target_start + some.num_targets, own.stop), first)
+            targets = slice(first - some.target_start, stop - some.target_start)
+            arriving[first - own.start : stop - own.start] += some.arrivals(production)[targets]
         if len(columns.trains):
             inputs = columns.inputs - own.start
             is_own = (0 <= inputs) & (inputs < self.size)
@@ -185,8 +194,12 @@ class _Parts:
         return arriving
 
     def _is_structured(self, part: SynapsePart) -> bool:
-        is_listed = isinstance(part.graph, Edges | graphs.AbstractListed)
-        return self.keeps_structure and not is_listed
+        return self.keeps_structure and not _is_list(part)
+
+
+def _is_list(part: SynapsePart) -> bool:
+    """Whether the synapses have no structure to keep."""
+    return isinstance(part.graph, Edges | graphs.AbstractListed)
 
 
 class _Survey(NamedTuple):
@@ -199,8 +212,7 @@ class _Survey(NamedTuple):
 
     @classmethod
     def of(cls, parts: _Parts, part: int) -> "_Survey":
-        edges = parts.listed(part)
-        arrivals = parts.arrivals(part, edges)
+        edges, arrivals = parts.listed(part), parts.arrivals(part)
         worst = int(np.argmax(arrivals))
         profile = DegreeProfile.of(edges.canonical())
         return cls(profile, float(arrivals[worst]), part * parts.size + worst)
@@ -246,19 +258,6 @@ def _of_all(row: Int[np.ndarray, " own"]) -> Int[np.ndarray, "processes most"]:
     return np.asarray(multihost_utils.process_allgather(np.pad(row, (0, most - len(row)))))
 
 
-def _add_up(columns: HostProgram) -> bool:
-    """Whether a neuron may emit what several rules produce, or one rule several times."""
-    return columns.system.compatibility.early_reopen is not None or columns.is_exhaustive
-
-
-def emissions_type(columns: HostProgram, dtype: np.dtype) -> np.dtype:
-    """The type in which emissions travel, which are counted in `dtype`. Those that add up may be
-    too many, or -1, in the step that fails."""
-    if columns.has_anti_spikes or _add_up(columns):
-        return dtype
-    return exchanged_type(int(columns.table.produce.max(initial=0)), dtype)
-
-
 @dataclass(frozen=True, eq=False)
 class _Lowering:
     """A system to be lowered in parts, and the type that counts its spikes."""
@@ -276,10 +275,21 @@ class _Lowering:
         most = self.columns.table.produce if together is None else together
         return int(most.max(initial=0))
 
+    @property
+    def exchanged(self) -> np.dtype:
+        """The type in which emissions travel. Those that add up may be too many, or -1, in the step
+        that fails."""
+        return exchanged_type(
+            None if self.together is not None else self.most_delivered, self.dtype
+        )
+
     @cached_property
     def together(self) -> Int[np.ndarray, " neurons"] | None:
         """The most spikes that each neuron may emit at once where they add up."""
-        return most_together(self.columns, self.dtype) if _add_up(self.columns) else None
+        early = self.columns.system.compatibility.early_reopen
+        if early is None and not self.columns.is_exhaustive:
+            return None
+        return most_together(self.columns, self.dtype)
 
     def synapses(
         self, part: int, layout: type[AbstractLayout], profile: DegreeProfile
@@ -336,7 +346,7 @@ class _Lowering:
             may_overflow=True,
             compatibility=compatibility,
             is_exhaustive=columns.is_exhaustive,
-            exchange=Exchange(NEURONS, self.parts.num_parts, emissions_type(columns, dtype)),
+            exchange=Exchange(NEURONS, self.parts.num_parts, self.exchanged),
         )
 
     def _padded(self, of_neurons: np.ndarray) -> np.ndarray:
