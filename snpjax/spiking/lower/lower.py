@@ -253,6 +253,13 @@ def check_order(compatibility: Compatibility, layout: LayoutLike) -> None:
         )
 
 
+def num_columns(table: SlotTable, size: int) -> int:
+    """The columns of the tables of so many neurons: one a neuron, or fewer where types are few."""
+    num_types = bucket(table.num_types + 1)
+    is_smaller = num_types <= _MAX_TYPES and num_types * _NEURONS_PER_TYPE <= size
+    return num_types if size > SMALL and is_smaller else size
+
+
 class Spread:
     """Makes device tables of host tables, padded and with a column a neuron, or a column a type
     where types are few."""
@@ -267,9 +274,8 @@ class Spread:
     def of(cls, table: SlotTable, padding: Padding, dtype: np.dtype, *, by_type: bool) -> "Spread":
         num_slots, size = padding.slots, padding.neurons
         neurons = np.pad(table.type_of, (0, size - len(table.type_of)), constant_values=-1)
-        num_types = bucket(table.num_types + 1)
-        is_smaller = num_types <= _MAX_TYPES and num_types * _NEURONS_PER_TYPE <= size
-        if by_type and size > SMALL and is_smaller:
+        num_types = num_columns(table, size)
+        if by_type and num_types < size:
             columns = np.arange(num_types)
             columns[table.num_types :] = -1
             neurons = np.where(neurons < 0, table.num_types, neurons)

@@ -258,6 +258,19 @@ def _of_all(row: Int[np.ndarray, " own"]) -> Int[np.ndarray, "processes most"]:
     return np.asarray(multihost_utils.process_allgather(np.pad(row, (0, most - len(row)))))
 
 
+def _add_up(columns: HostProgram) -> bool:
+    """Whether a neuron may emit what several rules produce, or one rule several times."""
+    return columns.system.compatibility.early_reopen is not None or columns.is_exhaustive
+
+
+def emissions_type(columns: HostProgram, dtype: np.dtype) -> np.dtype:
+    """The type in which emissions travel, which are counted in `dtype`. Those that add up may be
+    too many, or -1, in the step that fails."""
+    if columns.has_anti_spikes or _add_up(columns):
+        return dtype
+    return exchanged_type(int(columns.table.produce.max(initial=0)), dtype)
+
+
 @dataclass(frozen=True, eq=False)
 class _Lowering:
     """A system to be lowered in parts, and the type that counts its spikes."""
@@ -275,21 +288,10 @@ class _Lowering:
         most = self.columns.table.produce if together is None else together
         return int(most.max(initial=0))
 
-    @property
-    def exchanged(self) -> np.dtype:
-        """The type in which emissions travel. Those that add up may be too many, or -1, in the step
-        that fails."""
-        return exchanged_type(
-            None if self.together is not None else self.most_delivered, self.dtype
-        )
-
     @cached_property
     def together(self) -> Int[np.ndarray, " neurons"] | None:
         """The most spikes that each neuron may emit at once where they add up."""
-        early = self.columns.system.compatibility.early_reopen
-        if early is None and not self.columns.is_exhaustive:
-            return None
-        return most_together(self.columns, self.dtype)
+        return most_together(self.columns, self.dtype) if _add_up(self.columns) else None
 
     def synapses(
         self, part: int, layout: type[AbstractLayout], profile: DegreeProfile
@@ -346,7 +348,7 @@ class _Lowering:
             may_overflow=True,
             compatibility=compatibility,
             is_exhaustive=columns.is_exhaustive,
-            exchange=Exchange(NEURONS, self.parts.num_parts, self.exchanged),
+            exchange=Exchange(NEURONS, self.parts.num_parts, emissions_type(columns, dtype)),
         )
 
     def _padded(self, of_neurons: np.ndarray) -> np.ndarray:

@@ -138,11 +138,8 @@ class Exchange(eqx.Module):
         return lax.axis_index(self.axis).astype(jnp.int32) * size
 
 
-def exchanged_type(most: int | None, dtype: np.dtype) -> np.dtype:
-    """The type in which emissions of up to `most` travel, which are counted in `dtype`; `None` is
-    unbounded, or they may be negative."""
-    if most is None:
-        return dtype
+def exchanged_type(most: int, dtype: np.dtype) -> np.dtype:
+    """The type in which emissions of 0 to `most` travel, which are counted in `dtype`."""
     types: tuple[Any, ...] = (bool, np.uint8, np.uint16, np.uint32)
     largest = (1, *(np.iinfo(t).max for t in types[1:]))
     fits = (np.dtype(t) for t, x in zip(types, largest, strict=True) if most <= x)
