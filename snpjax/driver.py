@@ -1,7 +1,7 @@
 """The driver: runs a machine chunk by chunk until it halts, and moves its history to the host."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -10,7 +10,7 @@ import jax
 import jax.lax as lax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import Mesh, PartitionSpec
+from jax.sharding import PartitionSpec
 from jaxtyping import Array, Bool, Int, PyTree, UInt32
 
 from snpjax_formats import bucket
@@ -22,6 +22,7 @@ from .machine import (
     AnyMachine,
     Growable,
     Leaping,
+    Partitioned,
     Presents,
     Record,
     Settled,
@@ -32,16 +33,9 @@ from .machine import (
     over_paths,
 )
 from .results import RESULTS
-from .scale.mesh import PATHS, placed, replicated
-from .scale.paths import (
-    by_path,
-    from_all,
-    local_numbers,
-    local_parts,
-    shardings,
-    split_machine,
-    unstacked,
-)
+from .scale.mesh import replicated
+from .scale.paths import from_all, shardings, value_of_each
+from .scale.placement import Placement, joined_details, joined_states
 from .simulate import Progress, advancing, looped, result_of, step_of
 from .trajectory import Flat, History, Save, Trajectory, beside, nbytes_of, own_paths
 
@@ -91,13 +85,13 @@ class Driver:
     unroll: int | None
     progress: Callable[[int], None] | None
     settled: Callable[[AnyMachine, PyTree, AbstractChoice], Settled | None] | None = None
-    mesh: Mesh | None = None
+    placement: Placement | None = None
     lean: bool = False  # how paths end is left on the devices
 
     def run(self, start: PyTree, paths: int | None, *, tiled: bool) -> Trajectory:
         """The run of one path, `None`, or of many, from their states at the beginning or from one
         that all share. With `tiled`, only as many run at a time as fit in the caches."""
-        devices = 1 if self.mesh is None else self.mesh.shape[PATHS]
+        devices = 1 if self.placement is None else self.placement.shares
         tile = most_in_tile(self.machine, start) if tiled and paths else None
         if paths is None or tile is None or paths <= devices * tile:
             share = None if paths is None else _padded_paths(-(-paths // devices))
@@ -111,7 +105,7 @@ class Driver:
                 if has_paths:
                     own = jax.tree.map(lambda x, at=first, n=num: x[..., at : at + n], start)
                 tiles.append((own, first, num))
-        if self.mesh is None and isinstance(self.machine, Stacked):
+        if self.placement is None and isinstance(self.machine, Stacked):
             share = None  # machines are padded for a mesh only
         made = 0  # the steps of the longest tile up to now
 
@@ -128,6 +122,8 @@ class Driver:
         ended = [shard.ended for shard in shards]
         longest = [int(one.steps.max(initial=0)) for one in ended]
         length = max(longest)
+        if self.placement is not None:
+            length = max(value_of_each(length))
         finished = [
             history.finish(one.initial, one.state, made, length)
             for history, one, made in zip(histories, ended, longest, strict=True)
@@ -136,7 +132,7 @@ class Driver:
         state, steps, result = beside([one[1:] for one in ended])
         saved, steps = histories[-1].wanted, np.asarray(steps)
         numbers = None
-        if jax.process_count() > 1 and self.mesh is not None:
+        if self.placement is not None and len(shards) < devices * len(tiles):
             numbers = np.concatenate([shard.numbers for shard in shards])
         return Trajectory(state, states, outputs, details, saved, steps, result, numbers)
 
@@ -152,24 +148,27 @@ class Driver:
         """Advance some paths, numbered from `first` on, chunk by chunk, moving histories to the
         host after each. A device has a `share` of them, the last ones less."""
         machine: AnyMachine = self.machine
-        mesh, max_steps = self.mesh, self.max_steps
+        place, max_steps = self.placement, self.max_steps
         grow = self.grow and follows(self.machine, Growable)
-        devices = 1 if mesh is None else mesh.shape[PATHS]
+        devices = 1 if place is None else place.shares
         counts: list[int | None] = [paths]
         path, steps, own = None, None, None
         if share is not None:
             counts = [min(max((paths or 1) - i * share, 0), share) for i in range(devices)]
             own = np.asarray(counts, np.int32)
-            if mesh is None:
+            if place is None:
                 start, path, steps = _spread(machine, start, np.uint32(first), paths=share)
             else:
                 machine, start, path, steps = _spread_over(
-                    mesh, machine, start, np.uint32(first), devices * share
+                    place, machine, start, np.uint32(first), devices * share
                 )
         elif isinstance(machine, Stacked):
             path = jnp.arange(machine.num_paths, dtype=np.uint32)
             steps = jnp.zeros(path.shape, np.int32)
-        numbers = [0] if mesh is None else local_numbers(mesh)
+        elif place is not None:
+            start = place.placed_state(machine, start)
+        # A single path is run by all shares alike.
+        numbers = [0] if place is None or share is None else place.numbers(machine)
         wanted = histories[-1].wanted if histories else self.save
         shards = []
         for number in numbers:
@@ -199,8 +198,8 @@ class Driver:
             if settled is not None:
                 steps_per_call = min(steps_per_call, max(now, _FIRST_SETTLING_STEPS))
             advance: Any = _advance
-            if mesh is not None:
-                advance = partial(_advance_on_devices, mesh=mesh)
+            if place is not None:
+                advance = partial(_advance_on_devices, place=place)
             elif presents is not None or (
                 settled is not None and nbytes_of(state) > _MOST_EVALUATED
             ):
@@ -222,12 +221,13 @@ class Driver:
                 unroll=unroll,
                 lean=self.lean,
             )
-            parcels = [parcel] if mesh is None else unstacked(parcel)
-            for shard, part in zip(shards, parcels, strict=True):
-                shard.take(part, presents)
+            parcels = [[parcel]] if place is None else place.stacks(machine, parcel)
+            for shard, parts in zip(shards, parcels[: len(shards)], strict=True):
+                shard.take(_opened(machine, parts), presents)
             reports = np.asarray([(shard.made, shard.is_live, shard.is_stuck) for shard in shards])
-            if mesh is not None:
-                reports = from_all(reports, numbers, devices)
+            if place is not None:
+                reports = from_all(reports, numbers, devices if share else 1)
+                reports = np.broadcast_to(reports, (devices, reports.shape[1]))
             made, is_live, is_stuck = reports.T
             elapsed = max(time.perf_counter() - began, 1e-6)
             before, now = now, int(made.max())
@@ -252,8 +252,8 @@ class Driver:
         if not self.lean:
             if follows(machine, Leaping) and history.wanted.every is not None:
                 start = machine.kept(start)
-            starts = [start] if mesh is None else local_parts(start, -1)
-            for shard, begun in zip(shards, starts, strict=True):
+            starts = [start] if place is None else place.starts(machine, start)
+            for shard, begun in zip(shards, starts[: len(shards)], strict=True):
                 shard.begun = begun
         return tile
 
@@ -293,9 +293,9 @@ class _Shard:
         self.begun: PyTree = None
         self._now: tuple[PyTree, np.ndarray, Any] | None = None
 
-    def take(self, parcel: Parcel, presents: Presents | None) -> None:
-        """What a call has brought."""
-        now, is_live, has_failed, stand, chunk = parcel.opened()
+    def take(self, opened: PyTree, presents: Presents | None) -> None:
+        """What a call has brought, see `_advance_all`."""
+        now, is_live, has_failed, stand, chunk = opened
         made, self.made, self.is_live = self.made, int(now), bool(is_live)
         self.is_stuck = not is_live and bool(has_failed)
         self.history.append(chunk, made, self.made, presents)
@@ -308,6 +308,21 @@ class _Shard:
         return _Ended(self.begun, *jax.tree.map(lambda x: own_paths(x, self.paths), self._now))
 
 
+def _opened(machine: AnyMachine, parts: Sequence[Parcel]) -> PyTree:
+    """What a call has brought, from each part of the neurons."""
+    found = [part.opened() for part in parts]
+    if not follows(machine, Partitioned):
+        return found[0]
+    *flags, stand, (_, outputs, _) = found[0]
+    stands, chunks = ([one[i] for one in found] for i in (3, 4))
+    if stand is not None:
+        stand = joined_states(machine, [one[0] for one in stands]), *stand[1:]
+    states, details = ([chunk[i].opened() for chunk in chunks] for i in (0, 2))
+    if states[0] is not None:
+        states = joined_states(machine, states, axis=1)
+    return *flags, stand, (Flat.of(states), outputs, Flat.of(joined_details(details)))
+
+
 def most_in_tile(machine: AnyMachine, state: PyTree) -> int | None:
     """How many paths run at a time so that their states stay in the cache; paths that end early
     then do not wait for all others, either. `None` for all.
@@ -316,6 +331,8 @@ def most_in_tile(machine: AnyMachine, state: PyTree) -> int | None:
     jax 0.10.2, 2026-11). A GPU has work for all of its cores only where paths are many.
     """
     if isinstance(machine, Stacked) or jax.default_backend() != "cpu":
+        return None
+    if follows(machine, Partitioned):
         return None
     if follows(machine, Growable) or follows(machine, Leaping):
         return None
@@ -332,6 +349,8 @@ def _padded_paths(paths: int) -> int:
 
 def paths_of(machine: AnyMachine, state: PyTree) -> tuple[int, ...]:
     """The shape of the paths of a state: `()` for one path."""
+    if follows(machine, Partitioned):
+        return machine.paths_of(state)
     return jax.eval_shape(_halted, machine, state).shape
 
 
@@ -356,7 +375,7 @@ _spread = tiered(static_argnames=("paths",))(_spread_all)
 
 
 def _spread_over(
-    mesh: Mesh, machine: AnyMachine, state: PyTree, first: np.uint32, paths: int
+    place: Placement, machine: AnyMachine, state: PyTree, first: np.uint32, paths: int
 ) -> tuple[AnyMachine, PyTree, UInt32[Array, " paths"], Int[Array, " paths"]]:
     """The same over the devices of a mesh, and the machine there. What is of each path is on the
     host, from where each device receives its own."""
@@ -367,21 +386,23 @@ def _spread_over(
 
     is_by_path, has_paths = arrays_by_path(machine), paths_of(machine, state) != ()
     machine = jax.tree.map(lambda x, by: padded(x) if by else x, machine, is_by_path)
-    machine = placed(machine, shardings(mesh, split_machine(machine)))
+    machine = place.placed_machine(machine)
     if has_paths:
-        state = jax.tree.map(padded, state)
-        state = placed(state, shardings(mesh, by_path(state)))
+        state = place.placed_state(machine, jax.tree.map(padded, state))
+    elif follows(machine, Partitioned):
+        state = place.placed_state(machine, state)
     else:
-        state = replicated(state, mesh)
-    return machine, *_spread_there(machine, state, first, paths=paths, mesh=mesh)
+        state = replicated(state, place.mesh)
+    return machine, *_spread_there(machine, state, first, paths=paths, place=place)
 
 
-@partial(jax.jit, static_argnames=("paths", "mesh"))
+@partial(jax.jit, static_argnames=("paths", "place"))
 def _spread_there(
-    machine: AnyMachine, state: PyTree, first: UInt32[Array, ""], *, paths: int, mesh: Mesh
+    machine: AnyMachine, state: PyTree, first: UInt32[Array, ""], *, paths: int, place: Placement
 ) -> tuple[PyTree, UInt32[Array, " paths"], Int[Array, " paths"]]:
     found = _spread_all(machine, state, first, paths=paths)
-    return lax.with_sharding_constraint(found, shardings(mesh, by_path(found)))
+    split = place.of_state(machine, found[0]), place.each, place.each
+    return lax.with_sharding_constraint(found, shardings(place.mesh, split))
 
 
 def _unroll(state: PyTree, devices: int) -> int:
@@ -465,17 +486,17 @@ _STATIC = ("longest", "save", "grow", "unroll", "lean")
 _advance = tiered(static_argnames=_STATIC)(_advance_all)
 
 
-@partial(jax.jit, static_argnames=(*_STATIC, "mesh"))
+@partial(jax.jit, static_argnames=(*_STATIC, "place"))
 def _advance_on_devices(
     machine: AnyMachine,
     choice: AbstractChoice,
     state: PyTree,
-    made: Int[Array, " two_of_each_device"],
-    steps: Int[Array, " paths"],
-    path: UInt32[Array, " paths"],
-    num_paths: Int[Array, " devices"],
+    made: Int[Array, " two_of_each_share"],
+    steps: Int[Array, " paths"] | None,
+    path: UInt32[Array, " paths"] | None,
+    num_paths: Int[Array, " shares"] | None,
     *,
-    mesh: Mesh,
+    place: Placement,
     **static: Any,
 ) -> tuple[PyTree, Int[Array, " paths"], Parcel]:
     """The same, by each device for its own paths: what they make has no part in what others do. The
@@ -485,12 +506,13 @@ def _advance_on_devices(
         state, steps, parcel = _advance_all(*given, **static)
         return state, steps, jax.tree.map(lambda x: x[None], parcel)
 
-    own, states = PartitionSpec(PATHS), by_path(state)
+    states = place.of_state(machine, state)
+    split = place.of_machine(machine), PartitionSpec(), states, *[place.each] * 4
     return jax.shard_map(
         of_device,
-        mesh=mesh,
-        in_specs=(split_machine(machine), PartitionSpec(), states, own, own, own, own),
-        out_specs=(states, own, own),
+        mesh=place.mesh,
+        in_specs=split,
+        out_specs=(states, place.each, place.stacked),
         check_vma=False,  # the branches of the same `cond` differ in it
     )(machine, choice, state, made, steps, path, num_paths)
 

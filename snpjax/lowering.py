@@ -15,10 +15,12 @@ import jax
 import jax.numpy as jnp
 from jax.core import Tracer
 from jax.extend.core import get_opaque_trace_state
+from jax.sharding import Mesh
 from jaxtyping import PyTree
 
 from .choice import AbstractChoice, FirstChoice
 from .machine import AnySolution, Lowered, LoweringOptions, Model, follows, paths_told_apart
+from .scale.mesh import NEURONS, PATHS, checked_mesh
 
 
 S = TypeVar("S", bound=AnySolution)
@@ -30,13 +32,19 @@ T = TypeVar("T")
 _MOST_KEPT, _MOST_MODELS = 4, 256
 
 
-def lower(model: Model[S, B], /, **options: Unpack[LoweringOptions]) -> Lowered[S, B]:
+def lower(
+    model: Model[S, B], /, *, mesh: Mesh | None = None, **options: Unpack[LoweringOptions]
+) -> Lowered[S, B]:
     """Lower a model to arrays that `run` takes any number of times.
 
     `run` keeps the lowerings of a model by itself; this is for inspection (`lowered.machine`,
     `lowered.nbytes`), for `snpjax.simulate`, and for holding one explicitly.
 
-    **Arguments:** those of `LoweringOptions`.
+    **Arguments:** those of `LoweringOptions`, and
+
+    - `mesh`: a `jax.sharding.Mesh` with the axis `neurons`, over which the neurons of one system
+      are split. Each device holds the rules and the state of its own neurons, and the synapses that
+      end there. No result depends on it.
 
     **Raises:** `TypeError` for an option that this kind of model does not take; `LayoutTooLarge`
     for a layout that does not fit in memory; `ValueError` for options that contradict each
@@ -47,7 +55,10 @@ def lower(model: Model[S, B], /, **options: Unpack[LoweringOptions]) -> Lowered[
         raise TypeError(
             "`model` is already lowered. Use it as it is, or lower `lowered.model` again."
         )
-    return model.lower(**taken(model, model.lower, "lower", dict(options)))
+    given: dict[str, Any] = dict(options)
+    if mesh is not None:
+        given["mesh"] = checked_mesh("lower", mesh, (NEURONS, PATHS))
+    return model.lower(**taken(model, model.lower, "lower", given))
 
 
 def lowering_of(
@@ -176,6 +187,7 @@ _MEANT = {
     "steps": "The largest number of steps is `max_steps`.",
     "batch": "The number of runs side by side is `paths`.",
     "batch_size": "The number of runs side by side is `paths`.",
+    "mesh": "Its neurons cannot be split: give a mesh whose only axis is `paths`.",
     "dtype": "The type of counts is `count_dtype`.",
 }
 

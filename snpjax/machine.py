@@ -20,6 +20,7 @@ from typing import (
 import equinox as eqx
 import jax
 import numpy as np
+from jax.sharding import PartitionSpec
 from jaxtyping import Array, Bool, Int, PyTree, UInt, UInt32
 
 from snpjax_formats import AbstractChooser, AbstractLayout
@@ -197,6 +198,50 @@ class Leaping(Protocol):
         ...
 
 
+@runtime_checkable
+class Partitioned(Protocol):
+    """A machine of which each device of a mesh has a part, along the axis `neurons`. Its methods
+    are for `shard_map`; only `init` may be called elsewhere, too."""
+
+    def split(self) -> PyTree[PartitionSpec]:
+        """How its arrays are split."""
+        ...
+
+    def split_state(self, state: PyTree) -> PyTree[PartitionSpec]:
+        """How those of a state are split, that of one path, or of many if the mesh splits them."""
+        ...
+
+    def split_record(self, record: Record) -> PyTree[PartitionSpec]:
+        """How those of the record of a step are split, likewise."""
+        ...
+
+    def placed_init(self) -> PyTree:
+        """The initial state, split over the devices."""
+        ...
+
+    def paths_of(self, state: PyTree) -> tuple[int, ...]:
+        """The shape of the paths of a state: `()` for one path."""
+        ...
+
+
+class Needs(NamedTuple):
+    """What a device needs for its part of a model: bytes of the model's arrays and of states, and
+    those that it receives in a step, by the way they travel."""
+
+    machine_nbytes: int
+    state_nbytes: int
+    exchanged: dict[str, int]
+
+
+@runtime_checkable
+class Partitionable(Protocol):
+    """A model whose neurons can be split over devices."""
+
+    def planned(self, parts: int, *, paths: int = 1, **options: Any) -> Needs:
+        """What a device will need that has one of so many parts."""
+        ...
+
+
 class Stride(NamedTuple):
     """What a machine that is `Striding` did.
 
@@ -298,7 +343,10 @@ class Lowered(Generic[S, B]):
     def initial(self) -> PyTree:
         """The initial state: of one path, or of all stacked machines."""
         with precision(self.widest):
-            return _initial(self.machine)
+            machine = self.machine
+            if follows(machine, Partitioned):
+                return machine.placed_init()
+            return _initial(machine)
 
     def __repr__(self) -> str:
         return f"Lowered({self.model!r}, {self.nbytes:,} bytes)"

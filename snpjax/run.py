@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Callable, Mapping
-from typing import TypeVar, Unpack, overload
+from typing import Any, TypeVar, Unpack, overload
 
 import numpy as np
 from jax.sharding import Mesh
@@ -25,7 +25,8 @@ from .machine import (
     follows,
 )
 from .scale import hosts
-from .scale.mesh import PATHS, placement, replicated
+from .scale.mesh import NEURONS, PATHS, placement, replicated
+from .scale.placement import Placement
 from .scale.statistics import AbstractStatistic, Summary
 from .trajectory import (
     SAVE_ALL,
@@ -163,14 +164,17 @@ def run(
     check_model(model)
     max_steps, paths = _check_arguments(max_steps, choice, paths, initial, inputs, save, unroll)
     is_numbered = knows_numbers(choice)
-    lowered = lowering_of(model, dict(options), numbered=is_numbered, paths=paths or 1)
+    place: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
+    given: dict[str, Any] = dict(options)
+    if mesh is not None:
+        mesh, place = placement("run", mesh, (PATHS, NEURONS))
+    if mesh is not None and NEURONS in mesh.axis_names:
+        given["mesh"] = mesh
+    lowered = lowering_of(model, given, numbered=is_numbered, paths=paths or 1)
     if isinstance(choice, WeightedChoice) and lowered.alternatives is not None:
         choice.check(*lowered.alternatives)
     own = model.model if isinstance(model, Lowered) else model
     machine = lowered.machine_for(max_steps)
-    place: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
-    if mesh is not None:
-        mesh, place = placement("run", mesh, (PATHS,))
     with precision(lowered.widest), place:
         state = lowered.initial
         if initial is not None or inputs is not None:
@@ -183,7 +187,7 @@ def run(
             save = own.default_save(size) if follows(own, Sparing) else usual
         settled = own.settled if follows(own, Settling) else None
         if mesh is not None:
-            if size is None:
+            if size is None and NEURONS not in mesh.axis_names:
                 raise ValueError(
                     "`mesh` splits paths, and this is a run of one path. Give `paths=`, or leave "
                     "out `mesh`."
@@ -199,7 +203,8 @@ def run(
                 observe=observe,
             )
             choice = replicated(choice, mesh)
-        driver = Driver(machine, choice, max_steps, save, grow, unroll, progress, settled, mesh)
+        where = None if mesh is None else Placement(mesh)
+        driver = Driver(machine, choice, max_steps, save, grow, unroll, progress, settled, where)
         if observe is not None:
             return _observed(driver, observe, state, size, throw)
         trajectory = driver.run(state, size, tiled=inputs is None)

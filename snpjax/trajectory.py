@@ -242,6 +242,9 @@ class Flat:
     def of(cls, tree: PyTree) -> "Flat":
         return cls(*jax.tree.flatten(tree))
 
+    def opened(self) -> PyTree:
+        return jax.tree.unflatten(self.tree, self.leaves)
+
 
 #: The states, outputs and details of some steps; no leaves where they are not kept.
 Chunk: TypeAlias = tuple[Flat, Flat, Flat]
@@ -254,6 +257,8 @@ class History:
     def __init__(self, save: Save, paths: int | None, tiles: "Sequence[History]"):
         self.wanted = save
         self._chunks: list[Chunk] = []
+        # Of outputs and details the row after the last step, where a batch has one.
+        self._after: tuple[list[np.ndarray], list[np.ndarray]] = [], []
         self._paths = paths
         self._tiles = tiles
         self._nbytes = 0
@@ -265,6 +270,11 @@ class History:
             return
         every = self.wanted.every or 1
         rows = (now // every - made // every, now - made, now - made)
+        if self._paths is not None:
+            after = slice(now - made, now - made + 1)
+            _, *records = chunk
+            own = ([own_paths(x[after].copy(), self._paths) for x in y.leaves] for y in records)
+            self._after = next(own), next(own)
         states, outputs, details = (
             Flat([self._own(x, num) for x in part.leaves], part.tree)
             for part, num in zip(chunk, rows, strict=True)
@@ -339,6 +349,10 @@ class History:
             # The row after the last step, if more follow, is that of a step that no path made.
             return _of_length(found, made, found[made] if made < length else None, length)
 
+        outputs, details = (
+            [*some, Flat(after, some[-1].tree)] if made < length and some[-1].leaves else some
+            for some, after in zip((outputs, details), self._after, strict=True)
+        )
         ends = Flat.of(initial), Flat.of(final)
         kept = states if self.wanted.every is None else (*ends, *states)
         return (
@@ -349,7 +363,7 @@ class History:
 
 
 def _presented(present: Callable[[PyTree], PyTree], part: Flat) -> Flat:
-    return Flat.of(present(jax.tree.unflatten(part.tree, part.leaves))) if part.leaves else part
+    return Flat.of(present(part.opened())) if part.leaves else part
 
 
 def _over_leaves(function: Callable[..., np.ndarray], trees: Sequence[Flat]) -> PyTree:

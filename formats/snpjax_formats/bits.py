@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, DTypeLike, Int, Integer, Num, UInt32
 
+from .degree_profile import DegreeProfile
 from .edges import Edges
 from .ell import ELL, expanded, scatter_sum
 from .layout import AbstractPattern, BySource, ByTarget, check_columns, check_integers, refuse
@@ -117,14 +118,17 @@ class BitGather(AbstractPattern):
         check_columns("sources", self.sources, "num_targets", self.num_targets)
 
     @classmethod
-    def from_edges(cls, edges: Edges, *, max_input: int | None = None) -> "BitGather":
-        """As in `AbstractLayout`, but x must be from 0 to `max_input`.
+    def from_edges(
+        cls, edges: Edges, *, max_input: int | None = None, profile: DegreeProfile | None = None
+    ) -> "BitGather":
+        """As in `AbstractLayout`, with the shape of a `profile`, but x must be from 0 to
+        `max_input`.
 
         **Raises:** `ValueError` for weights and for parallel edges.
         """
         edges = edges.canonical()
         refuse(cls.obstacle(edges))
-        sources = ELL.from_edges(edges).sources
+        sources = ELL.from_edges(edges, profile=profile).sources
         return cls(sources=sources, num_planes=_num_planes(max_input), **edges.sizes)
 
     @classmethod

@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, DTypeLike, Integer, Num
 
+from .degree_profile import DegreeProfile
 from .edges import Edges
 from .ell import gather_sum, gathered, in_slots, scatter_sum, slot_table, slots_of, stable_order
 from .layout import AbstractGeneralLayout, BySource, ByTarget, check_columns, check_shape
@@ -38,9 +39,12 @@ class Compressed(AbstractGeneralLayout):
         check_shape("values", self.values, "targets", self.targets.shape)
 
     @classmethod
-    def from_edges(cls, edges: Edges, *, max_input: int | None = None) -> "Compressed":
+    def from_edges(
+        cls, edges: Edges, *, max_input: int | None = None, profile: DegreeProfile | None = None
+    ) -> "Compressed":
+        """As in `AbstractLayout`, with the shape of a `profile`."""
         del max_input
-        targets, values = _table(storable(edges))
+        targets, values = _table(storable(edges), profile)
         return cls(targets=device_array(targets), values=device_array(values), **edges.sizes)
 
     @classmethod
@@ -63,11 +67,11 @@ class Compressed(AbstractGeneralLayout):
         return self.listed(source, target, value).canonical()
 
 
-def _table(edges: Edges) -> tuple[np.ndarray, np.ndarray | None]:
+def _table(edges: Edges, profile: DegreeProfile | None) -> tuple[np.ndarray, np.ndarray | None]:
     """The slots of a canonical graph, on the host; what sorts it is freed before the copy."""
     order = stable_order(edges.source)
     source, target = edges.source[order], edges.target[order]
-    num_slots = _num_slots(edges)
+    num_slots = _num_slots(edges, profile)
     slot = slots_of(source, edges.num_sources)
     slot += source % num_slots
     slot[slot >= num_slots] -= num_slots
@@ -76,5 +80,6 @@ def _table(edges: Edges) -> tuple[np.ndarray, np.ndarray | None]:
     return slot_table(shape, (slot, source), target, value, edges.num_targets)
 
 
-def _num_slots(edges: Edges) -> int:
-    return slot_bucket(edges.max_out_degree(), edges.num_sources)
+def _num_slots(edges: Edges, profile: DegreeProfile | None = None) -> int:
+    most = edges.max_out_degree() if profile is None else profile.max_out_degree
+    return slot_bucket(most, edges.num_sources)

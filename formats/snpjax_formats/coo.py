@@ -4,10 +4,11 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Array, Integer, Num
 
+from .degree_profile import DegreeProfile
 from .edges import Edges
-from .entries import AbstractEntries
+from .entries import AbstractEntries, entries_needed
 from .layout import AbstractGeneralLayout, check_shape
-from .stored import entry_bucket, index_array, pair_bytes, storable, value_array, value_bytes
+from .stored import index_array, pair_bytes, storable, value_array, value_bytes
 
 
 class COO(AbstractEntries, AbstractGeneralLayout):
@@ -29,10 +30,13 @@ class COO(AbstractEntries, AbstractGeneralLayout):
         check_shape("values", self.values, "sources", self.sources.shape)
 
     @classmethod
-    def from_edges(cls, edges: Edges, *, max_input: int | None = None) -> "COO":
+    def from_edges(
+        cls, edges: Edges, *, max_input: int | None = None, profile: DegreeProfile | None = None
+    ) -> "COO":
+        """As in `AbstractLayout`, with the shape of a `profile`."""
         del max_input
         edges = storable(edges)
-        length = _num_entries(edges)
+        length = entries_needed(edges, profile)
         sources = index_array(edges.source, edges.num_sources, length)
         targets = index_array(edges.target, edges.num_targets, length)
         values = value_array(edges.value, length)
@@ -40,14 +44,10 @@ class COO(AbstractEntries, AbstractGeneralLayout):
 
     @classmethod
     def bytes_needed(cls, edges: Edges) -> int:
-        return _num_entries(edges) * (pair_bytes(edges) + value_bytes(edges))
+        return entries_needed(edges) * (pair_bytes(edges) + value_bytes(edges))
 
     def edges(self) -> Edges:
         target = np.asarray(self.targets)
         count = np.searchsorted(target, self.num_targets)
         value = None if self.values is None else np.asarray(self.values)[:count]
         return self.listed(np.asarray(self.sources)[:count], target[:count], value)
-
-
-def _num_entries(edges: Edges) -> int:
-    return entry_bucket(len(edges), edges.num_targets)

@@ -6,12 +6,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, DTypeLike, Int, Integer, Num
 
+from .degree_profile import DegreeProfile
 from .edges import Edges
-from .entries import entry_products, weighted_entries
+from .entries import entries_needed, entry_products, weighted_entries
 from .layout import AbstractLayout, BySource, ByTarget, check_shape, refuse
 from .stored import (
     device_array,
-    entry_bucket,
     index_array,
     index_bytes,
     storable,
@@ -47,12 +47,15 @@ class CSR(AbstractLayout):
         check_shape("values", self.values, "sources", self.sources.shape)
 
     @classmethod
-    def from_edges(cls, edges: Edges, *, max_input: int | None = None) -> "CSR":
+    def from_edges(
+        cls, edges: Edges, *, max_input: int | None = None, profile: DegreeProfile | None = None
+    ) -> "CSR":
+        """As in `AbstractLayout`, with the shape of a `profile`."""
         del max_input
         edges = storable(edges)
         refuse(cls.obstacle(edges))
         row_ptr = np.searchsorted(edges.target, np.arange(edges.num_targets + 1))
-        length = _num_entries(edges)
+        length = entries_needed(edges, profile)
         return cls(
             row_ptr=device_array(row_ptr.astype(np.int32)),
             sources=index_array(edges.source, edges.num_sources, length),
@@ -63,12 +66,12 @@ class CSR(AbstractLayout):
     @classmethod
     def bytes_needed(cls, edges: Edges) -> int:
         index = index_bytes(edges.num_sources)
-        return 4 * (edges.num_targets + 1) + _num_entries(edges) * (index + value_bytes(edges))
+        return 4 * (edges.num_targets + 1) + entries_needed(edges) * (index + value_bytes(edges))
 
     @classmethod
     def obstacle(cls, edges: Edges, *, max_input: int | None = None) -> str | None:
         del max_input
-        return too_long(cls, _num_entries(edges), "entries")
+        return too_long(cls, entries_needed(edges), "entries")
 
     def multiply(self, x: BySource, *, accumulate: DTypeLike) -> ByTarget:
         products = weighted_entries(self.sources, self.values, x, accumulate)
@@ -100,7 +103,3 @@ class CSR(AbstractLayout):
         """The target of each entry; padding has `num_targets`."""
         entries = jnp.arange(self.sources.shape[0], dtype=jnp.int32)
         return jnp.searchsorted(self.row_ptr, entries, side="right").astype(jnp.int32) - 1
-
-
-def _num_entries(edges: Edges) -> int:
-    return entry_bucket(len(edges), edges.num_targets)

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, DTypeLike, Int, Integer, Num
 
+from .degree_profile import DegreeProfile
 from .edges import MAX_INDEX, Edges
 from .layout import AbstractGeneralLayout, BySource, ByTarget, check_columns, check_shape
 from .stored import device_array, index_bytes, index_dtype, slot_bucket, storable, value_bytes
@@ -76,9 +77,12 @@ class ELL(AbstractELL):
         check_shape("values", self.values, "sources", self.sources.shape)
 
     @classmethod
-    def from_edges(cls, edges: Edges, *, max_input: int | None = None) -> "ELL":
+    def from_edges(
+        cls, edges: Edges, *, max_input: int | None = None, profile: DegreeProfile | None = None
+    ) -> "ELL":
+        """As in `AbstractLayout`, with the shape of a `profile`."""
         del max_input
-        sources, values = _table(storable(edges))
+        sources, values = _table(storable(edges), profile)
         return cls(sources=device_array(sources), values=device_array(values), **edges.sizes)
 
     @classmethod
@@ -87,10 +91,10 @@ class ELL(AbstractELL):
         return slots_needed(edges) * edges.num_targets * (index + value_bytes(edges))
 
 
-def _table(edges: Edges) -> tuple[np.ndarray, np.ndarray | None]:
+def _table(edges: Edges, profile: DegreeProfile | None) -> tuple[np.ndarray, np.ndarray | None]:
     """The slots of a canonical graph, on the host."""
     slot = slots_of(edges.target, edges.num_targets)
-    shape = slots_needed(edges), edges.num_targets
+    shape = slots_needed(edges, profile), edges.num_targets
     place = slot, edges.target
     return slot_table(shape, place, edges.source, edges.value, edges.num_sources)
 
@@ -252,6 +256,7 @@ def expanded(values: Array, ndim: int) -> Array:
     return jnp.expand_dims(values, range(values.ndim, ndim))
 
 
-def slots_needed(edges: Edges) -> int:
+def slots_needed(edges: Edges, profile: DegreeProfile | None = None) -> int:
     """The slots of each target."""
-    return slot_bucket(edges.max_in_degree(), edges.num_targets)
+    most = edges.max_in_degree() if profile is None else profile.max_in_degree
+    return slot_bucket(most, edges.num_targets)

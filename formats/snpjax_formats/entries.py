@@ -6,8 +6,17 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, DTypeLike, Integer, Num
 
+from .degree_profile import DegreeProfile
+from .edges import Edges
 from .ell import expanded, gathered
 from .layout import AbstractLayout, BySource, ByTarget
+from .stored import entry_bucket
+
+
+def entries_needed(edges: Edges, profile: DegreeProfile | None = None) -> int:
+    """The entries of a list of these edges, with padding."""
+    size = len(edges) if profile is None else profile.num_edges
+    return entry_bucket(size, edges.num_targets)
 
 
 def weighted_entries(

@@ -6,7 +6,7 @@ structure. Weights are integers for now.
 """
 
 import abc
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
@@ -18,10 +18,14 @@ from jaxtyping import Array, Float64, Int
 
 from . import implicit
 from .edges import Edges
-from .interval import Interval, checked_runs
+from .interval import Interval, checked_runs, rows_of
 from .layout import AbstractLayout
 from .scaled import Scaled
+from .window import AbstractWindowed, Window
 
+
+# Targets of which a random graph is drawn at a time. It is part of what a seed means.
+_BLOCK = 4096
 
 OfSources: TypeAlias = Float64[np.ndarray, " sources"]
 OfTargets: TypeAlias = Float64[np.ndarray, " targets"]
@@ -40,8 +44,9 @@ class AbstractGraph(abc.ABC):
         """The least and the largest weight of any edge that there may be."""
 
     @abc.abstractmethod
-    def edges(self, num_sources: int, num_targets: int) -> Edges:
-        """The list of all edges."""
+    def edges(self, num_sources: int, num_targets: int, targets: range | None = None) -> Edges:
+        """The list of all edges, or of those into some of the targets, which are counted from the
+        first of these. No other edges are listed for it."""
 
     @abc.abstractmethod
     def num_edges(self, num_sources: int, num_targets: int) -> int:
@@ -51,6 +56,13 @@ class AbstractGraph(abc.ABC):
     def layout(self, num_sources: int, num_targets: int) -> AbstractLayout | None:
         """The layout of the same structure; `None` if there is none, to choose one for the
         edges."""
+
+    @abc.abstractmethod
+    def window(
+        self, num_sources: int, num_targets: int, first: int, size: int
+    ) -> AbstractLayout | None:
+        """That of the edges into `size` targets from number `first` on, some of which may not
+        exist; its shapes do not depend on `first`."""
 
     @abc.abstractmethod
     def arrivals(self, x: OfSources, num_targets: int) -> OfTargets:
@@ -72,16 +84,22 @@ class AbstractListed(AbstractWeighted):
     """Edges without a structure that a layout could use."""
 
     @abc.abstractmethod
-    def _pattern(self, num_sources: int, num_targets: int) -> Edges:
-        """The edges without their weights.
+    def _listed(self, num_sources: int, num_targets: int, targets: range) -> tuple[Edges, Any]:
+        """The edges into some targets, counted from the first of them, without their weights; and
+        these.
 
         **Raises:** what `check` does.
         """
 
-    def edges(self, num_sources: int, num_targets: int) -> Edges:
-        return _weighted(self._pattern(num_sources, num_targets), self.weight)
+    def edges(self, num_sources: int, num_targets: int, targets: range | None = None) -> Edges:
+        targets = range(num_targets) if targets is None else targets
+        return _weighted(*self._listed(num_sources, num_targets, targets))
 
     def layout(self, num_sources: int, num_targets: int) -> None:
+        self.check(num_sources, num_targets)
+
+    def window(self, num_sources: int, num_targets: int, first: int, size: int) -> None:
+        del first, size
         self.check(num_sources, num_targets)
 
 
@@ -95,17 +113,44 @@ class AbstractStructured(AbstractWeighted):
         **Raises:** what `check` does.
         """
 
-    def edges(self, num_sources: int, num_targets: int) -> Edges:
-        edges, weight = self._stored(num_sources, num_targets).edges(), _check_weight(self.weight)
+    @abc.abstractmethod
+    def _window(self, num_sources: int, num_targets: int, first: int, size: int) -> AbstractLayout:
+        """That of a `window`, without the weight.
+
+        **Raises:** what `check` does.
+        """
+
+    def edges(self, num_sources: int, num_targets: int, targets: range | None = None) -> Edges:
+        if targets is None:
+            stored = self._stored(num_sources, num_targets)
+        else:
+            stored = self._window(num_sources, num_targets, targets.start, len(targets))
+        edges, weight = stored.edges(), _check_weight(self.weight)
         return _weighted(edges, weight if edges.value is None else weight * edges.value)
 
     def layout(self, num_sources: int, num_targets: int) -> AbstractLayout:
-        stored, weight = self._stored(num_sources, num_targets), _check_weight(self.weight)
+        return self._scaled(self._stored(num_sources, num_targets))
+
+    def window(self, num_sources: int, num_targets: int, first: int, size: int) -> AbstractLayout:
+        return self._scaled(self._window(num_sources, num_targets, first, size))
+
+    def _scaled(self, stored: AbstractLayout) -> AbstractLayout:
+        weight = _check_weight(self.weight)
         return stored if weight == 1 else Scaled(stored, _on_device(weight))
 
 
+class AbstractComputed(AbstractStructured):
+    """Edges whose layout computes the products of any of its targets."""
+
+    @abc.abstractmethod
+    def _stored(self, num_sources: int, num_targets: int) -> AbstractWindowed: ...
+
+    def _window(self, num_sources: int, num_targets: int, first: int, size: int) -> Window:
+        return Window.of(self._stored(num_sources, num_targets), first, size)
+
+
 @dataclass(frozen=True)
-class AllToAll(AbstractStructured):
+class AllToAll(AbstractComputed):
     """Every source reaches every target; without `self_edges`, all but the one of its own
     number."""
 
@@ -122,7 +167,7 @@ class AllToAll(AbstractStructured):
                 f"sources and {num_targets} targets. Set `self_edges=True`, or change a size."
             )
 
-    def _stored(self, num_sources: int, num_targets: int) -> AbstractLayout:
+    def _stored(self, num_sources: int, num_targets: int) -> AbstractWindowed:
         self.check(num_sources, num_targets)
         return implicit.Ones(num_sources, num_targets, self.self_edges)
 
@@ -141,7 +186,7 @@ class AllToAll(AbstractStructured):
 
 
 @dataclass(frozen=True)
-class OneToOne(AbstractStructured):
+class OneToOne(AbstractComputed):
     """Source i reaches target i; there are as many sources as targets."""
 
     weight: int = 1
@@ -156,7 +201,7 @@ class OneToOne(AbstractStructured):
                 f"{num_targets} targets. Change a size, or use Pairs."
             )
 
-    def _stored(self, num_sources: int, num_targets: int) -> AbstractLayout:
+    def _stored(self, num_sources: int, num_targets: int) -> AbstractWindowed:
         self.check(num_sources, num_targets)
         return implicit.Identity(num_sources)
 
@@ -205,8 +250,19 @@ class Intervals(AbstractStructured):
         return checked_runs(self.start, self.stop, self.by, num_sources, num_targets)
 
     def _stored(self, num_sources: int, num_targets: int) -> AbstractLayout:
-        sizes = {"num_sources": num_sources, "num_targets": num_targets}
-        return Interval.from_runs(self.start, self.stop, by=self.by, **sizes)
+        return Interval.from_runs(
+            self.start, self.stop, by=self.by, num_sources=num_sources, num_targets=num_targets
+        )
+
+    def _window(self, num_sources: int, num_targets: int, first: int, size: int) -> AbstractLayout:
+        start, stop = self._runs(num_sources, num_targets)
+        if self.by == "source":
+            start, stop = (np.clip(end - first, 0, size) for end in (start, stop))
+        else:
+            start, stop = (rows_of(ends, first, size) for ends in (start, stop))
+        return Interval.from_runs(
+            start, stop, by=self.by, num_sources=num_sources, num_targets=size, turn=False
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,10 +314,15 @@ class Pairs(AbstractListed):
                     f"them from 0 to {size - 1}."
                 )
 
-    def _pattern(self, num_sources: int, num_targets: int) -> Edges:
+    def _listed(self, num_sources: int, num_targets: int, targets: range) -> tuple[Edges, Any]:
         self.check(num_sources, num_targets)
-        source, target = self.source.astype(np.int32), self.target.astype(np.int32)
-        return Edges(source, target, None, num_sources, num_targets)
+        weight, some = self.weight, slice(None)
+        if len(targets) < num_targets:
+            some = (self.target >= targets.start) & (self.target < targets.stop)
+            weight = weight[some] if isinstance(weight, np.ndarray) else weight
+        source = self.source[some].astype(np.int32)
+        target = (self.target[some] - targets.start).astype(np.int32)
+        return Edges(source, target, None, num_sources, len(targets)), weight
 
     def num_edges(self, num_sources: int, num_targets: int) -> int:
         self.check(num_sources, num_targets)
@@ -293,26 +354,35 @@ class RandomInDegree(AbstractListed):
                 "sources. Reduce it."
             )
 
-    def _pattern(self, num_sources: int, num_targets: int) -> Edges:
-        sources = self._sources(num_sources, num_targets)
-        target = np.arange(num_targets, dtype=np.int32).repeat(self.in_degree)
-        return Edges(sources.ravel(), target, None, num_sources, num_targets)
+    def _listed(self, num_sources: int, num_targets: int, targets: range) -> tuple[Edges, int]:
+        self.check(num_sources, num_targets)
+        blocks = [
+            self._sources(number, len(block), num_sources)[some]
+            for number, block, some in _blocks(num_targets, targets)
+        ]
+        sources = np.concatenate([np.zeros((0, self.in_degree), np.int32), *blocks])
+        target = np.arange(len(targets), dtype=np.int32).repeat(self.in_degree)
+        return Edges(sources.ravel(), target, None, num_sources, len(targets)), self.weight
 
     def num_edges(self, num_sources: int, num_targets: int) -> int:
         self.check(num_sources, num_targets)
         return self.in_degree * num_targets
 
     def arrivals(self, x: OfSources, num_targets: int) -> OfTargets:
-        """As in `AbstractGraph`; the graph is drawn for it."""
-        sources = self._sources(len(x), num_targets)
+        """As in `AbstractGraph`; the graph is drawn for it, a block at a time."""
+        self.check(len(x), num_targets)
         total = np.zeros(num_targets)
-        for slot in range(self.in_degree):
-            total += x[sources[:, slot]]
+        for number, block, _ in _blocks(num_targets, range(num_targets)):
+            sources = self._sources(number, len(block), len(x))
+            for slot in range(self.in_degree):
+                total[block.start : block.stop] += x[sources[:, slot]]
         return _times(self.weight, total)
 
-    def _sources(self, num_sources: int, num_targets: int) -> Int[np.ndarray, "targets slots"]:
-        self.check(num_sources, num_targets)
-        random = np.random.Generator(np.random.PCG64(self.seed))
+    def _sources(
+        self, block: int, num_targets: int, num_sources: int
+    ) -> Int[np.ndarray, "targets slots"]:
+        """Those of the targets in a block, of a number."""
+        random = _random(self.seed, block)
         if num_targets == 0 or 2 * self.in_degree <= num_sources:
             return _subsets(random, num_targets, self.in_degree, num_sources)
         others = _subsets(random, num_targets, num_sources - self.in_degree, num_sources)
@@ -340,25 +410,38 @@ class RandomPairs(AbstractListed):
     def check(self, num_sources: int, num_targets: int) -> None:
         del num_sources, num_targets
 
-    def _pattern(self, num_sources: int, num_targets: int) -> Edges:
-        pair = np.divmod(self._pairs(num_sources * num_targets), max(num_sources, 1))
-        target, source = (index.astype(np.int32) for index in pair)
-        return Edges(source, target, None, num_sources, num_targets)
+    def _listed(self, num_sources: int, num_targets: int, targets: range) -> tuple[Edges, int]:
+        found = [np.zeros((2, 0), np.int32)]
+        for number, block, some in _blocks(num_targets, targets):
+            pairs = self._pairs(number, num_sources * len(block))
+            target, source = np.divmod(pairs, max(num_sources, 1))
+            kept = slice(*np.searchsorted(target, (some.start, some.stop)))
+            target += block.start - targets.start
+            found.append(np.stack([source[kept], target[kept]]).astype(np.int32))
+        source, target = np.concatenate(found, axis=1)
+        return Edges(source, target, None, num_sources, len(targets)), self.weight
 
     def num_edges(self, num_sources: int, num_targets: int) -> int:
-        """As in `AbstractGraph`; the graph is drawn for it."""
-        return len(self._pairs(num_sources * num_targets))
+        """As in `AbstractGraph`; the graph is drawn for it, a block at a time."""
+        blocks = _blocks(num_targets, range(num_targets))
+        return sum(len(self._pairs(n, num_sources * len(block))) for n, block, _ in blocks)
 
     def arrivals(self, x: OfSources, num_targets: int) -> OfTargets:
-        """As in `AbstractGraph`; the graph is drawn for it."""
-        target, source = np.divmod(self._pairs(len(x) * num_targets), max(len(x), 1))
-        return _totals(target, _times(self.weight, x[source]), num_targets)
+        """As in `AbstractGraph`; the graph is drawn for it, a block at a time."""
+        total = np.zeros(num_targets)
+        for number, block, _ in _blocks(num_targets, range(num_targets)):
+            pairs = self._pairs(number, len(x) * len(block))
+            target, source = np.divmod(pairs, max(len(x), 1))
+            terms = _times(self.weight, x[source])
+            total[block.start : block.stop] = _totals(target, terms, len(block))
+        return total
 
-    def _pairs(self, num_pairs: int) -> Int[np.ndarray, " edges"]:
-        """The numbers of the chosen pairs, ascending: the gaps between them are geometric."""
+    def _pairs(self, block: int, num_pairs: int) -> Int[np.ndarray, " edges"]:
+        """The numbers of the chosen pairs of a block, ascending: the gaps between them are
+        geometric."""
         if self.probability == 0:
             return np.zeros(0, np.int64)
-        random = np.random.Generator(np.random.PCG64(self.seed))
+        random = _random(self.seed, block)
         expected = num_pairs * self.probability
         size = int(expected + 4 * np.sqrt(expected)) + 16
         chosen, reached = [], -1
@@ -373,7 +456,7 @@ class RandomPairs(AbstractListed):
 
 
 @dataclass(frozen=True)
-class Procedural(AbstractStructured):
+class Procedural(AbstractComputed):
     """Random edges that each product computes again from the seed: nothing is stored.
 
     Either `in_degree` edges into each target, whose sources may repeat and then add up, or each
@@ -407,7 +490,7 @@ class Procedural(AbstractStructured):
         bound = x.sum() if self.in_degree is None else self.in_degree * largest
         return _times(self.weight, np.full(num_targets, bound))
 
-    def _stored(self, num_sources: int, num_targets: int) -> AbstractLayout:
+    def _stored(self, num_sources: int, num_targets: int) -> AbstractWindowed:
         sizes = {"num_sources": num_sources, "num_targets": num_targets}
         if self.in_degree is not None:
             return implicit.FixedInDegree(in_degree=self.in_degree, seed=self.seed, **sizes)
@@ -443,20 +526,23 @@ class Blocks(AbstractGraph):
     def weight_range(self) -> tuple[int, int]:
         return _range(self.weights)
 
-    def edges(self, num_sources: int, num_targets: int) -> Edges:
+    def edges(self, num_sources: int, num_targets: int, targets: range | None = None) -> Edges:
         self.check(num_sources, num_targets)
-        return implicit.edges_of_groups(self.weights.T, num_sources, num_targets)
+        return implicit.edges_of_groups(self.weights.T, num_sources, num_targets, targets)
 
     def num_edges(self, num_sources: int, num_targets: int) -> int:
         self.check(num_sources, num_targets)
         per_pair = num_sources * num_targets // max(self.weights.size, 1)
         return int(np.count_nonzero(self.weights)) * per_pair
 
-    def layout(self, num_sources: int, num_targets: int) -> AbstractLayout:
+    def layout(self, num_sources: int, num_targets: int) -> implicit.Grouped:
         self.check(num_sources, num_targets)
         return implicit.Grouped(
             weights=_on_device(self.weights.T), num_sources=num_sources, num_targets=num_targets
         )
+
+    def window(self, num_sources: int, num_targets: int, first: int, size: int) -> Window:
+        return Window.of(self.layout(num_sources, num_targets), first, size)
 
     def arrivals(self, x: OfSources, num_targets: int) -> OfTargets:
         self.check(len(x), num_targets)
@@ -600,6 +686,24 @@ def _subsets(
         drawn[rows] = part
         rows = rows[(part[:, 1:] == part[:, :-1]).any(axis=1)]
     return drawn
+
+
+def _random(seed: int, block: int) -> np.random.Generator:
+    """What draws a block of targets, whatever the others are."""
+    sequence = np.random.SeedSequence(seed, spawn_key=(block,) if block else ())
+    return np.random.Generator(np.random.PCG64(sequence))
+
+
+def _blocks(num_targets: int, targets: range) -> Iterator[tuple[int, range, slice]]:
+    """The blocks in which random graphs are drawn that some targets lie in: their numbers, their
+    targets, and which of these are meant, counted within the block."""
+    if len(targets) == 0:
+        return
+    for number in range(targets.start // _BLOCK, (targets.stop - 1) // _BLOCK + 1):
+        start = number * _BLOCK
+        block = range(start, min(start + _BLOCK, num_targets))
+        first, stop = max(targets.start, start), min(targets.stop, block.stop)
+        yield number, block, slice(first - start, stop - start)
 
 
 def _totals(

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Array, DTypeLike, Int, Num
 
 from .coo import COO
+from .degree_profile import DegreeProfile
 from .edges import Edges, merged
 from .ell import ELL, slots_of
 from .layout import AbstractGeneralLayout, BySource, ByTarget
@@ -55,17 +56,24 @@ class Hybrid(AbstractGeneralLayout):
 
     @classmethod
     def from_edges(
-        cls, edges: Edges, *, max_input: int | None = None, width: int | None = None
+        cls,
+        edges: Edges,
+        *,
+        max_input: int | None = None,
+        width: int | None = None,
+        profile: DegreeProfile | None = None,
     ) -> "Hybrid":
-        """As in `AbstractLayout`; at most `width` edges of a target are regular, by default as many
-        as make the product fast."""
+        """As in `AbstractLayout`, with the shape of a `profile`; at most `width` edges of a target
+        are regular, by default as many as make the product fast."""
         del max_input
         edges = storable(edges)
-        width, _, _ = parts_of(_in_degrees(edges), width)
+        profile = profile or DegreeProfile.of(edges)
+        width, _, entries = parts_of(profile.in_degrees, width)
         is_regular = slots_of(edges.target, edges.num_targets) < width
         regular, overflow = edges.subset(is_regular), edges.subset(~is_regular)
-        rest = COO.from_edges(overflow) if len(overflow) else None
-        return cls(regular=ELL.from_edges(regular), overflow=rest, **edges.sizes)
+        rest = COO.from_edges(overflow, profile=profile.beyond(width)) if entries else None
+        first = ELL.from_edges(regular, profile=profile.up_to(width))
+        return cls(regular=first, overflow=rest, **edges.sizes)
 
     @classmethod
     def bytes_needed(cls, edges: Edges, *, width: int | None = None) -> int:

@@ -8,13 +8,14 @@ import equinox as eqx
 import jax.lax as lax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, DTypeLike, Num
+from jaxtyping import Array, Bool, DTypeLike, Int, Num
 
 from .dense import outer_products
 from .edges import Edges
-from .layout import AbstractDescribed, AbstractLayout, AbstractUntrained, BySource, ByTarget, refuse
+from .layout import AbstractDescribed, AbstractUntrained, BySource, ByTarget, refuse
 from .mixing import Words, mixed
 from .prefix import slot_sum
+from .window import AbstractWindowed, window_of
 
 
 # Pairs of `FixedProbability` that are hashed at a time. On a GPU hashes and sums are one kernel,
@@ -24,7 +25,7 @@ _PAIRS_CPU = 1 << 20
 _PAIRS = 1 << 28
 
 
-class Ones(AbstractLayout):
+class Ones(AbstractWindowed):
     """Every source reaches every target with weight 1: y is the sum of x, in O(1) bytes.
 
     With `has_self = False` none reaches the target of its own number, which needs as many sources
@@ -80,17 +81,27 @@ class Ones(AbstractLayout):
         total = jnp.broadcast_to(total, (num_rows, *x.shape[1:]))
         return total if self.has_self else total - x.astype(accumulate)
 
+    def multiply_window(
+        self, x: BySource, first: Int[Array, ""], size: int, *, accumulate: DTypeLike
+    ) -> ByTarget:
+        total = jnp.sum(x, axis=0, keepdims=True, dtype=accumulate)
+        total = jnp.broadcast_to(total, (size, *x.shape[1:]))
+        return total if self.has_self else total - window_of(x, first, size).astype(accumulate)
+
     def edge_products(self, x: BySource, g: ByTarget) -> Num[Array, "..."]:
         raise ValueError("The edges of Ones are not trained. Use Dense.")
 
     def edges(self) -> Edges:
-        source = np.tile(np.arange(self.num_sources, dtype=np.int32), self.num_targets)
-        target = np.arange(self.num_targets, dtype=np.int32).repeat(self.num_sources)
-        chosen = slice(None) if self.has_self else source != target
-        return Edges(source[chosen], target[chosen], None, self.num_sources, self.num_targets)
+        return self.edges_into(range(self.num_targets))
+
+    def edges_into(self, targets: range) -> Edges:
+        source = np.tile(np.arange(self.num_sources, dtype=np.int32), len(targets))
+        target = np.arange(len(targets), dtype=np.int32).repeat(self.num_sources)
+        chosen = slice(None) if self.has_self else source != target + targets.start
+        return Edges(source[chosen], target[chosen], None, self.num_sources, len(targets))
 
 
-class Identity(AbstractUntrained):
+class Identity(AbstractWindowed, AbstractUntrained):
     """Source i reaches target i, and no other: the identity of `num` numbers."""
 
     num_sources: int = eqx.field(static=True)
@@ -126,12 +137,21 @@ class Identity(AbstractUntrained):
     def multiply_transposed(self, g: ByTarget, *, accumulate: DTypeLike) -> BySource:
         return g.astype(accumulate)
 
+    def multiply_window(
+        self, x: BySource, first: Int[Array, ""], size: int, *, accumulate: DTypeLike
+    ) -> ByTarget:
+        return window_of(x, first, size).astype(accumulate)
+
     def edges(self) -> Edges:
-        index = np.arange(self.num_sources, dtype=np.int32)
-        return Edges(index, index, None, self.num_sources, self.num_targets)
+        return self.edges_into(range(self.num_targets))
+
+    def edges_into(self, targets: range) -> Edges:
+        index = np.arange(len(targets), dtype=np.int32)
+        source = index + np.int32(targets.start)
+        return Edges(source, index, None, self.num_sources, len(targets))
 
 
-class Grouped(AbstractDescribed):
+class Grouped(AbstractWindowed, AbstractDescribed):
     """Sources and targets lie in equal consecutive groups; `weights[b, a]` is the weight of the
     edges from every source of group a to every target of group b.
 
@@ -169,32 +189,51 @@ class Grouped(AbstractDescribed):
             _group_sums(x, num_source_groups, x.dtype), _group_sums(g, num_target_groups, g.dtype)
         )
 
+    def multiply_window(
+        self, x: BySource, first: Int[Array, ""], size: int, *, accumulate: DTypeLike
+    ) -> ByTarget:
+        sums = _sums_of_groups(self.weights, x, accumulate)
+        size_of_group = max(_group_size(self.num_targets, len(sums)), 1)
+        group = (first + jnp.arange(size, dtype=jnp.int32)) // size_of_group
+        return (
+            jnp.zeros((size, *x.shape[1:]), accumulate)
+            if len(sums) == 0
+            else sums.at[group].get(mode="clip")
+        )
+
     def edges(self) -> Edges:
         return edges_of_groups(np.asarray(self.weights), self.num_sources, self.num_targets)
 
+    def edges_into(self, targets: range) -> Edges:
+        weights = np.asarray(self.weights)
+        return edges_of_groups(weights, self.num_sources, self.num_targets, targets)
+
 
 def edges_of_groups(
-    weights: Num[np.ndarray, "target_groups source_groups"], num_sources: int, num_targets: int
+    weights: Num[np.ndarray, "target_groups source_groups"],
+    num_sources: int,
+    num_targets: int,
+    targets: range | None = None,
 ) -> Edges:
-    """The edges of `Grouped`, from weights on the host."""
-    target_group, source_group = np.nonzero(weights)
-    value = weights[target_group, source_group]
-    is_iso = np.issubdtype(value.dtype, np.integer) and bool((value == 1).all())
-    targets = np.arange(_group_size(num_targets, weights.shape[0]))[:, None]
+    """The edges of `Grouped`, or those into some targets, from weights on the host."""
+    targets = range(num_targets) if targets is None else targets
+    group = np.arange(targets.start, targets.stop) // max(_group_size(num_targets, len(weights)), 1)
+    target, source_group = np.nonzero(weights[group])
+    value = weights[group[target], source_group]
+    is_iso = np.issubdtype(value.dtype, np.integer) and bool((weights[weights != 0] == 1).all())
     sources = np.arange(_group_size(num_sources, weights.shape[1]))[None, :]
-    target = (target_group * targets.size)[:, None, None] + targets
-    source = (source_group * sources.size)[:, None, None] + sources
-    target, source, of_edge = np.broadcast_arrays(target, source, value[:, None, None])
+    source = (source_group * sources.size)[:, None] + sources
+    target, source, of_edge = np.broadcast_arrays(target[:, None], source, value[:, None])
     return Edges(
         source.ravel().astype(np.int32),
         target.ravel().astype(np.int32),
         None if is_iso else of_edge.ravel(),
         num_sources,
-        num_targets,
+        len(targets),
     ).canonical()
 
 
-class FixedInDegree(AbstractDescribed, AbstractUntrained):
+class FixedInDegree(AbstractWindowed, AbstractDescribed, AbstractUntrained):
     """Every target has `in_degree` random sources, which are computed again in each product:
     nothing is stored.
 
@@ -218,12 +257,18 @@ class FixedInDegree(AbstractDescribed, AbstractUntrained):
             raise ValueError("There are no sources to draw from. Use an `in_degree` of 0.")
 
     def multiply(self, x: BySource, *, accumulate: DTypeLike) -> ByTarget:
-        total = jnp.zeros((self.num_targets, *x.shape[1:]), accumulate)
-        if total.size == 0:
+        zero = jnp.zeros((), jnp.int32)
+        return self.multiply_window(x, zero, self.num_targets, accumulate=accumulate)
+
+    def multiply_window(
+        self, x: BySource, first: Int[Array, ""], size: int, *, accumulate: DTypeLike
+    ) -> ByTarget:
+        total = jnp.zeros((size, *x.shape[1:]), accumulate)
+        if total.size == 0 or self.num_sources == 0:
             return total
 
         def term(slot: Array) -> Array:
-            gathered = x.at[self._sources(slot)].get(mode="promise_in_bounds")
+            gathered = x.at[self._sources(slot, first, size)].get(mode="promise_in_bounds")
             return gathered.astype(accumulate)
 
         return slot_sum(self.in_degree, term, total)
@@ -235,25 +280,30 @@ class FixedInDegree(AbstractDescribed, AbstractUntrained):
             return total
 
         def add(slot: Array, total: Array) -> Array:
-            return total.at[self._sources(slot)].add(g, mode="promise_in_bounds")
+            sources = self._sources(slot, jnp.zeros((), jnp.int32), self.num_targets)
+            return total.at[sources].add(g, mode="promise_in_bounds")
 
         return lax.fori_loop(0, self.in_degree, add, total)
 
-    def _sources(self, slot: Array | int) -> Array:
-        """The source of each target in one slot."""
-        target = jnp.arange(self.num_targets, dtype=jnp.uint32)
+    def _sources(self, slot: Array | int, first: Int[Array, ""], size: int) -> Array:
+        """The source in one slot of each of `size` targets from `first` on."""
+        target = jnp.arange(size, dtype=jnp.uint32) + first.astype(jnp.uint32)
         slots = jnp.full_like(target, slot)
         hashed = hashed_pair(self.seed, target, slots)
         return (hashed % np.uint32(self.num_sources)).astype(jnp.int32)
 
     def edges(self) -> Edges:
-        target = np.arange(self.num_targets, dtype=np.uint32).repeat(self.in_degree)
-        slot = np.tile(np.arange(self.in_degree, dtype=np.uint32), self.num_targets)
+        return self.edges_into(range(self.num_targets))
+
+    def edges_into(self, targets: range) -> Edges:
+        target = np.arange(targets.start, targets.stop, dtype=np.uint32).repeat(self.in_degree)
+        slot = np.tile(np.arange(self.in_degree, dtype=np.uint32), len(targets))
         source = hashed_pair(self.seed, target, slot) % np.uint32(max(self.num_sources, 1))
-        return self.listed(source, target).canonical()
+        source, target = source.astype(np.int32), target.astype(np.int32) - targets.start
+        return Edges(source, target, None, self.num_sources, len(targets)).canonical()
 
 
-class FixedProbability(AbstractDescribed, AbstractUntrained):
+class FixedProbability(AbstractWindowed, AbstractDescribed, AbstractUntrained):
     """Each source reaches each target with the same probability, independently; the edges are
     computed again in each product, and nothing is stored.
 
@@ -277,16 +327,33 @@ class FixedProbability(AbstractDescribed, AbstractUntrained):
     def multiply(self, x: BySource, *, accumulate: DTypeLike) -> ByTarget:
         return self._product(x, accumulate, to_sources=False)
 
+    def multiply_window(
+        self, x: BySource, first: Int[Array, ""], size: int, *, accumulate: DTypeLike
+    ) -> ByTarget:
+        return self._product(x, accumulate, to_sources=False, first=first, num_rows=size)
+
     def multiply_transposed(self, g: ByTarget, *, accumulate: DTypeLike) -> BySource:
         return self._product(g, accumulate, to_sources=True)
 
-    def _product(self, x: Array, accumulate: DTypeLike, *, to_sources: bool) -> Array:
+    def _product(
+        self,
+        x: Array,
+        accumulate: DTypeLike,
+        *,
+        to_sources: bool,
+        first: Array | int = 0,
+        num_rows: int | None = None,
+    ) -> Array:
+        """The rows of the product from `first` on, by default all of them."""
+        if num_rows is None:
+            num_rows = self.num_sources if to_sources else self.num_targets
         # CPU, 5,000 x 5,000, a batch of 8: 21 ms by a matrix of ones and zeros, which is several
         # times slower on a GPU.
         on_cpu = _fused_sums if x.ndim == 1 else _matrix_sums
-        form = partial(self._block_by_block, to_sources=to_sources)
+        form = partial(self._block_by_block, to_sources=to_sources, num_rows=num_rows)
         return lax.platform_dependent(
             x.astype(accumulate),
+            jnp.asarray(first, jnp.int32),
             cpu=partial(form, pairs=_PAIRS_CPU, row_sums=on_cpu),
             default=partial(form, pairs=_PAIRS, row_sums=_fused_sums),
         )
@@ -294,18 +361,19 @@ class FixedProbability(AbstractDescribed, AbstractUntrained):
     def _block_by_block(
         self,
         x: Array,
+        first: Int[Array, ""],
         *,
         to_sources: bool,
+        num_rows: int,
         pairs: int,
         row_sums: Callable[[Array, Array], Array],
     ) -> Array:
         """The sums of some rows of the matrix, or of its transpose, at a time."""
-        num_rows = self.num_sources if to_sources else self.num_targets
         size = min(max(pairs // max(len(x), 1), 1), max(num_rows, 1))
         num_blocks = max(-(-num_rows // size), 1)
 
         def put(block: Array, sums: Array) -> Array:
-            is_edge = self._is_edge(block * size, (size, len(x)), to_sources)
+            is_edge = self._is_edge(first + block * size, (size, len(x)), to_sources)
             return lax.dynamic_update_slice_in_dim(sums, row_sums(is_edge, x), block * size, 0)
 
         sums = jnp.zeros((num_blocks * size, *x.shape[1:]), x.dtype)
@@ -327,8 +395,11 @@ class FixedProbability(AbstractDescribed, AbstractUntrained):
         return round(self.probability * 2**32)  # 2^32 itself is no uint32
 
     def edges(self) -> Edges:
-        target = np.arange(self.num_targets, dtype=np.uint32)
-        size = max(_PAIRS_CPU // max(self.num_targets, 1), 1)
+        return self.edges_into(range(self.num_targets))
+
+    def edges_into(self, targets: range) -> Edges:
+        target = np.arange(targets.start, targets.stop, dtype=np.uint32)
+        size = max(_PAIRS_CPU // max(len(targets), 1), 1)
         parts = [np.zeros((2, 0), np.int64)]
         for first in range(0, self.num_sources, size):
             source = np.arange(first, min(first + size, self.num_sources), dtype=np.uint32)
@@ -336,7 +407,7 @@ class FixedProbability(AbstractDescribed, AbstractUntrained):
             chosen = np.nonzero(hashed_pair(self.seed, *pair) < self._limit())
             parts.append(np.stack(chosen) + [[first], [0]])
         source, target = np.concatenate(parts, axis=1).astype(np.int32)
-        return Edges(source, target, None, self.num_sources, self.num_targets).canonical()
+        return Edges(source, target, None, self.num_sources, len(targets)).canonical()
 
 
 def hashed_pair(seed: int, first: Words, second: Words) -> Words:
@@ -383,14 +454,19 @@ def _group_sums(x: Array, num_groups: int, accumulate: DTypeLike) -> Array:
     return jnp.sum(x.reshape(num_groups, size, *x.shape[1:]), axis=1, dtype=accumulate)
 
 
-def _between_groups(weights: Array, x: Array, num_rows: int, accumulate: DTypeLike) -> Array:
-    sums = jnp.tensordot(
+def _sums_of_groups(weights: Array, x: Array, accumulate: DTypeLike) -> Array:
+    """What arrives at the targets of each group."""
+    return jnp.tensordot(
         weights.astype(accumulate),
         _group_sums(x, weights.shape[1], accumulate),
         axes=1,
         precision="highest",
         preferred_element_type=accumulate,
     )
+
+
+def _between_groups(weights: Array, x: Array, num_rows: int, accumulate: DTypeLike) -> Array:
+    sums = _sums_of_groups(weights, x, accumulate)
     size = _group_size(num_rows, weights.shape[0])
     sums = jnp.broadcast_to(jnp.expand_dims(sums, 1), (len(sums), size, *sums.shape[1:]))
     return sums.reshape(num_rows, *x.shape[1:])

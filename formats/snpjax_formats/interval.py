@@ -90,17 +90,18 @@ class Interval(AbstractPattern):
         by: Side,
         num_sources: int,
         num_targets: int,
+        turn: bool = True,
     ) -> "Interval":
         """Build from `[start, stop)` of each row, or from several for each: `(runs, rows)`.
 
         One run a source, where neither starts nor stops ever go back (or never forth), is stored by
-        target: a pull, which writes without conflicts. Runs may be empty.
+        target: a pull, which writes without conflicts, unless `turn` is false. Runs may be empty.
 
         **Raises:** `ValueError` for runs that pass the end, end before they start, or overlap
         another one of the row.
         """
         start, stop = checked_runs(start, stop, by, num_sources, num_targets)
-        if by == "source" and len(start) == 1:
+        if turn and by == "source" and len(start) == 1:
             pulled = _by_target(start[0], stop[0], num_targets)
             if pulled is not None:
                 by, (start, stop) = "target", pulled
@@ -214,6 +215,18 @@ def checked_runs(
             f"{stops[run + 1, row]}) of {by} {row} overlap. Join them, or give weights: use ELL."
         )
     return start, stop
+
+
+def rows_of(
+    ends: Int[np.ndarray, "runs rows"], first: int, size: int
+) -> Int[np.ndarray, "runs size"]:
+    """Those of `size` rows from number `first` on; rows that do not exist have empty runs."""
+    stop = first + size
+    missing = max(-first, 0), max(stop - max(ends.shape[1], first), 0)
+    some = ends[:, max(first, 0) : max(stop, 0)]
+    return np.pad(
+        some, ((0, 0), (min(missing[0], size), size - some.shape[1] - min(missing[0], size)))
+    )
 
 
 def _first(bad: np.ndarray) -> list[tuple[int, int]]:

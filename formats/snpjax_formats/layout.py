@@ -252,7 +252,7 @@ def built(
     edges: Edges,
     *,
     max_input: int | None,
-    options: Mapping[str, str] = MappingProxyType({}),
+    options: Mapping[str, Any] = MappingProxyType({}),
 ) -> AbstractLayout:
     """`layout.from_edges(edges)`. **Raises:** `TypeError` if that is no layout."""
     found: object = layout.from_edges(edges, max_input=max_input, **options)

@@ -1,8 +1,11 @@
 """Whether a layout fits in memory, before any of it is allocated."""
 
 import time
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 import jax
 
@@ -116,10 +119,14 @@ def _table(path: Path) -> dict[str, int]:
 
 
 def fitting(
-    layout: type[AbstractLayout], edges: Edges, *, max_input: int | None = None
+    layout: type[AbstractLayout],
+    edges: Edges,
+    *,
+    max_input: int | None = None,
+    options: Mapping[str, Any] = MappingProxyType({}),
 ) -> AbstractLayout:
-    """`layout.from_edges(edges)` if it fits: on the device itself, and on the host what building it
-    takes at its peak.
+    """`layout.from_edges(edges, **options)` if it fits: on the device itself, and on the host what
+    building it takes at its peak.
 
     **Raises:** `LayoutTooLarge` with the bytes it would need and the layouts that would fit. These
     are looked for among those that suit any graph; one made for structure in the edges may need
@@ -150,4 +157,4 @@ def fitting(
             f"{edges.num_targets:,} with {len(edges):,} edges, but {problem}. "
             f"Use {' or '.join(fit) or 'a machine with more memory'}."
         )
-    return built(layout, edges, max_input=max_input)
+    return built(layout, edges, max_input=max_input, options=options)

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, DTypeLike, Int, Integer, Num
 
+from .degree_profile import DegreeProfile
 from .edges import Edges
 from .ell import ELL, slot_table, slots_of, stable_order
 from .layout import AbstractGeneralLayout, BySource, ByTarget
@@ -48,13 +49,19 @@ class SlicedELL(AbstractGeneralLayout):
 
     @classmethod
     def from_edges(
-        cls, edges: Edges, *, max_input: int | None = None, num_slices: int = 16
+        cls,
+        edges: Edges,
+        *,
+        max_input: int | None = None,
+        num_slices: int = 16,
+        profile: DegreeProfile | None = None,
     ) -> "SlicedELL":
-        """As in `AbstractLayout`; there are at most `num_slices` slices."""
+        """As in `AbstractLayout`, with the shape of a `profile`; there are at most `num_slices`
+        slices."""
         del max_input
         edges = storable(edges)
         degree = np.bincount(edges.target, minlength=edges.num_targets)
-        slots, rows = cut(degree, num_slices)
+        slots, rows = cut(degree if profile is None else profile.in_degrees, num_slices)
         slice_from_smallest = np.where(degree == 0, -1, np.searchsorted(slots[::-1], degree))
         order = np.argsort(-slice_from_smallest, kind="stable")
         position = np.empty(edges.num_targets, np.int32)

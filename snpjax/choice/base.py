@@ -1,12 +1,13 @@
 """The protocol of choices, the default one, and helpers for writing one."""
 
 import abc
-from typing import ClassVar, TypeAlias, TypeVar
+from typing import ClassVar, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import equinox as eqx
 import jax
 import jax.lax as lax
 import jax.numpy as jnp
+from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Int, Integer, PyTree
 
 from snpjax_formats.ell import expanded
@@ -72,6 +73,42 @@ class AbstractChoice(eqx.Module):
         chooser are padding, and choose nothing."""
 
 
+class ChooserRange(eqx.Module):
+    """Some of the choosers: those from `first` on, out of `of`."""
+
+    first: Int[Array, ""]
+    of: int = eqx.field(static=True)
+
+    def cut(self, table: Array, number: int, *, axis: int, empty: ArrayLike = 0) -> Array:
+        """The columns of `number` choosers from a table with columns of the first choosers."""
+        axes = [(0, 0)] * table.ndim
+        axes[axis] = (0, max(self.of - table.shape[axis], 0))
+        padded = jnp.pad(table, axes, constant_values=empty)
+        return lax.dynamic_slice_in_dim(padded, self.first, number, axis)
+
+
+@runtime_checkable
+class Splittable(Protocol):
+    """A choice that can select for some of the choosers as it would for all of them, so that the
+    neurons of a system can be split over devices."""
+
+    def for_choosers(self, own: ChooserRange, number: int) -> AbstractChoice:
+        """The choice of `number` choosers, the first of which is `own.first`: for these `select`
+        returns what it returns for all. `own.first` is a multiple of 64."""
+        ...
+
+
+def for_choosers(choice: AbstractChoice, own: ChooserRange, number: int) -> AbstractChoice:
+    """**Raises:** `TypeError` for a choice that cannot be split."""
+    if not isinstance(choice, Splittable):
+        raise TypeError(
+            f"`{type(choice).__name__}` cannot choose for some of the neurons, which a mesh with "
+            "the axis `neurons` needs. Give the class `for_choosers(own, number)`, see "
+            "`snpjax.choice.Splittable`."
+        )
+    return choice.for_choosers(own, number)
+
+
 class AbstractSharedChoice(AbstractChoice):
     """A choice that is the same for all paths, and always selects what is applicable."""
 
@@ -85,6 +122,10 @@ class AbstractSharedChoice(AbstractChoice):
 
 class FirstChoice(AbstractSharedChoice):
     """The first applicable alternative in order of declaration. Consumes no randomness."""
+
+    def for_choosers(self, own: ChooserRange, number: int) -> "FirstChoice":
+        del own, number
+        return self
 
     def select(self, applicable: Applicable, step: Steps, state: PyTree) -> Selected:
         del step, state

@@ -12,7 +12,17 @@ from jaxtyping import Array, Int, Integer, PyTree
 from snpjax_formats import bucket
 
 from .._text.counts import plural
-from .base import NO_RULE, AbstractChoice, Applicable, Choosers, Numbers, Places, Selected, Steps
+from .base import (
+    NO_RULE,
+    AbstractChoice,
+    Applicable,
+    ChooserRange,
+    Choosers,
+    Numbers,
+    Places,
+    Selected,
+    Steps,
+)
 from .subsets import first_subset, nth_subset
 
 
@@ -30,6 +40,7 @@ class GivenChoices(AbstractChoice):
 
     rules: Int[Array, "steps choosers *paths"]
     subsets: Int[Array, "steps choosers *paths"] | None
+    own: ChooserRange | None  # None: it chooses for all choosers
 
     may_be_invalid: ClassVar[bool] = True
 
@@ -39,7 +50,7 @@ class GivenChoices(AbstractChoice):
         subsets: Sequence[Sequence[int]] | np.ndarray | Array | None = None,
     ):
         self.rules = _as_table("rules", rules, NO_RULE)
-        self.subsets = None
+        self.subsets = self.own = None
         if subsets is not None and np.any(np.asarray(subsets)):
             self.subsets = _as_table("subsets", subsets, 0)
             if self.subsets.shape != self.rules.shape:
@@ -60,15 +71,21 @@ class GivenChoices(AbstractChoice):
             is_leaf=lambda x: x is None,
         )
 
+    def for_choosers(self, own: ChooserRange, number: int) -> "GivenChoices":
+        del number
+        return eqx.tree_at(lambda choice: choice.own, self, own, is_leaf=lambda x: x is None)
+
     def select(self, applicable: Applicable, step: Steps, state: PyTree) -> Selected:
         del state
-        choosers = applicable.shape[1]
+        choosers = applicable.shape[1] if self.own is None else self.own.of
         if self.rules.shape[1] > bucket(choosers):
             raise ValueError(
                 f"The given choices name more than {plural(choosers, 'neuron')}. "
                 "Give one column per neuron."
             )
         row = self._row(self.within(choosers).rules, step, NO_RULE)
+        if self.own is not None:
+            return self.own.cut(row, applicable.shape[1], axis=0, empty=NO_RULE)
         padding = [(0, choosers - row.shape[0])] + [(0, 0)] * (row.ndim - 1)
         return jnp.pad(row, padding, constant_values=NO_RULE)
 

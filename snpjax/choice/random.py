@@ -17,6 +17,7 @@ from .._xla import materialize
 from .base import (
     AbstractChoice,
     Applicable,
+    ChooserRange,
     Choosers,
     Numbers,
     Places,
@@ -30,7 +31,7 @@ from .subsets import random_subset, scaled
 
 # What is folded into the key of a step: below 2^30 the number of a chooser of subsets, from here on
 # the number of a hash of two words: one for each chooser among many, or 32 choosers between two.
-_NUMBERS, _COINS = 2**30, 2**31
+_NUMBERS, _COINS = np.uint32(2**30), np.uint32(2**31)
 
 
 class UniformChoice(AbstractChoice):
@@ -50,6 +51,7 @@ class UniformChoice(AbstractChoice):
     """
 
     key: Key[Array, "*paths"]
+    own: ChooserRange | None = None  # None: it chooses for all choosers
 
     may_be_invalid: ClassVar[bool] = False
     tells_numbers: ClassVar[bool] = False
@@ -70,6 +72,10 @@ class UniformChoice(AbstractChoice):
     def for_path(self, path: Integer[Array, "*paths"] | int) -> "UniformChoice":
         return eqx.tree_at(lambda choice: choice.key, self, _fold_in(self.key, jnp.asarray(path)))
 
+    def for_choosers(self, own: ChooserRange, number: int) -> "UniformChoice":
+        del number
+        return eqx.tree_at(lambda choice: choice.own, self, own, is_leaf=lambda x: x is None)
+
     def select(self, applicable: Applicable, step: Steps, state: PyTree) -> Selected:
         del state
         alternatives, choosers = applicable.shape[:2]
@@ -82,9 +88,10 @@ class UniformChoice(AbstractChoice):
             )
         key = _fold_in(self.key, step)
         count = jnp.sum(applicable, axis=0, dtype=jnp.int32)
-        rank = jnp.where(count == 2, _coins(key, choosers, step), 0)
+        rank = jnp.where(count == 2, _coins(key, choosers, step, self.own), 0)
         if alternatives > 2:
-            rank = jnp.where(count > 2, scaled(_words(key, choosers, _NUMBERS), count), rank)
+            words = _words(key, choosers, _NUMBERS + _before(self.own, 2))
+            rank = jnp.where(count > 2, scaled(words, count), rank)
         return nth_of(applicable, rank)[0]
 
     def subset(
@@ -109,12 +116,14 @@ class WeightedChoice(AbstractChoice):
 
     logits: Float[Array, "alternatives choosers"]
     key: Key[Array, "*paths"]
+    own: ChooserRange | None  # None: it chooses for all choosers
 
     may_be_invalid: ClassVar[bool] = False
     has_weights: ClassVar[bool] = True
 
     def __init__(self, logits: Float[np.ndarray | Array, "alternatives choosers"], key: Array):
         self.logits, self.key = jnp.asarray(logits, jnp.float32), UniformChoice(key).key
+        self.own = None
         if self.logits.ndim != 2:
             raise ValueError(
                 f"`logits` has {plural(self.logits.ndim, 'axis', 'axes')}. Give (rules, neurons)."
@@ -135,6 +144,14 @@ class WeightedChoice(AbstractChoice):
     def for_path(self, path: Integer[Array, "*paths"] | int) -> "WeightedChoice":
         return eqx.tree_at(lambda choice: choice.key, self, _fold_in(self.key, jnp.asarray(path)))
 
+    def for_choosers(self, own: ChooserRange, number: int) -> "WeightedChoice":
+        return eqx.tree_at(
+            lambda choice: (choice.logits, choice.own),
+            self,
+            (own.cut(self.logits, number, axis=1), own),
+            is_leaf=lambda x: x is None,
+        )
+
     def select(self, applicable: Applicable, step: Steps, state: PyTree) -> Selected:
         del state
         wanted = jnp.where(applicable, self.perturbed(applicable, step), -jnp.inf)
@@ -153,7 +170,7 @@ class WeightedChoice(AbstractChoice):
     ) -> Float[Array, "alternatives choosers *paths"]:
         """The logit of every alternative plus noise."""
         alternatives, choosers = applicable.shape[:2]
-        keys = _keys(self.key, jnp.arange(choosers), step)
+        keys = _keys(self.key, jnp.arange(choosers, dtype=jnp.uint32) + _before(self.own, 1), step)
         number = expanded(jnp.arange(alternatives, dtype=jnp.uint32), applicable.ndim)
         bits = _bits(_fold_in(keys[None], number))
         uniform = ((bits >> 8).astype(jnp.float32) + 0.5) * 2.0**-24
@@ -199,19 +216,29 @@ def _keys(key: Key[Array, "*paths"], choosers: Choosers, step: Steps) -> Key[Arr
     return _fold_in(_fold_in(key, step)[None], chooser)
 
 
-def _words(key: Key[Array, "*paths"], num: int, first: int) -> UInt32[Array, "num *paths"]:
+def _before(own: ChooserRange | None, each: int) -> UInt32[Array, ""]:
+    """How many numbers, of which one serves `each` choosers, belong to choosers before these."""
+    first = 0 if own is None else own.first // each
+    return jnp.asarray(first, jnp.uint32)
+
+
+def _words(
+    key: Key[Array, "*paths"], num: int, first: UInt32[Array, ""]
+) -> UInt32[Array, "num *paths"]:
     """Random words from the key of a step: two of each hash, of numbers from `first` on."""
-    number = jnp.arange(-(-num // 2), dtype=jnp.uint32) + np.uint32(first)
+    number = jnp.arange(-(-num // 2), dtype=jnp.uint32) + first
     pairs = jr.key_data(_fold_in(key[None], expanded(number, 1 + key.ndim)))[..., :2]
     return jnp.moveaxis(pairs, -1, 1).reshape(-1, *key.shape)[:num]
 
 
-def _coins(key: Key[Array, "*paths"], num: int, step: Steps) -> Int[Array, "num *paths"]:
+def _coins(
+    key: Key[Array, "*paths"], num: int, step: Steps, own: ChooserRange | None
+) -> Int[Array, "num *paths"]:
     """A random bit for each of `num` choosers, from the key of a step."""
     num_words = -(-num // 32)
 
     def words() -> UInt32[Array, "words *paths"]:
-        return _words(key, num_words, _COINS)
+        return _words(key, num_words, _COINS + _before(own, 64))
 
     # Stored, for they would be hashed again for each chooser.
     word = materialize(jnp.any(step >= 0), words)

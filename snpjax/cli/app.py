@@ -19,6 +19,8 @@ _COMMANDS = {
     "explore": "Find every configuration that a system, or every marking that a net, can reach, by "
     "all choices.",
     "check": "Prove or refute properties of all computations of a system or a net.",
+    "estimate": "Estimate the probability that something happens, when every neuron chooses "
+    "uniformly among its applicable rules.",
     "info": "Describe a spiking neural P system without running it.",
     "convert": "Write a model file in another format.",
     "draw": "Draw a spiking neural P system or a Sleptsov net.",

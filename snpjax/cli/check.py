@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from .devices import DeviceOptions
 from .ending import BAD_INPUT, FAILED, NOT_DECIDED, ended, orderly, refusals
 from .models import AllPathsOptions, NetOptions, model_of
 from .options import AsJson, File, Strict, advised, grouped, number, stored_in
@@ -11,6 +12,8 @@ from .options import AsJson, File, Strict, advised, grouped, number, stored_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from jax.sharding import Mesh
 
     from ..check import Verdict
     from ..explore import Graph
@@ -38,6 +41,7 @@ def check(
     ] = None,
     search: AllPathsOptions,
     nets: NetOptions,
+    on: DeviceOptions,
     strict: Strict = False,
     as_json: AsJson = False,
 ) -> None:
@@ -51,6 +55,7 @@ def check(
     is refuted, 3 if one is not decided.
     """
     caps = search.saturation()
+    mesh = on.mesh("configurations")
 
     import snpjax as snp
 
@@ -66,7 +71,7 @@ def check(
             system = system.with_input(snp.AnyInput(search.inputs))
         limits = {"max_configurations": max_configurations, "max_depth": max_depth}
         try:
-            verdicts = _verdicts(system, queries, caps, limits, options, found)
+            verdicts = _verdicts(system, queries, caps, limits, options, found, mesh)
         except KeyError as error:  # an unknown neuron to be saturated
             raise ended(f"error: --saturate: {error.args[0]}", BAD_INPUT) from None
     if as_json:
@@ -88,6 +93,7 @@ def _verdicts(
     limits: dict[str, int | None],
     options: "LoweringOptions",
     progress: "Callable[[int, int], None] | None",
+    mesh: "Mesh | None",
 ) -> "list[Verdict]":
     """The verdict on each query. Queries that need the same graph share it."""
     from ..check import check, needs_of, parse_query
@@ -110,6 +116,7 @@ def _verdicts(
                 layout=options.get("layout", "auto"),
                 capacity=options.get("capacity"),
                 progress=progress,
+                mesh=mesh,
             )
         verdicts.append(check(graphs[key], text))
     return verdicts

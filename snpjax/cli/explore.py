@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
 import typer
 
 from ..io.formats import format_to_write, suffixes_text
+from .devices import DeviceOptions, is_first
 from .ending import BAD_INPUT, FAILED, ended, orderly, refusals
 from .lossy import check_folder, writing
 from .models import AllPathsOptions, NetOptions, is_net, model_of
@@ -71,6 +72,7 @@ def explore(
         value("--labels", "WHAT", "The labels of the edges of OUT: rules or emissions of outputs."),
     ] = "rules",
     nets: NetOptions,
+    on: DeviceOptions,
     strict: Strict = False,
     as_json: AsJson = False,
 ) -> None:
@@ -83,6 +85,7 @@ def explore(
     stored = layout_named(layout)
     capped = search.saturation()
     shown = one_of(_LABELS, labels, "kind of labels", "--labels")
+    mesh = on.mesh("configurations")
 
     import snpjax as snp
 
@@ -111,11 +114,13 @@ def explore(
                 progress=found,
                 layout=options.get("layout", "auto"),
                 capacity=options.get("capacity"),
+                mesh=mesh,
             )
         except KeyError as error:  # an unknown neuron to be saturated
             raise ended(f"error: --saturate: {error.args[0]}", BAD_INPUT) from None
     description = describe(graph, numbers)
-    written = [f"{path}" for target in output or [] for path in _written(graph, target, shown)]
+    targets = output if output and is_first() else []
+    written = [f"{path}" for target in targets for path in _written(graph, target, shown)]
     if as_json:
         model = model_json(model_of(graph.system), f"{file}")
         print_json({**model, **description, "written": written})

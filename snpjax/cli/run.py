@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .devices import DeviceOptions
 from .ending import BAD_INPUT, FAILED, ended, orderly, refusals
 from .options import (
     MOST,
@@ -18,6 +19,7 @@ from .options import (
     choice_of,
     compatibility_named,
     flag,
+    grouped,
     layout_named,
     number,
     stored_in,
@@ -30,7 +32,9 @@ if TYPE_CHECKING:
 
 
 @orderly("snpjax sleptsov run {}")
+@grouped
 def run(
+    *,
     file: File,
     steps: Annotated[int, number("--steps", "Stop after this many steps.", most=MOST)] = 100,
     seed: Annotated[
@@ -66,6 +70,7 @@ def run(
         value("--as", "SIMULATOR", "Run and show as this simulator does, by its name and version."),
     ] = None,
     int64: Annotated[bool, flag("--int64", "Count spikes in 64 bits, not 32.")] = False,
+    on: DeviceOptions,
     strict: Strict = False,
     as_json: AsJson = False,
     as_csv: Annotated[bool, flag("--csv", "Print a row for every step or path.")] = False,
@@ -82,6 +87,8 @@ def run(
     stored = layout_named(layout)
     compatibility = None if simulator is None else compatibility_named(simulator)
     seed = None if first else seed or 0
+
+    mesh = on.mesh("neurons" if paths is None else "paths")
 
     import jax
     import numpy as np
@@ -111,8 +118,11 @@ def run(
                 grow=not no_grow,
                 progress=made,
                 throw=False,
+                mesh=mesh,
                 **options,
             )
+            if on.distributed and isinstance(solution, snp.SolutionBatch):
+                solution = snp.scale.gather(solution)
         except (MemoryError, jax.errors.JaxRuntimeError) as error:
             is_of_memory = isinstance(error, MemoryError) or "RESOURCE_EXHAUSTED" in f"{error}"
             if paths is None or not is_of_memory:

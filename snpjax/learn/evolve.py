@@ -1,7 +1,8 @@
 """Search without gradients: generations of systems, all run side by side on the device."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
 
 import equinox as eqx
 import jax
@@ -9,17 +10,24 @@ import jax.lax as lax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int, Integer, Key
+from jax.sharding import Mesh
+from jaxtyping import Array, Bool, Float, Int, Integer, Key, PyTree
 
 from snpjax_formats import Dense
 
 from ..choice import FirstChoice
 from ..results import RESULTS
+from ..scale.hosts import check_agreement
+from ..scale.mesh import PATHS, placement
+from ..scale.shares import alike, on_all
 from ..spiking.model.compatibility import TEXTBOOK
 from ..spiking.model.system import SpikingSystem
 from ..spiking.step.program import SpikingProgram
 from ..spiking.step.step import SpikingState, initial_state, step
 from .genome import Genome, Space, drawn, mutated, rules_of, system_of, weights_of
+
+
+T = TypeVar("T", bound=PyTree)
 
 
 class Evolved(NamedTuple):
@@ -41,6 +49,7 @@ def evolve(
     generations: int = 100,
     population: int = 256,
     mutations: float = 2.0,
+    mesh: Mesh | None = None,
 ) -> Evolved:
     """Evolve systems by mutation of their rules, spikes and synapses, and by crossing of neurons.
 
@@ -53,6 +62,8 @@ def evolve(
     - `input`: trains of the input neurons, for each case; entry t arrives at the end of step t + 1.
     - `generations`, `population`: how many times how many systems are run.
     - `mutations`: how many numbers of a child change, on average.
+    - `mesh`: devices that share the runs of each generation, `jax.make_mesh((4,), ("paths",))`;
+      each computes the fitness of all. It never changes a result. See `snpjax.scale`.
 
     An eighth of a generation survives; the others are children of two systems, each the best of
     three. A child has each neuron, with the synapses to it, from either one.
@@ -71,40 +82,65 @@ def evolve(
         raise ValueError("`input` has entries that are no numbers of spikes.")
     if population < 8 or generations < 0 or steps < 1:
         raise ValueError("Give 8 systems or more, 1 step or more, and no generations below 0.")
-    best, score, history = _evolved(
-        space,
-        fitness,
-        steps,
-        generations,
-        population,
-        mutations,
-        jnp.asarray(trains, jnp.int32),
-        key,
-    )
+    mesh, device = placement("evolve", mesh, (PATHS,))
+    options = _Options(steps, generations, population, mutations)
+    given = fitness, options, jnp.asarray(trains, jnp.int32), key
+    with device:
+        if mesh is not None:
+            check_agreement("evolve", space=space, input=trains, key=key, options=tuple(options))
+            given = on_all(given, mesh)
+        best, score, history = _evolved(space, *given, mesh)
+        best = jax.tree.map(np.asarray, best)
     return Evolved(system_of(space, best), float(score), np.asarray(history))
+
+
+class _Options(NamedTuple):
+    steps: int
+    generations: int
+    population: int
+    mutations: float
 
 
 @eqx.filter_jit
 def _evolved(
     space: Space,
     fitness: Callable[..., Float[Array, ""]],
-    steps: int,
-    generations: int,
-    population: int,
-    mutations: float,
+    options: _Options,
     trains: Int[Array, "cases train inputs"],
     key: Key[Array, ""],
+    mesh: Mesh | None,
 ) -> tuple[Genome, Float[Array, ""], Float[Array, " generations_and_one"]]:
+    """The best genome, its fitness, and the best of each generation. Devices share the runs, and
+    compute all else alike."""
+
+    given = space, fitness, options, trains, key
+    if mesh is None:
+        return _search(*given, 1)
+    return alike(partial(_search, devices=mesh.size), mesh, *given)
+
+
+def _search(
+    space: Space,
+    fitness: Callable[..., Float[Array, ""]],
+    options: _Options,
+    trains: Int[Array, "cases train inputs"],
+    key: Key[Array, ""],
+    devices: int,
+) -> tuple[Genome, Float[Array, ""], Float[Array, " generations_and_one"]]:
+    population = options.population
     first_key, key = jr.split(key)
     survivors = population // 8
 
     def scores(genomes: Genome) -> Float[Array, " population"]:
-        def score(genome: Genome) -> Float[Array, ""]:
-            emitted, is_fine = _emissions(space, genome, trains, steps)
+        def emissions(genome: Genome) -> Any:
+            return _emissions(space, genome, trains, options.steps)
+
+        def score(emitted: Array, is_fine: Array) -> Float[Array, ""]:
             found = jnp.asarray(fitness(emitted), jnp.float32)
             return jnp.where(is_fine & ~jnp.isnan(found), found, -jnp.inf)
 
-        return jax.vmap(score)(genomes)
+        # Floats are computed for all at once, so that no bit depends on who shares the runs.
+        return jax.vmap(score)(*_shared(jax.vmap(emissions), genomes, devices))
 
     def generation(carry: tuple[Genome, Array], own: Array) -> tuple[tuple[Genome, Array], Array]:
         genomes, found = carry
@@ -119,7 +155,7 @@ def _evolved(
         def child(table: Int[Array, "population rows neurons"]) -> Array:
             return jnp.where(is_first, table[parents[0]], table[parents[1]])
 
-        new = mutated(space, jax.tree.map(child, genomes), mutations, mutate_key)
+        new = mutated(space, jax.tree.map(child, genomes), options.mutations, mutate_key)
         new_found = scores(new)
         genomes = jax.tree.map(lambda x, y: jnp.concatenate([x[kept], y]), genomes, new)
         found = jnp.concatenate([found[kept], new_found])
@@ -128,11 +164,23 @@ def _evolved(
     genomes = drawn(space, population, first_key)
     found = scores(genomes)
     first = jnp.max(found)[None]
-    keys = jr.split(key, generations)
+    keys = jr.split(key, options.generations)
     (genomes, found), history = lax.scan(generation, (genomes, found), keys)
     best = jnp.argmax(found)
     history = jnp.concatenate([first, history])
     return jax.tree.map(lambda x: x[best], genomes), found[best], history
+
+
+def _shared(function: Callable[[PyTree], T], rows: PyTree, devices: int) -> T:
+    """`function(rows)`, which takes each row by itself, computed for some rows by each device. The
+    last one takes the last row for those that are missing."""
+    if devices == 1:
+        return function(rows)
+    num = len(jax.tree.leaves(rows)[0])
+    share = -(-num // devices)
+    own = jnp.minimum(lax.axis_index(PATHS) * share + jnp.arange(share), num - 1)
+    found = function(jax.tree.map(lambda x: x[own], rows))
+    return jax.tree.map(lambda x: lax.all_gather(x, PATHS, tiled=True)[:num], found)
 
 
 def _emissions(

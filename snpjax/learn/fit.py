@@ -1,6 +1,7 @@
 """Training in minibatches, which stops where numbers are no longer finite."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import equinox as eqx
@@ -10,7 +11,12 @@ import jax.numpy as jnp
 import jax.random as jr
 import jax.tree_util as jtu
 import numpy as np
+from jax.sharding import Mesh
 from jaxtyping import Array, Float, Int, Key, PyTree, Shaped
+
+from ..scale.hosts import check_agreement
+from ..scale.mesh import PATHS, placement, replicated, size_of
+from ..scale.shares import alike, on_all
 
 
 ModelT = TypeVar("ModelT")
@@ -64,6 +70,8 @@ def fit(
     key: Key[Array, ""],
     batch_size: int = 64,
     where: Callable[[ModelT], PyTree] = lambda model: model,
+    parts: int = 1,
+    mesh: Mesh | None = None,
 ) -> Fitted[ModelT]:
     """Train a model by any optimiser that has `init` and `update`, as those of optax have.
 
@@ -74,6 +82,11 @@ def fit(
       out what does not fill a batch.
     - `key`: it is consumed.
     - `where`: what of the model is trained, as `eqx.tree_at` says it: its arrays of floats.
+    - `parts`: the loss of a batch is the mean of the losses of this many equal parts of it, each
+      with a key of its own; gradients are added in the order of the parts. One part after the other
+      is computed, and the gradients of all are kept until they are added.
+    - `mesh`: devices that share the parts, `jax.make_mesh((4,), ("paths",))`: as many parts each.
+      Results depend on `parts`, not on `mesh`. Each device has all the data. See `snpjax.scale`.
 
     Calls with the same functions, and models and data of the same shapes, share one compilation: a
     lambda is another function each time it is made.
@@ -81,7 +94,8 @@ def fit(
     **Returns:** the model and the losses.
 
     **Raises:** `NotFinite` at the end of the epoch in which a loss or a gradient was not; from that
-    step on nothing was changed. `ValueError` for data that fit no batch.
+    step on nothing was changed. `ValueError` for data that fit no batch, and for parts that do not
+    divide a batch or are not divided by the devices.
     """
     rows = {len(column) for column in data}
     if len(rows) != 1 or not 1 <= batch_size <= max(rows) or epochs < 0:
@@ -89,57 +103,103 @@ def fit(
             f"The data have {sorted(rows)} rows, `batch_size` is {batch_size}, `epochs` {epochs}. "
             "Give columns of one length, of a batch or more."
         )
-    columns = tuple(jnp.asarray(column) for column in data)
+    if parts < 1 or batch_size % parts:
+        raise ValueError(
+            f"`parts` is {parts} and `batch_size` {batch_size}. Give a number of parts that "
+            "divides the batch."
+        )
+    mesh, device = placement("fit", mesh, (PATHS,))
+    devices = size_of(mesh, PATHS)
+    if parts % devices:
+        raise ValueError(
+            f"`parts` is {parts}, and `mesh` has {devices} devices. Give a multiple of that: each "
+            "device computes as many parts of a batch as the others."
+        )
+    with device:
+        return _fit(model, loss, optimiser, data, epochs, key, batch_size, where, parts, mesh)
+
+
+def _fit(
+    model: ModelT,
+    loss: Callable[..., Float[Array, ""]],
+    optimiser: Optimiser,
+    data: Sequence[Shaped[Array | np.ndarray, "samples ..."]],
+    epochs: int,
+    key: Key[Array, ""],
+    batch_size: int,
+    where: Callable[[ModelT], PyTree],
+    parts: int,
+    mesh: Mesh | None,
+) -> Fitted[ModelT]:
     parameters = eqx.filter(where(model), eqx.is_inexact_array)
     if not jax.tree.leaves(parameters):
         raise ValueError("`where` names no array of floats, so there is nothing to train.")
+    columns = tuple(jnp.asarray(column) for column in data)
     zero = jnp.zeros((), jnp.int32)
     carry = _Carry(parameters, optimiser.init(parameters), zero, zero)
-    losses = np.zeros((epochs, max(rows) // batch_size), np.float32)
+    task = _Task(model, loss, optimiser.update, where, columns, batch_size, parts)
+    if mesh is not None:
+        options = {"epochs": epochs, "batch_size": batch_size, "parts": parts}
+        check_agreement("fit", model=model, data=columns, key=key, **options)
+        task, carry = on_all((task, carry), mesh)
+
+    def trained() -> ModelT:
+        found = carry.parameters
+        if mesh is not None:  # any device may go on with it
+            found = jax.tree.map(lambda x: jnp.asarray(np.asarray(x)), found)
+        return _with(model, where, found)
+
+    losses = np.zeros((epochs, len(columns[0]) // batch_size), np.float32)
     for epoch in range(epochs):
-        own = jr.fold_in(key, epoch)
-        start = jnp.asarray(epoch * losses.shape[1], jnp.int32)
-        carry, found = _epoch(
-            model, loss, optimiser.update, where, batch_size, columns, carry, own, start
-        )
+        given = jr.fold_in(key, epoch), jnp.asarray(epoch * losses.shape[1], jnp.int32)
+        if mesh is not None:
+            given = replicated(given, mesh)
+        carry, found = _epoch(task, carry, *given, mesh)
         losses[epoch] = found
         if step := int(carry.failure):
             names = [jtu.keystr(path) for path, _ in jtu.tree_leaves_with_path(parameters)]
             culprit = [*names, None][int(carry.culprit)]
-            last = _with(model, where, carry.parameters)
-            raise NotFinite(step, float(losses.ravel()[step - 1]), culprit, last)
-    return Fitted(_with(model, where, carry.parameters), losses.ravel())
+            raise NotFinite(step, float(losses.ravel()[step - 1]), culprit, trained())
+    return Fitted(trained(), losses.ravel())
+
+
+class _Task(eqx.Module):
+    """What is the same in every epoch."""
+
+    model: Any
+    loss: Callable[..., Float[Array, ""]]
+    update: Callable[..., Any]
+    where: Callable[[Any], PyTree]
+    columns: tuple[Shaped[Array, "samples ..."], ...]
+    batch_size: int = eqx.field(static=True)
+    parts: int = eqx.field(static=True)
 
 
 @eqx.filter_jit
 def _epoch(
-    model: ModelT,
-    loss: Callable[..., Float[Array, ""]],
-    update: Callable[..., Any],
-    where: Callable[[ModelT], PyTree],
-    batch_size: int,
-    columns: tuple[Shaped[Array, "samples ..."], ...],
-    carry: _Carry,
-    key: Key[Array, ""],
-    start: Int[Array, ""],
+    task: _Task, carry: _Carry, key: Key[Array, ""], start: Int[Array, ""], mesh: Mesh | None
 ) -> tuple[_Carry, Float[Array, " batches"]]:
-    """All batches of the data once, in a random order."""
-    batches = len(columns[0]) // batch_size
+    """All batches of the data once, in a random order. Devices share the parts of each."""
+    if mesh is None:
+        return _batches(task, carry, key, start, 1)
+    return alike(partial(_batches, devices=mesh.size), mesh, task, carry, key, start)
+
+
+def _batches(
+    task: _Task, carry: _Carry, key: Key[Array, ""], start: Int[Array, ""], devices: int
+) -> tuple[_Carry, Float[Array, " batches"]]:
+    batches = len(task.columns[0]) // task.batch_size
     order_key, own_key = jr.split(key)
-    order = jr.permutation(order_key, len(columns[0]))[: batches * batch_size]
+    order = jr.permutation(order_key, len(task.columns[0]))[: batches * task.batch_size]
 
     def body(carry: _Carry, row: Any) -> tuple[_Carry, Float[Array, ""]]:
         chosen, own, step = row
-
-        def of_parameters(parameters: PyTree) -> Float[Array, ""]:
-            return loss(_with(model, where, parameters), *(x[chosen] for x in columns), own)
-
-        value, slopes = eqx.filter_value_and_grad(of_parameters)(carry.parameters)
+        value, slopes = _slopes(task, carry.parameters, chosen, own, step, devices)
         finite = [jnp.all(jnp.isfinite(x)) for x in jax.tree.leaves(slopes)]
         is_bad = ~jnp.stack([*finite, jnp.isfinite(value)])
         culprit = jnp.argmax(is_bad).astype(jnp.int32)
         is_failed = (carry.failure > 0) | jnp.any(is_bad)
-        changes, state = update(slopes, carry.state, carry.parameters)
+        changes, state = task.update(slopes, carry.state, carry.parameters)
         new = _Carry(
             eqx.apply_updates(carry.parameters, changes),
             state,
@@ -152,11 +212,56 @@ def _epoch(
         return jax.tree.map(lambda x, y: jnp.where(is_failed, x, y), kept, fine), value
 
     rows = (
-        order.reshape(batches, batch_size),
+        order.reshape(batches, task.batch_size),
         jr.split(own_key, batches),
         start + jnp.arange(batches, dtype=jnp.int32),
     )
     return lax.scan(body, carry, rows)
+
+
+def _slopes(
+    task: _Task,
+    parameters: PyTree,
+    chosen: Int[Array, " rows"],
+    key: Key[Array, ""],
+    step: Int[Array, ""],
+    devices: int,
+) -> tuple[Float[Array, ""], PyTree]:
+    """The loss of a batch and its gradient: those of the parts, in their order.
+
+    Sums of floats depend on their order, and how a compiler fuses them on what is around. So there
+    is one loop that computes parts, whichever device does, and one that adds them; the numbers of
+    their turns are unknown to the compiler, which would dissolve a loop of one turn.
+    """
+
+    def of_parameters(parameters: PyTree, chosen: Array, key: Array) -> Float[Array, ""]:
+        model = _with(task.model, task.where, parameters)
+        return task.loss(model, *(x[chosen] for x in task.columns), key)
+
+    gradient = eqx.filter_value_and_grad(of_parameters)
+    if task.parts == 1:
+        return gradient(parameters, chosen, key)
+    rows = chosen.reshape(task.parts, -1)
+    share = task.parts // devices
+    first = lax.axis_index(PATHS) * share if devices > 1 else 0
+    is_real = step >= 0
+
+    def with_part(i: Array, found: PyTree) -> PyTree:
+        own = gradient(parameters, rows[first + i], jr.fold_in(key, first + i))
+        return jax.tree.map(lambda x, y: x.at[i].set(y), found, own)
+
+    shapes = jax.eval_shape(gradient, parameters, rows[0], key)
+    found = jax.tree.map(lambda x: jnp.zeros((share, *x.shape), x.dtype), shapes)
+    found = lax.fori_loop(0, jnp.where(is_real, share, 0), with_part, found)
+    if devices > 1:
+        found = jax.tree.map(lambda x: lax.all_gather(x, PATHS, tiled=True), found)
+
+    def added(i: Array, total: PyTree) -> PyTree:
+        return jax.tree.map(lambda x, y: x + y[i], total, found)
+
+    total = jax.tree.map(lambda x: x[0], found)
+    total = lax.fori_loop(1, jnp.where(is_real, task.parts, 1), added, total)
+    return jax.tree.map(lambda x: x / task.parts, total)
 
 
 def _with(model: ModelT, where: Callable[[ModelT], PyTree], parameters: PyTree) -> ModelT:

@@ -1,15 +1,19 @@
 """Fitting a model to a measured histogram."""
 
 import functools
-from collections.abc import Mapping
+import queue
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.sharding import Mesh
 from jaxtyping import Float
 from scipy.optimize import minimize
 
+from ..scale.shares import Crew, spread, summed
 from .binning import BinRule, Bins, bins_of_model
 from .distance import Fit, Objective, hellinger, pairs_of, weights_of
 from .histogram import Histogram
@@ -74,6 +78,7 @@ def calibrate(
     starts: int = 6,
     seed: int = 0,
     same_axis: bool = True,
+    mesh: Mesh | None = None,
 ) -> Calibration:
     """Fit the proportions and laws of a model to the histogram measured after its duration.
 
@@ -93,6 +98,8 @@ def calibrate(
     - `starts`: searches; `seed`: of the random starts, which nothing else depends on.
     - `same_axis`: refuse two histograms of different axes: on another scale a comparison is
       meaningless.
+    - `mesh`: devices that share the searches, `jax.make_mesh((4,), ("paths",))`; more than `starts`
+      of them are of no use. It never changes a result. See `snpjax.scale`.
 
     **Raises:** `ValueError` for axes that differ, cells above the last bin, or bounds that make no
     sense; `Unresolved` for an sd that may become too small for the duration.
@@ -108,9 +115,10 @@ def calibrate(
         sd_floor = 0.02 * model.duration
     search = search_of(model, bounds, sd_floor)
     fit = _fit(model, observed, bins, objective, search)
-    with jax.enable_x64(True):
-        points = _starting_points(fit, search.vector(model), search, starts, seed)
-        found = [descend(fit, z) for z in points]
+    with spread("calibrate", mesh, fit=fit, starts=starts, seed=seed) as crew:
+        points = _starting_points(fit, search, search.vector(model), starts, seed, crew)
+        rows = _rows(_found_from, fit, points, points[0].size + 2, crew)
+    found = [(row[:-2], float(row[-2]), int(row[-1])) for row in rows]
     found.sort(key=lambda item: item[1])
     point, value, _ = found[0]
     x = search.lower + (search.upper - search.lower) * point
@@ -186,8 +194,40 @@ def pooled(cells: Float[np.ndarray, " bins"], least: float = 5.0) -> np.ndarray:
     return groups
 
 
+def _rows(
+    of_point: Callable[[Fit, np.ndarray], Float[np.ndarray, " columns"]],
+    fit: Fit,
+    points: Sequence[np.ndarray],
+    columns: int,
+    crew: Crew | None,
+) -> Float[np.ndarray, "points columns"]:
+    """`of_point(fit, points[i])` for each i, on whichever device of the crew is idle."""
+    if crew is None:
+        with jax.enable_x64(True):
+            return np.stack([of_point(fit, x) for x in points])
+    idle: queue.SimpleQueue[Fit] = queue.SimpleQueue()
+    with jax.enable_x64(True):
+        for device in crew.mesh.devices:
+            idle.put(jax.device_put(fit, device))
+
+    def row(point: np.ndarray) -> Float[np.ndarray, " columns"]:
+        own = idle.get()
+        try:
+            with jax.enable_x64(True):  # it holds for one thread
+                return of_point(own, point)
+        finally:
+            idle.put(own)
+
+    found = np.zeros((len(points), columns))
+    own = [i for i in range(len(points)) if i % crew.size in crew.places]
+    with ThreadPoolExecutor(len(crew.mesh.devices)) as pool:
+        for i, values in zip(own, pool.map(row, [points[i] for i in own]), strict=True):
+            found[i] = values
+    return summed(found.view(np.int64)).view(np.float64)  # 0 in all processes but one
+
+
 def _starting_points(
-    fit: Fit, own: np.ndarray, search: ParameterSpace, starts: int, seed: int
+    fit: Fit, search: ParameterSpace, own: np.ndarray, starts: int, seed: int, crew: Crew | None
 ) -> list[np.ndarray]:
     """The model's own values, and the best of random points."""
     first = (own - search.lower) / (search.upper - search.lower)
@@ -198,9 +238,20 @@ def _starting_points(
     # One in each of equal parts of every range (a Latin hypercube).
     rows = np.stack([rng.permutation(num) for _ in range(first.size)], axis=1)
     candidates = (rows + rng.random(rows.shape)) / num
-    values = np.asarray(_values(fit, jnp.asarray(candidates)))
+    blocks = np.split(candidates, starts - 1)  # in a batch of another size bits may differ
+    values = _rows(_values_at, fit, blocks, _CANDIDATES_PER_START, crew).ravel()
     best = np.argsort(np.where(np.isfinite(values), values, np.inf))[: starts - 1]
     return [first, *candidates[best]]
+
+
+def _found_from(fit: Fit, start: np.ndarray) -> Float[np.ndarray, " numbers_and_two"]:
+    """What `descend` finds, in one array."""
+    point, value, evaluations = descend(fit, start)
+    return np.append(point, [value, evaluations])
+
+
+def _values_at(fit: Fit, points: np.ndarray) -> Float[np.ndarray, " points"]:
+    return np.asarray(_values(fit, jnp.asarray(points)))
 
 
 def descend(

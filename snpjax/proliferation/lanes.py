@@ -31,7 +31,9 @@ class InitialCells(eqx.Module):
 
     - `key`: two random words.
     - `first`: the family of the first of them; families are numbered run after run.
-    - `num`: how many they are, of whole runs; `cells`: how many of each run.
+    - `num`: how many they are; `cells`: how many there are of each run.
+    - `stride`, `offset`: the n-th is number `n * stride + offset` from the first. All are of whole
+      runs, of which a device takes every `stride`-th.
     - `ends`: how many of these are in the channels up to each; padded with `cells`.
     - `last`: the last generation of cells of each channel, at most 31.
     - `channels`, `generations`: entries of the histogram are `(runs, channels, generations)`.
@@ -43,6 +45,8 @@ class InitialCells(eqx.Module):
     first: UInt32[Array, ""]
     num: UInt32[Array, ""]
     cells: UInt32[Array, ""]
+    stride: UInt32[Array, ""]
+    offset: UInt32[Array, ""]
     ends: UInt32[Array, " channels"]
     last: Int[Array, " channels"]
     channels: UInt32[Array, ""]
@@ -153,8 +157,9 @@ def advance(
 def begin(state: LaneState, families: InitialCells, timer: Timer, start: Start) -> LaneState:
     """Fill the pool with the next families. Of those of the type, the undivided are counted."""
     size = state.pool.family.shape[0]
-    number = state.begun + jnp.arange(size, dtype=jnp.uint32)
-    is_here = (number < families.num) & (number >= state.begun)
+    place = state.begun + jnp.arange(size, dtype=jnp.uint32)
+    is_here = (place < families.num) & (place >= state.begun)
+    number = place * families.stride + families.offset
     family = families.first + number
     run = number // families.cells
     channel = jnp.searchsorted(families.ends, number - run * families.cells, side="right")

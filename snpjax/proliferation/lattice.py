@@ -3,20 +3,28 @@
 import math
 from collections.abc import Callable
 
+import jax
 import jax.random as jr
 import numpy as np
+from jax.sharding import Mesh
 from jaxtyping import Float, Int, PRNGKeyArray
 from scipy.special import gammainc, ndtr
 
+from ..scale.shares import spread, summed
 from .grid import legendre
 from .law import Fixed, Gamma, Law, Normal
 from .model import ProliferationModel
-from .sample import Sample, SampleFailed
+from .sample import Sample, SampleFailed, contents
 from .start import Start
 
 
 def sample_lattice(
-    model: ProliferationModel, key: PRNGKeyArray, *, runs: int | None = None, slots: int = 256
+    model: ProliferationModel,
+    key: PRNGKeyArray,
+    *,
+    runs: int | None = None,
+    slots: int = 256,
+    mesh: Mesh | None = None,
 ) -> Sample:
     """Simulate a huge population approximately, cohort by cohort.
 
@@ -34,6 +42,8 @@ def sample_lattice(
 
     - `key`: a typed PRNG key; it is consumed. The same key gives the same histogram.
     - `runs`: as in `simulate`.
+    - `mesh`: devices, `jax.make_mesh((4,), ("paths",))`, whose processes share the runs; a single
+      process has all of them.
 
     **Raises:** `ValueError` for fewer than 8 slots; `SampleFailed` for a cohort of 2^62 cells.
     """
@@ -46,12 +56,16 @@ def sample_lattice(
     by_type = np.zeros((num_runs, types, held.counts.size, generations), np.int64)
     chances = [_Chances(x.law, model.duration, model.start, slots) for x in model.types]
     shares = np.array([x.proportion for x in model.types])
-    for run in range(num_runs):
-        words = np.asarray(jr.key_data(jr.fold_in(key, run))).astype(np.uint64)
-        rng = np.random.Generator(np.random.Philox(key=words[-2:]))
-        cells = rng.multinomial(held.counts, shares / shares.sum())
-        for j in range(types):
-            by_type[run, j] = _cohorts(rng, cells[:, j], last, chances[j], generations)
+    with spread("sample_lattice", mesh, model=contents(model), key=key, runs=runs, slots=slots):
+        processes = 1 if mesh is None else jax.process_count()
+        for run in range(jax.process_index() % processes, num_runs, processes):
+            words = np.asarray(jr.key_data(jr.fold_in(key, run))).astype(np.uint64)
+            rng = np.random.Generator(np.random.Philox(key=words[-2:]))
+            cells = rng.multinomial(held.counts, shares / shares.sum())
+            for j in range(types):
+                by_type[run, j] = _cohorts(rng, cells[:, j], last, chances[j], generations)
+        if mesh is not None:
+            by_type = summed(by_type.ravel()).reshape(by_type.shape)
     k = np.arange(generations)
     where = 0 if runs is None else slice(None)
     return Sample(

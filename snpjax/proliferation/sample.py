@@ -5,15 +5,18 @@ import functools
 import operator
 import time
 from dataclasses import dataclass
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
-from jaxtyping import Array, Int, PRNGKeyArray
+from jax.sharding import Mesh
+from jaxtyping import Array, Bool, Int, PRNGKeyArray
 
 from snpjax_formats import bucket
 
+from ..scale.shares import Crew, on_each, spread, summed
 from .binning import NO_BIN, BinRule, Bins, bins_of_model
 from .draws import MAX_GENERATION, OFFSET, ROOT, Timer, random_words, timer_of
 from .lanes import STEPS, InitialCells, LaneState, advance, empty, is_done
@@ -101,22 +104,25 @@ def simulate(
     runs: int | None = None,
     by_type: bool = False,
     budget: int | None = None,
+    mesh: Mesh | None = None,
 ) -> Sample:
     """Simulate the population, cell by cell: every cell draws its own division time.
 
-    The same key gives the same histogram on every device and for every `budget`; run r is the same
-    for every number of runs. Draws have 31 bits and clocks single precision, but for types of
-    `Fixed` division times, which have double.
+    The same key gives the same histogram on every device, for every `budget` and `mesh`; run r is
+    the same for every number of runs. Draws have 31 bits and clocks single precision, but for types
+    of `Fixed` division times, which have double.
 
     **Arguments:**
 
     - `key`: a typed PRNG key; it is consumed.
     - `runs`: the number of independent runs, the first axis of the result; `None` is run 0 alone.
     - `by_type`: keep the histogram of each type.
-    - `budget`: bytes of device memory, by default 1 GiB on a CPU and 8 GiB elsewhere. It bounds the
-      cells that are kept at once, not the population, whatever its size.
+    - `budget`: bytes of memory of a device, by default 1 GiB on a CPU and 8 GiB elsewhere. It
+      bounds the cells that are kept at once, not the population, whatever its size.
+    - `mesh`: devices that share the initial cells of all runs, `jax.make_mesh((4,), ("paths",))`:
+      several devices also speed up a single run. See `snpjax.scale`.
 
-    **Returns:** a `Sample`. Counts are 64-bit integers.
+    **Returns:** a `Sample`. Counts are 64-bit integers. Of several processes, each has all of it.
 
     **Raises:** `SampleFailed` if there are 2^32 initial cells or more, or a cell has divided 31
     times and its daughters could, too; `ValueError` for a budget that holds nothing.
@@ -126,7 +132,27 @@ def simulate(
         raise ValueError(f"`runs` is {runs}. Give 1 or more runs, or None for a single one.")
     if not jnp.issubdtype(getattr(key, "dtype", np.float32), jax.dtypes.prng_key):
         raise TypeError("`key` is no typed key. Give one such as jax.random.key(0).")
-    plan = _Plan.of(model, num_runs, budget)
+    with spread("simulate", mesh, model=contents(model), key=key, runs=runs) as crew:
+        return _simulate(model, key, runs, by_type, budget, crew)
+
+
+def contents(model: ProliferationModel) -> tuple[Any, ...]:
+    """All that a model says."""
+    own = model.initial
+    rest = model.types, model.duration, model.phi_min, model.start
+    return own.fluorescence, own.counts, *rest
+
+
+def _simulate(
+    model: ProliferationModel,
+    key: PRNGKeyArray,
+    runs: int | None,
+    by_type: bool,
+    budget: int | None,
+    crew: Crew | None,
+) -> Sample:
+    num_runs = 1 if runs is None else runs
+    plan = _Plan.of(model, num_runs, budget, crew)
     shape = (num_runs, len(model.types), plan.channels, plan.generations)
     kept = shape if by_type else (num_runs, plan.channels, plan.generations)
     counts = np.zeros(kept, np.int64)
@@ -135,7 +161,7 @@ def simulate(
     for first in range(0, num_runs, plan.batch):
         last = min(first + plan.batch, num_runs, (first // plan.group + 1) * plan.group)
         for index in range(shape[1]):
-            found, drawn = _of_type(model, key, plan, index, first, last)
+            found, drawn = _of_type(model, key, plan, index, first, last, crew)
             draws += drawn
             type_generation[first:last, index] = found.sum(1)
             if by_type:
@@ -181,7 +207,7 @@ class _Plan:
         return self.lanes * _FAMILIES_PER_LANE
 
     @staticmethod
-    def of(model: ProliferationModel, runs: int, budget: int | None) -> "_Plan":
+    def of(model: ProliferationModel, runs: int, budget: int | None, crew: Crew | None) -> "_Plan":
         held = model.initial.occupied
         cells, channels, generations = held.cells, held.counts.size, model.generations
         if cells >= 2**32:
@@ -190,7 +216,7 @@ class _Plan:
                 "`sample_lattice`, or simulate parts of the histogram and add the results."
             )
         group = (2**32 - 1) // cells
-        backend = jax.default_backend()
+        backend = jax.default_backend() if crew is None else crew.mesh.devices[0].platform
         budget = _BUDGETS.get(backend, _DEFAULT_BUDGET) if budget is None else budget
         entries = channels * generations
         batch = max(1, min(runs, group, min(_MAX_ENTRIES, budget // 64) // entries))
@@ -202,12 +228,19 @@ class _Plan:
             least = counts + _LANES[0] * per_lane
             raise ValueError(f"`budget` is {budget} bytes. Give {least} or more.")
         fitting = [lanes for lanes in _LANES if lanes <= most]
-        enough = [lanes for lanes in fitting if lanes * _FAMILIES_PER_LANE >= batch * cells]
+        share = -(-batch * cells // (1 if crew is None else crew.size))
+        enough = [lanes for lanes in fitting if lanes * _FAMILIES_PER_LANE >= share]
         return _Plan(cells, channels, generations, group, batch, (enough or fitting[-1:])[0])
 
 
 def _of_type(
-    model: ProliferationModel, key: PRNGKeyArray, plan: _Plan, index: int, first: int, last: int
+    model: ProliferationModel,
+    key: PRNGKeyArray,
+    plan: _Plan,
+    index: int,
+    first: int,
+    last: int,
+    crew: Crew | None,
 ) -> tuple[Int[np.ndarray, "runs channels generations"], int]:
     """The cells of one type in runs `first` to `last`, which are of one group, and the number of
     timers drawn."""
@@ -229,10 +262,12 @@ def _of_type(
     is_dividing = law is not None and model.duration > 0 and not isinstance(law, Fixed)
     word = functools.partial(jnp.asarray, dtype=jnp.uint32)
     families = InitialCells(
-        key=jr.bits(jr.fold_in(key, group), (2,), np.uint32),
+        key=word(np.asarray(jr.bits(jr.fold_in(key, group), (2,), np.uint32))),
         first=word((first - group * plan.group) * plan.cells),
         num=word((last - first) * plan.cells),
         cells=word(plan.cells),
+        stride=word(1),
+        offset=word(0),
         ends=jnp.asarray(ends),
         last=jnp.asarray(deepest),
         channels=word(plan.channels),
@@ -246,7 +281,7 @@ def _of_type(
         return counts, int(counts.sum())
     timer = timer_of(_ANY if law is None or not is_dividing else law, model.duration or 1.0)
     entries = int(np.prod(shape))
-    counts, draws, is_cut = _drive(families, timer, model.start, plan, entries)
+    counts, draws, is_cut = _drive(families, timer, model.start, plan, entries, crew)
     if is_cut and int(model.max_divisions.max()) > MAX_GENERATION:
         raise SampleFailed(
             f"A cell of type {model.types[index].name!r} divides more than {MAX_GENERATION} times. "
@@ -255,31 +290,77 @@ def _of_type(
     return counts.reshape(shape), draws
 
 
-_advance = jax.jit(advance, static_argnames="start", donate_argnums=0)
-_empty = jax.jit(empty, static_argnums=(0, 1, 2, 3))
-_is_done = jax.jit(is_done)
-
-
 def _drive(
-    families: InitialCells, timer: Timer, start: Start, plan: _Plan, entries: int
+    families: InitialCells,
+    timer: Timer,
+    start: Start,
+    plan: _Plan,
+    entries: int,
+    crew: Crew | None,
 ) -> tuple[Int[np.ndarray, " entries"], int, bool]:
     """Turns, some half a second of them at a time, after which counts are moved to the host: cells
     of each entry, timers drawn, and whether a cell divided too often."""
-    state = _empty(plan.lanes, plan.pool, plan.levels, bucket(entries))
+    mesh = None if crew is None else crew.mesh
+    if crew is not None:
+        families = crew.given(functools.partial(_share, families, crew.size))
+    room = bucket(entries)
+    state = _empty(plan.lanes, plan.pool, plan.levels, room, mesh)
     total, draws = np.zeros(entries, np.int64), 0
     most = 2**30 // (2 * STEPS * plan.lanes + plan.pool)  # turns whose counts fit into 32 bits
     limit = min(1024, most)
     while True:
         began = time.perf_counter()
-        state = _advance(state, families, timer, np.int32(limit), start=start)
-        is_done = bool(_is_done(state, families))
-        total += np.asarray(state.counts)[:entries]
-        draws += int(state.draws)
+        state, is_done = _advance(state, families, timer, np.int32(limit), start=start, mesh=mesh)
+        is_done = bool(np.all(is_done))
+        total += np.asarray(state.counts).reshape(-1, room).sum(0, dtype=np.int64)[:entries]
+        draws += int(np.asarray(state.draws).sum(dtype=np.int64))
         if is_done:
-            return total, draws, bool(state.is_cut)
+            break
         seconds = max(time.perf_counter() - began, 1e-6)
         limit = int(min(most, max(1, limit * _SECONDS_PER_CALL / seconds)))
         state = _drained(state)
+    is_cut = bool(np.any(state.is_cut))
+    if crew is not None:
+        of_all = summed(np.append(total, [draws, is_cut]))
+        total, draws, is_cut = of_all[:-2], int(of_all[-2]), bool(of_all[-1])
+    return total, draws, is_cut
+
+
+def _share(families: InitialCells, size: int, place: int) -> InitialCells:
+    """What the device at `place` of `size` simulates. Neighbours divide about as often, so that it
+    takes some from everywhere."""
+    num = max(-(-(int(families.num) - place) // size), 0)
+    number, stride, offset = (np.uint32(x) for x in (num, size, place))
+    return dataclasses.replace(families, num=number, stride=stride, offset=offset)
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1, 2, 3, 4))
+def _empty(lanes: int, pool: int, levels: int, entries: int, mesh: Mesh | None) -> LaneState:
+    """Nothing begun; on a mesh, by each device."""
+    make = functools.partial(empty, lanes, pool, levels, entries)
+    return make() if mesh is None else on_each(make, mesh, ())
+
+
+@functools.partial(jax.jit, static_argnames=("start", "mesh"), donate_argnums=0)
+def _advance(
+    state: LaneState,
+    families: InitialCells,
+    timer: Timer,
+    limit: Int[Array, ""],
+    *,
+    start: Start,
+    mesh: Mesh | None,
+) -> tuple[LaneState, Bool[Array, "*devices"]]:
+    """Up to `limit` turns, and whether every family is done; on a mesh, by each device for its own
+    families."""
+
+    def turns(state: LaneState, families: InitialCells, timer: Timer, limit: Array) -> Any:
+        state = advance(state, families, timer, limit, start=start)
+        return state, is_done(state, families)
+
+    if mesh is None:
+        return turns(state, families, timer, limit)
+    return on_each(turns, mesh, (state, families), (timer, limit))
 
 
 @functools.partial(jax.jit, donate_argnums=0)

@@ -7,6 +7,8 @@ from snpjax_formats.lazy import lazily
 
 if TYPE_CHECKING:
     from .hosts import ProcessLost as ProcessLost, initialize as initialize
+    from .paths import gather as gather
+    from .plan import Bandwidths as Bandwidths, Plan as Plan, plan as plan
     from .statistics import (
         AbstractStatistic as AbstractStatistic,
         Bin as Bin,
@@ -21,6 +23,8 @@ lazily(
     __name__,
     {
         ".hosts": "ProcessLost initialize",
+        ".paths": "gather",
+        ".plan": "Bandwidths Plan plan",
         ".statistics": """
             AbstractStatistic Bin ComputedNumbers Distribution PathEnd Summary Total
         """,

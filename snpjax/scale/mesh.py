@@ -57,7 +57,11 @@ def placement(
     mesh = checked_mesh(call, mesh, takes)
     if mesh.size > 1:
         return mesh, together()
-    return None, jax.default_device(mesh.devices.flat[0])
+    device = mesh.devices.flat[0]
+    usual = jax.config.jax_default_device or jax.local_devices()[0]  # pyright: ignore
+    if device == usual:
+        return None, contextlib.nullcontext()  # a context would compile programs once more
+    return None, jax.default_device(device)
 
 
 def size_of(mesh: Mesh | None, axis: str) -> int:

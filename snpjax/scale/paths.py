@@ -1,18 +1,21 @@
 """Arrays whose paths are split over the devices of a mesh."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 import jax
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
-from jaxtyping import Array, Int, PyTree
+from jaxtyping import Array, Int, PyTree, Shaped
 
 from ..machine import AnyMachine, arrays_by_path
+from ..trajectory import AbstractSavedRun
 from .mesh import PATHS
 
 
 T = TypeVar("T", bound=PyTree)
+SavedT = TypeVar("SavedT", bound=AbstractSavedRun)
 
 
 def by_path(tree: PyTree) -> PyTree[PartitionSpec]:
@@ -40,11 +43,6 @@ def local_parts(tree: T, axis: int) -> list[T]:
     return [jax.tree.unflatten(structure, row) for row in zip(*columns, strict=True)]
 
 
-def unstacked(tree: T) -> list[T]:
-    """On the host, what the devices of this process have at their places of the first axis."""
-    return [jax.tree.map(lambda x: np.asarray(x)[0], part) for part in local_parts(tree, 0)]
-
-
 def _parts(x: Array, axis: int) -> list[Array]:
     axis %= x.ndim
     found = {shard.index[axis].start or 0: shard.data for shard in x.addressable_shards}
@@ -53,6 +51,8 @@ def _parts(x: Array, axis: int) -> list[Array]:
 
 def local_numbers(mesh: Mesh) -> list[int]:
     """The places along the axis of paths of the devices of this process."""
+    if PATHS not in mesh.axis_names:
+        return [0]
     own = NamedSharding(mesh, PartitionSpec(PATHS))
     found = own.addressable_devices_indices_map((mesh.shape[PATHS],))
     return sorted({index[0].start or 0 for index in found.values() if index is not None})
@@ -76,6 +76,15 @@ def from_all(
     return np.where(found.max(axis=0) > 0, found.max(axis=0), found.min(axis=0))
 
 
+def value_of_each(value: int) -> list[int]:
+    """A number that each process has, below 2^31."""
+    if jax.process_count() == 1:
+        return [value]
+    from jax.experimental import multihost_utils  # takes long to import
+
+    return np.ravel(multihost_utils.process_allgather(np.asarray(value, np.int32))).tolist()
+
+
 def whole(tree: PyTree) -> PyTree[np.ndarray]:
     """Arrays that are split over all devices, on the host of every process."""
     if jax.process_count() == 1:
@@ -83,3 +92,36 @@ def whole(tree: PyTree) -> PyTree[np.ndarray]:
     from jax.experimental import multihost_utils  # takes long to import
 
     return multihost_utils.process_allgather(tree, tiled=True)
+
+
+def gather(solutions: SavedT) -> SavedT:
+    """What all processes have of a run, in each of them: all paths, in the order of their numbers.
+    Histories are copied, too, so that it may take much memory."""
+    trajectory = solutions.trajectory
+    if trajectory.numbers is None:
+        return solutions
+    from jax.experimental import multihost_utils  # takes long to import
+
+    found = value_of_each(len(trajectory.numbers))
+    most = max(found)
+
+    def of_all(x: Shaped[np.ndarray, "*shape paths"]) -> Shaped[np.ndarray, "*shape paths"]:
+        rows = np.ascontiguousarray(np.moveaxis(x, -1, 0))
+        # As bytes: 64 bits would be cut where JAX does not allow them.
+        own = rows.reshape(len(rows), -1).view(np.uint8)
+        padded = np.zeros((most, own.shape[1]), np.uint8)
+        padded[: len(own)] = own
+        every = np.asarray(multihost_utils.process_allgather(padded))
+        parts = [part[:num] for part, num in zip(every, found, strict=True)]
+        joined = np.ascontiguousarray(np.concatenate(parts)).view(x.dtype)
+        return np.moveaxis(joined.reshape(-1, *rows.shape[1:]), 0, -1)
+
+    numbers = of_all(trajectory.numbers)
+    # Several processes may have the same paths, if the mesh splits something else besides.
+    _, first = np.unique(numbers, return_index=True)
+    saved = replace(trajectory, numbers=None)
+    parts = {
+        name: jax.tree.map(lambda x: of_all(np.asarray(x))[..., first], getattr(saved, name))
+        for name in ("final", "states", "outputs", "details", "steps", "result")
+    }
+    return replace(solutions, trajectory=replace(saved, **parts))

@@ -8,19 +8,26 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import Mesh, PartitionSpec
 from jaxtyping import Array, Bool, Int, PyTree
 
 from snpjax_formats import free_bytes
 
 from ..choice import AbstractChoice
 from ..driver import Driver, Tile, most_in_tile, paths_of
-from ..machine import AbstractMachine, Growable, Record, Stacked, arrays_by_path, follows
+from ..machine import (
+    AbstractMachine,
+    Growable,
+    Partitioned,
+    Record,
+    Stacked,
+    arrays_by_path,
+    follows,
+)
 from ..results import HALTED, RESULTS
 from ..simulate import result_of
 from ..trajectory import SAVE_FINAL, nbytes_of
-from .mesh import PATHS
-from .paths import by_path, split_machine, whole
+from .paths import whole
+from .placement import Placement
 from .statistics import BLOCK, AbstractStatistic, Bin, PathEnd, Summary, Sums, block_sums
 
 
@@ -101,10 +108,14 @@ def observe(
             "`observe` sums over the paths of one system. Run a `SystemBatch` without it, and read "
             "the solutions."
         )
+    if follows(machine, Partitioned):
+        raise ValueError(
+            "`observe` sees all neurons of a path. Give a mesh without the axis `neurons`."
+        )
     kind = ObservedGrowable if follows(machine, Growable) else ObservedMachine
     observed = kind(machine, statistic)
     start = _begun(observed, start)
-    devices = 1 if driver.mesh is None else driver.mesh.shape[PATHS]
+    devices = 1 if driver.placement is None else driver.placement.shares
     share = chunk or _share(observed, start, paths, devices)
     block = min(share, BLOCK)
     sums, first_failure = Sums(block), None
@@ -113,7 +124,7 @@ def observe(
         own, state = _of_paths(observed, start, slice(first, first + num))
         one = replace(driver, machine=own, save=SAVE_FINAL, lean=True)
         tile = one.run_tile(state, first, num, share, [], lambda now: None)
-        found, failed_at, codes = whole(_summed(tile, block, driver.mesh))
+        found, failed_at, codes = whole(_summed(tile, block, driver.placement))
         sums.add(jax.tree.map(lambda x: np.moveaxis(x, 0, -1), found))
         at = np.flatnonzero(failed_at < share)
         if first_failure is None and len(at):
@@ -168,11 +179,11 @@ def _of_paths(
     return machine, start
 
 
-def _summed(tile: Tile, block: int, mesh: Mesh | None) -> Any:
+def _summed(tile: Tile, block: int, place: Placement | None) -> Any:
     given = tile.machine, tile.state, tile.steps, tile.counts
-    if mesh is None:
+    if place is None:
         return _sums(*given, block=block)
-    return _sums_on_devices(*given, block=block, mesh=mesh)
+    return _sums_on_devices(*given, block=block, place=place)
 
 
 def _sums_of_device(
@@ -199,7 +210,7 @@ def _sums_of_device(
 _sums = jax.jit(_sums_of_device, static_argnames="block")
 
 
-@partial(jax.jit, static_argnames=("block", "mesh"))
+@partial(jax.jit, static_argnames=("block", "place"))
 def _sums_on_devices(
     machine: ObservedMachine,
     observed: ObservedState,
@@ -207,13 +218,12 @@ def _sums_on_devices(
     counts: Int[Array, " devices"],
     *,
     block: int,
-    mesh: Mesh,
+    place: Placement,
 ) -> tuple[PyTree, Int[Array, " devices"], Int[Array, " devices"]]:
-    own = PartitionSpec(PATHS)
     return jax.shard_map(
         partial(_sums_of_device, block=block),
-        mesh=mesh,
-        in_specs=(split_machine(machine), by_path(observed), own, own),
-        out_specs=(own, own, own),
+        mesh=place.mesh,
+        in_specs=(place.of_machine(machine), place.of_state(machine, observed), *[place.each] * 2),
+        out_specs=place.each,
         check_vma=False,
     )(machine, observed, steps, counts)

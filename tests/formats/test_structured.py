@@ -495,7 +495,9 @@ def test_blocks_do_not_matter():
             (10_000, implicit._fused_sums),
         ):
             of_block = partial(stored._block_by_block, pairs=pairs, row_sums=row_sums)
-            y, z = of_block(x, to_sources=False), of_block(g, to_sources=True)
+            zero = jnp.zeros((), jnp.int32)
+            y = of_block(x, zero, to_sources=False, num_rows=7)
+            z = of_block(g, zero, to_sources=True, num_rows=23)
             assert y.tolist() == (dense @ x).tolist() and z.tolist() == (dense.T @ g).tolist()
 
 

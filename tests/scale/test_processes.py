@@ -10,7 +10,7 @@ import pytest
 import snpjax as snp
 from snpjax import scale
 from snpjax.check import emits
-from tests.support.meshes import generator
+from tests.support.meshes import generator, population
 from tests.support.processes import run_processes
 
 
@@ -19,10 +19,10 @@ SCRIPT = Path(__file__).with_name("together.py")
 pytestmark = pytest.mark.slow
 
 
-def answers(task):
+def answers(task, **machine):
     """What the processes print."""
-    ended = run_processes(SCRIPT, task)
-    assert [one.returncode for one in ended] == [0, 0], ended[0].stderr + ended[1].stderr
+    ended = run_processes(SCRIPT, task, **machine)
+    assert not any(one.returncode for one in ended), "".join(one.stderr for one in ended)
     return [json.loads(one.stdout.splitlines()[-1]) for one in ended]
 
 
@@ -38,9 +38,26 @@ def test_processes_compute_what_one_does():
         assert one["steps"] == batch.steps[one["numbers"]].tolist()
         for number, configurations in zip(one["numbers"], one["configurations"], strict=True):
             assert configurations == batch[number].configurations.tolist()
+        expected = [11, batch.steps.tolist(), batch[7].configurations.tolist()]
+        assert one["gathered"] == expected
         assert one["summary"] == [summary.value.tolist(), summary.steps, summary.halted]
         assert one["estimate"] == [found.low, found.high, found.holds, found.undecided]
     assert sum(one["systems"] for one in both) == 5
+
+
+def test_a_partitioned_network():
+    options = {"choice": snp.UniformChoice(jr.key(3)), "max_steps": 12, "save": snp.SAVE_ALL}
+    one = snp.run(population(), **options).configurations
+    some = snp.run(population(), paths=3, **options).configurations
+    for found in answers("partitioned"):
+        assert found["one"] == one.tolist() and found["rest"] == one[5:].tolist()
+        assert found["some"] == some.tolist()
+
+
+def test_processes_share_cells_and_training():
+    """Compiled as users' programs are, so that floats come from one process like them."""
+    expected = answers("shared", processes=1, devices=1)
+    assert answers("shared") == 2 * expected
 
 
 def test_different_calls_are_refused():
@@ -52,6 +69,15 @@ def test_a_failure_ends_all():
     first, second = answers("failing")
     assert first == "A path of process 1 failed, which says how."
     assert "A neuron holds more spikes" in second
+
+
+def test_the_command_of_several_processes():
+    file = Path(__file__).parents[2] / "examples" / "natural_numbers.pli"
+    given = ("run", f"{file}", "--paths", "50", "--json")
+    alone = run_processes("-m", "snpjax", *given, processes=1, devices=1)
+    both = run_processes("-m", "snpjax", *given, "--distributed")
+    assert [one.returncode for one in both] == [0, 0], both[0].stderr + both[1].stderr
+    assert json.loads(both[0].stdout) == json.loads(alone[0].stdout) and both[1].stdout == ""
 
 
 @pytest.mark.parametrize("task", ["lost", "lost_while_waiting"])

@@ -10,18 +10,18 @@ import jax.random as jr
 import numpy as np
 
 import snpjax as snp
-from snpjax import scale
+from snpjax import proliferation, scale
 from snpjax.check import emits
 from snpjax.scale import hosts
-from tests.support.meshes import generator
+from tests.support import sharing
+from tests.support.meshes import generator, population
 
 
 def main() -> None:
-    address, processes, process, task = sys.argv[1:5]
     hosts._HEARTBEAT = 8  # a lost process is found sooner
-    scale.initialize(address, processes=int(processes), process=int(process))
+    scale.initialize()
     mesh = jax.make_mesh((len(jax.devices()),), ("paths",))
-    print(json.dumps(TASKS[task](mesh, int(process))), flush=True)
+    print(json.dumps(TASKS[sys.argv[1]](mesh, jax.process_index())), flush=True)
 
 
 def computed(mesh, process):
@@ -33,15 +33,44 @@ def computed(mesh, process):
     found = snp.estimate(
         generator(), emits("n3"), key=jr.key(3), max_steps=12, paths=301, mesh=mesh
     )
+    every = scale.gather(batch)
     systems = snp.SystemBatch([generator() for _ in range(5)])
     return {
         "numbers": batch.path_numbers.tolist(),
         "steps": batch.steps.tolist(),
         "configurations": [one.configurations.tolist() for one in batch],
+        "gathered": [every.paths, every.steps.tolist(), every[7].configurations.tolist()],
         "summary": [summary.value.tolist(), summary.steps, summary.halted],
         "estimate": [found.low, found.high, found.holds, found.undecided],
         "systems": len(snp.run(systems, mesh=mesh, max_steps=4)),
     }
+
+
+def partitioned(mesh, process):
+    """One system whose neurons are split over all devices."""
+    neurons = jax.make_mesh((len(jax.devices()),), ("neurons",))
+    both = jax.make_mesh((2, len(jax.devices()) // 2), ("paths", "neurons"))
+    options = {"choice": snp.UniformChoice(jr.key(3)), "max_steps": 12, "save": snp.SAVE_ALL}
+    one = snp.run(population(), mesh=neurons, **options)
+    half = snp.run(population(), mesh=neurons, **(options | {"max_steps": 5}))
+    rest = snp.run(population(), mesh=neurons, initial=half.state, **(options | {"max_steps": 7}))
+    some = snp.run(population(), mesh=both, paths=3, **options)
+    return {
+        "one": one.configurations.tolist(),
+        "rest": rest.configurations.tolist(),
+        "some": some.configurations.tolist(),
+    }
+
+
+def shared(mesh, process):
+    """Cells, a calibration, a training and an evolution."""
+    return [
+        sharing.sampled(mesh),
+        sharing.sampled(mesh, sampler=proliferation.sample_lattice),
+        sharing.calibrated(mesh),
+        sharing.trained(mesh),
+        sharing.evolved(mesh),
+    ]
 
 
 def different(mesh, process):
@@ -89,7 +118,10 @@ def lost_while_waiting(mesh, process):
         snp.run(generator(), max_steps=24)
 
 
-TASKS = {f.__name__: f for f in (computed, different, failing, lost, lost_while_waiting)}
+TASKS = {
+    f.__name__: f
+    for f in (computed, partitioned, shared, different, failing, lost, lost_while_waiting)
+}
 
 
 if __name__ == "__main__":

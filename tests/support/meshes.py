@@ -1,5 +1,6 @@
 """Runs over meshes of devices, compared with the same runs on one device."""
 
+import re
 from typing import Any
 
 import jax
@@ -41,3 +42,47 @@ def generator() -> snp.SpikingSystem:
         [("n1", "n2"), ("n2", "n1"), ("n1", "n3"), ("n2", "n3")],
         output="n3",
     )
+
+
+def population() -> snp.PopulationSystem:
+    """700 neurons that fire now and then, each hearing three others."""
+    templates = [snp.RuleTemplate(snp.Guard("a^2a*"), 1, 1), snp.RuleTemplate(snp.Guard("a"), 1, 1)]
+    return snp.PopulationSystem(
+        [snp.Population("p", 700, np.arange(700) % 4, templates)],
+        [snp.Projection("p", "p", snp.graphs.RandomInDegree(3, seed=1))],
+    )
+
+
+_COLLECTIVE = re.compile(
+    r" (all-reduce|all-gather|all-to-all|collective-permute|reduce-scatter)(-start)?\("
+)
+
+
+def loop_depths(text: str) -> set[int]:
+    """In how many loops the collectives of a compiled program are."""
+    bodies: dict[str, list[str]] = {}
+    name = entry = ""
+    for line in text.splitlines():
+        if line.endswith("{") and (begun := re.match(r"(ENTRY )?%?([\w.-]+) ", line)):
+            name = begun[2]
+            entry = name if begun[1] else entry
+            bodies[name] = []
+        elif name:
+            bodies[name].append(line)
+    assert entry
+    found, seen = set(), set()
+
+    def look(name: str, depth: int) -> None:
+        if (name, depth) in seen:
+            return
+        seen.add((name, depth))
+        for line in bodies[name]:
+            if _COLLECTIVE.search(line):
+                found.add(depth)
+            inner = depth + (" while(" in line)
+            for called in re.findall(r"%?([\w.-]+)", line.partition("(")[2]):
+                if called in bodies:
+                    look(called, inner)
+
+    look(entry, 0)
+    return found

@@ -5,6 +5,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 
@@ -12,10 +13,10 @@ ROOT = Path(__file__).parents[2]
 
 
 def start_processes(
-    script: Path | str, *arguments: str, processes: int = 2, devices: int = 2
+    *arguments: Path | str, processes: int = 2, devices: int = 2
 ) -> list["subprocess.Popen[str]"]:
-    """Start Python processes with so many CPU devices each. The arguments of each are the address
-    of a coordinator, the number of processes, its own number, and those given."""
+    """Start Python processes with so many CPU devices each, in whose environment is what
+    `snpjax.scale.initialize()` needs."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{listener.getsockname()[1]}"
@@ -23,12 +24,14 @@ def start_processes(
     environment |= {
         "JAX_PLATFORMS": "cpu",
         "JAX_NUM_CPU_DEVICES": str(devices),
+        "JAX_COORDINATOR_ADDRESS": address,
+        "JAX_NUM_PROCESSES": str(processes),
         "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "formats")]),
     }
     return [
         subprocess.Popen(
-            [sys.executable, str(script), address, str(processes), str(number), *arguments],
-            env=environment,
+            [sys.executable, *map(str, arguments)],
+            env=environment | {"JAX_PROCESS_ID": str(number)},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -38,14 +41,13 @@ def start_processes(
 
 
 def run_processes(
-    script: Path | str,
-    *arguments: str,
+    *arguments: Path | str,
     processes: int = 2,
     devices: int = 2,
     timeout: float = 300,
 ) -> list["subprocess.CompletedProcess[str]"]:
     """Run them to their ends, however they end."""
-    started = start_processes(script, *arguments, processes=processes, devices=devices)
+    started = start_processes(*arguments, processes=processes, devices=devices)
     return ended(started, timeout)
 
 
@@ -54,7 +56,9 @@ def ended(
 ) -> list["subprocess.CompletedProcess[str]"]:
     """How processes end. **Raises:** `subprocess.TimeoutExpired`, having killed them all."""
     try:
-        texts = [process.communicate(timeout=timeout) for process in started]
+        # All at once: a process whose output nobody reads would wait, and the others for it.
+        with ThreadPoolExecutor(len(started)) as pool:
+            texts = list(pool.map(lambda process: process.communicate(timeout=timeout), started))
     finally:
         for process in started:
             process.kill()

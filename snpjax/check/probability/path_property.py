@@ -1,7 +1,7 @@
 """What may hold of a computation, as far as it was followed."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -12,6 +12,12 @@ from ..._text.counts import plural
 from ...spiking.view.configurations import Configurations, visited
 from ...spiking.view.solution import SolutionBatch
 from ...trajectory import SAVE_FINAL, SAVE_OUTPUTS, Save
+from ..query.errors import QueryError
+from ..query.formula import Comparison, Observed, Temporal, Variable, comparisons, is_about_one
+from ..query.names import check_names
+from ..query.parse import parse_query
+from ..temporal.evaluation import Evaluation
+from ..temporal.labels import Labelling
 
 
 class Judged(NamedTuple):
@@ -87,3 +93,36 @@ def reaches(predicate: Callable[[Configurations], np.ndarray]) -> PathProperty:
         return Judged(reached, ~reached & ~batch.halted)
 
     return PathProperty(judge, Save(outputs=False, details=False), "the predicate is reached")
+
+
+def asked(text: str) -> PathProperty:
+    """The property of a query "eventually ...", see `snpjax.check`: that a computation halts, that
+    an output emits, or that it reaches a configuration of which a condition holds.
+
+    **Raises:** `QueryError` for a query that asks for something else.
+    """
+    query = parse_query(text)
+    match query.formula:
+        case Temporal("eventually", part) if query.on_all_paths and is_about_one(part):
+            pass
+        case _:
+            fix = 'write "eventually" and a condition, as "eventually n3 >= 4"'
+            raise QueryError(text, 0, f"no probability is estimated of this ({fix})")
+    match part:
+        case Comparison(((Variable(Observed.HALTED), 1),), ">=", 1):
+            return replace(halts(), text=text)
+        case Comparison(((Variable(Observed.EMITS, output), 1),), ">=", 1):
+            return replace(emits(output), text=text)
+    for comparison in comparisons(part):
+        if comparison.is_of_step:
+            fix = "ask for it alone"
+            raise QueryError(text, comparison.start, f"`emits` and `fires` are of steps ({fix})")
+
+    def holds(configurations: Configurations) -> np.ndarray:
+        schema = configurations.system.schema()
+        check_names(query, schema)
+        values_of = Evaluation(schema).of(configurations)
+        truth = {one: values_of(one).compared(one) for one in comparisons(part)}
+        return Labelling(len(configurations), truth).where(part, may=False)
+
+    return replace(reaches(holds), text=text)

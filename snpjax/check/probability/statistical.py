@@ -35,7 +35,7 @@ from ...spiking.lower.lower_division import Capacity
 from ...spiking.model.population import AnySystem
 from ...trajectory import Save
 from ..tracing import on_host
-from .path_property import Judge, Judged, PathProperty
+from .path_property import Judge, Judged, PathProperty, asked
 
 
 # Paths of one batch: at most this many, and so few that their histories have at most these bytes.
@@ -89,7 +89,7 @@ class Estimate:
 @on_host("estimate")
 def estimate(
     system: AnySystem,
-    property: PathProperty | Judge,
+    property: PathProperty | Judge | str,
     /,
     *,
     key: Key[Array, ""],
@@ -107,7 +107,8 @@ def estimate(
 
     **Arguments:**
 
-    - `property`: `halts()`, `emits(output)`, `reaches(predicate)`, or a function of a
+    - `property`: `halts()`, `emits(output)`, `reaches(predicate)`, the same as a query, such as
+      "eventually n3 >= 4", or a function of a
       `SolutionBatch` that gives one truth value a path. The latter says something of the first
       `max_steps` steps only; to say of some paths that nothing is decided yet, return a `Judged`.
     - `key`: a typed PRNG key; it is consumed. Path p is path p of `snpjax.run(paths=...)` with
@@ -134,7 +135,10 @@ def estimate(
     ??? cite "Source"
         Clopper, Pearson 1934; Hoeffding 1963.
     """
-    asked = property if isinstance(property, PathProperty) else PathProperty(property)
+    if isinstance(property, str):
+        property = asked(property)
+    wanted = property if isinstance(property, PathProperty) else PathProperty(property)
+    text = wanted.text
     looks = _looks(paths, confidence, precision)
     risk = (1 - confidence) / len(looks)
     choice = UniformChoice(key) if logits is None else WeightedChoice(logits, key)
@@ -143,7 +147,7 @@ def estimate(
         lowering["layout"] = layout
     if capacity is not None:
         lowering["capacity"] = capacity
-    rows = _Paths(system, asked, choice, max_steps, looks, lowering, mesh)
+    rows = _Paths(system, wanted, choice, max_steps, looks, lowering, mesh)
     holds = undecided = 0
     low, high = 0.0, 1.0
     made = 0
@@ -152,7 +156,7 @@ def estimate(
         low, high = interval(holds, holds + undecided, made, risk)
         if precision is not None and high - low <= 2 * precision:
             break
-    return Estimate(asked.text, low, high, confidence, made, holds, undecided, max_steps, precision)
+    return Estimate(text, low, high, confidence, made, holds, undecided, max_steps, precision)
 
 
 def interval(least: int, most: int, paths: int, risk: float) -> tuple[float, float]:

@@ -1,16 +1,17 @@
 """A configuration graph as the structure that a query speaks of."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from jaxtyping import Bool, Int
+from jaxtyping import Int
 
 from ...explore import Graph
 from ...explore.successors import NO_EDGE, following, ranges
-from ...machine import SomeConfigurations, SomeSteps
-from ..query.formula import Comparison, Observed, Variable
+from ...machine import SomeConfigurations
+from ..query.formula import Comparison
+from .evaluation import Evaluation
 from .kripke import Structure
 from .labels import Labelling, Truth, Values
 
@@ -43,7 +44,7 @@ class View:
 def labels_of(graph: Graph, comparisons: Sequence[Comparison]) -> Labelling:
     """The truth of comparisons in all configurations."""
     some = list(dict.fromkeys(comparisons))
-    values = _Evaluation(graph)
+    values = _evaluation_of(graph)
 
     def columns(configurations: SomeConfigurations) -> np.ndarray:
         values_of = values.of(configurations)
@@ -107,7 +108,7 @@ def _truths_of_steps(view: View, comparisons: Sequence[Comparison]) -> list[Trut
     """The truth of comparisons after every edge of a structure, and at last in the initial
     configuration, to which no step led."""
     graph, structure = view.graph, view.structure
-    evaluation = _Evaluation(graph)
+    evaluation = _evaluation_of(graph)
     is_step = np.repeat(~graph.is_halting, np.diff(structure.first_edge))
     targets = np.append(structure.targets, 0)
     of_steps = np.zeros((len(targets), len(comparisons)), np.int64)
@@ -123,63 +124,5 @@ def _truths_of_steps(view: View, comparisons: Sequence[Comparison]) -> list[Trut
     return truths
 
 
-class _Evaluation:
-    """What configurations and steps of a graph say, and what of it was cut off."""
-
-    def __init__(self, graph: Graph) -> None:
-        self.schema, self.clock, self.saturate = graph.schema, graph.clock, graph.saturate
-
-    def of(self, configurations: SomeConfigurations) -> Callable[[Comparison], Values]:
-        """The sum of a comparison, without the variables that belong to steps."""
-        larger, schema = None, self.schema
-        if self.saturate and schema.is_cut is not None and schema.plus is not None:
-            is_cut = schema.is_cut(configurations, self.saturate)
-            larger = schema.plus(configurations, is_cut.astype(np.int64))
-        size = len(configurations)
-
-        def values_of(comparison: Comparison) -> Values:
-            total, more, less = np.zeros(size, np.int64), np.zeros(size, bool), np.zeros(size, bool)
-            for variable, coefficient in comparison.terms:
-                if not variable.observed.is_of_step:
-                    values, is_cut = self._variable(variable, configurations, larger)
-                    total += coefficient * values.astype(np.int64)
-                    if coefficient > 0:
-                        more |= is_cut
-                    else:
-                        less |= is_cut
-            return Values(total, more, less)
-
-        return values_of
-
-    def table(self, comparison: Comparison, configurations: SomeConfigurations) -> np.ndarray:
-        """`of` as columns, for `Graph.map`."""
-        found = self.of(configurations)(comparison)
-        return np.stack([found.values, found.or_more, found.or_less], axis=1)
-
-    def _variable(
-        self,
-        variable: Variable,
-        configurations: SomeConfigurations,
-        larger: SomeConfigurations | None,
-    ) -> tuple[np.ndarray, Bool[np.ndarray, " configurations"] | bool]:
-        """The values of a variable, and where they may be larger; `larger`: with a count more
-        wherever it was cut."""
-        match variable.observed:
-            case Observed.HALTED:
-                return configurations.is_halting, False
-            case Observed.STEP:
-                return configurations.step, configurations.step >= self.clock
-            case Observed.SPIKES:
-                counts = configurations[variable.neuron]
-                return counts, larger is not None and larger[variable.neuron] != counts
-        quantity = self.schema.quantities[variable.observed.value]
-        return quantity(configurations, variable.neuron), False
-
-    def of_steps(self, comparison: Comparison, steps: SomeSteps) -> Int[np.ndarray, " steps"]:
-        """The sum of the variables that belong to steps."""
-        total, known = np.zeros(len(steps), np.int64), self.schema.step_quantities
-        for variable, coefficient in comparison.terms:
-            if variable.observed.is_of_step:
-                values = known[variable.observed.value](steps, variable.neuron, variable.rule)
-                total += coefficient * values.astype(np.int64)
-        return total
+def _evaluation_of(graph: Graph) -> Evaluation:
+    return Evaluation(graph.schema, graph.clock, graph.saturate)

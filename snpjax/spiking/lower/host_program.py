@@ -11,6 +11,7 @@ from jaxtyping import Float64, Int
 
 from snpjax_formats import Edges, bucket, graphs
 from snpjax_formats.edges import merged
+from snpjax_formats.parts import edges_into
 from snpjax_formats.stored import SMALL, entry_bucket
 
 from ..model.compatibility import TEXTBOOK
@@ -57,6 +58,18 @@ class SynapsePart:
         )
         return listed(self.graph, self.num_sources, self.num_targets, fix)
 
+    def edges_into(self, first: int, size: int) -> tuple[Edges, int]:
+        """The edges into those of `size` neurons from `first` on that are targets here, and where
+        the first of these stands among them. Nothing else is listed for it."""
+        start = min(max(first - self.target_start, 0), self.num_targets)
+        stop = min(max(first + size - self.target_start, start), self.num_targets)
+        if isinstance(self.graph, Edges):
+            edges = edges_into(self.graph, start, stop - start)
+        else:
+            targets = range(start, stop)
+            edges = self.graph.edges(self.num_sources, self.num_targets, targets)
+        return edges, self.target_start + start - first
+
     def arrivals(
         self, production: Float64[np.ndarray, " sources"]
     ) -> Float64[np.ndarray, " targets"]:
@@ -84,6 +97,7 @@ class HostProgram:
     trains: Int[np.ndarray, "steps inputs"]
     largest: int
     network: NetworkColumns | None = None  # in no part
+    known_arrival: tuple[float, int] | None = None  # `largest_arrival`, where it is known
 
     @property
     def num_neurons(self) -> int:
@@ -135,6 +149,8 @@ class HostProgram:
     @cached_property
     def largest_arrival(self) -> tuple[float, int]:
         """The largest of `arrivals`, and its neuron."""
+        if self.known_arrival is not None:
+            return self.known_arrival
         if self.num_neurons == 0:
             return 0.0, 0
         worst = int(np.argmax(self.arrivals))

@@ -2,7 +2,7 @@
 share a compilation."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -188,7 +188,7 @@ def lower_columns(
         if together is not None:
             together = device_array(np.pad(together, (0, size - len(together))))
         return SpikingProgram(
-            **_rules(columns.table, spread, padding),
+            **rules_of(columns.table, spread, padding),
             **_environment(columns, padding, dtype),
             type_of=spread.type_of,
             rows=rows,
@@ -212,7 +212,7 @@ def _tiny_edges(columns: HostProgram, size: int) -> Edges | None:
     return graph.resized(size, size) if is_tiny and isinstance(graph, Edges) else None
 
 
-def _rules(table: SlotTable, spread: "Spread", padding: Padding) -> dict[str, Array | None]:
+def rules_of(table: SlotTable, spread: "Spread", padding: Padding) -> dict[str, Any]:
     """The tables of rules, without those that say nothing."""
     kept = table.kept
     if kept is None:  # of a batch in which rules of another system repeat
@@ -229,7 +229,7 @@ def _rules(table: SlotTable, spread: "Spread", padding: Padding) -> dict[str, Ar
     }
 
 
-def _environment(columns: HostProgram, padding: Padding, dtype: np.dtype) -> dict[str, Array]:
+def _environment(columns: HostProgram, padding: Padding, dtype: np.dtype) -> dict[str, Any]:
     """Outputs, inputs and what is sent to them."""
     steps, num_inputs = columns.trains.shape
     missing = ((0, padding.steps - steps), (0, padding.inputs - num_inputs))
@@ -253,6 +253,13 @@ def check_order(compatibility: Compatibility, layout: LayoutLike) -> None:
         )
 
 
+def num_columns(table: SlotTable, size: int) -> int:
+    """The columns of the tables of so many neurons: one a neuron, or fewer where types are few."""
+    num_types = bucket(table.num_types + 1)
+    is_smaller = num_types <= _MAX_TYPES and num_types * _NEURONS_PER_TYPE <= size
+    return num_types if size > SMALL and is_smaller else size
+
+
 class Spread:
     """Makes device tables of host tables, padded and with a column a neuron, or a column a type
     where types are few."""
@@ -267,9 +274,8 @@ class Spread:
     def of(cls, table: SlotTable, padding: Padding, dtype: np.dtype, *, by_type: bool) -> "Spread":
         num_slots, size = padding.slots, padding.neurons
         neurons = np.pad(table.type_of, (0, size - len(table.type_of)), constant_values=-1)
-        num_types = bucket(table.num_types + 1)
-        is_smaller = num_types <= _MAX_TYPES and num_types * _NEURONS_PER_TYPE <= size
-        if by_type and size > SMALL and is_smaller:
+        num_types = num_columns(table, size)
+        if by_type and num_types < size:
             columns = np.arange(num_types)
             columns[table.num_types :] = -1
             neurons = np.where(neurons < 0, table.num_types, neurons)

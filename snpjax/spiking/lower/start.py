@@ -13,9 +13,12 @@ from snpjax_formats import bucket
 
 from ..._text.counts import plural
 from ...machine import AnyMachine
+from ...scale.mesh import replicated
+from ...scale.paths import whole
 from ...trajectory import size_of
 from ..model.variants import AntiSpikes
 from ..step.division import GrownState
+from ..step.partitioned import PartitionedMachine
 from ..step.reserve import GrowingMachine
 from ..step.step import AbstractSpikingMachine, SpikingState
 
@@ -39,9 +42,9 @@ def started(
         _check_size(system, initial)
         machine, state = continued(machine, initial)
     else:
-        state = jax.tree.map(np.asarray, machine.init())
+        state = _initial(machine)
         if initial is not None:
-            spikes = _spikes(system, initial, is_signed, state.spikes)
+            spikes = _spikes(system, initial, is_signed, np.asarray(state.spikes))
             if spikes.ndim == 2:
                 state = _of_paths(state, spikes.shape[1])
             state = replace(state, spikes=spikes)
@@ -84,7 +87,9 @@ def continued(
     size = len(state.spikes)
     while isinstance(machine, GrowingMachine) and machine.program.num_neurons < size:
         machine, _ = machine.grown(machine.init())
-    own = machine.init()
+    own = _initial(machine)
+    if state.network is None and not isinstance(machine, GrowingMachine):
+        state = _resized(state, len(own.spikes))
     shapes = [x.shape for x in jax.tree.leaves(own)]
     given = [
         np.shape(x)[: len(shape)] for x, shape in zip(jax.tree.leaves(state), shapes, strict=False)
@@ -101,6 +106,24 @@ def continued(
             "`initial` holds more spikes than 32 bits count. Give `count_dtype=numpy.int64`."
         )
     return machine, jax.tree.map(lambda x, y: np.asarray(x, y.dtype), state, own)
+
+
+def _initial(machine: AbstractSpikingMachine) -> SpikingState:
+    """The machine's own initial state, on the host."""
+    if isinstance(machine, PartitionedMachine):
+        return whole(machine.placed_init())
+    return jax.tree.map(np.asarray, machine.init())
+
+
+def _resized(state: SpikingState, size: int) -> SpikingState:
+    """A state with as many neurons that pad it as another machine has of the same system."""
+
+    def resized(x: Any) -> np.ndarray:
+        held = np.asarray(x)[:size]
+        return np.pad(held, [(0, size - len(held))] + [(0, 0)] * (held.ndim - 1))
+
+    own = {name: resized(getattr(state, name)) for name in ("spikes", "timers", "pending")}
+    return replace(state, **own)
 
 
 def with_inputs(
@@ -122,7 +145,10 @@ def with_inputs(
     table = np.zeros((rows, columns, *trains.shape[2:]), dtype)
     kept = trains[:rows]
     table[: len(kept), : kept.shape[1]] = kept
-    program = replace(program, trains=jnp.asarray(table), horizon=jnp.asarray(horizon, jnp.int32))
+    sent_to = jnp.asarray(table), jnp.asarray(horizon, jnp.int32)
+    if isinstance(machine, PartitionedMachine):
+        sent_to = replicated(sent_to, machine.mesh)
+    program = replace(program, trains=sent_to[0], horizon=sent_to[1])
     return replace(machine, program=program)
 
 

@@ -24,6 +24,8 @@ from .validity import InvalidSystem, Problem
 
 
 if TYPE_CHECKING:
+    from jax.sharding import Mesh
+
     from ...machine import Lowered
     from ..lower.enumerable import SearchedMachine
     from ..lower.host_program import HostProgram
@@ -258,6 +260,7 @@ class PopulationSystem(AbstractSystem):
         layout: "LayoutLike" = "auto",
         count_dtype: "np.dtype | type | None" = None,
         faithful: bool = False,
+        mesh: "Mesh | None" = None,
         numbered: bool = False,
         paths: int = 1,
     ) -> "Lowered[Solution, SolutionBatch]":
@@ -268,9 +271,12 @@ class PopulationSystem(AbstractSystem):
         are those of the templates either way.
         """
         from ..lower.lower import lowered_columns  # the model itself needs no device
+        from ..lower.partition import lowered_parts
 
         del numbered
         _refuse_transition(layout)
+        if mesh is not None:
+            return lowered_parts(self, mesh, layout, count_dtype, faithful, paths)
         return lowered_columns(self.columns(faithful=faithful), layout, count_dtype, paths)
 
     def with_input(self, input: "Mapping[str, Any] | AnyInput") -> "PopulationSystem":

@@ -25,12 +25,13 @@ from .variants import AntiSpikes, Exhaustive, SynapseRules, Variant
 
 if TYPE_CHECKING:
     import numpy as np
+    from jax.sharding import Mesh
     from jaxtyping import Int
 
     from snpjax_formats import Edges
 
     from ...choice import AbstractChoice
-    from ...machine import AnyMachine, Lowered, Schema, Settled
+    from ...machine import AnyMachine, Lowered, Needs, Schema, Settled
     from ...trajectory import Trajectory
     from ..lower.enumerable import SearchedMachine
     from ..lower.host_program import HostProgram
@@ -129,6 +130,13 @@ class AbstractSystem:
         from ..lower.start import started
 
         return started(self, machine, initial, inputs)
+
+    def planned(self: Any, parts: int, *, paths: int = 1, **options: Any) -> "Needs":
+        """What a device needs that has one of so many parts of the neurons, see
+        `snpjax.scale.plan`."""
+        from ..lower.plan import planned
+
+        return planned(self, parts, paths=paths, **options)
 
     def schema(self: Any) -> "Schema[Configurations, Transitions]":
         """The names of this system, for graphs and queries."""
@@ -453,6 +461,7 @@ class SpikingSystem(AbstractSystem):
         count_dtype: "np.dtype | type | None" = None,
         faithful: bool = False,
         capacity: "Capacity | None" = None,
+        mesh: "Mesh | None" = None,
         numbered: bool = False,
         paths: int = 1,
     ) -> "Lowered[Solution, SolutionBatch]":
@@ -460,10 +469,14 @@ class SpikingSystem(AbstractSystem):
 
         A system that divides or buds takes a `capacity`, and no `layout`.
         """
-        from ..lower.lower import lowered  # the model itself needs no device
+        from ..lower.lower import check_options, lowered  # the model itself needs no device
+        from ..lower.partition import lowered_parts
 
-        # A family has the number of its first member.
-        return lowered(self, layout, count_dtype, faithful or numbered, capacity, paths)
+        faithful |= numbered  # a family has the number of its first member
+        if mesh is not None:
+            check_options(self, layout, capacity)
+            return lowered_parts(self, mesh, layout, count_dtype, faithful, paths)
+        return lowered(self, layout, count_dtype, faithful, capacity, paths)
 
     def enumerable(
         self,

@@ -9,6 +9,7 @@ from snpjax_formats.ell import expanded
 
 from ..model.compatibility import Compatibility
 from .dynamic_synapses import AbstractNetwork
+from .exchange import Exchange
 from .ordered import OrderedSynapses
 from .shapes import Counts, Table
 
@@ -43,6 +44,10 @@ class SpikingProgram(eqx.Module):
     slots have low > high. A rule whose guard needs several such terms has several slots, of which
     at most one applies: `number` is the rule of each. A negative `consume` takes all spikes.
     `kept[r]` is the rule that counts in place of rule r, which may repeat it.
+
+    With an `exchange` the program is that of some neurons, a device's own. `synapses` are those
+    that end there, from all neurons; `inputs` are counted among the own neurons, `outputs` among
+    all.
     """
 
     low: Int[Array, "slots columns"]
@@ -69,11 +74,17 @@ class SpikingProgram(eqx.Module):
     # Whether a rule is used as often as it can be; it is where `most_together` bounds that.
     is_exhaustive: bool = eqx.field(static=True, default=False)
     kept: Int[Array, "slots columns"] | None = None  # None: no rule repeats another
+    exchange: Exchange | None = None  # None: all neurons are on this device
 
     @property
     def num_neurons(self) -> int:
         """Neurons with padding."""
         return self.initial.shape[0]
+
+    @property
+    def total_neurons(self) -> int:
+        """Those of all devices, with padding."""
+        return self.num_neurons * (1 if self.exchange is None else self.exchange.num_parts)
 
     @property
     def is_labelled(self) -> bool:

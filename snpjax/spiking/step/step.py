@@ -12,7 +12,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Int, PyTree
+from jaxtyping import Array, Bool, Int, Integer, PyTree
 
 from snpjax_formats.ell import expanded
 
@@ -125,13 +125,15 @@ def applicable(program: SpikingProgram, state: SpikingState) -> Bool[Array, "slo
 
 def halted(program: SpikingProgram, state: SpikingState) -> Bool[Array, "*paths"]:
     """No rule is applicable, every neuron is open, and no input remains."""
-    return ~_is_live(program, state, jnp.any(applicable(program, state), axis=0))
+    return ~_anywhere(
+        program, _is_live(program, state, jnp.any(applicable(program, state), axis=0))
+    )
 
 
 def _is_live(
     program: SpikingProgram, state: SpikingState, is_active: Flags
 ) -> Bool[Array, "*paths"]:
-    """Whether time goes on, where some neurons can fire."""
+    """Whether time goes on, where some of these neurons can fire."""
     if program.delay is not None:
         is_active |= state.timers > 0  # one reduction: on a GPU each is a kernel of its own
     if program.network is not None:
@@ -167,12 +169,14 @@ def step(
     selected = _select(program, state, choice)
     used = _consume(program, state, selected)
     sent = _emit(program, state, selected, used)
+    everywhere, is_live = _exchanged(program, sent.emissions, selected.is_live)
+    selected = selected._replace(is_live=is_live)
     change = None
     if program.network is not None:
         change = program.network.change(state.network, selected.slots, choice, state.step)
-    arrived = _deliver(program, state, used, sent, change)
+    arrived = _deliver(program, state, used, sent, everywhere, change)
     failure = _failure(program, state, selected, sent, arrived, change, choice)
-    return _finish(program, state, selected, used, sent, arrived, change, failure)
+    return _finish(program, state, selected, used, sent, everywhere, arrived, change, failure)
 
 
 class AbstractSpikingMachine(AbstractMachine):
@@ -228,7 +232,8 @@ class SpikingMachine(AbstractSpikingMachine):
 
 
 class _Selected(NamedTuple):
-    """The slot that each neuron uses, which fire, and whether time goes on."""
+    """The slot that each neuron uses, which fire, and whether time goes on: for these neurons, or
+    for all."""
 
     can_apply: Bool[Array, "slots neurons *paths"]
     slots: Int[Array, "neurons *paths"]
@@ -268,6 +273,8 @@ class _Arrived(NamedTuple):
 def _select(program: SpikingProgram, state: SpikingState, choice: AbstractChoice) -> _Selected:
     """One applicable rule of each open neuron that has any."""
     can_apply = applicable(program, state)
+    if program.exchange is not None:
+        choice = program.exchange.part_of(choice, program.num_neurons)
     names_slots = not choice.tells_numbers or has_weights(choice)
     if isinstance(choice, GivenChoices) and program.is_labelled:
         choice = choice.within(program.num_neurons)  # more of them may come later
@@ -295,7 +302,7 @@ def _select(program: SpikingProgram, state: SpikingState, choice: AbstractChoice
         fires = slots != NO_RULE
         return _Selected(can_apply, slots, fires, _is_live(program, state, fires))
     # In a halting state time stops, whatever is chosen.
-    is_live = _is_live(program, state, jnp.any(can_apply, axis=0))
+    is_live = _anywhere(program, _is_live(program, state, jnp.any(can_apply, axis=0)))
     slots = jnp.where(is_live[None], slots, NO_RULE)
     return _Selected(can_apply, slots, slots != NO_RULE, is_live)
 
@@ -328,7 +335,10 @@ def _emit(program: SpikingProgram, state: SpikingState, selected: _Selected, use
         emissions = jnp.where(is_open, leaving, 0)
         forgets = is_open
         if program.compatibility.repeats_emissions:
-            forgets = is_open & is_open[:1]
+            of_first = is_open[:1]
+            if program.exchange is not None:
+                of_first = program.exchange.of_first(of_first)
+            forgets = is_open & of_first
         pending = jnp.where(forgets, 0, leaving)
     # Every synapse reads them, and XLA would compute them again for each: 200 steps of 100,000
     # neurons x 8, gathered, took 0.71 to 0.79 s, and take 0.46 (two cores, jax 0.10.2, 2026-11).
@@ -340,6 +350,7 @@ def _deliver(
     state: SpikingState,
     used: _Used,
     sent: _Sent,
+    everywhere: Integer[Array, "sources *paths"],
     change: Change | None,
 ) -> _Arrived:
     """What is left in each neuron, and what arrives: by synapses and from the environment."""
@@ -353,7 +364,7 @@ def _deliver(
         )
         left, arriving = (left, own) if program.rows.has_production else (left + own, arriving)
     if program.synapses is not None:
-        arriving = program.synapses.deliver(emissions, accumulate=emissions.dtype)
+        arriving = program.synapses.deliver(everywhere, accumulate=emissions.dtype)
     if program.network is not None and change is not None:
         arriving += program.network.deliver(state.network, change, emissions)
     if program.ordered is not None:
@@ -378,7 +389,7 @@ def _failure(
 ) -> tuple[Any, Int[Array, "*paths"]]:
     """How the step fails, if it does, and the first neuron for which it does."""
     left, arriving = arrived
-    nobody = jnp.full(state.step.shape, len(left), jnp.int32)
+    nobody = jnp.full(state.step.shape, program.total_neurons, jnp.int32)
     failure, culprit = RESULTS.halted, nobody
     if program.may_overflow:
         # Sound because no more is consumed than is there, or that is checked, and less than a
@@ -389,14 +400,14 @@ def _failure(
         if program.most_together is not None:
             leaving = sent.leaving
             overflows |= (leaving > _along(program.most_together, state)) | (leaving < 0)
-        culprit = _first(overflows)
+        culprit = _first_anywhere(program, overflows)
         failure = select_result(culprit < nobody, RESULTS.spike_overflow, failure)
     if change is not None:
         refused = change.culprit
         failure = select_result(refused < nobody, change.failure, failure)
         culprit = jnp.where(refused < nobody, refused, culprit)
     if choice.may_be_invalid:
-        refused = _first(~is_valid(selected.can_apply, selected.slots))
+        refused = _first_anywhere(program, ~is_valid(selected.can_apply, selected.slots))
         failure = select_result(refused < nobody, RESULTS.choice_refused, failure)
         culprit = jnp.where(refused < nobody, refused, culprit)
     return failure, culprit
@@ -408,6 +419,7 @@ def _finish(
     selected: _Selected,
     used: _Used,
     sent: _Sent,
+    everywhere: Integer[Array, "sources *paths"],
     arrived: _Arrived,
     change: Change | None,
     failed: tuple[Any, Int[Array, "*paths"]],
@@ -443,7 +455,8 @@ def _finish(
     if program.has_families:
         consumed = unless_failed(used.consumed, jnp.zeros_like(used.consumed))
     detail = None if change is None else change.detail
-    output = _output(program, state, emissions)
+    output = _output(program, state, everywhere).astype(emissions.dtype)
+    output = unless_failed(output, jnp.zeros_like(output))
     return new_state, Record(output, Selection(rules, emissions, consumed, detail), made)
 
 
@@ -488,7 +501,7 @@ def _with_input(
 
 
 def _output(
-    program: SpikingProgram, state: SpikingState, emissions: Counts
+    program: SpikingProgram, state: SpikingState, emissions: Integer[Array, "sources *paths"]
 ) -> Int[Array, "outputs *paths"]:
     """What goes to the environment: from neurons, or from all of a label."""
     labels = _labels(program, state)
@@ -535,6 +548,26 @@ def _labels(program: SpikingProgram, state: SpikingState) -> Counts | None:
 def _along(table: Array, state: SpikingState) -> Array:
     """A table whose last axis is neurons, for what has the axes of a state."""
     return expanded(table, table.ndim + state.step.ndim)
+
+
+def _anywhere(program: SpikingProgram, holds: Bool[Array, "*paths"]) -> Bool[Array, "*paths"]:
+    """Whether it holds for the neurons of any device."""
+    return holds if program.exchange is None else program.exchange.any(holds)
+
+
+def _exchanged(
+    program: SpikingProgram, emissions: Counts, is_live: Bool[Array, "*paths"]
+) -> tuple[Integer[Array, "sources *paths"], Bool[Array, "*paths"]]:
+    """The emissions of the neurons of all devices, and whether time goes on for any."""
+    if program.exchange is None:
+        return emissions, is_live
+    return program.exchange.gathered(emissions, is_live)
+
+
+def _first_anywhere(program: SpikingProgram, holds: Flags) -> Int[Array, "*paths"]:
+    """The first neuron of any device for which it holds, or the number of them all."""
+    first = _first(holds)
+    return first if program.exchange is None else program.exchange.first(first, len(holds))
 
 
 def _first(holds: Flags) -> Int[Array, "*paths"]:
