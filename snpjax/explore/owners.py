@@ -91,11 +91,11 @@ class OwnedNumbers(NamedTuple):
     """What the host needs to know of a chunk; nothing was put in unless `fits`, `failed` is none,
     and it is not `full`."""
 
-    fits: int
-    failed: int  # the position of the first failure in the chunk, or none
-    overflows: int  # whether that is one of counts
-    full: int  # a device had no room for all that it received
-    sent: int  # rounds of `all_to_all`
+    fits: Any
+    failed: Any  # the position of the first failure in the chunk, or none
+    overflows: Any  # whether that is one of counts
+    full: Any  # a device had no room for all that it received
+    sent: Any  # rounds of `all_to_all`
 
 
 @lru_cache(maxsize=512)
@@ -184,39 +184,146 @@ def _line(block: OwnedBlock, packing: Packing, part: OwnedPart) -> _Line:
     return _Line(own, before(part.base), before(part.end), shift)
 
 
-class _State(NamedTuple):
-    """What a device has in the middle of a chunk.
+class Pending(NamedTuple):
+    """What a device has in the middle of a chunk, beside its store and its table.
 
+    - `num`: its configurations.
     - `positions`, `places`: of each new configuration, the least position in the chunk of a
       successor with its words, and where it stands in the table.
     - `reached`: by position, the row of the target that is here.
+    - `numbers`: `OwnedNumbers`, of this device.
     """
 
-    store: UInt32[Array, "capacity words"]
-    table: Int[Array, " table"]
-    num: Int[Array, ""]
+    num: Int[Array, "1"]
     positions: Int[Array, " window"]
     places: Int[Array, " window"]
     reached: Int[Array, " chunk"] | None
-    fits: Bool[Array, ""]
-    failed: Int[Array, ""]
-    overflows: Bool[Array, ""]
-    full: Bool[Array, ""]
-    sent: Int[Array, ""]
+    numbers: Int[Array, " numbers"]
 
 
-def expand(
-    store: UInt32[Array, "capacity words"],
-    table: Int[Array, " table"],
-    nums: Int[Array, " devices"],
+class Outgoing(NamedTuple):
+    """Successors on the device that made them, and their positions in the last column.
+
+    - `order`: by owner; `bounds`: where each owner begins in it, and the end.
+    """
+
+    rows: UInt32[Array, "made words_and_one"]
+    order: Int[Array, " made"]
+    bounds: Int[Array, " devices_and_one"]
+
+
+def begin_chunk(nums: Int[Array, " devices"], *, sizes: Sizes, edges: bool) -> Pending:
+    """Before a chunk."""
+    return Pending(
+        _own(nums)[None],
+        jnp.full(sizes.window, NO_ONE),
+        jnp.zeros(sizes.window, jnp.int32),
+        jnp.full(sizes.chunk, -1, jnp.int32) if edges else None,
+        jnp.asarray(OwnedNumbers(fits=1, failed=int(NO_ONE), overflows=0, full=0, sent=0)),
+    )
+
+
+def make(
     machine: Enumerable,
     choosers: Int[Array, " choosers"],
     packing: Packing,
     block: OwnedBlock,
     part: OwnedPart,
+    turn: Int[Array, ""],
+    numbers: Int[Array, " numbers"],
     *,
     sizes: Sizes,
-    edges: bool,
+) -> tuple[Outgoing, Int[Array, " numbers"]]:
+    """Make successors by some choices of a block; those of this turn."""
+    devices, line = lax.axis_size(CONFIGURATIONS), _line(block, packing, part)
+    own = line.part(turn, sizes.made)
+    given = (machine, choosers, packing, line.block, own, sizes.made)
+    successors, fields = successors_and_fields(*given)
+    number = jnp.arange(sizes.made, dtype=jnp.int32)
+    positions = own.base + number + line.shift[successors.parents]
+    now = OwnedNumbers(*numbers)
+    is_first = successors.has_failed & (now.failed == NO_ONE)
+    at_failure = positions.at[successors.num_good].get(mode="clip")
+    now = now._replace(
+        fits=now.fits & successors.fits.astype(jnp.int32),
+        failed=jnp.where(is_first, at_failure, now.failed),
+        overflows=jnp.where(is_first, successors.overflows.astype(jnp.int32), now.overflows),
+    )
+    owners = jnp.where(number < successors.num_good, owner_of(fields, devices), devices)
+    order = jnp.argsort(owners).astype(jnp.int32)
+    bounds = jnp.searchsorted(owners[order], jnp.arange(devices + 1)).astype(jnp.int32)
+    column = lax.bitcast_convert_type(positions, jnp.uint32)[:, None]
+    rows = jnp.concatenate([successors.words, column], axis=1)
+    return Outgoing(rows, order, bounds), jnp.stack([jnp.asarray(x, jnp.int32) for x in now])
+
+
+def exchange(
+    store: UInt32[Array, "capacity words"],
+    table: Int[Array, " table"],
+    pending: Pending,
+    nums: Int[Array, " devices"],
+    out: Outgoing,
+    *,
+    sizes: Sizes,
+) -> tuple[UInt32[Array, "capacity words"], Int[Array, " table"], Pending]:
+    """Send successors to their owners, which put them into their sets."""
+    first, bounds = _own(nums), out.bounds
+    rounds = lax.pmax(-jnp.min((bounds[:-1] - bounds[1:]) // sizes.sent), CONFIGURATIONS)
+
+    def more(turn: Int[Array, ""], carry: tuple[Array, Array, Pending]) -> tuple:
+        number = turn * sizes.sent + jnp.arange(sizes.sent, dtype=jnp.int32)
+        at = bounds[:-1, None] + number[None]
+        there = out.rows[out.order.at[at].get(mode="clip")]
+        is_one = at < bounds[1:, None]
+        there = there.at[..., -1].set(jnp.where(is_one, there[..., -1], np.uint32(NO_ONE)))
+        here = lax.all_to_all(there, CONFIGURATIONS, 0, 0, tiled=True)
+        return _receive(*carry, here.reshape(-1, here.shape[-1]), first)
+
+    store, table, pending = lax.fori_loop(0, rounds, more, (store, table, pending))
+    numbers = OwnedNumbers(*pending.numbers)
+    numbers = numbers._replace(sent=numbers.sent + rounds)
+    return store, table, pending._replace(numbers=jnp.stack(list(numbers)))
+
+
+def _receive(
+    store: UInt32[Array, "capacity words"],
+    table: Int[Array, " table"],
+    pending: Pending,
+    received: UInt32[Array, "received words_and_position"],
+    first: Int[Array, ""],
+) -> tuple[UInt32[Array, "capacity words"], Int[Array, " table"], Pending]:
+    """Look up what came from all devices, and put in what is new."""
+    window, num = len(pending.positions), pending.num[0]
+    words = received[:, :-1]
+    positions = lax.bitcast_convert_type(received[:, -1], jnp.int32)
+    numbers = OwnedNumbers(*pending.numbers)
+    full = (numbers.full > 0) | (num - first + len(received) > window)
+    num = jnp.where(full, first, num)
+    wanted = (positions < NO_ONE) & ~full
+    added = add(store, table, num, words, wanted)
+    at = jnp.where(wanted & (added.targets >= first), added.targets - first, window)
+    at_new = jnp.where(added.is_new, added.rows - first, window)
+    reached = pending.reached
+    if reached is not None:
+        position = jnp.where(wanted, positions, len(reached))
+        reached = reached.at[position].set(added.targets, mode="drop")
+    pending = Pending(
+        (num + jnp.sum(added.is_new, dtype=jnp.int32))[None],
+        pending.positions.at[at].min(positions, mode="drop"),
+        pending.places.at[at_new].set(added.places, mode="drop"),
+        reached,
+        jnp.stack(list(numbers._replace(full=full.astype(jnp.int32)))),
+    )
+    return added.store, added.table, pending
+
+
+def end_chunk(
+    store: UInt32[Array, "capacity words"],
+    table: Int[Array, " table"],
+    pending: Pending,
+    nums: Int[Array, " devices"],
+    *,
+    chunk: int,
 ) -> tuple[
     UInt32[Array, "capacity words"],
     Int[Array, " table"],
@@ -224,105 +331,17 @@ def expand(
     UInt32[Array, " chunk"] | None,
     Int[Array, " numbers"],
 ]:
-    """Make the successors by some choices of a block, and put them into the sets of their owners.
+    """After a chunk.
 
     **Returns:** the stores and tables, in which rows past the numbers before are in the order of
     positions; a bit for each position whose successor is new, and one for each bit of its owner;
-    by position, the target of each edge, `row * devices + owner`; and `OwnedNumbers`.
+    by position, the target of each edge, `row * devices + owner`; and `OwnedNumbers` of all.
     """
     devices, first = lax.axis_size(CONFIGURATIONS), _own(nums)
-    line = _line(block, packing, part)
-    state = _State(
-        store,
-        table,
-        first,
-        jnp.full(sizes.window, NO_ONE),
-        jnp.zeros(sizes.window, jnp.int32),
-        jnp.full(sizes.chunk, -1, jnp.int32) if edges else None,
-        fits=jnp.asarray(True),
-        failed=jnp.asarray(NO_ONE),
-        overflows=jnp.asarray(False),
-        full=jnp.asarray(False),
-        sent=jnp.asarray(0, jnp.int32),
-    )
-
-    def make(turn: Int[Array, ""], state: _State) -> _State:
-        own = line.part(turn, sizes.made)
-        given = (machine, choosers, packing, line.block, own, sizes.made)
-        successors, fields = successors_and_fields(*given)
-        number = jnp.arange(sizes.made, dtype=jnp.int32)
-        positions = own.base + number + line.shift[successors.parents]
-        is_first = successors.has_failed & (state.failed == NO_ONE)
-        at_failure = positions.at[successors.num_good].get(mode="clip")
-        state = state._replace(
-            fits=state.fits & successors.fits,
-            failed=jnp.where(is_first, at_failure, state.failed),
-            overflows=jnp.where(is_first, successors.overflows, state.overflows),
-        )
-        owners = jnp.where(number < successors.num_good, owner_of(fields, devices), devices)
-        order = jnp.argsort(owners)
-        bounds = jnp.searchsorted(owners[order], jnp.arange(devices + 1)).astype(jnp.int32)
-        sent = jnp.concatenate(
-            [successors.words, lax.bitcast_convert_type(positions, jnp.uint32)[:, None]], axis=1
-        )
-        rounds = lax.pmax(-jnp.min((bounds[:-1] - bounds[1:]) // sizes.sent), CONFIGURATIONS)
-
-        def exchange(turn: Int[Array, ""], state: _State) -> _State:
-            number = turn * sizes.sent + jnp.arange(sizes.sent, dtype=jnp.int32)
-            at = bounds[:-1, None] + number[None]
-            there = sent[order.at[at].get(mode="clip")]
-            is_one = at < bounds[1:, None]
-            there = there.at[..., -1].set(
-                jnp.where(is_one, there[..., -1], np.uint32(NO_ONE)), mode="promise_in_bounds"
-            )
-            here = lax.all_to_all(there, CONFIGURATIONS, 0, 0, tiled=True)
-            return _receive(state, here.reshape(-1, here.shape[-1]), first)
-
-        state = lax.fori_loop(0, rounds, exchange, state)
-        return state._replace(sent=state.sent + rounds)
-
-    state = lax.fori_loop(0, line.turns(sizes.made), make, state)
-    return _numbered(state, first, sizes, devices)
-
-
-def _receive(
-    state: _State,
-    received: UInt32[Array, "received words_and_position"],
-    first: Int[Array, ""],
-) -> _State:
-    """Look up what came from all devices, and put in what is new."""
-    window = len(state.positions)
-    words = received[:, :-1]
-    positions = lax.bitcast_convert_type(received[:, -1], jnp.int32)
-    full = state.full | (state.num - first + len(received) > window)
-    num = jnp.where(full, first, state.num)
-    wanted = (positions < NO_ONE) & ~full
-    added = add(state.store, state.table, num, words, wanted)
-    at = jnp.where(wanted & (added.targets >= first), added.targets - first, window)
-    at_new = jnp.where(added.is_new, added.rows - first, window)
-    reached = state.reached
-    if reached is not None:
-        position = jnp.where(wanted, positions, len(reached))
-        reached = reached.at[position].set(added.targets, mode="drop")
-    return state._replace(
-        store=added.store,
-        table=added.table,
-        num=num + jnp.sum(added.is_new, dtype=jnp.int32),
-        positions=state.positions.at[at].min(positions, mode="drop"),
-        places=state.places.at[at_new].set(added.places, mode="drop"),
-        reached=reached,
-        full=full,
-    )
-
-
-def _numbered(
-    state: _State, first: Int[Array, ""], sizes: Sizes, devices: int
-) -> tuple[Array, Array, Array, Array | None, Array]:
-    """What `expand` returns: with the new configurations in the order of their positions."""
-    window, me = len(state.positions), lax.axis_index(CONFIGURATIONS)
-    is_new = state.positions < NO_ONE
-    at = jnp.where(is_new, state.positions, sizes.chunk)
-    is_first = jnp.zeros(sizes.chunk, bool).at[at].set(True, mode="drop")
+    window, me = len(pending.positions), lax.axis_index(CONFIGURATIONS)
+    is_new = pending.positions < NO_ONE
+    at = jnp.where(is_new, pending.positions, chunk)
+    is_first = jnp.zeros(chunk, bool).at[at].set(True, mode="drop")
     bits = jnp.arange(max(devices - 1, 1).bit_length(), dtype=jnp.int32)
     planes = jnp.concatenate([is_first[None], is_first[None] & ((me >> bits & 1) > 0)[:, None]])
     words = jnp.packbits(planes, axis=1).reshape(len(planes), -1, 4)
@@ -333,24 +352,26 @@ def _numbered(
     rank = jnp.cumsum(is_first, dtype=jnp.int32) - 1
     own = rank.at[at].get(mode="clip")
     to = jnp.where(is_new, own, window)
-    found = lax.dynamic_slice_in_dim(state.store, first, window)
+    found = lax.dynamic_slice_in_dim(store, first, window)
     ordered = jnp.zeros_like(found).at[to].set(found, mode="drop")
-    store = lax.dynamic_update_slice_in_dim(state.store, ordered, first, 0)
-    place = jnp.where(is_new, state.places, len(state.table))
-    table = state.table.at[place].set(first + own, mode="drop")
+    store = lax.dynamic_update_slice_in_dim(store, ordered, first, 0)
+    place = jnp.where(is_new, pending.places, len(table))
+    table = table.at[place].set(first + own, mode="drop")
 
     codes = None
-    if state.reached is not None:
-        rows = state.reached
+    if pending.reached is not None:
+        rows = pending.reached
         is_late = rows >= first
         rows = jnp.where(is_late, first + own.at[rows - first].get(mode="clip"), rows)
         codes = rows.astype(jnp.uint32) * np.uint32(devices) + me.astype(jnp.uint32)
-        codes = lax.psum(jnp.where(state.reached >= 0, codes, np.uint32(0)), CONFIGURATIONS)
-    failed = lax.pmin(state.failed, CONFIGURATIONS)
-    is_it = (state.failed == failed) & state.overflows
-    flags = jnp.stack([~state.fits, is_it, state.full]).astype(jnp.int32)
+        codes = lax.psum(jnp.where(pending.reached >= 0, codes, np.uint32(0)), CONFIGURATIONS)
+    mine = OwnedNumbers(*pending.numbers)
+    failed = lax.pmin(mine.failed, CONFIGURATIONS)
+    flags = jnp.stack(
+        [1 - mine.fits, jnp.where(mine.failed == failed, mine.overflows, 0), mine.full]
+    )
     misfits, overflows, full = lax.pmax(flags, CONFIGURATIONS)
-    numbers = OwnedNumbers(1 - misfits, failed, overflows, full, state.sent)  # pyright: ignore
+    numbers = OwnedNumbers(1 - misfits, failed, overflows, full, mine.sent)
     return store, table, planes, codes, jnp.stack(list(numbers))
 
 

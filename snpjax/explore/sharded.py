@@ -23,10 +23,13 @@ from .owners import (
     OwnedNumbers,
     OwnedPart,
     Sizes,
+    begin_chunk,
+    end_chunk,
     enlarged,
-    expand,
+    exchange,
     frontier,
     largest,
+    make,
     most_of,
     owner_of,
     program,
@@ -171,7 +174,7 @@ class _Block(NamedTuple):
 
 
 class _Found(NamedTuple):
-    """What a part of a block brought, see `expand`."""
+    """What a part of a block brought, see `end_chunk`."""
 
     planes: UInt8[Array, "planes bytes"]
     codes: UInt32[Array, " chunk"] | None
@@ -334,19 +337,39 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
 
     def _put(self, block: _Block, part: OwnedPart, sizes: Sizes) -> _Found:
         """Make successors, and put them in if all goes well."""
-        memory = self.memory
-        ins = (SPLIT, SPLIT, ALL, ALL, ALL, ALL, _BLOCK, ALL)
-        outs = (SPLIT, SPLIT, ALL, ALL, ALL)
-        made = program(expand, self.mesh, ins, outs, donated=(0, 1), sizes=sizes, edges=self.edges)
+        memory, mesh = self.memory, self.mesh
         given = (self.machine, self.choosers, memory.packing_everywhere, block.owned, part)
-        memory.store, memory.table, planes, codes, numbers = made(
-            memory.store, memory.table, memory.nums, *given
+        pending = program(begin_chunk, mesh, (ALL,), SPLIT, sizes=sizes, edges=self.edges)(
+            memory.nums
+        )
+        ins = (ALL, ALL, ALL, _BLOCK, ALL, ALL, SPLIT)
+        making = program(make, mesh, ins, (SPLIT, SPLIT), sizes=sizes)
+        ins, outs = (SPLIT, SPLIT, SPLIT, ALL, SPLIT), (SPLIT, SPLIT, SPLIT)
+        exchanging = program(exchange, mesh, ins, outs, donated=(0, 1, 2), sizes=sizes)
+        for turn in range(self._turns(block, part, sizes)):
+            outgoing, numbers = making(*given, np.int32(turn), pending.numbers)
+            pending = pending._replace(numbers=numbers)
+            memory.store, memory.table, pending = exchanging(
+                memory.store, memory.table, pending, memory.nums, outgoing
+            )
+        ins, outs = (SPLIT, SPLIT, SPLIT, ALL), (SPLIT, SPLIT, ALL, ALL, ALL)
+        ending = program(end_chunk, mesh, ins, outs, donated=(0, 1), chunk=sizes.chunk)
+        memory.store, memory.table, planes, codes, numbers = ending(
+            memory.store, memory.table, pending, memory.nums
         )
         numbers = OwnedNumbers(*np.asarray(numbers).tolist())
         row = 4 * (memory.packing.num_words + 1)
         self.bytes_exchanged += numbers.sent * (self.devices - 1) * sizes.sent * row
         self.bytes_combined += planes.nbytes + (0 if codes is None else codes.nbytes)
         return _Found(planes, codes, numbers)
+
+    def _turns(self, block: _Block, part: OwnedPart, sizes: Sizes) -> int:
+        """After which every device has made its successors."""
+        low = np.maximum(block.ends - block.counts, int(part.base))
+        num = np.maximum(np.minimum(block.ends, int(part.end)) - low, 0)
+        owners = self.owners.array[block.low : block.low + len(num)]
+        most = int(np.bincount(owners, weights=num).max())
+        return -(-most // sizes.made)
 
     def _keep(self, found: _Found, num: int) -> int | None:
         """Take over what a part brought. The position of the first new configuration that exceeds
