@@ -224,7 +224,7 @@ class Partitioned(Protocol):
         ...
 
 
-class Needs(NamedTuple):
+class PartNeeds(NamedTuple):
     """What a device needs for its part of a model: bytes of the model's arrays and of states, and
     those that it receives in a step, by the way they travel."""
 
@@ -237,7 +237,7 @@ class Needs(NamedTuple):
 class Partitionable(Protocol):
     """A model whose neurons can be split over devices."""
 
-    def planned(self, parts: int, *, paths: int = 1, **options: Any) -> Needs:
+    def planned(self, parts: int, *, paths: int = 1, **options: Any) -> PartNeeds:
         """What a device will need that has one of so many parts."""
         ...
 

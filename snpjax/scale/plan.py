@@ -14,7 +14,7 @@ from jaxtyping import Array, Num
 from .._text.counts import plural
 from .._xla import on_host, precision_of
 from ..lowering import as_integer, check_model, lower
-from ..machine import AbstractMachine, Model, Needs, Partitionable, follows
+from ..machine import AbstractMachine, Model, Partitionable, PartNeeds, follows
 from ..trajectory import nbytes_of
 from .mesh import NEURONS, PATHS, checked_mesh, size_of
 
@@ -115,7 +115,7 @@ def plan(
             assert isinstance(machine, AbstractMachine)
             with precision_of(machine):
                 state = jax.eval_shape(lambda m: m.init(), machine)
-        needs = Needs(nbytes_of(machine), share * nbytes_of(state), {})
+        needs = PartNeeds(nbytes_of(machine), share * nbytes_of(state), {})
     found = bandwidths or measured(mesh)
     return Plan(mesh.size, *needs, found)
 

@@ -31,7 +31,9 @@ from snpjax_formats import (
     Dense,
     Float32Dense,
     Hybrid,
+    Interval,
     SlicedELL,
+    Sum,
     graphs,
 )
 from tests.support.helpers import quietly, with_ballast

@@ -6,7 +6,7 @@ from jaxtyping import Int
 from snpjax_formats import Edges, graphs
 from snpjax_formats.stored import index_bytes, slot_bucket
 
-from ...machine import Needs
+from ...machine import PartNeeds
 from ...scale.mesh import NEURONS
 from ..model.population import AnySystem
 from ..step.exchange import Exchange
@@ -22,7 +22,7 @@ def planned(
     paths: int = 1,
     count_dtype: np.dtype | type | None = None,
     faithful: bool = False,
-) -> Needs:
+) -> PartNeeds:
     """How much memory a part of a system needs where it is split in so many, and how much it
     receives. Listed synapses are taken to be stored in `ELL`.
 
@@ -40,7 +40,7 @@ def planned(
     exchanged = exchange.nbytes(size * paths, paths)
     if not exchange.may_list(size * paths):
         del exchanged["list"]
-    return Needs(
+    return PartNeeds(
         machine_nbytes=_synapses(columns, size, parts, dtype) + rules + size * dtype.itemsize,
         state_nbytes=paths * (size * (2 * dtype.itemsize + 4) + 12),
         exchanged=exchanged,

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from snpjax_formats import Edges
 
     from ...choice import AbstractChoice
-    from ...machine import AnyMachine, Lowered, Needs, Schema, Settled
+    from ...machine import AnyMachine, Lowered, PartNeeds, Schema, Settled
     from ...trajectory import Trajectory
     from ..lower.enumerable import SearchedMachine
     from ..lower.host_program import HostProgram
@@ -131,7 +131,7 @@ class AbstractSystem:
 
         return started(self, machine, initial, inputs)
 
-    def planned(self: Any, parts: int, *, paths: int = 1, **options: Any) -> "Needs":
+    def planned(self: Any, parts: int, *, paths: int = 1, **options: Any) -> "PartNeeds":
         """What a device needs that has one of so many parts of the neurons, see
         `snpjax.scale.plan`."""
         from ..lower.plan import planned
