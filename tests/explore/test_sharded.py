@@ -13,7 +13,7 @@ from snpjax.explore import Stop, explore
 from snpjax.explore.owners import Sizes
 from snpjax.testing import systems
 from tests.support.helpers import many, with_ballast
-from tests.support.known_graphs import countdown, size_of_countdown
+from tests.support.known_graphs import countdown, doubling, size_of_countdown
 from tests.support.meshes import mesh_of
 from tests.support.processes import run_processes
 
@@ -167,6 +167,31 @@ def test_other_machines(build):
 def test_meshes_of_other_axes_are_refused():
     with pytest.raises(ValueError, match="The axes that `explore` splits are `configurations`"):
         explore(countdown(2), mesh=mesh_of(2, "paths"))
+
+
+def on_first_device():
+    """The bytes of all arrays there."""
+    first = jax.devices()[0]
+    shards = (shard for x in jax.live_arrays() for shard in x.addressable_shards)
+    return sum(shard.data.nbytes for shard in shards if shard.device == first)
+
+
+@pytest.mark.slow
+def test_a_device_keeps_a_quarter():
+    """Of four, while a search goes on: the words and the tables."""
+
+    def most(mesh):
+        before, seen = on_first_device(), []
+        graph = explore(
+            doubling(16),
+            edges=False,
+            mesh=mesh,
+            progress=lambda *_: seen.append(on_first_device() - before),
+        )
+        assert graph.num_configurations == 2**17
+        return max(seen)
+
+    assert most(mesh_of(4, "configurations")) <= 1.1 * most(None) / 4
 
 
 @pytest.mark.slow
