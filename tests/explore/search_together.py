@@ -13,12 +13,12 @@ from tests.support.known_graphs import countdown, doubling
 
 
 def main() -> None:
-    address, processes, process, steps = sys.argv[1:5]
+    steps = int(sys.argv[1])
     jax.config.update("jax_disable_most_optimizations", True)  # as in other tests
-    scale.initialize(address, processes=int(processes), process=int(process))
+    scale.initialize()
     mesh = jax.make_mesh((len(jax.devices()),), ("configurations",))
     options = {"max_configurations": 10**7, "mesh": mesh}
-    large = snp.explore(doubling(int(steps)), edges=False, **options)
+    large = snp.explore(doubling(steps), edges=False, **options)
     small = snp.explore(countdown(20), **options)
     last = small.num_configurations - 1
     print(
