@@ -401,6 +401,7 @@ class Startable(Protocol):
         ...
 
 
+@runtime_checkable
 class Presents(Protocol):
     """Histories of one machine on the host as another one has them; rows are first."""
 

@@ -264,6 +264,19 @@ def test_class_names_have_one_meaning():
     assert {name: paths for name, paths in homes.items() if len(paths) > 1} == {}
 
 
+def test_protocols_can_be_checked_at_run_time():
+    """Type checkers at run time ask whether an argument follows a protocol."""
+    unchecked = [
+        f"{path.relative_to(REPOSITORY)}:{node.lineno}"
+        for path in MODULES
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ClassDef)
+        and "Protocol" in map(ast.unparse, node.bases)
+        and "runtime_checkable" not in map(ast.unparse, node.decorator_list)
+    ]
+    assert unchecked == [], "decorate it with `runtime_checkable`"
+
+
 def test_nothing_asks_what_attributes_an_object_has():
     calls = [
         f"{path.relative_to(REPOSITORY)}:{node.lineno}"

@@ -1,7 +1,7 @@
 """Where the words of configurations are, and how some of them are read."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import jax.numpy as jnp
 import numpy as np
@@ -14,6 +14,7 @@ from .._tiered import tiered
 from .owners import ALL, SPLIT, gathered, program
 
 
+@runtime_checkable
 class StoredWords(Protocol):
     """The words of all configurations."""
 

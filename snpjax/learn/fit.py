@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import equinox as eqx
 import jax
@@ -22,6 +22,7 @@ from ..scale.shares import alike, on_all
 ModelT = TypeVar("ModelT")
 
 
+@runtime_checkable
 class Optimiser(Protocol):
     """What is needed of an optimiser, as those of optax have it."""
 

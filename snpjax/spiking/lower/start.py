@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -47,7 +48,7 @@ def started(
             spikes = _spikes(system, initial, is_signed, np.asarray(state.spikes))
             if spikes.ndim == 2:
                 state = _of_paths(state, spikes.shape[1])
-            state = replace(state, spikes=spikes)
+            state = eqx.tree_at(lambda x: x.spikes, state, spikes)
     assert isinstance(machine, AbstractSpikingMachine)
     given, own = np.shape(machine.program.trains)[2:], np.shape(state.step)
     if given and own and given != own:
@@ -122,8 +123,10 @@ def _resized(state: SpikingState, size: int) -> SpikingState:
         held = np.asarray(x)[:size]
         return np.pad(held, [(0, size - len(held))] + [(0, 0)] * (held.ndim - 1))
 
-    own = {name: resized(getattr(state, name)) for name in ("spikes", "timers", "pending")}
-    return replace(state, **own)
+    def per_neuron(x: SpikingState) -> list[Any]:
+        return [x.spikes, x.timers, x.pending]
+
+    return eqx.tree_at(per_neuron, state, replace_fn=resized)
 
 
 def with_inputs(
