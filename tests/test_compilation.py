@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import subprocess
 import sys
 import zlib
 from pathlib import Path
@@ -13,7 +12,13 @@ import pytest
 
 from snpjax import compilation, use_compilation_cache
 from tests.support.command import invoke
-from tests.support.helpers import REPOSITORY
+from tests.support.processes import (
+    Ended,
+    all_finished,
+    environment,
+    finished,
+    python,
+)
 
 
 #: Runs code with the folder `sys.argv[1]`, and prints what JAX found, compiled and wrote.
@@ -45,30 +50,24 @@ class Counts(NamedTuple):
     written: int
 
 
-def environment(**changed: str) -> dict[str, str]:
-    """That of the tests, without what concerns the cache."""
+def environ(**changed: str) -> dict[str, str]:
+    """The environment without what concerns the cache."""
     names = "SNPJAX_COMPILATION_CACHE", "JAX_COMPILATION_CACHE_DIR"
-    kept = {name: x for name, x in os.environ.items() if name not in names}
-    return {**kept, "JAX_DISABLE_MOST_OPTIMIZATIONS": "true", **changed}
+    return environment(without=names, JAX_DISABLE_MOST_OPTIMIZATIONS="true", **changed)
 
 
-def started(code: str, *folder: object, **changed: str) -> subprocess.Popen[str]:
-    arguments = [sys.executable, "-c", _COUNTED.format(code), *map(str, folder)]
-    return subprocess.Popen(
-        arguments,
-        cwd=REPOSITORY,
-        env=environment(**changed),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+def command(code: str, *folder: object) -> tuple[object, ...]:
+    return sys.executable, "-c", _COUNTED.format(code), *folder
 
 
-def counted(process: subprocess.Popen[str]) -> Counts:
+def counts_of(done: Ended) -> Counts:
     """What a process found and compiled; it says nothing on stderr."""
-    out, errors = process.communicate()
-    assert (process.returncode, errors) == (0, "")
-    return Counts(*map(int, out.splitlines()[-1].split()[1:]))
+    assert (done.returncode, done.stderr) == (0, "")
+    return Counts(*map(int, done.stdout.splitlines()[-1].split()[1:]))
+
+
+def counted(code: str, *folder: object, **changed: str) -> Counts:
+    return counts_of(finished(*command(code, *folder), env=environ(**changed)))
 
 
 def programs(folder: Path) -> list[Path]:
@@ -85,63 +84,61 @@ assert snp.run(system, max_steps=100, choice=choice).halted
 assert snp.explore(system).is_complete
 assert snp.run(snp.read_net("examples/half.lsn")).halted
 """
-    first = counted(started(code, tmp_path))
+    first = counted(code, tmp_path)
     assert first.found == 0 and first.compiled == first.written == len(programs(tmp_path)) > 5
-    assert counted(started(code, tmp_path)) == (first.compiled, 0, 0)
+    assert counted(code, tmp_path) == (first.compiled, 0, 0)
 
 
 def test_a_second_command_compiles_nothing_and_neither_says_so(tmp_path):
     code = "from snpjax._tiered import programs; programs.PATIENCE = 0\n"
     code += "from snpjax.cli import main; main()"
-    command = [sys.executable, "-c", code, "run", "examples/natural_numbers.pli"]
-    seen, environ = [], environment(SNPJAX_COMPILATION_CACHE=str(tmp_path))
+    command = sys.executable, "-c", code, "run", "examples/natural_numbers.pli"
+    seen, env = [], environ(SNPJAX_COMPILATION_CACHE=str(tmp_path))
     for _ in range(2):
-        done = subprocess.run(
-            command, cwd=REPOSITORY, env=environ, capture_output=True, text=True, check=True
-        )
-        assert done.stderr == ""
+        done = finished(*command, env=env)
+        assert (done.returncode, done.stderr) == (0, "")
         seen.append((done.stdout, [(path, path.stat().st_mtime) for path in programs(tmp_path)]))
     assert seen[0] == seen[1] and seen[0][1]
 
 
 def test_processes_share_an_empty_folder(tmp_path):
-    together = [counted(process) for process in [started(_ADD, tmp_path) for _ in range(3)]]
+    together = [
+        counts_of(done) for done in all_finished(command(_ADD, tmp_path), envs=[environ()] * 3)
+    ]
     assert all(
         one.found + one.compiled == together[0].found + together[0].compiled for one in together
     )
-    assert counted(started(_ADD, tmp_path)).compiled == 0
+    assert counted(_ADD, tmp_path).compiled == 0
 
 
 def test_a_program_that_breaks_meanwhile_is_compiled_without_a_word(tmp_path):
-    counted(started(_ADD, tmp_path))
+    counted(_ADD, tmp_path)
     breaking = "path = next(place.iterdir()); path.unlink(); path.touch()\n"
-    assert counted(started(breaking + _ADD, tmp_path)).compiled == 1
+    assert counted(breaking + _ADD, tmp_path).compiled == 1
 
 
-_KILLED = """
-import os, pathlib, signal
-write = pathlib.Path.write_bytes
-
-def write_half(path, data):
-    write(path, data[: len(data) // 2])
-    {}
-
-pathlib.Path.write_bytes = write_half
+#: Files hold a few bytes only. A process that writes more is killed, or told so.
+_FULL = """
+import resource, signal
+resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+signal.signal(signal.SIGXFSZ, signal.{})
 """
 
 
 def test_a_writer_that_is_killed_harms_nobody(tmp_path):
-    ending = started(_KILLED.format("os.kill(os.getpid(), signal.SIGKILL)") + _ADD, tmp_path)
-    ending.communicate()
-    assert ending.returncode == -signal.SIGKILL and len(programs(tmp_path)) == 1
+    killed = finished(*command(_FULL.format("SIG_DFL") + _ADD, tmp_path), env=environ())
+    assert killed.returncode == -signal.SIGXFSZ
+    (half,) = programs(tmp_path)
+    assert half.stat().st_size == 100
     # Truncated, so that the next process removes and rewrites it.
-    assert counted(started(_ADD, tmp_path)).compiled == 1
-    assert counted(started(_ADD, tmp_path)).compiled == 0
+    assert counted(_ADD, tmp_path).compiled == 1
+    assert counted(_ADD, tmp_path).compiled == 0
 
 
 def test_a_full_disk_harms_nobody(tmp_path):
-    full = "raise OSError(28, 'No space left on device')"
-    assert counted(started(_KILLED.format(full) + _ADD, tmp_path)).compiled == 1
+    assert counted(_FULL.format("SIG_IGN") + _ADD, tmp_path).compiled == 1
+    assert counted(_ADD, tmp_path).compiled == 1
 
 
 def test_a_process_bounds_what_it_writes(tmp_path):
@@ -151,12 +148,12 @@ for shift in range(64):
     jax.jit(lambda x: x + shift)(1)
 assert sum(path.stat().st_size for path in place.iterdir()) < 12_000
 """
-    assert counted(started(code, tmp_path)).written == 64
+    assert counted(code, tmp_path).written == 64
 
 
 @pytest.mark.parametrize("name", ["SNPJAX_COMPILATION_CACHE", "JAX_ENABLE_COMPILATION_CACHE"])
 def test_the_environment_switches_it_off(tmp_path, name):
-    counts = counted(started("assert place is None\n" + _ADD, tmp_path, **{name: "off"}))
+    counts = counted("assert place is None\n" + _ADD, tmp_path, **{name: "off"})
     assert counts == (0, 1, 0) and list(tmp_path.iterdir()) == []
 
 
@@ -164,18 +161,18 @@ def test_a_folder_of_the_user_is_left_alone(tmp_path):
     own, ours = str(tmp_path / "own"), str(tmp_path / "ours")
     code = f"assert place is None and jax.config.jax_compilation_cache_dir == {own!r}\n{_ADD}"
     both = {"JAX_COMPILATION_CACHE_DIR": own, "SNPJAX_COMPILATION_CACHE": ours}
-    assert counted(started(code, **both)).compiled == 1
+    assert counted(code, **both).compiled == 1
     assert not Path(ours).exists()
     # A folder that a program names itself is used all the same.
-    assert counted(started(_ADD, ours, **both)).written == len(programs(Path(ours))) == 1
+    assert counted(_ADD, ours, **both).written == len(programs(Path(ours))) == 1
 
 
 def test_a_folder_that_cannot_be_made(tmp_path):
     (tmp_path / "file").touch()
     inside = str(tmp_path / "file" / "inside")
     code = "assert place is None\n" + _ADD
-    assert counted(started(code, inside)) == (0, 1, 0)
-    assert counted(started(code, SNPJAX_COMPILATION_CACHE=inside)) == (0, 1, 0)
+    assert counted(code, inside) == (0, 1, 0)
+    assert counted(code, SNPJAX_COMPILATION_CACHE=inside) == (0, 1, 0)
 
 
 def test_a_size_below_zero():
@@ -303,11 +300,6 @@ def test_commands_of_the_cache_need_no_jax():
     code = "import sys; from snpjax.cli.app import app; import atexit\n"
     code += "atexit.register(lambda: print('jax' in sys.modules)); app()"
     for command in (["info"], ["info", "--help"], ["clear"]):
-        out = subprocess.run(
-            [sys.executable, "-c", code, "cache", *command],
-            env=environment(SNPJAX_COMPILATION_CACHE="/nonexistent"),
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        assert out.stdout.splitlines()[-1] == "False"
+        env = environ(SNPJAX_COMPILATION_CACHE="/nonexistent")
+        out = python("-c", code, "cache", *command, env=env)
+        assert out.splitlines()[-1] == "False"

@@ -1,8 +1,6 @@
 """How many programs XLA compiles before a first call answers, and which systems share them."""
 
 import json
-import os
-import subprocess
 import sys
 
 import compiling
@@ -12,7 +10,7 @@ import pytest
 import snpjax as snp
 from snpjax._tiered import Tiered
 from snpjax.sleptsov import Arcs
-from tests.support.helpers import REPOSITORY
+from tests.support.processes import environment, python
 
 
 #: The calls of bench/compiling.py: the most programs of each as users call it, and where nothing is
@@ -58,28 +56,15 @@ def test_every_call_is_bounded():
 )
 def test_a_first_call_compiles_few_programs(call, how, most):
     """Also where they are on disk."""
-    out = subprocess.run(
-        [sys.executable, "-c", _ALONE, call, how],
-        cwd=REPOSITORY,
-        env={**os.environ, "JAX_DISABLE_MOST_OPTIMIZATIONS": "true"},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    compiled = [name for name, _ in json.loads(out.stdout)["programs"]]
+    out = python("-c", _ALONE, call, how, env=environment(JAX_DISABLE_MOST_OPTIMIZATIONS="true"))
+    compiled = [name for name, _ in json.loads(out)["programs"]]
     assert len(compiled) <= most, compiled
     assert compiled or not most, "JAX says in other words what it compiles"
 
 
 def test_a_command_is_measured_as_users_run_it():
-    out = subprocess.run(
-        [sys.executable, "bench/compiling.py", "--alone", "snpjax explore"],
-        cwd=REPOSITORY,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert json.loads(out.stdout) == {"programs": [], "found": 0}
+    out = python("bench/compiling.py", "--alone", "snpjax explore")
+    assert json.loads(out) == {"programs": [], "found": 0}
 
 
 def spiking(n):

@@ -1,13 +1,14 @@
 """The comparison with a baseline commit: when it fails, and when it is skipped."""
 
 import io
-import subprocess
 from importlib import import_module
 
 import figures
 import paired
 import pytest
 from paired import Found
+
+from tests.support.processes import finished
 
 
 def test_what_seems_slow_once_is_measured_again(capsys):
@@ -55,10 +56,9 @@ def clone(tmp_path, monkeypatch):
         (root / folder / "code.py").write_text(folder)
     git = ["git", "-C", str(root), "-c", "user.name=a", "-c", "user.email=a@example.org"]
     for command in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "first"]):
-        subprocess.run([*git, *command], check=True)
+        assert finished(*git, *command).returncode == 0
     monkeypatch.setattr(paired, "ROOT", root)
-    done = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=True)
-    return done.stdout.strip()
+    return finished(*git, "rev-parse", "HEAD").stdout.strip()
 
 
 def test_the_packages_of_the_baseline_are_checked_out(clone, tmp_path):

@@ -1,6 +1,7 @@
 """Two processes with two devices each, over loopback."""
 
 import json
+import sys
 import time
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import snpjax as snp
 from snpjax import scale
 from snpjax.check import emits
 from tests.support.meshes import generator, population
-from tests.support.processes import run_processes
+from tests.support.processes import environment, finished, run_processes
 
 
 SCRIPT = Path(__file__).with_name("together.py")
@@ -83,7 +84,7 @@ def test_the_command_of_several_processes():
 @pytest.mark.parametrize("task", ["lost", "lost_while_waiting"])
 def test_a_lost_process_ends_the_others(task):
     began = time.monotonic()
-    survivor, killed = run_processes(SCRIPT, task, timeout=120)
+    survivor, killed = run_processes(SCRIPT, task)
     assert time.monotonic() - began < 60
     assert killed.returncode == -9 and survivor.returncode not in (0, None)
     lines = survivor.stderr.strip().splitlines()
@@ -91,9 +92,6 @@ def test_a_lost_process_ends_the_others(task):
 
 
 def test_without_a_coordinator():
-    import subprocess
-    import sys
-
     call = "import snpjax as snp; snp.scale.initialize()"
-    found = subprocess.run([sys.executable, "-c", call], capture_output=True, text=True)
+    found = finished(sys.executable, "-c", call, env=environment(without=("JAX_",)))
     assert "ValueError: There is no coordinator" in found.stderr

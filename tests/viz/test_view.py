@@ -3,11 +3,9 @@
 import errno
 import http.client
 import json
-import os
 import re
 import signal
 import socket
-import subprocess
 import sys
 import threading
 from html.parser import HTMLParser
@@ -31,6 +29,7 @@ from snpjax.viz.page.stepping import Refused, Stepper
 from snpjax.viz.page.texts import MAX_NEURONS
 from tests.support.command import invoke
 from tests.support.helpers import PAIR, quietly, with_ballast
+from tests.support.processes import started
 
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
@@ -662,14 +661,11 @@ def test_a_port_in_use_is_one_clear_error(pair_file):
 
 
 def test_ctrl_c_ends_it(pair_file):
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    command = [sys.executable, "-m", "snpjax", "view", str(pair_file), "--no-browser"]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
-    ) as process:
+    command = "-m", "snpjax", "view", pair_file, "--no-browser"
+    with started(sys.executable, *command) as process:
         assert process.stdout is not None and process.stderr is not None
         line = process.stdout.readline()
         assert re.match(r"serving http://127\.0\.0\.1:\d+/[\w-]+/ ", line)
         process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=30) == 0
+        assert process.wait() == 0
         assert process.stdout.read().strip() == "ended" and process.stderr.read() == ""
