@@ -83,7 +83,7 @@ class Driver:
     save: Save
     grow: bool
     unroll: int | None
-    progress: Callable[[int], None] | None
+    progress: Callable[[int, int], None] | None
     settled: Callable[[AnyMachine, PyTree, AbstractChoice], Settled | None] | None = None
     placement: Placement | None = None
     lean: bool = False  # how paths end is left on the devices
@@ -109,16 +109,16 @@ class Driver:
             share = None  # machines are padded for a mesh only
         made = 0  # the steps of the longest tile up to now
 
-        def tell(now: int) -> None:
+        def tell(done: int, now: int) -> None:
             nonlocal made
             made = max(made, now)
             if self.progress is not None:
-                self.progress(made)
+                self.progress(made, done)
 
         shards: list[_Shard] = []
         histories: list[History] = []
         for own, first, num in tiles:
-            shards += self.run_tile(own, first, num, share, histories, tell).shards
+            shards += self.run_tile(own, first, num, share, histories, partial(tell, first)).shards
         ended = [shard.ended for shard in shards]
         longest = [int(one.steps.max(initial=0)) for one in ended]
         length = max(longest)

@@ -66,7 +66,7 @@ def time(
                 nonlocal made
                 made += 1
                 if update is not None:
-                    update(made)
+                    update(made, 0)
 
             total = gather(file, seed=seed, cells=cells, seconds=seconds, again=again, progress=one)
     if as_json:

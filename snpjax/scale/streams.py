@@ -119,11 +119,16 @@ def observe(
     share = chunk or _share(observed, start, paths, devices)
     block = min(share, BLOCK)
     sums, first_failure = Sums(block), None
+
+    def tell(done: int, now: int) -> None:
+        if driver.progress is not None:
+            driver.progress(now, done)
+
     for first in range(0, paths, devices * share):
         num = min(devices * share, paths - first)
         own, state = _of_paths(observed, start, slice(first, first + num))
         one = replace(driver, machine=own, save=SAVE_FINAL, lean=True)
-        tile = one.run_tile(state, first, num, share, [], lambda now: None)
+        tile = one.run_tile(state, first, num, share, [], partial(tell, first))
         found, failed_at, codes = whole(_summed(tile, block, driver.placement))
         sums.add(jax.tree.map(lambda x: np.moveaxis(x, 0, -1), found))
         at = np.flatnonzero(failed_at < share)
