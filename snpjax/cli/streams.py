@@ -64,7 +64,7 @@ def standard_streams() -> Iterator[None]:
 
 
 def replace_streams() -> None:
-    """Replace streams of the kind that Python opens, and those that are closed."""
+    """Replace the streams that are files, and those that are closed."""
     sys.stdout = _replaced(_Output, 1, sys.stdout)
     sys.stderr = _replaced(_Messages, 2, sys.stderr)
 
@@ -81,10 +81,11 @@ def _replaced(
 ) -> TextIO:
     encoding = None
     if stream is not None:
-        if not isinstance(stream, io.TextIOWrapper):
+        try:
+            descriptor, encoding = stream.fileno(), stream.encoding
+        except io.UnsupportedOperation:
             return stream
         stream.flush()
-        descriptor, encoding = stream.fileno(), stream.encoding
     found = kind(
         io.BufferedWriter(io.FileIO(descriptor, "wb", closefd=False)),
         encoding=encoding,

@@ -788,12 +788,13 @@ def test_a_port_in_use_is_one_clear_error(pair_file):
     assert result.exit_code == 2 and f"port {port} is in use (give another one" in result.output
 
 
-def test_ctrl_c_ends_it(pair_file):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_and_sigterm_end_it(pair_file, number):
     command = "-m", "snpjax", "view", pair_file, "--no-browser"
     with started(sys.executable, *command) as process:
         assert process.stdout is not None and process.stderr is not None
         line = process.stdout.readline()
         assert re.match(r"serving http://127\.0\.0\.1:\d+/[\w-]+/ ", line)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         assert process.wait() == 0
         assert process.stdout.read().strip() == "ended" and process.stderr.read() == ""
