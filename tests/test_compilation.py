@@ -17,6 +17,7 @@ from tests.support.processes import (
     all_finished,
     environment,
     finished,
+    forking,
     python,
 )
 
@@ -56,8 +57,25 @@ def environ(**changed: str) -> dict[str, str]:
     return environment(without=names, JAX_DISABLE_MOST_OPTIMIZATIONS="true", **changed)
 
 
-def command(code: str, *folder: object) -> tuple[object, ...]:
-    return sys.executable, "-c", _COUNTED.format(code), *folder
+_IMPORTS = "import collections, jax; from snpjax import explore, io, run, sleptsov"
+
+
+@pytest.fixture(scope="module")
+def fork():
+    with forking(_IMPORTS, environ()) as run:
+        yield run
+
+
+@pytest.fixture
+def counted(fork):
+    """What a new process finds and compiles that runs code."""
+    return lambda code, *folder: counts_of(fork(_COUNTED.format(code), *folder))
+
+
+def counted_with(code: str, *folder: object, **changed: str) -> Counts:
+    """The same with other variables of the environment."""
+    command = sys.executable, "-c", _COUNTED.format(code), *folder
+    return counts_of(finished(*command, env=environ(**changed)))
 
 
 def counts_of(done: Ended) -> Counts:
@@ -66,15 +84,11 @@ def counts_of(done: Ended) -> Counts:
     return Counts(*map(int, done.stdout.splitlines()[-1].split()[1:]))
 
 
-def counted(code: str, *folder: object, **changed: str) -> Counts:
-    return counts_of(finished(*command(code, *folder), env=environ(**changed)))
-
-
 def programs(folder: Path) -> list[Path]:
     return sorted(entry.path for entry in compilation.entries(folder))
 
 
-def test_a_second_process_compiles_nothing(tmp_path):
+def test_a_second_process_compiles_nothing(counted, tmp_path):
     code = """
 from snpjax._tiered import programs
 programs.PATIENCE = 0  # nothing is evaluated instead
@@ -89,29 +103,33 @@ assert snp.run(snp.read_net("examples/half.lsn")).halted
     assert counted(code, tmp_path) == (first.compiled, 0, 0)
 
 
-def test_a_second_command_compiles_nothing_and_neither_says_so(tmp_path):
-    code = "from snpjax._tiered import programs; programs.PATIENCE = 0\n"
-    code += "from snpjax.cli import main; main()"
-    command = sys.executable, "-c", code, "run", "examples/natural_numbers.pli"
-    seen, env = [], environ(SNPJAX_COMPILATION_CACHE=str(tmp_path))
+def test_a_second_command_compiles_nothing_and_neither_says_so(fork, tmp_path):
+    code = """
+import os, sys
+from snpjax._tiered import programs
+from snpjax.cli import main
+programs.PATIENCE = 0
+os.environ["SNPJAX_COMPILATION_CACHE"] = sys.argv.pop(1)
+main()
+"""
+    seen = []
     for _ in range(2):
-        done = finished(*command, env=env)
+        done = fork(code, tmp_path, "run", "examples/natural_numbers.pli")
         assert (done.returncode, done.stderr) == (0, "")
         seen.append((done.stdout, [(path, path.stat().st_mtime) for path in programs(tmp_path)]))
     assert seen[0] == seen[1] and seen[0][1]
 
 
-def test_processes_share_an_empty_folder(tmp_path):
-    together = [
-        counts_of(done) for done in all_finished(command(_ADD, tmp_path), envs=[environ()] * 3)
-    ]
+def test_processes_share_an_empty_folder(counted, tmp_path):
+    command = sys.executable, "-c", _COUNTED.format(_ADD), tmp_path
+    together = [counts_of(done) for done in all_finished(command, envs=[environ()] * 3)]
     assert all(
         one.found + one.compiled == together[0].found + together[0].compiled for one in together
     )
     assert counted(_ADD, tmp_path).compiled == 0
 
 
-def test_a_program_that_breaks_meanwhile_is_compiled_without_a_word(tmp_path):
+def test_a_program_that_breaks_meanwhile_is_compiled_without_a_word(counted, tmp_path):
     counted(_ADD, tmp_path)
     breaking = "path = next(place.iterdir()); path.unlink(); path.touch()\n"
     assert counted(breaking + _ADD, tmp_path).compiled == 1
@@ -126,8 +144,8 @@ signal.signal(signal.SIGXFSZ, signal.{})
 """
 
 
-def test_a_writer_that_is_killed_harms_nobody(tmp_path):
-    killed = finished(*command(_FULL.format("SIG_DFL") + _ADD, tmp_path), env=environ())
+def test_a_writer_that_is_killed_harms_nobody(counted, fork, tmp_path):
+    killed = fork(_COUNTED.format(_FULL.format("SIG_DFL") + _ADD), tmp_path)
     assert killed.returncode == -signal.SIGXFSZ
     (half,) = programs(tmp_path)
     assert half.stat().st_size == 100
@@ -136,12 +154,12 @@ def test_a_writer_that_is_killed_harms_nobody(tmp_path):
     assert counted(_ADD, tmp_path).compiled == 0
 
 
-def test_a_full_disk_harms_nobody(tmp_path):
+def test_a_full_disk_harms_nobody(counted, tmp_path):
     assert counted(_FULL.format("SIG_IGN") + _ADD, tmp_path).compiled == 1
     assert counted(_ADD, tmp_path).compiled == 1
 
 
-def test_a_process_bounds_what_it_writes(tmp_path):
+def test_a_process_bounds_what_it_writes(counted, tmp_path):
     code = """
 snp.use_compilation_cache(place.parent, max_bytes=9_000)
 for shift in range(64):
@@ -153,7 +171,7 @@ assert sum(path.stat().st_size for path in place.iterdir()) < 12_000
 
 @pytest.mark.parametrize("name", ["SNPJAX_COMPILATION_CACHE", "JAX_ENABLE_COMPILATION_CACHE"])
 def test_the_environment_switches_it_off(tmp_path, name):
-    counts = counted("assert place is None\n" + _ADD, tmp_path, **{name: "off"})
+    counts = counted_with("assert place is None\n" + _ADD, tmp_path, **{name: "off"})
     assert counts == (0, 1, 0) and list(tmp_path.iterdir()) == []
 
 
@@ -161,18 +179,18 @@ def test_a_folder_of_the_user_is_left_alone(tmp_path):
     own, ours = str(tmp_path / "own"), str(tmp_path / "ours")
     code = f"assert place is None and jax.config.jax_compilation_cache_dir == {own!r}\n{_ADD}"
     both = {"JAX_COMPILATION_CACHE_DIR": own, "SNPJAX_COMPILATION_CACHE": ours}
-    assert counted(code, **both).compiled == 1
+    assert counted_with(code, **both).compiled == 1
     assert not Path(ours).exists()
     # A folder that a program names itself is used all the same.
-    assert counted(_ADD, ours, **both).written == len(programs(Path(ours))) == 1
+    assert counted_with(_ADD, ours, **both).written == len(programs(Path(ours))) == 1
 
 
-def test_a_folder_that_cannot_be_made(tmp_path):
+def test_a_folder_that_cannot_be_made(counted, tmp_path):
     (tmp_path / "file").touch()
     inside = str(tmp_path / "file" / "inside")
     code = "assert place is None\n" + _ADD
     assert counted(code, inside) == (0, 1, 0)
-    assert counted(code, SNPJAX_COMPILATION_CACHE=inside) == (0, 1, 0)
+    assert counted_with(code, SNPJAX_COMPILATION_CACHE=inside) == (0, 1, 0)
 
 
 def test_a_size_below_zero():

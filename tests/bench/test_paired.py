@@ -39,7 +39,8 @@ def test_the_ten_figures_are_declared_and_the_baseline_is_a_commit():
     assert len(commit) == 40 and set(commit) <= set("0123456789abcdef") and reason
 
 
-def test_a_worker_answers_every_request():
+def test_a_worker_answers_every_request(monkeypatch):
+    monkeypatch.setattr(figures, "_SETTLING", 0)
     requests = io.StringIO("where\nbuild nine steps of ten neurons\nturn\n")
     answers = io.StringIO()
     paired.work(requests, answers)

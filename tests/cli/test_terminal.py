@@ -111,8 +111,8 @@ def test_an_output_that_cannot_be_written_is_one_sentence(command, line):
     [
         (">&-", ["--version"], "error: the output cannot be written: Bad file descriptor"),
         (">&- 2>&- <&-", ["cache", "info"], ""),
-        ("2>&-", ["run", "missing.pli"], ""),
-        ("2>/dev/full", ["run", "missing.pli"], ""),
+        ("2>&-", ["no-command"], ""),
+        ("2>/dev/full", ["no-command"], ""),
     ],
 )
 def test_streams_of_a_process(streams, arguments, said):

@@ -1,13 +1,14 @@
 """Processes that tests start, of which none outlives its test."""
 
 import contextlib
+import json
 import os
 import signal
 import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import IO, Any, TypeAlias
@@ -31,6 +32,7 @@ def started(
     stdin: int | IO[Any] = subprocess.DEVNULL,
     stdout: int | IO[Any] | None = subprocess.PIPE,
     stderr: int | IO[Any] | None = subprocess.PIPE,
+    seconds: float = _SECONDS,
 ) -> Iterator[Process]:
     """Start a process in a session of its own, and kill its process group in the end.
 
@@ -38,6 +40,7 @@ def started(
 
     - `command`: the program and its arguments; the first one is usually `sys.executable`.
     - `env`: by default that of `environment()`.
+    - `seconds`: until it is killed, whatever waits for it.
     """
     with _default_signals():
         process = subprocess.Popen(
@@ -50,14 +53,11 @@ def started(
             text=True,
             start_new_session=True,
         )
-    limit = threading.Timer(_SECONDS, _kill_group, [process])
-    limit.daemon = True
-    limit.start()
     with process:
         try:
-            yield process
+            with _killed_after(process, seconds):
+                yield process
         finally:
-            limit.cancel()
             _kill_group(process)
 
 
@@ -87,6 +87,50 @@ def environment(*, without: tuple[str, ...] = (), **changed: str) -> dict[str, s
     kept = {name: x for name, x in os.environ.items() if not name.startswith(without)}
     paths = os.pathsep.join([str(REPOSITORY), str(REPOSITORY / "formats")])
     return {**kept, "PYTHONPATH": paths, **changed}
+
+
+#: Runs code in forks, one for each line of the standard input: the code and its `sys.argv`.
+_FORKING = """
+import json, os, sys, tempfile, traceback
+exec(sys.argv[1])
+for line in sys.stdin:
+    code, arguments = json.loads(line)
+    files = [tempfile.TemporaryFile() for _ in range(2)]
+    child = os.fork()
+    if child == 0:
+        for descriptor, file in enumerate(files, 1):
+            os.dup2(file.fileno(), descriptor)
+        sys.argv[1:] = arguments
+        try:
+            exec(code, {"__name__": "__main__"})
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+        sys.stdout.flush()
+        os._exit(0)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    for file in files:
+        file.seek(0)
+    print(json.dumps([status, *(file.read().decode() for file in files)]), flush=True)
+"""
+
+
+@contextlib.contextmanager
+def forking(imports: str, env: Mapping[str, str] | None = None) -> Iterator[Callable[..., Ended]]:
+    """A function that runs Python code, with its arguments, in a new process, which finds some
+    modules imported. No device may have been used by then."""
+    command, pipe = (sys.executable, "-c", _FORKING, imports), subprocess.PIPE
+    no_limit = threading.TIMEOUT_MAX
+    with started(*command, env=env, stdin=pipe, stderr=None, seconds=no_limit) as server:
+
+        def run(code: str, *arguments: object) -> Ended:
+            assert server.stdin is not None and server.stdout is not None
+            with _killed_after(server, _SECONDS):
+                print(json.dumps([code, [*map(str, arguments)]]), file=server.stdin, flush=True)
+                answer = server.stdout.readline()
+            return subprocess.CompletedProcess(code, *json.loads(answer))
+
+        yield run
 
 
 def run_processes(*arguments: Path | str, processes: int = 2, devices: int = 2) -> list[Ended]:
@@ -133,6 +177,17 @@ def _default_signals() -> Iterator[None]:
     finally:
         for x in ignored:
             signal.signal(x, signal.SIG_IGN)
+
+
+@contextlib.contextmanager
+def _killed_after(process: Process, seconds: float) -> Iterator[None]:
+    limit = threading.Timer(seconds, _kill_group, [process])
+    limit.daemon = True
+    limit.start()
+    try:
+        yield
+    finally:
+        limit.cancel()
 
 
 def _kill_group(process: Process) -> None:

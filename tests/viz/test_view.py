@@ -3,6 +3,7 @@
 import errno
 import http.client
 import json
+import os
 import re
 import signal
 import socket
@@ -798,3 +799,13 @@ def test_ctrl_c_and_sigterm_end_it(pair_file, number):
         process.send_signal(number)
         assert process.wait() == 0
         assert process.stdout.read().strip() == "ended" and process.stderr.read() == ""
+
+
+def test_it_ends_with_its_terminal(pair_file):
+    master, slave = os.openpty()
+    command = sys.executable, "-m", "snpjax", "view", pair_file, "--no-browser"
+    with started(*command, stdin=slave, stdout=slave, stderr=slave) as process:
+        os.close(slave)
+        assert os.read(master, 100).startswith(b"serving http://127.0.0.1:")
+        os.close(master)
+        assert process.wait() == 0
