@@ -120,6 +120,28 @@ main()
     assert seen[0] == seen[1] and seen[0][1]
 
 
+def test_tables_of_parsers_are_kept_too(counted, tmp_path):
+    code = """
+from lark import lark
+from snpjax.check.query.parse import parse_query
+
+tables = place / "snpjax.check.lark"
+{}
+parse_query("always x <= 2")
+"""
+
+    def read(before):
+        counted(code.format(before), tmp_path)
+
+    kept = "lark.load_grammar = None  # is not needed"
+    read("assert not tables.exists()")
+    read(kept)
+    read("tables.write_bytes(tables.read_bytes()[:99])")  # a broken one is replaced
+    read(kept)
+    compilation.clear(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_processes_share_an_empty_folder(counted, tmp_path):
     command = sys.executable, "-c", _COUNTED.format(_ADD), tmp_path
     together = [counts_of(done) for done in all_finished(command, envs=[environ()] * 3)]

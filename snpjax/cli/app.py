@@ -78,8 +78,9 @@ def main() -> None:
     written, 3 when a property was neither proved nor refuted, 129 when the terminal is gone, 130
     after Ctrl-C, 141 when nobody reads the output any more, and 143 after SIGTERM.
     """
-    # Looking for garbage among all that an import of JAX makes is a fifth of its time.
-    gc.set_threshold(200_000)
+    # Looking for garbage among all that an import of JAX makes is a fifth of its time. Commands
+    # begin to look when they have imported what they need.
+    gc.disable()
     if os.name == "posix":  # a terminal of which nothing is known can do nothing but show text
         os.environ.setdefault("TERM", "dumb")
     with standard_streams(), stoppable():

@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import gc
 import re
 import shlex
 import sys
@@ -54,11 +55,22 @@ def orderly(other: str | None = None, *, format_option: str | None = None) -> It
         with _warnings_as_lines():
             try:
                 use_compilation_cache()
+                collect_garbage()
                 yield
             except ReadError as error:
                 raise ended(_advised(error, other, format_option), BAD_INPUT) from None
             except InvalidSystem as error:
                 raise ended(f"error: {error}", BAD_INPUT) from None
+
+
+def collect_garbage() -> None:
+    """Let Python look for garbage if `main` has stopped it, but not among what was imported, and
+    seldom."""
+    if gc.isenabled():
+        return
+    gc.freeze()
+    gc.set_threshold(100_000)
+    gc.enable()
 
 
 @contextlib.contextmanager

@@ -1,6 +1,7 @@
 """Where output goes: full disks, closed streams, and terminals of any kind and width."""
 
 import fcntl
+import gc
 import io
 import os
 import re
@@ -76,7 +77,8 @@ def command(monkeypatch, tmp_path):
 
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("COLUMNS", raising=False)
-    return call
+    yield call
+    gc.enable()
 
 
 def full():
