@@ -21,6 +21,16 @@ SENTENCES = [
 ]
 
 
+@pytest.fixture(autouse=True)
+def handlers():
+    """Those of a process that a shell starts, whoever has started the tests."""
+    before = {x: signal.signal(x, signal.SIG_DFL) for x, _ in SENTENCES}
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    for x, handler in before.items():
+        signal.signal(x, handler)
+
+
 @pytest.fixture
 def statuses(monkeypatch):
     """With what a process ends, which goes on here."""
@@ -90,20 +100,17 @@ def test_a_terminal_that_hangs_up_ends_it(monkeypatch):
 
 def test_what_is_ignored_stays_so(monkeypatch):
     """`nohup` ignores SIGHUP, and a shell SIGINT in background jobs."""
-    ignored = signal.SIGHUP, signal.SIGINT
-    before = {x: signal.signal(x, signal.SIG_IGN) for x in ignored}
     monkeypatch.setattr(os, "isatty", lambda descriptor: True)
-    try:
-        with signals.stoppable():
-            signals.stop_orderly()
-            for x in ignored:
-                os.kill(os.getpid(), x)
-            assert signals._terminals() == []
-            with pytest.raises(signals.Stopped):
-                os.kill(os.getpid(), signal.SIGTERM)
-    finally:
-        for x, handler in before.items():
-            signal.signal(x, handler)
+    assert signals._terminals() == [0, 1, 2]
+    for x in (signal.SIGHUP, signal.SIGINT):
+        signal.signal(x, signal.SIG_IGN)
+    assert signals._terminals() == []
+    with signals.stoppable():
+        signals.stop_orderly()
+        for x in (signal.SIGHUP, signal.SIGINT):
+            os.kill(os.getpid(), x)
+        with pytest.raises(signals.Stopped):
+            os.kill(os.getpid(), signal.SIGTERM)
 
 
 def test_a_long_run_on_a_terminal_shows_its_progress_and_ends():
