@@ -259,8 +259,6 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
         """Expand the configurations of a level."""
         while low < high:
             sizes = self._sizes(high - low)
-            if self.model.is_to_be_tightened(self.num, sizes.chunk):
-                self._tighten(sizes)
             block, is_too_much = self._block(low, high, sizes)
             self._expand_block(block, sizes)
             if self.stop is not Stop.COMPLETE:
@@ -270,12 +268,17 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
                 return self._end(Stop.TOO_MANY_CHOICES, low)
 
     def _expand_block(self, block: _Block, sizes: Sizes) -> None:
-        base, total, most = 0, block.num_choices, sizes.chunk
-        failure = None
+        """Expand the configurations of a block, which was made with these sizes."""
+        base, total, most = 0, block.num_choices, MAX_CHOICES
+        failure, own = None, sizes
         while base < total:
+            sizes = self._sizes(total - base, at_least=own.chunk)
+            if self.model.is_to_be_tightened(int(self.memory.nums.sum()), sizes.chunk):
+                self._tighten(sizes)
+                block = self._packed_again(block, own)
             if not self.memory.reserve(sizes.window):
                 return self._end(Stop.OUT_OF_MEMORY, block.parent(base))
-            end = min(base + most, total)
+            end = min(base + min(most, sizes.chunk), total)
             part = block.part(base, end)
             found = self._put(block, part, sizes)
             self._keep()  # what came before, meanwhile
@@ -283,8 +286,7 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
             if not numbers.fits or (numbers.overflows and self.model.encoding.wider is not None):
                 if not self._widen(block, part, sizes, numbers):
                     return self._end(Stop.OUT_OF_MEMORY, block.parent(base))
-                owners = self.owners.array[block.low : block.low + len(block.counts)]
-                block = block._replace(owned=self._frontier(owners, sizes)[0])
+                block = self._packed_again(block, own)
             elif numbers.full:
                 most = (end - base) // 2
                 self.memory.rebuild_table(sizes.window)
@@ -301,12 +303,18 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
                     assert left_out is not None
                     parent = block.parent(base + left_out)
                     return self._end(Stop.MAX_CONFIGURATIONS, parent)
-                base, most = end, sizes.chunk
+                base, most = end, MAX_CHOICES
         if failure is not None:
             self._end(*failure)
 
-    def _sizes(self, wanted: int) -> Sizes:
-        return Sizes.of(self.model.size(self.num, wanted, at_least=1), self.devices)
+    def _sizes(self, wanted: int, at_least: int = 1) -> Sizes:
+        num, at_least = int(self.memory.nums.sum()), min(at_least, self.model.sizes[-1])
+        return Sizes.of(self.model.size(num, wanted, at_least), self.devices)
+
+    def _packed_again(self, block: _Block, sizes: Sizes) -> _Block:
+        """A block after its words were packed in another way."""
+        owners = self.owners.array[block.low : block.low + len(block.counts)]
+        return block._replace(owned=self._frontier(owners, sizes)[0])
 
     def _expanded(self, block: _Block) -> int:
         """Go on after a block."""
