@@ -185,6 +185,16 @@ def test_what_is_no_request_is_answered_in_one_sentence(server, text, status):
     assert re.fullmatch(r"[\w -]+\.\n", body)
 
 
+@pytest.mark.parametrize(("token", "status"), [(None, 200), ("wrong", 403)])
+def test_nobody_is_asked_to_go_on(server, token, status):
+    """Clients that offer a body first send it all the same."""
+    head = f"POST /{token or server.token}/api/begin HTTP/1.1\r\nExpect: 100-continue\r\n"
+    lines = f"Host: 127.0.0.1:{server.server_port}", "Content-Type: application/json"
+    with connected(server) as one:
+        one.sendall((head + "\r\n".join([*lines, "Content-Length: 2", "", "{}"])).encode())
+        assert one.recv(12) == f"HTTP/1.1 {status}".encode()
+
+
 def connected(server):
     return socket.create_connection(("127.0.0.1", server.server_port), timeout=60)
 
