@@ -156,17 +156,20 @@ class OwnedMemory:
 class _Block(NamedTuple):
     """Neighbouring configurations whose successors are to be made.
 
-    - `counts`: the choices of each; `ends`: of all up to each.
+    - `counts`: the choices of each; `num_choices`: of all.
+    - `of_devices`: the choices of those of each device; `None` for a block that was cut.
     """
 
     low: int
     owned: OwnedBlock
     counts: Int[np.ndarray, " block"]
-    ends: Int[np.ndarray, " block"]
+    num_choices: int
+    of_devices: Int[np.ndarray, " devices"] | None
 
     @property
-    def num_choices(self) -> int:
-        return int(self.counts.sum(dtype=np.int64))
+    def ends(self) -> Int[np.ndarray, " block"]:
+        """The choices of all up to each."""
+        return np.cumsum(self.counts, dtype=np.int64)
 
     def part(self, base: int, end: int) -> OwnedPart:
         """Choices from `base` to `end`."""
@@ -211,7 +214,7 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
         self.devices = mesh.shape[CONFIGURATIONS]
         self.memory = OwnedMemory(model, mesh, model.given_sizes[0], edges=edges)
         self._take_machine()
-        self.owners = _Growing(np.dtype(np.uint8 if self.devices <= 2**8 else np.uint16))
+        self.owners = _Growing(np.dtype(np.uint8 if self.devices < 2**8 else np.uint16))
         self.numbers = [_Growing(np.dtype(np.int64)) for _ in range(self.devices)]
         self.rows = np.zeros(self.devices, np.int32)  # of the first that is not expanded
         self.counts: list[np.ndarray] = []
@@ -324,36 +327,40 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
         return high
 
     def _count(self, owners: Int[np.ndarray, " some"]) -> Int[np.ndarray, " devices"]:
-        return np.bincount(owners, minlength=self.devices).astype(np.int32)
+        own = (np.count_nonzero(owners == device) for device in range(self.devices))
+        return np.fromiter(own, np.int32, self.devices)
 
     def _block(self, low: int, high: int, sizes: Sizes) -> tuple[_Block, bool]:
         """Configurations from `low` on, as many as can be expanded together, and whether the next
         one has too many choices."""
         owners = self.owners.array[low : min(high, low + sizes.chunk)]
-        for device in range(self.devices):
+        for device in np.flatnonzero(self._count(owners) > sizes.made):
             own = np.flatnonzero(owners == device)
-            if len(own) > sizes.made:
+            if len(own) > sizes.made:  # one cut before may have been enough
                 owners = owners[: own[sizes.made]]
-        owned, counts, is_too_much = self._frontier(owners, sizes)
-        counts = np.asarray(counts)[: len(owners)]
-        too_much = np.flatnonzero(np.asarray(is_too_much)[: len(owners)])
-        usable = int(too_much[0]) if len(too_much) else len(owners)
+        owned, counts, is_too_much, sums = self._frontier(owners, sizes)
+        counts, (*of_devices, num_too_much) = np.asarray(counts)[: len(owners)], np.asarray(sums)
+        usable = int(np.flatnonzero(np.asarray(is_too_much))[0]) if num_too_much else len(owners)
+        total = int(counts[:usable].sum(dtype=np.int64))
+        if total <= MAX_CHOICES and not num_too_much:
+            self.counts.append(counts)
+            return _Block(low, owned, counts, total, np.asarray(of_devices)), False
         ends = np.cumsum(counts[:usable], dtype=np.int64)
-        together = int(np.searchsorted(ends, MAX_CHOICES, side="right"))
-        num = min(usable, max(together, 1))
+        num = min(usable, max(int(np.searchsorted(ends, MAX_CHOICES, side="right")), 1))
         self.counts.append(counts[:num])
-        return _Block(low, owned, counts[:num], ends[:num]), len(too_much) > 0 and num == usable
+        total = int(ends[num - 1]) if num else 0
+        return _Block(low, owned, counts[:num], total, None), num_too_much > 0 and num == usable
 
     def _frontier(
         self, owners: Int[np.ndarray, " block"], sizes: Sizes
-    ) -> tuple[OwnedBlock, Array, Array]:
+    ) -> tuple[OwnedBlock, Array, Array, Array]:
         """The configurations with these owners that follow the expanded ones, see `frontier`."""
         ins = (ALL, ALL, ALL, SPLIT, ALL, ALL)
-        made = program(frontier, self.mesh, ins, (_BLOCK, ALL, ALL), made=sizes.made)
-        padded = np.full(sizes.chunk, -1, np.int32)
+        made = program(frontier, self.mesh, ins, (_BLOCK, ALL, ALL, ALL), made=sizes.made)
+        padded = np.full(sizes.chunk, self.devices, owners.dtype)
         padded[: len(owners)] = owners
         given = (self.machine, self.choosers, self.memory.packing_everywhere, self.memory.store)
-        self.bytes_combined += 2 * padded.nbytes
+        self.bytes_combined += 2 * 4 * len(padded)
         return made(*given, self.rows, padded)
 
     def _put(self, block: _Block, part: OwnedPart, sizes: Sizes) -> _Found:
@@ -391,11 +398,13 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
 
     def _turns(self, block: _Block, part: OwnedPart, sizes: Sizes) -> int:
         """After which every device has made its successors."""
-        low = np.maximum(block.ends - block.counts, int(part.base))
-        num = np.maximum(np.minimum(block.ends, int(part.end)) - low, 0)
-        owners = self.owners.array[block.low : block.low + len(num)]
-        most = int(np.bincount(owners, weights=num).max())
-        return -(-most // sizes.made)
+        num = block.of_devices
+        if num is None or int(part.end - part.base) < block.num_choices:
+            ends = block.ends
+            low = np.maximum(ends - block.counts, int(part.base))
+            each = np.maximum(np.minimum(ends, int(part.end)) - low, 0)
+            num = np.bincount(self.owners.array[block.low : block.low + len(each)], weights=each)
+        return -(-int(num.max()) // sizes.made)
 
     def _keep(self) -> int | None:
         """Take over what the last part brought, if that was not done. The position of the first new
