@@ -6,7 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, get_args
 
-from .._text.atomic import atomic_write
+from snpjax_formats.atomic import atomic_write
+
 from ..sleptsov import SleptsovNet
 from ..sleptsov.linking import HighNet
 from ..spiking.model.population import AnySystem, PopulationSystem
