@@ -65,6 +65,7 @@ def read_net(
     drop_time: bool = False,
     net: str | None = None,
     ignore_unknown: bool = False,
+    max_flat_size: int | None = None,
 ) -> SleptsovNet:
     """Read a Sleptsov net from a file.
 
@@ -80,6 +81,8 @@ def read_net(
     - `net`: PNML: the id of the net, in a file of several.
     - `ignore_unknown`: PNML: read a net without the elements and attributes that are not known,
       which are errors by default. All that is ignored is named in a warning.
+    - `max_flat_size`: HSN and `.ndr`: the most places, transitions, arcs and priorities, together,
+      of the flat net; by default 2^25, some 2 GB.
 
     **Returns:** the net. What is accepted but probably not meant is told in one `ReadWarning`.
 
@@ -87,7 +90,12 @@ def read_net(
     """
     source, known = _opened(path, format, "net")
     return read_net_source(
-        source, known, drop_time=drop_time, net=net, ignore_unknown=ignore_unknown
+        source,
+        known,
+        drop_time=drop_time,
+        net=net,
+        ignore_unknown=ignore_unknown,
+        max_flat_size=max_flat_size,
     )
 
 
@@ -103,10 +111,16 @@ def read_net_source(
     drop_time: bool = False,
     net: str | None = None,
     ignore_unknown: bool = False,
+    max_flat_size: int | None = None,
 ) -> SleptsovNet:
     """The net that a text describes. **Raises:** `ReadError`, whatever the text."""
     known = format_named(format, "net")
-    options = {"drop_time": drop_time, "net": net, "ignore_unknown": ignore_unknown}
+    options = {
+        "drop_time": drop_time,
+        "net": net,
+        "ignore_unknown": ignore_unknown,
+        "max_flat_size": max_flat_size,
+    }
     check_options(known, {option for option, value in options.items() if value})
     return _read(
         source, known, SleptsovNet, **{option: options[option] for option in known.options}
