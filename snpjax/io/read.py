@@ -8,6 +8,7 @@ from typing import Any, get_args
 
 from snpjax_formats.atomic import atomic_write
 
+from .._text.surrogates import HALF, lone_surrogate
 from ..sleptsov import SleptsovNet
 from ..sleptsov.linking import HighNet
 from ..spiking.model.population import AnySystem, PopulationSystem
@@ -27,7 +28,7 @@ from .formats import (
     read_are,
 )
 from .losses import Losses, WriteError, WriteWarning, expanded
-from .source import Source, load
+from .source import Report, Source, load
 
 
 def read(
@@ -205,6 +206,10 @@ def _written(writer: Callable[..., object], model: object, losses: Losses) -> st
     text = writer(model, losses)
     if not isinstance(text, str):
         raise TypeError(f"The writer of {losses.format_name} gave {text!r:.60}. Return the text.")
+    half = lone_surrogate(text)
+    if half is not None:
+        place = text[max(half - 20, 0) : half + 1]
+        raise ValueError(f"{place!r} ends with {HALF} (rename what contains it)")
     return text
 
 
@@ -228,6 +233,11 @@ def _read(source: Source, format: Format, kind: Any, *level: Level, **options: o
     if format.reader is None:
         what = read_are(format.holds)
         raise file_error(source.path, f"{format.title} is written, not read ({what})")
+    half = lone_surrogate(source.text)
+    if half is not None:
+        report = Report(source)
+        report.error(half, f"this is {HALF} (write the character)")
+        report.finish()
     model = format.reader(source, *level, **options)
     if not isinstance(model, kind):
         raise TypeError(f"The reader gave {model!r:.60}, not a {format.holds}.")

@@ -133,7 +133,9 @@ class CostModel:
                 if not is_good.all():
                     raise ValueError(f"a number in `{name}` cannot be")
             held |= {name: held[name].astype(np.float32) for name in _HALF}
-            return cls(str(held["title"]), names, **{name: held[name] for name in _SHAPES})
+            title = str(held["title"])
+            title.encode()  # half a character could not be printed
+            return cls(title, names, **{name: held[name] for name in _SHAPES})
         except FileNotFoundError:
             return None
         except (*_BROKEN, ValueError, KeyError, TypeError) as error:
