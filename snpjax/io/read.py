@@ -28,7 +28,7 @@ from .formats import (
     read_are,
 )
 from .losses import Losses, WriteError, WriteWarning, expanded
-from .source import Report, Source, load
+from .source import Report, Source, collection_paused, load
 
 
 def read(
@@ -238,7 +238,8 @@ def _read(source: Source, format: Format, kind: Any, *level: Level, **options: o
         report = Report(source)
         report.error(half, f"this is {HALF} (write the character)")
         report.finish()
-    model = format.reader(source, *level, **options)
+    with collection_paused():
+        model = format.reader(source, *level, **options)
     if not isinstance(model, kind):
         raise TypeError(f"The reader gave {model!r:.60}, not a {format.holds}.")
     return model
