@@ -285,6 +285,40 @@ def test_protocols_can_be_checked_at_run_time():
     assert unchecked == [], "decorate it with `runtime_checkable`"
 
 
+#: Where files are opened for writing: in the atomic writer, where timings are appended, and as
+#: standard output.
+WRITERS = {"atomic", "temporary", "replacing", "gathering", "devices", "ending", "hosts"}
+
+
+def test_files_are_written_atomically():
+    calls = {}
+    for path in MODULES:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and _writes(node):
+                calls.setdefault(path.stem, []).append(node.lineno)
+    assert {name: calls[name] for name in calls.keys() - WRITERS} == {}, "use `atomic_write`"
+    assert calls.keys() >= {"temporary", "gathering"}
+
+
+def _writes(call: ast.Call) -> bool:
+    """Whether this opens a file for writing, or moves one."""
+    name = ast.unparse(call.func)
+    if name.split(".")[-1] in ("open", "fdopen"):
+        texts = [x.value for x in ast.walk(call) if isinstance(x, ast.Constant)]
+        return (
+            "O_CREAT" in ast.unparse(call)
+            or name == "os.open"
+            or any(
+                isinstance(text, str)
+                and re.fullmatch("[rwaxbt+]{1,4}", text)
+                and {*"wax+"} & {*text}
+                for text in texts
+            )
+        )
+    last = ("write_text", "write_bytes", "savetxt", "mkstemp", "NamedTemporaryFile")
+    return name.split(".")[-1] in last or name in ("os.replace", "os.rename", "os.link")
+
+
 def test_nothing_asks_what_attributes_an_object_has():
     calls = [
         f"{path.relative_to(REPOSITORY)}:{node.lineno}"

@@ -103,7 +103,8 @@ def _serve(server: "PageServer", session: "Session", *, opens: bool) -> None:
 
 
 def _export(file: Path, target: Path, steps: int, seed: int, level: "Level") -> None:
-    from .._text.atomic import atomic_write
+    from snpjax_formats.atomic import atomic_write
+
     from ..io.source import load
     from ..viz.page import open_model, recorded_page
     from ..viz.page.stepping import Refused
