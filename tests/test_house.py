@@ -287,13 +287,13 @@ def test_protocols_can_be_checked_at_run_time():
 
 #: Where files are opened for writing: in the atomic writer, where timings are appended, and as
 #: standard output.
-WRITERS = {"atomic", "temporary", "replacing", "gathering", "devices", "ending", "hosts"}
+WRITERS = {"atomic", "temporary", "replacing", "gathering", "devices", "hosts", "streams"}
 
 
 def test_files_are_written_atomically():
     calls = {}
     for path in MODULES:
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.Call) and _writes(node):
                 calls.setdefault(path.stem, []).append(node.lineno)
     assert {name: calls[name] for name in calls.keys() - WRITERS} == {}, "use `atomic_write`"
