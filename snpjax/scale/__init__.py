@@ -6,6 +6,7 @@ from snpjax_formats.lazy import lazily
 
 
 if TYPE_CHECKING:
+    from .checkpoint import CheckpointWarning as CheckpointWarning
     from .hosts import ProcessLost as ProcessLost, initialize as initialize
     from .paths import gather as gather
     from .plan import Bandwidths as Bandwidths, Plan as Plan, plan as plan
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 lazily(
     __name__,
     {
+        ".checkpoint": "CheckpointWarning",
         ".hosts": "ProcessLost initialize",
         ".paths": "gather",
         ".plan": "Bandwidths Plan plan",

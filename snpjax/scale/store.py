@@ -1,0 +1,251 @@
+"""Checkpoints on disk: manifests, each of which says what counts, and the files they name.
+
+A folder has `checkpoint-N.json`, the manifests; `arrays-N`, the arrays of a checkpoint, which orbax
+writes; `segment-N.npz`, histories, which are written once and named by all later manifests; and
+`snpjax.lock`. What no manifest names does not count, and is removed.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None
+
+Json: TypeAlias = "None | bool | int | float | str | Sequence[Json] | Mapping[str, Json]"
+
+_MANIFEST = re.compile(r"checkpoint-(\d+)\.json")
+_OWN = re.compile(r"(?:checkpoint|arrays|segment)-(\d+)(?:\.\w+)*(?:\.orbax-checkpoint-tmp.*)?")
+_LOCK = "snpjax.lock"
+
+
+class DamagedCheckpoint(ValueError):
+    """A checkpoint that is not as it was written."""
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What counts as a checkpoint: `content`, which the caller of the store knows, and the sizes
+    and checksums of files, by their names in the folder."""
+
+    number: int
+    content: Mapping[str, Any]
+    files: Mapping[str, tuple[int, str]]
+
+
+class Store:
+    """The folder of the checkpoints of one call, locked by this process."""
+
+    def __init__(self, folder: Path, keep: int):
+        """Create or open a folder.
+
+        **Raises:** `ValueError` for a folder with other files; `RuntimeError` while another process
+        uses it; `OSError` where it cannot be written.
+        """
+        self.folder, self.keep = folder, keep
+        if folder.exists() and not folder.is_dir():
+            raise NotADirectoryError(f"{folder} is not a folder. Give another one to `Checkpoint`.")
+        _check_own(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        self._lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            if fcntl is not None:
+                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(self._lock)
+            raise RuntimeError(
+                f"Another run uses the checkpoints in {folder}. Wait for its end, or give another "
+                "folder."
+            ) from None
+        numbers = [int(found[1]) for x in os.listdir(folder) if (found := _OWN.fullmatch(x))]
+        self._next = max(numbers, default=0) + 1
+        self._kept: list[Manifest] = []
+
+    def close(self) -> None:
+        """Release the lock."""
+        os.close(self._lock)
+
+    # ---- reading ----
+
+    def newest(self, damaged: Callable[[str], None]) -> Manifest | None:
+        """The newest checkpoint that is as it was written, or `None` in a folder without any.
+        `damaged` is told of those that are passed over.
+
+        **Raises:** `DamagedCheckpoint` if all are damaged.
+        """
+        numbers = sorted(
+            int(found[1]) for x in os.listdir(self.folder) if (found := _MANIFEST.fullmatch(x))
+        )
+        passed: list[str] = []
+        while numbers:
+            number = numbers.pop()
+            try:
+                manifest = self._read(number)
+                self._verify(manifest)
+            except DamagedCheckpoint as error:
+                passed.append(f"{error}")
+                continue
+            for text in passed:
+                damaged(text)
+            self._kept = [manifest]
+            for older in reversed(numbers[-self.keep + 1 :] if self.keep > 1 else []):
+                with contextlib.suppress(DamagedCheckpoint):
+                    self._kept.insert(0, self._read(older))
+            return manifest
+        if passed:
+            raise DamagedCheckpoint(
+                f"No checkpoint in {self.folder} can be used: {passed[0]} Give another folder, or "
+                "remove this one to start from the beginning."
+            )
+        return None
+
+    def _read(self, number: int) -> Manifest:
+        path = self.folder / _name(number)
+        try:
+            whole = json.loads(path.read_text(encoding="utf-8"))
+            content, files, checksum = whole["content"], whole["files"], whole["sha256"]
+        except (ValueError, KeyError, TypeError):
+            raise DamagedCheckpoint(f"{path} is damaged.") from None
+        if _checksum_of(content, files) != checksum:
+            raise DamagedCheckpoint(f"{path} is damaged.")
+        return Manifest(number, content, {name: (x[0], x[1]) for name, x in files.items()})
+
+    def _verify(self, manifest: Manifest) -> None:
+        for name, (size, checksum) in manifest.files.items():
+            path = self.folder / name
+            if not path.is_file():
+                raise DamagedCheckpoint(f"{path} is missing.")
+            found = path.stat().st_size
+            if found != size:
+                raise DamagedCheckpoint(f"{path} has {found} bytes instead of {size}.")
+            if _checksum(path) != checksum:
+                raise DamagedCheckpoint(f"{path} is damaged.")
+
+    def segment(self, name: str, prefix: str) -> dict[str, np.ndarray]:
+        """The arrays of a segment whose names begin with `prefix`, without it."""
+        with np.load(self.folder / name, allow_pickle=False) as found:
+            names = [key for key in found.files if key.startswith(prefix)]
+            return {key.removeprefix(prefix): found[key] for key in names}
+
+    # ---- writing ----
+
+    def new_number(self) -> int:
+        """The number of the next checkpoint."""
+        number, self._next = self._next, self._next + 1
+        return number
+
+    def arrays(self, number: int) -> Path:
+        """Where the arrays of a checkpoint are."""
+        return self.folder / f"arrays-{number}"
+
+    def write_segment(self, number: int, arrays: Mapping[str, np.ndarray]) -> str:
+        """Write arrays, once. **Returns:** the name of the segment."""
+        self.check_present()
+        name = f"segment-{number}.npz"
+        with open(self.folder / name, "wb") as file:
+            np.savez(file, allow_pickle=False, **arrays)
+            file.flush()
+            os.fsync(file.fileno())
+        return name
+
+    def commit(self, number: int, content: Mapping[str, Json], segments: Sequence[str]) -> None:
+        """Let what was written count: the arrays of this number, if there are any, and segments. Of
+        older checkpoints those that are no longer kept are removed."""
+        before = self._kept[-1].files if self._kept else {}
+        names = [*segments]
+        arrays = self.arrays(number)
+        if arrays.is_dir():
+            for path in sorted(arrays.rglob("*")):
+                _fsync(path)
+                if path.is_file():
+                    names.append(path.relative_to(self.folder).as_posix())
+            _fsync(arrays)
+        files = {
+            name: before.get(name) or (_size(self.folder / name), _checksum(self.folder / name))
+            for name in names
+        }
+        whole = {"content": content, "files": files, "sha256": _checksum_of(content, files)}
+        self.check_present()
+        path = self.folder / _name(number)
+        temporary = path.with_name(f"{path.name}.tmp")
+        with open(temporary, "w", encoding="utf-8") as file:
+            json.dump(whole, file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+        _fsync(self.folder)
+        self._kept = [*self._kept, Manifest(number, content, files)][-self.keep :]
+        self.remove_garbage()
+
+    def check_present(self) -> None:
+        """**Raises:** `FileNotFoundError` if the folder is not the one that was opened."""
+        try:
+            found, own = os.stat(self.folder / _LOCK), os.fstat(self._lock)
+        except FileNotFoundError:
+            found, own = None, None
+        if found is None or own is None or (found.st_dev, found.st_ino) != (own.st_dev, own.st_ino):
+            raise FileNotFoundError(f"{self.folder} was removed")
+
+    def remove_garbage(self) -> None:
+        """Remove what no kept checkpoint names."""
+        named = {_name(manifest.number) for manifest in self._kept}
+        named |= {name.split("/")[0] for manifest in self._kept for name in manifest.files}
+        for path in self.folder.iterdir():
+            if _OWN.fullmatch(path.name) and path.name not in named:
+                # The manifests of damaged checkpoints are among them. What cannot be removed now is
+                # removed later.
+                if path.is_dir():
+                    shutil.rmtree(path, ignore_errors=True)
+                else:
+                    with contextlib.suppress(OSError):
+                        path.unlink()
+
+
+def _check_own(folder: Path) -> None:
+    """**Raises:** `ValueError` for a folder that has other files than checkpoints."""
+    names = os.listdir(folder) if folder.is_dir() else []
+    if any(_MANIFEST.fullmatch(name) for name in names):
+        return
+    others = sorted(name for name in names if name != _LOCK and not _OWN.fullmatch(name))
+    if others:
+        raise ValueError(
+            f"{folder} holds no checkpoints but other files, such as {others[0]!r}. Give a new "
+            "folder, or an empty one."
+        )
+
+
+def _name(number: int) -> str:
+    return f"checkpoint-{number}.json"
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size
+
+
+def _checksum(path: Path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _checksum_of(content: Any, files: Any) -> str:
+    return hashlib.sha256(json.dumps([content, files], sort_keys=True).encode()).hexdigest()
+
+
+def _fsync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
