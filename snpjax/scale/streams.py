@@ -12,8 +12,9 @@ from jaxtyping import Array, Bool, Int, PyTree
 
 from snpjax_formats import free_bytes
 
+from ..advance import paths_of
 from ..choice import AbstractChoice
-from ..driver import Driver, Tile, most_in_tile, paths_of
+from ..driver import Driver, most_in_tile
 from ..machine import (
     AbstractMachine,
     Growable,
@@ -25,6 +26,7 @@ from ..machine import (
 )
 from ..results import HALTED, RESULTS
 from ..simulate import result_of
+from ..tile import Tile
 from ..trajectory import SAVE_FINAL, nbytes_of
 from .paths import whole
 from .placement import Placement
@@ -123,7 +125,8 @@ def observe(
         num = min(devices * share, paths - first)
         own, state = _of_paths(observed, start, slice(first, first + num))
         one = replace(driver, machine=own, save=SAVE_FINAL, lean=True)
-        tile = one.run_tile(state, first, num, share, [], lambda now: None)
+        tile = Tile(one, state, first, num, share, [])
+        one.run_tile(tile)
         found, failed_at, codes = whole(_summed(tile, block, driver.placement))
         sums.add(jax.tree.map(lambda x: np.moveaxis(x, 0, -1), found))
         at = np.flatnonzero(failed_at < share)
