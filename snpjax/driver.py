@@ -56,7 +56,7 @@ _LEAST_TILE, _MOST_IN_TILE = 128, 4096
 class Driver:
     """How a machine is to be run: the arguments of `snpjax.run`.
 
-    - `resume`: the machine, and its state, for a state that a checkpoint has.
+    - `resume`: a machine, and its state, to go on from a state that a checkpoint has.
     - `lean`: how paths end is left on the devices.
     """
 
@@ -70,7 +70,7 @@ class Driver:
     settled: Callable[[AnyMachine, PyTree, AbstractChoice], Settled | None] | None = None
     placement: Placement | None = None
     checkpoints: Checkpoints = field(default_factory=Checkpoints)
-    resume: Callable[[PyTree], tuple[AnyMachine, PyTree]] | None = None
+    resume: Callable[[AnyMachine, PyTree], tuple[AnyMachine, PyTree]] | None = None
     lean: bool = False
 
     def run(self, start: PyTree, paths: int | None, *, tiled: bool) -> Trajectory:

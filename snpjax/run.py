@@ -214,7 +214,7 @@ def run(
         where = None if mesh is None else Placement(mesh)
         driver = Driver(machine, choice, max_steps, save, grow, unroll, progress, settled, where)
 
-        resume = partial(_resumed, own, lowered.machine, inputs)
+        resume = partial(_resumed, own)
         checkpoints = checkpoints_of(
             checkpoint,
             "run",
@@ -243,11 +243,9 @@ def run(
     return solution
 
 
-def _resumed(
-    model: object, machine: AnyMachine, inputs: PyTree, state: PyTree
-) -> tuple[AnyMachine, PyTree]:
-    """The machine and the state in which a run goes on."""
-    return model.start(machine, state, inputs) if isinstance(model, Startable) else (machine, state)
+def _resumed(model: object, machine: AnyMachine, state: PyTree) -> tuple[AnyMachine, PyTree]:
+    """The machine and the state in which a run goes on from a checkpoint's state."""
+    return model.start(machine, state, None) if isinstance(model, Startable) else (machine, state)
 
 
 def _observed(

@@ -114,7 +114,7 @@ class Tile:
         machine, state = driver.machine, start
         if standing is not None:
             assert driver.resume is not None
-            machine, state = driver.resume(standing.state)
+            machine, state = driver.resume(machine, standing.state)
         devices = 1 if place is None else place.shares
         counts: list[int | None] = [paths]
         self._path, self.steps, self.counts = None, None, None

@@ -26,8 +26,8 @@ class RunSaver:
             return
         for shard in ended[self._num_ended :]:
             self._append_rows(shard)
-            after = dict(zip(("outputs", "details"), shard.history.after, strict=True))
-            self._checkpoints.append({"end": shard.ended, "after": after}, part="end", **_of(shard))
+            found = {"end": shard.ended, "after": shard.history.after}
+            self._checkpoints.append(found, part="end", **_of(shard))
         self._num_ended = len(ended)
         state, note = {}, {}
         if tile is not None:
@@ -83,15 +83,12 @@ class RestoredRun:
         for segment in self._ends:
             note = segment.note
             initial = self._stand[0] if self.save.every is not None else None
-            _, outputs, details = self._parts if note["paths"] is not None else ([], [], [])
-            like = {
-                "end": EndedPaths(initial, *self._stand),
-                "after": {"outputs": outputs, "details": details},
-            }
+            _, *after = self._parts if note["paths"] is not None else ([], [], [])
+            like = {"end": EndedPaths(initial, *self._stand), "after": tuple(after)}
             found = segment.load(like)
             history = History(self.save, note["paths"], histories)
             rows = self._history(note["tile"], note["first"], note["paths"])
-            history.restore(rows, tuple(found["after"].values()))
+            history.restore(rows, found["after"])
             histories.append(history)
             yield Shard.restored(history, note["paths"], note["first"], note["tile"], found["end"])
 
