@@ -350,14 +350,16 @@ class History:
         if not self._chunks:
             return
         every = self.wanted.every or 1
-        states, *records = self._chunks[-1]
-        ends = Flat.of(final) if states.leaves else states
-        longer = [
-            Flat([_repeated(x, now // every - made // every) for x in ends.leaves], ends.tree)
-        ]
-        for part, after in zip(records, self._after, strict=True):
-            empty = [x[-1] for x in part.leaves] if made > longest else [x[0] for x in after]
-            longer.append(Flat([_repeated(x, now - made) for x in empty], part.tree))
+        ends = Flat.of(final if self.wanted.every is not None else None)
+        num = now // every - made // every
+        longer = [Flat([_repeated(x, num) for x in ends.leaves], ends.tree)]
+        for i, after in enumerate(self._after, 1):
+            # The row of a step that no path made: the last one, or the one after it.
+            columns = zip(*(chunk[i].leaves for chunk in self._chunks), strict=True)
+            rows = list(map(_last, columns, after)) if made > longest else after
+            empty = [_repeated(x[-1], now - made) for x in rows]
+            tree = self._chunks[-1][i].tree
+            longer.append(Flat(empty[: tree.num_leaves], tree))
         self._chunks.append((longer[0], longer[1], longer[2]))
         self._nbytes += nbytes_of(longer)
 
@@ -427,9 +429,9 @@ def _widths(chunk: Chunk) -> list[tuple[int, ...]]:
     return [x.shape[1:] for part in chunk for x in part.leaves]
 
 
-def _last(chunks: Sequence[np.ndarray]) -> np.ndarray:
-    """The last one that has rows."""
-    return next(x for x in reversed(chunks) if len(x))
+def _last(chunks: Sequence[np.ndarray], otherwise: np.ndarray) -> np.ndarray:
+    """The last one that has rows, if there is one."""
+    return next((x for x in reversed(chunks) if len(x)), otherwise)
 
 
 def _repeated(row: Any, num: int) -> np.ndarray:

@@ -3,8 +3,10 @@
 import pytest
 
 import snpjax as snp
+from snpjax.scale.mesh import PATHS
 from snpjax.tile import Tile
 from tests.support.long_calls import CALLS, fingerprint, short_chunks
+from tests.support.meshes import mesh_of
 
 
 class Interrupted(Exception):
@@ -59,3 +61,39 @@ def test_an_interrupted_run_is_the_run(name, tmp_path, counted):
     assert fingerprint(found) == expected
     counted.num, counted.last = 0, 0
     assert fingerprint(call(checkpoint=checkpoint)) == expected  # at once
+
+
+ON_MESHES = ("every third", "dividing", "systems", "sums", "inputs", "paths of a net")
+
+
+@pytest.mark.parametrize("name", ON_MESHES)
+@pytest.mark.parametrize("shares", [(None, 4), (4, 2), (2, None), (4, 3)], ids=repr)
+def test_a_run_goes_on_on_another_mesh(name, shares, tmp_path, counted):
+    """Each part of it has so many devices."""
+    call = CALLS[name]()
+    expected = call()
+    checkpoint = snp.Checkpoint(tmp_path, every_seconds=0)
+    meshes = [None if num is None else mesh_of(num, PATHS) for num in shares]
+    counted.num = 0
+    call(mesh=meshes[0])
+    total = counted.num
+    counted.num, counted.last = 0, 2 * total // 3
+    with pytest.raises(Interrupted):
+        call(checkpoint=checkpoint, mesh=meshes[0])
+    counted.num, counted.last = 0, None
+    found = call(checkpoint=checkpoint, mesh=meshes[1])
+    assert counted.num > 0
+    assert_alike(found, expected)
+    counted.num, counted.last = 0, 0
+    assert_alike(call(checkpoint=checkpoint), expected)
+
+
+def assert_alike(found, expected):
+    """The same to the bit, but for the capacity with which arrays are padded."""
+    if not isinstance(expected, snp.SolutionBatch) or not expected.system.is_growing:
+        assert fingerprint(found) == fingerprint(expected)
+        return
+    for one, other in zip(found, expected, strict=True):
+        assert one.steps == other.steps and one.network() == other.network()
+        for name in ("configurations", "rules", "emissions", "spike_trains"):
+            assert getattr(one, name).tolist() == getattr(other, name).tolist(), name

@@ -157,9 +157,9 @@ CALLS: dict[str, Callable[[], Callable[..., Any]]] = {
     "a net by full scans": lambda: _run(net(), choice=CHOICE, paths=3, engine=FullScan()),
     "a rate network": lambda: _of(rate_network(), choice=snp.FirstChoice()),
     "systems": lambda: _run(snp.SystemBatch([generator()] * 3), choice=CHOICE, save=snp.SAVE_ALL),
-    "sums": lambda: _run(generator(), choice=CHOICE, paths=203, observe=MeanSteps()),
+    "sums": lambda: _run(generator(), choice=CHOICE, paths=60, observe=MeanSteps()),
     "sums of a net": lambda: _run(
-        net(), choice=CHOICE, paths=40, observe=scale.Total(lambda end: end.steps)
+        net(), choice=CHOICE, paths=20, observe=scale.Total(lambda end: end.steps)
     ),
     "an estimate": lambda: _estimate(precision=0.06),
 }
@@ -183,7 +183,7 @@ def short_chunks() -> Iterator[None]:
         patch.setattr(driver, "_FIRST_SETTLING_STEPS", 2)
         patch.setattr(driver, "_LEAST_TILE", 8)
         patch.setattr(driver, "_MOST_IN_TILE", 8)
-        patch.setattr(streams, "_share", lambda *_: 32)
+        patch.setattr(streams, "_share", lambda *_: 8)
         yield
 
 
