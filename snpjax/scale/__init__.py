@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         Summary as Summary,
         Total as Total,
     )
+    from .store import CheckpointError as CheckpointError
 
 lazily(
     __name__,
@@ -30,5 +31,6 @@ lazily(
         ".statistics": """
             AbstractStatistic Bin ComputedNumbers Distribution PathEnd Summary Total
         """,
+        ".store": "CheckpointError",
     },
 )

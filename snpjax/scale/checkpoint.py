@@ -20,7 +20,7 @@ from jaxtyping import PyTree
 
 from .digest import digest, is_key
 from .saved_arrays import Described, check_installed, read_arrays, write_arrays
-from .store import Json, Manifest, Store
+from .store import CheckpointError, Json, Manifest, Store
 
 
 T = TypeVar("T", bound=PyTree)
@@ -70,9 +70,8 @@ def checkpoints_of(
     """The checkpoints of a call, which is known by its name and by the parts that its result
     depends on: models, options, keys. With `None` nothing is saved.
 
-    **Raises:** `ValueError` for checkpoints of another call, naming what differs, and for a folder
-    with other files; `RuntimeError` while another process uses the folder; `ImportError` without
-    orbax.
+    **Raises:** `CheckpointError` for checkpoints of another call, naming what differs, for a folder
+    with other files, and while another process uses it; `ImportError` without orbax.
     """
     if checkpoint is None:
         yield Checkpoints()
@@ -204,7 +203,7 @@ class Restored:
         cut or padded with zeros."""
         leaves, tree, names = _named(like)
         if names != list(self._described):
-            raise ValueError(
+            raise CheckpointError(
                 f"{self._folder} has other arrays than this version of snpjax expects. Give "
                 "another folder."
             )
@@ -323,16 +322,16 @@ def _part(x: PyTree) -> dict[str, Json]:
 
 
 def _check_same(folder: Path, identity: Mapping[str, Any], other: Mapping[str, Any]) -> None:
-    """**Raises:** `ValueError` with what differs."""
+    """**Raises:** `CheckpointError` with what differs."""
     fix = "Give the same arguments to go on from there, or another folder to start over."
     if other.get("format") != identity["format"]:
-        raise ValueError(
+        raise CheckpointError(
             f"The checkpoints in {folder} have format {other.get('format')}, and this version of "
             f"snpjax reads format {identity['format']}. Install snpjax {other.get('snpjax')}, or "
             "give another folder."
         )
     if other["call"] != identity["call"]:
-        raise ValueError(
+        raise CheckpointError(
             f"The checkpoints in {folder} are those of `{other['call']}`, not of "
             f"`{identity['call']}`. Give another folder."
         )
@@ -347,7 +346,7 @@ def _check_same(folder: Path, identity: Mapping[str, Any], other: Mapping[str, A
                 what = f"another key in `{name}`"
             elif "is" in one and "is" in two:
                 what = f"`{name}={two['is']}` instead of {one['is']}"
-        raise ValueError(f"The checkpoints in {folder} are those of a call with {what}. {fix}")
+        raise CheckpointError(f"The checkpoints in {folder} are those of a call with {what}. {fix}")
 
 
 def _warn(text: str) -> None:

@@ -31,7 +31,12 @@ _OWN = re.compile(r"(?:checkpoint|arrays|segment)-(\d+)(?:\.\w+)*(?:\.orbax-chec
 _LOCK = "snpjax.lock"
 
 
-class DamagedCheckpoint(ValueError):
+class CheckpointError(ValueError):
+    """A folder of checkpoints that a call cannot use: those of another call, other files, or a
+    folder in use."""
+
+
+class DamagedCheckpoint(CheckpointError):
     """A checkpoint that is not as it was written."""
 
 
@@ -51,12 +56,12 @@ class Store:
     def __init__(self, folder: Path, keep: int):
         """Create or open a folder.
 
-        **Raises:** `ValueError` for a folder with other files; `RuntimeError` while another process
-        uses it; `OSError` where it cannot be written.
+        **Raises:** `CheckpointError` for a folder with other files, and while another process uses
+        it; `OSError` where it cannot be written.
         """
         self.folder, self.keep = folder, keep
         if folder.exists() and not folder.is_dir():
-            raise NotADirectoryError(f"{folder} is not a folder. Give another one to `Checkpoint`.")
+            raise CheckpointError(f"{folder} is a file. Give a folder for checkpoints.")
         _check_own(folder)
         folder.mkdir(parents=True, exist_ok=True)
         self._lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o644)
@@ -65,7 +70,7 @@ class Store:
                 fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             os.close(self._lock)
-            raise RuntimeError(
+            raise CheckpointError(
                 f"Another run uses the checkpoints in {folder}. Wait for its end, or give another "
                 "folder."
             ) from None
@@ -214,13 +219,13 @@ class Store:
 
 
 def _check_own(folder: Path) -> None:
-    """**Raises:** `ValueError` for a folder that has other files than checkpoints."""
+    """**Raises:** `CheckpointError` for a folder that has other files than checkpoints."""
     names = os.listdir(folder) if folder.is_dir() else []
     if any(_MANIFEST.fullmatch(name) for name in names):
         return
     others = sorted(name for name in names if name != _LOCK and not _OWN.fullmatch(name))
     if others:
-        raise ValueError(
+        raise CheckpointError(
             f"{folder} holds no checkpoints but other files, such as {others[0]!r}. Give a new "
             "folder, or an empty one."
         )

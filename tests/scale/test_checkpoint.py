@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import snpjax as snp
-from snpjax.scale import CheckpointWarning
+from snpjax.scale import CheckpointError, CheckpointWarning
 from snpjax.scale.checkpoint import checkpoints_of
 
 
@@ -84,7 +84,7 @@ def test_a_folder_where_all_are_damaged_is_refused(tmp_path):
     saved(tmp_path, 2)
     for path in tmp_path.glob("checkpoint-*"):
         path.write_text("{")
-    with pytest.raises(ValueError, match="No checkpoint in .* can be used: .* is damaged"):
+    with pytest.raises(CheckpointError, match="No checkpoint in .* can be used: .* is damaged"):
         saved(tmp_path)
 
 
@@ -99,10 +99,10 @@ def test_a_folder_where_all_are_damaged_is_refused(tmp_path):
 )
 def test_another_call_is_refused(tmp_path, changed, what):
     saved(tmp_path)
-    with pytest.raises(ValueError, match=what):
+    with pytest.raises(CheckpointError, match=what):
         with checkpoints_of(snp.Checkpoint(tmp_path), "run", **{**PARTS, **changed}):
             pass
-    with pytest.raises(ValueError, match="are those of `run`, not of `explore`"):
+    with pytest.raises(CheckpointError, match="are those of `run`, not of `explore`"):
         with checkpoints_of(snp.Checkpoint(tmp_path), "explore", **PARTS):
             pass
 
@@ -110,14 +110,16 @@ def test_another_call_is_refused(tmp_path, changed, what):
 def test_a_folder_in_use_is_refused(tmp_path):
     checkpoint = snp.Checkpoint(tmp_path)
     with checkpoints_of(checkpoint, "run", **PARTS):
-        with pytest.raises(RuntimeError, match="Another run uses the checkpoints"):
+        with pytest.raises(CheckpointError, match="Another run uses the checkpoints"):
             with checkpoints_of(checkpoint, "run", **PARTS):
                 pass
 
 
 def test_a_folder_of_other_files_is_refused(tmp_path):
     (tmp_path / "thesis.tex").write_text("")
-    with pytest.raises(ValueError, match=r"holds no checkpoints but other files, such as 'thesis"):
+    with pytest.raises(
+        CheckpointError, match=r"holds no checkpoints but other files, such as 'thesis"
+    ):
         saved(tmp_path)
     assert [x.name for x in tmp_path.iterdir()] == ["thesis.tex"]
 

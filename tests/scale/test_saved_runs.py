@@ -1,12 +1,21 @@
 """Runs that are interrupted and go on from their checkpoints, to the same bits."""
 
+import math
+
+import jax
+import jax.random as jr
+import numpy as np
 import pytest
 
 import snpjax as snp
+from snpjax.check.probability import statistical
 from snpjax.scale.mesh import PATHS
 from snpjax.tile import Tile
 from tests.support.long_calls import CALLS, fingerprint, short_chunks
-from tests.support.meshes import mesh_of
+from tests.support.meshes import mesh_of, population
+
+
+KEY = jr.key(3)
 
 
 class Interrupted(Exception):
@@ -97,3 +106,54 @@ def assert_alike(found, expected):
         assert one.steps == other.steps and one.network() == other.network()
         for name in ("configurations", "rules", "emissions", "spike_trains"):
             assert getattr(one, name).tolist() == getattr(other, name).tolist(), name
+
+
+def neurons(name):
+    shape = {"neurons": 2, "paths": 2} if name == "both" else {"neurons": int(name)}
+    devices = jax.devices()[: math.prod(shape.values())]
+    return jax.make_mesh(tuple(shape.values()), tuple(shape), devices=devices)
+
+
+@pytest.mark.parametrize("paths", [None, 3])
+@pytest.mark.parametrize("meshes", ["2 4", "4 both", "both", "2"])
+def test_neurons_go_on_on_other_devices(meshes, paths, tmp_path, counted):
+    system = population()
+    options = {"choice": snp.UniformChoice(KEY), "max_steps": 8, "save": snp.SAVE_ALL}
+    options["paths"] = paths
+    expected = snp.run(system, **options)
+    checkpoint = snp.Checkpoint(tmp_path, every_seconds=0)
+    first, *rest = [neurons(name) for name in meshes.split()]
+    counted.num, counted.last = 0, 3
+    with pytest.raises(Interrupted):
+        snp.run(system, checkpoint=checkpoint, mesh=first, **options)
+    counted.num, counted.last = 0, None
+    mesh = rest[0] if rest else None
+    found = snp.run(system, checkpoint=checkpoint, mesh=mesh, **options)
+    assert counted.num < 8
+    for name in ("configurations", "rules", "emissions", "spikes"):
+        assert np.array_equal(getattr(found, name), getattr(expected, name)), name
+
+
+def test_an_interrupted_estimate_is_the_estimate(tmp_path, monkeypatch):
+    """Interrupted between blocks of paths, which are 64 here."""
+    monkeypatch.setattr(statistical, "_MAX_BLOCK", 64)
+    call = CALLS["an estimate"]()
+    expected = call()
+    assert expected.paths > 128
+    checkpoint = snp.Checkpoint(tmp_path, every_seconds=0)
+    blocks = []
+    real = statistical.run
+
+    def run(*args, **kwargs):
+        blocks.append(kwargs)
+        if len(blocks) == 2:
+            raise Interrupted
+        return real(*args, **kwargs)
+
+    monkeypatch.setattr(statistical, "run", run)
+    with pytest.raises(Interrupted):
+        call(checkpoint=checkpoint)
+    assert call(checkpoint=checkpoint) == expected
+    num = len(blocks)
+    assert num == 1 + math.ceil(expected.paths / 64)
+    assert call(checkpoint=checkpoint) == expected and len(blocks) == num
