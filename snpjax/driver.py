@@ -81,10 +81,11 @@ class Driver:
         first, standing = 0, None
         if self.checkpoints.restored is not None:
             restored = self._restored(start, paths is not None)
-            shards += restored.shards(histories)
+            shards += restored.shards(histories, self._own_ranges(restored.num_ended))
             saved = {"state": kept(self.machine, start), "steps": 0}
             first, standing = restored.num_ended, restored.standing(saved)
-        saver = RunSaver(self.checkpoints, len(shards))
+        is_alike = follows(self.machine, Partitioned)  # what all processes have of it
+        saver = RunSaver(self.checkpoints, len(shards), is_alike=is_alike)
         longest = 0  # the steps of the longest tile up to now
 
         def tell(now: int) -> None:
@@ -172,6 +173,14 @@ class Driver:
         given = self.machine, self.choice, start, self.save, self.placement
         structures = structures_of(*given, has_paths=has_paths)
         return RestoredRun(self.checkpoints.restored, self.save, structures)
+
+    def _own_ranges(self, paths: int) -> list[tuple[int, int]] | None:
+        """Which of the first paths this process has the results of; `None` for all."""
+        place = self.placement
+        if place is None or jax.process_count() == 1 or follows(self.machine, Partitioned):
+            return None
+        share = -(-paths // place.shares)
+        return [(share * i, share * (i + 1)) for i in place.numbers(self.machine)]
 
     def run_tile(
         self,

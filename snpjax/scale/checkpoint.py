@@ -4,29 +4,32 @@ import contextlib
 import os
 import time
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
-import jax.random as jr
-import jax.tree_util as jtu
 import numpy as np
 from jaxtyping import PyTree
 
-from .digest import digest, is_key
-from .saved_arrays import Described, check_installed, read_arrays, write_arrays
+from .identity import check_same, identity_of
+from .paths import value_of_each
+from .saved_arrays import (
+    Described,
+    check_installed,
+    in_structure,
+    named,
+    named_arrays,
+    read_arrays,
+    write_arrays,
+)
 from .store import CheckpointError, Json, Manifest, Store
 
 
 T = TypeVar("T", bound=PyTree)
-
-#: The version of what is in a manifest.
-FORMAT = 1
 
 _now = time.monotonic
 
@@ -79,15 +82,47 @@ def checkpoints_of(
     if not isinstance(checkpoint, Checkpoint):
         raise TypeError(f"`checkpoint` is {checkpoint!r:.60}. Give `snpjax.Checkpoint(folder)`.")
     check_installed()
-    store = Store(Path(checkpoint.folder).absolute(), checkpoint.keep)
-    with contextlib.closing(store):
-        manifest = store.newest(lambda text: _warn(f"{text} The checkpoint before it is used."))
-        identity = _identity(call, parts)
-        if manifest is not None:
-            _check_same(store.folder, identity, manifest.content)
+    identity = identity_of(call, parts)
+    with _opened(checkpoint, identity) as (store, manifest):
         checkpoints = Checkpoints(store, identity, checkpoint.every_seconds, manifest)
         with contextlib.closing(checkpoints):
             yield checkpoints
+
+
+@contextlib.contextmanager
+def _opened(
+    checkpoint: Checkpoint, identity: Mapping[str, Json]
+) -> Iterator[tuple[Store, Manifest | None]]:
+    """The folder, and its newest checkpoint. Process 0 looks for it, and locks the folder."""
+    folder = Path(checkpoint.folder).absolute()
+    is_first = jax.process_index() == 0
+    manifest, failure = None, None
+    with contextlib.ExitStack() as stack:
+        store = None
+        try:
+            store = stack.enter_context(
+                contextlib.closing(Store(folder, checkpoint.keep, is_reader=not is_first))
+            )
+            if is_first:
+                manifest = store.newest(
+                    lambda text: _warn(f"{text} The checkpoint before it is used.")
+                )
+                if manifest is not None:
+                    check_same(folder, identity, manifest.content)
+        except (CheckpointError, OSError) as error:
+            failure = error
+        found = value_of_each(-1 if failure else 0 if manifest is None else manifest.number)
+        if failure is not None:
+            raise failure
+        if min(found) < 0:
+            number = found.index(-1)
+            raise CheckpointError(
+                f"Process {number} cannot use the checkpoints in {folder}, and says why."
+            )
+        assert store is not None
+        if found[0] and not is_first:
+            manifest = store.read(found[0])
+        yield store, manifest
 
 
 class Checkpoints:
@@ -95,7 +130,8 @@ class Checkpoints:
 
     At the ends of its chunks of work the call says `append` for what is done with and, if
     `is_due()`, `save` for the state to go on from; in the end `finish`. Without a store, all of
-    these do nothing.
+    these do nothing. Of several processes, all say the same at the same time; each appends what it
+    has itself.
 
     - `restored`: the last checkpoint, or `None` if there is none yet.
     """
@@ -109,14 +145,14 @@ class Checkpoints:
     ):
         self._store, self._identity, self._every_seconds = store, identity or {}, every_seconds
         self.restored: Restored | None = None
-        self._segments: _Segments = {}
+        self._segments: list[str] = []
         if store is not None and manifest is not None:
             self.restored = Restored(store, manifest)
-            self._segments = dict(manifest.content["segments"])
+            self._segments = list(manifest.content["segments"])
         self._last = _now()
-        self._waiting: list[_Appended] = []
+        self._waiting: list[Appended] = []
         self._writer: ThreadPoolExecutor | None = None
-        self._writing: tuple[Future[_Segments], list[_Appended]] | None = None
+        self._writing: tuple[Future[list[str]], list[Appended]] | None = None
 
     @property
     def is_active(self) -> bool:
@@ -127,11 +163,13 @@ class Checkpoints:
         """Let all checkpoints from the next one on have these arrays, with a note in JSON. They are
         written once. NumPy arrays must not be changed any more."""
         if self._store is not None:
-            self._waiting.append(_Appended(note, _named_arrays(arrays)))
+            self._waiting.append(Appended(note, named_arrays(arrays)))
 
     def is_due(self) -> bool:
-        """Whether it is time for another checkpoint."""
-        return self._store is not None and _now() - self._last >= self._every_seconds
+        """Whether it is time for another checkpoint: process 0 says so."""
+        if self._store is None:
+            return False
+        return bool(value_of_each(_now() - self._last >= self._every_seconds)[0])
 
     def save(self, state: PyTree, **note: Json) -> None:
         """Write a checkpoint in the background: a state, whose arrays are copied to the host first,
@@ -139,29 +177,32 @@ class Checkpoints:
         if self._store is None:
             return
         self._settle()
-        arrays = {name: x.copy() for name, x in _named_arrays(state).items()}
+        # Arrays that are split over processes are not changed, either.
+        arrays = {
+            name: x.copy() if isinstance(x, np.ndarray) else x
+            for name, x in named_arrays(state).items()
+        }
         waiting, self._waiting = self._waiting, []
         if self._writer is None:
             self._writer = ThreadPoolExecutor(1, "snpjax-checkpoint")
+        number = value_of_each(self._store.new_number())[0]
         content = {**self._identity, "note": note}
-        future = self._writer.submit(
-            _write, self._store, content, arrays, dict(self._segments), waiting
-        )
-        self._writing = future, waiting
+        given = self._store, number, content, arrays, self._segments, waiting
+        self._writing = self._writer.submit(_write, *given), waiting
         self._last = _now()
 
     def finish(self, state: PyTree, **note: Json) -> None:
         """Write the last checkpoint, where the same call then begins and ends, and wait for it."""
-        self.save(state, **note)
-        self._settle()
+        if self._store is not None:
+            self.save(state, **note)
+            self._settle()
 
     def close(self) -> None:
         """Wait for what is being written."""
-        try:
-            self._settle()
-        finally:
-            if self._writer is not None:
-                self._writer.shutdown()
+        if self._writer is not None:
+            self._writer.shutdown()
+            if jax.process_count() == 1:  # others may not come here
+                self._settle()
 
     def _settle(self) -> None:
         """Wait for the checkpoint before. What it should have appended is left to the next one if
@@ -170,29 +211,33 @@ class Checkpoints:
             return
         (future, waiting), self._writing = self._writing, None
         error = future.exception()
-        if error is None:
+        if all(value_of_each(error is None)):
             self._segments = future.result()
             return
         self._waiting = [*waiting, *self._waiting]
-        if not isinstance(error, OSError):
+        if error is not None and not isinstance(error, OSError):
             raise error
-        _warn(f"A checkpoint could not be written: {error}. The call goes on, and will try again.")
+        if jax.process_index() == 0:
+            reason = "another process could not write its part" if error is None else f"{error}"
+            _warn(
+                f"A checkpoint could not be written: {reason}. The call goes on, and tries again."
+            )
 
 
 class Restored:
     """What a checkpoint holds.
 
     - `note`: what was saved with the state.
-    - `segments`: what was appended up to then, in order.
+    - `segments`: what was appended up to then, in order; by each process, one after the other.
     """
 
     def __init__(self, store: Store, manifest: Manifest):
         content = manifest.content
         self.note: dict[str, Any] = content["note"]
         self.segments = [
-            Segment(store, name, i, entry)
-            for name, entries in content["segments"].items()
-            for i, entry in enumerate(entries)
+            Segment(store, name, number, entry)
+            for name in content["segments"]
+            for number, entry in enumerate(store.entries(name))
         ]
         self._folder = store.arrays(manifest.number)
         self._described: Described = content["state"]
@@ -201,14 +246,13 @@ class Restored:
         """The state in the structure of `like`, as NumPy arrays. Where that has a
         `jax.ShapeDtypeStruct` with a sharding, the array is on those devices and has that shape,
         cut or padded with zeros."""
-        leaves, tree, names = _named(like)
+        names = [*named(like)]
         if names != list(self._described):
             raise CheckpointError(
                 f"{self._folder} has other arrays than this version of snpjax expects. Give "
                 "another folder."
             )
-        found = read_arrays(self._folder, self._described, dict(zip(names, leaves, strict=True)))
-        return jax.tree.unflatten(tree, map(_as_like, found.values(), leaves))
+        return in_structure(like, read_arrays(self._folder, self._described, named(like)))
 
 
 class Segment:
@@ -220,133 +264,70 @@ class Segment:
     def __init__(self, store: Store, name: str, number: int, entry: Mapping[str, Any]):
         self.note: dict[str, Any] = entry["note"]
         self._dtypes: dict[str, str] = entry["dtypes"]
-        self._read = partial(store.segment, name, f"{number}/")
+        self._place = store, name, number
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Its arrays, by their places in the tree that was appended."""
-        found = self._read()
-        return {name: found[name].view(jnp.dtype(kind)) for name, kind in self._dtypes.items()}
+        return self._read(self._dtypes)
 
     def load(self, like: T) -> T:
-        """Its arrays, in the structure of `like`."""
-        leaves, tree, names = _named(like)
-        found = self.arrays()
-        return jax.tree.unflatten(tree, map(_as_like, (found[name] for name in names), leaves))
+        """Its arrays, in the structure of `like`, which may have fewer."""
+        return in_structure(like, self._read(named(like)))
+
+    def _read(self, names: Iterable[str]) -> dict[str, np.ndarray]:
+        store, segment, number = self._place
+        return {
+            name: store.array(segment, f"{number}/{name}").view(jnp.dtype(self._dtypes[name]))
+            for name in names
+        }
 
 
-#: What is in each segment, by its name: a note and dtypes.
-_Segments: TypeAlias = dict[str, list[dict[str, Any]]]
+class Appended(NamedTuple):
+    """What the next checkpoint is to write once."""
 
-
-class _Appended(NamedTuple):
     note: dict[str, Json]
     arrays: dict[str, np.ndarray]
 
 
 def _write(
     store: Store,
-    content: dict[str, Json],
-    arrays: dict[str, np.ndarray],
-    segments: _Segments,
-    waiting: list[_Appended],
-) -> _Segments:
-    """Write a checkpoint. **Returns:** the segments that it has."""
-    number = store.new_number()
+    number: int,
+    content: Mapping[str, Json],
+    arrays: Mapping[str, np.ndarray],
+    before: Sequence[str],
+    waiting: Sequence[Appended],
+) -> list[str]:
+    """Write a checkpoint. **Returns:** the names of the segments that it has."""
+    processes, failure = jax.process_count(), None
     try:
-        if waiting:
-            name = store.write_segment(
-                number,
-                {f"{i}/{key}": x for i, one in enumerate(waiting) for key, x in one.arrays.items()},
-            )
-            segments[name] = [
-                {"note": one.note, "dtypes": {key: x.dtype.name for key, x in one.arrays.items()}}
+        if waiting or processes > 1:
+            entries: list[Json] = [
+                {"note": one.note, "dtypes": {name: x.dtype.name for name, x in one.arrays.items()}}
                 for one in waiting
             ]
+            stored = {
+                f"{i}/{name}": x for i, one in enumerate(waiting) for name, x in one.arrays.items()
+            }
+            try:
+                store.write_segment(number, jax.process_index(), entries, stored)
+            except OSError as error:  # all processes have a part in what follows
+                if processes == 1:
+                    raise
+                failure = error
         store.check_present()
         described = write_arrays(store.arrays(number), arrays)
-        store.commit(number, {**content, "state": described, "segments": segments}, list(segments))
+        if failure is not None:
+            raise failure
+        segments = [*before, *store.segments(number)]
+        if processes > 1 and len(segments) < len(before) + processes:
+            raise OSError("another process could not write its part")
+        if jax.process_index() == 0:
+            store.commit(number, {**content, "state": described, "segments": segments}, segments)
+        return segments
     except BaseException:
         with contextlib.suppress(OSError):  # the folder may be none any more
             store.remove_garbage()
         raise
-    return segments
-
-
-def _named(tree: PyTree) -> tuple[list[Any], Any, list[str]]:
-    """The leaves, the structure, and the name of each leaf."""
-    paths, structure = jtu.tree_flatten_with_path(tree)
-    names = [jtu.keystr(path, simple=True, separator=".") or "value" for path, _ in paths]
-    return [x for _, x in paths], structure, names
-
-
-def _named_arrays(tree: PyTree) -> dict[str, np.ndarray]:
-    """Its arrays, on the host. Those of JAX are copied: on a CPU they would be views of memory that
-    a donated buffer gives away."""
-    leaves, _, names = _named(tree)
-    hosts = jax.device_get([jr.key_data(x) if is_key(x) else x for x in leaves])
-    return {
-        name: np.array(host) if isinstance(x, jax.Array) else np.asarray(host)
-        for name, x, host in zip(names, leaves, hosts, strict=True)
-    }
-
-
-def _as_like(x: Any, like: Any) -> Any:
-    return jr.wrap_key_data(x, impl=jr.key_impl(like)) if is_key(like) else x
-
-
-# ---- whose checkpoints they are ----
-
-
-def _identity(call: str, parts: Mapping[str, PyTree]) -> dict[str, Json]:
-    """What is compared on resumption, and by whom it was written."""
-    import snpjax
-
-    return {
-        "format": FORMAT,
-        "call": call,
-        "parts": {name: _part(x) for name, x in parts.items()},
-        "snpjax": snpjax.__version__,
-        "jax": jax.__version__,
-    }
-
-
-def _part(x: PyTree) -> dict[str, Json]:
-    keys = [leaf for leaf in jax.tree.leaves(x) if is_key(leaf)]
-    found: dict[str, Json] = {"digest": digest(x)}
-    if keys:
-        found["without_keys"] = digest(x, keys=False)
-        found["keys"] = [[f"{jr.key_impl(one)}", jr.key_data(one).tolist()] for one in keys]
-    if isinstance(x, bool | int | float | str | None):
-        found["is"] = f"{x!r:.60}"
-    return found
-
-
-def _check_same(folder: Path, identity: Mapping[str, Any], other: Mapping[str, Any]) -> None:
-    """**Raises:** `CheckpointError` with what differs."""
-    fix = "Give the same arguments to go on from there, or another folder to start over."
-    if other.get("format") != identity["format"]:
-        raise CheckpointError(
-            f"The checkpoints in {folder} have format {other.get('format')}, and this version of "
-            f"snpjax reads format {identity['format']}. Install snpjax {other.get('snpjax')}, or "
-            "give another folder."
-        )
-    if other["call"] != identity["call"]:
-        raise CheckpointError(
-            f"The checkpoints in {folder} are those of `{other['call']}`, not of "
-            f"`{identity['call']}`. Give another folder."
-        )
-    own, found = identity["parts"], other["parts"]
-    for name in dict.fromkeys([*own, *found]):
-        one, two = own.get(name), found.get(name)
-        if one == two:
-            continue
-        what = f"another `{name}`"
-        if one is not None and two is not None:
-            if "keys" in one and one["without_keys"] == two.get("without_keys"):
-                what = f"another key in `{name}`"
-            elif "is" in one and "is" in two:
-                what = f"`{name}={two['is']}` instead of {one['is']}"
-        raise CheckpointError(f"The checkpoints in {folder} are those of a call with {what}. {fix}")
 
 
 def _warn(text: str) -> None:

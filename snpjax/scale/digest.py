@@ -99,7 +99,7 @@ def _of_array(x: Any, keys: bool) -> Iterator[bytes | memoryview]:
         x = jr.key_data(x)
     yield f"{x.dtype}{x.shape}".encode()
     # Of what is split over processes, each has its own part.
-    if not isinstance(x, jax.Array) or x.is_fully_addressable:
+    if not isinstance(x, jax.Array) or x.is_fully_addressable or x.is_fully_replicated:
         host = np.asarray(x)
         if host.dtype.hasobject:
             yield from _parts(host.tolist(), keys, ())

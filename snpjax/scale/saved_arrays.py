@@ -2,16 +2,21 @@
 
 import importlib.util
 import logging
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
+import jax.random as jr
+import jax.tree_util as jtu
 import numpy as np
-from jaxtyping import Shaped
+from jaxtyping import PyTree, Shaped
 
+from .digest import is_key
+
+
+T = TypeVar("T", bound=PyTree)
 
 #: Shape and dtype of each array, by its name.
 Described = Mapping[str, tuple[list[int], str]]
@@ -24,6 +29,37 @@ def check_installed() -> None:
             "Checkpoints need orbax-checkpoint, which is not installed "
             "(pip install 'snpjax[scale]')"
         )
+
+
+def named(tree: PyTree) -> dict[str, Any]:
+    """The leaves of a tree by their places in it."""
+    paths, _ = jtu.tree_flatten_with_path(tree)
+    return {jtu.keystr(path, simple=True, separator=".") or "value": x for path, x in paths}
+
+
+def named_arrays(tree: PyTree) -> dict[str, Any]:
+    """The arrays of a tree by their places in it, on the host if this process has all of them.
+    Those of JAX are copied: on a CPU they would be views of memory that a donated buffer gives
+    away."""
+    found = {name: jr.key_data(x) if is_key(x) else x for name, x in named(tree).items()}
+    own = {
+        name: x
+        for name, x in found.items()
+        if not isinstance(x, jax.Array) or x.is_fully_addressable
+    }
+    for name, host in jax.device_get(own).items():
+        is_copied = isinstance(own[name], jax.Array)
+        found[name] = np.array(host) if is_copied else np.asarray(host)
+    return found
+
+
+def in_structure(like: T, arrays: Mapping[str, Any]) -> T:
+    """A tree like that one, of arrays by their places in it."""
+    leaves = [
+        jr.wrap_key_data(arrays[name], impl=jr.key_impl(x)) if is_key(x) else arrays[name]
+        for name, x in named(like).items()
+    ]
+    return jax.tree.unflatten(jax.tree.structure(like), leaves)
 
 
 def write_arrays(
@@ -39,14 +75,11 @@ def write_arrays(
     # Of nothing at all orbax writes nothing, and of an array without elements it refuses to.
     found = {"": np.zeros(1, np.int32), **{x: a for x, a in arrays.items() if a.size}}
     by_number = {f"{i}": x for i, x in enumerate(found.values())}
-    checkpointer = ocp.Checkpointer(ocp.PyTreeCheckpointHandler())
     try:
-        checkpointer.save(folder, args=ocp.args.PyTreeSave(by_number))
+        with _checkpointer(ocp) as checkpointer:
+            checkpointer.save(folder, args=ocp.args.PyTreeSave(by_number))
     except Exception as error:
-        shutil.rmtree(folder, ignore_errors=True)
         raise OSError(f"{error}".strip().splitlines()[0][:300]) from error
-    finally:
-        checkpointer.close()
     return {name: (list(x.shape), jnp.dtype(x.dtype).name) for name, x in arrays.items()}
 
 
@@ -59,17 +92,22 @@ def read_arrays(
 
     names = ["", *(name for name, (shape, _) in described.items() if 0 not in shape)]
     arguments = {f"{i}": _restoring(ocp, like.get(name)) for i, name in enumerate(names)}
-    checkpointer = ocp.Checkpointer(ocp.PyTreeCheckpointHandler())
-    try:
+    with _checkpointer(ocp) as checkpointer:
         args = ocp.args.PyTreeRestore(restore_args=arguments)
         by_number = checkpointer.restore(folder, args=args)
-    finally:
-        checkpointer.close()
     found = {name: by_number[f"{i}"] for i, name in enumerate(names)}
     return {
         name: found[name] if name in found else np.zeros(shape, jnp.dtype(dtype))
         for name, (shape, dtype) in described.items()
     }
+
+
+def _checkpointer(ocp: Any) -> Any:
+    # With processes named, they wait for each other without their devices, which are at work.
+    processes = set(range(jax.process_count())) if jax.process_count() > 1 else None
+    options = ocp.options.MultiprocessingOptions(active_processes=processes)
+    handler = ocp.PyTreeCheckpointHandler(multiprocessing_options=options)
+    return ocp.Checkpointer(handler, multiprocessing_options=options)
 
 
 def _restoring(ocp: Any, like: Any) -> Any:

@@ -16,15 +16,17 @@ from .checkpoint import Checkpoints, Restored, Segment
 class RunSaver:
     """Saves where a run is."""
 
-    def __init__(self, checkpoints: Checkpoints, num_ended: int):
-        """The checkpoint that the run began with, if any, has the first `num_ended` shards."""
+    def __init__(self, checkpoints: Checkpoints, num_ended: int, *, is_alike: bool):
+        """The checkpoint that the run began with, if any, has the first `num_ended` shards. If all
+        processes have the same, one of them appends it."""
         self._checkpoints, self._num_ended = checkpoints, num_ended
+        self._appends = not is_alike or jax.process_index() == 0
 
     def save(self, ended: Sequence[Shard], tile: Tile | None = None, *, is_last: bool = False):
         """Save shards that have ended, and a tile that goes on."""
         if not self._checkpoints.is_active:
             return
-        for shard in ended[self._num_ended :]:
+        for shard in ended[self._num_ended :] if self._appends else ():
             self._append_rows(shard)
             found = {"end": shard.ended, "after": shard.history.after}
             self._checkpoints.append(found, part="end", **_of(shard))
@@ -32,7 +34,7 @@ class RunSaver:
         state, note = {}, {}
         if tile is not None:
             tile.catch_up()
-            for shard in tile.shards:
+            for shard in tile.shards if self._appends else ():
                 self._append_rows(shard)
             state = tile.saved()
             note = {"first": tile.first, "paths": tile.paths, "made": tile.now}
@@ -78,19 +80,35 @@ class RestoredRun:
         """How many paths have ended, from the first one on; a single path counts as one."""
         return sum(segment.note["paths"] or 1 for segment in self._ends)
 
-    def shards(self, histories: list[History]) -> Iterator[Shard]:
-        """The paths that have ended. Their histories are added to those of the run."""
+    def shards(
+        self, histories: list[History], ranges: Sequence[tuple[int, int]] | None
+    ) -> Iterator[Shard]:
+        """The paths that have ended, or those of them within ranges of their numbers. Their
+        histories are added to those of the run."""
         for segment in self._ends:
-            note = segment.note
-            initial = self._stand[0] if self.save.every is not None else None
-            _, *after = self._parts if note["paths"] is not None else ([], [], [])
-            like = {"end": EndedPaths(initial, *self._stand), "after": tuple(after)}
-            found = segment.load(like)
-            history = History(self.save, note["paths"], histories)
-            rows = self._history(note["tile"], note["first"], note["paths"])
-            history.restore(rows, found["after"])
-            histories.append(history)
-            yield Shard.restored(history, note["paths"], note["first"], note["tile"], found["end"])
+            first, paths = segment.note["first"], segment.note["paths"]
+            if ranges is None or paths is None:
+                yield self._shard(segment, first, paths, histories)
+                continue
+            for low, high in ranges:
+                low, high = max(low, first), min(high, first + paths)
+                if low < high:
+                    yield self._shard(segment, low, high - low, histories)
+
+    def _shard(
+        self, segment: Segment, first: int, paths: int | None, histories: list[History]
+    ) -> Shard:
+        initial = self._stand[0] if self.save.every is not None else None
+        _, *after = self._parts if paths is not None else ([], [], [])
+        found = segment.load({"end": EndedPaths(initial, *self._stand), "after": tuple(after)})
+        if paths is not None:
+            at = first - segment.note["first"]
+            found = jax.tree.map(lambda x: x[..., at : at + paths], found)
+        tile = segment.note["tile"]
+        history = History(self.save, paths, histories)
+        history.restore(self._history(tile, first, paths), found["after"])
+        histories.append(history)
+        return Shard.restored(history, paths, first, tile, found["end"])
 
     def standing(self, like: PyTree) -> Standing | None:
         """Where paths are that go on, if there are any. `like`: the structure of `Tile.saved`."""

@@ -1,8 +1,8 @@
 """Checkpoints on disk: manifests, each of which says what counts, and the files they name.
 
 A folder has `checkpoint-N.json`, the manifests; `arrays-N`, the arrays of a checkpoint, which orbax
-writes; `segment-N.npz`, histories, which are written once and named by all later manifests; and
-`snpjax.lock`. What no manifest names does not count, and is removed.
+writes; `segment-N.P.npz`, histories of process P, which are written once and named by all later
+manifests; and `snpjax.lock`. What no manifest names does not count, and is removed.
 """
 
 import contextlib
@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import jax
 import numpy as np
 
 
@@ -29,6 +30,7 @@ Json: TypeAlias = "None | bool | int | float | str | Sequence[Json] | Mapping[st
 _MANIFEST = re.compile(r"checkpoint-(\d+)\.json")
 _OWN = re.compile(r"(?:checkpoint|arrays|segment)-(\d+)(?:\.\w+)*(?:\.orbax-checkpoint-tmp.*)?")
 _LOCK = "snpjax.lock"
+_ENTRIES = "entries"  # the name of the list of what is in a segment
 
 
 class CheckpointError(ValueError):
@@ -51,36 +53,44 @@ class Manifest:
 
 
 class Store:
-    """The folder of the checkpoints of one call, locked by this process."""
+    """The folder of the checkpoints of one call, locked by this process unless it only reads."""
 
-    def __init__(self, folder: Path, keep: int):
+    def __init__(self, folder: Path, keep: int, *, is_reader: bool = False):
         """Create or open a folder.
 
         **Raises:** `CheckpointError` for a folder with other files, and while another process uses
         it; `OSError` where it cannot be written.
         """
         self.folder, self.keep = folder, keep
+        self._lock: int | None = None
+        self._open: tuple[str, Any] | None = None  # the last segment that was read
+        self._kept: list[Manifest] = []
+        self._next = 1
+        if is_reader:
+            return
         if folder.exists() and not folder.is_dir():
             raise CheckpointError(f"{folder} is a file. Give a folder for checkpoints.")
         _check_own(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        self._lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+        lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o644)
         try:
             if fcntl is not None:
-                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            os.close(self._lock)
+            os.close(lock)
             raise CheckpointError(
                 f"Another run uses the checkpoints in {folder}. Wait for its end, or give another "
                 "folder."
             ) from None
+        self._lock = lock
         numbers = [int(found[1]) for x in os.listdir(folder) if (found := _OWN.fullmatch(x))]
         self._next = max(numbers, default=0) + 1
-        self._kept: list[Manifest] = []
 
     def close(self) -> None:
         """Release the lock."""
-        os.close(self._lock)
+        self._close_segment()
+        if self._lock is not None:
+            os.close(self._lock)
 
     # ---- reading ----
 
@@ -97,7 +107,7 @@ class Store:
         while numbers:
             number = numbers.pop()
             try:
-                manifest = self._read(number)
+                manifest = self.read(number)
                 self._verify(manifest)
             except DamagedCheckpoint as error:
                 passed.append(f"{error}")
@@ -107,7 +117,7 @@ class Store:
             self._kept = [manifest]
             for older in reversed(numbers[-self.keep + 1 :] if self.keep > 1 else []):
                 with contextlib.suppress(DamagedCheckpoint):
-                    self._kept.insert(0, self._read(older))
+                    self._kept.insert(0, self.read(older))
             return manifest
         if passed:
             raise DamagedCheckpoint(
@@ -116,7 +126,8 @@ class Store:
             )
         return None
 
-    def _read(self, number: int) -> Manifest:
+    def read(self, number: int) -> Manifest:
+        """The checkpoint of a number, whose files may be damaged."""
         path = self.folder / _name(number)
         try:
             whole = json.loads(path.read_text(encoding="utf-8"))
@@ -138,11 +149,26 @@ class Store:
             if _checksum(path) != checksum:
                 raise DamagedCheckpoint(f"{path} is damaged.")
 
-    def segment(self, name: str, prefix: str) -> dict[str, np.ndarray]:
-        """The arrays of a segment whose names begin with `prefix`, without it."""
-        with np.load(self.folder / name, allow_pickle=False) as found:
-            names = [key for key in found.files if key.startswith(prefix)]
-            return {key.removeprefix(prefix): found[key] for key in names}
+    def entries(self, segment: str) -> list[dict[str, Any]]:
+        """What is in a segment."""
+        return json.loads(self.array(segment, _ENTRIES).tobytes())
+
+    def array(self, segment: str, name: str) -> np.ndarray:
+        """An array of a segment."""
+        if self._open is None or self._open[0] != segment:
+            self._close_segment()
+            self._open = segment, np.load(self.folder / segment, allow_pickle=False)
+        return self._open[1][name]
+
+    def segments(self, number: int) -> list[str]:
+        """The names of the segments that were written for a checkpoint, by the processes."""
+        found = [self.folder / f"segment-{number}.{i}.npz" for i in range(jax.process_count())]
+        return [path.name for path in found if path.exists()]
+
+    def _close_segment(self) -> None:
+        if self._open is not None:
+            self._open[1].close()
+            self._open = None
 
     # ---- writing ----
 
@@ -155,15 +181,20 @@ class Store:
         """Where the arrays of a checkpoint are."""
         return self.folder / f"arrays-{number}"
 
-    def write_segment(self, number: int, arrays: Mapping[str, np.ndarray]) -> str:
-        """Write arrays, once. **Returns:** the name of the segment."""
+    def write_segment(
+        self,
+        number: int,
+        process: int,
+        entries: Sequence[Json],
+        arrays: Mapping[str, np.ndarray],
+    ) -> None:
+        """Write what a process has, once."""
         self.check_present()
-        name = f"segment-{number}.npz"
-        with open(self.folder / name, "wb") as file:
-            np.savez(file, allow_pickle=False, **arrays)
+        listed = np.frombuffer(json.dumps(entries).encode(), np.uint8)
+        with open(self.folder / f"segment-{number}.{process}.npz", "wb") as file:
+            np.savez(file, allow_pickle=False, **{_ENTRIES: listed}, **arrays)
             file.flush()
             os.fsync(file.fileno())
-        return name
 
     def commit(self, number: int, content: Mapping[str, Json], segments: Sequence[str]) -> None:
         """Let what was written count: the arrays of this number, if there are any, and segments. Of
@@ -196,6 +227,8 @@ class Store:
 
     def check_present(self) -> None:
         """**Raises:** `FileNotFoundError` if the folder is not the one that was opened."""
+        if self._lock is None:
+            return
         try:
             found, own = os.stat(self.folder / _LOCK), os.fstat(self._lock)
         except FileNotFoundError:
@@ -205,6 +238,8 @@ class Store:
 
     def remove_garbage(self) -> None:
         """Remove what no kept checkpoint names."""
+        if self._lock is None:
+            return
         named = {_name(manifest.number) for manifest in self._kept}
         named |= {name.split("/")[0] for manifest in self._kept for name in manifest.files}
         for path in self.folder.iterdir():

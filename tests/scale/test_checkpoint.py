@@ -63,7 +63,7 @@ def test_only_some_checkpoints_are_kept(tmp_path):
     ]
 
 
-@pytest.mark.parametrize("name", ["checkpoint-3.json", "segment-3.npz", "arrays-3/_METADATA"])
+@pytest.mark.parametrize("name", ["checkpoint-3.json", "segment-3.0.npz", "arrays-3/_METADATA"])
 @pytest.mark.parametrize("is_cut", [True, False])
 def test_a_damaged_checkpoint_is_passed_over(tmp_path, name, is_cut):
     saved(tmp_path, 3)

@@ -10,16 +10,11 @@ import pytest
 import snpjax as snp
 from snpjax.check.probability import statistical
 from snpjax.scale.mesh import PATHS
-from snpjax.tile import Tile
-from tests.support.long_calls import CALLS, fingerprint, short_chunks
+from tests.support.long_calls import CALLS, CountedCalls, Interrupted, fingerprint, short_chunks
 from tests.support.meshes import mesh_of, population
 
 
 KEY = jr.key(3)
-
-
-class Interrupted(Exception):
-    pass
 
 
 @pytest.fixture(autouse=True)
@@ -28,25 +23,11 @@ def _short_chunks():
         yield
 
 
-class Counted:
-    """Calls to the device, the `last` of which is interrupted."""
-
-    def __init__(self, patch):
-        self.num, self.last = 0, None
-        real = Tile.advance
-
-        def advance(tile, *args, **kwargs):
-            if self.num == self.last:
-                raise Interrupted
-            self.num += 1
-            real(tile, *args, **kwargs)
-
-        patch.setattr(Tile, "advance", advance)
-
-
 @pytest.fixture
-def counted(monkeypatch):
-    return Counted(monkeypatch)
+def counted():
+    calls = CountedCalls()
+    with calls.counted():
+        yield calls
 
 
 def interrupted(call, counted, after, **options):

@@ -20,11 +20,10 @@ from snpjax import driver, rate, scale
 from snpjax.scale import streams
 from snpjax.scale.digest import digest
 from snpjax.sleptsov import Arcs, FullScan
+from snpjax.tile import Tile
 from tests.support.changing import with_ballast
-from tests.support.meshes import generator
+from tests.support.meshes import generator, population
 
-
-CHOICE = snp.UniformChoice(jr.key(3))
 
 Options = dict[str, Any]
 
@@ -129,7 +128,9 @@ def trains_of_paths() -> tuple[snp.SpikingSystem, Options]:
 
 
 def _run(model: Any, **options: Any) -> Callable[..., Any]:
-    return lambda **more: snp.run(model, **{"max_steps": 14, **options, **more})
+    """The choice is made here: no device is used when this module is imported."""
+    given = {"max_steps": 14, "choice": snp.UniformChoice(jr.key(3)), **options}
+    return lambda **more: snp.run(model, **given, **more)
 
 
 def _estimate(**options: Any) -> Callable[..., Any]:
@@ -138,37 +139,64 @@ def _estimate(**options: Any) -> Callable[..., Any]:
 
 
 def _of(given: tuple[Any, Options], **more: Any) -> Callable[..., Any]:
-    return _run(given[0], **{"choice": CHOICE, **given[1], **more})
+    return _run(given[0], **{**given[1], **more})
 
 
 #: What each call is, as a function of `checkpoint` and `mesh`.
 CALLS: dict[str, Callable[[], Callable[..., Any]]] = {
-    "one path": lambda: _run(generator(), choice=CHOICE),
-    "every third": lambda: _run(generator(), choice=CHOICE, save=snp.Save(every=3), paths=5),
-    "nothing but the end": lambda: _run(generator(), choice=CHOICE, save=snp.SAVE_FINAL, paths=5),
-    "tiles": lambda: _run(generator(), choice=CHOICE, save=snp.SAVE_ALL, paths=29),
+    "one path": lambda: _run(generator()),
+    "every third": lambda: _run(generator(), save=snp.Save(every=3), paths=5),
+    "nothing but the end": lambda: _run(generator(), save=snp.SAVE_FINAL, paths=5),
+    "tiles": lambda: _run(generator(), save=snp.SAVE_ALL, paths=29),
     "dividing": lambda: _of(dividing(), paths=6, save=snp.SAVE_ALL),
     "settling": lambda: _of(settling()),
     "plastic": lambda: _of(plastic(), paths=3, save=snp.SAVE_ALL),
     "inputs": lambda: _of(trains_of_paths(), save=snp.SAVE_ALL),
-    "a net": lambda: _run(net(), choice=CHOICE, max_steps=40, save=snp.Save(every=3)),
-    "paths of a net": lambda: _run(net(), choice=CHOICE, paths=3, save=snp.SAVE_ALL),
-    "a net by full scans": lambda: _run(net(), choice=CHOICE, paths=3, engine=FullScan()),
+    "a net": lambda: _run(net(), max_steps=40, save=snp.Save(every=3)),
+    "paths of a net": lambda: _run(net(), paths=3, save=snp.SAVE_ALL),
+    "a net by full scans": lambda: _run(net(), paths=3, engine=FullScan()),
     "a rate network": lambda: _of(rate_network(), choice=snp.FirstChoice()),
-    "systems": lambda: _run(snp.SystemBatch([generator()] * 3), choice=CHOICE, save=snp.SAVE_ALL),
-    "sums": lambda: _run(generator(), choice=CHOICE, paths=60, observe=MeanSteps()),
-    "sums of a net": lambda: _run(
-        net(), choice=CHOICE, paths=20, observe=scale.Total(lambda end: end.steps)
-    ),
+    "systems": lambda: _run(snp.SystemBatch([generator()] * 3), save=snp.SAVE_ALL),
+    "sums": lambda: _run(generator(), paths=60, observe=MeanSteps()),
+    "sums of a net": lambda: _run(net(), paths=20, observe=scale.Total(lambda end: end.steps)),
+    "neurons": lambda: _run(population(), save=snp.SAVE_ALL, max_steps=8),
     "an estimate": lambda: _estimate(precision=0.06),
 }
 
 
 def fingerprint(result: Any) -> str:
     """Equal for results that are the same to the bit."""
-    if isinstance(result, snp.SolutionBatch | snp.Solution):
+    if isinstance(result, snp.Solution) and isinstance(result.system, snp.PopulationSystem):
+        result = result.configurations, result.rules, result.emissions  # whatever the padding is
+    elif isinstance(result, snp.SolutionBatch | snp.Solution):
         result = result.trajectory
     return digest(result)
+
+
+class Interrupted(Exception):
+    """Something ended a call in the middle."""
+
+
+class CountedCalls:
+    """Calls to the device; the one after the `last` is interrupted."""
+
+    def __init__(self, last: int | None = None):
+        self.num, self.last = 0, last
+
+    @contextmanager
+    def counted(self) -> Iterator[None]:
+        """A context in which they are counted."""
+        real = Tile.advance
+
+        def advance(tile: Tile, *args: Any, **kwargs: Any) -> None:
+            if self.num == self.last:
+                raise Interrupted
+            self.num += 1
+            real(tile, *args, **kwargs)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Tile, "advance", advance)
+            yield
 
 
 @contextmanager
