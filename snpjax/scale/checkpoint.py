@@ -4,14 +4,13 @@ import contextlib
 import os
 import time
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
@@ -26,7 +25,8 @@ from .saved_arrays import (
     read_arrays,
     write_arrays,
 )
-from .store import CheckpointError, Json, Manifest, Store
+from .segment import Appended, Json, segments_in
+from .store import CheckpointError, Manifest, Store
 
 
 T = TypeVar("T", bound=PyTree)
@@ -235,9 +235,7 @@ class Restored:
         content = manifest.content
         self.note: dict[str, Any] = content["note"]
         self.segments = [
-            Segment(store, name, number, entry)
-            for name in content["segments"]
-            for number, entry in enumerate(store.entries(name))
+            segment for name in content["segments"] for segment in segments_in(store.folder / name)
         ]
         self._folder = store.arrays(manifest.number)
         self._described: Described = content["state"]
@@ -255,40 +253,6 @@ class Restored:
         return in_structure(like, read_arrays(self._folder, self._described, named(like)))
 
 
-class Segment:
-    """A part of a history, or a level of a search.
-
-    - `note`: what was said of it.
-    """
-
-    def __init__(self, store: Store, name: str, number: int, entry: Mapping[str, Any]):
-        self.note: dict[str, Any] = entry["note"]
-        self._dtypes: dict[str, str] = entry["dtypes"]
-        self._place = store, name, number
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        """Its arrays, by their places in the tree that was appended."""
-        return self._read(self._dtypes)
-
-    def load(self, like: T) -> T:
-        """Its arrays, in the structure of `like`, which may have fewer."""
-        return in_structure(like, self._read(named(like)))
-
-    def _read(self, names: Iterable[str]) -> dict[str, np.ndarray]:
-        store, segment, number = self._place
-        return {
-            name: store.array(segment, f"{number}/{name}").view(jnp.dtype(self._dtypes[name]))
-            for name in names
-        }
-
-
-class Appended(NamedTuple):
-    """What the next checkpoint is to write once."""
-
-    note: dict[str, Json]
-    arrays: dict[str, np.ndarray]
-
-
 def _write(
     store: Store,
     number: int,
@@ -301,15 +265,8 @@ def _write(
     processes, failure = jax.process_count(), None
     try:
         if waiting or processes > 1:
-            entries: list[Json] = [
-                {"note": one.note, "dtypes": {name: x.dtype.name for name, x in one.arrays.items()}}
-                for one in waiting
-            ]
-            stored = {
-                f"{i}/{name}": x for i, one in enumerate(waiting) for name, x in one.arrays.items()
-            }
             try:
-                store.write_segment(number, jax.process_index(), entries, stored)
+                store.write_segment(number, waiting)
             except OSError as error:  # all processes have a part in what follows
                 if processes == 1:
                     raise

@@ -9,7 +9,8 @@ import jax.random as jr
 from jaxtyping import PyTree
 
 from .digest import digest, is_key
-from .store import CheckpointError, Json
+from .segment import Json
+from .store import CheckpointError
 
 
 #: The version of what is in a manifest.

@@ -1,8 +1,9 @@
 """Arrays on disk, split over devices or not, by orbax."""
 
+import contextlib
 import importlib.util
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -71,7 +72,6 @@ def write_arrays(
     """
     import orbax.checkpoint as ocp
 
-    logging.getLogger("absl").setLevel(logging.ERROR)
     # Of nothing at all orbax writes nothing, and of an array without elements it refuses to.
     found = {"": np.zeros(1, np.int32), **{x: a for x, a in arrays.items() if a.size}}
     by_number = {f"{i}": x for i, x in enumerate(found.values())}
@@ -102,12 +102,21 @@ def read_arrays(
     }
 
 
-def _checkpointer(ocp: Any) -> Any:
+@contextlib.contextmanager
+def _checkpointer(ocp: Any) -> Iterator[Any]:
     # With processes named, they wait for each other without their devices, which are at work.
     processes = set(range(jax.process_count())) if jax.process_count() > 1 else None
     options = ocp.options.MultiprocessingOptions(active_processes=processes)
     handler = ocp.PyTreeCheckpointHandler(multiprocessing_options=options)
-    return ocp.Checkpointer(handler, multiprocessing_options=options)
+    checkpointer = ocp.Checkpointer(handler, multiprocessing_options=options)
+    logger = logging.getLogger("absl")
+    level = logger.level
+    logger.setLevel(logging.CRITICAL)  # what fails is raised, too
+    try:
+        yield checkpointer
+    finally:
+        logger.setLevel(level)
+        checkpointer.close()
 
 
 def _restoring(ocp: Any, like: Any) -> Any:

@@ -10,7 +10,8 @@ from jaxtyping import PyTree
 
 from ..tile import EndedPaths, Shard, Standing, Tile
 from ..trajectory import Chunk, Flat, History, Save, beside, own_paths
-from .checkpoint import Checkpoints, Restored, Segment
+from .checkpoint import Checkpoints, Restored
+from .segment import Segment
 
 
 class RunSaver:

@@ -1,7 +1,7 @@
 """Checkpoints on disk: manifests, each of which says what counts, and the files they name.
 
 A folder has `checkpoint-N.json`, the manifests; `arrays-N`, the arrays of a checkpoint, which orbax
-writes; `segment-N.P.npz`, histories of process P, which are written once and named by all later
+writes; `segment-N.P`, histories of process P, which are written once and named by all later
 manifests; and `snpjax.lock`. What no manifest names does not count, and is removed.
 """
 
@@ -11,13 +11,14 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import jax
-import numpy as np
+
+from .segment import Appended, Json, segment_blocks
 
 
 try:
@@ -25,12 +26,9 @@ try:
 except ImportError:  # Windows
     fcntl = None
 
-Json: TypeAlias = "None | bool | int | float | str | Sequence[Json] | Mapping[str, Json]"
-
 _MANIFEST = re.compile(r"checkpoint-(\d+)\.json")
 _OWN = re.compile(r"(?:checkpoint|arrays|segment)-(\d+)(?:\.\w+)*(?:\.orbax-checkpoint-tmp.*)?")
 _LOCK = "snpjax.lock"
-_ENTRIES = "entries"  # the name of the list of what is in a segment
 
 
 class CheckpointError(ValueError):
@@ -63,7 +61,6 @@ class Store:
         """
         self.folder, self.keep = folder, keep
         self._lock: int | None = None
-        self._open: tuple[str, Any] | None = None  # the last segment that was read
         self._kept: list[Manifest] = []
         self._next = 1
         if is_reader:
@@ -88,7 +85,6 @@ class Store:
 
     def close(self) -> None:
         """Release the lock."""
-        self._close_segment()
         if self._lock is not None:
             os.close(self._lock)
 
@@ -149,26 +145,10 @@ class Store:
             if _checksum(path) != checksum:
                 raise DamagedCheckpoint(f"{path} is damaged.")
 
-    def entries(self, segment: str) -> list[dict[str, Any]]:
-        """What is in a segment."""
-        return json.loads(self.array(segment, _ENTRIES).tobytes())
-
-    def array(self, segment: str, name: str) -> np.ndarray:
-        """An array of a segment."""
-        if self._open is None or self._open[0] != segment:
-            self._close_segment()
-            self._open = segment, np.load(self.folder / segment, allow_pickle=False)
-        return self._open[1][name]
-
     def segments(self, number: int) -> list[str]:
         """The names of the segments that were written for a checkpoint, by the processes."""
-        found = [self.folder / f"segment-{number}.{i}.npz" for i in range(jax.process_count())]
-        return [path.name for path in found if path.exists()]
-
-    def _close_segment(self) -> None:
-        if self._open is not None:
-            self._open[1].close()
-            self._open = None
+        names = [_segment(number, process) for process in range(jax.process_count())]
+        return [name for name in names if (self.folder / name).exists()]
 
     # ---- writing ----
 
@@ -181,20 +161,10 @@ class Store:
         """Where the arrays of a checkpoint are."""
         return self.folder / f"arrays-{number}"
 
-    def write_segment(
-        self,
-        number: int,
-        process: int,
-        entries: Sequence[Json],
-        arrays: Mapping[str, np.ndarray],
-    ) -> None:
-        """Write what a process has, once."""
+    def write_segment(self, number: int, parts: Sequence[Appended]) -> None:
+        """Write what this process has, once."""
         self.check_present()
-        listed = np.frombuffer(json.dumps(entries).encode(), np.uint8)
-        with open(self.folder / f"segment-{number}.{process}.npz", "wb") as file:
-            np.savez(file, allow_pickle=False, **{_ENTRIES: listed}, **arrays)
-            file.flush()
-            os.fsync(file.fileno())
+        _write(self.folder / _segment(number, jax.process_index()), segment_blocks(parts))
 
     def commit(self, number: int, content: Mapping[str, Json], segments: Sequence[str]) -> None:
         """Let what was written count: the arrays of this number, if there are any, and segments. Of
@@ -214,14 +184,7 @@ class Store:
         }
         whole = {"content": content, "files": files, "sha256": _checksum_of(content, files)}
         self.check_present()
-        path = self.folder / _name(number)
-        temporary = path.with_name(f"{path.name}.tmp")
-        with open(temporary, "w", encoding="utf-8") as file:
-            json.dump(whole, file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-        _fsync(self.folder)
+        _write(self.folder / _name(number), [json.dumps(whole).encode()])
         self._kept = [*self._kept, Manifest(number, content, files)][-self.keep :]
         self.remove_garbage()
 
@@ -268,6 +231,22 @@ def _check_own(folder: Path) -> None:
 
 def _name(number: int) -> str:
     return f"checkpoint-{number}.json"
+
+
+def _segment(number: int, process: int) -> str:
+    return f"segment-{number}.{process}"
+
+
+def _write(path: Path, blocks: Iterable[bytes | memoryview]) -> None:
+    """Write a file, and let it have its name when it is on the disk."""
+    temporary = path.with_name(f"{path.name}.tmp")
+    with open(temporary, "wb") as file:
+        for block in blocks:
+            file.write(block)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(temporary, path)
+    _fsync(path.parent)
 
 
 def _size(path: Path) -> int:
