@@ -171,6 +171,7 @@ FROM_OTHER_ROOMS = {
     "check/test_equivalence_growing": {"snpjax.spiking.model.validity"},  # labels that are born
     "check/test_graph_exports": {"snpjax.explore.text"},  # to have several blocks of few rows
     "check/test_markov": {"snpjax.explore.edges"},  # to give a graph other edges
+    "scale/test_saved_runs": {"snpjax.check.probability.statistical"},  # to look at few paths
     "check/test_networks": {"snpjax.spiking.model.lookup"},  # rules of neurons or of labels
     "cli/test_formats": {  # to time nothing
         "snpjax_formats.select.candidates",
