@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import jax
 import numpy as np
@@ -66,7 +67,7 @@ class Driver:
     save: Save
     grow: bool
     unroll: int | None
-    progress: Callable[[int], None] | None
+    progress: Callable[[int, int], None] | None
     settled: Callable[[AnyMachine, PyTree, AbstractChoice], Settled | None] | None = None
     placement: Placement | None = None
     checkpoints: Checkpoints = field(default_factory=Checkpoints)
@@ -88,11 +89,11 @@ class Driver:
         saver = RunSaver(self.checkpoints, len(shards), is_alike=is_alike)
         longest = 0  # the steps of the longest tile up to now
 
-        def tell(now: int) -> None:
+        def tell(done: int, now: int) -> None:
             nonlocal longest
             longest = max(longest, now)
             if self.progress is not None:
-                self.progress(longest)
+                self.progress(longest, done)
 
         def at_boundary(tile: Tile | None) -> None:
             if (tile is None or tile.is_even) and self.checkpoints.is_due():
@@ -100,7 +101,7 @@ class Driver:
 
         for part in self._parts(start, paths, first, standing, tiled=tiled):
             tile = Tile(self, *part, histories, standing)
-            self.run_tile(tile, tell, at_boundary)
+            self.run_tile(tile, partial(tell, tile.first), at_boundary)
             shards += tile.shards
             standing = None
             at_boundary(None)
@@ -185,8 +186,8 @@ class Driver:
     def run_tile(
         self,
         tile: Tile,
-        tell: Callable[[int], None] = lambda made: None,
-        at_boundary: Callable[[Tile], None] = lambda tile: None,
+        tell: Callable[[int], None],
+        at_boundary: Callable[[Tile], None],
     ) -> None:
         """Advance a tile to its end, chunk by chunk, moving histories to the host after each."""
         devices = len(tile.made)

@@ -70,7 +70,7 @@ class RunOptions(LoweringOptions, total=False):
     grow: bool
     throw: bool
     unroll: int | None
-    progress: Callable[[int], None] | None
+    progress: Callable[[int, int], None] | None
     mesh: Mesh | None
     checkpoint: Checkpoint | None
 
@@ -121,7 +121,7 @@ def run(
     grow: bool = True,
     throw: bool = True,
     unroll: int | None = None,
-    progress: Callable[[int], None] | None = None,
+    progress: Callable[[int, int], None] | None = None,
     mesh: Mesh | None = None,
     checkpoint: Checkpoint | None = None,
     observe: AbstractStatistic[V] | None = None,
@@ -152,7 +152,8 @@ def run(
     - `throw`: raise `RunFailed` for a failure (overflow, a refused choice); otherwise it is in
       `solution.result`.
     - `unroll`: steps per loop iteration, for tuning; never changes a result.
-    - `progress`: called with the number of steps made, about twice a second.
+    - `progress`: called about twice a second with the number of steps made, and that of paths
+      that are done where not all run at a time.
     - `mesh`: the devices that share the work, `jax.make_mesh((4,), ("paths",))`. It never changes a
       result. See `snpjax.scale`.
     - `checkpoint`: where to save now and then how far the run is, `snpjax.Checkpoint(folder)`.

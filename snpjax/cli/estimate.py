@@ -64,6 +64,7 @@ def estimate(
 
     import snpjax as snp
 
+    from . import progress
     from .data import print_json
     from .options import choice_of
     from .text import headline, printable
@@ -72,7 +73,7 @@ def estimate(
     options = stored_in(system, "auto", neurons, synapses)
     choice = choice_of(seed)
     assert isinstance(choice, snp.UniformChoice)
-    with refusals():
+    with refusals(), progress.of_paths(hidden=as_json) as made:
         found = snp.estimate(
             system,
             query,
@@ -84,6 +85,7 @@ def estimate(
             capacity=options.get("capacity"),  # pyright: ignore[reportArgumentType]
             mesh=mesh,
             checkpoint=checkpoint_in(checkpoint),
+            progress=made,
         )
     if as_json:
         plain = {

@@ -111,7 +111,7 @@ def run(
     options = stored_in(system, stored, neurons, synapses)
     if int64:
         options["count_dtype"] = np.int64
-    with refusals(), progress.of_run(steps, hidden=as_json) as made:
+    with refusals(), progress.of_run(steps, paths, hidden=as_json) as made:
         try:
             solution = snp.run(
                 system,

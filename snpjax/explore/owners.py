@@ -19,6 +19,7 @@ from jaxtyping import Array, Bool, Int, UInt, UInt8, UInt32
 
 from snpjax_formats.mixing import mixed
 
+from .._xla import shard_map
 from ..machine import Enumerable
 from ..scale.mesh import CONFIGURATIONS
 from .packing import Packing
@@ -109,9 +110,7 @@ def program(
 ) -> Callable[..., Any]:
     """What each device does, as one call for all of them."""
     # What differs between devices is not part of the types: machines do not know of meshes.
-    split = jax.shard_map(
-        partial(function, **static), mesh=mesh, in_specs=ins, out_specs=outs, check_vma=False
-    )
+    split = shard_map(partial(function, **static), mesh=mesh, in_specs=ins, out_specs=outs)
     return jax.jit(split, donate_argnums=donated)
 
 
@@ -132,14 +131,15 @@ def frontier(
     packing: Packing,
     store: UInt32[Array, "capacity words"],
     first_rows: Int[Array, " devices"],
-    owners: Int[Array, " block"],
+    owners: UInt[Array, " block"],
     *,
     made: int,
-) -> tuple[OwnedBlock, Int[Array, " block"], Bool[Array, " block"]]:
+) -> tuple[OwnedBlock, Int[Array, " block"], Bool[Array, " block"], Int[Array, " devices_and_one"]]:
     """The choices of the configurations of a block, `made` of one owner at most: on the owners, and
-    how many each has, and which have too many, on all."""
+    on all how many each has, which have too many, how many each device has, and how many
+    configurations have too many."""
     block = len(owners)
-    is_own = owners == lax.axis_index(CONFIGURATIONS)
+    is_own = owners.astype(jnp.int32) == lax.axis_index(CONFIGURATIONS)
     (at,) = jnp.nonzero(is_own, size=made, fill_value=block)
     at = at.astype(jnp.int32)
     words = store.at[_own(first_rows) + jnp.arange(made)].get(mode="clip").T
@@ -150,7 +150,10 @@ def frontier(
     line, is_too_much = lax.psum(line, CONFIGURATIONS)
     # It wraps only after configurations that are cut off.
     starts = (jnp.cumsum(line) - line).at[at].get(mode="clip")
-    return OwnedBlock(words, at, counts, starts), line, is_too_much > 0
+    own = jnp.sum(counts, dtype=jnp.int32)[None]
+    sums = lax.all_gather(own, CONFIGURATIONS, tiled=True)
+    sums = jnp.concatenate([sums, jnp.sum(is_too_much, dtype=jnp.int32)[None]])
+    return OwnedBlock(words, at, counts, starts), line, is_too_much > 0, sums
 
 
 class _Line(NamedTuple):
@@ -329,13 +332,15 @@ def end_chunk(
     Int[Array, " table"],
     UInt8[Array, "planes bytes"],
     UInt32[Array, " chunk"] | None,
+    Int[Array, " devices"],
     Int[Array, " numbers"],
 ]:
     """After a chunk.
 
     **Returns:** the stores and tables, in which rows past the numbers before are in the order of
     positions; a bit for each position whose successor is new, and one for each bit of its owner;
-    by position, the target of each edge, `row * devices + owner`; and `OwnedNumbers` of all.
+    by position, the target of each edge, `row * devices + owner`; how many configurations each
+    device has; and `OwnedNumbers` of all.
     """
     devices, first = lax.axis_size(CONFIGURATIONS), _own(nums)
     window, me = len(pending.positions), lax.axis_index(CONFIGURATIONS)
@@ -372,7 +377,8 @@ def end_chunk(
     )
     misfits, overflows, full = lax.pmax(flags, CONFIGURATIONS)
     numbers = OwnedNumbers(1 - misfits, failed, overflows, full, mine.sent)
-    return store, table, planes, codes, jnp.stack(list(numbers))
+    nums = lax.all_gather(pending.num, CONFIGURATIONS, tiled=True)
+    return store, table, planes, codes, nums, jnp.stack(list(numbers))
 
 
 def largest(

@@ -13,6 +13,7 @@ from jaxtyping import Array, Bool, Int, PyTree
 
 from snpjax_formats import free_bytes
 
+from .._xla import shard_map
 from ..advance import paths_of
 from ..choice import AbstractChoice
 from ..driver import Driver, most_in_tile
@@ -133,6 +134,10 @@ def observe(
         first, first_failure, block = (checkpoints.restored.note[x] for x in _NOTED)
         share = max(share, block)
 
+    def tell(done: int, now: int) -> None:
+        if driver.progress is not None:
+            driver.progress(now, done)
+
     def save(tile: Tile | None = None, *, is_last: bool = False) -> None:
         keep = checkpoints.finish if is_last else checkpoints.save
         at = None if tile is None else {"paths": tile.paths, "made": tile.now}
@@ -152,16 +157,15 @@ def observe(
         own, state = _of_paths(observed, start, slice(first, first + num))
         one = replace(driver, machine=own, save=SAVE_FINAL, lean=True, resume=_resuming(driver))
         tile = Tile(one, state, first, num, own_share, [], standing)
-        one.run_tile(tile, at_boundary=at_boundary)
+        one.run_tile(tile, partial(tell, first), at_boundary)
         standing = None
         found, failed_at, codes = whole(_summed(tile, block, place))
         sums.add(jax.tree.map(lambda x, n=num: np.moveaxis(x, 0, -1)[..., : -(-n // block)], found))
         at = np.flatnonzero(failed_at < own_share)
         if first_failure is None and len(at):
-            first_failure = (
-                first + own_share * int(at[0]) + int(failed_at[at[0]]),
-                int(codes[at[0]]),
-            )
+            shard = int(at[0])
+            path = first + own_share * shard + int(failed_at[shard])
+            first_failure = path, int(codes[shard])
         first += num
         at_boundary()
     save(is_last=True)
@@ -300,10 +304,9 @@ def _sums_on_devices(
     block: int,
     place: Placement,
 ) -> tuple[PyTree, Int[Array, " devices"], Int[Array, " devices"]]:
-    return jax.shard_map(
+    return shard_map(
         partial(_sums_of_device, block=block),
         mesh=place.mesh,
         in_specs=(place.of_machine(machine), place.of_state(machine, observed), *[place.each] * 2),
         out_specs=place.each,
-        check_vma=False,
     )(machine, observed, steps, counts)

@@ -240,7 +240,7 @@ def test_a_mesh_of_one_device_is_where_the_run_is():
     mesh = jax.make_mesh((1,), (PATHS,), devices=[device])
     places = set()
 
-    def progress(_):
+    def progress(*_):
         places.update(str(x.device) for x in jax.live_arrays())
 
     snp.run(generator(), paths=300, max_steps=300, mesh=mesh, progress=progress)

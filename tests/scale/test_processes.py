@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import sys
 import time
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from snpjax import scale
 from snpjax.check import emits
 from tests.support.long_calls import CALLS, fingerprint
 from tests.support.meshes import generator, population
-from tests.support.processes import run_processes
+from tests.support.processes import environment, finished, run_processes
 
 
 SCRIPT = Path(__file__).with_name("together.py")
@@ -101,7 +102,7 @@ def test_the_command_of_several_processes():
 @pytest.mark.parametrize("task", ["lost", "lost_while_waiting"])
 def test_a_lost_process_ends_the_others(task):
     began = time.monotonic()
-    survivor, killed = run_processes(SCRIPT, task, timeout=120)
+    survivor, killed = run_processes(SCRIPT, task)
     assert time.monotonic() - began < 60
     assert killed.returncode == -9 and survivor.returncode not in (0, None)
     lines = survivor.stderr.strip().splitlines()
@@ -109,9 +110,6 @@ def test_a_lost_process_ends_the_others(task):
 
 
 def test_without_a_coordinator():
-    import subprocess
-    import sys
-
     call = "import snpjax as snp; snp.scale.initialize()"
-    found = subprocess.run([sys.executable, "-c", call], capture_output=True, text=True)
+    found = finished(sys.executable, "-c", call, env=environment(without=("JAX_",)))
     assert "ValueError: There is no coordinator" in found.stderr

@@ -5,6 +5,7 @@ exact, and no normal approximation is used.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
@@ -103,6 +104,7 @@ def estimate(
     capacity: Capacity | None = None,
     mesh: Mesh | None = None,
     checkpoint: Checkpoint | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Estimate:
     """The probability that a property holds of a computation, when every neuron chooses uniformly
     among its applicable rules, or with weights.
@@ -124,6 +126,8 @@ def estimate(
     - `logits`: of the rules of every neuron, see `WeightedChoice`; equal ones by default.
     - `layout`, `capacity`, `mesh`: see `snpjax.run`; the estimate does not depend on them.
     - `checkpoint`: where to save what is known of the paths so far, see `snpjax.Checkpoint`.
+    - `progress`: called now and then with the number of paths made, and of those until the interval
+      is looked at.
 
     **Returns:** an `Estimate`, whose interval holds the probability with at least `confidence`.
 
@@ -150,7 +154,7 @@ def estimate(
         lowering["layout"] = layout
     if capacity is not None:
         lowering["capacity"] = capacity
-    rows = _Paths(system, wanted, choice, max_steps, looks, lowering, mesh)
+    rows = _Paths(system, wanted, choice, max_steps, looks, lowering, mesh, progress)
     holds = undecided = 0
     low, high = 0.0, 1.0
     made = 0
@@ -242,8 +246,9 @@ class _Paths:
         looks: list[int],
         lowering: LoweringOptions,
         mesh: Mesh | None,
+        progress: Callable[[int, int], None] | None,
     ):
-        self.mesh = mesh
+        self.mesh, self.progress = mesh, progress
         self.system, self.property, self.choice = system, property, choice
         self.max_steps, self.lowering = max_steps, lowering
         row = 4 * _numbers_of_a_step(system, property.save)
@@ -272,6 +277,8 @@ class _Paths:
             holds, undecided = self._block(len(self.holds))
             self.holds = np.concatenate([self.holds, holds])
             self.undecided = np.concatenate([self.undecided, undecided])
+            if self.progress is not None:
+                self.progress(min(len(self.holds), paths), paths)
         return int(self.holds[:paths].sum()), int(self.undecided[:paths].sum())
 
     def _block(self, first: int) -> tuple[np.ndarray, np.ndarray]:
