@@ -186,8 +186,8 @@ class Driver:
     def run_tile(
         self,
         tile: Tile,
-        tell: Callable[[int], None] = lambda made: None,
-        at_boundary: Callable[[Tile], None] = lambda tile: None,
+        tell: Callable[[int], None],
+        at_boundary: Callable[[Tile], None],
     ) -> None:
         """Advance a tile to its end, chunk by chunk, moving histories to the host after each."""
         devices = len(tile.made)

@@ -180,6 +180,7 @@ FROM_OTHER_ROOMS = {
         "snpjax_formats.select.timing",
     },
     "drawing/test_placing": _SCENES,  # what is placed
+    "scale/test_saved_runs": {"snpjax.check.probability.statistical"},  # to have small blocks
     "viz/test_viz": {  # what is in a picture: the scene of a model
         *_SCENES,
         "snpjax._text.quoting",
@@ -288,9 +289,9 @@ def test_protocols_can_be_checked_at_run_time():
     assert unchecked == [], "decorate it with `runtime_checkable`"
 
 
-#: Where files are opened for writing: in the atomic writer, where timings are appended, and as
-#: standard output.
-WRITERS = {"atomic", "temporary", "replacing", "gathering", "devices", "ending", "hosts"}
+#: Where files are opened for writing: in the atomic writer, where timings are appended, as standard
+#: output, and to lock a folder.
+WRITERS = {"atomic", "temporary", "replacing", "gathering", "devices", "ending", "hosts", "store"}
 
 
 def test_files_are_written_atomically():

@@ -84,8 +84,8 @@ def estimate(
             confidence=confidence,
             capacity=options.get("capacity"),  # pyright: ignore[reportArgumentType]
             mesh=mesh,
-            progress=made,
             checkpoint=checkpoint_in(checkpoint),
+            progress=made,
         )
     if as_json:
         plain = {

@@ -72,8 +72,7 @@ def segment_blocks(parts: Sequence[Appended]) -> Iterator[bytes | memoryview]:
     header = json.dumps(entries).encode()
     yield len(header).to_bytes(_LENGTH, "little") + header
     for part in parts:
-        for x in part.arrays.values():
-            yield _as_bytes(np.ascontiguousarray(x))
+        yield from (_as_bytes(np.ascontiguousarray(x)) for x in part.arrays.values() if x.size)
 
 
 def segments_in(path: Path) -> list[Segment]:

@@ -11,12 +11,15 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import jax
+
+from snpjax_formats.atomic import atomic_write, atomic_write_all
+from snpjax_formats.temporary import sync_folder
 
 from .segment import Appended, Json, segment_blocks
 
@@ -29,6 +32,7 @@ except ImportError:  # Windows
 _MANIFEST = re.compile(r"checkpoint-(\d+)\.json")
 _OWN = re.compile(r"(?:checkpoint|arrays|segment)-(\d+)(?:\.\w+)*(?:\.orbax-checkpoint-tmp.*)?")
 _LOCK = "snpjax.lock"
+_TEMPORARY = ".snpjax-"
 
 
 class CheckpointError(ValueError):
@@ -164,7 +168,8 @@ class Store:
     def write_segment(self, number: int, parts: Sequence[Appended]) -> None:
         """Write what this process has, once."""
         self.check_present()
-        _write(self.folder / _segment(number, jax.process_index()), segment_blocks(parts))
+        path = self.folder / _segment(number, jax.process_index())
+        atomic_write_all({path: segment_blocks(parts)})
 
     def commit(self, number: int, content: Mapping[str, Json], segments: Sequence[str]) -> None:
         """Let what was written count: the arrays of this number, if there are any, and segments. Of
@@ -173,18 +178,19 @@ class Store:
         names = [*segments]
         arrays = self.arrays(number)
         if arrays.is_dir():
-            for path in sorted(arrays.rglob("*")):
-                _fsync(path)
-                if path.is_file():
+            for path in (arrays, *sorted(arrays.rglob("*"))):
+                if path.is_dir():
+                    sync_folder(path)
+                else:
+                    _sync(path)
                     names.append(path.relative_to(self.folder).as_posix())
-            _fsync(arrays)
         files = {
             name: before.get(name) or (_size(self.folder / name), _checksum(self.folder / name))
             for name in names
         }
         whole = {"content": content, "files": files, "sha256": _checksum_of(content, files)}
         self.check_present()
-        _write(self.folder / _name(number), [json.dumps(whole).encode()])
+        atomic_write(self.folder / _name(number), json.dumps(whole))
         self._kept = [*self._kept, Manifest(number, content, files)][-self.keep :]
         self.remove_garbage()
 
@@ -221,7 +227,11 @@ def _check_own(folder: Path) -> None:
     names = os.listdir(folder) if folder.is_dir() else []
     if any(_MANIFEST.fullmatch(name) for name in names):
         return
-    others = sorted(name for name in names if name != _LOCK and not _OWN.fullmatch(name))
+    others = sorted(
+        name
+        for name in names
+        if name != _LOCK and not name.startswith(_TEMPORARY) and not _OWN.fullmatch(name)
+    )
     if others:
         raise CheckpointError(
             f"{folder} holds no checkpoints but other files, such as {others[0]!r}. Give a new "
@@ -237,18 +247,6 @@ def _segment(number: int, process: int) -> str:
     return f"segment-{number}.{process}"
 
 
-def _write(path: Path, blocks: Iterable[bytes | memoryview]) -> None:
-    """Write a file, and let it have its name when it is on the disk."""
-    temporary = path.with_name(f"{path.name}.tmp")
-    with open(temporary, "wb") as file:
-        for block in blocks:
-            file.write(block)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, path)
-    _fsync(path.parent)
-
-
 def _size(path: Path) -> int:
     return path.stat().st_size
 
@@ -262,9 +260,6 @@ def _checksum_of(content: Any, files: Any) -> str:
     return hashlib.sha256(json.dumps([content, files], sort_keys=True).encode()).hexdigest()
 
 
-def _fsync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+def _sync(path: Path) -> None:
+    with open(path, "rb") as file:
+        os.fsync(file.fileno())

@@ -163,10 +163,9 @@ def observe(
         sums.add(jax.tree.map(lambda x, n=num: np.moveaxis(x, 0, -1)[..., : -(-n // block)], found))
         at = np.flatnonzero(failed_at < own_share)
         if first_failure is None and len(at):
-            first_failure = (
-                first + own_share * int(at[0]) + int(failed_at[at[0]]),
-                int(codes[at[0]]),
-            )
+            shard = int(at[0])
+            path = first + own_share * shard + int(failed_at[shard])
+            first_failure = path, int(codes[shard])
         first += num
         at_boundary()
     save(is_last=True)

@@ -3,7 +3,6 @@
 import errno
 import os
 import random
-import threading
 import warnings
 
 import jax
@@ -15,6 +14,7 @@ import pytest
 import snpjax as snp
 from snpjax.scale import CheckpointError, CheckpointWarning
 from snpjax.scale.checkpoint import checkpoints_of
+from tests.support.long_calls import CountedOperations
 
 
 KEY = jr.key(3)
@@ -141,29 +141,6 @@ def test_a_folder_that_is_removed_ends_the_checkpoints_only(tmp_path):
     assert saved(folder) is not None
 
 
-class FullDisk:
-    """A disk on which one operation of the thread that writes checkpoints fails, that of a number
-    from 0 on; -1 for none."""
-
-    NAMES = ("fsync", "replace", "rename", "mkdir", "open", "write", "unlink", "rmdir")
-
-    def __init__(self, patch, fails=-1):
-        self.fails, self.done = fails, []
-        for name in self.NAMES:
-            patch.setattr(os, name, self.counted(name, getattr(os, name)))
-        patch.setattr("builtins.open", self.counted("open", open))
-
-    def counted(self, name, function):
-        def operation(*args, **kwargs):
-            if threading.current_thread().name.startswith("snpjax-checkpoint"):
-                self.done.append(name)
-                if len(self.done) == self.fails + 1:
-                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            return function(*args, **kwargs)
-
-        return operation
-
-
 def three(folder):
     """Write three checkpoints, each with a level of its own; what is said of the writing."""
     with warnings.catch_warnings(record=True) as said:
@@ -175,10 +152,20 @@ def three(folder):
     return [f"{one.message}" for one in said]
 
 
+def fails_at(operation):
+    """The disk is full once."""
+
+    def reached(_, number):
+        if number == operation:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    return reached
+
+
 def test_a_full_disk_loses_nothing(tmp_path, monkeypatch):
     """Each operation fails once, in turn; of those some are tried here, and all in the sweep."""
     with monkeypatch.context() as patch:
-        disk = FullDisk(patch)
+        disk = CountedOperations(patch, fails_at(-1))
         assert three(tmp_path / "whole") == []
     operations = range(len(disk.done))
     assert len(operations) > 60
@@ -187,7 +174,7 @@ def test_a_full_disk_loses_nothing(tmp_path, monkeypatch):
     for fails in operations:
         folder = tmp_path / f"{fails}"
         with monkeypatch.context() as patch:
-            disk = FullDisk(patch, fails)
+            disk = CountedOperations(patch, fails_at(fails))
             said = three(folder)
         if len(disk.done) <= fails:  # there were fewer this time
             continue

@@ -1,15 +1,13 @@
-"""Calls that take a checkpoint, cut into many short chunks of work: interrupted, killed, resumed.
+"""Calls that take a checkpoint, in many short chunks of work: interrupted, killed, resumed."""
 
-As a script it makes one of them, and prints a digest of its result:
-`python -m tests.support.long_calls NAME FOLDER`.
-"""
-
-import sys
+import os
+import signal
+import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
@@ -214,12 +212,48 @@ def short_chunks() -> Iterator[None]:
         yield
 
 
-def main(name: str, folder: str) -> None:
+class CountedOperations:
+    """`os` and `open`, whose calls by the thread that writes checkpoints are counted: `reached` is
+    called at each with its name and number, from 0 on."""
+
+    NAMES = ("fsync", "replace", "rename", "mkdir", "open", "write", "unlink", "rmdir")
+
+    def __init__(self, patch: pytest.MonkeyPatch, reached: Callable[[str, int], None]):
+        self.done: list[str] = []
+        self.reached = reached
+        for name in self.NAMES:
+            patch.setattr(os, name, self._counted(name, getattr(os, name)))
+        patch.setattr("builtins.open", self._counted("open", open))
+
+    def _counted(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def operation(*args: Any, **kwargs: Any) -> Any:
+            if threading.current_thread().name.startswith("snpjax-checkpoint"):
+                self.done.append(name)
+                self.reached(name, len(self.done) - 1)
+            return function(*args, **kwargs)
+
+        return operation
+
+
+def killed(name: str, folder: str, operation: str, seconds: str) -> None:
+    """Make a call in a process that is killed some time after an operation of the disk."""
+
+    def kill() -> None:
+        time.sleep(float(seconds))
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    def reached(_: str, number: int) -> None:
+        if number == int(operation):
+            threading.Thread(target=kill).start()
+
+    with short_chunks(), pytest.MonkeyPatch.context() as patch:
+        CountedOperations(patch, reached)
+        CALLS[name]()(checkpoint=snp.Checkpoint(folder, every_seconds=0))
+
+
+def goes_on(name: str, folder: str) -> None:
+    """Make a call that goes on, and print whether it ends as one that was not interrupted."""
     with short_chunks():
-        found = CALLS[name]()(checkpoint=snp.Checkpoint(folder, every_seconds=0))
-    print(fingerprint(found), flush=True)
-
-
-if __name__ == "__main__":
-    jax.config.update("jax_num_cpu_devices", 4)
-    main(*sys.argv[1:])
+        call = CALLS[name]()
+        found = fingerprint(call(checkpoint=snp.Checkpoint(folder, every_seconds=1)))
+        print(found == fingerprint(call()))

@@ -103,8 +103,8 @@ def estimate(
     layout: LayoutLike = "auto",
     capacity: Capacity | None = None,
     mesh: Mesh | None = None,
-    progress: Callable[[int, int], None] | None = None,
     checkpoint: Checkpoint | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Estimate:
     """The probability that a property holds of a computation, when every neuron chooses uniformly
     among its applicable rules, or with weights.
@@ -125,9 +125,9 @@ def estimate(
       add to the width is not counted against it once the last look has come.
     - `logits`: of the rules of every neuron, see `WeightedChoice`; equal ones by default.
     - `layout`, `capacity`, `mesh`: see `snpjax.run`; the estimate does not depend on them.
+    - `checkpoint`: where to save what is known of the paths so far, see `snpjax.Checkpoint`.
     - `progress`: called now and then with the number of paths made, and of those until the interval
       is looked at.
-    - `checkpoint`: where to save what is known of the paths so far, see `snpjax.Checkpoint`.
 
     **Returns:** an `Estimate`, whose interval holds the probability with at least `confidence`.
 
