@@ -48,7 +48,21 @@ class Save:
     @property
     def keeps_history(self) -> bool:
         """Whether anything besides the final state is kept."""
-        return self.every is not None or self.outputs or self.details
+        return any(self.kept)
+
+    @property
+    def kept(self) -> tuple[bool, bool, bool]:
+        """Whether configurations, outputs and details are kept."""
+        return self.every is not None, self.outputs, self.details
+
+    def keeping(self, states: bool, outputs: bool, details: bool) -> "Save":
+        """The same of some of them only."""
+        return replace(
+            self,
+            every=self.every if states else None,
+            outputs=self.outputs and outputs,
+            details=self.details and details,
+        )
 
 
 SAVE_ALL = Save()
@@ -262,6 +276,7 @@ class History:
         self._paths = paths
         self._tiles = tiles
         self._nbytes = 0
+        self._num_saved = 0  # chunks that a checkpoint has, or will have
 
     def append(self, chunk: Chunk, made: int, now: int, presents: "Presents | None" = None) -> None:
         """Take the rows of a chunk that hold the steps after the first `made` ones, up to `now`,
@@ -270,7 +285,7 @@ class History:
             return
         every = self.wanted.every or 1
         rows = (now // every - made // every, now - made, now - made)
-        if self._paths is not None:
+        if self._paths is not None and (now > made or not self._chunks):
             after = slice(now - made, now - made + 1)
             _, *records = chunk
             own = ([own_paths(x[after].copy(), self._paths) for x in y.leaves] for y in records)
@@ -283,8 +298,12 @@ class History:
             states = _presented(presents.state, states)
             outputs = _presented(presents.outputs, outputs)
             details = _presented(presents.details, details)
-        self._chunks.append((states, outputs, details))
-        self._nbytes += nbytes_of((states, outputs, details))
+        new = states, outputs, details
+        # One without rows says at most that there is more capacity.
+        if now == made and self._chunks and _widths(new) == _widths(self._chunks[-1]):
+            return
+        self._chunks.append(new)
+        self._nbytes += nbytes_of(new)
         budget = self.wanted.budget
         if self._total() <= budget:
             return
@@ -325,6 +344,50 @@ class History:
         ]
         self._nbytes = nbytes_of(self._chunks)
 
+    def extend(self, final: PyTree, longest: int, made: int, now: int) -> None:
+        """Add what there is of paths that ended after `longest` steps for the steps after the first
+        `made` ones up to `now`."""
+        if not self._chunks:
+            return
+        every = self.wanted.every or 1
+        ends = Flat.of(final if self.wanted.every is not None else None)
+        num = now // every - made // every
+        longer = [Flat([_repeated(x, num) for x in ends.leaves], ends.tree)]
+        for i, after in enumerate(self._after, 1):
+            # The row of a step that no path made: the last one, or the one after it.
+            columns = zip(*(chunk[i].leaves for chunk in self._chunks), strict=True)
+            rows = list(map(_last, columns, after)) if made > longest else after
+            empty = [_repeated(x[-1], now - made) for x in rows]
+            tree = self._chunks[-1][i].tree
+            longer.append(Flat(empty[: tree.num_leaves], tree))
+        self._chunks.append((longer[0], longer[1], longer[2]))
+        self._nbytes += nbytes_of(longer)
+
+    def new(self) -> Chunk | None:
+        """What was added since this was last called, as one chunk."""
+        added = self._chunks[self._num_saved :]
+        if not added:
+            return None
+        if len(added) > 1:
+            states, outputs, details = (
+                Flat(list(map(_joined, *(part.leaves for part in parts))), parts[-1].tree)
+                for parts in zip(*added, strict=True)
+            )
+            self._chunks[self._num_saved :] = [(states, outputs, details)]
+        self._num_saved += 1
+        return self._chunks[-1]
+
+    def restore(self, chunks: Sequence[Chunk], after: Any = ((), ())) -> None:
+        """Have what a checkpoint has."""
+        self._chunks = [*chunks]
+        self._nbytes, self._num_saved = nbytes_of(self._chunks), len(chunks)
+        self._after = list(after[0]), list(after[1])
+
+    @property
+    def after(self) -> tuple[list[np.ndarray], list[np.ndarray]]:
+        """Of outputs and details the row after the last step, where a batch has one."""
+        return self._after
+
     def finish(
         self,
         initial: PyTree,
@@ -360,6 +423,19 @@ class History:
             _over_leaves(records, outputs),
             _over_leaves(records, details),
         )
+
+
+def _widths(chunk: Chunk) -> list[tuple[int, ...]]:
+    return [x.shape[1:] for part in chunk for x in part.leaves]
+
+
+def _last(chunks: Sequence[np.ndarray], otherwise: np.ndarray) -> np.ndarray:
+    """The last one that has rows, if there is one."""
+    return next((x for x in reversed(chunks) if len(x)), otherwise)
+
+
+def _repeated(row: Any, num: int) -> np.ndarray:
+    return np.repeat(np.asarray(row)[None], num, axis=0)
 
 
 def _presented(present: Callable[[PyTree], PyTree], part: Flat) -> Flat:

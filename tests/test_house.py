@@ -120,6 +120,7 @@ def test_no_module_stands_outside_the_tree():
         "__init__",
         "__main__",
         "_xla",
+        "advance",
         "compilation",
         "driver",
         "lowering",
@@ -128,6 +129,7 @@ def test_no_module_stands_outside_the_tree():
         "run",
         "schema",
         "simulate",
+        "tile",
         "trajectory",
     }
     folders = {path.parent.name for path in (REPOSITORY / "snpjax").glob("*/__init__.py")}
@@ -169,6 +171,7 @@ FROM_OTHER_ROOMS = {
     "check/test_equivalence_growing": {"snpjax.spiking.model.validity"},  # labels that are born
     "check/test_graph_exports": {"snpjax.explore.text"},  # to have several blocks of few rows
     "check/test_markov": {"snpjax.explore.edges"},  # to give a graph other edges
+    "scale/test_saved_runs": {"snpjax.check.probability.statistical"},  # to look at few paths
     "check/test_networks": {"snpjax.spiking.model.lookup"},  # rules of neurons or of labels
     "cli/test_formats": {  # to time nothing
         "snpjax_formats.select.candidates",
@@ -177,6 +180,7 @@ FROM_OTHER_ROOMS = {
         "snpjax_formats.select.timing",
     },
     "drawing/test_placing": _SCENES,  # what is placed
+    "scale/test_saved_runs": {"snpjax.check.probability.statistical"},  # to have small blocks
     "viz/test_viz": {  # what is in a picture: the scene of a model
         *_SCENES,
         "snpjax._text.quoting",
@@ -285,9 +289,9 @@ def test_protocols_can_be_checked_at_run_time():
     assert unchecked == [], "decorate it with `runtime_checkable`"
 
 
-#: Where files are opened for writing: in the atomic writer, where timings are appended, and as
-#: standard output.
-WRITERS = {"atomic", "temporary", "replacing", "gathering", "devices", "hosts", "streams"}
+#: Where files are opened for writing: in the atomic writer, where timings are appended, as standard
+#: output, and to lock a folder.
+WRITERS = {"atomic", "temporary", "replacing", "gathering", "devices", "hosts", "store", "streams"}
 
 
 def test_files_are_written_atomically():

@@ -32,7 +32,7 @@ def atomic_write(target: Path, content: str | bytes) -> None:
     atomic_write_all({target: (data,)})
 
 
-def atomic_write_all(files: Mapping[Path, Iterable[bytes]]) -> None:
+def atomic_write_all(files: Mapping[Path, Iterable[bytes | memoryview]]) -> None:
     """Write files, each in blocks, and replace them together once all are on the disk.
 
     A symbolic link stays, and the file that it names is replaced. A file that exists keeps its
@@ -81,7 +81,7 @@ def _followed(target: Path) -> Path:
 
 
 @contextmanager
-def _written(place: Path, temporary: Path, blocks: Iterable[bytes]) -> Iterator[None]:
+def _written(place: Path, temporary: Path, blocks: Iterable[bytes | memoryview]) -> Iterator[None]:
     """The content of `place` in a temporary file, which is locked, and removed in the end unless it
     was renamed."""
     remove_leftovers(place.parent)
@@ -111,7 +111,7 @@ def _mode(place: Path) -> int | None:
         return None
 
 
-def _write_in_place(target: Path, blocks: Iterable[bytes]) -> None:
+def _write_in_place(target: Path, blocks: Iterable[bytes | memoryview]) -> None:
     file = os.open(target, os.O_WRONLY)
     try:
         for block in blocks:

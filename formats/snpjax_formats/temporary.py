@@ -79,7 +79,7 @@ def _is_at(file: int, path: Path) -> bool:
         return False
 
 
-def write_out(file: int, block: bytes) -> None:
+def write_out(file: int, block: bytes | memoryview) -> None:
     rest = memoryview(block).cast("B")
     while rest:
         rest = rest[os.write(file, rest) :]

@@ -145,6 +145,7 @@ def _advised(error: "ReadError", other: str | None, format_option: str | None) -
 def _warnings_as_lines() -> Iterator[None]:
     """Show the warnings that are meant for the user as lines, and leave all others as they are."""
     from ..io.errors import MAX_SHOWN, ReadWarning
+    from ..scale.checkpoint import CheckpointWarning
     from ..spiking import ModelWarning
     from ..trajectory import HistoryDropped
 
@@ -159,7 +160,7 @@ def _warnings_as_lines() -> Iterator[None]:
                     typer.echo(f"{place}: warning: {d.message}", err=True)
                 if len(found) > MAX_SHOWN:
                     typer.echo(f"and {len(found) - MAX_SHOWN} more warnings", err=True)
-            elif issubclass(category, ModelWarning):
+            elif issubclass(category, ModelWarning | CheckpointWarning):
                 typer.echo(f"warning: {message}", err=True)
             elif issubclass(category, HistoryDropped):  # whose message is about Python
                 kept = message.kept if isinstance(message, HistoryDropped) else ""
@@ -172,6 +173,6 @@ def _warnings_as_lines() -> Iterator[None]:
                 show_other(message, category, filename, lineno, file, line)
 
         warnings.showwarning = show
-        for category in (ModelWarning, HistoryDropped):
+        for category in (ModelWarning, HistoryDropped, CheckpointWarning):
             warnings.simplefilter("always", category)
         yield

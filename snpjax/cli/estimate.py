@@ -10,11 +10,13 @@ from .options import (
     MOST,
     MOST_SEED,
     AsJson,
+    CheckpointFolder,
     File,
     MaxNeurons,
     MaxSynapses,
     Strict,
     advised,
+    checkpoint_in,
     grouped,
     number,
     stored_in,
@@ -44,6 +46,7 @@ def estimate(
     seed: Annotated[int, number("--seed", "Of the random choices.", most=MOST_SEED)] = 0,
     neurons: MaxNeurons = None,
     synapses: MaxSynapses = None,
+    checkpoint: CheckpointFolder = None,
     on: DeviceOptions,
     strict: Strict = False,
     as_json: AsJson = False,
@@ -81,6 +84,7 @@ def estimate(
             confidence=confidence,
             capacity=options.get("capacity"),  # pyright: ignore[reportArgumentType]
             mesh=mesh,
+            checkpoint=checkpoint_in(checkpoint),
             progress=made,
         )
     if as_json:

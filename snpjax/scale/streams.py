@@ -1,5 +1,6 @@
 """Runs of many paths of which only sums are kept: chunk by chunk, in the memory of one."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
@@ -13,8 +14,9 @@ from jaxtyping import Array, Bool, Int, PyTree
 from snpjax_formats import free_bytes
 
 from .._xla import shard_map
+from ..advance import paths_of
 from ..choice import AbstractChoice
-from ..driver import Driver, Tile, most_in_tile, paths_of
+from ..driver import Driver, most_in_tile
 from ..machine import (
     AbstractMachine,
     Growable,
@@ -26,7 +28,9 @@ from ..machine import (
 )
 from ..results import HALTED, RESULTS
 from ..simulate import result_of
-from ..trajectory import SAVE_FINAL, nbytes_of
+from ..tile import Standing, Tile, kept
+from ..trajectory import SAVE_FINAL, nbytes_of, own_paths
+from .checkpoint import Restored
 from .paths import whole
 from .placement import Placement
 from .statistics import BLOCK, AbstractStatistic, Bin, PathEnd, Summary, Sums, block_sums
@@ -70,6 +74,9 @@ class ObservedMachine(AbstractMachine):
 
     def status(self, state: ObservedState) -> Any:
         return self.machine.status(state.state)
+
+    def kept(self, state: ObservedState) -> ObservedState:
+        return ObservedState(kept(self.machine, state.state), state.carry)
 
     def arrays_by_path(self) -> PyTree[bool]:
         nothing = super().arrays_by_path()
@@ -116,25 +123,52 @@ def observe(
     kind = ObservedGrowable if follows(machine, Growable) else ObservedMachine
     observed = kind(machine, statistic)
     start = _begun(observed, start)
-    devices = 1 if driver.placement is None else driver.placement.shares
+    place, checkpoints = driver.placement, driver.checkpoints
+    devices = 1 if place is None else place.shares
     share = chunk or _share(observed, start, paths, devices)
     block = min(share, BLOCK)
-    sums, first_failure = Sums(block), None
+    first, first_failure = 0, None
+    standing, sums = None, Sums(block)
+    if checkpoints.restored is not None:
+        standing, sums = _restored(checkpoints.restored, observed, start)
+        first, first_failure, block = (checkpoints.restored.note[x] for x in _NOTED)
+        share = max(share, block)
 
     def tell(done: int, now: int) -> None:
         if driver.progress is not None:
             driver.progress(now, done)
 
-    for first in range(0, paths, devices * share):
-        num = min(devices * share, paths - first)
+    def save(tile: Tile | None = None, *, is_last: bool = False) -> None:
+        keep = checkpoints.finish if is_last else checkpoints.save
+        at = None if tile is None else {"paths": tile.paths, "made": tile.now}
+        state = {} if tile is None else tile.saved()
+        noted = dict(zip(_NOTED, (first, first_failure, block), strict=True))
+        keep({"sums": sums.saved(), "tile": state}, tile=at, has_sums=sums.has_some, **noted)
+
+    def at_boundary(tile: Tile | None = None) -> None:
+        if (tile is None or tile.is_even) and checkpoints.is_due():
+            save(tile)
+
+    while first < paths:
+        num, own_share = min(devices * share, paths - first), share
+        if standing is not None:
+            num = standing.paths or 1
+            own_share = block * -(-num // (devices * block))
         own, state = _of_paths(observed, start, slice(first, first + num))
-        one = replace(driver, machine=own, save=SAVE_FINAL, lean=True)
-        tile = one.run_tile(state, first, num, share, [], partial(tell, first))
-        found, failed_at, codes = whole(_summed(tile, block, driver.placement))
-        sums.add(jax.tree.map(lambda x: np.moveaxis(x, 0, -1), found))
-        at = np.flatnonzero(failed_at < share)
+        one = replace(driver, machine=own, save=SAVE_FINAL, lean=True, resume=_resuming(driver))
+        tile = Tile(one, state, first, num, own_share, [], standing)
+        one.run_tile(tile, partial(tell, first), at_boundary)
+        standing = None
+        found, failed_at, codes = whole(_summed(tile, block, place))
+        sums.add(jax.tree.map(lambda x, n=num: np.moveaxis(x, 0, -1)[..., : -(-n // block)], found))
+        at = np.flatnonzero(failed_at < own_share)
         if first_failure is None and len(at):
-            first_failure = first + share * at[0] + failed_at[at[0]], codes[at[0]]
+            shard = int(at[0])
+            path = first + own_share * shard + int(failed_at[shard])
+            first_failure = path, int(codes[shard])
+        first += num
+        at_boundary()
+    save(is_last=True)
     total, steps, ends = sums.total()
     failure, result = None, RESULTS.halted if ends[HALTED] == paths else RESULTS.max_steps_reached
     ordinary = ends[HALTED] + ends[_LIMIT]
@@ -151,6 +185,39 @@ def observe(
         result,
         failure,
     )
+
+
+#: What a checkpoint says of the sums.
+_NOTED = ("first", "failure", "block")
+
+
+def _restored(
+    restored: Restored, machine: ObservedMachine, start: ObservedState
+) -> tuple[Standing | None, Sums]:
+    """Where paths are that go on, and the sums over those before."""
+    note, at = restored.note, restored.note["tile"]
+    tile = {} if at is None else {"state": kept(machine, start), "steps": 0}
+    like = _sums_like(machine, start) if note["has_sums"] else None
+    found = restored.state({"sums": (like, like), "tile": tile})
+    sums = Sums(note["block"])
+    if note["has_sums"]:
+        sums.restore(*found["sums"])
+    if at is None:
+        return None, sums
+    num, tile = at["paths"], found["tile"]
+    state, steps = jax.tree.map(lambda x: own_paths(x, num), (tile["state"], tile["steps"]))
+    return Standing(note["first"], num, at["made"], state, steps, lambda *_: []), sums
+
+
+def _resuming(driver: Driver) -> Callable[..., tuple[ObservedMachine, ObservedState]]:
+    """The same as `driver.resume`, of machines that are observed."""
+
+    def resume(machine: Any, state: Any) -> tuple[ObservedMachine, ObservedState]:
+        assert driver.resume is not None
+        own, inner = driver.resume(machine.machine, state.state)
+        return replace(machine, machine=own), ObservedState(inner, state.carry)
+
+    return resume
 
 
 _ALL = [getattr(RESULTS, name) for name in RESULTS._name_to_item]
@@ -211,6 +278,17 @@ def _sums_of_device(
     first = jnp.min(jnp.where(is_failed, number, len(steps)), keepdims=True)
     code = result.at[first].get(mode="clip")
     return jax.tree.map(lambda x: jnp.moveaxis(x, -1, 0), found), first, code
+
+
+def _sums_like(machine: ObservedMachine, start: ObservedState) -> PyTree:
+    """The sums as a tree without numbers."""
+    shape = paths_of(machine, start) or (1,)
+    state = start
+    if not paths_of(machine, start):
+        state = jax.tree.map(lambda x: jax.ShapeDtypeStruct((*x.shape, 1), x.dtype), start)
+    steps, counts = (jax.ShapeDtypeStruct(size, np.int32) for size in (shape, (1,)))
+    given = machine, state, steps, counts
+    return jax.eval_shape(partial(_sums_of_device, block=1), *given)[0]
 
 
 _sums = jax.jit(_sums_of_device, static_argnames="block")

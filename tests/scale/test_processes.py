@@ -1,6 +1,7 @@
 """Two processes with two devices each, over loopback."""
 
 import json
+import shutil
 import sys
 import time
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 import snpjax as snp
 from snpjax import scale
 from snpjax.check import emits
+from tests.support.long_calls import CALLS, fingerprint
 from tests.support.meshes import generator, population
 from tests.support.processes import environment, finished, run_processes
 
@@ -20,9 +22,9 @@ SCRIPT = Path(__file__).with_name("together.py")
 pytestmark = pytest.mark.slow
 
 
-def answers(task, **machine):
+def answers(*task, **machine):
     """What the processes print."""
-    ended = run_processes(SCRIPT, task, **machine)
+    ended = run_processes(SCRIPT, *task, **machine)
     assert not any(one.returncode for one in ended), "".join(one.stderr for one in ended)
     return [json.loads(one.stdout.splitlines()[-1]) for one in ended]
 
@@ -53,6 +55,22 @@ def test_a_partitioned_network():
     for found in answers("partitioned"):
         assert found["one"] == one.tolist() and found["rest"] == one[5:].tolist()
         assert found["some"] == some.tolist()
+
+
+def test_processes_go_on_from_checkpoints(tmp_path):
+    """Two that end in the middle, then two again, or one, or three."""
+    calls = {name: CALLS[name]() for name in ("every third", "sums", "neurons")}
+    expected = {name: fingerprint(call()) for name, call in calls.items()}
+    assert answers("interrupted", tmp_path / "begun") == [{}, {}]
+    for processes in (2, 3):
+        folder = shutil.copytree(tmp_path / "begun", tmp_path / f"{processes}")
+        for found in answers("interrupted", folder, "goes on", processes=processes):
+            assert {name: text for name, (_, text) in found.items()} == expected
+    for found in answers("interrupted", folder, "goes on"):
+        assert found == {name: [0, text] for name, text in expected.items()}  # at once
+    for name, call in calls.items():
+        found = call(checkpoint=snp.Checkpoint(tmp_path / "begun" / name))
+        assert fingerprint(found) == expected[name]
 
 
 def test_processes_share_cells_and_training():

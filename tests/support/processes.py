@@ -134,7 +134,9 @@ def forking(imports: str, env: Mapping[str, str] | None = None) -> Iterator[Call
         yield run
 
 
-def run_processes(*arguments: Path | str, processes: int = 2, devices: int = 2) -> list[Ended]:
+def run_processes(
+    *arguments: Path | str, processes: int = 2, devices: int = 2, seconds: float = _SECONDS
+) -> list[Ended]:
     """How Python processes end that run together, on some CPU devices each, in whose environment is
     what `snpjax.scale.initialize()` needs. They talk over the loopback of this machine."""
     with socket.socket() as listener:
@@ -147,16 +149,18 @@ def run_processes(*arguments: Path | str, processes: int = 2, devices: int = 2) 
         JAX_COORDINATOR_ADDRESS=address,
         JAX_NUM_PROCESSES=str(processes),
     )
-    numbers = map(str, range(processes))
-    return all_finished(
-        (sys.executable, *arguments), envs=[{**environ, "JAX_PROCESS_ID": x} for x in numbers]
-    )
+    envs = [{**environ, "JAX_PROCESS_ID": str(number)} for number in range(processes)]
+    return all_finished((sys.executable, *arguments), envs=envs, seconds=seconds)
 
 
-def all_finished(command: Sequence[object], *, envs: Sequence[Mapping[str, str]]) -> list[Ended]:
+def all_finished(
+    command: Sequence[object], *, envs: Sequence[Mapping[str, str]], seconds: float = _SECONDS
+) -> list[Ended]:
     """How processes end that run together, one in each environment."""
     with contextlib.ExitStack() as stack:
-        together = [stack.enter_context(started(*command, env=env)) for env in envs]
+        together = [
+            stack.enter_context(started(*command, env=env, seconds=seconds)) for env in envs
+        ]
         # All at once: a process whose output nobody reads would wait, and the others for it.
         with ThreadPoolExecutor(len(envs)) as pool:
             outputs = list(pool.map(lambda process: process.communicate(), together))

@@ -31,6 +31,7 @@ from ...choice import (
 from ...machine import LayoutLike, LoweringOptions
 from ...results import RESULTS
 from ...run import run
+from ...scale.checkpoint import Checkpoint, Checkpoints, checkpoints_of
 from ...scale.paths import from_all
 from ...spiking.lower.lower_division import Capacity
 from ...spiking.model.population import AnySystem
@@ -102,6 +103,7 @@ def estimate(
     layout: LayoutLike = "auto",
     capacity: Capacity | None = None,
     mesh: Mesh | None = None,
+    checkpoint: Checkpoint | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Estimate:
     """The probability that a property holds of a computation, when every neuron chooses uniformly
@@ -123,6 +125,7 @@ def estimate(
       add to the width is not counted against it once the last look has come.
     - `logits`: of the rules of every neuron, see `WeightedChoice`; equal ones by default.
     - `layout`, `capacity`, `mesh`: see `snpjax.run`; the estimate does not depend on them.
+    - `checkpoint`: where to save what is known of the paths so far, see `snpjax.Checkpoint`.
     - `progress`: called now and then with the number of paths made, and of those until the interval
       is looked at.
 
@@ -155,11 +158,27 @@ def estimate(
     holds = undecided = 0
     low, high = 0.0, 1.0
     made = 0
-    for made in looks:
-        holds, undecided = rows.count(made)
-        low, high = interval(holds, holds + undecided, made, risk)
-        if precision is not None and high - low <= 2 * precision:
-            break
+    saved = checkpoints_of(
+        checkpoint,
+        "estimate",
+        model=system,
+        property=wanted,
+        key=key,
+        max_steps=max_steps,
+        paths=paths,
+        confidence=confidence,
+        precision=precision,
+        logits=logits,
+        **lowering,
+    )
+    with saved as checkpoints:
+        rows.restore(checkpoints)
+        for made in looks:
+            holds, undecided = rows.count(made, checkpoints)
+            low, high = interval(holds, holds + undecided, made, risk)
+            if precision is not None and high - low <= 2 * precision:
+                break
+        checkpoints.finish(rows.saved)
     return Estimate(text, low, high, confidence, made, holds, undecided, max_steps, precision)
 
 
@@ -239,9 +258,22 @@ class _Paths:
         self.holds = np.zeros(0, bool)
         self.undecided = np.zeros(0, bool)
 
-    def count(self, paths: int) -> tuple[int, int]:
+    @property
+    def saved(self) -> dict[str, np.ndarray]:
+        """What a checkpoint has."""
+        return {"holds": self.holds, "undecided": self.undecided}
+
+    def restore(self, checkpoints: Checkpoints) -> None:
+        """Know what the last checkpoint knew of the first paths."""
+        if checkpoints.restored is not None:
+            found = checkpoints.restored.state(self.saved)
+            self.holds, self.undecided = found["holds"], found["undecided"]
+
+    def count(self, paths: int, checkpoints: Checkpoints) -> tuple[int, int]:
         """How many of the first paths, this many of them, hold, and how many are undecided."""
         while len(self.holds) < paths:
+            if checkpoints.is_due():
+                checkpoints.save(self.saved)
             holds, undecided = self._block(len(self.holds))
             self.holds = np.concatenate([self.holds, holds])
             self.undecided = np.concatenate([self.undecided, undecided])
