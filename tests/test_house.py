@@ -180,7 +180,6 @@ FROM_OTHER_ROOMS = {
         "snpjax_formats.select.timing",
     },
     "drawing/test_placing": _SCENES,  # what is placed
-    "scale/test_saved_runs": {"snpjax.check.probability.statistical"},  # to have small blocks
     "viz/test_viz": {  # what is in a picture: the scene of a model
         *_SCENES,
         "snpjax._text.quoting",
