@@ -1,5 +1,7 @@
 """HSN, high-level nets: an LSN with transitions that stand for the nets of other files."""
 
+import re
+
 from ..._text.counts import plural
 from ...sleptsov import SleptsovNet
 from ...sleptsov.linking import HighNet
@@ -20,6 +22,8 @@ _ROLES: dict[tuple[bool, bool], Role] = {
     (False, False): "finish",
 }
 _SIGNS = {role: signs for signs, role in _ROLES.items()}
+#: A line that maps a place, as programs write it.
+_PAIR = re.compile(r"(-?[1-9][0-9]{0,17}) (-?[1-9][0-9]{0,17})(?:\n|\Z)")
 _BLOCK = "`t np file`"
 _MAPPING = "`hp lp`"
 
@@ -87,7 +91,10 @@ def _blocks(low: LowLevel, report: Report) -> list[PlacedSubstitution]:
         block = PlacedSubstitution(
             transition - 1, at, words[2], at + low.text(line).rfind(words[2])
         )
-        for at_line in range(line + 1, line + 1 + max(count, 0)):
+        plain = 0  # lines
+        if line + 1 < len(low.lines):
+            plain = _plain_pairs(low, line + 1, count, block.mapped)
+        for at_line in range(line + 1 + plain, line + 1 + max(count, 0)):
             if at_line >= len(low.lines):
                 message = (
                     f"unexpected end of file after {at_line - line - 1} of "
@@ -99,9 +106,26 @@ def _blocks(low: LowLevel, report: Report) -> list[PlacedSubstitution]:
             if mapped is not None:
                 block.mapped.append(mapped)
         blocks.append(block)
+        if report.is_full:
+            break
         line += 1 + max(count, 0)
     low.end = min(line, len(low.lines))
     return blocks
+
+
+def _plain_pairs(low: LowLevel, line: int, count: int, mapped: list[Mapped]) -> int:
+    """Read lines that map a place each, up to the first that does not or is no plain one; how many
+    there are."""
+    text, starts = low.source.text, low.lines.starts
+    offset = int(starts[line])
+    for number in range(count):
+        pair = _PAIR.match(text, offset)
+        if pair is None or line + number >= len(starts) or starts[line + number] != offset:
+            return number
+        hp, lp = int(pair[1]), int(pair[2])
+        mapped.append(Mapped(_ROLES[hp > 0, lp > 0], (abs(hp) - 1, abs(lp) - 1), offset))
+        offset = pair.end()
+    return max(count, 0)
 
 
 def _mapped(text: str, at: int, report: Report) -> Mapped | None:
