@@ -22,8 +22,8 @@ _ROLES: dict[tuple[bool, bool], Role] = {
     (False, False): "finish",
 }
 _SIGNS = {role: signs for signs, role in _ROLES.items()}
-#: A line that maps a place, as programs write it.
-_PAIR = re.compile(r"(-?[1-9][0-9]{0,17}) (-?[1-9][0-9]{0,17})(?:\n|\Z)")
+_NUMBER = "[1-9][0-9]{0,17}"
+_PLAIN_BLOCK = re.compile(rf"({_NUMBER}) ({_NUMBER}) (\S+)\n((?:-?{_NUMBER} -?{_NUMBER}\n)++)")
 _BLOCK = "`t np file`"
 _MAPPING = "`hp lp`"
 
@@ -79,8 +79,13 @@ def _blocks(low: LowLevel, report: Report) -> list[PlacedSubstitution]:
             )
             report.error(low.end_offset, message)
             break
-        words = low.text(line).split(None, 2)
         at = low.offset(line)
+        plain = _plain_block(low.source.text, at)
+        if plain is not None:
+            blocks.append(plain)
+            line += 1 + len(plain.mapped)
+            continue
+        words = low.text(line).split(None, 2)
         numbers = [integer(word) for word in words[:2]]
         if len(words) != 3 or any(isinstance(n, str) for n in numbers):
             message = f"{shortened(low.text(line))!r} begins no substitution ({_BLOCK} is expected)"
@@ -91,10 +96,7 @@ def _blocks(low: LowLevel, report: Report) -> list[PlacedSubstitution]:
         block = PlacedSubstitution(
             transition - 1, at, words[2], at + low.text(line).rfind(words[2])
         )
-        plain = 0  # lines
-        if line + 1 < len(low.lines):
-            plain = _plain_pairs(low, line + 1, count, block.mapped)
-        for at_line in range(line + 1 + plain, line + 1 + max(count, 0)):
+        for at_line in range(line + 1, line + 1 + max(count, 0)):
             if at_line >= len(low.lines):
                 message = (
                     f"unexpected end of file after {at_line - line - 1} of "
@@ -113,19 +115,20 @@ def _blocks(low: LowLevel, report: Report) -> list[PlacedSubstitution]:
     return blocks
 
 
-def _plain_pairs(low: LowLevel, line: int, count: int, mapped: list[Mapped]) -> int:
-    """Read lines that map a place each, up to the first that does not or is no plain one; how many
-    there are."""
-    text, starts = low.source.text, low.lines.starts
-    offset = int(starts[line])
-    for number in range(count):
-        pair = _PAIR.match(text, offset)
-        if pair is None or line + number >= len(starts) or starts[line + number] != offset:
-            return number
-        hp, lp = int(pair[1]), int(pair[2])
-        mapped.append(Mapped(_ROLES[hp > 0, lp > 0], (abs(hp) - 1, abs(lp) - 1), offset))
-        offset = pair.end()
-    return max(count, 0)
+def _plain_block(text: str, at: int) -> PlacedSubstitution | None:
+    """The substitution at an offset, if it is written as programs write it."""
+    found = _PLAIN_BLOCK.match(text, at)
+    lines = "" if found is None else found[4].split("\n")[:-1]
+    if found is None or len(lines) != int(found[2]):
+        return None
+    block = PlacedSubstitution(int(found[1]) - 1, at, found[3], found.start(3))
+    offset = found.start(4)
+    for line in lines:
+        hp, lp = map(int, line.split(" "))
+        mapped = Mapped(_ROLES[hp > 0, lp > 0], (abs(hp) - 1, abs(lp) - 1), offset)
+        block.mapped.append(mapped)
+        offset += len(line) + 1
+    return block
 
 
 def _mapped(text: str, at: int, report: Report) -> Mapped | None:
