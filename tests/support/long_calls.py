@@ -142,7 +142,7 @@ def _of(given: tuple[Any, Options], **more: Any) -> Callable[..., Any]:
 
 #: What each call is, as a function of `checkpoint` and `mesh`.
 CALLS: dict[str, Callable[[], Callable[..., Any]]] = {
-    "one path": lambda: _run(generator()),
+    "one path": lambda: _run(generator(), choice=snp.UniformChoice(jr.key(1))),
     "every third": lambda: _run(generator(), save=snp.Save(every=3), paths=5),
     "nothing but the end": lambda: _run(generator(), save=snp.SAVE_FINAL, paths=5),
     "tiles": lambda: _run(generator(), save=snp.SAVE_ALL, paths=29),
