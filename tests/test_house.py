@@ -171,6 +171,7 @@ FROM_OTHER_ROOMS = {
     "check/test_equivalence_growing": {"snpjax.spiking.model.validity"},  # labels that are born
     "check/test_graph_exports": {"snpjax.explore.text"},  # to have several blocks of few rows
     "check/test_markov": {"snpjax.explore.edges"},  # to give a graph other edges
+    "scale/test_saved_runs": {"snpjax.check.probability.statistical"},  # to look at few paths
     "check/test_networks": {"snpjax.spiking.model.lookup"},  # rules of neurons or of labels
     "cli/test_formats": {  # to time nothing
         "snpjax_formats.select.candidates",
@@ -179,7 +180,6 @@ FROM_OTHER_ROOMS = {
         "snpjax_formats.select.timing",
     },
     "drawing/test_placing": _SCENES,  # what is placed
-    "scale/test_saved_runs": {"snpjax.check.probability.statistical"},  # to have small blocks
     "viz/test_viz": {  # what is in a picture: the scene of a model
         *_SCENES,
         "snpjax._text.quoting",
@@ -290,13 +290,13 @@ def test_protocols_can_be_checked_at_run_time():
 
 #: Where files are opened for writing: in the atomic writer, where timings are appended, as standard
 #: output, and to lock a folder.
-WRITERS = {"atomic", "temporary", "replacing", "gathering", "devices", "ending", "hosts", "store"}
+WRITERS = {"atomic", "temporary", "replacing", "gathering", "devices", "hosts", "store", "streams"}
 
 
 def test_files_are_written_atomically():
     calls = {}
     for path in MODULES:
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.Call) and _writes(node):
                 calls.setdefault(path.stem, []).append(node.lineno)
     assert {name: calls[name] for name in calls.keys() - WRITERS} == {}, "use `atomic_write`"

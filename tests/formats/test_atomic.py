@@ -2,9 +2,7 @@
 
 import errno
 import os
-import signal
 import stat
-import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -13,6 +11,7 @@ import pytest
 
 from snpjax_formats.atomic import atomic_write, atomic_write_all
 from tests.support.faulty_disk import FaultyDisk, Killed, content, on, plain
+from tests.support.processes import PIPE, started
 
 
 OLD, NEW = b"old" * 10, b"new" * 20
@@ -130,14 +129,10 @@ def test_files_of_live_processes_stay(tmp_path):
         "def blocks():\n    yield b'begun'\n    print('ready', flush=True)\n    sys.stdin.read()\n"
         "atomic_write_all({Path(sys.argv[1]): blocks()})"
     )
-    command = [sys.executable, "-c", code, str(tmp_path / "slow")]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        try:
-            assert process.stdout is not None and process.stdout.readline() == b"ready\n"
-            atomic_write(tmp_path / "other", "x")
-            assert len(list(tmp_path.iterdir())) == 2
-        finally:
-            process.send_signal(signal.SIGKILL)
+    with started(sys.executable, "-c", code, tmp_path / "slow", stdin=PIPE) as process:
+        assert process.stdout is not None and process.stdout.readline() == "ready\n"
+        atomic_write(tmp_path / "other", "x")
+        assert len(list(tmp_path.iterdir())) == 2
     (left,) = (path for path in tmp_path.iterdir() if path.name != "other")
     assert left.read_bytes() == b"begun"
     atomic_write(tmp_path / "other", "y")

@@ -19,6 +19,8 @@ from tests.support.helpers import REPOSITORY
 Process: TypeAlias = "subprocess.Popen[str]"
 Ended: TypeAlias = "subprocess.CompletedProcess[str]"
 
+PIPE = subprocess.PIPE
+
 #: A process is killed after this time, before the time limit of a test would end all tests.
 _SECONDS = 240
 _SIGNALS = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
@@ -30,8 +32,8 @@ def started(
     cwd: Path = REPOSITORY,
     env: Mapping[str, str] | None = None,
     stdin: int | IO[Any] = subprocess.DEVNULL,
-    stdout: int | IO[Any] | None = subprocess.PIPE,
-    stderr: int | IO[Any] | None = subprocess.PIPE,
+    stdout: int | IO[Any] | None = PIPE,
+    stderr: int | IO[Any] | None = PIPE,
     seconds: float = _SECONDS,
 ) -> Iterator[Process]:
     """Start a process in a session of its own, and kill its process group in the end.
@@ -64,7 +66,7 @@ def started(
 def finished(*command: object, given: str | None = None, **options: Any) -> Ended:
     """How a process ends, having read `given`; `options` are those of `started`."""
     if given is not None:
-        options["stdin"] = subprocess.PIPE
+        options["stdin"] = PIPE
     with started(*command, **options) as process:
         output = process.communicate(given)
     return subprocess.CompletedProcess(process.args, process.returncode, *output)
@@ -119,9 +121,8 @@ for line in sys.stdin:
 def forking(imports: str, env: Mapping[str, str] | None = None) -> Iterator[Callable[..., Ended]]:
     """A function that runs Python code, with its arguments, in a new process, which finds some
     modules imported. No device may have been used by then."""
-    command, pipe = (sys.executable, "-c", _FORKING, imports), subprocess.PIPE
-    no_limit = threading.TIMEOUT_MAX
-    with started(*command, env=env, stdin=pipe, stderr=None, seconds=no_limit) as server:
+    command, no_limit = (sys.executable, "-c", _FORKING, imports), threading.TIMEOUT_MAX
+    with started(*command, env=env, stdin=PIPE, stderr=None, seconds=no_limit) as server:
 
         def run(code: str, *arguments: object) -> Ended:
             assert server.stdin is not None and server.stdout is not None
@@ -133,7 +134,9 @@ def forking(imports: str, env: Mapping[str, str] | None = None) -> Iterator[Call
         yield run
 
 
-def run_processes(*arguments: Path | str, processes: int = 2, devices: int = 2) -> list[Ended]:
+def run_processes(
+    *arguments: Path | str, processes: int = 2, devices: int = 2, seconds: float = _SECONDS
+) -> list[Ended]:
     """How Python processes end that run together, on some CPU devices each, in whose environment is
     what `snpjax.scale.initialize()` needs. They talk over the loopback of this machine."""
     with socket.socket() as listener:
@@ -146,16 +149,18 @@ def run_processes(*arguments: Path | str, processes: int = 2, devices: int = 2) 
         JAX_COORDINATOR_ADDRESS=address,
         JAX_NUM_PROCESSES=str(processes),
     )
-    numbers = map(str, range(processes))
-    return all_finished(
-        (sys.executable, *arguments), envs=[{**environ, "JAX_PROCESS_ID": x} for x in numbers]
-    )
+    envs = [{**environ, "JAX_PROCESS_ID": str(number)} for number in range(processes)]
+    return all_finished((sys.executable, *arguments), envs=envs, seconds=seconds)
 
 
-def all_finished(command: Sequence[object], *, envs: Sequence[Mapping[str, str]]) -> list[Ended]:
+def all_finished(
+    command: Sequence[object], *, envs: Sequence[Mapping[str, str]], seconds: float = _SECONDS
+) -> list[Ended]:
     """How processes end that run together, one in each environment."""
     with contextlib.ExitStack() as stack:
-        together = [stack.enter_context(started(*command, env=env)) for env in envs]
+        together = [
+            stack.enter_context(started(*command, env=env, seconds=seconds)) for env in envs
+        ]
         # All at once: a process whose output nobody reads would wait, and the others for it.
         with ThreadPoolExecutor(len(envs)) as pool:
             outputs = list(pool.map(lambda process: process.communicate(), together))

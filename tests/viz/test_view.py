@@ -375,14 +375,14 @@ def test_a_question_that_makes_no_sense_is_refused(server):
 
 
 def test_a_text_that_does_not_read_is_answered_with_its_errors(server):
-    text = PAIR.replace("(p,q), (q,p)", "(p,q), (q,r)").replace("a --> #", "b --> #", 1)
+    text = PAIR.replace("(p,q), (q,p)", "(p,q), (q,r)").replace("@mout = q", "@mout = s")
     answer = asked(server, "open", {"name": "../../pair.pli", "text": text})
     assert not answer["read"] and answer["name"] == "pair.pli" and answer["text"] == text
     places = [(f["line"], f["column"]) for f in answer["findings"]]
     lines = text.splitlines()
     assert len(places) == 2
     for line, column in places:
-        assert lines[line - 1][column - 1 :].startswith(("r);", "b -->"))
+        assert lines[line - 1][column - 1 :].startswith(("r);", "s;"))
     mended = asked(server, "open", {"name": "pair.pli", "text": PAIR})
     assert mended["read"] and [n["name"] for n in mended["system"]["neurons"]] == ["p", "q"]
 
