@@ -19,7 +19,7 @@ from .scale.paths import value_of_each
 from .scale.placement import Placement
 from .scale.saved_runs import RestoredRun, RunSaver
 from .tile import Shard, Standing, Tile, kept
-from .trajectory import History, Save, Trajectory, beside, nbytes_of
+from .trajectory import History, Save, Trajectory, beside, nbytes_of, warn_of_dropping
 
 
 # Rows of history kept on the device before they are moved to the host, at most.
@@ -173,7 +173,10 @@ class Driver:
         assert self.checkpoints.restored is not None
         given = self.machine, self.choice, start, self.save, self.placement
         structures = structures_of(*given, has_paths=has_paths)
-        return RestoredRun(self.checkpoints.restored, self.save, structures)
+        restored = RestoredRun(self.checkpoints.restored, self.save, structures)
+        if restored.save != self.save:
+            warn_of_dropping(restored.save)
+        return restored
 
     def _own_ranges(self, paths: int) -> list[tuple[int, int]] | None:
         """Which of the first paths this process has the results of; `None` for all."""

@@ -307,16 +307,10 @@ class History:
         budget = self.wanted.budget
         if self._total() <= budget:
             return
-        kept = "the outputs and the final configuration"
         self._keep_all(replace(self.wanted, every=None, details=False))
         if self._total() > budget or not self.wanted.outputs:
-            kept = "the final configuration"
             self._keep_all(replace(self.wanted, outputs=False))
-        message = (
-            f"The history of this run outgrew its budget of {budget} bytes; kept: {kept}. "
-            "Try `Save(every=...)`, or a larger `Save(budget=...)`."
-        )
-        warnings.warn(HistoryDropped(message, kept), stacklevel=5)
+        warn_of_dropping(self.wanted)
 
     def _own(self, x: np.ndarray, num: int) -> np.ndarray:
         """The first `num` rows; a few of them as a copy, which does not keep the rest in memory."""
@@ -436,6 +430,16 @@ def _last(chunks: Sequence[np.ndarray], otherwise: np.ndarray) -> np.ndarray:
 
 def _repeated(row: Any, num: int) -> np.ndarray:
     return np.repeat(np.asarray(row)[None], num, axis=0)
+
+
+def warn_of_dropping(kept: Save) -> None:
+    """Say that a history outgrew its budget, and what is kept of it."""
+    what = "the outputs and the final configuration" if kept.outputs else "the final configuration"
+    message = (
+        f"The history of this run outgrew its budget of {kept.budget} bytes; kept: {what}. "
+        "Try `Save(every=...)`, or a larger `Save(budget=...)`."
+    )
+    warnings.warn(HistoryDropped(message, what), stacklevel=6)
 
 
 def _presented(present: Callable[[PyTree], PyTree], part: Flat) -> Flat:
