@@ -80,8 +80,8 @@ class RateNetwork:
     ) -> Lowered[RateSolution, RateSolution]:
         """The network as arrays; `layout` is for the projections that leave theirs open.
 
-        **Raises:** `LayoutTooLarge` for what does not fit in memory; `ValueError` for a layout that
-        cannot store such a projection.
+        **Raises:** `NotEnoughMemory` for what does not fit; `ValueError` for a layout that cannot
+        store such a projection.
         """
         del paths
         if numbered:

@@ -22,7 +22,7 @@ from snpjax_formats import (
     Identity,
     Int8Dense,
     Interval,
-    LayoutTooLarge,
+    NotEnoughMemory,
     Ones,
     SlicedELL,
     Sum,
@@ -304,10 +304,10 @@ def test_one_structured_population_is_not_listed():
         [snp.Population("a", 10**6, 1, ["a -> a"])], [snp.Projection("a", "a")]
     )
     assert lower_of(system).synapses.nbytes == 0
-    with pytest.raises(LayoutTooLarge, match="1,000,000,000,000 synapses takes .* Leave `layout`"):
+    with pytest.raises(NotEnoughMemory, match="1,000,000,000,000 synapses takes .* Leave `layout`"):
         system.lower(layout=ELL)
     sorting = sorter(np.arange(1, 200_001))
-    with pytest.raises(LayoutTooLarge, match="forgetting rules .* Leave `faithful` out"):
+    with pytest.raises(NotEnoughMemory, match="forgetting rules .* Leave `faithful` out"):
         sorting.lower(faithful=True)
 
 

@@ -48,7 +48,7 @@ class SynapsePart:
     def edges(self) -> Edges:
         """The part as a list, counted from its own first neurons; random graphs are drawn once.
 
-        **Raises:** `LayoutTooLarge` before more is listed than the host has memory for.
+        **Raises:** `NotEnoughMemory` before more is listed than the host has memory for.
         """
         if isinstance(self.graph, Edges):
             return self.graph

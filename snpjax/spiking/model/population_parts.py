@@ -7,8 +7,7 @@ from functools import cached_property
 import numpy as np
 from jaxtyping import Int
 
-from snpjax_formats import Edges, check_free, graphs
-from snpjax_formats.memory import host_free_bytes
+from snpjax_formats import Edges, check_free, graphs, host_free_bytes
 
 from .neuron_names import NeuronNames
 from .rule import Rule
@@ -81,13 +80,12 @@ class Projection:
 def listed(graph: graphs.AbstractGraph, num_sources: int, num_targets: int, fix: str) -> Edges:
     """The edges of a graph.
 
-    **Raises:** `LayoutTooLarge` before more is listed than the host has memory for; `fix` says what
-    to do.
+    **Raises:** `NotEnoughMemory` before more is listed than the host has memory for; `fix` says
+    what to do.
     """
     count = num_listed(graph, num_sources, num_targets)
     needed = _BYTES_PER_LISTED_EDGE * count
-    what = f"Listing {count:,} synapses takes {needed:,} bytes"
-    check_free(needed, host_free_bytes(), what, fix)
+    check_free(needed, host_free_bytes(), f"Listing {count:,} synapses takes", fix)
     return graph.edges(num_sources, num_targets)
 
 
