@@ -32,12 +32,13 @@ from .machine import (
     follows,
     over_paths,
 )
-from .results import RESULTS
+from .memory import ALLOCATION_ERRORS, is_of_memory
+from .results import RESULTS, codes_of
 from .scale.mesh import replicated
 from .scale.paths import from_all, shardings, value_of_each
 from .scale.placement import Placement, joined_details, joined_states
 from .simulate import Progress, advancing, looped, result_of, step_of
-from .trajectory import Flat, History, Save, Trajectory, beside, nbytes_of, own_paths
+from .trajectory import MEMORY, Flat, History, Save, Trajectory, beside, nbytes_of, own_paths
 
 
 # Rows of history kept on the device before they are moved to the host: at most this many, and at
@@ -57,6 +58,9 @@ _FIRST_SETTLING_STEPS, _SETTLING_SECONDS = 32, 2.0
 # Steps of a growing machine whose state has more bytes, or of a settled one, take so long that they
 # are compiled at once.
 _MOST_EVALUATED = 2**18
+
+# States of so few bytes need not be compared with the memory there is.
+_FEW_BYTES = 2**20
 
 # Steps per loop iteration on a GPU by the bytes of the state. The predicate of a while loop is read
 # back on the host there, 25 us an iteration against 8 for a small step (H200, jax 0.11.2); where
@@ -91,22 +95,8 @@ class Driver:
     def run(self, start: PyTree, paths: int | None, *, tiled: bool) -> Trajectory:
         """The run of one path, `None`, or of many, from their states at the beginning or from one
         that all share. With `tiled`, only as many run at a time as fit in the caches."""
-        devices = 1 if self.placement is None else self.placement.shares
-        tile = most_in_tile(self.machine, start) if tiled and paths else None
-        if paths is None or tile is None or paths <= devices * tile:
-            share = None if paths is None else _padded_paths(-(-paths // devices))
-            tiles = [(start, 0, paths)]
-        else:
-            share, tiles = tile, []
-            has_paths = paths_of(self.machine, start) != ()
-            for first in range(0, paths, devices * tile):
-                num = min(devices * tile, paths - first)
-                own = start
-                if has_paths:
-                    own = jax.tree.map(lambda x, at=first, n=num: x[..., at : at + n], start)
-                tiles.append((own, first, num))
-        if self.placement is None and isinstance(self.machine, Stacked):
-            share = None  # machines are padded for a mesh only
+        share, most = self.cut(start, paths, tiled=tiled)
+        is_cut = most < (paths or 1) and paths_of(self.machine, start) != ()
         made = 0  # the steps of the longest tile up to now
 
         def tell(now: int) -> None:
@@ -117,24 +107,110 @@ class Driver:
 
         shards: list[_Shard] = []
         histories: list[History] = []
-        for own, first, num in tiles:
-            shards += self.run_tile(own, first, num, share, histories, tell).shards
+        for first in range(0, paths or 1, most):
+            num = None if paths is None else min(most, paths - first)
+            own = start
+            if is_cut:
+                own = jax.tree.map(lambda x, at=first: x[..., at : at + most], start)
+            try:
+                self.run_tile(own, first, num, share, shards, histories, tell)
+            except ALLOCATION_ERRORS as error:
+                if not is_of_memory(error) or jax.process_count() > 1:
+                    raise
+                self._cut_short(shards, histories, own, first, num, paths)
+                break
         ended = [shard.ended for shard in shards]
         longest = [int(one.steps.max(initial=0)) for one in ended]
         length = max(longest)
         if self.placement is not None:
             length = max(value_of_each(length))
-        finished = [
-            history.finish(one.initial, one.state, made, length)
-            for history, one, made in zip(histories, ended, longest, strict=True)
-        ]
-        states, outputs, details = beside(finished)
+
+        def finished() -> tuple[PyTree | None, PyTree | None, PyTree | None]:
+            parts = [
+                history.finish(one.initial, one.state, made, length)
+                for history, one, made in zip(histories, ended, longest, strict=True)
+            ]
+            return beside(parts)
+
+        try:
+            states, outputs, details = finished()
+        except MemoryError:
+            histories[-1].drop(MEMORY)
+            states, outputs, details = finished()
         state, steps, result = beside([one[1:] for one in ended])
         saved, steps = histories[-1].wanted, np.asarray(steps)
         numbers = None
-        if self.placement is not None and len(shards) < devices * len(tiles):
-            numbers = np.concatenate([shard.numbers for shard in shards])
+        if self.placement is not None and sum(shard.paths or 0 for shard in shards) < (paths or 0):
+            own = [np.arange(shard.first, shard.first + (shard.paths or 0)) for shard in shards]
+            numbers = np.concatenate(own)
         return Trajectory(state, states, outputs, details, saved, steps, result, numbers)
+
+    def is_small(self, start: PyTree, paths: int | None) -> bool:
+        """Whether a run takes so little memory that it need not be compared with what there is: it
+        may take no longer than 1.5 ms. A history without a budget is dropped when it must be."""
+        may_outgrow = self.save.keeps_history and self.save.budget is not None
+        return nbytes_of(start) * (paths or 1) <= _FEW_BYTES and not may_outgrow
+
+    def cut(self, start: PyTree, paths: int | None, *, tiled: bool) -> tuple[int | None, int]:
+        """The paths of a device, padded, that run at a time, and those of all devices."""
+        devices = 1 if self.placement is None else self.placement.shares
+        tile = most_in_tile(self.machine, start) if tiled and paths else None
+        if paths is None:
+            return None, 1
+        if tile is not None and paths > devices * tile:
+            return tile, devices * tile
+        if self.placement is None and isinstance(self.machine, Stacked):
+            return None, paths  # machines are padded for a mesh only
+        return _padded_paths(-(-paths // devices)), paths
+
+    def _cut_short(
+        self,
+        shards: "list[_Shard]",
+        histories: list[History],
+        start: PyTree,
+        first: int,
+        num: int | None,
+        paths: int | None,
+    ) -> None:
+        """End a run whose memory ran out in the tile of `num` paths from `first` on: these end
+        where they were last known, and those that have not begun where they begin."""
+        before = sum(shard.first < first for shard in shards)
+        tile = shards[before:]
+        if tile and all(shard.is_known for shard in tile):
+            for shard in tile:
+                shard.end_short(self.max_steps, self.grow)
+            first += num or 1
+        else:
+            del shards[before:], histories[before:]
+        if first < (paths or 1):
+            rest = None if paths is None else paths - first
+            history = History(histories[-1].wanted if histories else self.save, rest, histories)
+            history.skip(histories)
+            histories.append(history)
+            shards.append(_Shard(history, rest, first))
+            shards[-1].skip(self._on_host(start, rest))
+
+    def _on_host(self, start: PyTree, paths: int | None) -> PyTree:
+        """The state at the beginning of that many paths."""
+        machine, place = self.machine, self.placement
+        has_paths = paths_of(machine, start) != ()
+        if follows(machine, Leaping):
+            start = machine.kept(start)
+        if place is not None and follows(machine, Partitioned):
+            start = place.starts(machine, place.placed_state(machine, start))[0]
+        start = jax.device_get(start)
+        if paths is None or has_paths:
+            return jax.tree.map(lambda x: own_paths(x, paths), start)
+        return jax.tree.map(lambda x: np.broadcast_to(x[..., None], (*x.shape, paths)), start)
+
+    def sizes(self, start: PyTree) -> tuple[int, int]:
+        """Steps per iteration of the loop, and the most rows of history of a call."""
+        devices = 1 if self.placement is None else self.placement.shares
+        grow = self.grow and follows(self.machine, Growable)
+        # A step that may grow is long, and each copy of it takes seconds to compile.
+        unroll = self.unroll or (1 if grow else _unroll(start, devices))
+        longest = min(bucket(self.max_steps, at_least=64), _MAX_CHUNK_ROWS)
+        return unroll, longest if self.save.keeps_history else 1
 
     def run_tile(
         self,
@@ -142,11 +218,13 @@ class Driver:
         first: int,
         paths: int | None,
         share: int | None,
+        shards: "list[_Shard]",
         histories: list[History],
         tell: Callable[[int], None],
     ) -> "Tile":
         """Advance some paths, numbered from `first` on, chunk by chunk, moving histories to the
-        host after each. A device has a `share` of them, the last ones less."""
+        host after each. A device has a `share` of them, the last ones less. What is known of them
+        is added to `shards` and `histories`."""
         machine: AnyMachine = self.machine
         place, max_steps = self.placement, self.max_steps
         grow = self.grow and follows(self.machine, Growable)
@@ -170,17 +248,19 @@ class Driver:
         # A single path is run by all shares alike.
         numbers = [0] if place is None or share is None else place.numbers(machine)
         wanted = histories[-1].wanted if histories else self.save
-        shards = []
+        own_shards: list[_Shard] = []
         for number in numbers:
             histories.append(History(wanted, counts[number], histories))
-            shards.append(_Shard(histories[-1], counts[number], first + number * (share or 0)))
-        history = shards[-1].history  # what is wanted is the same for all
+            own_shards.append(_Shard(histories[-1], counts[number], first + number * (share or 0)))
+        shards += own_shards
+        history = own_shards[-1].history  # what is wanted is the same for all
+        if wanted.every is not None:
+            begun = machine.kept(start) if follows(machine, Leaping) else start
+            starts = [begun] if place is None else place.starts(machine, begun)
+            for shard, begun in zip(own_shards, starts[: len(own_shards)], strict=True):
+                shard.begun = begun
         state = start
-        # A step that may grow is long, and each copy of it takes seconds to compile.
-        unroll = self.unroll or (1 if grow else _unroll(start, devices))
-        longest = 1
-        if history.wanted.keeps_history:
-            longest = min(bucket(max_steps, at_least=64), _MAX_CHUNK_ROWS)
+        unroll, longest = self.sizes(start)
         presents: Presents | None = None
         settled = self.settled if paths is None and follows(self.machine, Growable) else None
         is_first, seconds_left = True, np.inf  # as far as is known
@@ -222,9 +302,10 @@ class Driver:
                 lean=self.lean,
             )
             parcels = [[parcel]] if place is None else place.stacks(machine, parcel)
-            for shard, parts in zip(shards, parcels[: len(shards)], strict=True):
+            for shard, parts in zip(own_shards, parcels[: len(own_shards)], strict=True):
                 shard.take(_opened(machine, parts), presents)
-            reports = np.asarray([(shard.made, shard.is_live, shard.is_stuck) for shard in shards])
+            flags = [(shard.made, shard.is_live, shard.is_stuck) for shard in own_shards]
+            reports = np.asarray(flags)
             if place is not None:
                 reports = from_all(reports, numbers, devices if share else 1)
                 reports = np.broadcast_to(reports, (devices, reports.shape[1]))
@@ -248,23 +329,76 @@ class Driver:
             if not np.any(goes_on):
                 break
             steps_per_call = int(min(1e9, max(1, steps_per_call * _SECONDS_PER_CALL / elapsed)))
-        tile = Tile(shards, machine, state, steps, own)
-        if not self.lean:
-            if follows(machine, Leaping) and history.wanted.every is not None:
-                start = machine.kept(start)
-            starts = [start] if place is None else place.starts(machine, start)
-            for shard, begun in zip(shards, starts[: len(shards)], strict=True):
-                shard.begun = begun
-        return tile
+        return Tile(machine, state, steps, own)
+
+
+class FirstCall(NamedTuple):
+    """What a run allocates, as shapes.
+
+    - `begun`: the states of the paths of a device, their steps and numbers.
+    - `traced`: the first call of the device, traced.
+    - `end`: how these paths stand, on the host; `row_bytes`: what is kept of a step.
+    """
+
+    begun: PyTree
+    traced: Any
+    end: PyTree
+    row_bytes: float
+
+
+def first_call(driver: Driver, start: PyTree, paths: int | None, *, tiled: bool) -> FirstCall:
+    """What the first call of a run will be."""
+    share, most = driver.cut(start, paths, tiled=tiled)
+    size, save = share or most, driver.save
+    machine, choice, state = (_shapes(x) for x in (driver.machine, driver.choice, start))
+    if isinstance(driver.machine, Stacked) or paths_of(driver.machine, start) != ():
+        is_by_path = arrays_by_path(driver.machine)
+        machine = jax.tree.map(lambda x, by: _shape(x, size) if by else x, machine, is_by_path)
+        state = _shapes(start, size)
+    path: Any = jax.ShapeDtypeStruct((), np.uint32)
+    steps, own = None, None
+    if share is not None:
+        spread = partial(_spread_all, paths=share)
+        state, path, steps = jax.eval_shape(spread, machine, state, path)
+        own = jax.ShapeDtypeStruct((1,), np.int32)
+    elif paths is not None:
+        path, steps = (jax.ShapeDtypeStruct((most,), dtype) for dtype in (np.uint32, np.int32))
+    unroll, longest = driver.sizes(start)
+    traced = _advance.jitted.trace(
+        machine,
+        choice,
+        state,
+        jax.ShapeDtypeStruct((2,), np.int32),
+        steps,
+        None if paths is None else path,
+        own,
+        longest=longest,
+        save=save,
+        grow=driver.grow and follows(driver.machine, Growable),
+        unroll=unroll,
+        lean=driver.lean,
+    )
+    end = jax.eval_shape(end_of, machine, state, path)
+    row_bytes = row_of(machine, choice, state, path, save)[1] if save.keeps_history else 0.0
+    return FirstCall((state, steps, path), traced, end, row_bytes)
+
+
+def _shapes(tree: PyTree, paths: int | None = None) -> PyTree:
+    return jax.tree.map(partial(_shape, paths=paths), tree)
+
+
+def _shape(x: Any, paths: int | None = None) -> jax.ShapeDtypeStruct:
+    """The shape of an array, with at most so many paths."""
+    shape = x.shape if paths is None else (*x.shape[:-1], min(paths, x.shape[-1]))
+    return jax.ShapeDtypeStruct(shape, x.dtype)
 
 
 class Tile(NamedTuple):
-    """Paths that were advanced together: what is on the host, and what the devices have of them.
+    """Paths that were advanced together: what the devices have of them.
 
     - `counts`: the paths of each device, without those that pad them.
     """
 
-    shards: "list[_Shard]"
     machine: AnyMachine
     state: PyTree
     steps: Int[Array, "*paths"] | None
@@ -280,13 +414,19 @@ class _Ended(NamedTuple):
     result: Any
 
 
+#: Results of paths that go on after a call, and of those that do so once they have more room.
+_GOING_ON = [
+    int(x._value)
+    for x in (RESULTS.max_steps_reached, RESULTS.neurons_exceeded, RESULTS.synapses_exceeded)
+]
+
+
 class _Shard:
     """The paths of one device, numbered from `first` on, `paths` of them without those that pad
     them: their history, and how they are after the last call."""
 
     def __init__(self, history: History, paths: int | None, first: int):
-        self.history, self.paths = history, paths
-        self.numbers = np.arange(first, first + (paths or 0))
+        self.history, self.paths, self.first = history, paths, first
         self.made = 0
         self.is_live = True
         self.is_stuck = False  # by a failure
@@ -296,12 +436,32 @@ class _Shard:
     def take(self, opened: PyTree, presents: Presents | None) -> None:
         """What a call has brought, see `_advance_all`."""
         now, is_live, has_failed, stand, chunk = opened
-        made, self.made, self.is_live = self.made, int(now), bool(is_live)
-        self.is_stuck = not is_live and bool(has_failed)
-        self.history.append(chunk, made, self.made, presents)
         if presents is not None:
             stand = (presents.state(stand[0]), *stand[1:])
+        self.history.append(chunk, self.made, int(now), presents)
+        self.made, self.is_live = int(now), bool(is_live)
+        self.is_stuck = not is_live and bool(has_failed)
         self._now = stand
+
+    def end_short(self, max_steps: int, grow: bool) -> None:
+        """Memory ran out: paths that would have gone on, or been given more room, end here."""
+        assert self._now is not None
+        state, steps, result = self._now
+        goes_on = np.isin(codes_of(result), _GOING_ON if grow else _GOING_ON[:1])
+        goes_on &= steps < max_steps
+        short = jax.tree.map(lambda x, y: np.where(goes_on, y, x), result, RESULTS.out_of_memory)
+        self._now = state, steps, short
+
+    def skip(self, state: PyTree) -> None:
+        """Memory ran out before these paths began."""
+        steps = np.zeros(() if self.paths is None else self.paths, np.int32)
+        short = jax.tree.map(lambda x: np.broadcast_to(x, steps.shape), RESULTS.out_of_memory)
+        self.begun, self._now = state, (state, steps, short)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether a call has brought how the paths stand."""
+        return self._now is not None
 
     @property
     def ended(self) -> _Ended:
@@ -456,10 +616,7 @@ def _advance_all(
         is_real = path - path[:1] < num_paths.astype(path.dtype)
     rows, saved = 0, (None, None, None)
     if save.keeps_history:
-        _, record = jax.eval_shape(_step, machine, choice, state, path)
-        saved = _saved(save, state, record)
-        states, *records = saved
-        row_bytes = nbytes_of(records) + nbytes_of(states) / (save.every or 1)
+        saved, row_bytes = row_of(machine, choice, state, path, save)
         rows = max(int(min(longest, _MAX_CHUNK_BYTES // max(row_bytes, 1))), 1)
         limit = jnp.minimum(limit, step + rows)
     begin = _Begin(choice, state, step, steps, path, limit, is_real, rows, save, saved)
@@ -474,12 +631,32 @@ def _advance_all(
             end = Progress(step + made, steps + made, made == most, stride.state, stride.saved)
     if end is None:
         end = _step_on(machine, begin, grow=grow, unroll=unroll)
-    kept = machine.kept(end.state) if follows(machine, Leaping) else end.state
-    ended = None if lean else (kept, end.steps, result_of(machine, end.state))
+    ended = None if lean else end_of(machine, end.state, end.steps)
     chunk = tuple(Flat.of(part) for part in end.carry)
     is_failed = over_paths(lambda m, s: m.status(s) != RESULTS.halted, machine)(end.state)
     parcel = Parcel.of((end.step, jnp.any(end.live), jnp.any(is_failed), ended, chunk))
     return end.state, None if is_single else end.steps, parcel
+
+
+def end_of(
+    machine: AnyMachine, state: PyTree, steps: Int[Array, "*paths"]
+) -> tuple[PyTree, Int[Array, "*paths"], Any]:
+    """How paths stand, for the host."""
+    kept = machine.kept(state) if follows(machine, Leaping) else state
+    return kept, steps, result_of(machine, state)
+
+
+def row_of(
+    machine: AnyMachine,
+    choice: AbstractChoice,
+    state: PyTree,
+    path: UInt32[Array, "*paths"],
+    save: Save,
+) -> tuple[tuple[PyTree, PyTree, PyTree], float]:
+    """The shapes of what is saved of a step, and the bytes of that on average."""
+    _, record = jax.eval_shape(_step, machine, choice, state, path)
+    states, *records = saved = _saved(save, state, record)
+    return saved, nbytes_of(records) + nbytes_of(states) / (save.every or 1)
 
 
 _STATIC = ("longest", "save", "grow", "unroll", "lean")

@@ -207,6 +207,10 @@ def run(
         driver = Driver(machine, choice, max_steps, save, grow, unroll, progress, settled, where)
         if observe is not None:
             return _observed(driver, observe, state, size, throw)
+        if not driver.is_small(state, size):
+            from .needs import check_run
+
+            check_run(driver, state, size, tiled=inputs is None)
         trajectory = driver.run(state, size, tiled=inputs is None)
         solution = own.solution(trajectory) if paths is None else own.solutions(trajectory)
         failure = solution.failure

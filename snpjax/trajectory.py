@@ -13,8 +13,10 @@ import jax
 import numpy as np
 from jaxtyping import Bool, Int, PyTree
 
+from snpjax_formats import host_free_bytes
+
 from ._text.counts import plural
-from .results import HALTED, codes_of, has_failed
+from .results import HALTED, OUT_OF_MEMORY, RESULTS, codes_of, has_failed
 
 
 if TYPE_CHECKING:
@@ -32,14 +34,16 @@ class Save:
     - `every`: keep the configuration after every n-th step; `None` keeps none.
     - `outputs`: keep what was sent to the environment in every step.
     - `details`: keep how every step was made (chosen rules, emissions).
-    - `budget`: bytes of host memory for all of it. A run that outgrows it goes on, drops what is
-      largest (outputs last, the final state never), and warns with `HistoryDropped`.
+    - `budget`: bytes of host memory for all of it; by default 1 GiB, or what is free if that is
+      less. A run that outgrows it goes on, drops what is largest (outputs last, the final state
+      never), and warns with `HistoryDropped`. One that may need more than a given budget has free
+      is refused.
     """
 
     every: int | None = 1
     outputs: bool = True
     details: bool = True
-    budget: int = 2**30
+    budget: int | None = None
 
     def __post_init__(self) -> None:
         if self.every is not None and self.every < 1:
@@ -57,7 +61,7 @@ SAVE_FINAL = Save(every=None, outputs=False, details=False)
 
 
 class HistoryDropped(UserWarning):
-    """A run's history outgrew `Save(budget=...)`, and a part of it was dropped.
+    """A run's history outgrew `Save(budget=...)`, or memory, and a part of it was dropped.
 
     `kept` says in words what remains.
     """
@@ -139,6 +143,18 @@ class AbstractSavedRun:
         """What was kept of the history: less than requested if that outgrew its budget."""
         return self.trajectory.saved
 
+    @property
+    def shortage(self) -> str | None:
+        """Where memory ran out, in words, or `None`."""
+        short = np.flatnonzero(codes_of(self.result) == OUT_OF_MEMORY)
+        if not len(short):
+            return None
+        steps = np.ravel(self.trajectory.steps)
+        where = f"after {plural(int(steps[short[0]]), 'step')}"
+        if np.ndim(self.trajectory.steps):
+            where += f", path {short[0]} ({len(short):,} of {len(steps):,} paths)"
+        return f"{where}: {RESULTS[RESULTS.out_of_memory]}"
+
 
 class AbstractCheckedRun(AbstractSavedRun):
     """A run whose failures are its results."""
@@ -147,7 +163,7 @@ class AbstractCheckedRun(AbstractSavedRun):
     def failure(self) -> str | None:
         """The first failure in words, or `None`."""
         failed = np.flatnonzero(has_failed(self.result))
-        return self._failure(failed) if len(failed) else None
+        return self.shortage or (self._failure(failed) if len(failed) else None)
 
     @abc.abstractmethod
     def _failure(self, failed: Int[np.ndarray, " failed"]) -> str:
@@ -270,11 +286,12 @@ class History:
             return
         every = self.wanted.every or 1
         rows = (now // every - made // every, now - made, now - made)
+        after = self._after
         if self._paths is not None:
-            after = slice(now - made, now - made + 1)
+            row = slice(now - made, now - made + 1)
             _, *records = chunk
-            own = ([own_paths(x[after].copy(), self._paths) for x in y.leaves] for y in records)
-            self._after = next(own), next(own)
+            own = ([own_paths(x[row].copy(), self._paths) for x in y.leaves] for y in records)
+            after = next(own), next(own)
         states, outputs, details = (
             Flat([self._own(x, num) for x in part.leaves], part.tree)
             for part, num in zip(chunk, rows, strict=True)
@@ -284,20 +301,42 @@ class History:
             outputs = _presented(presents.outputs, outputs)
             details = _presented(presents.details, details)
         self._chunks.append((states, outputs, details))
+        self._after = after
         self._nbytes += nbytes_of((states, outputs, details))
-        budget = self.wanted.budget
+        budget, limit = _budget(self.wanted.budget, self._total())
         if self._total() <= budget:
             return
         kept = "the outputs and the final configuration"
         self._keep_all(replace(self.wanted, every=None, details=False))
         if self._total() > budget or not self.wanted.outputs:
-            kept = "the final configuration"
-            self._keep_all(replace(self.wanted, outputs=False))
-        message = (
-            f"The history of this run outgrew its budget of {budget} bytes; kept: {kept}. "
-            "Try `Save(every=...)`, or a larger `Save(budget=...)`."
-        )
-        warnings.warn(HistoryDropped(message, kept), stacklevel=5)
+            self.drop(limit)
+        else:
+            _warn_of_dropping(limit, kept)
+
+    def drop(self, limit: str) -> None:
+        """Keep nothing of the run but its end, because its history outgrew a limit."""
+        self._keep_all(replace(self.wanted, every=None, outputs=False, details=False))
+        _warn_of_dropping(limit, "the final configuration")
+
+    def skip(self, others: "Sequence[History]") -> None:
+        """Keep empty records of these paths, which make no step, beside those of others. How steps
+        were made is dropped: an empty record of that is the machine's own."""
+        if not any(other._chunks for other in others):
+            self.wanted = replace(self.wanted, every=None, outputs=False, details=False)
+            return
+        if self.wanted.details:
+            self._keep_all(replace(self.wanted, details=False))
+            self.wanted = others[-1].wanted
+            _warn_of_dropping(MEMORY, "all but how steps were made")
+        assert self._paths is not None
+        paths, (states, outputs, nothing) = self._paths, others[0]._chunks[0]
+
+        def empty(part: Flat, rows: int) -> Flat:
+            leaves = [np.zeros((rows, *x.shape[1:-1], paths), x.dtype) for x in part.leaves]
+            return Flat(leaves, part.tree)
+
+        self._chunks.append((empty(states, 0), empty(outputs, 0), nothing))
+        self._after = empty(outputs, 1).leaves, []
 
     def _own(self, x: np.ndarray, num: int) -> np.ndarray:
         """The first `num` rows; a few of them as a copy, which does not keep the rest in memory."""
@@ -360,6 +399,30 @@ class History:
             _over_leaves(records, outputs),
             _over_leaves(records, details),
         )
+
+
+#: Bytes of a history by default, where memory allows it; and of one for which that is not asked.
+_BUDGET, _FEW_BYTES = 2**30, 2**24
+MEMORY = "the memory that is free"
+
+
+def _budget(budget: int | None, total: int) -> tuple[int, str]:
+    """The budget of a history that has `total` bytes now, and what it is in words."""
+    if budget is None:
+        # The processes of a run keep the same.
+        free = host_free_bytes() if total > _FEW_BYTES and jax.process_count() == 1 else None
+        if free is not None and free < _BUDGET:
+            return free, MEMORY  # its parts will be joined, which takes as much again
+        budget = _BUDGET
+    return budget, f"its budget of {budget:,} bytes"
+
+
+def _warn_of_dropping(limit: str, kept: str) -> None:
+    message = (
+        f"The history of this run outgrew {limit}; kept: {kept}. Try `Save(every=...)`, or a "
+        "larger `Save(budget=...)`."
+    )
+    warnings.warn(HistoryDropped(message, kept), stacklevel=7)
 
 
 def _presented(present: Callable[[PyTree], PyTree], part: Flat) -> Flat:

@@ -123,7 +123,7 @@ def observe(
         num = min(devices * share, paths - first)
         own, state = _of_paths(observed, start, slice(first, first + num))
         one = replace(driver, machine=own, save=SAVE_FINAL, lean=True)
-        tile = one.run_tile(state, first, num, share, [], lambda now: None)
+        tile = one.run_tile(state, first, num, share, [], [], lambda now: None)
         found, failed_at, codes = whole(_summed(tile, block, driver.placement))
         sums.add(jax.tree.map(lambda x: np.moveaxis(x, 0, -1), found))
         at = np.flatnonzero(failed_at < share)
