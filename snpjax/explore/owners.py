@@ -19,6 +19,7 @@ from jaxtyping import Array, Bool, Int, UInt, UInt8, UInt32
 
 from snpjax_formats.mixing import mixed
 
+from .._xla import shard_map
 from ..machine import Enumerable
 from ..scale.mesh import CONFIGURATIONS
 from .packing import Packing
@@ -109,9 +110,7 @@ def program(
 ) -> Callable[..., Any]:
     """What each device does, as one call for all of them."""
     # What differs between devices is not part of the types: machines do not know of meshes.
-    split = jax.shard_map(
-        partial(function, **static), mesh=mesh, in_specs=ins, out_specs=outs, check_vma=False
-    )
+    split = shard_map(partial(function, **static), mesh=mesh, in_specs=ins, out_specs=outs)
     return jax.jit(split, donate_argnums=donated)
 
 
