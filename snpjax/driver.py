@@ -16,7 +16,7 @@ from jaxtyping import Array, Bool, Int, PyTree, UInt32
 from snpjax_formats import bucket
 
 from ._tiered import tiered
-from ._xla import Parcel, shard_map
+from ._xla import Parcel, fetched, shard_map
 from .choice import AbstractChoice
 from .machine import (
     AnyMachine,
@@ -32,7 +32,7 @@ from .machine import (
     follows,
     over_paths,
 )
-from .memory import ALLOCATION_ERRORS, is_of_memory
+from .memory import ALLOCATION_ERRORS, Needs, is_of_memory, share_taken
 from .results import RESULTS, codes_of
 from .scale.mesh import replicated
 from .scale.paths import from_all, shardings, value_of_each
@@ -59,8 +59,9 @@ _FIRST_SETTLING_STEPS, _SETTLING_SECONDS = 32, 2.0
 # are compiled at once.
 _MOST_EVALUATED = 2**18
 
-# States of so few bytes need not be compared with the memory there is.
-_FEW_BYTES = 2**20
+# States of so few bytes need not be compared with the memory there is, nor those that would fit so
+# many times.
+_FEW_BYTES, _MANY_ARRAYS = 2**20, 64
 
 # Steps per loop iteration on a GPU by the bytes of the state. The predicate of a while loop is read
 # back on the host there, 25 us an iteration against 8 for a small step (H200, jax 0.11.2); where
@@ -117,7 +118,7 @@ class Driver:
             except ALLOCATION_ERRORS as error:
                 if not is_of_memory(error) or jax.process_count() > 1:
                     raise
-                self._cut_short(shards, histories, own, first, num, paths)
+                self._cut_short(shards, histories, start, first, num, paths)
                 break
         ended = [shard.ended for shard in shards]
         longest = [int(one.steps.max(initial=0)) for one in ended]
@@ -146,10 +147,16 @@ class Driver:
         return Trajectory(state, states, outputs, details, saved, steps, result, numbers)
 
     def is_small(self, start: PyTree, paths: int | None) -> bool:
-        """Whether a run takes so little memory that it need not be compared with what there is: it
-        may take no longer than 1.5 ms. A history without a budget is dropped when it must be."""
-        may_outgrow = self.save.keeps_history and self.save.budget is not None
-        return nbytes_of(start) * (paths or 1) <= _FEW_BYTES and not may_outgrow
+        """Whether a run takes so little of the memory there is that its needs are not worth to be
+        computed, which takes some milliseconds. A history without a budget is dropped when it must
+        be."""
+        has_paths = isinstance(self.machine, Stacked)
+        size = nbytes_of(start) * (1 if has_paths else paths or 1)
+        budget = self.save.budget or 0 if self.save.keeps_history else 0
+        if size + budget <= _FEW_BYTES:
+            return True
+        most = Needs(_MANY_ARRAYS * size + 2 * (budget + _MAX_CHUNK_BYTES))
+        return share_taken(most, self.placement and self.placement.mesh) <= 1
 
     def cut(self, start: PyTree, paths: int | None, *, tiled: bool) -> tuple[int | None, int]:
         """The paths of a device, padded, that run at a time, and those of all devices."""
@@ -188,27 +195,29 @@ class Driver:
             history.skip(histories)
             histories.append(history)
             shards.append(_Shard(history, rest, first))
-            shards[-1].skip(self._on_host(start, rest))
+            shards[-1].skip(self._on_host(start, first, rest))
 
-    def _on_host(self, start: PyTree, paths: int | None) -> PyTree:
-        """The state at the beginning of that many paths."""
+    def _on_host(self, start: PyTree, first: int, paths: int | None) -> PyTree:
+        """The states at the beginning of paths, that many from `first` on."""
         machine, place = self.machine, self.placement
         has_paths = paths_of(machine, start) != ()
         if follows(machine, Leaping):
             start = machine.kept(start)
         if place is not None and follows(machine, Partitioned):
             start = place.starts(machine, place.placed_state(machine, start))[0]
-        start = jax.device_get(start)
-        if paths is None or has_paths:
-            return jax.tree.map(lambda x: own_paths(x, paths), start)
+        start = fetched(start)
+        if paths is None:
+            return start
+        if has_paths:
+            return jax.tree.map(lambda x: x[..., first : first + paths], start)
         return jax.tree.map(lambda x: np.broadcast_to(x[..., None], (*x.shape, paths)), start)
 
-    def sizes(self, start: PyTree) -> tuple[int, int]:
-        """Steps per iteration of the loop, and the most rows of history of a call."""
-        devices = 1 if self.placement is None else self.placement.shares
+    def sizes(self, state_bytes: int) -> tuple[int, int]:
+        """Steps per iteration of the loop, and the most rows of history of a call, by the bytes of
+        the states on a device."""
         grow = self.grow and follows(self.machine, Growable)
         # A step that may grow is long, and each copy of it takes seconds to compile.
-        unroll = self.unroll or (1 if grow else _unroll(start, devices))
+        unroll = self.unroll or (1 if grow else _unroll(state_bytes))
         longest = min(bucket(self.max_steps, at_least=64), _MAX_CHUNK_ROWS)
         return unroll, longest if self.save.keeps_history else 1
 
@@ -260,7 +269,7 @@ class Driver:
             for shard, begun in zip(own_shards, starts[: len(own_shards)], strict=True):
                 shard.begun = begun
         state = start
-        unroll, longest = self.sizes(start)
+        unroll, longest = self.sizes(nbytes_of(start) // devices)
         presents: Presents | None = None
         settled = self.settled if paths is None and follows(self.machine, Growable) else None
         is_first, seconds_left = True, np.inf  # as far as is known
@@ -274,7 +283,7 @@ class Driver:
                 if found is not None:
                     machine, state, presents = found
                     settled, grow, steps_per_call = None, False, _FIRST_CALL_STEPS
-                    unroll = self.unroll or _unroll(state, devices)
+                    unroll = self.unroll or _unroll(nbytes_of(state) // devices)
             if settled is not None:
                 steps_per_call = min(steps_per_call, max(now, _FIRST_SETTLING_STEPS))
             advance: Any = _advance
@@ -321,7 +330,7 @@ class Driver:
             if grow and np.any(is_stuck):
                 full = machine
                 assert follows(full, Growable)
-                if np.any(own_paths(np.asarray(full.is_full(state)), paths)):
+                if np.any(own_paths(fetched(full.is_full(state)), paths)):
                     machine, state = full.grown(state)
                     goes_on |= is_stuck
                     is_first = True
@@ -363,7 +372,7 @@ def first_call(driver: Driver, start: PyTree, paths: int | None, *, tiled: bool)
         own = jax.ShapeDtypeStruct((1,), np.int32)
     elif paths is not None:
         path, steps = (jax.ShapeDtypeStruct((most,), dtype) for dtype in (np.uint32, np.int32))
-    unroll, longest = driver.sizes(start)
+    unroll, longest = driver.sizes(nbytes_of(state))
     traced = _advance.jitted.trace(
         machine,
         choice,
@@ -565,11 +574,10 @@ def _spread_there(
     return lax.with_sharding_constraint(found, shardings(place.mesh, split))
 
 
-def _unroll(state: PyTree, devices: int) -> int:
-    """Steps per loop iteration, unless they are given."""
+def _unroll(size: int) -> int:
+    """Steps per loop iteration, unless they are given, for states of that many bytes."""
     if jax.default_backend() == "cpu":
         return 1
-    size = nbytes_of(state) // devices
     return next((steps for limit, steps in _UNROLL if size <= limit), 1)
 
 

@@ -1,5 +1,6 @@
 """What a run needs, compared with the memory there is before any of it is taken."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
@@ -10,6 +11,9 @@ from snpjax_formats import NotEnoughMemory, check_free, free_bytes, host_free_by
 
 #: What an allocation that fails raises, among other errors: see `is_of_memory`.
 ALLOCATION_ERRORS = (MemoryError, NotEnoughMemory, jax.errors.JaxRuntimeError)
+
+# How often what fits is looked for: once, if it is in proportion.
+_TRIES = 8
 
 _TEXTS = ("RESOURCE_EXHAUSTED", "OUT_OF_MEMORY", "Out of memory")
 
@@ -29,9 +33,9 @@ class Needs(NamedTuple):
 
 
 def check_needs(
-    needs: Needs,
-    what: str,
+    needs: Callable[[int], Needs],
     size: int,
+    what: str,
     fewer: str,
     *others: str,
     mesh: Mesh | None = None,
@@ -40,19 +44,45 @@ def check_needs(
 
     **Arguments:**
 
+    - `needs`: what so many of something need; there are to be `size`.
     - `what`: subject and verb, such as "1,000 paths need".
-    - `size`: of what is needed in proportion to its number, how many there are, 1,000.
-    - `fewer`: what to do with those that fit, "run {:,} paths at a time", and `others`: what else
+    - `fewer`: what to do with as many as fit, "run {:,} paths at a time", and `others`: what else
       helps.
 
     **Raises:** `NotEnoughMemory` with the bytes needed and free, and what would fit.
     """
-    for needed, free in compared(needs, mesh):
-        fits = size * (free or 0) // max(needed, 1)
-        fixes = [fewer.format(fits)] if 0 < fits < size else []
-        fixes = [*fixes, *others] or ["use a machine with more memory"]
-        text = " or ".join(part for part in (", ".join(fixes[:-1]), fixes[-1]) if part)
+    own = needs(size)
+    if share_taken(own, mesh) <= 1:
+        return
+    fits = _rounded_down(_fitting(needs, size, mesh))
+    fixes = [*([fewer.format(fits)] if fits else []), *others] or ["use a machine with more memory"]
+    text = " or ".join(part for part in (", ".join(fixes[:-1]), fixes[-1]) if part)
+    for needed, free in compared(own, mesh):
         check_free(needed, free, what, f"{text[0].upper()}{text[1:]}.")
+
+
+def _fitting(needs: Callable[[int], Needs], size: int, mesh: Mesh | None) -> int:
+    """How many fit, of which about in proportion to their number is needed."""
+    for _ in range(_TRIES):
+        taken = share_taken(needs(size), mesh)
+        if taken <= 1:
+            return size
+        size = min(int(size / taken), size - 1)
+        if size < 1:
+            break
+    return 0
+
+
+def _rounded_down(number: int) -> int:
+    """To three digits."""
+    unit = 10 ** max(len(str(number)) - 3, 0)
+    return number // unit * unit
+
+
+def share_taken(needs: Needs, mesh: Mesh | None = None) -> float:
+    """The part that is needed of the memory that is free, as far as this is known."""
+    known = [(needed, free) for needed, free in compared(needs, mesh) if free is not None]
+    return max((needed / max(free, 1) for needed, free in known), default=0.0)
 
 
 def compared(needs: Needs, mesh: Mesh | None = None) -> list[tuple[int, int | None]]:

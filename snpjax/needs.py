@@ -7,7 +7,7 @@ from jaxtyping import PyTree
 
 from .driver import Driver, first_call
 from .machine import Partitioned, Stacked, follows
-from .memory import Needs, check_needs, compared
+from .memory import Needs, check_needs, share_taken
 from .trajectory import nbytes_of
 
 
@@ -29,15 +29,25 @@ def check_run(driver: Driver, start: PyTree, paths: int | None, *, tiled: bool) 
     if isinstance(machine, Stacked):
         what, fewer = f"{paths:,} systems need", "run {:,} systems at a time"
     elif paths is not None:
-        what = f"{paths:,} paths need"
-        others.append("sum over the paths with `observe=`")
+        what = f"{paths:,} paths need" if paths > 1 else "One path needs"
+        if not driver.lean:
+            others.append("sum over the paths with `observe=`")
         if driver.placement is None and jax.device_count() > 1:
             others.append("share them among devices with `mesh=`")
     if save.keeps_history:
         others.append("keep less with `save=`")
     mesh = None if driver.placement is None else driver.placement.mesh
-    needs = needs_of(driver, start, paths, tiled=tiled)
-    check_needs(needs, what, paths or 1, fewer, *others, mesh=mesh)
+
+    def needs(num: int) -> Needs:
+        return needs_of(driver, start, None if paths is None else num, tiled=tiled)
+
+    check_needs(needs, paths or 1, what, fewer, *others, mesh=mesh)
+
+
+def taken(driver: Driver, start: PyTree, paths: int | None) -> float:
+    """The part that a run takes of the memory that is free."""
+    mesh = None if driver.placement is None else driver.placement.mesh
+    return share_taken(needs_of(driver, start, paths, tiled=False), mesh)
 
 
 def needs_of(driver: Driver, start: PyTree, paths: int | None, *, tiled: bool) -> Needs:
@@ -51,17 +61,14 @@ def needs_of(driver: Driver, start: PyTree, paths: int | None, *, tiled: bool) -
     share, most = driver.cut(start, paths, tiled=tiled)
     parts = (paths or 1) / (share or most)  # that are advanced by themselves, and then joined
     copies = (parts > 1) + (parts > 1 or jax.default_backend() != "cpu")
-    host = nbytes_of(call.end) * parts * copies
+    host = 0 if driver.lean else nbytes_of(call.end) * parts * copies
     if driver.save.budget is not None:
         history = call.row_bytes * driver.max_steps * parts
         host += 2 * min(driver.save.budget, history)
-    device = nbytes_of((call.begun, call.traced.out_info))
-    needs = Needs(device, math.ceil(host))
-    place = driver.placement
-    sizes = compared(needs, None if place is None else place.mesh)
-    taken = max((needed / max(free, 1) for needed, free in sizes if free is not None), default=0)
-    if not _NEAR < taken <= 1:
+    needs = Needs(nbytes_of((call.begun, call.traced.out_info)), math.ceil(host))
+    if not _NEAR < share_taken(needs, driver.placement and driver.placement.mesh) <= 1:
         return needs
     stats = call.traced.lower().compile().memory_analysis()
-    between = 0 if stats is None else stats.temp_size_in_bytes
-    return Needs(device + between, needs.host)
+    return (
+        needs if stats is None else needs._replace(device=needs.device + stats.temp_size_in_bytes)
+    )

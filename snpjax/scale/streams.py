@@ -10,11 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int, PyTree
 
-from snpjax_formats import free_bytes
-
 from .._xla import shard_map
 from ..choice import AbstractChoice
-from ..driver import Driver, Tile, most_in_tile, paths_of
+from ..driver import Driver, Tile, first_call, most_in_tile, paths_of
 from ..machine import (
     AbstractMachine,
     Growable,
@@ -24,9 +22,11 @@ from ..machine import (
     arrays_by_path,
     follows,
 )
+from ..memory import ALLOCATION_ERRORS, is_of_memory
+from ..needs import check_run, taken
 from ..results import HALTED, RESULTS
 from ..simulate import result_of
-from ..trajectory import SAVE_FINAL, nbytes_of
+from ..trajectory import SAVE_FINAL
 from .paths import whole
 from .placement import Placement
 from .statistics import BLOCK, AbstractStatistic, Bin, PathEnd, Summary, Sums, block_sums
@@ -36,8 +36,6 @@ V = TypeVar("V")
 
 # Paths of a device that run at a time, unless its caches or its memory hold fewer.
 _MOST_PATHS = 2**20
-# As many arrays as a state are about alive while a step is made.
-_ARRAYS = 16
 
 
 class ObservedState(NamedTuple):
@@ -117,15 +115,24 @@ def observe(
     observed = kind(machine, statistic)
     start = _begun(observed, start)
     devices = 1 if driver.placement is None else driver.placement.shares
-    share = chunk or _share(observed, start, paths, devices)
+    driver = replace(driver, machine=observed, save=SAVE_FINAL, lean=True)
+    share = chunk or _share(driver, start, paths, devices)
     block = min(share, BLOCK)
-    sums, first_failure = Sums(block), None
+    sums, first_failure, wanted = Sums(block), None, paths
     for first in range(0, paths, devices * share):
         num = min(devices * share, paths - first)
         own, state = _of_paths(observed, start, slice(first, first + num))
-        one = replace(driver, machine=own, save=SAVE_FINAL, lean=True)
-        tile = one.run_tile(state, first, num, share, [], [], lambda now: None)
-        found, failed_at, codes = whole(_summed(tile, block, driver.placement))
+        one = replace(driver, machine=own)
+        try:
+            tile = one.run_tile(state, first, num, share, [], [], lambda now: None)
+            found, failed_at, codes = whole(_summed(tile, block, driver.placement))
+        except ALLOCATION_ERRORS as error:
+            if not is_of_memory(error) or jax.process_count() > 1:
+                raise
+            paths = first
+            if not paths:
+                sums.add(_no_sums(one, state, share, block))
+            break
         sums.add(jax.tree.map(lambda x: np.moveaxis(x, 0, -1), found))
         at = np.flatnonzero(failed_at < share)
         if first_failure is None and len(at):
@@ -133,6 +140,9 @@ def observe(
     total, steps, ends = sums.total()
     failure, result = None, RESULTS.halted if ends[HALTED] == paths else RESULTS.max_steps_reached
     ordinary = ends[HALTED] + ends[_LIMIT]
+    if paths < wanted:
+        result = RESULTS.out_of_memory
+        failure = f"after {paths:,} of {wanted:,} paths: {RESULTS[result]}"
     if first_failure is not None:
         path, code = first_failure
         result = next(x for x in _ALL if int(x._value) == code)
@@ -152,16 +162,28 @@ _ALL = [getattr(RESULTS, name) for name in RESULTS._name_to_item]
 _LIMIT = int(RESULTS.max_steps_reached._value)
 
 
-def _share(machine: ObservedMachine, start: ObservedState, paths: int, devices: int) -> int:
-    """How many paths a device advances at a time."""
-    shape = paths_of(machine, start)
-    most = most_in_tile(machine, start)
-    if most is None:
-        row = max(nbytes_of(start) // (shape[0] if shape else 1), 1)
-        free = free_bytes()
-        most = _MOST_PATHS if free is None else min(_MOST_PATHS, free // (_ARRAYS * row))
-    wanted = 1 << (-(-paths // devices) - 1).bit_length()
-    return min(1 << max(most, 1).bit_length() - 1, wanted)
+def _share(driver: Driver, start: ObservedState, paths: int, devices: int) -> int:
+    """How many paths a device advances at a time: where its caches do not say so, as many as fit
+    in half of its memory.
+
+    **Raises:** `NotEnoughMemory` if not one does.
+    """
+    most = most_in_tile(driver.machine, start) or _MOST_PATHS
+    share = min(1 << most.bit_length() - 1, 1 << (-(-paths // devices) - 1).bit_length())
+    if not driver.is_small(start, devices * share):
+        while share > 1 and taken(driver, start, devices * share) > 0.5:
+            share //= 2
+        check_run(driver, start, devices * share, tiled=False)
+    return share
+
+
+def _no_sums(driver: Driver, start: PyTree, paths: int, block: int) -> PyTree[np.ndarray]:
+    """The sums of no blocks."""
+    state, steps, _ = first_call(driver, start, paths, tiled=False).begun
+    found, _, _ = jax.eval_shape(
+        partial(_sums_of_device, block=block), driver.machine, state, steps, np.zeros(1, np.int32)
+    )
+    return jax.tree.map(lambda x: np.zeros((*x.shape[1:], 0), x.dtype), found)
 
 
 @jax.jit
