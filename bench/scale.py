@@ -1,7 +1,7 @@
 """How much faster are more devices, and how much more do they hold? Strong and weak scaling of
 paths, of the neurons of one system, and of a search.
 
-    python bench/scale.py [--devices 1 2 4] [--small]
+    python bench/scale.py [--devices 1 2 4] [--only paths] [--small]
 
 Strong: the same work on more devices. Weak: so much more work that each device has the same. The
 answer is that of one device, which is checked first. A call is timed when its programs are
@@ -87,13 +87,17 @@ def main() -> None:
     )
     default = [n for n in (1, 2, 4, 8) if n <= jax.device_count()]
     parser.add_argument("--devices", type=int, nargs="+", default=default, help="how many")
+    works = {work.__name__: work for work in (paths, neurons, configurations)}
+    parser.add_argument(
+        "--only", choices=works, nargs="+", default=list(works), help="what is split"
+    )
     parser.add_argument("--small", action="store_true", help="sizes for a trial")
     arguments = parser.parse_args()
     first = jax.devices()[0]
     shared = ", which share its cores" if first.platform == "cpu" else ""
     print(f"{jax.device_count()} devices: {first.device_kind}{shared}; jax {jax.__version__}")
     print(f"{'':>16}{'devices':>9}{'strong s':>10}{'speed-up':>10}{'weak s':>10}{'kept':>7}")
-    for work in (paths, neurons, configurations):
+    for work in (works[name] for name in arguments.only):
         call = partial(work, small=arguments.small)
         expected = call(None, 1)
         alone = timed(partial(call, None, 1), expected)

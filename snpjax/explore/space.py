@@ -112,7 +112,7 @@ class Memory:
     def _parts(self) -> Iterator[tuple[np.int32, UInt[Array, "fields part"]]]:
         """The fields of all configurations, part after part; the last part may begin again in the
         one before it."""
-        size = min(_PART if jax.default_backend() == "cpu" else _GPU_PART, self.capacity)
+        size = part_of(self.capacity)
         for start in range(0, self.most_num, size):
             at = np.int32(min(start, self.capacity - size))
             yield at, _unpacked(self.packing, self.space.store, at, size=size)
@@ -121,6 +121,11 @@ class Memory:
 def _are_free(needed: int) -> bool:
     free = free_bytes() if needed else None
     return free is None or needed <= free
+
+
+def part_of(capacity: int) -> int:
+    """How many configurations of a store are looked at together."""
+    return min(_PART if jax.default_backend() == "cpu" else _GPU_PART, capacity)
 
 
 def first_packing(machine: Enumerable) -> tuple[Packing, UInt[Array, "fields 1"]]:
