@@ -150,8 +150,7 @@ class Driver:
         """Whether a run takes so little of the memory there is that its needs are not worth to be
         computed, which takes some milliseconds. A history without a budget is dropped when it must
         be."""
-        has_paths = isinstance(self.machine, Stacked)
-        size = nbytes_of(start) * (1 if has_paths else paths or 1)
+        size = nbytes_of(start) * (1 if isinstance(self.machine, Stacked) else paths or 1)
         budget = self.save.budget or 0 if self.save.keeps_history else 0
         if size + budget <= _FEW_BYTES:
             return True

@@ -5,7 +5,7 @@ import math
 import jax
 from jaxtyping import PyTree
 
-from .driver import Driver, first_call
+from .driver import Driver, first_call, paths_of
 from .machine import Partitioned, Stacked, follows
 from .memory import Needs, check_needs, share_taken
 from .trajectory import nbytes_of
@@ -22,8 +22,6 @@ def check_run(driver: Driver, start: PyTree, paths: int | None, *, tiled: bool) 
     **Raises:** `NotEnoughMemory`, before anything is allocated.
     """
     machine, save = driver.machine, driver.save
-    if follows(machine, Partitioned):
-        return
     what, others = "This run needs", []
     fewer = "run {:,} paths at a time"
     if isinstance(machine, Stacked):
@@ -57,6 +55,8 @@ def needs_of(driver: Driver, start: PyTree, paths: int | None, *, tiled: bool) -
     between. On the host: how all paths end, which a CPU does not copy; and all of a history that
     has a budget, up to that.
     """
+    if follows(driver.machine, Partitioned):
+        return _needs_of_parts(driver, start, paths)
     call = first_call(driver, start, paths, tiled=tiled)
     share, most = driver.cut(start, paths, tiled=tiled)
     parts = (paths or 1) / (share or most)  # that are advanced by themselves, and then joined
@@ -72,3 +72,12 @@ def needs_of(driver: Driver, start: PyTree, paths: int | None, *, tiled: bool) -
     return (
         needs if stats is None else needs._replace(device=needs.device + stats.temp_size_in_bytes)
     )
+
+
+def _needs_of_parts(driver: Driver, start: PyTree, paths: int | None) -> Needs:
+    """The same where the neurons of a system are split: the states before and after a call, and
+    what it brings of them."""
+    assert driver.placement is not None
+    has_paths = paths_of(driver.machine, start) != ()
+    states = nbytes_of(start) * (1 if has_paths else paths or 1)
+    return Needs(3 * states // driver.placement.mesh.size, states)

@@ -17,7 +17,7 @@ from snpjax.scale.placement import Placement
 from snpjax.sleptsov import Arcs, Execution, Petri, SleptsovNet
 from snpjax.spiking.step import reserve
 from tests.spiking.test_division import TINY, doubling
-from tests.support.meshes import assert_same, mesh_of
+from tests.support.meshes import assert_same, mesh_of, population
 from tests.test_run import clock, delayed, generator
 
 
@@ -427,3 +427,27 @@ def test_a_run_under_a_limit_of_the_process(check):
         "unchecked": "after 0 steps, path 0 (8,388,608 of 8,388,608 paths): Memory ran out",
     }
     assert done.stdout.startswith(begin[check])
+
+
+def test_starts_and_inputs_that_do_not_fit_are_refused(free):
+    system = snp.SpikingSystem(
+        [snp.Neuron("x", 0, ["a -> a"]), *[snp.Neuron(f"n{i}", 1, []) for i in range(60)]],
+        input={"x": ()},
+    )
+    free(10**5)
+    starts = {"n1": np.zeros(1000, int)}
+    with pytest.raises(snp.NotEnoughMemory, match="The starts of 1,000 paths .* Run 97 paths at a"):
+        snp.run(system, initial=starts, paths=1000, max_steps=2)
+    trains = np.ones((200, 1, 1000), np.int8)
+    with pytest.raises(snp.NotEnoughMemory, match="The inputs of 1,000 paths .* Run 12 paths at a"):
+        snp.run(system, inputs=trains, paths=1000, max_steps=2)
+
+
+def test_neurons_over_devices_that_do_not_fit_are_refused(free, monkeypatch):
+    model = population()
+    options = {"choice": UNIFORM, "max_steps": 3, "mesh": mesh_of(2, "neurons")}
+    assert snp.run(model, paths=2, **options).failure is None
+    monkeypatch.setattr(driver, "_FEW_BYTES", -1)
+    free(10**5)
+    with pytest.raises(snp.NotEnoughMemory, match="100 paths need .* Run [0-9]+ paths at a time"):
+        snp.run(model, paths=100, **options)
