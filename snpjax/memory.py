@@ -12,8 +12,8 @@ from snpjax_formats import NotEnoughMemory, check_free, free_bytes, host_free_by
 #: What an allocation that fails raises, among other errors: see `is_of_memory`.
 ALLOCATION_ERRORS = (MemoryError, NotEnoughMemory, jax.errors.JaxRuntimeError)
 
-# How often what fits is looked for: once, if it is in proportion.
-_TRIES = 8
+# How often what fits is looked for: once, if it is in proportion. What is free changes meanwhile.
+_TRIES, _MARGIN = 8, 0.99
 
 _TEXTS = ("RESOURCE_EXHAUSTED", "OUT_OF_MEMORY", "Out of memory")
 
@@ -67,7 +67,7 @@ def _fitting(needs: Callable[[int], Needs], size: int, mesh: Mesh | None) -> int
         taken = share_taken(needs(size), mesh)
         if taken <= 1:
             return size
-        size = min(int(size / taken), size - 1)
+        size = min(int(_MARGIN * size / taken), size - 1)
         if size < 1:
             break
     return 0

@@ -57,6 +57,14 @@ _ORDINARY = tuple(
 )
 
 
+def name_of(result: Any) -> str:
+    """The name of the result of one path."""
+    code = int(result._value)
+    return next(
+        name for name in RESULTS._name_to_item if int(getattr(RESULTS, name)._value) == code
+    )
+
+
 def codes_of(result: Any) -> Int[np.ndarray, "*paths"]:
     """The results of all paths as numbers. Comparing the results themselves would take a call of
     the device for each."""

@@ -69,10 +69,17 @@ def collect_garbage() -> None:
 
 @contextlib.contextmanager
 def interruptible() -> Iterator[None]:
-    """Around a command that needs no model: Ctrl-C and a closed pipe end it without a traceback."""
+    """Around a command that needs no model: Ctrl-C, a closed pipe and too little memory end it
+    without a traceback."""
     try:
         yield
         sys.stdout.flush()
+    except (MemoryError, RuntimeError, ValueError) as error:
+        from ..memory import is_of_memory
+
+        if not is_of_memory(error):
+            raise
+        raise ended(f"error: {_shortage(error)}", FAILED) from None
     except KeyboardInterrupt:
         raise ended("interrupted", INTERRUPTED) from None
     except BrokenPipeError:
@@ -108,6 +115,15 @@ def refusals(
         if path is None or error.strerror is None:  # of no file: our own bug
             raise
         raise write_failure(path, error) from None
+
+
+def _shortage(error: Exception) -> str:
+    """Why memory does not suffice."""
+    if isinstance(error, ValueError):  # refused before it was taken
+        return advised(f"{error}")
+    found = re.search(r"allocat\D*(\d+) ?bytes", f"{error}")
+    what = f", where {int(found[1]):,} bytes were needed at once" if found else ""
+    return f"memory ran out{what} (try a smaller model, or fewer steps, paths or configurations)"
 
 
 def write_failure(path: Path | str, error: OSError) -> typer.Exit:
