@@ -1,7 +1,7 @@
 """What a run needs, compared with the memory there is before any of it is taken."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 from jax.sharding import Mesh
@@ -77,6 +77,13 @@ def _rounded_down(number: int) -> int:
     """To three digits."""
     unit = 10 ** max(len(str(number)) - 3, 0)
     return number // unit * unit
+
+
+def compiled_bytes(program: Any, *args: Any) -> int:
+    """The bytes of the results of an `eqx.filter_jit` program, and of what it needs between. It is
+    compiled, as the call that follows needs it."""
+    stats = program.lower(*args).compile().compiled.memory_analysis()
+    return 0 if stats is None else stats.output_size_in_bytes + stats.temp_size_in_bytes
 
 
 def share_taken(needs: Needs, mesh: Mesh | None = None) -> float:

@@ -73,5 +73,16 @@ def getkey():
 
 
 @pytest.fixture
+def free(monkeypatch):
+    """Sets what is free on the host, and so on its CPUs."""
+
+    def set_free(size: int | None) -> None:
+        for module in ("snpjax.memory", "snpjax_formats.free_memory"):
+            monkeypatch.setattr(f"{module}.host_free_bytes", lambda: size)
+
+    return set_free
+
+
+@pytest.fixture
 def key():
     return jr.key(0)

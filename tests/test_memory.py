@@ -259,17 +259,6 @@ def test_a_history_is_dropped_when_memory_is_low(monkeypatch):
 # ---- what does not fit is refused ----
 
 
-@pytest.fixture
-def free(monkeypatch):
-    """Sets what is free, on the host, which is also the device."""
-
-    def set_free(size: int | None) -> None:
-        for name in ("snpjax.memory", "snpjax_formats.free_memory"):
-            monkeypatch.setattr(f"{name}.host_free_bytes", lambda: size)
-
-    return set_free
-
-
 @pytest.mark.parametrize("save", [snp.SAVE_ALL, snp.SAVE_OUTPUTS, snp.SAVE_FINAL])
 @pytest.mark.parametrize("paths", [None, 100, 1000])
 def test_what_is_needed_is_what_is_allocated(save, paths, monkeypatch):
@@ -436,7 +425,7 @@ def test_starts_and_inputs_that_do_not_fit_are_refused(free):
     )
     free(10**5)
     starts = {"n1": np.zeros(1000, int)}
-    with pytest.raises(snp.NotEnoughMemory, match="The starts of 1,000 paths .* Run 97 paths at a"):
+    with pytest.raises(snp.NotEnoughMemory, match="The starts of 1,000 paths .* Run 96 paths at a"):
         snp.run(system, initial=starts, paths=1000, max_steps=2)
     trains = np.ones((200, 1, 1000), np.int8)
     with pytest.raises(snp.NotEnoughMemory, match="The inputs of 1,000 paths .* Run 12 paths at a"):

@@ -15,7 +15,9 @@ from jaxtyping import Array, Bool, Float, Int, Integer, Key, PyTree
 
 from snpjax_formats import Dense
 
+from .._xla import fetched
 from ..choice import FirstChoice
+from ..memory import Needs, check_needs, compiled_bytes, share_taken
 from ..results import RESULTS
 from ..scale.hosts import check_agreement
 from ..scale.mesh import PATHS, placement
@@ -24,10 +26,14 @@ from ..spiking.model.compatibility import TEXTBOOK
 from ..spiking.model.system import SpikingSystem
 from ..spiking.step.program import SpikingProgram
 from ..spiking.step.step import SpikingState, initial_state, step
+from ..trajectory import nbytes_of
 from .genome import Genome, Space, drawn, mutated, rules_of, system_of, weights_of
 
 
 T = TypeVar("T", bound=PyTree)
+
+# A population that is compiled to learn what one needs.
+_FEW = 64
 
 
 class Evolved(NamedTuple):
@@ -70,7 +76,8 @@ def evolve(
 
     **Returns:** the best system as an exact `SpikingSystem`, and how the search went.
 
-    **Raises:** `ValueError` for inputs that do not fit the space.
+    **Raises:** `ValueError` for inputs that do not fit the space; `NotEnoughMemory` for a
+    population that does not fit in memory.
     """
     trains = np.zeros((1, 0, space.inputs), np.int32) if input is None else np.asarray(input)
     if trains.ndim != 3 or trains.shape[2] != space.inputs or trains.shape[1] > steps:
@@ -86,12 +93,36 @@ def evolve(
     options = _Options(steps, generations, population, mutations)
     given = fitness, options, jnp.asarray(trains, jnp.int32), key
     with device:
+        _check_genomes(space, given, mesh)
         if mesh is not None:
             check_agreement("evolve", space=space, input=trains, key=key, options=tuple(options))
             given = on_all(given, mesh)
-        best, score, history = _evolved(space, *given, mesh)
-        best = jax.tree.map(np.asarray, best)
-    return Evolved(system_of(space, best), float(score), np.asarray(history))
+        _check_memory(compiled_bytes(_evolved, space, *given, mesh), population, population, mesh)
+        best, score, history = fetched(_evolved(space, *given, mesh))
+    return Evolved(system_of(space, best), float(score), history)
+
+
+def _check_genomes(space: Space, given: Any, mesh: Mesh | None) -> None:
+    """Refuse a population whose genomes alone do not fit, before its program is compiled; a small
+    one tells what else they need."""
+    fitness, options, trains, key = given
+    genome = nbytes_of(jax.eval_shape(partial(drawn, space, 1), key))
+    if share_taken(Needs(2 * genome * options.population), mesh) > 1:  # parents and children
+        few = fitness, options._replace(population=_FEW), trains, key
+        _check_memory(compiled_bytes(_evolved, space, *few, None), _FEW, options.population, mesh)
+
+
+def _check_memory(needed: int, some: int, population: int, mesh: Mesh | None) -> None:
+    """Refuse a population that does not fit on a device, where `some` need that many bytes."""
+    what = f"A population of {population:,} needs"
+    check_needs(
+        lambda num: Needs(needed * num // some),
+        population,
+        what,
+        "evolve a population of {:,}",
+        *([] if mesh is not None or jax.device_count() == 1 else ["share it by `mesh=`"]),
+        mesh=mesh,
+    )
 
 
 class _Options(NamedTuple):

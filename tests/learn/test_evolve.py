@@ -103,3 +103,22 @@ def test_replayed_runs_are_runs():
     with pytest.raises(ValueError, match="is not replayed"):
         growing = snp.SpikingSystem([snp.Neuron("x", 1, ["[a]_x -> []_x || []_x"])])
         learn.replay(growing, spikes[:1], steps=6)
+
+
+def test_a_population_that_does_not_fit_is_refused(free):
+    def emitted(spikes):
+        return jnp.sum(spikes).astype(jnp.float32)
+
+    def found(population):
+        return learn.evolve(
+            SPACE, emitted, steps=4, key=jr.key(0), generations=2, population=population
+        )
+
+    with pytest.raises(snp.NotEnoughMemory, match="A population of 1,000,000,000,000 needs"):
+        found(10**12)
+    free(100_000)
+    with pytest.raises(snp.NotEnoughMemory, match="100,000 are free. Evolve a pop") as refused:
+        found(400)
+    fits = int(str(refused.value).split("population of ")[2].split(" ")[0].rstrip("."))
+    assert 8 <= fits < 400
+    assert np.isfinite(found(fits).fitness)
