@@ -93,34 +93,30 @@ def evolve(
     options = _Options(steps, generations, population, mutations)
     given = fitness, options, jnp.asarray(trains, jnp.int32), key
     with device:
-        _check_genomes(space, given, mesh)
         if mesh is not None:
             check_agreement("evolve", space=space, input=trains, key=key, options=tuple(options))
             given = on_all(given, mesh)
-        _check_memory(compiled_bytes(_evolved, space, *given, mesh), population, population, mesh)
+        _check_memory(space, given, mesh)
         best, score, history = fetched(_evolved(space, *given, mesh))
     return Evolved(system_of(space, best), float(score), history)
 
 
-def _check_genomes(space: Space, given: Any, mesh: Mesh | None) -> None:
-    """Refuse a population whose genomes alone do not fit, before its program is compiled; a small
-    one tells what else they need."""
+def _check_memory(space: Space, given: Any, mesh: Mesh | None) -> None:
+    """Refuse a population that does not fit on a device, by what the compiler says: of its program,
+    or of that of a few, if the genomes alone do not fit."""
     fitness, options, trains, key = given
+    population = options.population
     genome = nbytes_of(jax.eval_shape(partial(drawn, space, 1), key))
-    if share_taken(Needs(2 * genome * options.population), mesh) > 1:  # parents and children
-        few = fitness, options._replace(population=_FEW), trains, key
-        _check_memory(compiled_bytes(_evolved, space, *few, None), _FEW, options.population, mesh)
-
-
-def _check_memory(needed: int, some: int, population: int, mesh: Mesh | None) -> None:
-    """Refuse a population that does not fit on a device, where `some` need that many bytes."""
-    what = f"A population of {population:,} needs"
+    if share_taken(Needs(2 * population * genome), mesh) > 1:  # parents and children
+        options, mesh = options._replace(population=_FEW), None
+    needed = compiled_bytes(_evolved, space, fitness, options, trains, key, mesh)
+    is_alone = mesh is None and jax.device_count() > 1
     check_needs(
-        lambda num: Needs(needed * num // some),
+        lambda num: Needs(needed * num // options.population),
         population,
-        what,
+        f"A population of {population:,} needs",
         "evolve a population of {:,}",
-        *([] if mesh is not None or jax.device_count() == 1 else ["share it by `mesh=`"]),
+        *(["share it by `mesh=`"] if is_alone else []),
         mesh=mesh,
     )
 
