@@ -32,7 +32,7 @@ from .machine import (
     follows,
     over_paths,
 )
-from .memory import ALLOCATION_ERRORS, Needs, is_of_memory, share_taken
+from .memory import ALLOCATION_ERRORS, Footprint, is_of_memory, share_taken
 from .results import RESULTS, codes_of
 from .scale.mesh import replicated
 from .scale.paths import from_all, shardings, value_of_each
@@ -154,7 +154,7 @@ class Driver:
         budget = self.save.budget or 0 if self.save.keeps_history else 0
         if size + budget <= _FEW_BYTES:
             return True
-        most = Needs(_MANY_ARRAYS * size + 2 * (budget + _MAX_CHUNK_BYTES))
+        most = Footprint(_MANY_ARRAYS * size + 2 * (budget + _MAX_CHUNK_BYTES))
         return share_taken(most, self.placement and self.placement.mesh) <= 1
 
     def cut(self, start: PyTree, paths: int | None, *, tiled: bool) -> tuple[int | None, int]:

@@ -7,6 +7,7 @@ import jax
 from jax.sharding import Mesh
 
 from snpjax_formats import NotEnoughMemory, check_free, free_bytes, host_free_bytes
+from snpjax_formats.free_memory import local_devices
 
 
 #: What an allocation that fails raises, among other errors: see `is_of_memory`.
@@ -25,15 +26,15 @@ def is_of_memory(error: Exception) -> bool:
     return isinstance(error, ALLOCATION_ERRORS)
 
 
-class Needs(NamedTuple):
+class Footprint(NamedTuple):
     """Bytes that are needed on each device, and on the host besides."""
 
     device: int
     host: int = 0
 
 
-def check_needs(
-    needs: Callable[[int], Needs],
+def check_fits(
+    footprint: Callable[[int], Footprint],
     size: int,
     what: str,
     fewer: str,
@@ -44,27 +45,27 @@ def check_needs(
 
     **Arguments:**
 
-    - `needs`: what so many of something need; there are to be `size`.
+    - `footprint`: of that many of something; there are to be `size`.
     - `what`: subject and verb, such as "1,000 paths need".
     - `fewer`: what to do with as many as fit, "run {:,} paths at a time", and `others`: what else
       helps.
 
     **Raises:** `NotEnoughMemory` with the bytes needed and free, and what would fit.
     """
-    own = needs(size)
+    own = footprint(size)
     if share_taken(own, mesh) <= 1:
         return
-    fits = _rounded_down(_fitting(needs, size, mesh))
+    fits = _rounded_down(_fitting(footprint, size, mesh))
     fixes = [*([fewer.format(fits)] if fits else []), *others] or ["use a machine with more memory"]
     text = " or ".join(part for part in (", ".join(fixes[:-1]), fixes[-1]) if part)
     for needed, free in compared(own, mesh):
         check_free(needed, free, what, f"{text[0].upper()}{text[1:]}.")
 
 
-def _fitting(needs: Callable[[int], Needs], size: int, mesh: Mesh | None) -> int:
+def _fitting(footprint: Callable[[int], Footprint], size: int, mesh: Mesh | None) -> int:
     """How many fit, of which about in proportion to their number is needed."""
     for _ in range(_TRIES):
-        taken = share_taken(needs(size), mesh)
+        taken = share_taken(footprint(size), mesh)
         if taken <= 1:
             return size
         size = min(int(_MARGIN * size / taken), size - 1)
@@ -86,15 +87,15 @@ def compiled_bytes(program: Any, *args: Any) -> int:
     return 0 if stats is None else stats.output_size_in_bytes + stats.temp_size_in_bytes
 
 
-def share_taken(needs: Needs, mesh: Mesh | None = None) -> float:
+def share_taken(footprint: Footprint, mesh: Mesh | None = None) -> float:
     """The part that is needed of the memory that is free, as far as this is known."""
-    known = [(needed, free) for needed, free in compared(needs, mesh) if free is not None]
+    known = [(needed, free) for needed, free in compared(footprint, mesh) if free is not None]
     return max((needed / max(free, 1) for needed, free in known), default=0.0)
 
 
-def compared(needs: Needs, mesh: Mesh | None = None) -> list[tuple[int, int | None]]:
+def compared(footprint: Footprint, mesh: Mesh | None = None) -> list[tuple[int, int | None]]:
     """What is needed beside what is free, on a device of the mesh and on the host."""
-    devices = jax.local_devices()[:1] if mesh is None else mesh.local_devices
+    devices = local_devices(mesh)
     if devices[0].platform == "cpu":  # whose memory is that of the host
-        return [(len(devices) * needs.device + needs.host, host_free_bytes())]
-    return [(needs.device, free_bytes(mesh)), (needs.host, host_free_bytes())]
+        return [(len(devices) * footprint.device + footprint.host, host_free_bytes())]
+    return [(footprint.device, free_bytes(mesh)), (footprint.host, host_free_bytes())]

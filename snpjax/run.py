@@ -208,7 +208,7 @@ def run(
         if observe is not None:
             return _observed(driver, observe, state, size, throw)
         if not driver.is_small(state, size):
-            from .needs import check_run
+            from .footprint import check_run
 
             check_run(driver, state, size, tiled=inputs is None)
         trajectory = driver.run(state, size, tiled=inputs is None)

@@ -12,18 +12,17 @@ import pytest
 
 import snpjax as snp
 from snpjax.memory import is_of_memory
-from snpjax.scale.mesh import PATHS
-from snpjax.scale.placement import Placement
 from snpjax.sleptsov import Arcs, Execution, Petri, SleptsovNet
-from snpjax.spiking.step import reserve
 from tests.spiking.test_division import TINY, doubling
 from tests.support.meshes import assert_same, mesh_of, population
 from tests.test_run import clock, delayed, generator
 
 
 driver = importlib.import_module("snpjax.driver")
-needs = importlib.import_module("snpjax.needs")
+footprint = importlib.import_module("snpjax.footprint")
 streams = importlib.import_module("snpjax.scale.streams")
+reserve = importlib.import_module("snpjax.spiking.step.reserve")
+placement = importlib.import_module("snpjax.scale.placement")
 
 EXHAUSTED = jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 2 bytes.")
 ERRORS = [EXHAUSTED, MemoryError(), snp.NotEnoughMemory("no room")]
@@ -136,7 +135,7 @@ def test_paths_with_starts_of_their_own(monkeypatch, small_pieces):
 
 
 def test_paths_of_a_mesh(monkeypatch, small_pieces):
-    options = {**BATCH, "mesh": mesh_of(2, PATHS), "save": snp.SAVE_ALL}
+    options = {**BATCH, "mesh": mesh_of(2, "paths"), "save": snp.SAVE_ALL}
     whole = snp.run(generator(), **options)
     calls = Calls(monkeypatch, "_advance_on_devices", "_spread_there")
     short = [
@@ -265,12 +264,12 @@ def test_what_is_needed_is_what_is_allocated(save, paths, monkeypatch):
     """Argument by argument, result by result; and what the compiler needs between."""
     monkeypatch.setattr(driver, "most_in_tile", lambda *_: None)
     monkeypatch.setattr(driver.Driver, "is_small", lambda *_: False)
-    monkeypatch.setattr(needs, "_NEAR", 0)
+    monkeypatch.setattr(footprint, "_NEAR", 0)
     found, calls = [], []
-    needs_of, advance = needs.needs_of, driver._advance
+    footprint_of, advance = footprint.footprint_of, driver._advance
 
     def spied(*args, **kwargs):
-        found.append(needs_of(*args, **kwargs))
+        found.append(footprint_of(*args, **kwargs))
         return found[-1]
 
     def advanced(*args, **kwargs):
@@ -279,7 +278,7 @@ def test_what_is_needed_is_what_is_allocated(save, paths, monkeypatch):
         return calls[-1][1]
 
     advanced.jitted = advance.jitted
-    monkeypatch.setattr(needs, "needs_of", spied)
+    monkeypatch.setattr(footprint, "footprint_of", spied)
     monkeypatch.setattr(driver, "_advance", advanced)
     solution = snp.run(generator(), choice=UNIFORM, paths=paths, max_steps=20, save=save)
     (needed,), (given, made, args, kwargs) = found, calls[0]
@@ -306,9 +305,9 @@ def test_paths_that_do_not_fit_are_refused(free, monkeypatch):
     assert 10**6 < fits < 10**8
     lowered = snp.lower(generator())
     own = driver.Driver(lowered.machine, UNIFORM, 4, snp.SAVE_OUTPUTS, True, None, None)
-    needs.check_run(own, lowered.initial, fits, tiled=True)
+    footprint.check_run(own, lowered.initial, fits, tiled=True)
     with pytest.raises(snp.NotEnoughMemory):
-        needs.check_run(own, lowered.initial, fits * 11 // 10, tiled=True)
+        footprint.check_run(own, lowered.initial, fits * 11 // 10, tiled=True)
 
 
 def test_systems_that_do_not_fit_are_refused(free, monkeypatch):
@@ -342,16 +341,18 @@ def test_devices_of_a_mesh_share_the_memory_of_the_host(free):
         lowered = snp.lower(generator())
         sizes = []
         for num in (1, 2, 4):
-            place = None if num == 1 else Placement(mesh_of(num, PATHS))
+            place = None if num == 1 else placement.Placement(mesh_of(num, "paths"))
             one = driver.Driver(
                 lowered.machine, UNIFORM, 4, snp.SAVE_FINAL, True, None, None, None, place
             )
-            sizes.append(needs.needs_of(one, lowered.initial, 2**20, tiled=True).device * num)
+            sizes.append(
+                footprint.footprint_of(one, lowered.initial, 2**20, tiled=True).device * num
+            )
         assert max(sizes) < 1.01 * min(sizes)
         free(10**7)
         message = "1,048,576 paths need .* 10,000,000 are free"
         with pytest.raises(snp.NotEnoughMemory, match=message) as refused:
-            snp.run(generator(), **options, mesh=mesh_of(2, PATHS))
+            snp.run(generator(), **options, mesh=mesh_of(2, "paths"))
         assert "`mesh=`" not in str(refused.value)
 
 

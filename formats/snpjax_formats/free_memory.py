@@ -30,12 +30,17 @@ def free_bytes(mesh: Mesh | None = None) -> int | None:
     """Free bytes of JAX's default device: of its allocator, or of the host for a CPU; `None` where
     they are not known. With a `mesh`: those of each of its devices in this process, which share
     work equally, and so the least of what they have."""
-    device = jax.config.jax_default_device or jax.local_devices()[0]  # pyright: ignore
-    devices = jax.local_devices(backend=device)[:1] if isinstance(device, str) else [device]
-    if mesh is not None:
-        devices = mesh.local_devices
+    devices = local_devices(mesh)
     found = [_free_on(device, len(devices)) for device in devices]
     return min((size for size in found if size is not None), default=None)
+
+
+def local_devices(mesh: Mesh | None = None) -> list[Any]:
+    """The devices of a mesh in this process, or else JAX's default device."""
+    if mesh is not None:
+        return list(mesh.local_devices)
+    device = jax.config.jax_default_device or jax.local_devices()[0]  # pyright: ignore
+    return jax.local_devices(backend=device)[:1] if isinstance(device, str) else [device]
 
 
 def _free_on(device: Any, sharing: int) -> int | None:

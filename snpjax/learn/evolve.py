@@ -17,7 +17,7 @@ from snpjax_formats import Dense
 
 from .._xla import fetched
 from ..choice import FirstChoice
-from ..memory import Needs, check_needs, compiled_bytes, share_taken
+from ..memory import Footprint, check_fits, compiled_bytes, share_taken
 from ..results import RESULTS
 from ..scale.hosts import check_agreement
 from ..scale.mesh import PATHS, placement
@@ -107,12 +107,12 @@ def _check_memory(space: Space, given: Any, mesh: Mesh | None) -> None:
     fitness, options, trains, key = given
     population = options.population
     genome = nbytes_of(jax.eval_shape(partial(drawn, space, 1), key))
-    if share_taken(Needs(2 * population * genome), mesh) > 1:  # parents and children
+    if share_taken(Footprint(2 * population * genome), mesh) > 1:  # parents and children
         options, mesh = options._replace(population=_FEW), None
     needed = compiled_bytes(_evolved, space, fitness, options, trains, key, mesh)
     is_alone = mesh is None and jax.device_count() > 1
-    check_needs(
-        lambda num: Needs(needed * num // options.population),
+    check_fits(
+        lambda num: Footprint(needed * num // options.population),
         population,
         f"A population of {population:,} needs",
         "evolve a population of {:,}",

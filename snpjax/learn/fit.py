@@ -15,7 +15,7 @@ from jax.sharding import Mesh
 from jaxtyping import Array, Float, Int, Key, PyTree, Shaped
 
 from .._xla import fetched
-from ..memory import Needs, check_needs, compiled_bytes
+from ..memory import Footprint, check_fits, compiled_bytes
 from ..scale.hosts import check_agreement
 from ..scale.mesh import PATHS, placement, replicated, size_of
 from ..scale.shares import alike, on_all
@@ -176,13 +176,13 @@ def _check_data(data: Sequence[Shaped[Any, "samples ..."]], epochs: int, batch_s
     losses = np.dtype(np.float32).itemsize * epochs * (rows // batch_size)
     new = sum(column.nbytes for column in data if not isinstance(column, jax.Array))
     what = f"{rows:,} rows of data and the losses of {epochs:,} epochs need"
-    check_needs(lambda _: Needs(new, losses), 1, what, "", "give fewer rows", "fewer `epochs`")
+    check_fits(lambda _: Footprint(new, losses), 1, what, "", "give fewer rows", "fewer `epochs`")
 
 
 def _check_batches(needed: int, batch_size: int, mesh: Mesh | None) -> None:
     """Refuse batches whose losses and gradients need more bytes on a device than are free."""
-    check_needs(
-        lambda num: Needs(needed * num // batch_size),
+    check_fits(
+        lambda num: Footprint(needed * num // batch_size),
         batch_size,
         f"Batches of {batch_size:,} rows need",
         "give `batch_size={}`",

@@ -13,7 +13,7 @@ from jax.sharding import Mesh
 from jaxtyping import Float
 from scipy.optimize import minimize
 
-from ..memory import Needs, check_needs
+from ..memory import Footprint, check_fits
 from ..scale.shares import Crew, spread, summed
 from .binning import BinRule, Bins, bins_of_model
 from .distance import Fit, Objective, hellinger, pairs_of, weights_of
@@ -118,8 +118,8 @@ def calibrate(
     search = search_of(model, bounds, sd_floor)
     fit = _fit(model, observed, bins, objective, search)
     numbers = 8 * search.lower.size * _CANDIDATES_PER_START  # of what is drawn for a start
-    check_needs(
-        lambda num: Needs(0, 3 * num * numbers),
+    check_fits(
+        lambda num: Footprint(0, 3 * num * numbers),
         starts,
         f"{starts:,} starts need",
         "give up to {:,} starts",

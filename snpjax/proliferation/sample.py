@@ -17,7 +17,7 @@ from jaxtyping import Array, Bool, Int, PRNGKeyArray
 from snpjax_formats import bucket, free_bytes
 
 from .._text.counts import plural
-from ..memory import Needs, check_needs
+from ..memory import Footprint, check_fits
 from ..scale.shares import Crew, on_each, spread, summed
 from ..trajectory import nbytes_of
 from .binning import NO_BIN, BinRule, Bins, bins_of_model
@@ -202,8 +202,8 @@ def _check_memory(
     of_run = 8 * (types * plan.generations + entries * (types + 1 if by_type else 1))
     state = jax.eval_shape(lambda: empty(*plan.sizes))
     device = 2 * nbytes_of(state)  # one is made from the other
-    check_needs(
-        lambda num: Needs(device, num * of_run),
+    check_fits(
+        lambda num: Footprint(device, num * of_run),
         runs,
         f"The histograms of {plural(runs, 'run')} need",
         "simulate {:,} runs at a time",

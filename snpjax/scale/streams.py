@@ -13,6 +13,7 @@ from jaxtyping import Array, Bool, Int, PyTree
 from .._xla import shard_map
 from ..choice import AbstractChoice
 from ..driver import Driver, Tile, first_call, most_in_tile, paths_of
+from ..footprint import check_run, taken
 from ..machine import (
     AbstractMachine,
     Growable,
@@ -23,7 +24,6 @@ from ..machine import (
     follows,
 )
 from ..memory import ALLOCATION_ERRORS, is_of_memory
-from ..needs import check_run, taken
 from ..results import HALTED, RESULTS
 from ..simulate import result_of
 from ..trajectory import SAVE_FINAL

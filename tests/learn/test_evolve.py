@@ -123,7 +123,7 @@ def test_a_population_that_does_not_fit_is_refused(free, monkeypatch):
     for population, compiles in ((10**12, 64), (5000, 5000)):
         message = (
             f"A population of {population:,} needs {3000 * population:,} bytes, but 10,000,000 are "
-            "free. Evolve a population of 3,29. or share it by `mesh=`"
+            "free. Evolve a population of 3,[23][09]. or share it by `mesh=`"
         )
         with pytest.raises(snp.NotEnoughMemory, match=message):
             learn.evolve(SPACE, jnp.sum, population=population, **options)

@@ -14,7 +14,7 @@ from snpjax_formats import bucket
 
 from ..._text.counts import plural
 from ...machine import AnyMachine
-from ...memory import Needs, check_needs
+from ...memory import Footprint, check_fits
 from ...scale.mesh import replicated
 from ...scale.paths import whole
 from ...trajectory import size_of
@@ -147,7 +147,7 @@ def with_inputs(
     horizon = np.max(np.where(sent, steps, 0), axis=0, initial=0)
     rows, columns = bucket(int(np.max(horizon, initial=0))), program.trains.shape[1]
     row = rows * columns * dtype.itemsize
-    _check_paths("The inputs", trains.shape[2:], lambda num: Needs(num * row, num * row))
+    _check_paths("The inputs", trains.shape[2:], lambda num: Footprint(num * row, num * row))
     table = np.zeros((rows, columns, *trains.shape[2:]), dtype)
     kept = trains[:rows]
     table[: len(kept), : kept.shape[1]] = kept
@@ -158,10 +158,10 @@ def with_inputs(
     return replace(machine, program=program)
 
 
-def _check_paths(what: str, paths: tuple[int, ...], needs: Callable[[int], Needs]) -> None:
+def _check_paths(what: str, paths: tuple[int, ...], footprint: Callable[[int], Footprint]) -> None:
     """Refuse arrays with more paths than fit in memory."""
     num = paths[0] if paths else 1
-    check_needs(needs, num, f"{what} of {plural(num, 'path')} need", "run {:,} paths at a time")
+    check_fits(footprint, num, f"{what} of {plural(num, 'path')} need", "run {:,} paths at a time")
 
 
 def _trains(
@@ -229,7 +229,7 @@ def _spikes(
             some.shape[-1:] for name, some in given.items() if some.ndim > (_size(system, name) > 1)
         ]
         paths = with_paths[0] if with_paths else ()
-        _check_paths("The starts", paths, lambda num: Needs(0, 2 * 8 * num * len(own)))
+        _check_paths("The starts", paths, lambda num: Footprint(0, 2 * 8 * num * len(own)))
         spikes = np.broadcast_to(own.reshape(-1, *[1] * len(paths)), (*own.shape, *paths))
         spikes = spikes.astype(np.int64)
         for name, some in given.items():

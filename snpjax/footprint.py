@@ -7,7 +7,7 @@ from jaxtyping import PyTree
 
 from .driver import Driver, first_call, paths_of
 from .machine import Partitioned, Stacked, follows
-from .memory import Needs, check_needs, share_taken
+from .memory import Footprint, check_fits, share_taken
 from .trajectory import nbytes_of
 
 
@@ -36,19 +36,19 @@ def check_run(driver: Driver, start: PyTree, paths: int | None, *, tiled: bool) 
         others.append("keep less with `save=`")
     mesh = None if driver.placement is None else driver.placement.mesh
 
-    def needs(num: int) -> Needs:
-        return needs_of(driver, start, None if paths is None else num, tiled=tiled)
+    def of(num: int) -> Footprint:
+        return footprint_of(driver, start, None if paths is None else num, tiled=tiled)
 
-    check_needs(needs, paths or 1, what, fewer, *others, mesh=mesh)
+    check_fits(of, paths or 1, what, fewer, *others, mesh=mesh)
 
 
 def taken(driver: Driver, start: PyTree, paths: int | None) -> float:
     """The part that a run takes of the memory that is free."""
     mesh = None if driver.placement is None else driver.placement.mesh
-    return share_taken(needs_of(driver, start, paths, tiled=False), mesh)
+    return share_taken(footprint_of(driver, start, paths, tiled=False), mesh)
 
 
-def needs_of(driver: Driver, start: PyTree, paths: int | None, *, tiled: bool) -> Needs:
+def footprint_of(driver: Driver, start: PyTree, paths: int | None, *, tiled: bool) -> Footprint:
     """The bytes that a run allocates.
 
     On a device: the states before and after a call, what the call brings, and what it needs
@@ -56,7 +56,7 @@ def needs_of(driver: Driver, start: PyTree, paths: int | None, *, tiled: bool) -
     has a budget, up to that.
     """
     if follows(driver.machine, Partitioned):
-        return _needs_of_parts(driver, start, paths)
+        return _footprint_of_parts(driver, start, paths)
     call = first_call(driver, start, paths, tiled=tiled)
     share, most = driver.cut(start, paths, tiled=tiled)
     parts = (paths or 1) / (share or most)  # that are advanced by themselves, and then joined
@@ -65,19 +65,18 @@ def needs_of(driver: Driver, start: PyTree, paths: int | None, *, tiled: bool) -
     if driver.save.budget is not None:
         history = call.row_bytes * driver.max_steps * parts
         host += 2 * min(driver.save.budget, history)
-    needs = Needs(nbytes_of((call.begun, call.traced.out_info)), math.ceil(host))
-    if not _NEAR < share_taken(needs, driver.placement and driver.placement.mesh) <= 1:
-        return needs
+    found = Footprint(nbytes_of((call.begun, call.traced.out_info)), math.ceil(host))
+    if not _NEAR < share_taken(found, driver.placement and driver.placement.mesh) <= 1:
+        return found
     stats = call.traced.lower().compile().memory_analysis()
-    return (
-        needs if stats is None else needs._replace(device=needs.device + stats.temp_size_in_bytes)
-    )
+    between = 0 if stats is None else stats.temp_size_in_bytes
+    return Footprint(found.device + between, found.host)
 
 
-def _needs_of_parts(driver: Driver, start: PyTree, paths: int | None) -> Needs:
+def _footprint_of_parts(driver: Driver, start: PyTree, paths: int | None) -> Footprint:
     """The same where the neurons of a system are split: the states before and after a call, and
     what it brings of them."""
     assert driver.placement is not None
     has_paths = paths_of(driver.machine, start) != ()
     states = nbytes_of(start) * (1 if has_paths else paths or 1)
-    return Needs(3 * states // driver.placement.mesh.size, states)
+    return Footprint(3 * states // driver.placement.mesh.size, states)
