@@ -77,8 +77,7 @@ def free(monkeypatch):
     """Sets what is free on the host, and so on its CPUs."""
 
     def set_free(size: int | None) -> None:
-        for module in ("snpjax.memory", "snpjax_formats.free_memory"):
-            monkeypatch.setattr(f"{module}.host_free_bytes", lambda: size)
+        monkeypatch.setattr("snpjax_formats.host_memory._reading", lambda _: size)
 
     return set_free
 

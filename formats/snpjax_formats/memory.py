@@ -1,4 +1,4 @@
-"""Whether a layout fits in memory, before any of it is allocated."""
+"""Whether the edges of a graph and a layout of them fit in memory, before any is allocated."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -11,6 +11,7 @@ from .dense import Dense
 from .edges import Edges
 from .ell import ELL
 from .free_memory import NotEnoughMemory, check_free, free_bytes
+from .graphs import AbstractGraph, RandomPairs
 from .host_memory import host_free_bytes
 from .hybrid import Hybrid
 from .layout import AbstractLayout, built, refuse
@@ -29,6 +30,28 @@ _GENERAL = (Dense, Int8Dense, Float32Dense, ELL, SlicedELL, Hybrid, Compressed, 
 # NumPy 2.4, 2026-10). So it refuses sparse graphs somewhat early.
 _COPIES = 2
 _BYTES_PER_EDGE = 32
+
+# Two indices and a key to sort them by.
+_BYTES_PER_LISTED_EDGE = 16
+
+
+def listed(graph: AbstractGraph, num_sources: int, num_targets: int, fix: str) -> Edges:
+    """The edges of a graph.
+
+    **Raises:** `NotEnoughMemory` before more is listed than the host has memory for; `fix` says
+    what to do.
+    """
+    count = num_listed(graph, num_sources, num_targets)
+    needed = _BYTES_PER_LISTED_EDGE * count
+    check_free(needed, host_free_bytes(), f"Listing {count:,} edges takes", fix)
+    return graph.edges(num_sources, num_targets)
+
+
+def num_listed(graph: AbstractGraph, num_sources: int, num_targets: int) -> int:
+    """About how many edges a graph has."""
+    if isinstance(graph, RandomPairs):  # to count them would be to list them
+        return int(graph.probability * num_sources * num_targets)
+    return graph.num_edges(num_sources, num_targets)
 
 
 def fitting(

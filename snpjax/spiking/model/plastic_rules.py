@@ -11,8 +11,9 @@ from jaxtyping import Bool, Int
 
 from snpjax_formats import Edges, check_free, host_free_bytes
 from snpjax_formats.edges import merged
+from snpjax_formats.memory import listed, num_listed
 
-from .population_parts import Population, Projection, listed, num_listed
+from .population_parts import Population, Projection
 from .rule import ALPHAS, PlasticityRule
 from .rule_table import as_int64
 from .template import PlasticityTemplate, column, has_rule
