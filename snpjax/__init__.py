@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from .machine import AbstractMachine as AbstractMachine, Lowered as Lowered, Record as Record
     from .results import RESULTS as RESULTS
     from .run import RunFailed as RunFailed, run as run
+    from .scale.checkpoint import Checkpoint as Checkpoint
     from .simulate import Simulation as Simulation, simulate as simulate
     from .sleptsov import SleptsovNet as SleptsovNet
     from .spiking import (
@@ -131,6 +132,7 @@ lazily(
         ".machine": "AbstractMachine Lowered Record",
         ".results": "RESULTS",
         ".run": "RunFailed run",
+        ".scale.checkpoint": "Checkpoint",
         ".simulate": "Simulation simulate",
         ".sleptsov": "SleptsovNet",
         ".spiking": """

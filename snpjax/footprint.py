@@ -1,12 +1,16 @@
 """What a run needs, from the shapes of its arrays, before any of them is allocated."""
 
 import math
+from functools import partial
+from typing import Any, NamedTuple
 
 import jax
+import numpy as np
 from jaxtyping import PyTree
 
-from .driver import Driver, first_call, paths_of
-from .machine import Partitioned, Stacked, follows
+from .advance import advance, end_of, paths_of, row_of, spread
+from .driver import Driver
+from .machine import Growable, Partitioned, Stacked, arrays_by_path, follows
 from .memory import Footprint, check_fits, share_taken
 from .trajectory import nbytes_of
 
@@ -58,8 +62,7 @@ def footprint_of(driver: Driver, start: PyTree, paths: int | None, *, tiled: boo
     if follows(driver.machine, Partitioned):
         return _footprint_of_parts(driver, start, paths)
     call = first_call(driver, start, paths, tiled=tiled)
-    share, most = driver.cut(start, paths, tiled=tiled)
-    parts = (paths or 1) / (share or most)  # that are advanced by themselves, and then joined
+    parts = (paths or 1) / call.paths  # that are advanced by themselves, and then joined
     copies = (parts > 1) + (parts > 1 or jax.default_backend() != "cpu")
     host = 0 if driver.lean else nbytes_of(call.end) * parts * copies
     if driver.save.budget is not None:
@@ -80,3 +83,67 @@ def _footprint_of_parts(driver: Driver, start: PyTree, paths: int | None) -> Foo
     has_paths = paths_of(driver.machine, start) != ()
     states = nbytes_of(start) * (1 if has_paths else paths or 1)
     return Footprint(3 * states // driver.placement.mesh.size, states)
+
+
+class FirstCall(NamedTuple):
+    """What a run allocates, as shapes.
+
+    - `paths`: of a device, with those that pad them.
+    - `begun`: their states, steps and numbers.
+    - `traced`: the first call of the device, traced.
+    - `end`: how these paths stand, on the host; `row_bytes`: what is kept of a step.
+    """
+
+    paths: int
+    begun: PyTree
+    traced: Any
+    end: PyTree
+    row_bytes: float
+
+
+def first_call(driver: Driver, start: PyTree, paths: int | None, *, tiled: bool) -> FirstCall:
+    """What the first call of a run will be."""
+    share, size, save = None, 1, driver.save
+    machine, choice, state = (_shapes(x) for x in (driver.machine, driver.choice, start))
+    path: Any = jax.ShapeDtypeStruct((), np.uint32)
+    steps, own = None, None
+    if paths is not None:
+        share, num = driver.first_tile(start, paths, tiled=tiled)
+        size = share or num
+        if isinstance(driver.machine, Stacked) or paths_of(driver.machine, start) != ():
+            is_by_path = arrays_by_path(driver.machine)
+            machine = jax.tree.map(lambda x, by: _shape(x, size) if by else x, machine, is_by_path)
+            state = _shapes(start, size)
+        path, steps = (jax.ShapeDtypeStruct((size,), dtype) for dtype in (np.uint32, np.int32))
+    if share is not None:
+        number = jax.ShapeDtypeStruct((), np.uint32)
+        state, path, steps = spread.jitted.eval_shape(machine, state, number, paths=share)
+        own = jax.ShapeDtypeStruct((1,), np.int32)
+    unroll, rows = driver.sizes(nbytes_of(state))
+    traced = advance.jitted.trace(
+        machine,
+        choice,
+        state,
+        jax.ShapeDtypeStruct((2,), np.int32),
+        steps,
+        None if paths is None else path,
+        own,
+        longest=rows,
+        save=save,
+        grow=driver.grow and follows(driver.machine, Growable),
+        unroll=unroll,
+        lean=driver.lean,
+    )
+    end = jax.eval_shape(end_of, machine, state, path)
+    row_bytes = row_of(machine, choice, state, path, save)[1] if save.keeps_history else 0.0
+    return FirstCall(size, (state, steps, path), traced, end, row_bytes)
+
+
+def _shapes(tree: PyTree, paths: int | None = None) -> PyTree:
+    return jax.tree.map(partial(_shape, paths=paths), tree)
+
+
+def _shape(x: Any, paths: int | None = None) -> jax.ShapeDtypeStruct:
+    """The shape of an array, with at most so many paths."""
+    shape = x.shape if paths is None else (*x.shape[:-1], min(paths, x.shape[-1]))
+    return jax.ShapeDtypeStruct(shape, x.dtype)

@@ -52,7 +52,21 @@ class Save:
     @property
     def keeps_history(self) -> bool:
         """Whether anything besides the final state is kept."""
-        return self.every is not None or self.outputs or self.details
+        return any(self.kept)
+
+    @property
+    def kept(self) -> tuple[bool, bool, bool]:
+        """Whether configurations, outputs and details are kept."""
+        return self.every is not None, self.outputs, self.details
+
+    def keeping(self, states: bool, outputs: bool, details: bool) -> "Save":
+        """The same of some of them only."""
+        return replace(
+            self,
+            every=self.every if states else None,
+            outputs=self.outputs and outputs,
+            details=self.details and details,
+        )
 
 
 SAVE_ALL = Save()
@@ -278,6 +292,7 @@ class History:
         self._paths = paths
         self._tiles = tiles
         self._nbytes = 0
+        self._num_saved = 0  # chunks that a checkpoint has, or will have
 
     def append(self, chunk: Chunk, made: int, now: int, presents: "Presents | None" = None) -> None:
         """Take the rows of a chunk that hold the steps after the first `made` ones, up to `now`,
@@ -287,7 +302,7 @@ class History:
         every = self.wanted.every or 1
         rows = (now // every - made // every, now - made, now - made)
         after = self._after
-        if self._paths is not None:
+        if self._paths is not None and (now > made or not self._chunks):
             row = slice(now - made, now - made + 1)
             _, *records = chunk
             own = ([own_paths(x[row].copy(), self._paths) for x in y.leaves] for y in records)
@@ -300,35 +315,38 @@ class History:
             states = _presented(presents.state, states)
             outputs = _presented(presents.outputs, outputs)
             details = _presented(presents.details, details)
-        self._chunks.append((states, outputs, details))
+        new = states, outputs, details
+        # One without rows says at most that there is more capacity.
+        if now == made and self._chunks and _widths(new) == _widths(self._chunks[-1]):
+            return
+        self._chunks.append(new)
         self._after = after
-        self._nbytes += nbytes_of((states, outputs, details))
+        self._nbytes += nbytes_of(new)
         budget, limit = _budget(self.wanted.budget, self._total())
         if self._total() <= budget:
             return
-        kept = "the outputs and the final configuration"
-        self._keep_all(replace(self.wanted, every=None, details=False))
+        self._keep_all(self.wanted.keeping(False, True, False))
         if self._total() > budget or not self.wanted.outputs:
             self.drop(limit)
         else:
-            _warn_of_dropping(limit, kept)
+            _warn_of_dropping(limit, "the outputs and the final configuration")
 
     def drop(self, limit: str) -> None:
         """Keep nothing of the run but its end, because its history outgrew a limit."""
-        self._keep_all(replace(self.wanted, every=None, outputs=False, details=False))
+        self._keep_all(self.wanted.keeping(False, False, False))
         _warn_of_dropping(limit, "the final configuration")
 
     def skip(self, others: "Sequence[History]") -> None:
         """Keep empty records of these paths, which make no step, beside those of others. How steps
         were made is dropped: an empty record of that is the machine's own."""
         if not any(other._chunks for other in others):
-            self.wanted = replace(self.wanted, every=None, outputs=False, details=False)
+            self.wanted = self.wanted.keeping(False, False, False)
             return
-        if self.wanted.details:
-            self._keep_all(replace(self.wanted, details=False))
-            self.wanted = others[-1].wanted
-            _warn_of_dropping(MEMORY, "all but how steps were made")
         assert self._paths is not None
+        if self.wanted.details:
+            self.wanted = self.wanted.keeping(True, True, False)
+            self._keep_all(self.wanted)
+            _warn_of_dropping(MEMORY, "all but how steps were made")
         paths, (states, outputs, nothing) = self._paths, others[0]._chunks[0]
 
         def empty(part: Flat, rows: int) -> Flat:
@@ -363,6 +381,50 @@ class History:
             for states, outputs, details in self._chunks
         ]
         self._nbytes = nbytes_of(self._chunks)
+
+    def extend(self, final: PyTree, longest: int, made: int, now: int) -> None:
+        """Add what there is of paths that ended after `longest` steps for the steps after the first
+        `made` ones up to `now`."""
+        if not self._chunks:
+            return
+        every = self.wanted.every or 1
+        ends = Flat.of(final if self.wanted.every is not None else None)
+        num = now // every - made // every
+        longer = [Flat([_repeated(x, num) for x in ends.leaves], ends.tree)]
+        for i, after in enumerate(self._after, 1):
+            # The row of a step that no path made: the last one, or the one after it.
+            columns = zip(*(chunk[i].leaves for chunk in self._chunks), strict=True)
+            rows = list(map(_last, columns, after)) if made > longest else after
+            empty = [_repeated(x[-1], now - made) for x in rows]
+            tree = self._chunks[-1][i].tree
+            longer.append(Flat(empty[: tree.num_leaves], tree))
+        self._chunks.append((longer[0], longer[1], longer[2]))
+        self._nbytes += nbytes_of(longer)
+
+    def new(self) -> Chunk | None:
+        """What was added since this was last called, as one chunk."""
+        added = self._chunks[self._num_saved :]
+        if not added:
+            return None
+        if len(added) > 1:
+            states, outputs, details = (
+                Flat(list(map(_joined, *(part.leaves for part in parts))), parts[-1].tree)
+                for parts in zip(*added, strict=True)
+            )
+            self._chunks[self._num_saved :] = [(states, outputs, details)]
+        self._num_saved += 1
+        return self._chunks[-1]
+
+    def restore(self, chunks: Sequence[Chunk], after: Any = ((), ())) -> None:
+        """Have what a checkpoint has."""
+        self._chunks = [*chunks]
+        self._nbytes, self._num_saved = nbytes_of(self._chunks), len(chunks)
+        self._after = list(after[0]), list(after[1])
+
+    @property
+    def after(self) -> tuple[list[np.ndarray], list[np.ndarray]]:
+        """Of outputs and details the row after the last step, where a batch has one."""
+        return self._after
 
     def finish(
         self,
@@ -401,6 +463,19 @@ class History:
         )
 
 
+def _widths(chunk: Chunk) -> list[tuple[int, ...]]:
+    return [x.shape[1:] for part in chunk for x in part.leaves]
+
+
+def _last(chunks: Sequence[np.ndarray], otherwise: np.ndarray) -> np.ndarray:
+    """The last one that has rows, if there is one."""
+    return next((x for x in reversed(chunks) if len(x)), otherwise)
+
+
+def _repeated(row: Any, num: int) -> np.ndarray:
+    return np.repeat(np.asarray(row)[None], num, axis=0)
+
+
 #: Bytes of a history by default, where memory allows it; and of one for which that is not asked.
 _BUDGET, _FEW_BYTES = 2**30, 2**24
 MEMORY = "the memory that is free"
@@ -422,7 +497,7 @@ def _warn_of_dropping(limit: str, kept: str) -> None:
         f"The history of this run outgrew {limit}; kept: {kept}. Try `Save(every=...)`, or a "
         "larger `Save(budget=...)`."
     )
-    warnings.warn(HistoryDropped(message, kept), stacklevel=7)
+    warnings.warn(HistoryDropped(message, kept), stacklevel=8)
 
 
 def _presented(present: Callable[[PyTree], PyTree], part: Flat) -> Flat:

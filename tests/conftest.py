@@ -54,6 +54,12 @@ def _count_program(event: str, _: float, **__: object) -> None:
 jax.monitoring.register_event_duration_secs_listener(_count_program)
 
 
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(3600))
+
+
 @pytest.fixture(autouse=True)
 def _few_programs():
     """Forget what was compiled before a worker holds too much of it."""

@@ -19,6 +19,7 @@ from tests.test_run import clock, delayed, generator
 
 
 driver = importlib.import_module("snpjax.driver")
+tile = importlib.import_module("snpjax.tile")
 footprint = importlib.import_module("snpjax.footprint")
 streams = importlib.import_module("snpjax.scale.streams")
 reserve = importlib.import_module("snpjax.spiking.step.reserve")
@@ -37,7 +38,7 @@ OUT_OF_MEMORY = snp.RESULTS.out_of_memory
 class Calls:
     """Calls of the functions of a module, of which one fails."""
 
-    def __init__(self, monkeypatch, *names: str, error: Exception = EXHAUSTED, module=driver):
+    def __init__(self, monkeypatch, *names: str, error: Exception = EXHAUSTED, module=tile):
         self.num, self.failing, self.error = 0, 0, error
         for name in names:
             monkeypatch.setattr(module, name, self.counted(getattr(module, name)))
@@ -99,7 +100,7 @@ def assert_part(found, whole) -> int:
 def test_one_path_ends_where_memory_runs_out(error, monkeypatch, small_pieces):
     options = {"choice": UNIFORM, "max_steps": 10}
     whole = snp.run(generator(), **options)
-    calls = Calls(monkeypatch, "_advance", error=error)
+    calls = Calls(monkeypatch, "advance", error=error)
     for found in calls.each(lambda: snp.run(generator(), **options, throw=False)):
         assert_part(found, whole)
         if found.result == OUT_OF_MEMORY and found.steps:
@@ -117,7 +118,7 @@ def test_one_path_ends_where_memory_runs_out(error, monkeypatch, small_pieces):
 def test_paths_end_where_memory_runs_out(save, monkeypatch, small_pieces):
     """Also while some begin and others have ended."""
     whole = snp.run(generator(), **BATCH, save=snp.SAVE_ALL)
-    calls = Calls(monkeypatch, "_advance", "_spread")
+    calls = Calls(monkeypatch, "advance", "spread")
     steps, short = [], set()
     for found in calls.each(lambda: snp.run(generator(), **BATCH, save=save, throw=False)):
         short.add(assert_part(found, whole))
@@ -129,7 +130,7 @@ def test_paths_with_starts_of_their_own(monkeypatch, small_pieces):
     starts = np.random.default_rng(0).integers(0, 4, (3, 10))
     options = {"choice": UNIFORM, "paths": 10, "max_steps": 12, "initial": starts}
     whole = snp.run(generator(), **options, save=snp.SAVE_ALL)
-    calls = Calls(monkeypatch, "_advance", "_spread")
+    calls = Calls(monkeypatch, "advance", "spread")
     for found in calls.each(lambda: snp.run(generator(), **options, throw=False)):
         assert_part(found, whole)
 
@@ -137,7 +138,7 @@ def test_paths_with_starts_of_their_own(monkeypatch, small_pieces):
 def test_paths_of_a_mesh(monkeypatch, small_pieces):
     options = {**BATCH, "mesh": mesh_of(2, "paths"), "save": snp.SAVE_ALL}
     whole = snp.run(generator(), **options)
-    calls = Calls(monkeypatch, "_advance_on_devices", "_spread_there")
+    calls = Calls(monkeypatch, "advance_on_devices", "spread_over")
     short = [
         assert_part(found, whole)
         for found in calls.each(lambda: snp.run(generator(), **options, throw=False))
@@ -152,7 +153,7 @@ def test_systems_side_by_side(monkeypatch, small_pieces):
     ]
     batch = snp.SystemBatch(systems)
     whole = snp.run(batch, save=snp.SAVE_ALL)
-    calls = Calls(monkeypatch, "_advance")
+    calls = Calls(monkeypatch, "advance")
     for found in calls.each(lambda: snp.run(batch, throw=False)):
         for one, same in zip(found, whole, strict=True):
             assert_part(one, same)
@@ -164,7 +165,7 @@ def test_nets_end_where_memory_runs_out(paths, monkeypatch, small_pieces):
     net = SleptsovNet([7, 0], inputs=Arcs([0], [0], [1]), outputs=Arcs([1], [0], [1]))
     execution = Execution(net, rule=Petri())
     options = {"paths": paths, "choice": UNIFORM, "save": snp.SAVE_ALL}
-    calls = Calls(monkeypatch, "_advance")
+    calls = Calls(monkeypatch, "advance")
     steps = set()
     for found in calls.each(lambda: snp.run(execution, **options, throw=False)):
         assert (found.marking[0] == 7 - found.steps).all() and (
@@ -191,7 +192,7 @@ def test_too_little_room_to_grow_ends_a_run(monkeypatch):
 
 
 def test_it_is_raised_with_the_solution(monkeypatch, small_pieces):
-    calls = Calls(monkeypatch, "_advance")
+    calls = Calls(monkeypatch, "advance")
     calls.failing = 3
     with pytest.raises(snp.RunFailed, match=r"^after 3 steps: Memory ran out") as failed:
         snp.run(clock(), max_steps=10)
@@ -201,7 +202,7 @@ def test_it_is_raised_with_the_solution(monkeypatch, small_pieces):
 
 def test_other_errors_pass(monkeypatch):
     for error in (jax.errors.JaxRuntimeError("INTERNAL: a bug"), ValueError("x")):
-        Calls(monkeypatch, "_advance", error=error).failing = 1
+        Calls(monkeypatch, "advance", error=error).failing = 1
         assert not is_of_memory(error)
         with pytest.raises(type(error)):
             snp.run(clock(), max_steps=10)
@@ -266,7 +267,7 @@ def test_what_is_needed_is_what_is_allocated(save, paths, monkeypatch):
     monkeypatch.setattr(driver.Driver, "is_small", lambda *_: False)
     monkeypatch.setattr(footprint, "_NEAR", 0)
     found, calls = [], []
-    footprint_of, advance = footprint.footprint_of, driver._advance
+    footprint_of, advance = footprint.footprint_of, tile.advance
 
     def spied(*args, **kwargs):
         found.append(footprint_of(*args, **kwargs))
@@ -279,7 +280,7 @@ def test_what_is_needed_is_what_is_allocated(save, paths, monkeypatch):
 
     advanced.jitted = advance.jitted
     monkeypatch.setattr(footprint, "footprint_of", spied)
-    monkeypatch.setattr(driver, "_advance", advanced)
+    monkeypatch.setattr(tile, "advance", advanced)
     solution = snp.run(generator(), choice=UNIFORM, paths=paths, max_steps=20, save=save)
     (needed,), (given, made, args, kwargs) = found, calls[0]
     allocated = sum(x.nbytes for x in jax.tree.leaves((given, made)) if isinstance(x, jax.Array))
@@ -292,7 +293,7 @@ def test_what_is_needed_is_what_is_allocated(save, paths, monkeypatch):
 
 def test_paths_that_do_not_fit_are_refused(free, monkeypatch):
     """Before anything is allocated; as many as the message says do fit."""
-    calls = Calls(monkeypatch, "_advance", "_spread")
+    calls = Calls(monkeypatch, "advance", "spread")
     options = {"choice": UNIFORM, "max_steps": 4}
     free(10**9)
     with pytest.raises(snp.NotEnoughMemory) as refused:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from ..choice import AbstractChoice
     from ..machine import LoweringOptions
+    from ..scale.checkpoint import Checkpoint
     from ..spiking import Compatibility, Transition
     from ..spiking.lower.storage import LayoutLike
 
@@ -72,6 +73,14 @@ Strict: TypeAlias = Annotated[
 Layout: TypeAlias = Annotated[
     str, value("--layout", "NAME", "How synapses are stored; changes no result.")
 ]
+CheckpointFolder: TypeAlias = Annotated[
+    Path | None,
+    value(
+        "--checkpoint",
+        "FOLDER",
+        "Save once a minute how far this is; the same command goes on from there.",
+    ),
+]
 AsJson: TypeAlias = Annotated[bool, flag("--json", "Print one JSON object.")]
 
 _capacity = partial(number, least=1, most=MOST - 1)
@@ -98,6 +107,13 @@ def refuse_given(options: Mapping[str, object], why: str) -> None:
     for option, given in options.items():
         if given is not None and given is not False and given != []:
             raise typer.BadParameter(why, param_hint=option)
+
+
+def checkpoint_in(folder: Path | None) -> "Checkpoint | None":
+    """The checkpoints of a command, in that folder."""
+    from ..scale.checkpoint import Checkpoint
+
+    return None if folder is None else Checkpoint(folder)
 
 
 def choice_of(seed: int | None) -> "AbstractChoice":

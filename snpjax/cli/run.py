@@ -10,12 +10,14 @@ from .options import (
     MOST,
     MOST_SEED,
     AsJson,
+    CheckpointFolder,
     File,
     Layout,
     MaxNeurons,
     MaxSynapses,
     Strict,
     advised,
+    checkpoint_in,
     choice_of,
     compatibility_named,
     flag,
@@ -70,6 +72,7 @@ def run(
         value("--as", "SIMULATOR", "Run and show as this simulator does, by its name and version."),
     ] = None,
     int64: Annotated[bool, flag("--int64", "Count spikes in 64 bits, not 32.")] = False,
+    checkpoint: CheckpointFolder = None,
     on: DeviceOptions,
     strict: Strict = False,
     as_json: AsJson = False,
@@ -107,7 +110,7 @@ def run(
     options = stored_in(system, stored, neurons, synapses)
     if int64:
         options["count_dtype"] = np.int64
-    with refusals(), progress.of_run(steps, hidden=as_json) as made:
+    with refusals(), progress.of_run(steps, paths, hidden=as_json) as made:
         solution = snp.run(
             system,
             max_steps=steps,
@@ -117,6 +120,7 @@ def run(
             progress=made,
             throw=False,
             mesh=mesh,
+            checkpoint=checkpoint_in(checkpoint),
             **options,
         )
         if on.distributed and isinstance(solution, snp.SolutionBatch):

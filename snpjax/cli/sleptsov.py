@@ -11,7 +11,9 @@ from .options import (
     MOST,
     MOST_SEED,
     AsJson,
+    CheckpointFolder,
     advised,
+    checkpoint_in,
     choice_of,
     flag,
     grouped,
@@ -78,6 +80,7 @@ def run(
     engine: Annotated[
         str, value("--engine", "NAME", "auto, event or scan; changes no result.")
     ] = "auto",
+    checkpoint: CheckpointFolder = None,
     int32: Annotated[bool, flag("--int32", "Count tokens in 32 bits, not 64.")] = False,
     source_format: FormatOption = None,
     nets: NetOptions,
@@ -108,6 +111,7 @@ def run(
             save=snp.Save(every=None, outputs=False, details=True) if trace else None,
             progress=made,
             throw=False,
+            checkpoint=checkpoint_in(checkpoint),
         )
     if as_json:
         print_json(_as_json(found, f"{file}", rule, seed, counts))

@@ -11,8 +11,9 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from .._text.surrogates import HALF, lone_surrogate
 from .errors import file_error
-from .json_text import MAX_DEPTH, InString, JsonPath, Key, mapping_of
+from .json_text import MAX_DEPTH, InString, JsonPath, Key, mapping_of, report_depth
 from .source import Mistake, Report, shortened
 
 
@@ -22,6 +23,7 @@ UNPRINTABLE = re.compile(
     "[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
 )
 _BLANKS = re.compile(" *")
+_HALF = re.compile(r"\\(?:u|U0000)[dD][89a-fA-F]")
 _PROPERTIES = re.compile(r"(?:[&!]\S*\s+)*")
 _HEADER = re.compile(r"[|>][^\n]*\n?")
 _UNITS = {  # of one character of the value: for places in a scalar
@@ -171,6 +173,9 @@ def load_yaml(report: Report) -> Document | None:
         report.error(mistake.offset, mistake.message)
     except yaml.MarkedYAMLError as error:
         problem = error.problem or error.context or "unexpected text"
+        if "nesting depth" in problem:  # libyaml reads ahead
+            report_depth(report)
+            return None
         offset, fix = _place(error, source.text, builder.last), "correct this place"
         if "escape character" in problem:
             fix = r"in double quotes write a backslash twice: \\"
@@ -226,6 +231,9 @@ class _Builder:
     def _scalar(self, event) -> None:
         quote = event.style or ""
         value, start, end = event.value, self.last, event.end_mark.index
+        if lone_surrogate(value) is not None:  # which libyaml refuses, and PyYAML does not
+            half = _HALF.search(self.text, start, end)
+            raise Mistake(start if half is None else half.start(), f"this is {HALF} (write it)")
         if not quote:
             value = Plain(value)
             blanks = _BLANKS.match(self.text, start)

@@ -1,5 +1,6 @@
 """Runs of many paths of which only sums are kept: chunk by chunk, in the memory of one."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
@@ -11,9 +12,10 @@ import numpy as np
 from jaxtyping import Array, Bool, Int, PyTree
 
 from .._xla import shard_map
+from ..advance import paths_of
 from ..choice import AbstractChoice
-from ..driver import Driver, Tile, first_call, most_in_tile, paths_of
-from ..footprint import check_run, taken
+from ..driver import Driver, most_in_tile
+from ..footprint import check_run, first_call, taken
 from ..machine import (
     AbstractMachine,
     Growable,
@@ -26,7 +28,9 @@ from ..machine import (
 from ..memory import ALLOCATION_ERRORS, is_of_memory
 from ..results import HALTED, RESULTS
 from ..simulate import result_of
-from ..trajectory import SAVE_FINAL
+from ..tile import Standing, Tile, kept
+from ..trajectory import SAVE_FINAL, own_paths
+from .checkpoint import Restored
 from .paths import whole
 from .placement import Placement
 from .statistics import BLOCK, AbstractStatistic, Bin, PathEnd, Summary, Sums, block_sums
@@ -68,6 +72,9 @@ class ObservedMachine(AbstractMachine):
 
     def status(self, state: ObservedState) -> Any:
         return self.machine.status(state.state)
+
+    def kept(self, state: ObservedState) -> ObservedState:
+        return ObservedState(kept(self.machine, state.state), state.carry)
 
     def arrays_by_path(self) -> PyTree[bool]:
         nothing = super().arrays_by_path()
@@ -114,48 +121,114 @@ def observe(
     kind = ObservedGrowable if follows(machine, Growable) else ObservedMachine
     observed = kind(machine, statistic)
     start = _begun(observed, start)
-    devices = 1 if driver.placement is None else driver.placement.shares
-    driver = replace(driver, machine=observed, save=SAVE_FINAL, lean=True)
+    place, checkpoints = driver.placement, driver.checkpoints
+    devices = 1 if place is None else place.shares
+    driver = replace(driver, machine=observed, save=SAVE_FINAL, lean=True, resume=_resuming(driver))
     share = chunk or _share(driver, start, paths, devices)
     block = min(share, BLOCK)
-    sums, first_failure, wanted = Sums(block), None, paths
-    for first in range(0, paths, devices * share):
-        num = min(devices * share, paths - first)
+    first, first_failure = 0, None
+    standing, sums, is_short = None, Sums(block), False
+    if checkpoints.restored is not None:
+        standing, sums = _restored(checkpoints.restored, observed, start)
+        first, first_failure, block = (checkpoints.restored.note[x] for x in _NOTED)
+        share = max(share, block)
+
+    def tell(done: int, now: int) -> None:
+        if driver.progress is not None:
+            driver.progress(now, done)
+
+    def save(tile: Tile | None = None, *, is_last: bool = False) -> None:
+        keep = checkpoints.finish if is_last else checkpoints.save
+        at = None if tile is None else {"paths": tile.paths, "made": tile.now}
+        state = {} if tile is None else tile.saved()
+        noted = dict(zip(_NOTED, (first, first_failure, block), strict=True))
+        keep({"sums": sums.saved(), "tile": state}, tile=at, has_sums=sums.has_some, **noted)
+
+    def at_boundary(tile: Tile | None = None) -> None:
+        if (tile is None or tile.is_even) and checkpoints.is_due():
+            save(tile)
+
+    while first < paths:
+        num, own_share = min(devices * share, paths - first), share
+        if standing is not None:
+            num = standing.paths or 1
+            own_share = block * -(-num // (devices * block))
         own, state = _of_paths(observed, start, slice(first, first + num))
         one = replace(driver, machine=own)
         try:
-            tile = one.run_tile(state, first, num, share, [], [], lambda now: None)
-            found, failed_at, codes = whole(_summed(tile, block, driver.placement))
+            tile = Tile(one, state, first, num, own_share, [], standing)
+            one.run_tile(tile, partial(tell, first), at_boundary)
+            found, failed_at, codes = whole(_summed(tile, block, place))
         except ALLOCATION_ERRORS as error:
             if not is_of_memory(error) or jax.process_count() > 1:
                 raise
-            paths = first
-            if not paths:
-                sums.add(_no_sums(one, state, share, block))
+            is_short = True
+            if not first:
+                sums.add(_no_sums(one, state, num, block))
             break
-        sums.add(jax.tree.map(lambda x: np.moveaxis(x, 0, -1), found))
-        at = np.flatnonzero(failed_at < share)
+        standing = None
+        sums.add(jax.tree.map(lambda x, n=num: np.moveaxis(x, 0, -1)[..., : -(-n // block)], found))
+        at = np.flatnonzero(failed_at < own_share)
         if first_failure is None and len(at):
-            first_failure = first + share * at[0] + failed_at[at[0]], codes[at[0]]
+            shard = int(at[0])
+            path = first + own_share * shard + int(failed_at[shard])
+            first_failure = path, int(codes[shard])
+        first += num
+        at_boundary()
+    if not is_short:  # else the last checkpoint is where the same call may go on
+        save(is_last=True)
     total, steps, ends = sums.total()
-    failure, result = None, RESULTS.halted if ends[HALTED] == paths else RESULTS.max_steps_reached
+    failure, result = None, RESULTS.halted if ends[HALTED] == first else RESULTS.max_steps_reached
     ordinary = ends[HALTED] + ends[_LIMIT]
-    if paths < wanted:
+    if is_short:
         result = RESULTS.out_of_memory
-        failure = f"after {paths:,} of {wanted:,} paths: {RESULTS[result]}"
+        failure = f"after {first:,} of {paths:,} paths: {RESULTS[result]}"
     if first_failure is not None:
         path, code = first_failure
         result = next(x for x in _ALL if int(x._value) == code)
         failure = f"path {path}: {RESULTS[result]}"
     return Summary(
         statistic.result(total),
-        paths,
+        first,
         int(ends[HALTED]),
-        int(paths - ordinary),
+        int(first - ordinary),
         int(steps),
         result,
         failure,
     )
+
+
+#: What a checkpoint says of the sums.
+_NOTED = ("first", "failure", "block")
+
+
+def _restored(
+    restored: Restored, machine: ObservedMachine, start: ObservedState
+) -> tuple[Standing | None, Sums]:
+    """Where paths are that go on, and the sums over those before."""
+    note, at = restored.note, restored.note["tile"]
+    tile = {} if at is None else {"state": kept(machine, start), "steps": 0}
+    like = _sums_like(machine, start) if note["has_sums"] else None
+    found = restored.state({"sums": (like, like), "tile": tile})
+    sums = Sums(note["block"])
+    if note["has_sums"]:
+        sums.restore(*found["sums"])
+    if at is None:
+        return None, sums
+    num, tile = at["paths"], found["tile"]
+    state, steps = jax.tree.map(lambda x: own_paths(x, num), (tile["state"], tile["steps"]))
+    return Standing(note["first"], num, at["made"], state, steps, lambda *_: []), sums
+
+
+def _resuming(driver: Driver) -> Callable[..., tuple[ObservedMachine, ObservedState]]:
+    """The same as `driver.resume`, of machines that are observed."""
+
+    def resume(machine: Any, state: Any) -> tuple[ObservedMachine, ObservedState]:
+        assert driver.resume is not None
+        own, inner = driver.resume(machine.machine, state.state)
+        return replace(machine, machine=own), ObservedState(inner, state.carry)
+
+    return resume
 
 
 _ALL = [getattr(RESULTS, name) for name in RESULTS._name_to_item]
@@ -228,6 +301,17 @@ def _sums_of_device(
     first = jnp.min(jnp.where(is_failed, number, len(steps)), keepdims=True)
     code = result.at[first].get(mode="clip")
     return jax.tree.map(lambda x: jnp.moveaxis(x, -1, 0), found), first, code
+
+
+def _sums_like(machine: ObservedMachine, start: ObservedState) -> PyTree:
+    """The sums as a tree without numbers."""
+    shape = paths_of(machine, start) or (1,)
+    state = start
+    if not paths_of(machine, start):
+        state = jax.tree.map(lambda x: jax.ShapeDtypeStruct((*x.shape, 1), x.dtype), start)
+    steps, counts = (jax.ShapeDtypeStruct(size, np.int32) for size in (shape, (1,)))
+    given = machine, state, steps, counts
+    return jax.eval_shape(partial(_sums_of_device, block=1), *given)[0]
 
 
 _sums = jax.jit(_sums_of_device, static_argnames="block")

@@ -10,6 +10,7 @@ from tests.support.helpers import REPOSITORY
 
 
 driver = importlib.import_module("snpjax.driver")
+tile = importlib.import_module("snpjax.tile")
 
 MODEL = REPOSITORY / "examples/natural_numbers.pli"
 NET = REPOSITORY / "examples/half.lsn"
@@ -49,7 +50,7 @@ def test_an_allocation_that_fails_is_one_sentence(command, error, monkeypatch):
 @pytest.mark.parametrize("command", [("run", MODEL), ("run", MODEL, "--paths", 3)])
 def test_a_run_shows_what_it_made(command, monkeypatch):
     """And says that memory ran out, as JSON says, too."""
-    advance, calls = driver._advance, []
+    advance, calls = tile.advance, []
 
     def once(*args, **kwargs):
         calls.append(args)
@@ -57,7 +58,7 @@ def test_a_run_shows_what_it_made(command, monkeypatch):
             raise ALLOCATION
         return advance(*args, **kwargs)
 
-    monkeypatch.setattr(driver, "_advance", once)
+    monkeypatch.setattr(tile, "advance", once)
     monkeypatch.setattr(driver, "_FIRST_CALL_STEPS", 2)
     whole = invoke(*command)
     calls.clear()

@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._text.atomic import atomic_write
+from snpjax_formats.atomic import atomic_write
+
 from ...proliferation.histogram import Axis, Histogram
 from ..errors import file_error
 from ..source import Report, Unreadable, load, shortened

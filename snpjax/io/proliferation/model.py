@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ..._text.atomic import atomic_write
+from snpjax_formats.atomic import atomic_write
+
 from ...proliferation.binning import Bins
 from ...proliferation.histogram import Histogram
 from ...proliferation.law import Gamma
@@ -281,6 +282,11 @@ class _Reader:
 
 def write_model(model: ModelFile, path: str | os.PathLike[str]) -> None:
     """Write a model as JSON, or as YAML by the suffix (JSON is YAML): all that was read."""
+    atomic_write(Path(path), model_json(model))
+
+
+def model_json(model: ModelFile) -> str:
+    """The text of a model file."""
     populations = []
     for cell_type in model.types:
         law = cell_type.law
@@ -316,4 +322,4 @@ def write_model(model: ModelFile, path: str | os.PathLike[str]) -> None:
         top["bins"] = model.bins.num
         top["lowest_bin"], top["highest_bin"] = model.bins.lowest, model.bins.highest
     top |= {"populations": populations, **model.others}
-    atomic_write(Path(path), json.dumps(top, indent=1, ensure_ascii=False) + "\n")
+    return json.dumps(top, indent=1, ensure_ascii=False) + "\n"

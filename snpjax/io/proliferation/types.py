@@ -3,7 +3,8 @@
 import os
 from pathlib import Path
 
-from ..._text.atomic import atomic_write
+from snpjax_formats.atomic import atomic_write
+
 from ...proliferation.law import Fixed, Gamma, Normal
 from ...proliferation.model import CellType, problems_of_types
 from ..errors import file_error

@@ -2,7 +2,7 @@
 
 from ..._text.counts import plural
 from ...sleptsov import SleptsovNet
-from ...sleptsov.linking import HighNet, link
+from ...sleptsov.linking import HighNet
 from ..losses import Losses
 from ..source import Report, Source, shortened
 from .build_net import build_net
@@ -24,15 +24,17 @@ _BLOCK = "`t np file`"
 _MAPPING = "`hp lp`"
 
 
-def read_hsn(source: Source) -> SleptsovNet:
+def read_hsn(source: Source, *, max_flat_size: int | None = None) -> SleptsovNet:
     """The flat net that an HSN file and the files of its sub-nets make.
 
     Sub-nets are looked up beside the file, then in `snpjax.sleptsov.subnets.LIBRARY`.
 
+    - `max_flat_size`: as in `link`; `None` is its default.
+
     **Raises:** `ReadError` with every error of the file, those of a sub-net where it is named.
     """
-    high = read_nested(source, Nesting.of(source))
-    return link(high) if isinstance(high, HighNet) else high
+    nesting = Nesting.of(source, max_flat_size)
+    return nesting.link(read_nested(source, nesting))
 
 
 def read_nested(source: Source, nesting: Nesting) -> HighNet | SleptsovNet:

@@ -11,7 +11,6 @@ from typing import Any
 
 from ..._text.counts import plural
 from ...sleptsov import SleptsovNet
-from ...sleptsov.linking import HighNet, link
 from ..json_checks import noted_position
 from ..losses import Losses
 from ..source import Report, Source, shortened
@@ -52,8 +51,13 @@ class _Line:
         return self.at + starts[word]
 
 
-def read_ndr(source: Source, *, drop_time: bool = False) -> SleptsovNet:
-    """The net of a Tina `.ndr` file, linked where labels name sub-nets."""
+def read_ndr(
+    source: Source, *, drop_time: bool = False, max_flat_size: int | None = None
+) -> SleptsovNet:
+    """The net of a Tina `.ndr` file, linked where labels name sub-nets.
+
+    - `max_flat_size`: as in `link`; `None` is its default.
+    """
     report = Report(source)
     reader = _Reader(report, drop_time)
     reader.read(source.text)
@@ -61,9 +65,9 @@ def read_ndr(source: Source, *, drop_time: bool = False) -> SleptsovNet:
     if not reader.blocks:
         return build_net(report, **arguments)
     draft = reader.draft
-    nesting = Nesting.of(source)
+    nesting = Nesting.of(source, max_flat_size)
     high = build_high_net(report, reader.blocks, nesting, arguments, draft.pair_offset)
-    return link(high) if isinstance(high, HighNet) else high
+    return nesting.link(high)
 
 
 def write_ndr(net: SleptsovNet, losses: Losses) -> str:

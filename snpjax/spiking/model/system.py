@@ -108,7 +108,10 @@ def parse_rules(rules: Sequence[AnyRule | str], label: str) -> tuple[AnyRule | s
 
 
 def _with_weight(synapse: Sequence[Any]) -> Sequence[Any]:
-    if isinstance(synapse, str) or not isinstance(synapse, Sized) or len(synapse) not in (2, 3):
+    is_sequence = type(synapse) in (tuple, Synapse) or (
+        isinstance(synapse, Sized) and not isinstance(synapse, str)
+    )
+    if not is_sequence or len(synapse) not in (2, 3):
         raise TypeError(f"{synapse!r} is no synapse (write (source, target) or (..., weight))")
     return synapse if len(synapse) == 3 else (*synapse, 1)
 
