@@ -7,7 +7,7 @@ from snpjax_formats.lazy import lazily
 
 
 if TYPE_CHECKING:
-    from snpjax_formats import graphs as graphs
+    from snpjax_formats import NotEnoughMemory as NotEnoughMemory, graphs as graphs
 
     from . import (
         learn as learn,
@@ -116,7 +116,7 @@ except PackageNotFoundError:  # run from a source tree that was never installed
 lazily(
     __name__,
     {
-        "snpjax_formats": "graphs",
+        "snpjax_formats": "NotEnoughMemory graphs",
         ".check": """
             Agreement Bisimilar Equivalence Estimate Growth QueryError SameNumbers SameTraces
             Status Verdict check check_invariants equivalent estimate growth invariants

@@ -32,8 +32,8 @@ from .simulate import Progress, advancing, looped, result_of, step_of
 from .trajectory import Flat, Save, nbytes_of
 
 
-# The rows of history of one call take at most these bytes.
-_MAX_CHUNK_BYTES = 64 * 2**20
+#: The rows of history of one call take at most these bytes.
+MAX_CHUNK_BYTES = 64 * 2**20
 
 
 def paths_of(machine: AnyMachine, state: PyTree) -> tuple[int, ...]:
@@ -137,11 +137,8 @@ def advance_all(
         is_real = path - path[:1] < num_paths.astype(path.dtype)
     rows, saved = 0, (None, None, None)
     if save.keeps_history:
-        _, record = jax.eval_shape(_step, machine, choice, state, path)
-        saved = _saved(save, state, record)
-        states, *records = saved
-        row_bytes = nbytes_of(records) + nbytes_of(states) / (save.every or 1)
-        rows = max(int(min(longest, _MAX_CHUNK_BYTES // max(row_bytes, 1))), 1)
+        saved, row_bytes = row_of(machine, choice, state, path, save)
+        rows = max(int(min(longest, MAX_CHUNK_BYTES // max(row_bytes, 1))), 1)
         limit = jnp.minimum(limit, step + rows)
     begin = _Begin(choice, state, step, steps, path, limit, is_real, rows, save, saved)
     end = None
@@ -155,12 +152,32 @@ def advance_all(
             end = Progress(step + made, steps + made, made == most, stride.state, stride.saved)
     if end is None:
         end = _step_on(machine, begin, grow=grow, unroll=unroll)
-    kept = machine.kept(end.state) if follows(machine, Leaping) else end.state
-    ended = None if lean else (kept, end.steps, result_of(machine, end.state))
+    ended = None if lean else end_of(machine, end.state, end.steps)
     chunk = tuple(Flat.of(part) for part in end.carry)
     is_failed = over_paths(lambda m, s: m.status(s) != RESULTS.halted, machine)(end.state)
     parcel = Parcel.of((end.step, jnp.any(end.live), jnp.any(is_failed), ended, chunk))
     return end.state, None if is_single else end.steps, parcel
+
+
+def end_of(
+    machine: AnyMachine, state: PyTree, steps: Int[Array, "*paths"]
+) -> tuple[PyTree, Int[Array, "*paths"], Any]:
+    """How paths stand, for the host."""
+    kept = machine.kept(state) if follows(machine, Leaping) else state
+    return kept, steps, result_of(machine, state)
+
+
+def row_of(
+    machine: AnyMachine,
+    choice: AbstractChoice,
+    state: PyTree,
+    path: UInt32[Array, "*paths"],
+    save: Save,
+) -> tuple[tuple[PyTree, PyTree, PyTree], float]:
+    """The shapes of what is saved of a step, and the bytes of that on average."""
+    _, record = jax.eval_shape(_step, machine, choice, state, path)
+    states, *records = saved = _saved(save, state, record)
+    return saved, nbytes_of(records) + nbytes_of(states) / (save.every or 1)
 
 
 STATIC = ("longest", "save", "grow", "unroll", "lean")

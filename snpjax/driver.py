@@ -11,15 +11,16 @@ from jaxtyping import PyTree
 
 from snpjax_formats import bucket
 
-from .advance import paths_of, structures_of
+from .advance import MAX_CHUNK_BYTES, paths_of, structures_of
 from .choice import AbstractChoice
 from .machine import AnyMachine, Growable, Leaping, Partitioned, Settled, Stacked, follows
+from .memory import ALLOCATION_ERRORS, Footprint, is_of_memory, share_taken
 from .scale.checkpoint import Checkpoints
 from .scale.paths import value_of_each
 from .scale.placement import Placement
 from .scale.saved_runs import RestoredRun, RunSaver
-from .tile import Shard, Standing, Tile, kept
-from .trajectory import History, Save, Trajectory, beside, nbytes_of, warn_of_dropping
+from .tile import Shard, Standing, Tile, initial_states, kept
+from .trajectory import MEMORY, History, Save, Trajectory, beside, nbytes_of, warn_of_dropping
 
 
 # Rows of history kept on the device before they are moved to the host, at most.
@@ -37,6 +38,10 @@ _FIRST_SETTLING_STEPS, _SETTLING_SECONDS = 32, 2.0
 # Steps of a growing machine whose state has more bytes, or of a settled one, take so long that they
 # are compiled at once.
 _MOST_EVALUATED = 2**18
+
+# States of so few bytes need not be compared with the memory there is, nor those that would fit so
+# many times.
+_FEW_BYTES, _MANY_ARRAYS = 2**20, 64
 
 # Steps per loop iteration on a GPU by the bytes of the state. The predicate of a while loop is read
 # back on the host there, 25 us an iteration against 8 for a small step (H200, jax 0.11.2); where
@@ -100,13 +105,60 @@ class Driver:
                 saver.save(shards, tile)
 
         for part in self._parts(start, paths, first, standing, tiled=tiled):
-            tile = Tile(self, *part, histories, standing)
-            self.run_tile(tile, partial(tell, tile.first), at_boundary)
+            tile, num_before = None, len(histories)
+            try:
+                tile = Tile(self, *part, histories, standing)
+                self.run_tile(tile, partial(tell, tile.first), at_boundary)
+            except ALLOCATION_ERRORS as error:
+                if not is_of_memory(error) or jax.process_count() > 1:
+                    raise
+                # A checkpoint is where the same call may go on with more memory.
+                self._cut_short(shards, histories, tile, start, part[1], paths, num_before)
+                return self._joined(shards, histories, paths)
             shards += tile.shards
             standing = None
             at_boundary(None)
         saver.save(shards, is_last=True)
         return self._joined(shards, histories, paths)
+
+    def _cut_short(
+        self,
+        shards: list[Shard],
+        histories: list[History],
+        tile: Tile | None,
+        start: PyTree,
+        first: int,
+        paths: int | None,
+        num_before: int,
+    ) -> None:
+        """End a run whose memory ran out in the tile from `first` on, before which there were
+        `num_before` histories: its paths end where they were last known, and those that have not
+        begun where they begin."""
+        if tile is not None and all(shard.now is not None for shard in tile.shards):
+            for shard in tile.shards:
+                shard.end_short(self.max_steps, self.grow)
+            shards += tile.shards
+            first += tile.paths or 1
+        else:
+            del histories[num_before:]
+        if first < (paths or 1):
+            rest = None if paths is None else paths - first
+            history = History(histories[-1].wanted if histories else self.save, rest, histories)
+            history.skip(histories)
+            histories.append(history)
+            initial = initial_states(self.machine, start, first, rest)
+            shards.append(Shard.skipped(history, rest, first, initial))
+
+    def is_small(self, start: PyTree, paths: int | None) -> bool:
+        """Whether a run takes so little of the memory there is that its footprint is not worth to
+        be computed, which takes some milliseconds. A history without a budget is dropped when it
+        must be."""
+        size = nbytes_of(start) * (1 if isinstance(self.machine, Stacked) else paths or 1)
+        budget = self.save.budget or 0 if self.save.keeps_history else 0
+        if size + budget <= _FEW_BYTES:
+            return True
+        most = Footprint(_MANY_ARRAYS * size + 2 * (budget + MAX_CHUNK_BYTES))
+        return share_taken(most, self.placement and self.placement.mesh) <= 1
 
     def _parts(
         self,
@@ -132,18 +184,37 @@ class Driver:
             if standing is not None:
                 assert standing.paths is not None
                 num, standing = standing.paths, None
-            share = -(-num // devices)
-            if place is None and isinstance(machine, Stacked):
-                share = None  # machines are padded for a mesh only
-            elif most is not None and paths > devices * most and share <= most:
-                share = most
-            else:
-                share = _padded_paths(share)
+            share = self._share(num, paths, most)
             own = start
             if has_paths and num < paths:
                 own = jax.tree.map(lambda x, at=first, n=num: x[..., at : at + n], start)
             yield own, first, num, share
             first += num
+
+    def _share(self, num: int, paths: int, most: int | None) -> int | None:
+        """How many of `num` paths a device has, of `paths` in all, with those that pad them."""
+        devices = 1 if self.placement is None else self.placement.shares
+        if self.placement is None and isinstance(self.machine, Stacked):
+            return None  # machines are padded for a mesh only
+        share = -(-num // devices)
+        is_cut = most is not None and paths > devices * most and share <= most
+        return most if is_cut else _padded_paths(share)
+
+    def first_tile(self, start: PyTree, paths: int, *, tiled: bool) -> tuple[int | None, int]:
+        """The paths of a device, padded, that run at a time, and those of all devices."""
+        devices = 1 if self.placement is None else self.placement.shares
+        most = most_in_tile(self.machine, start) if tiled else None
+        num = paths if most is None else min(devices * most, paths)
+        return self._share(num, paths, most), num
+
+    def sizes(self, state_bytes: int) -> tuple[int, int]:
+        """Steps per iteration of the loop, and the most rows of history of a call, by the bytes of
+        the states on a device."""
+        grows = self.grow and follows(self.machine, Growable)
+        # A step that may grow is long, and each copy of it takes seconds to compile.
+        unroll = self.unroll or (1 if grows else _unroll(state_bytes))
+        rows = min(bucket(self.max_steps, at_least=64), _MAX_CHUNK_ROWS)
+        return unroll, rows if self.save.keeps_history else 1
 
     def _joined(
         self, shards: Sequence[Shard], histories: Sequence[History], paths: int | None
@@ -154,11 +225,19 @@ class Driver:
         length = max(longest)
         if self.placement is not None:
             length = max(value_of_each(length))
-        finished = [
-            history.finish(one.initial, one.state, made, length)
-            for history, one, made in zip(histories, ended, longest, strict=True)
-        ]
-        states, outputs, details = beside(finished)
+
+        def finished() -> tuple[PyTree | None, PyTree | None, PyTree | None]:
+            parts = [
+                history.finish(one.initial, one.state, made, length)
+                for history, one, made in zip(histories, ended, longest, strict=True)
+            ]
+            return beside(parts)
+
+        try:
+            states, outputs, details = finished()
+        except MemoryError:
+            histories[-1].drop(MEMORY)
+            states, outputs, details = finished()
         state, steps, result = beside([one[1:] for one in ended])
         numbers = None
         if paths is not None and sum(shard.paths or 0 for shard in shards) < paths:
@@ -175,7 +254,8 @@ class Driver:
         structures = structures_of(*given, has_paths=has_paths)
         restored = RestoredRun(self.checkpoints.restored, self.save, structures)
         if restored.save != self.save:
-            warn_of_dropping(restored.save)
+            what = "the outputs and the final" if restored.save.outputs else "the final"
+            warn_of_dropping("its limit before it was interrupted", f"{what} configuration")
         return restored
 
     def _own_ranges(self, paths: int) -> list[tuple[int, int]] | None:
@@ -194,11 +274,7 @@ class Driver:
     ) -> None:
         """Advance a tile to its end, chunk by chunk, moving histories to the host after each."""
         devices = len(tile.made)
-        # A step that may grow is long, and each copy of it takes seconds to compile.
-        unroll = self.unroll or (1 if tile.grows else _unroll(tile.state, devices))
-        rows = 1
-        if tile.save.keeps_history:
-            rows = min(bucket(self.max_steps, at_least=64), _MAX_CHUNK_ROWS)
+        unroll, rows = self.sizes(nbytes_of(tile.state) // devices)
         steps = _FIRST_CALL_STEPS
         if follows(self.machine, Leaping):
             steps = max(steps, _FIRST_LEAP_STEPS // (tile.paths or 1))
@@ -206,7 +282,7 @@ class Driver:
         while True:
             if tile.may_settle and seconds_left > _SETTLING_SECONDS and tile.settle():
                 steps = _FIRST_CALL_STEPS
-                unroll = self.unroll or _unroll(tile.state, devices)
+                unroll = self.unroll or _unroll(nbytes_of(tile.state) // devices)
             if tile.may_settle:
                 steps = min(steps, max(tile.now, _FIRST_SETTLING_STEPS))
             takes_long = tile.may_settle and nbytes_of(tile.state) > _MOST_EVALUATED
@@ -251,9 +327,8 @@ def _padded_paths(paths: int) -> int:
     return paths if paths < _LEAST_PATHS else -(-paths // step) * step
 
 
-def _unroll(state: PyTree, devices: int) -> int:
-    """Steps per loop iteration, unless they are given."""
+def _unroll(size: int) -> int:
+    """Steps per loop iteration, unless they are given, for states of that many bytes."""
     if jax.default_backend() == "cpu":
         return 1
-    size = nbytes_of(state) // devices
     return next((steps for limit, steps in _UNROLL if size <= limit), 1)

@@ -234,6 +234,10 @@ def run(
             driver = replace(driver, checkpoints=held, resume=resume)
             if observe is not None:
                 return _observed(driver, observe, state, size, throw)
+            if not driver.is_small(state, size):
+                from .footprint import check_run
+
+                check_run(driver, state, size, tiled=inputs is None)
             trajectory = driver.run(state, size, tiled=inputs is None)
         solution = own.solution(trajectory) if paths is None else own.solutions(trajectory)
         failure = solution.failure

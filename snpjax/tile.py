@@ -9,9 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Int, PyTree
 
-from ._xla import Parcel
+from ._xla import Parcel, fetched
 from .advance import advance, advance_on_devices, paths_of, spread, spread_over
 from .machine import AnyMachine, Growable, Keeping, Partitioned, Presents, Stacked, follows
+from .results import RESULTS, codes_of
 from .scale.mesh import placed
 from .scale.paths import from_all, shardings, whole
 from .scale.placement import joined_details, joined_states
@@ -47,6 +48,13 @@ class Standing(NamedTuple):
     history: Callable[[int, int | None], list[Chunk]]
 
 
+#: Results of paths that go on after a call, and of those that do so once they have more room.
+_GOING_ON = [
+    int(x._value)
+    for x in (RESULTS.max_steps_reached, RESULTS.neurons_exceeded, RESULTS.synapses_exceeded)
+]
+
+
 class Shard:
     """The paths of one device, numbered from `first` on, `paths` of them without those that pad
     them: their history, and how they are after the last call."""
@@ -63,12 +71,30 @@ class Shard:
     def take(self, opened: PyTree, presents: Presents | None) -> None:
         """What a call has brought, see `advance_all`."""
         now, is_live, has_failed, stand, chunk = opened
-        made, self.made, self.is_live = self.made, int(now), bool(is_live)
-        self.is_stuck = not is_live and bool(has_failed)
-        self.history.append(chunk, made, self.made, presents)
         if presents is not None:
             stand = (presents.state(stand[0]), *stand[1:])
+        self.history.append(chunk, self.made, int(now), presents)
+        self.made, self.is_live = int(now), bool(is_live)
+        self.is_stuck = not is_live and bool(has_failed)
         self.now = stand
+
+    def end_short(self, max_steps: int, grow: bool) -> None:
+        """Memory ran out: paths that would have gone on, or been given more room, end here."""
+        assert self.now is not None
+        state, steps, result = self.now
+        goes_on = np.isin(codes_of(result), _GOING_ON if grow else _GOING_ON[:1])
+        goes_on &= steps < max_steps
+        short = jax.tree.map(lambda x, y: np.where(goes_on, y, x), result, RESULTS.out_of_memory)
+        self.now = state, steps, short
+
+    @classmethod
+    def skipped(cls, history: History, paths: int | None, first: int, initial: PyTree) -> "Shard":
+        """Paths that memory ran out for before they made a step."""
+        shard = cls(history, paths, first, first, initial)
+        steps = np.zeros(() if paths is None else paths, np.int32)
+        short = jax.tree.map(lambda x: np.broadcast_to(x, steps.shape), RESULTS.out_of_memory)
+        shard.now = initial, steps, short
+        return shard
 
     @classmethod
     def restored(
@@ -149,23 +175,13 @@ class Tile:
         for number in self._numbers:
             histories.append(History(wanted, counts[number], histories))
             at = number * (share or 0)
-            initial = self._initial(start, at, counts[number]) if wanted.every else None
+            initial = None
+            if wanted.every:
+                initial = initial_states(driver.machine, start, at, counts[number])
             shard = Shard(histories[-1], counts[number], first + at, first, initial)
             self.shards.append(shard)
         if standing is not None:
             self._continue(standing)
-
-    def _initial(self, start: PyTree, at: int, paths: int | None) -> PyTree:
-        """The states in which some paths begin, on the host."""
-        machine = self.driver.machine
-        has_paths = paths_of(machine, start) != ()
-        start = kept(machine, start)
-        start = whole(start) if follows(machine, Partitioned) else jax.device_get(start)
-        if paths is None:
-            return start
-        if has_paths:
-            return jax.tree.map(lambda x: x[..., at : at + paths], start)
-        return jax.tree.map(lambda x: np.broadcast_to(x[..., None], (*x.shape, paths)), start)
 
     def _continue(self, standing: Standing) -> None:
         """Be where the paths are. Their states are there already."""
@@ -241,7 +257,7 @@ class Tile:
         if not (self.grows and np.any(self._is_stuck)):
             return False
         assert follows(machine, Growable)
-        if not np.any(own_paths(np.asarray(machine.is_full(self.state)), self.paths)):
+        if not np.any(own_paths(fetched(machine.is_full(self.state)), self.paths)):
             return False
         self.machine, self.state = machine.grown(self.state)
         self.goes_on |= self._is_stuck
@@ -276,6 +292,18 @@ class Tile:
                 shard.history.extend(ended.state, longest, shard.made, self.now)
                 shard.made = self.now
         self.made = np.full_like(self.made, self.now)
+
+
+def initial_states(machine: AnyMachine, start: PyTree, at: int, paths: int | None) -> PyTree:
+    """The states in which some paths begin, from number `at` on, on the host."""
+    has_paths = paths_of(machine, start) != ()
+    start = kept(machine, start)
+    start = whole(start) if follows(machine, Partitioned) else fetched(start)
+    if paths is None:
+        return start
+    if has_paths:
+        return jax.tree.map(lambda x: x[..., at : at + paths], start)
+    return jax.tree.map(lambda x: np.broadcast_to(x[..., None], (*x.shape, paths)), start)
 
 
 def kept(machine: AnyMachine, state: PyTree) -> PyTree:

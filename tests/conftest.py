@@ -79,5 +79,15 @@ def getkey():
 
 
 @pytest.fixture
+def free(monkeypatch):
+    """Sets what is free on the host, and so on its CPUs."""
+
+    def set_free(size: int | None) -> None:
+        monkeypatch.setattr("snpjax_formats.host_memory._reading", lambda _: size)
+
+    return set_free
+
+
+@pytest.fixture
 def key():
     return jr.key(0)

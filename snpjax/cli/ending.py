@@ -76,10 +76,16 @@ def collect_garbage() -> None:
 @contextlib.contextmanager
 def interruptible() -> Iterator[None]:
     """Around a command that needs no model: Ctrl-C and other signals end it without a traceback,
-    and so does an output that is closed or full."""
+    and so do an output that is closed or full, and too little memory."""
     try:
         yield
         sys.stdout.flush()
+    except (MemoryError, RuntimeError, ValueError) as error:
+        from ..memory import is_of_memory
+
+        if not is_of_memory(error):
+            raise
+        raise ended(f"error: {_shortage(error)}", FAILED) from None
     except KeyboardInterrupt as stopped:
         raise ended(*ending(stopped)) from None
     except OutputLost as lost:
@@ -116,6 +122,15 @@ def refusals(
         if path is None or error.strerror is None:  # of no file: our own bug
             raise
         raise write_failure(path, error) from None
+
+
+def _shortage(error: Exception) -> str:
+    """Why memory does not suffice."""
+    if isinstance(error, ValueError):  # refused before it was taken
+        return advised(f"{error}")
+    found = re.search(r"allocat\D*(\d+) ?bytes", f"{error}")
+    what = f", where {int(found[1]):,} bytes were needed at once" if found else ""
+    return f"memory ran out{what} (try a smaller model, or fewer steps, paths or configurations)"
 
 
 def write_failure(path: Path | str, error: OSError) -> typer.Exit:

@@ -201,6 +201,10 @@ _ADVICE = {
     "under `Petri()`": "with --rule petri",
     "under Petri()": "with --rule petri",
     "same_axis=False": "--any-axis",
+    "sum over the paths with `observe=`": "let `snpjax estimate` answer a query",
+    "share them among devices with `mesh=`": "share them among --devices",
+    "keep less with `save=`": "make fewer --steps",
+    "Run fewer `paths` at a time, or keep less of them with `save=`.": "Try fewer --paths.",
 }
 
 
@@ -208,5 +212,10 @@ def advised(message: str, *, count_dtype: str = "Try --int64.") -> str:
     """A message of Python with the advice of the command; `count_dtype` is that on overflow."""
     message = message.replace("Run with `count_dtype=numpy.int64`.", count_dtype)
     for text, option in _ADVICE.items():
-        message = message.replace(text, option)
+        message = message.replace(text, option).replace(_capital(text), _capital(option))
     return message
+
+
+def _capital(text: str) -> str:
+    """Of a sentence that begins so."""
+    return text[0].upper() + text[1:]

@@ -54,7 +54,7 @@ def run(
             "--paths",
             "Run N paths as one batch, each with choices of its own.",
             least=1,
-            most=2**31 - 1,
+            most=2**32,
         ),
     ] = None,
     layout: Layout = "auto",
@@ -93,7 +93,6 @@ def run(
 
     mesh = on.mesh("neurons" if paths is None else "paths")
 
-    import jax
     import numpy as np
 
     import snpjax as snp
@@ -112,27 +111,20 @@ def run(
     if int64:
         options["count_dtype"] = np.int64
     with refusals(), progress.of_run(steps, paths, hidden=as_json) as made:
-        try:
-            solution = snp.run(
-                system,
-                max_steps=steps,
-                choice=choice_of(seed),
-                paths=paths,
-                grow=not no_grow,
-                progress=made,
-                throw=False,
-                mesh=mesh,
-                checkpoint=checkpoint_in(checkpoint),
-                **options,
-            )
-            if on.distributed and isinstance(solution, snp.SolutionBatch):
-                solution = snp.scale.gather(solution)
-        except (MemoryError, jax.errors.JaxRuntimeError) as error:
-            is_of_memory = isinstance(error, MemoryError) or "RESOURCE_EXHAUSTED" in f"{error}"
-            if paths is None or not is_of_memory:
-                raise
-            message = f"error: there is not enough memory for {paths:,} paths (give fewer --paths)"
-            raise ended(message, FAILED) from None
+        solution = snp.run(
+            system,
+            max_steps=steps,
+            choice=choice_of(seed),
+            paths=paths,
+            grow=not no_grow,
+            progress=made,
+            throw=False,
+            mesh=mesh,
+            checkpoint=checkpoint_in(checkpoint),
+            **options,
+        )
+        if on.distributed and isinstance(solution, snp.SolutionBatch):
+            solution = snp.scale.gather(solution)
     if solution.saved.every is not None and solution.saved.details:
         solution = solution.as_displayed()
     how = {"method": "first"} if seed is None else {"method": "uniform", "seed": seed}

@@ -217,14 +217,13 @@ def _started(net: "SleptsovNet", texts: list[str]) -> "SleptsovNet":
 def _as_json(
     found: "NetSolution", file: str, rule: str, seed: int | None, counts: bool
 ) -> dict[str, Any]:
+    from ..results import name_of
     from ..sleptsov import Disjoint
 
     net = found.net
-    status = {True: "halted", False: "max_steps_reached"}[bool(found.halted)]
     culprit = found.culprit
     failure: dict[str, Any] | None = None
     if culprit is not None:
-        status = "unbounded_multiplicity" if culprit.place is None else "token_overflow"
         failure = {
             "transition": net.transition_name(culprit.transition),
             "multiplicity": culprit.multiplicity,
@@ -234,7 +233,7 @@ def _as_json(
         "file": file,
         "rule": rule,
         "choice": "first" if seed is None else {"method": "uniform", "seed": seed},
-        "status": status,
+        "status": name_of(found.result),
         "steps": found.steps,
         "marking": found.marking.tolist(),
         "tokens": dict(found.tokens),

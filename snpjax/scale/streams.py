@@ -11,12 +11,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int, PyTree
 
-from snpjax_formats import free_bytes
-
 from .._xla import shard_map
 from ..advance import paths_of
 from ..choice import AbstractChoice
 from ..driver import Driver, most_in_tile
+from ..footprint import check_run, first_call, taken
 from ..machine import (
     AbstractMachine,
     Growable,
@@ -26,10 +25,11 @@ from ..machine import (
     arrays_by_path,
     follows,
 )
+from ..memory import ALLOCATION_ERRORS, is_of_memory
 from ..results import HALTED, RESULTS
 from ..simulate import result_of
 from ..tile import Standing, Tile, kept
-from ..trajectory import SAVE_FINAL, nbytes_of, own_paths
+from ..trajectory import SAVE_FINAL, own_paths
 from .checkpoint import Restored
 from .paths import whole
 from .placement import Placement
@@ -40,8 +40,6 @@ V = TypeVar("V")
 
 # Paths of a device that run at a time, unless its caches or its memory hold fewer.
 _MOST_PATHS = 2**20
-# As many arrays as a state are about alive while a step is made.
-_ARRAYS = 16
 
 
 class ObservedState(NamedTuple):
@@ -125,10 +123,11 @@ def observe(
     start = _begun(observed, start)
     place, checkpoints = driver.placement, driver.checkpoints
     devices = 1 if place is None else place.shares
-    share = chunk or _share(observed, start, paths, devices)
+    driver = replace(driver, machine=observed, save=SAVE_FINAL, lean=True, resume=_resuming(driver))
+    share = chunk or _share(driver, start, paths, devices)
     block = min(share, BLOCK)
     first, first_failure = 0, None
-    standing, sums = None, Sums(block)
+    standing, sums, is_short = None, Sums(block), False
     if checkpoints.restored is not None:
         standing, sums = _restored(checkpoints.restored, observed, start)
         first, first_failure, block = (checkpoints.restored.note[x] for x in _NOTED)
@@ -155,11 +154,19 @@ def observe(
             num = standing.paths or 1
             own_share = block * -(-num // (devices * block))
         own, state = _of_paths(observed, start, slice(first, first + num))
-        one = replace(driver, machine=own, save=SAVE_FINAL, lean=True, resume=_resuming(driver))
-        tile = Tile(one, state, first, num, own_share, [], standing)
-        one.run_tile(tile, partial(tell, first), at_boundary)
+        one = replace(driver, machine=own)
+        try:
+            tile = Tile(one, state, first, num, own_share, [], standing)
+            one.run_tile(tile, partial(tell, first), at_boundary)
+            found, failed_at, codes = whole(_summed(tile, block, place))
+        except ALLOCATION_ERRORS as error:
+            if not is_of_memory(error) or jax.process_count() > 1:
+                raise
+            is_short = True
+            if not first:
+                sums.add(_no_sums(one, state, num, block))
+            break
         standing = None
-        found, failed_at, codes = whole(_summed(tile, block, place))
         sums.add(jax.tree.map(lambda x, n=num: np.moveaxis(x, 0, -1)[..., : -(-n // block)], found))
         at = np.flatnonzero(failed_at < own_share)
         if first_failure is None and len(at):
@@ -168,19 +175,23 @@ def observe(
             first_failure = path, int(codes[shard])
         first += num
         at_boundary()
-    save(is_last=True)
+    if not is_short:  # else the last checkpoint is where the same call may go on
+        save(is_last=True)
     total, steps, ends = sums.total()
-    failure, result = None, RESULTS.halted if ends[HALTED] == paths else RESULTS.max_steps_reached
+    failure, result = None, RESULTS.halted if ends[HALTED] == first else RESULTS.max_steps_reached
     ordinary = ends[HALTED] + ends[_LIMIT]
+    if is_short:
+        result = RESULTS.out_of_memory
+        failure = f"after {first:,} of {paths:,} paths: {RESULTS[result]}"
     if first_failure is not None:
         path, code = first_failure
         result = next(x for x in _ALL if int(x._value) == code)
         failure = f"path {path}: {RESULTS[result]}"
     return Summary(
         statistic.result(total),
-        paths,
+        first,
         int(ends[HALTED]),
-        int(paths - ordinary),
+        int(first - ordinary),
         int(steps),
         result,
         failure,
@@ -224,16 +235,28 @@ _ALL = [getattr(RESULTS, name) for name in RESULTS._name_to_item]
 _LIMIT = int(RESULTS.max_steps_reached._value)
 
 
-def _share(machine: ObservedMachine, start: ObservedState, paths: int, devices: int) -> int:
-    """How many paths a device advances at a time."""
-    shape = paths_of(machine, start)
-    most = most_in_tile(machine, start)
-    if most is None:
-        row = max(nbytes_of(start) // (shape[0] if shape else 1), 1)
-        free = free_bytes()
-        most = _MOST_PATHS if free is None else min(_MOST_PATHS, free // (_ARRAYS * row))
-    wanted = 1 << (-(-paths // devices) - 1).bit_length()
-    return min(1 << max(most, 1).bit_length() - 1, wanted)
+def _share(driver: Driver, start: ObservedState, paths: int, devices: int) -> int:
+    """How many paths a device advances at a time: where its caches do not say so, as many as fit
+    in half of its memory.
+
+    **Raises:** `NotEnoughMemory` if not one does.
+    """
+    most = most_in_tile(driver.machine, start) or _MOST_PATHS
+    share = min(1 << most.bit_length() - 1, 1 << (-(-paths // devices) - 1).bit_length())
+    if not driver.is_small(start, devices * share):
+        while share > 1 and taken(driver, start, devices * share) > 0.5:
+            share //= 2
+        check_run(driver, start, devices * share, tiled=False)
+    return share
+
+
+def _no_sums(driver: Driver, start: PyTree, paths: int, block: int) -> PyTree[np.ndarray]:
+    """The sums of no blocks."""
+    state, steps, _ = first_call(driver, start, paths, tiled=False).begun
+    found, _, _ = jax.eval_shape(
+        partial(_sums_of_device, block=block), driver.machine, state, steps, np.zeros(1, np.int32)
+    )
+    return jax.tree.map(lambda x: np.zeros((*x.shape[1:], 0), x.dtype), found)
 
 
 @jax.jit

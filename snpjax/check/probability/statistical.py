@@ -289,7 +289,7 @@ class _Paths:
             choice=_Later(self.choice, jnp.asarray(first, jnp.uint32)),
             paths=self.block,
             **self.lowering,
-            save=replace(wanted, budget=max(wanted.budget, 4 * _MAX_BYTES)),
+            save=replace(wanted, budget=max(wanted.budget or 0, 4 * _MAX_BYTES)),
             throw=False,
             mesh=self.mesh,
         )
