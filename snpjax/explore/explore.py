@@ -24,6 +24,7 @@ from ..machine import (
 from ..scale.hosts import check_agreement
 from ..scale.mesh import CONFIGURATIONS, placement
 from .edges import GraphEdges
+from .extent import MAX_CONFIGURATIONS
 from .graph import Graph, Stop
 from .search import (
     NO_ONE,
@@ -40,7 +41,7 @@ from .search import (
 )
 from .searched import SearchedModel, SearchOptions, fitting
 from .sharded import ShardedSearch
-from .space import MAX_CONFIGURATIONS, Memory
+from .space import Memory
 from .stored import OneStore
 
 
@@ -80,8 +81,8 @@ def explore(
     **Arguments:**
 
     - `system`: a system, a net, or any other model that is `snpjax.machine.Explorable`.
-    - `max_configurations`: no more are kept, and no more than some 2^29 on each device. The graph
-      says when there are more.
+    - `max_configurations`: no more are kept, and no more than some 1.4 * 10^9 on each device. The
+      graph says when there are more.
     - `max_depth`: configurations at this distance from the initial one are not expanded.
     - `inputs`: input trains by neuron instead of the system's own, or `AnyInput(length)`.
     - `saturate`: neurons without rules whose spikes are counted up to a number only; a count there
@@ -197,7 +198,8 @@ class _Search(Generic[ConfigurationsT, StepsT]):
         self.most = most
         self.edges = edges
         self.progress = progress
-        self.memory = Memory.first(model.machine, model.given_sizes[0])
+        room = most + 3 * max(model.given_sizes)
+        self.memory = Memory.first(model.machine, model.given_sizes[0], room)
         self.counts: list[np.ndarray] = []
         self.targets: list[np.ndarray] = []
         self.is_new: list[tuple[np.ndarray, int]] = []
@@ -338,7 +340,7 @@ class _Search(Generic[ConfigurationsT, StepsT]):
 
     def _tighten(self, chunk: int) -> None:
         """Fewer words, if that is much."""
-        packing = self.model.tight(self.num, self.memory.most(), self.memory.packing)
+        packing = self.model.tight(self.num, self.memory.largest(), self.memory.packing)
         if packing is not None:
             self.memory.repack(packing, chunk)
 
@@ -347,7 +349,7 @@ class _Search(Generic[ConfigurationsT, StepsT]):
         packing = self.memory.packing
         if not numbers.fits:
             given = (self.model.machine, self.model.choosers, one.piece.block, one.piece.part())
-            packing = fitting(np.asarray(largest(*given, chunk=one.size)), self.memory.most())
+            packing = fitting(np.asarray(largest(*given, chunk=one.size)), self.memory.largest())
         else:
             packing = self.model.widened(self.num, packing)
         if packing is not self.memory.packing and not self.memory.repack(packing, one.size):

@@ -26,6 +26,9 @@ LARGE_FROM = 2**12
 _TIGHT_FROM = 2**15
 _TIGHT_AGAIN = 32
 
+# So many configurations have shown how large most fields become: the others are widened later.
+_ROOM_UNTIL = 2**22
+
 # Up to this many chunks of one size are made before a larger size is used, most of which might
 # remain empty.
 _SEVERAL = 8
@@ -96,7 +99,8 @@ class SearchedModel(Generic[ConfigurationsT, StepsT]):
     ) -> Packing | None:
         """A packing for fields up to `most` in fewer words, if that is much."""
         self._tight_from, self._was_tightened = _TIGHT_AGAIN * num, True
-        most = _with_room(most)
+        if num < _ROOM_UNTIL:
+            most = _with_room(most)
         if (usual := self.encoding.usual) is not None:
             most = np.maximum(most, np.asarray(usual))
         tight = Packing.fitting(most)

@@ -13,19 +13,11 @@ from snpjax_formats import device_array, free_bytes
 
 from .._tiered import tiered
 from ..machine import Enumerable
+from .extent import FIRST_CAPACITY, Extent, next_extent, places_for
 from .packing import Packing
 from .search import StateSpace
 from .table import empty_table, filled, first_table, insert
 
-
-# Every capacity is a compilation, so that arrays grow by much, while that costs little memory.
-FIRST_CAPACITY = 2**13
-# Places and configurations have int32 numbers.
-_MOST_PLACES = 2**30
-#: A table of this many places holds half as many.
-MAX_CONFIGURATIONS = _MOST_PLACES // 2
-_FIRST_GROWTH, _GROWTH = 4, 16
-_MUCH, _GPU_MUCH = 2**28, 2**32  # bytes
 
 # Fields that are expected to stay below take bytes at first.
 _SMALL = 2**7
@@ -38,15 +30,17 @@ _PART, _GPU_PART = 2**13, 2**20
 class Memory:
     """A space and its packing.
 
-    `most_num` bounds the number of configurations, also while the device has not yet said it.
+    - `most`: configurations there may ever be.
+    - `most_num`: those there may be now, also while the device has not yet said how many.
     """
 
     packing: Packing
     space: StateSpace
-    most_num: int
+    most: int
+    most_num: int = 1
 
     @classmethod
-    def first(cls, machine: Enumerable, chunk: int) -> "Memory":
+    def first(cls, machine: Enumerable, chunk: int, most: int) -> "Memory":
         """The initial configuration."""
         packing, fields = first_packing(machine)
         store = filled((max(FIRST_CAPACITY, 4 * chunk), packing.num_words), np.uint32(0))
@@ -54,30 +48,32 @@ class Memory:
         store = _written(store, words, np.int32(0))
         table = first_table(places_for(1 + chunk), np.asarray(words))
         num = device_array(1, jnp.int32)
-        return cls(packing, StateSpace(store, table, num, device_array(False)), 1)
+        return cls(packing, StateSpace(store, table, num, device_array(False)), most)
 
     @property
     def capacity(self) -> int:
         return self.space.store.shape[0]
 
+    @property
+    def extent(self) -> Extent:
+        return Extent(self.capacity, 4 * self.packing.num_words, len(self.space.table))
+
     def reserve(self, chunk: int) -> bool:
         """Make room for a chunk more; whether there is memory."""
-        wanted = self.most_num + chunk
-        capacity = grown(self.capacity, wanted, self.packing) if wanted > self.capacity else 0
-        is_crowded = 2 * wanted > self.space.table.shape[0]
-        if not _are_free(4 * (self.packing.num_words * capacity + is_crowded * places_for(wanted))):
+        extent = next_extent(self.extent, self.most_num + chunk, free_bytes, most=self.most)
+        if extent is None:
             return False
-        if capacity:
-            store = _enlarged(self.space.store, capacity=capacity)
+        if extent.capacity > self.capacity:
+            store = _enlarged(self.space.store, capacity=extent.capacity)
             self.space = self.space._replace(store=store)
-        if is_crowded:
-            self.rebuild_table(chunk)
+        if extent.places > len(self.space.table):
+            self._fill_table(extent.places, chunk)
         return True
 
-    def rebuild_table(self, chunk: int) -> None:
-        """A table of the right size with all configurations."""
+    def _fill_table(self, places: int, chunk: int) -> None:
+        """A table of that size with all configurations."""
         self._take_table(empty_table(1))  # the old one goes before the new one comes
-        table = empty_table(places_for(self.most_num + chunk))
+        table = empty_table(places)
         block = min(max(chunk, 2**12), self.capacity)
         for start in range(0, self.most_num, block):
             # The last block may lie over the end; those before it are found again.
@@ -90,21 +86,22 @@ class Memory:
 
     def repack(self, packing: Packing, chunk: int) -> bool:
         """Store the configurations in other words; whether there is memory."""
-        if not _are_free(4 * packing.num_words * self.capacity):
+        free = free_bytes()
+        if free is not None and 4 * packing.num_words * self.capacity > free:
             return False
         store = filled((self.capacity, packing.num_words), np.uint32(0))
         for start, fields in self._parts():
             store = _written(store, packed(packing, fields), start)
         self.packing = packing
         self.space = self.space._replace(store=store)
-        self.rebuild_table(chunk)
+        self._fill_table(len(self.space.table), chunk)
         return True
 
     def go_on(self) -> None:
         """Take chunks again."""
         self.space = self.space._replace(is_stopped=device_array(False))
 
-    def most(self) -> UInt32[np.ndarray, " fields"]:
+    def largest(self) -> UInt32[np.ndarray, " fields"]:
         """The largest value of every field, of all configurations."""
         most = [_largest(fields, start, self.space.num) for start, fields in self._parts()]
         return np.max([np.asarray(each) for each in most], axis=0).astype(np.uint32)
@@ -118,11 +115,6 @@ class Memory:
             yield at, _unpacked(self.packing, self.space.store, at, size=size)
 
 
-def _are_free(needed: int) -> bool:
-    free = free_bytes() if needed else None
-    return free is None or needed <= free
-
-
 def first_packing(machine: Enumerable) -> tuple[Packing, UInt[Array, "fields 1"]]:
     """The packing of the first configurations, and the fields of the initial one."""
     fields = _first_fields(machine)
@@ -130,25 +122,6 @@ def first_packing(machine: Enumerable) -> tuple[Packing, UInt[Array, "fields 1"]
     if usual is not None and max(np.asarray(usual).max(), np.asarray(fields).max()) < _SMALL:
         return Packing.uniform(len(fields), 8), fields
     return Packing.full_width(len(fields), machine.encoding.dtype), fields
-
-
-def grown(capacity: int, wanted: int, packing: Packing, devices: int = 1) -> int:
-    """The capacity of a larger store, of which each device has a part."""
-    row = 4 * packing.num_words
-    growth = _GROWTH if _GROWTH * wanted * row <= _much() // devices else 2
-    growth = _FIRST_GROWTH if wanted <= _FIRST_GROWTH * FIRST_CAPACITY // devices else growth
-    return min(max(growth * capacity, 1 << (wanted - 1).bit_length()), MAX_CONFIGURATIONS)
-
-
-def places_for(wanted: int, devices: int = 1) -> int:
-    """Of a table for that many configurations, of which each device has one."""
-    growth = _GROWTH if 8 * wanted * _GROWTH <= _much() // devices else 2
-    places = max(2 * growth * wanted, 4 * FIRST_CAPACITY // devices)
-    return min(1 << (places - 1).bit_length(), _MOST_PLACES)
-
-
-def _much() -> int:
-    return _MUCH if jax.default_backend() == "cpu" else _GPU_MUCH
 
 
 @tiered()

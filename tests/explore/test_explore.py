@@ -7,9 +7,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 import snpjax as snp
-from snpjax.explore import Stop, explore
+from snpjax.explore import Stop, explore, searched
 from snpjax.testing import reference_graph, systems
 from tests.support.helpers import case_system, load_cases, many, with_ballast
+from tests.support.known_graphs import countdown, size_of_countdown
 
 
 #: One compilation of each function for all systems here.
@@ -224,3 +225,13 @@ def test_published_languages(case):
         assert len(found.values) == wanted["count"]
         trains = ["".join(map(str, train)) for train in found.values]
         assert trains[:200] == wanted["strings"][:200]
+
+
+def test_large_searches_pack_without_room(monkeypatch):
+    """Fields that grow later are widened then."""
+    expected = explore(countdown(40), chunks=(64, 512))
+    monkeypatch.setattr(searched, "_ROOM_UNTIL", 0)
+    graph = explore(countdown(40), chunks=(64, 512))
+    assert graph.spikes.tolist() == expected.spikes.tolist()
+    assert graph.targets.tolist() == expected.targets.tolist()
+    assert graph.num_configurations == size_of_countdown(40)
