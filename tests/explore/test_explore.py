@@ -8,9 +8,9 @@ from hypothesis import HealthCheck, given, settings
 
 import snpjax as snp
 from snpjax.explore import Stop, explore, searched
+from snpjax.explore.space import Memory
 from snpjax.testing import reference_graph, systems
 from tests.support.helpers import case_system, load_cases, many, with_ballast
-from tests.support.known_graphs import countdown, size_of_countdown
 
 
 #: One compilation of each function for all systems here.
@@ -227,11 +227,24 @@ def test_published_languages(case):
         assert trains[:200] == wanted["strings"][:200]
 
 
-def test_large_searches_pack_without_room(monkeypatch):
-    """Fields that grow later are widened then."""
-    expected = explore(countdown(40), chunks=(64, 512))
-    monkeypatch.setattr(searched, "_ROOM_UNTIL", 0)
-    graph = explore(countdown(40), chunks=(64, 512))
-    assert graph.spikes.tolist() == expected.spikes.tolist()
-    assert graph.targets.tolist() == expected.targets.tolist()
-    assert graph.num_configurations == size_of_countdown(40)
+@pytest.mark.parametrize("room_until", [0, 2**22])
+def test_fields_that_grow_after_they_were_packed(monkeypatch, room_until):
+    """Large searches pack fields without room, and widen those that grow later."""
+    packings = []
+
+    def repack(memory, packing, chunk):
+        packings.append(packing.classes)
+        return original(memory, packing, chunk)
+
+    original = Memory.repack
+    monkeypatch.setattr(Memory, "repack", repack)
+    monkeypatch.setattr(searched, "_ROOM_UNTIL", room_until)
+    monkeypatch.setattr(searched, "_TIGHT_FROM", 4)
+    monkeypatch.setattr(searched, "_TIGHT_AGAIN", 2)
+    sender = snp.Neuron("sender", 100, ["a+/a -> a", "a^2(aa)*/a^2 -> a"])
+    sinks = [f"sink{i}" for i in range(40)]
+    synapses = [("sender", name, 1 + i % 2) for i, name in enumerate(sinks)]
+    system = snp.SpikingSystem([sender, *map(snp.Neuron, sinks)], synapses)
+    expected = reference_graph.explore(system, max_configurations=300)
+    assert_same_graph(explore(system, max_configurations=300, chunks=CHUNKS), expected)
+    assert len(packings) > 1, packings
