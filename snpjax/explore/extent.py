@@ -19,8 +19,8 @@ _LEAST_PART = 2**17
 #: Of a search on one device.
 MAX_CONFIGURATIONS = MAX_PLACES // 4 * 3
 
-# Of the memory for arrays, the last that are made leave this part free.
-_LEFT = 8
+# Of the memory for arrays, the last that are made leave this part free, and this part is little.
+_LEFT, _LITTLE = 8, 8
 
 
 class Extent(NamedTuple):
@@ -62,13 +62,17 @@ def next_extent(
 
     **Returns:** the extent, or `None` if there is not enough memory.
     """
+    if wanted <= now.capacity and (2 * wanted <= now.places or now.places == MAX_PLACES):
+        return now
+    available = free()
+    much = _much() if available is None else min(_much(), (available + now.num_bytes) // _LITTLE)
     capacity, places = now.capacity, now.places
     if wanted > capacity:
-        capacity = grown(capacity, wanted, now.row, devices)
+        capacity = grown(capacity, wanted, now.row, much, devices)
     if 2 * wanted > places:
-        places = max(places, places_for(wanted, devices))
+        places = max(places, places_for(wanted, much, devices))
     usual = Extent(capacity, now.row, places)
-    if usual == now or (available := free()) is None:
+    if usual == now or available is None:
         return usual
     if capacity == now.capacity:
         return next((x for x in _tables(now, wanted, usual) if now.peak(x) <= available), None)
@@ -92,24 +96,29 @@ def _last(now: Extent, wanted: int, available: int, most: int) -> Extent | None:
     places = max(now.places, fewest_places(capacity))
     left = available + now.num_bytes - _PLACE * places
     capacity = min(capacity, left // now.row)
+    # In steps, so that few capacities are compiled.
+    unit = 1 << max(capacity.bit_length() - 4, 0)
+    capacity -= capacity % unit
     if capacity < wanted:
         return None
     return Extent(capacity, now.row, max(now.places, fewest_places(capacity)))
 
 
-def grown(capacity: int, wanted: int, row: int, devices: int = 1) -> int:
-    """The capacity of a larger store, of which each device has a part, with rows of so many
-    bytes."""
-    growth = _GROWTH if _GROWTH * wanted * row <= _much() // devices else 2
+def grown(capacity: int, wanted: int, row: int, much: int | None = None, devices: int = 1) -> int:
+    """The capacity of a larger store, of which each device has a part, with rows of so many bytes.
+    All of them together may take `much` bytes without need."""
+    much = (_much() if much is None else much) // devices
+    growth = _GROWTH if _GROWTH * wanted * row <= much else 2
     growth = _FIRST_GROWTH if wanted <= _FIRST_GROWTH * FIRST_CAPACITY // devices else growth
     return min(max(growth * capacity, 1 << (wanted - 1).bit_length()), MAX_CONFIGURATIONS)
 
 
-def places_for(wanted: int, devices: int = 1) -> int:
+def places_for(wanted: int, much: int | None = None, devices: int = 1) -> int:
     """Of a table for that many configurations, of which each device has one."""
+    much = (_much() if much is None else much) // devices
     if 2 * wanted > MAX_HALF_FULL:
         return MAX_HALF_FULL if wanted <= MAX_HALF_FULL // 4 * 3 else MAX_PLACES
-    growth = _GROWTH if 8 * wanted * _GROWTH <= _much() // devices else 2
+    growth = _GROWTH if 8 * wanted * _GROWTH <= much else 2
     places = max(2 * growth * wanted, 4 * FIRST_CAPACITY // devices)
     return min(1 << (places - 1).bit_length(), MAX_HALF_FULL)
 

@@ -69,11 +69,11 @@ class OwnedMemory:
         self.nums[owner] = 1
         window = Sizes.of(chunk, self.devices).window
         first, row = max(FIRST_CAPACITY // self.devices, 1), 4 * packing.num_words
-        capacity = grown(first, 1 + window, row, self.devices)
+        capacity = grown(first, 1 + window, row, devices=self.devices)
         store: Any = np.zeros((self.devices * capacity, packing.num_words), np.uint32)
         store[owner * capacity] = words[0]
         self.store: UInt32[Array, "all_rows words"] = placed(store, NamedSharding(mesh, SPLIT))
-        self._fill_table(places_for(1 + window, self.devices))
+        self._fill_table(places_for(1 + window, devices=self.devices))
 
     def _take_packing(self, packing: Packing) -> None:
         self.packing = packing

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 
 import snpjax as snp
 from snpjax.explore import Stop, explore, searched
-from snpjax.explore.space import Memory
+from snpjax.explore.words_on_device import WordsOnDevice
 from snpjax.testing import reference_graph, systems
 from tests.support.helpers import case_system, load_cases, many, with_ballast
 
@@ -236,8 +236,8 @@ def test_fields_that_grow_after_they_were_packed(monkeypatch, room_until):
         packings.append(packing.classes)
         return original(memory, packing, chunk)
 
-    original = Memory.repack
-    monkeypatch.setattr(Memory, "repack", repack)
+    original = WordsOnDevice.repack
+    monkeypatch.setattr(WordsOnDevice, "repack", repack)
     monkeypatch.setattr(searched, "_ROOM_UNTIL", room_until)
     monkeypatch.setattr(searched, "_TIGHT_FROM", 4)
     monkeypatch.setattr(searched, "_TIGHT_AGAIN", 2)
