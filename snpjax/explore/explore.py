@@ -20,7 +20,7 @@ from ..machine import (
 )
 from ..scale.hosts import check_agreement
 from ..scale.mesh import CONFIGURATIONS, placement
-from .device_search import DeviceSearch, Limits, Lost
+from .device_search import DeviceSearch, Limits, Lost, is_out_of_memory
 from .extent import MAX_CONFIGURATIONS
 from .graph import Graph, Stop
 from .searched import SearchedModel, SearchOptions
@@ -84,7 +84,7 @@ def explore(
     **Returns:** a `Graph`, whose `stop` says whether it is complete.
 
     **Raises:** `ValueError` for inputs, neurons or limits that do not fit the system; `TypeError`
-    for what is no model.
+    for what is no model; `MemoryError` if there is no memory for the first configurations.
     """
     if not isinstance(system, Explorable):
         fix = "Pass a system, a net, or a model with `enumerable` and `schema`."
@@ -156,7 +156,15 @@ def _on_one_device(
     is_short = False
     while True:
         model = SearchedModel(system, options, sizes, limits.storage.device)
-        search = DeviceSearch(model, limits, progress)
+        try:
+            search = DeviceSearch(model, limits, progress)
+        except Exception as error:
+            if is_out_of_memory(error):
+                raise MemoryError(
+                    "There is no memory for the first configurations of the search. Use a smaller "
+                    "model or smaller `chunks`."
+                ) from None
+            raise
         try:
             search.run(max_depth)
         except SameFingerprint:
