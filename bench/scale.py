@@ -1,7 +1,7 @@
 """How much faster are more devices, and how much more do they hold? Strong and weak scaling of
 paths, of the neurons of one system, and of a search.
 
-    python bench/scale.py [--devices 1 2 4] [--small]
+    python bench/scale.py [--devices 1 2 4] [--only paths] [--small]
 
 Strong: the same work on more devices. Weak: so much more work that each device has the same. The
 answer is that of one device, which is checked first. A call is timed when its programs are
@@ -12,6 +12,7 @@ devices that share its cores, so that nothing is faster, and what counts is what
 import argparse
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import jax
@@ -51,7 +52,8 @@ def neurons(mesh: Any, size: int, small: bool) -> Any:
 
 def configurations(mesh: Any, size: int, small: bool) -> Any:
     """Subset sum: 2^n configurations after each of two steps."""
-    numbers = (7 if small else 20) + size.bit_length() - 1
+    usual = 20 if jax.default_backend() == "cpu" else 26
+    numbers = (7 if small else usual) + size.bit_length() - 1
     graph = snp.explore(
         nonuniform(np.arange(numbers) % 3 + 1, 5), max_configurations=10**9, edges=False, mesh=mesh
     )
@@ -85,22 +87,26 @@ def main() -> None:
     )
     default = [n for n in (1, 2, 4, 8) if n <= jax.device_count()]
     parser.add_argument("--devices", type=int, nargs="+", default=default, help="how many")
+    works = {work.__name__: work for work in (paths, neurons, configurations)}
+    parser.add_argument(
+        "--only", choices=works, nargs="+", default=list(works), help="what is split"
+    )
     parser.add_argument("--small", action="store_true", help="sizes for a trial")
     arguments = parser.parse_args()
     first = jax.devices()[0]
     shared = ", which share its cores" if first.platform == "cpu" else ""
     print(f"{jax.device_count()} devices: {first.device_kind}{shared}; jax {jax.__version__}")
     print(f"{'':>16}{'devices':>9}{'strong s':>10}{'speed-up':>10}{'weak s':>10}{'kept':>7}")
-    for work in (paths, neurons, configurations):
-        expected, alone = work(None, 1, arguments.small), None
+    for work in (works[name] for name in arguments.only):
+        call = partial(work, small=arguments.small)
+        expected = call(None, 1)
+        alone = timed(partial(call, None, 1), expected)
+        print(f"{work.__name__:>16}{'no mesh':>9}{alone:>10.3f}", flush=True)
         for num in arguments.devices:
             mesh = jax.make_mesh((num,), (work.__name__,), devices=jax.devices()[:num])
-            strong = timed(lambda m=mesh, w=work: w(m, 1, arguments.small), expected)
-            larger = None if num == 1 else work(None, num, arguments.small)
-            weak = strong
+            strong = weak = timed(partial(call, mesh, 1), expected)
             if num > 1:
-                weak = timed(lambda m=mesh, w=work, n=num: w(m, n, arguments.small), larger)
-            alone = alone or strong
+                weak = timed(partial(call, mesh, num), call(None, num))
             row = f"{work.__name__:>16}{num:>9}{strong:>10.3f}{alone / strong:>10.2f}"
             print(f"{row}{weak:>10.3f}{alone / weak:>7.2f}", flush=True)
 

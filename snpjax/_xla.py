@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 from jax.experimental.xla_metadata import set_xla_metadata
+from jax.sharding import Mesh, NamedSharding
 from jaxtyping import Array, Bool, DTypeLike, Int, PyTree
 
 
@@ -44,6 +45,40 @@ def materialize(holds: Bool[Array, ""], function: Callable[[], T]) -> T:
     shapes = jax.eval_shape(once)
     zeros = jax.tree.map(lambda x: varying_with(holds, jnp.zeros(x.shape, x.dtype)), shapes)
     return lax.cond(holds, once, lambda: zeros)
+
+
+def shard_map(
+    function: Callable[..., T], *, mesh: Mesh, in_specs: Any, out_specs: Any
+) -> Callable[..., T]:
+    """`jax.shard_map` for functions of which arguments may be empty, and branches of a `cond` may
+    vary over different axes.
+
+    Empty arrays become constants of the function. As arguments they crash the compiler of jaxlib
+    0.11.2, where a mesh has several devices.
+    """
+
+    def call(*given: Any) -> T:
+        leaves, tree = jax.tree.flatten(given)
+        specs = jax.tree.leaves(jax.tree.broadcast(in_specs, given))
+        empty = {i for i, x in enumerate(leaves) if np.size(x) == 0}
+        taken = [i for i in range(len(leaves)) if i not in empty]
+
+        def of_device(*own: Any) -> T:
+            every: dict[int, Any] = dict(zip(taken, own, strict=True))
+            for i in empty:
+                shape = NamedSharding(mesh, specs[i]).shard_shape(np.shape(leaves[i]))
+                every[i] = jnp.zeros(shape, leaves[i].dtype)
+            return function(*jax.tree.unflatten(tree, [every[i] for i in range(len(leaves))]))
+
+        return jax.shard_map(
+            of_device,
+            mesh=mesh,
+            in_specs=tuple(specs[i] for i in taken),
+            out_specs=out_specs,
+            check_vma=False,
+        )(*[leaves[i] for i in taken])
+
+    return call
 
 
 def on_host() -> contextlib.AbstractContextManager[object]:

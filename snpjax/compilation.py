@@ -144,6 +144,11 @@ def use_compilation_cache(
     return place
 
 
+def kept_in() -> Path | None:
+    """The subfolder in which this process keeps programs, if it does."""
+    return _keeper().place
+
+
 @dataclass
 class _Keeper:
     """Bounds the folder in which this process keeps programs."""
@@ -193,6 +198,8 @@ def clear(root: Path) -> list[Entry]:
     for entry in found:
         _remove(entry.path)
     for place in _places(root):
+        for tables in place.glob("*.lark"):  # of a parser
+            _remove(tables)
         with contextlib.suppress(OSError):  # another process has just written to it
             place.rmdir()
     return found

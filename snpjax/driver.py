@@ -16,7 +16,7 @@ from jaxtyping import Array, Bool, Int, PyTree, UInt32
 from snpjax_formats import bucket
 
 from ._tiered import tiered
-from ._xla import Parcel
+from ._xla import Parcel, shard_map
 from .choice import AbstractChoice
 from .machine import (
     AnyMachine,
@@ -508,12 +508,11 @@ def _advance_on_devices(
 
     states = place.of_state(machine, state)
     split = place.of_machine(machine), PartitionSpec(), states, *[place.each] * 4
-    return jax.shard_map(
+    return shard_map(
         of_device,
         mesh=place.mesh,
         in_specs=split,
         out_specs=(states, place.each, place.stacked),
-        check_vma=False,  # the branches of the same `cond` differ in it
     )(machine, choice, state, made, steps, path, num_paths)
 
 

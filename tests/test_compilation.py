@@ -104,6 +104,28 @@ def test_a_second_command_compiles_nothing_and_neither_says_so(tmp_path):
     assert seen[0] == seen[1] and seen[0][1]
 
 
+def test_tables_of_parsers_are_kept_too(tmp_path):
+    code = """
+from lark import lark
+from snpjax.check.query.parse import parse_query
+
+tables = place / "snpjax.check.lark"
+{}
+parse_query("always x <= 2")
+"""
+
+    def read(before):
+        counted(started(code.format(before), tmp_path))
+
+    kept = "lark.load_grammar = None  # is not needed"
+    read("assert not tables.exists()")
+    read(kept)
+    read("tables.write_bytes(tables.read_bytes()[:99])")  # a broken one is replaced
+    read(kept)
+    compilation.clear(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_processes_share_an_empty_folder(tmp_path):
     together = [counted(process) for process in [started(_ADD, tmp_path) for _ in range(3)]]
     assert all(

@@ -75,8 +75,9 @@ def main() -> None:
     model or a property was refuted, 2 for bad input or usage, 3 when a property was neither proved
     nor refuted, 130 after Ctrl-C, and 141 when nobody reads the output any more.
     """
-    # Looking for garbage among all that an import of JAX makes is a fifth of its time.
-    gc.set_threshold(200_000)
+    # Looking for garbage among all that an import of JAX makes is a fifth of its time. Commands
+    # begin to look when they have imported what they need.
+    gc.disable()
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A name of a file or neuron that the terminal cannot show is no reason to fail.
         sys.stdout.reconfigure(errors="backslashreplace")

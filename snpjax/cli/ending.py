@@ -1,6 +1,7 @@
 """How a command ends: a user's mistake is a few lines on stderr and an exit status."""
 
 import contextlib
+import gc
 import os
 import re
 import shlex
@@ -51,11 +52,19 @@ def orderly(other: str | None = None, *, format_option: str | None = None) -> It
     with interruptible(), _warnings_as_lines():
         try:
             use_compilation_cache()
+            collect_garbage()
             yield
         except ReadError as error:
             raise ended(_advised(error, other, format_option), BAD_INPUT) from None
         except InvalidSystem as error:
             raise ended(f"error: {error}", BAD_INPUT) from None
+
+
+def collect_garbage() -> None:
+    """Let Python look for garbage, but not among what was imported, and seldom."""
+    gc.freeze()
+    gc.set_threshold(100_000)
+    gc.enable()
 
 
 @contextlib.contextmanager

@@ -19,6 +19,7 @@ from jaxtyping import Array, Bool, Int, UInt, UInt8, UInt32
 
 from snpjax_formats.mixing import mixed
 
+from .._xla import shard_map
 from ..machine import Enumerable
 from ..scale.mesh import CONFIGURATIONS
 from .packing import Packing
@@ -109,9 +110,7 @@ def program(
 ) -> Callable[..., Any]:
     """What each device does, as one call for all of them."""
     # What differs between devices is not part of the types: machines do not know of meshes.
-    split = jax.shard_map(
-        partial(function, **static), mesh=mesh, in_specs=ins, out_specs=outs, check_vma=False
-    )
+    split = shard_map(partial(function, **static), mesh=mesh, in_specs=ins, out_specs=outs)
     return jax.jit(split, donate_argnums=donated)
 
 
@@ -329,13 +328,15 @@ def end_chunk(
     Int[Array, " table"],
     UInt8[Array, "planes bytes"],
     UInt32[Array, " chunk"] | None,
+    Int[Array, " devices"],
     Int[Array, " numbers"],
 ]:
     """After a chunk.
 
     **Returns:** the stores and tables, in which rows past the numbers before are in the order of
     positions; a bit for each position whose successor is new, and one for each bit of its owner;
-    by position, the target of each edge, `row * devices + owner`; and `OwnedNumbers` of all.
+    by position, the target of each edge, `row * devices + owner`; how many configurations each
+    device has; and `OwnedNumbers` of all.
     """
     devices, first = lax.axis_size(CONFIGURATIONS), _own(nums)
     window, me = len(pending.positions), lax.axis_index(CONFIGURATIONS)
@@ -372,7 +373,8 @@ def end_chunk(
     )
     misfits, overflows, full = lax.pmax(flags, CONFIGURATIONS)
     numbers = OwnedNumbers(1 - misfits, failed, overflows, full, mine.sent)
-    return store, table, planes, codes, jnp.stack(list(numbers))
+    nums = lax.all_gather(pending.num, CONFIGURATIONS, tiled=True)
+    return store, table, planes, codes, nums, jnp.stack(list(numbers))
 
 
 def largest(

@@ -3,6 +3,7 @@
 import functools
 
 import equinox as eqx
+import jax
 import jax.lax as lax
 import jax.numpy as jnp
 import numpy as np
@@ -117,25 +118,13 @@ class Packing(eqx.Module):
         # Written in place, class by class; over zeros XLA would make each a padded array instead.
         words = jnp.broadcast_to(placed[:1].astype(jnp.uint32), (self.num_words, placed.shape[1]))
         fits = jnp.ones(placed.shape[1], bool)
+        pack = _packed_in_rows if jax.default_backend() == "cpu" else _packed_by_sums
         start = first = 0
         for width, places in self.classes:
-            per_word = WORD_BITS // width
-            size = places // per_word
-            parts = [placed[start + i * size : start + (i + 1) * size] for i in range(per_word)]
-            if width < 8 * fields.dtype.itemsize:
-                bits = functools.reduce(jnp.bitwise_or, parts)
-                most = functools.reduce(jnp.bitwise_or, bits) if size <= _FEW_WORDS else bits.max(0)
-                fits &= most < 1 << width
-            # Narrow fields become bytes first, of which a processor handles four times as many.
-            if width < 8:
-                parts = [part.astype(jnp.uint8) for part in parts]
-                parts = [
-                    _joined(parts[i : i + 8 // width], width)
-                    for i in range(0, per_word, 8 // width)
-                ]
-            word = _joined([part.astype(jnp.uint32) for part in parts], WORD_BITS // len(parts))
+            word, own_fit = pack(placed[start : start + places], width)
             words = lax.dynamic_update_slice_in_dim(words, word, first, axis=0)
-            start, first = start + places, first + size
+            fits &= own_fit
+            start, first = start + places, first + len(word)
         return words, fits
 
     def unpack(
@@ -144,6 +133,38 @@ class Packing(eqx.Module):
         """The fields of words, of a type that holds them."""
         word = words.at[self.word_of].get(mode="promise_in_bounds")
         return (word >> self.shift_of[:, None] & self.mask_of[:, None]).astype(dtype)
+
+
+def _packed_by_sums(
+    fields: UInt[Array, "places batch"], width: int
+) -> tuple[UInt32[Array, "words batch"], Bool[Array, " batch"]]:
+    """The words of a class of fields, and which of them fit. On a GPU the slices of
+    `_packed_in_rows` are one kernel of thousands of instructions, which took 13 times as long to
+    compile (26 numbers of bench/exploration.py, jax 0.11.2)."""
+    shifts = np.arange(0, WORD_BITS, width, dtype=np.uint32)
+    parts = fields.reshape(len(shifts), -1, fields.shape[1]).astype(jnp.uint32)
+    words = jnp.sum(parts << shifts[:, None, None], axis=0, dtype=jnp.uint32)
+    if width >= 8 * fields.dtype.itemsize:
+        return words, jnp.ones(fields.shape[1], bool)
+    return words, jnp.all(parts < np.uint32(1 << width), axis=(0, 1))
+
+
+def _packed_in_rows(
+    fields: UInt[Array, "places batch"], width: int
+) -> tuple[UInt32[Array, "words batch"], Bool[Array, " batch"]]:
+    """The same by shifts of whole rows, which processors do several at once."""
+    per_word = WORD_BITS // width
+    parts = jnp.split(fields, per_word)
+    fits = jnp.ones(fields.shape[1], bool)
+    if width < 8 * fields.dtype.itemsize:
+        bits = functools.reduce(jnp.bitwise_or, parts)
+        most = functools.reduce(jnp.bitwise_or, bits) if len(bits) <= _FEW_WORDS else bits.max(0)
+        fits = most < 1 << width
+    # Narrow fields become bytes first, of which a processor handles four times as many.
+    if width < 8:
+        parts = [part.astype(jnp.uint8) for part in parts]
+        parts = [_joined(parts[i : i + 8 // width], width) for i in range(0, per_word, 8 // width)]
+    return _joined([part.astype(jnp.uint32) for part in parts], WORD_BITS // len(parts)), fits
 
 
 def _joined(parts: list[UInt[Array, "size batch"]], width: int) -> UInt[Array, "size batch"]:

@@ -70,11 +70,16 @@ def parts(
 ) -> Iterator[tuple[np.int32, UInt[Array, "fields part"]]]:
     """The fields of all configurations, part after part. With a capacity, which they do not exceed,
     the last part may begin again in the one before it."""
-    size = _PART if jax.default_backend() == "cpu" else _GPU_PART
-    size = size if capacity is None else min(size, capacity)
+    size = part_of(capacity)
     for start in range(0, memory.found.most_num, size):
         at = start if capacity is None else min(start, capacity - size)
         yield np.int32(at), _unpacked(memory.packing, memory.block(at, size))
+
+
+def part_of(capacity: int | None = None) -> int:
+    """How many configurations of a store are looked at together."""
+    size = _PART if jax.default_backend() == "cpu" else _GPU_PART
+    return size if capacity is None else min(size, capacity)
 
 
 @tiered()

@@ -39,13 +39,11 @@ from .owners import (
 )
 from .packing import Packing
 from .search import MAX_CHOICES, NO_ONE
+from .search_memory import part_of
 from .searched import SearchedModel, fitting
 from .space import first_packing, packed
 from .stored import OwnedStore
 
-
-# Configurations of a device that are repacked or looked up again at once.
-_PART = 2**13
 
 _BLOCK = OwnedBlock(SPLIT_LAST, SPLIT, SPLIT, SPLIT)  # pyright: ignore[reportArgumentType]
 
@@ -112,7 +110,7 @@ class OwnedMemory:
         """Tables of that size with all configurations."""
         # The old ones go before the new ones come.
         self.table = placed(jnp.zeros(self.devices, jnp.int32), NamedSharding(self.mesh, SPLIT))
-        part = min(_PART, self.capacity)
+        part = part_of(self.capacity)
         made = program(table_of, self.mesh, (SPLIT, ALL), SPLIT, places=places, part=part)
         self.table = made(self.store, self.nums)
 
@@ -121,7 +119,7 @@ class OwnedMemory:
         free = self._free()
         if free is not None and 4 * packing.num_words * self.capacity > free:
             return False
-        part = min(_PART, self.capacity)
+        part = part_of(self.capacity)
         made = program(repacked, self.mesh, (SPLIT, ALL, ALL, ALL), SPLIT, part=part)
         old = self.packing_everywhere
         self._take_packing(packing)
@@ -131,7 +129,7 @@ class OwnedMemory:
 
     def most_fields(self) -> UInt32[np.ndarray, " fields"]:
         """The largest value of every field, of all configurations."""
-        part = min(_PART, self.capacity)
+        part = part_of(self.capacity)
         made = program(most_of, self.mesh, (SPLIT, ALL, ALL), ALL, part=part)
         return np.asarray(made(self.store, self.nums, self.packing_everywhere))
 
@@ -176,11 +174,14 @@ class _Block(NamedTuple):
 
 
 class _Found(NamedTuple):
-    """What a part of a block brought, see `end_chunk`."""
+    """What a part of a block, with `num` choices, brings, see `end_chunk`. It may still be made."""
 
+    num: int
+    sizes: Sizes
     planes: UInt8[Array, "planes bytes"]
     codes: UInt32[Array, " chunk"] | None
-    numbers: OwnedNumbers
+    nums: Int[Array, " devices"]
+    numbers: Int[Array, " numbers"]
 
 
 class ShardedSearch(Generic[ConfigurationsT, StepsT]):
@@ -216,6 +217,7 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
         self.depth_starts = [0, 1]
         self.stop = Stop.COMPLETE
         self.bytes_exchanged = self.bytes_combined = 0
+        self.found: _Found | None = None  # what is not kept yet
 
     def _take_machine(self) -> None:
         given = (self.model.machine, self.model.choosers)
@@ -231,6 +233,7 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
                     self._end(Stop.MAX_DEPTH, starts[-2])
                 return
             self._expand(*starts[-2:])
+            self._keep()
             if self.num == starts[-1]:
                 return
             starts.append(self.num)
@@ -270,7 +273,8 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
             end = min(base + most, total)
             part = block.part(base, end)
             found = self._put(block, part, sizes)
-            numbers = found.numbers
+            self._keep()  # what came before, meanwhile
+            numbers = self._numbers_when_made(found)
             if not numbers.fits or (numbers.overflows and self.model.encoding.wider is not None):
                 if not self._widen(block, part, sizes, numbers):
                     return self._end(Stop.OUT_OF_MEMORY, block.parent(base))
@@ -285,9 +289,11 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
                 failure = stop, block.parent(total)
                 self.memory.rebuild_table()
             else:
-                left_out = self._keep(found, end - base)
-                self.progress(self.num, len(self.depth_starts) - 2)
-                if left_out is not None:
+                self.memory.nums = np.asarray(found.nums)
+                self.found = found
+                if int(self.memory.nums.sum()) > self.most:
+                    left_out = self._keep()
+                    assert left_out is not None
                     parent = block.parent(base + left_out)
                     return self._end(Stop.MAX_CONFIGURATIONS, parent)
                 base, most = end, sizes.chunk
@@ -354,16 +360,21 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
             memory.store, memory.table, pending = exchanging(
                 memory.store, memory.table, pending, memory.nums, outgoing
             )
-        ins, outs = (SPLIT, SPLIT, SPLIT, ALL), (SPLIT, SPLIT, ALL, ALL, ALL)
+        ins, outs = (SPLIT, SPLIT, SPLIT, ALL), (SPLIT, SPLIT, ALL, ALL, ALL, ALL)
         ending = program(end_chunk, mesh, ins, outs, donated=(0, 1), chunk=sizes.chunk)
-        memory.store, memory.table, planes, codes, numbers = ending(
+        memory.store, memory.table, *results = ending(
             memory.store, memory.table, pending, memory.nums
         )
-        numbers = OwnedNumbers(*np.asarray(numbers).tolist())
-        row = 4 * (memory.packing.num_words + 1)
-        self.bytes_exchanged += numbers.sent * (self.devices - 1) * sizes.sent * row
-        self.bytes_combined += planes.nbytes + (0 if codes is None else codes.nbytes)
-        return _Found(planes, codes, numbers)
+        return _Found(int(part.end - part.base), sizes, *results)
+
+    def _numbers_when_made(self, found: _Found) -> OwnedNumbers:
+        """Wait for successors, and add up what was exchanged for them."""
+        numbers = OwnedNumbers(*np.asarray(found.numbers).tolist())
+        row = 4 * (self.memory.packing.num_words + 1)
+        self.bytes_exchanged += numbers.sent * (self.devices - 1) * found.sizes.sent * row
+        self.bytes_combined += found.planes.nbytes + found.nums.nbytes
+        self.bytes_combined += 0 if found.codes is None else found.codes.nbytes
+        return numbers
 
     def _turns(self, block: _Block, part: OwnedPart, sizes: Sizes) -> int:
         """After which every device has made its successors."""
@@ -373,21 +384,28 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
         most = int(np.bincount(owners, weights=num).max())
         return -(-most // sizes.made)
 
-    def _keep(self, found: _Found, num: int) -> int | None:
-        """Take over what a part brought. The position of the first new configuration that exceeds
-        the limit, if any."""
-        planes = np.asarray(found.planes)
+    def _keep(self) -> int | None:
+        """Take over what the last part brought, if that was not done. The position of the first new
+        configuration that exceeds the limit, if any."""
+        found, self.found = self.found, None
+        if found is None:
+            return None
+        planes, num = np.asarray(found.planes), found.num
         is_first, *bits = np.unpackbits(planes, axis=1, count=num)
         at = np.flatnonzero(is_first)
         room = self.most - self.num
         left_out = int(at[room]) if len(at) > room else None
         at, kept = at[:room], num if left_out is None else left_out
-        owners = sum((bit[at].astype(np.int64) << k for k, bit in enumerate(bits)), 0 * at)
-        self.memory.nums = self.memory.nums + self._count(owners)
+        owners = np.zeros(len(at), self.owners.array.dtype)
+        for k, bit in enumerate(bits):
+            owners |= bit[at].astype(owners.dtype) << k
+        if left_out is not None:
+            self.memory.nums = self._count(self.owners.array) + self._count(owners)
         self._number(owners)
         self.is_new.append((planes[0, : -(-kept // 8)].copy(), kept))
         if found.codes is not None:
             self.targets.append(self._numbers_of(np.asarray(found.codes)[:kept]))
+        self.progress(self.num, len(self.depth_starts) - 2)
         return left_out
 
     def _number(self, owners: Int[np.ndarray, " some"]) -> None:

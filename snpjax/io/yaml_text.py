@@ -31,6 +31,7 @@ _UNITS = {  # of one character of the value: for places in a scalar
     "'": re.compile(r"''|\s|\S"),
 }
 _PLAIN_UNITS = re.compile(r"\s|\S")
+_TOO_DEEP = f"this is nested more than {MAX_DEPTH} deep (no model needs that)"
 _KEY_FAULT = "a list or mapping as a key is not read (write a text)"
 _NULLS = ("", "~", "null", "Null", "NULL")
 _NUMBER = re.compile(r"[-+]?(?:0|[1-9][0-9]*)(\.[0-9]*)?([eE][-+]?[0-9]+)?")
@@ -173,6 +174,9 @@ def load_yaml(report: Report) -> Document | None:
         offset, fix = _place(error, source.text, builder.last), "correct this place"
         if "escape character" in problem:
             fix = r"in double quotes write a backslash twice: \\"
+        if "nesting depth" in problem:  # libyaml, which reads ahead, has a limit of its own
+            report.error(offset, _TOO_DEEP)
+            return None
         report.error(offset, f"not well-formed YAML: {problem} ({fix})")
     except (yaml.YAMLError, ValueError, OverflowError) as error:  # escapes above the last character
         report.error(builder.last, f"not well-formed YAML: {error} (correct what follows)")
@@ -247,8 +251,7 @@ class _Builder:
 
     def _check_depth(self, height: int) -> None:
         if len(self._open) + height > MAX_DEPTH:
-            message = f"this is nested more than {MAX_DEPTH} deep (no model needs that)"
-            raise Mistake(self.last, message)
+            raise Mistake(self.last, _TOO_DEEP)
 
     def _add(self, node: _Node) -> None:
         if node.anchor is not None:

@@ -12,7 +12,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, Num
 
 from .._text.counts import plural
-from .._xla import on_host, precision_of
+from .._xla import on_host, precision_of, shard_map
 from ..lowering import as_integer, check_model, lower
 from ..machine import AbstractMachine, Model, Partitionable, PartNeeds, follows
 from ..trajectory import nbytes_of
@@ -135,9 +135,7 @@ def measured(mesh: Mesh) -> Bandwidths:
         def times(x: Num[Array, " own"]) -> Num[Array, " own"]:
             return lax.fori_loop(0, _TIMES, lambda i, x: step(x, i), x)
 
-        call = jax.jit(
-            jax.shard_map(times, mesh=mesh, in_specs=split, out_specs=split, check_vma=False)
-        )
+        call = jax.jit(shard_map(times, mesh=mesh, in_specs=split, out_specs=split))
         call(x).block_until_ready()
         began = time.perf_counter()
         call(x).block_until_ready()

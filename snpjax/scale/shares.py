@@ -11,6 +11,7 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Int, PyTree
 
+from .._xla import shard_map
 from .hosts import check_agreement
 from .mesh import PATHS, placement, replicated
 from .paths import local_numbers
@@ -64,12 +65,11 @@ def on_each(function: Callable[..., Any], mesh: Mesh, own: Any, shared: Any = ()
         return jax.tree.map(lambda x: x[None], found)
 
     split = PartitionSpec(PATHS)
-    return jax.shard_map(
+    return shard_map(
         of_device,
         mesh=mesh,
         in_specs=(split, PartitionSpec()),
         out_specs=split,
-        check_vma=False,  # the branches of a `cond` may differ in it
     )(own, shared)
 
 
@@ -84,12 +84,11 @@ def alike(function: Callable[..., T], mesh: Mesh, *given: PyTree) -> T:
     collectives over the axis of paths, as long as all come to the same."""
     arrays, rest = eqx.partition(given, eqx.is_array)
     every = PartitionSpec()
-    return jax.shard_map(
+    return shard_map(
         lambda arrays: function(*eqx.combine(arrays, rest)),
         mesh=mesh,
         in_specs=every,
         out_specs=every,
-        check_vma=False,  # what was gathered counts as varying
     )(arrays)
 
 

@@ -12,6 +12,7 @@ from jaxtyping import Array, Bool, Int, PyTree
 
 from snpjax_formats import free_bytes
 
+from .._xla import shard_map
 from ..choice import AbstractChoice
 from ..driver import Driver, Tile, most_in_tile, paths_of
 from ..machine import (
@@ -220,10 +221,9 @@ def _sums_on_devices(
     block: int,
     place: Placement,
 ) -> tuple[PyTree, Int[Array, " devices"], Int[Array, " devices"]]:
-    return jax.shard_map(
+    return shard_map(
         partial(_sums_of_device, block=block),
         mesh=place.mesh,
         in_specs=(place.of_machine(machine), place.of_state(machine, observed), *[place.each] * 2),
         out_specs=place.each,
-        check_vma=False,
     )(machine, observed, steps, counts)

@@ -8,8 +8,14 @@ from snpjax.explore.packing import WIDTHS, WORD_BITS, Packing
 
 
 PATHS = 7
-PACK = jax.jit(Packing.pack)
 UNPACK = jax.jit(Packing.unpack, static_argnums=2)
+
+
+@pytest.fixture(params=["cpu", "gpu"])
+def pack(request, monkeypatch):
+    """`Packing.pack` as it is compiled for each platform."""
+    monkeypatch.setattr(jax, "default_backend", lambda: request.param)
+    return jax.jit(lambda packing, fields: packing.pack(fields))
 
 
 def by_hand(packing, fields):
@@ -29,7 +35,7 @@ def by_hand(packing, fields):
 
 
 @pytest.mark.parametrize("bits", [8, 16, 32])
-def test_what_fits_comes_back(bits):
+def test_what_fits_comes_back(pack, bits):
     dtype = np.dtype(f"uint{bits}")
     rng = np.random.default_rng(bits)
     # Fields of every width that the type has, and some more of the narrowest.
@@ -39,25 +45,25 @@ def test_what_fits_comes_back(bits):
     fields[:, 0] = most
     fields = fields.astype(dtype)
     for packing in (Packing.fitting(most), Packing.full_width(len(most), dtype)):
-        words, fits = PACK(packing, fields)
+        words, fits = pack(packing, fields)
         assert np.all(fits)
         assert np.asarray(words).T.tolist() == [by_hand(packing, row) for row in fields.T.tolist()]
         assert np.array_equal(UNPACK(packing, words, dtype), fields)
 
 
-def test_what_does_not_fit_is_said():
+def test_what_does_not_fit_is_said(pack):
     most = np.array([1] * 20 + [3] * 12 + [15] * 9, np.uint32)
     packing = Packing.fitting(most)
     fields = np.repeat(most[:, None].astype(np.uint16), len(most) + 1, axis=1)
     for field in range(len(most)):  # one in each path but the last; also by whole bytes
         fields[field, field] += 1 if field % 2 else 256
-    _, fits = PACK(packing, fields)
+    _, fits = pack(packing, fields)
     assert np.asarray(fits).tolist() == [False] * len(most) + [True]
 
 
-def test_no_fields_take_a_word():
+def test_no_fields_take_a_word(pack):
     """A configuration without fields is still a row of a store."""
     packing = Packing.fitting(np.zeros(0, np.uint32))
-    words, fits = PACK(packing, np.zeros((0, PATHS), np.uint8))
+    words, fits = pack(packing, np.zeros((0, PATHS), np.uint8))
     assert words.shape == (1, PATHS) and not np.any(words) and np.all(fits)
     assert UNPACK(packing, words, np.uint8).shape == (0, PATHS)

@@ -313,7 +313,7 @@ def test_errors_in_texts_point_into_them(rule):
         ("&x [§*x]\n", "the alias *x repeats nothing"),
         ("? §[1, 2]\n: 3\n", "a list or mapping as a key"),
         ("a: &x [1]\n§*x : 3\n", "a list or mapping as a key"),
-        ("[" * 100 + "§" + "[" * 1000, "nested more than 100 deep"),
+        ("[" * 100 + "§" + "[" * 800, "nested more than 100 deep"),
         ("a: &a [1]\n" + "".join(
             f"a{i}: &a{i} [*a{i - 1 if i else ''}]\n" for i in range(97)
         ) + "z: [[§*a96]]\n", "nested more than 100 deep"),
@@ -325,6 +325,13 @@ def test_refused_yaml(text, message):
     found = errors(text)
     assert len(found) == 1 and message in next(iter(found.values()))
     assert list(found) == places
+
+
+@pytest.mark.usefixtures("loader")
+def test_deeper_than_libyaml_reads():
+    """Some versions stop before they say what they have read."""
+    (message,) = errors("[" * 3000).values()
+    assert "nested more than 100 deep" in message
 
 
 @pytest.mark.parametrize("text", [r'a: "\UFFFFFFFF"', r'a: "\ud800"', "%YAML " + "9" * 5000 + ".1"])

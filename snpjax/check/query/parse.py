@@ -3,11 +3,11 @@
 import re
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 
 from lark import Lark, Token, Tree
 from lark.exceptions import UnexpectedInput
 
+from ..._text.grammar import lalr_parser
 from .errors import QueryError
 from .formula import (
     AbstractPlaced,
@@ -57,15 +57,7 @@ def parse_query(text: str) -> Query:
 
 @cache
 def _parser() -> Lark:
-    grammar = files("snpjax.check").joinpath("grammar.lark").read_text("utf-8")
-    return Lark(
-        grammar,
-        start="query",
-        parser="lalr",
-        lexer="basic",
-        maybe_placeholders=False,
-        propagate_positions=True,
-    )
+    return lalr_parser("snpjax.check", start="query", lexer="basic", propagate_positions=True)
 
 
 def _check_depth(text: str, tree: Tree) -> None:

@@ -3,11 +3,11 @@
 import re
 from difflib import get_close_matches
 from functools import cache
-from importlib.resources import files
 
 from lark import Lark
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
+from ..._text.grammar import lalr_parser
 from .scan import end_of_previous
 
 
@@ -57,13 +57,8 @@ _STATEMENT_START = re.compile(r"@[A-Za-z]|\[|\{|\}|(?:let|call|def)\b", re.IGNOR
 @cache
 def parser() -> Lark:
     """The parser of the grammar, whose terminals these messages name."""
-    return Lark(
-        files("snpjax.io.plingua").joinpath("grammar.lark").read_text("utf-8"),
-        start=["head", "global_let", "body"],
-        parser="lalr",
-        lexer="contextual",
-        maybe_placeholders=False,
-    )
+    start = ["head", "global_let", "body"]
+    return lalr_parser("snpjax.io.plingua", start=start, lexer="contextual")
 
 
 def explain(error: UnexpectedInput, text: str, start: int, end: int) -> tuple[int, str]:

@@ -1,0 +1,20 @@
+"""Parsers of the grammars that are files of this package."""
+
+from importlib.resources import files
+from typing import Any
+
+from lark import Lark
+
+from ..compilation import kept_in
+
+
+def lalr_parser(package: str, **options: Any) -> Lark:
+    """The parser of `grammar.lark` in a package.
+
+    Where compiled programs are kept on disk, so are its tables, which take ten times as long to
+    build as to read. Lark builds them again for another grammar, version or broken file.
+    """
+    folder = kept_in()
+    cache = False if folder is None else str(folder / f"{package}.lark")
+    grammar = files(package).joinpath("grammar.lark").read_text("utf-8")
+    return Lark(grammar, parser="lalr", maybe_placeholders=False, cache=cache, **options)
