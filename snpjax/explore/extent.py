@@ -97,7 +97,7 @@ def _last(now: Extent, wanted: int, available: int, most: int) -> Extent | None:
     left = available + now.num_bytes - _PLACE * places
     capacity = min(capacity, left // now.row)
     if capacity < most:  # in steps, so that few capacities are compiled
-        capacity -= capacity % (1 << max(capacity.bit_length() - 4, 0))
+        capacity -= capacity % (1 << max(capacity.bit_length() - 6, 0))
     if capacity < wanted:
         return None
     return Extent(capacity, now.row, max(now.places, fewest_places(capacity)))
