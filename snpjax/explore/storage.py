@@ -15,6 +15,8 @@ from .host_arrays import HostArrays
 
 # Where the device has the memory of the host, this part of it is for arrays of the host.
 _OF_HOST = 8
+# LLVM ends the process when it gets no memory.
+_FOR_COMPILER = 2**27  # bytes
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,8 @@ class Budget:
     def free(self, taken: int) -> int | None:
         """The bytes on the device that arrays may take beside those `taken`, if that is known."""
         free, limit = free_bytes(), self.storage.device
+        if free is not None and self.is_host:
+            free = max(free - _FOR_COMPILER, 0)
         if limit is not None:
             left = limit - taken - (self.host.num_bytes if self.is_host else 0)
             free = left if free is None else min(free, left)

@@ -4,19 +4,20 @@ import errno
 import os
 
 import jax
-import numpy as np
 import pytest
 
 import snpjax as snp
 from snpjax._tiered import Tiered
-from snpjax.explore import Stop, device_search, explore, host_arrays, words_on_device
-from tests.explore.test_storage import CHUNKS, small_steps  # noqa: F401 (a fixture)
+from snpjax.explore import Stop, explore, host_arrays
+from snpjax.explore.words_on_device import WordsOnDevice
 from tests.support.graphs import assert_is_beginning, assert_same_graph
 from tests.support.known_graphs import countdown
 
 
+CHUNKS = (8,)
 SYSTEM = countdown(9)
 NO_FILES = snp.Storage(disk=0)
+LITTLE = snp.Storage(device=3000, host=400)
 
 
 @pytest.fixture(scope="module")
@@ -29,16 +30,16 @@ def exhausted():
 
 
 class Failing:
-    """Programs of the search, of which a call fails: number `at`, counted from 0."""
+    """Programs of the search, of which call number `at` fails, or also all after it."""
 
-    def __init__(self, monkeypatch, at, *, error=exhausted, and_all_after=False):
+    def __init__(self, monkeypatch, at, *, error=exhausted, for_ever=False):
         self.num_calls = 0
 
         def call(program, *args, **kwargs):
             if program.__module__.startswith("snpjax.explore."):
                 self.num_calls += 1
                 left = self.num_calls - 1 - at
-                if left == 0 or (left > 0 and and_all_after):
+                if left == 0 or (left > 0 and for_ever):
                     raise error()
             return original(program, *args, **kwargs)
 
@@ -47,36 +48,98 @@ class Failing:
         self.undo = lambda: monkeypatch.setattr(Tiered, "__call__", original)
 
 
-def num_first_calls(monkeypatch):
-    """Before the search begins, when there is no graph yet."""
-    model = None
-    failing = Failing(monkeypatch, 10**9)
-    limits = device_search.Limits(100, True, snp.Storage())
-    del model, limits
-    failing.undo()
-
-
-@pytest.mark.parametrize("error", [exhausted, MemoryError])
-@pytest.mark.parametrize("storage", [snp.Storage(), NO_FILES, snp.Storage(device=3000, host=400)])
-def test_every_program_may_fail(small_steps, monkeypatch, expected, storage, error):  # noqa: F811
-    at, stops = 0, []
+def ends(monkeypatch, expected, storage, **how):
+    """Why a search ends, by the number of the call that fails; its graph is right each time."""
+    at, found = 0, []
     while True:
-        failing = Failing(monkeypatch, at, error=error)
+        failing = Failing(monkeypatch, at, **how)
         try:
             graph = explore(SYSTEM, chunks=CHUNKS, storage=storage)
         except MemoryError as refused:
-            assert "first configurations" in f"{refused}"
+            assert "There is no memory for the first configurations" in f"{refused}"
             graph = None
         failing.undo()
         if failing.num_calls <= at:
-            break
+            return found
         if graph is None:
-            stops.append(None)
-        elif graph.stop is Stop.COMPLETE:
-            assert_same_graph(graph, expected)
-            stops.append(graph.stop)
+            found.append(None)
         else:
-            assert_is_beginning(graph, expected)
-            stops.append(graph.stop)
+            is_complete = graph.stop is Stop.COMPLETE
+            (assert_same_graph if is_complete else assert_is_beginning)(graph, expected)
+            found.append(graph.stop)
         at += 1
-    assert None in stops and Stop.OUT_OF_MEMORY in stops
+
+
+@pytest.mark.parametrize("error", [exhausted, MemoryError])
+@pytest.mark.parametrize("storage", [snp.Storage(), LITTLE])
+def test_a_search_goes_on_after_a_failure(small_steps, monkeypatch, expected, storage, error):
+    """With the words on the host. There it ends when the next one fails."""
+    stops = ends(monkeypatch, expected, storage, error=error)
+    num_first = stops.index(Stop.COMPLETE)
+    assert stops[:num_first] == [None] * num_first
+    in_memory = num_first + (20 if storage is LITTLE else len(stops) - num_first)
+    assert set(stops[num_first:in_memory]) == {Stop.COMPLETE}
+    assert (Stop.OUT_OF_MEMORY in stops[num_first:]) == (storage is LITTLE)
+
+
+@pytest.mark.parametrize("storage", [snp.Storage(), NO_FILES, LITTLE])
+def test_a_search_ends_when_all_fails(small_steps, monkeypatch, expected, storage):
+    stops = ends(monkeypatch, expected, storage, for_ever=True)
+    assert set(stops) == {None, Stop.OUT_OF_MEMORY}
+
+
+@pytest.mark.parametrize("storage", [snp.Storage(), NO_FILES])
+def test_arrays_that_were_lost(small_steps, monkeypatch, expected, storage):
+    """A program that fails may take with it what it was to change. There is another search then,
+    with the words on the host, or one that ends earlier."""
+    stops, original = [], WordsOnDevice.put
+    for at in range(12):
+        calls = []
+
+        def put(memory, *given, at=at, calls=calls, **options):
+            calls.append(memory)
+            if len(calls) - 1 == at:
+                memory.found.space.store.delete()
+                raise exhausted()
+            return original(memory, *given, **options)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(WordsOnDevice, "put", put)
+            graph = explore(SYSTEM, chunks=CHUNKS, storage=storage)
+        is_complete = graph.stop is Stop.COMPLETE
+        (assert_same_graph if is_complete else assert_is_beginning)(graph, expected)
+        stops.append(graph.stop)
+    assert set(stops) == {Stop.OUT_OF_MEMORY if storage is NO_FILES else Stop.COMPLETE}
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
+@pytest.mark.parametrize("at", range(6))
+def test_a_full_disk(small_steps, monkeypatch, expected, number, at):
+    """Half of a row may have been written."""
+    writes = []
+
+    def write(file, rows):
+        writes.append(rows.nbytes)
+        if len(writes) > at:
+            file.write(bytes(rows)[: rows.nbytes // 2])
+            raise OSError(number, os.strerror(number))
+        original(file, rows)
+
+    original = host_arrays._write
+    monkeypatch.setattr(host_arrays, "_write", write)
+    graph = explore(SYSTEM, chunks=CHUNKS, storage=LITTLE)
+    assert_is_beginning(graph, expected)
+    assert len(writes) > at
+
+
+def test_disks_are_not_filled(small_steps, expected):
+    graph = explore(SYSTEM, chunks=CHUNKS, storage=snp.Storage(device=3000, host=400, disk=500))
+    assert_is_beginning(graph, expected)
+
+
+def test_other_errors_are_not_hidden(small_steps, monkeypatch):
+    for error in (lambda: ValueError("a bug"), lambda: jax.errors.JaxRuntimeError("INTERNAL: x")):
+        failing = Failing(monkeypatch, 9, error=error)
+        with pytest.raises((ValueError, jax.errors.JaxRuntimeError), match="a bug|INTERNAL"):
+            explore(SYSTEM, chunks=CHUNKS)
+        failing.undo()

@@ -12,15 +12,12 @@ from snpjax._tiered import tiered
 from snpjax.explore import (
     device_search,
     explore,
-    extent,
     fingerprints,
     host_arrays,
     searched,
-    space,
     storage,
     words_on_host,
 )
-from snpjax.explore.searched import SearchedModel
 from snpjax.explore.stored import HostStore
 from snpjax.testing import systems
 from tests.support.graphs import assert_same_graph
@@ -31,15 +28,6 @@ from tests.support.meshes import mesh_of
 
 CHUNKS = (8,)
 MAX_CONFIGURATIONS = 60
-
-
-@pytest.fixture
-def small_steps(monkeypatch):
-    """Searches begin with few bytes, as if the allowed memory were large beside them."""
-    monkeypatch.setattr(extent, "FIRST_CAPACITY", 8)
-    monkeypatch.setattr(space, "FIRST_CAPACITY", 8)
-    monkeypatch.setattr(device_search, "FEWEST_WORDS", 0)
-    monkeypatch.setattr(SearchedModel, "working_bytes", lambda model, chunks: 0)
 
 
 def bytes_in_files(graph):
