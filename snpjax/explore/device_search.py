@@ -1,6 +1,5 @@
 """The driver of a search on one device."""
 
-import errno
 from collections import deque
 from collections.abc import Callable, Iterator
 from itertools import islice
@@ -11,6 +10,7 @@ import numpy as np
 
 from ..machine import ConfigurationsT, StepsT
 from .edges import GraphEdges, chunks_of
+from .failures import Lost, is_out_of_memory
 from .fingerprints import probability_of_collision
 from .graph import Graph, Stop
 from .host_arrays import own_rows
@@ -57,23 +57,6 @@ class Limits(NamedTuple):
     is_exact: bool = True
     seed: int = 0
     begins_on_host: bool = False
-
-
-class Lost(Exception):
-    """The device failed and took the configurations with it."""
-
-    def __init__(self, num: int) -> None:
-        super().__init__(num)
-        self.num = num
-
-
-def is_out_of_memory(error: Exception) -> bool:
-    """Whether an error says that there is no memory, or no room on a disk."""
-    if isinstance(error, OSError):
-        return error.errno in (errno.ENOSPC, errno.EDQUOT, errno.ENOMEM)
-    if isinstance(error, MemoryError):
-        return True
-    return isinstance(error, jax.errors.JaxRuntimeError) and "RESOURCE_EXHAUSTED" in f"{error}"
 
 
 class _Piece(NamedTuple):

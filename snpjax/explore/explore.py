@@ -20,12 +20,13 @@ from ..machine import (
 )
 from ..scale.hosts import check_agreement
 from ..scale.mesh import CONFIGURATIONS, placement
-from .device_search import DeviceSearch, Limits, Lost, is_out_of_memory
+from .device_search import DeviceSearch, Limits
 from .extent import MAX_CONFIGURATIONS
+from .failures import Lost, is_out_of_memory
 from .graph import Graph, Stop
 from .searched import SearchedModel, SearchOptions
 from .sharded import ShardedSearch
-from .storage import Storage
+from .storage import Budget, Storage
 from .words_on_host import SameFingerprint
 
 
@@ -33,6 +34,9 @@ from .words_on_host import SameFingerprint
 #: Larger ones leave the caches of a CPU.
 CPU_CHUNKS = (2**8, 8000)
 GPU_CHUNKS = (2**12, 2**21)
+
+#: On one device or on several.
+Search: TypeAlias = DeviceSearch[ConfigurationsT, StepsT] | ShardedSearch[ConfigurationsT, StepsT]
 
 #: Input trains by neuron, or an environment that may send any.
 Inputs: TypeAlias = Mapping[str, Sequence[int]] | InputEnvironment
@@ -117,61 +121,65 @@ def explore(
     options = SearchOptions(dict(saturate or {}), clock, lowering)
     progress = progress or (lambda num, depth: None)
     mesh, place = placement("explore", mesh, (CONFIGURATIONS,))
+    if mesh is not None and (storage != Storage() or not exact):
+        raise ValueError(
+            "A search over a mesh keeps all words on its devices. Leave out `storage` and `exact`, "
+            "or `mesh`."
+        )
+    limits = Limits(max_configurations, edges, storage, is_exact=exact)
+
+    def begin(limits: Limits, chunks: tuple[int, ...]) -> Search[ConfigurationsT, StepsT]:
+        model = SearchedModel(system, options, chunks, storage.device)
+        if mesh is None:
+            return DeviceSearch(model, limits, progress)
+        return ShardedSearch(model, mesh, limits.most, edges, progress)
+
     with place:
         if mesh is None:
-            most = min(max_configurations, MAX_CONFIGURATIONS - 3 * max(sizes))
-            limits = Limits(most, edges, storage, is_exact=exact)
-            return _on_one_device(system, options, tuple(sizes), limits, max_depth, progress)
-        if storage != Storage() or not exact:
-            raise ValueError(
-                "A search over a mesh keeps all words on its devices. Leave out `storage` and "
-                "`exact`, or `mesh`."
+            limits = limits._replace(most=min(limits.most, MAX_CONFIGURATIONS - 3 * max(sizes)))
+        else:
+            check_agreement(
+                "explore",
+                model=SearchedModel(system, options, tuple(sizes)).machine,
+                max_configurations=max_configurations,
+                max_depth=max_depth,
+                saturate=options.saturate,
+                clock=clock,
+                edges=edges,
+                chunks=chunks,
             )
-        model = SearchedModel(system, options, tuple(sizes))
-        check_agreement(
-            "explore",
-            model=model.machine,
-            max_configurations=max_configurations,
-            max_depth=max_depth,
-            saturate=options.saturate,
-            clock=clock,
-            edges=edges,
-            chunks=chunks,
-        )
-        search = ShardedSearch(model, mesh, max_configurations, edges, progress)
-        search.run(max_depth)
-        return search.graph()
+        may_spill = mesh is None and Budget(storage).may_spill
+        return _found(begin, limits, tuple(sizes), max_depth, may_spill=may_spill)
 
 
-def _on_one_device(
-    system: Explorable[ConfigurationsT, StepsT],
-    options: SearchOptions,
-    sizes: tuple[int, ...],
+def _found(
+    begin: Callable[[Limits, tuple[int, ...]], Search[ConfigurationsT, StepsT]],
     limits: Limits,
+    chunks: tuple[int, ...],
     max_depth: int | None,
-    progress: Callable[[int, int], None],
+    *,
+    may_spill: bool,
 ) -> Graph[ConfigurationsT, StepsT]:
-    """Search until it succeeds: again with other fingerprints if two are the same, and with less
-    on the device if that has failed and lost what was there."""
+    """Search until it succeeds: again with other fingerprints if two are the same, and with less on
+    the device if that has failed and lost what was there."""
     is_short = False
     while True:
-        model = SearchedModel(system, options, sizes, limits.storage.device)
         try:
-            search = DeviceSearch(model, limits, progress)
+            search = begin(limits, chunks)
         except Exception as error:
-            if is_out_of_memory(error):
-                raise MemoryError(
-                    "There is no memory for the first configurations of the search. Use a smaller "
-                    "model or smaller `chunks`."
-                ) from None
-            raise
+            if not is_out_of_memory(error):
+                raise
+            raise MemoryError(
+                "There is no memory for the first configurations of the search. Use a smaller "
+                "model or smaller `chunks`."
+            ) from None
         try:
             search.run(max_depth)
         except SameFingerprint:
             limits = limits._replace(seed=limits.seed + 1)
         except Lost as lost:
-            sizes = sizes[:1]
-            if search.budget.may_spill and not limits.begins_on_host:
+            chunks = chunks[:1]
+            if may_spill and not limits.begins_on_host:
                 limits = limits._replace(begins_on_host=True)
             else:
                 limits, is_short = limits._replace(most=max(lost.num // 2, 1)), True
@@ -179,6 +187,7 @@ def _on_one_device(
             if is_short and search.stop is Stop.MAX_CONFIGURATIONS:
                 search.stop = Stop.OUT_OF_MEMORY
             return search.graph()
+        del search  # and its arrays, before there are others
 
 
 def with_inputs(

@@ -15,6 +15,7 @@ from ..machine import ConfigurationsT, StepsT
 from ..scale.mesh import CONFIGURATIONS, placed, replicated
 from .edges import GraphEdges
 from .extent import FIRST_CAPACITY, MAX_CONFIGURATIONS, Extent, grown, next_extent, places_for
+from .failures import Lost, is_out_of_memory
 from .graph import Graph, Stop, Traffic
 from .owners import (
     ALL,
@@ -174,9 +175,13 @@ class _Block(NamedTuple):
 
 
 class _Found(NamedTuple):
-    """What a part of a block, with `num` choices, brings, see `end_chunk`. It may still be made."""
+    """What a part of a block, with `num` choices, brings, see `end_chunk`. It may still be made.
+
+    - `followed`: configurations all of whose choices are in this part or before it.
+    """
 
     num: int
+    followed: int
     sizes: Sizes
     planes: UInt8[Array, "planes bytes"]
     codes: UInt32[Array, " chunk"] | None
@@ -218,13 +223,35 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
         self.stop = Stop.COMPLETE
         self.bytes_exchanged = self.bytes_combined = 0
         self.found: _Found | None = None  # what is not kept yet
+        self.num_followed = 0  # of the configurations
 
     def _take_machine(self) -> None:
         given = (self.model.machine, self.model.choosers)
         self.machine, self.choosers = replicated(given, self.mesh)
 
     def run(self, max_depth: int | None) -> None:
-        """Level by level."""
+        """Level by level. **Raises:** `Lost`."""
+        try:
+            self._levels(max_depth)
+        except Exception as error:
+            # Other processes cannot know it; they end when this one is lost.
+            if not is_out_of_memory(error) or jax.process_count() > 1:
+                raise
+            self._end_short()
+
+    def _end_short(self) -> None:
+        """End for want of memory with what has been found. **Raises:** `Lost`."""
+        try:
+            self._keep()
+            jax.block_until_ready(self.memory.store)
+        except (RuntimeError, MemoryError):
+            raise Lost(self.num) from None
+        self.memory.nums = self._count(self.owners.array)
+        self._end(Stop.OUT_OF_MEMORY, max(self.num_expanded, self.num_followed))
+        if self.num > self.depth_starts[-1]:
+            self.depth_starts.append(self.num)
+
+    def _levels(self, max_depth: int | None) -> None:
         starts = self.depth_starts
         while starts[-2] < starts[-1] and self.stop is Stop.COMPLETE:
             is_last = max_depth is not None and len(starts) - 2 >= max_depth
@@ -365,7 +392,8 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
         memory.store, memory.table, *results = ending(
             memory.store, memory.table, pending, memory.nums
         )
-        return _Found(int(part.end - part.base), sizes, *results)
+        num, followed = int(part.end - part.base), block.parent(int(part.end))
+        return _Found(num, followed, sizes, *results)
 
     def _numbers_when_made(self, found: _Found) -> OwnedNumbers:
         """Wait for successors, and add up what was exchanged for them."""
@@ -405,6 +433,7 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
         self.is_new.append((planes[0, : -(-kept // 8)].copy(), kept))
         if found.codes is not None:
             self.targets.append(self._numbers_of(np.asarray(found.codes)[:kept]))
+        self.num_followed = found.followed
         self.progress(self.num, len(self.depth_starts) - 2)
         return left_out
 

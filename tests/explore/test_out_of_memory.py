@@ -8,10 +8,11 @@ import pytest
 
 import snpjax as snp
 from snpjax._tiered import Tiered
-from snpjax.explore import Stop, explore, host_arrays
+from snpjax.explore import Stop, explore, host_arrays, sharded
 from snpjax.explore.words_on_device import WordsOnDevice
 from tests.support.graphs import assert_is_beginning, assert_same_graph
 from tests.support.known_graphs import countdown
+from tests.support.meshes import mesh_of
 
 
 CHUNKS = (8,)
@@ -143,3 +144,34 @@ def test_other_errors_are_not_hidden(small_steps, monkeypatch):
         with pytest.raises((ValueError, jax.errors.JaxRuntimeError), match="a bug|INTERNAL"):
             explore(SYSTEM, chunks=CHUNKS)
         failing.undo()
+
+
+def test_a_search_over_a_mesh(monkeypatch, expected):
+    """Ends with the graph so far, or, if that was lost, with half of it."""
+    mesh, original, stops = mesh_of(4, "configurations"), sharded.program, []
+    for at in range(0, 60, 3):
+        calls = []
+
+        def program(function, *args, at=at, calls=calls, **options):
+            calls.append(function)
+            if len(calls) - 1 != at:
+                return original(function, *args, **options)
+
+            def fails(*arrays):
+                for number in options.get("donated", ()) if at % 2 else ():
+                    jax.tree.map(lambda x: x.delete(), arrays[number])
+                raise exhausted()
+
+            return fails
+
+        with monkeypatch.context() as patched:
+            patched.setattr(sharded, "program", program)
+            try:
+                graph = explore(SYSTEM, chunks=(64,), mesh=mesh)
+            except MemoryError as refused:
+                assert "There is no memory for the first configurations" in f"{refused}"
+                continue
+        is_complete = graph.stop is Stop.COMPLETE
+        (assert_same_graph if is_complete else assert_is_beginning)(graph, expected)
+        stops.append(graph.stop)
+    assert stops[0] is Stop.OUT_OF_MEMORY
