@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from .compilation import use_compilation_cache as use_compilation_cache
     from .explore import (
         Graph as Graph,
+        MemoryLimits as MemoryLimits,
         Stop as Stop,
-        Storage as Storage,
         explore as explore,
     )
     from .io import (
@@ -127,7 +127,7 @@ lazily(
         """,
         ".choice": "NO_RULE AbstractChoice FirstChoice GivenChoices UniformChoice WeightedChoice",
         ".compilation": "use_compilation_cache",
-        ".explore": "Graph Stop Storage explore",
+        ".explore": "Graph Stop MemoryLimits explore",
         ".io": """
             ReadError ReadWarning WriteError WriteWarning read read_net to_dot to_networkx write
             write_graph write_net

@@ -6,9 +6,9 @@ import typer
 
 from .devices import DeviceOptions
 from .ending import BAD_INPUT, FAILED, NOT_DECIDED, ended, orderly, refusals
+from .memory_options import MemoryOptions
 from .models import AllPathsOptions, NetOptions, model_of
 from .options import AsJson, File, Strict, advised, grouped, number, stored_in
-from .storage import StorageOptions
 
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from jax.sharding import Mesh
 
     from ..check import Verdict
-    from ..explore import Graph, Storage
+    from ..explore import Graph, MemoryLimits
     from ..machine import Explorable, LoweringOptions
     from .models import ReadableModel
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class _Where(TypedDict):
     """Where a search keeps what it finds, see `snpjax.explore`."""
 
-    storage: "Storage"
+    memory: "MemoryLimits"
     exact: bool
     mesh: "Mesh | None"
 
@@ -50,7 +50,7 @@ def check(
     ] = None,
     search: AllPathsOptions,
     nets: NetOptions,
-    kept: StorageOptions,
+    kept: MemoryOptions,
     on: DeviceOptions,
     strict: Strict = False,
     as_json: AsJson = False,
@@ -66,7 +66,7 @@ def check(
     """
     caps = search.saturation()
     where: _Where = {
-        "storage": kept.storage(),
+        "memory": kept.limits(),
         "exact": not kept.fingerprints,
         "mesh": on.mesh("configurations"),
     }

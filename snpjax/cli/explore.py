@@ -9,6 +9,7 @@ from ..io.formats import format_to_write, suffixes_text
 from .devices import DeviceOptions, is_first
 from .ending import BAD_INPUT, FAILED, ended, orderly, refusals
 from .lossy import check_folder, writing
+from .memory_options import MemoryOptions
 from .models import AllPathsOptions, NetOptions, is_net, model_of
 from .options import (
     MOST,
@@ -24,7 +25,6 @@ from .options import (
     stored_in,
     value,
 )
-from .storage import StorageOptions
 
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def explore(
         value("--labels", "WHAT", "The labels of the edges of OUT: rules or emissions of outputs."),
     ] = "rules",
     nets: NetOptions,
-    kept: StorageOptions,
+    kept: MemoryOptions,
     on: DeviceOptions,
     strict: Strict = False,
     as_json: AsJson = False,
@@ -87,7 +87,7 @@ def explore(
     stored = layout_named(layout)
     capped = search.saturation()
     shown = one_of(_LABELS, labels, "kind of labels", "--labels")
-    storage = kept.storage()
+    memory = kept.limits()
     mesh = on.mesh("configurations")
 
     import snpjax as snp
@@ -118,7 +118,7 @@ def explore(
                 layout=options.get("layout", "auto"),
                 capacity=options.get("capacity"),
                 mesh=mesh,
-                storage=storage,
+                memory=memory,
                 exact=not kept.fingerprints,
             )
         except KeyError as error:  # an unknown neuron to be saturated

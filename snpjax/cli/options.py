@@ -185,7 +185,7 @@ _ADVICE = {
     "under `Petri()`": "with --rule petri",
     "under Petri()": "with --rule petri",
     "same_axis=False": "--any-axis",
-    "Leave out `storage` and `exact`, or `mesh`.": (
+    "Leave out `memory` and `exact`, or `mesh`.": (
         "Leave out --memory, --host-memory, --spill-folder and --fingerprints, or --devices."
     ),
 }

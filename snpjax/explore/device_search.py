@@ -14,6 +14,7 @@ from .failures import Lost, is_out_of_memory
 from .fingerprints import probability_of_collision
 from .graph import Graph, Stop
 from .host_arrays import own_rows
+from .memory_limits import Budget, MemoryLimits
 from .search import (
     NO_ONE,
     ChunkNumbers,
@@ -27,7 +28,6 @@ from .search import (
 )
 from .search_memory import SearchMemory, largest_fields
 from .searched import SearchedModel, fitting
-from .storage import Budget, Storage
 from .words_on_device import WordsOnDevice
 from .words_on_host import WordsOnHost
 
@@ -45,7 +45,7 @@ FEWEST_WORDS = 2
 _FEWER = 8
 
 
-class Limits(NamedTuple):
+class SearchLimits(NamedTuple):
     """How much a search may find and keep, see `explore`.
 
     - `seed`: of the fingerprints; `begins_on_host`: have the words there from the beginning.
@@ -53,7 +53,7 @@ class Limits(NamedTuple):
 
     most: int
     edges: bool
-    storage: Storage
+    memory: MemoryLimits
     is_exact: bool = True
     seed: int = 0
     begins_on_host: bool = False
@@ -88,13 +88,13 @@ class DeviceSearch(Generic[ConfigurationsT, StepsT]):
     def __init__(
         self,
         model: SearchedModel[ConfigurationsT, StepsT],
-        limits: Limits,
+        limits: SearchLimits,
         progress: Callable[[int, int], None],
     ) -> None:
         self.model = model
         self.limits = limits
         self.progress = progress
-        self.budget = Budget(limits.storage)
+        self.budget = Budget(limits.memory)
         self.budget.working = model.working_bytes(_AHEAD)
         given = model.machine, model.given_sizes[0], self.budget
         room = limits.most + 3 * max(model.given_sizes)

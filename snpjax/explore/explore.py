@@ -20,13 +20,13 @@ from ..machine import (
 )
 from ..scale.hosts import check_agreement
 from ..scale.mesh import CONFIGURATIONS, placement
-from .device_search import DeviceSearch, Limits
+from .device_search import DeviceSearch, SearchLimits
 from .extent import MAX_CONFIGURATIONS
 from .failures import Lost, is_out_of_memory
 from .graph import Graph, Stop
+from .memory_limits import Budget, MemoryLimits
 from .searched import SearchedModel, SearchOptions
 from .sharded import ShardedSearch
-from .storage import Budget, Storage
 from .words_on_host import SameFingerprint
 
 
@@ -56,7 +56,7 @@ def explore(
     capacity: AbstractCapacity | None = None,
     chunks: Sequence[int] | None = None,
     mesh: Mesh | None = None,
-    storage: Storage = Storage(),  # noqa: B008
+    memory: MemoryLimits = MemoryLimits(),  # noqa: B008
     exact: bool = True,
     progress: Callable[[int, int], None] | None = None,
 ) -> Graph[ConfigurationsT, StepsT]:
@@ -79,7 +79,7 @@ def explore(
     - `mesh`: devices with an axis `configurations` over which the configurations are spread, each
       with the one that a hash says. The graph is the same, and so are all its numbers. Of several
       processes each makes the same calls, also of the graph.
-    - `storage`: bytes on the device, in main memory and in files that the search may take.
+    - `memory`: bytes on the device, in main memory and in files that the search may take.
     - `exact`: compare configurations wherever their fingerprints are the same. Without that the
       search knows them by their fingerprints alone, from its beginning, and one of n configurations
       is missed with a probability of n^2 / 2^65 at most, which the graph and its verdicts say.
@@ -121,15 +121,15 @@ def explore(
     options = SearchOptions(dict(saturate or {}), clock, lowering)
     progress = progress or (lambda num, depth: None)
     mesh, place = placement("explore", mesh, (CONFIGURATIONS,))
-    if mesh is not None and (storage != Storage() or not exact):
+    if mesh is not None and (memory != MemoryLimits() or not exact):
         raise ValueError(
-            "A search over a mesh keeps all words on its devices. Leave out `storage` and `exact`, "
+            "A search over a mesh keeps all words on its devices. Leave out `memory` and `exact`, "
             "or `mesh`."
         )
-    limits = Limits(max_configurations, edges, storage, is_exact=exact)
+    limits = SearchLimits(max_configurations, edges, memory, is_exact=exact)
 
-    def begin(limits: Limits, chunks: tuple[int, ...]) -> Search[ConfigurationsT, StepsT]:
-        model = SearchedModel(system, options, chunks, storage.device)
+    def begin(limits: SearchLimits, chunks: tuple[int, ...]) -> Search[ConfigurationsT, StepsT]:
+        model = SearchedModel(system, options, chunks, memory.device)
         if mesh is None:
             return DeviceSearch(model, limits, progress)
         return ShardedSearch(model, mesh, limits.most, edges, progress)
@@ -148,13 +148,13 @@ def explore(
                 edges=edges,
                 chunks=chunks,
             )
-        may_spill = mesh is None and Budget(storage).may_spill
+        may_spill = mesh is None and Budget(memory).may_spill
         return _found(begin, limits, tuple(sizes), max_depth, may_spill=may_spill)
 
 
 def _found(
-    begin: Callable[[Limits, tuple[int, ...]], Search[ConfigurationsT, StepsT]],
-    limits: Limits,
+    begin: Callable[[SearchLimits, tuple[int, ...]], Search[ConfigurationsT, StepsT]],
+    limits: SearchLimits,
     chunks: tuple[int, ...],
     max_depth: int | None,
     *,

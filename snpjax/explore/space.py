@@ -13,9 +13,9 @@ from snpjax_formats import device_array
 from .._tiered import tiered
 from ..machine import Enumerable
 from .extent import FIRST_CAPACITY, Extent, next_extent, places_for
+from .memory_limits import Budget
 from .packing import Packing
 from .search import StateSpace
-from .storage import Budget
 from .table import EMPTY, empty_table, filled, first_table, insert
 
 

@@ -6,11 +6,11 @@ import numpy as np
 from jaxtyping import Array, UInt32
 
 from ..machine import Enumerable
+from .memory_limits import Budget
 from .packing import Packing
 from .search import ChunkNumbers, Made, Outcome, put, rows
 from .search_memory import parts
 from .space import GrowingSet, first_packing, packed, written
-from .storage import Budget
 from .stored import OneStore
 from .table import filled
 

@@ -12,11 +12,11 @@ from ..machine import Enumerable
 from .extent import Extent, next_extent
 from .fingerprints import NUM_WORDS, fingerprints_of, put_fingerprints
 from .host_arrays import HostArray, own_rows
+from .memory_limits import Budget
 from .packing import Packing
 from .search import ChunkNumbers, Made, Outcome, StateSpace
 from .search_memory import SearchMemory, parts
 from .space import GrowingSet, first_packing, packed, written
-from .storage import Budget
 from .stored import HostStore
 from .table import empty_table, filled
 

@@ -8,7 +8,7 @@ import re
 import pytest
 
 import snpjax as snp
-from snpjax.cli import storage as cli_storage
+from snpjax.cli.memory_options import MemoryOptions
 from tests.cli.test_cli import NATURALS, OVERFLOW, invoke, native as native, succeed
 from tests.support.graph_readers import read_aut, read_json, read_prism, read_smv
 from tests.support.helpers import PAIR
@@ -82,9 +82,7 @@ def test_an_overflow_fails(native):
 def test_little_memory(naturals):
     options = ["--memory", "1.5G", "--host-memory", "300k", "--spill-folder", "."]
     assert succeed("explore", naturals, *options) == succeed("explore", naturals)
-    assert cli_storage.StorageOptions("1.5G", "300k").storage() == snp.Storage(
-        3 * 2**29, 300 * 2**10
-    )
+    assert MemoryOptions("1.5G", "300k").limits() == snp.MemoryLimits(3 * 2**29, 300 * 2**10)
 
 
 def test_fingerprints_say_what_may_be_missed(naturals):

@@ -17,8 +17,8 @@ from tests.support.meshes import mesh_of
 
 CHUNKS = (8,)
 SYSTEM = countdown(9)
-NO_FILES = snp.Storage(disk=0)
-LITTLE = snp.Storage(device=3000, host=400)
+NO_FILES = snp.MemoryLimits(disk=0)
+LITTLE = snp.MemoryLimits(device=3000, host=400)
 
 
 @pytest.fixture(scope="module")
@@ -49,13 +49,13 @@ class Failing:
         self.undo = lambda: monkeypatch.setattr(Tiered, "__call__", original)
 
 
-def ends(monkeypatch, expected, storage, **how):
+def ends(monkeypatch, expected, memory, **how):
     """Why a search ends, by the number of the call that fails; its graph is right each time."""
     at, found = 0, []
     while True:
         failing = Failing(monkeypatch, at, **how)
         try:
-            graph = explore(SYSTEM, chunks=CHUNKS, storage=storage)
+            graph = explore(SYSTEM, chunks=CHUNKS, memory=memory)
         except MemoryError as refused:
             assert "There is no memory for the first configurations" in f"{refused}"
             graph = None
@@ -72,25 +72,25 @@ def ends(monkeypatch, expected, storage, **how):
 
 
 @pytest.mark.parametrize("error", [exhausted, MemoryError])
-@pytest.mark.parametrize("storage", [snp.Storage(), LITTLE])
-def test_a_search_goes_on_after_a_failure(small_steps, monkeypatch, expected, storage, error):
+@pytest.mark.parametrize("memory", [snp.MemoryLimits(), LITTLE])
+def test_a_search_goes_on_after_a_failure(small_steps, monkeypatch, expected, memory, error):
     """With the words on the host. There it ends when the next one fails."""
-    stops = ends(monkeypatch, expected, storage, error=error)
+    stops = ends(monkeypatch, expected, memory, error=error)
     num_first = stops.index(Stop.COMPLETE)
     assert stops[:num_first] == [None] * num_first
-    in_memory = num_first + (20 if storage is LITTLE else len(stops) - num_first)
+    in_memory = num_first + (20 if memory is LITTLE else len(stops) - num_first)
     assert set(stops[num_first:in_memory]) == {Stop.COMPLETE}
-    assert (Stop.OUT_OF_MEMORY in stops[num_first:]) == (storage is LITTLE)
+    assert (Stop.OUT_OF_MEMORY in stops[num_first:]) == (memory is LITTLE)
 
 
-@pytest.mark.parametrize("storage", [snp.Storage(), NO_FILES, LITTLE])
-def test_a_search_ends_when_all_fails(small_steps, monkeypatch, expected, storage):
-    stops = ends(monkeypatch, expected, storage, for_ever=True)
+@pytest.mark.parametrize("memory", [snp.MemoryLimits(), NO_FILES, LITTLE])
+def test_a_search_ends_when_all_fails(small_steps, monkeypatch, expected, memory):
+    stops = ends(monkeypatch, expected, memory, for_ever=True)
     assert set(stops) == {None, Stop.OUT_OF_MEMORY}
 
 
-@pytest.mark.parametrize("storage", [snp.Storage(), NO_FILES])
-def test_arrays_that_were_lost(small_steps, monkeypatch, expected, storage):
+@pytest.mark.parametrize("memory", [snp.MemoryLimits(), NO_FILES])
+def test_arrays_that_were_lost(small_steps, monkeypatch, expected, memory):
     """A program that fails may take with it what it was to change. There is another search then,
     with the words on the host, or one that ends earlier."""
     stops, original = [], WordsOnDevice.put
@@ -106,11 +106,11 @@ def test_arrays_that_were_lost(small_steps, monkeypatch, expected, storage):
 
         with monkeypatch.context() as patched:
             patched.setattr(WordsOnDevice, "put", put)
-            graph = explore(SYSTEM, chunks=CHUNKS, storage=storage)
+            graph = explore(SYSTEM, chunks=CHUNKS, memory=memory)
         is_complete = graph.stop is Stop.COMPLETE
         (assert_same_graph if is_complete else assert_is_beginning)(graph, expected)
         stops.append(graph.stop)
-    assert set(stops) == {Stop.OUT_OF_MEMORY if storage is NO_FILES else Stop.COMPLETE}
+    assert set(stops) == {Stop.OUT_OF_MEMORY if memory is NO_FILES else Stop.COMPLETE}
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
@@ -128,13 +128,13 @@ def test_a_full_disk(small_steps, monkeypatch, expected, number, at):
 
     original = host_arrays._write
     monkeypatch.setattr(host_arrays, "_write", write)
-    graph = explore(SYSTEM, chunks=CHUNKS, storage=LITTLE)
+    graph = explore(SYSTEM, chunks=CHUNKS, memory=LITTLE)
     assert_is_beginning(graph, expected)
     assert len(writes) > at
 
 
 def test_disks_are_not_filled(small_steps, expected):
-    graph = explore(SYSTEM, chunks=CHUNKS, storage=snp.Storage(device=3000, host=400, disk=500))
+    graph = explore(SYSTEM, chunks=CHUNKS, memory=snp.MemoryLimits(device=3000, host=400, disk=500))
     assert_is_beginning(graph, expected)
 
 

@@ -11,15 +11,15 @@ from .options import flag, value
 
 
 if TYPE_CHECKING:
-    from ..explore import Storage
+    from ..explore import MemoryLimits
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
 _POWERS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
 
 
 @dataclass(frozen=True)
-class StorageOptions:
-    """How much memory a search takes, and where it keeps what does not fit."""
+class MemoryOptions:
+    """See `MemoryLimits`."""
 
     memory: Annotated[
         str | None,
@@ -41,15 +41,15 @@ class StorageOptions:
         ),
     ] = False
 
-    def storage(self) -> "Storage":
-        from ..explore import Storage
+    def limits(self) -> "MemoryLimits":
+        from ..explore import MemoryLimits
 
         device, host = (
             None if text is None else _bytes_of(text, option)
             for option, text in (("--memory", self.memory), ("--host-memory", self.host_memory))
         )
         try:
-            return Storage(device, host, folder=self.spill_folder)
+            return MemoryLimits(device, host, folder=self.spill_folder)
         except ValueError:
             message = f"{self.spill_folder} is no folder"
             raise typer.BadParameter(message, param_hint="--spill-folder") from None

@@ -14,8 +14,8 @@ from snpjax.explore import (
     explore,
     fingerprints,
     host_arrays,
+    memory_limits,
     searched,
-    storage,
     words_on_host,
 )
 from snpjax.explore.stored import HostStore
@@ -37,8 +37,8 @@ def bytes_in_files(graph):
 def both(system, device, host, **options):
     """The graph of a search with little memory, and that of one with enough."""
     options = {"chunks": CHUNKS, **options}
-    little = snp.Storage(device=device, host=host)
-    return explore(system, storage=little, **options), explore(system, **options)
+    little = snp.MemoryLimits(device=device, host=host)
+    return explore(system, memory=little, **options), explore(system, **options)
 
 
 @pytest.mark.parametrize("edges", [True, False])
@@ -47,7 +47,7 @@ def both(system, device, host, **options):
 @given(systems(max_neurons=6))
 def test_graphs_are_those_of_a_search_in_memory(small_steps, monkeypatch, host, edges, system):
     if host > 1000:  # as beside a GPU
-        monkeypatch.setattr(storage, "_is_host", lambda: False)
+        monkeypatch.setattr(memory_limits, "_is_host", lambda: False)
     options = {"max_configurations": MAX_CONFIGURATIONS, "edges": edges}
     found, expected = both(with_ballast(system), 3000, host, **options)
     assert_same_graph(found, expected)
@@ -144,8 +144,8 @@ def test_equal_fingerprints_are_found_out(small_steps, monkeypatch, most):
     system = countdown(9)
     expected = explore(system, chunks=CHUNKS)
     with_narrow_fingerprints(monkeypatch, 5)
-    little = snp.Storage(device=3000, host=400)
-    found = explore(system, chunks=CHUNKS, storage=little)
+    little = snp.MemoryLimits(device=3000, host=400)
+    found = explore(system, chunks=CHUNKS, memory=little)
     assert_same_graph(found, expected)
     assert len(seeds) > 1
     inexact = explore(system, chunks=CHUNKS, exact=False)
@@ -200,7 +200,7 @@ def test_files_have_no_names(small_steps, tmp_path):
     graph = explore(
         countdown(9),
         chunks=CHUNKS,
-        storage=snp.Storage(device=3000, host=100, folder=tmp_path),
+        memory=snp.MemoryLimits(device=3000, host=100, folder=tmp_path),
         progress=lambda *_: seen.extend(os.listdir(tmp_path)),
     )
     assert bytes_in_files(graph) > 0
@@ -222,13 +222,13 @@ def test_edges_are_in_a_file_too(small_steps):
         ({"folder": "/no/such/folder"}, "'/no/such/folder', which is no folder"),
     ],
 )
-def test_storage_that_makes_no_sense(options, message):
+def test_limits_that_makes_no_sense(options, message):
     with pytest.raises(ValueError, match=message):
-        snp.Storage(**options)
+        snp.MemoryLimits(**options)
 
 
 def test_a_mesh_keeps_all_on_its_devices():
     mesh = mesh_of(2, "configurations")
-    for options in ({"storage": snp.Storage(device=5)}, {"exact": False}):
+    for options in ({"memory": snp.MemoryLimits(device=5)}, {"exact": False}):
         with pytest.raises(ValueError, match="A search over a mesh keeps all words"):
             explore(countdown(3), mesh=mesh, **options)

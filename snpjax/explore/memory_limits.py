@@ -20,7 +20,7 @@ _FOR_COMPILER = 2**27  # bytes
 
 
 @dataclass(frozen=True)
-class Storage:
+class MemoryLimits:
     """How many bytes a search may take, and where its files are.
 
     Configurations stay on the device as long as they fit. After that the device keeps a fingerprint
@@ -56,24 +56,24 @@ class Budget:
     - `working`: bytes that are left free on the device, in which successors are made.
     """
 
-    def __init__(self, storage: Storage) -> None:
-        self.storage = storage
+    def __init__(self, limits: MemoryLimits) -> None:
+        self.limits = limits
         self.is_host = _is_host()
         self.working = 0
-        self.host = HostArrays(storage.host, storage.disk, storage.folder)
-        if storage.host is None and not self.is_host:
+        self.host = HostArrays(limits.host, limits.disk, limits.folder)
+        if limits.host is None and not self.is_host:
             free = host_free_bytes()
             self.host.limit = None if free is None else free // 2
 
     @property
     def may_spill(self) -> bool:
         """Whether anything may be kept beside the device."""
-        storage = self.storage
-        return storage.disk != 0 or (storage.host != 0 and not self.is_host)
+        limits = self.limits
+        return limits.disk != 0 or (limits.host != 0 and not self.is_host)
 
     def free(self, taken: int) -> int | None:
         """The bytes on the device that arrays may take beside those `taken`, if that is known."""
-        free, limit = free_bytes(), self.storage.device
+        free, limit = free_bytes(), self.limits.device
         if free is not None and self.is_host:
             free = max(free - _FOR_COMPILER, 0)
         if limit is not None:
@@ -83,7 +83,7 @@ class Budget:
 
     def begin_to_spill(self, taken: int) -> None:
         """Keep no more on the host than is allowed where that is the device."""
-        if self.storage.host is None and self.is_host:
+        if self.limits.host is None and self.is_host:
             free = self.free(taken)
             self.host.limit = None if free is None else (free + taken) // _OF_HOST
 
