@@ -43,7 +43,12 @@ if TYPE_CHECKING:
         WeightedChoice as WeightedChoice,
     )
     from .compilation import use_compilation_cache as use_compilation_cache
-    from .explore import Graph as Graph, Stop as Stop, explore as explore
+    from .explore import (
+        Graph as Graph,
+        MemoryLimits as MemoryLimits,
+        Stop as Stop,
+        explore as explore,
+    )
     from .io import (
         ReadError as ReadError,
         ReadWarning as ReadWarning,
@@ -123,7 +128,7 @@ lazily(
         """,
         ".choice": "NO_RULE AbstractChoice FirstChoice GivenChoices UniformChoice WeightedChoice",
         ".compilation": "use_compilation_cache",
-        ".explore": "Graph Stop explore",
+        ".explore": "Graph Stop MemoryLimits explore",
         ".io": """
             ReadError ReadWarning WriteError WriteWarning read read_net to_dot to_networkx write
             write_graph write_net

@@ -171,7 +171,8 @@ class TracedProgram:
             self.is_compiled = True
 
         self._thread = threading.Thread(target=work, name=_THREAD)
-        self._thread.start()
+        with contextlib.suppress(RuntimeError):  # no memory for one more
+            self._thread.start()
 
 
 def _setting() -> tuple[bool, Any]:

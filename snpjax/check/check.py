@@ -9,7 +9,7 @@ from jax.sharding import Mesh
 from jaxtyping import Bool, Int
 
 from ..choice import GivenChoices
-from ..explore import Graph, Inputs, Stop, explore
+from ..explore import Graph, Inputs, MemoryLimits, Stop, explore
 from ..explore.conditions import condition_of
 from ..explore.explore import with_inputs
 from ..explore.successors import NO_EDGE
@@ -46,6 +46,8 @@ def check(
     layout: LayoutLike | None = None,
     capacity: AbstractCapacity | None = None,
     mesh: Mesh | None = None,
+    memory: MemoryLimits | None = None,
+    exact: bool | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Verdict[ConfigurationsT, StepsT]:
     """Whether a property holds of all computations of a system.
@@ -56,9 +58,9 @@ def check(
     - `property`: a query, see `docs/checking.md`, or a function of `Configurations` that says of
       each whether it is as it always should be: `lambda c: c["n3"] <= 4`.
     - `max_configurations` (1,000,000 by default), `max_depth`, `inputs`, `saturate`, `layout`,
-      `capacity`, `mesh`, `progress`: how a system is explored, see `explore`. For a query, neurons
-      without rules are saturated, and steps told apart, as far as it needs; `saturate` has
-      precedence.
+      `capacity`, `mesh`, `memory`, `exact`, `progress`: how a system is explored, see `explore`.
+      For a query, neurons without rules are saturated, and steps told apart, as far as it needs;
+      `saturate` has precedence.
 
     **Returns:** a `Verdict`. One step is one transition, and halting configurations follow
     themselves, so that all computations are infinite.
@@ -72,8 +74,8 @@ def check(
     form = None if query is None else universal(query)
     if isinstance(subject, Graph):
         graph = subject
-        given = (max_configurations, max_depth, inputs, saturate, layout, capacity, mesh, progress)
-        if any(x is not None for x in given):
+        limits = (max_configurations, max_depth, inputs, saturate, layout, capacity)
+        if any(x is not None for x in (*limits, mesh, memory, exact, progress)):
             raise ValueError("A graph is explored already. Give limits and inputs to `explore`.")
     elif not isinstance(subject, Explorable):
         raise TypeError(
@@ -96,6 +98,8 @@ def check(
             layout="auto" if layout is None else layout,
             capacity=capacity,
             mesh=mesh,
+            memory=memory or MemoryLimits(),
+            exact=exact is not False,
             progress=progress,
         )
     if query is None or form is None:

@@ -12,6 +12,7 @@ from jaxtyping import Int
 from .._text.counts import plural
 from ..choice import GivenChoices
 from ..explore import Graph
+from ..explore.graph import missed_text
 from ..machine import ConfigurationsT, StepsT
 from .witness import Witness
 
@@ -146,7 +147,7 @@ class Verdict(Generic[ConfigurationsT, StepsT]):
             why = f"shown by {_extent(self)}"
         else:
             why = f"all of {size}" if self.graph.is_complete else f"all paths within {size}"
-        return f"{self.status.value} ({why})"
+        return f"{self.status.value} ({why}{missed_text(self.graph.missed)})"
 
     def lines(self) -> Iterator[str]:
         """The property, the verdict, remarks, and the witness step by step."""

@@ -1,11 +1,12 @@
 """`snpjax check FILE QUERY...`: what holds of all computations of a model."""
 
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict, cast
 
 import typer
 
 from .devices import DeviceOptions
 from .ending import BAD_INPUT, FAILED, NOT_DECIDED, ended, orderly, refusals
+from .memory_options import MemoryOptions
 from .models import AllPathsOptions, NetOptions, model_of
 from .options import AsJson, File, Strict, advised, grouped, number, stored_in
 
@@ -16,9 +17,17 @@ if TYPE_CHECKING:
     from jax.sharding import Mesh
 
     from ..check import Verdict
-    from ..explore import Graph
+    from ..explore import Graph, MemoryLimits
     from ..machine import Explorable, LoweringOptions
     from .models import ReadableModel
+
+
+class _Where(TypedDict):
+    """Where a search keeps what it finds, see `snpjax.explore`."""
+
+    memory: "MemoryLimits"
+    exact: bool
+    mesh: "Mesh | None"
 
 
 @orderly()
@@ -41,6 +50,7 @@ def check(
     ] = None,
     search: AllPathsOptions,
     nets: NetOptions,
+    kept: MemoryOptions,
     on: DeviceOptions,
     strict: Strict = False,
     as_json: AsJson = False,
@@ -55,7 +65,11 @@ def check(
     is refuted, 3 if one is not decided.
     """
     caps = search.saturation()
-    mesh = on.mesh("configurations")
+    where: _Where = {
+        "memory": kept.limits(),
+        "exact": not kept.fingerprints,
+        "mesh": on.mesh("configurations"),
+    }
 
     import snpjax as snp
 
@@ -71,7 +85,7 @@ def check(
             system = system.with_input(snp.AnyInput(search.inputs))
         limits = {"max_configurations": max_configurations, "max_depth": max_depth}
         try:
-            verdicts = _verdicts(system, queries, caps, limits, options, found, mesh)
+            verdicts = _verdicts(system, queries, caps, limits, options, found, where)
         except KeyError as error:  # an unknown neuron to be saturated
             raise ended(f"error: --saturate: {error.args[0]}", BAD_INPUT) from None
     if as_json:
@@ -93,7 +107,7 @@ def _verdicts(
     limits: dict[str, int | None],
     options: "LoweringOptions",
     progress: "Callable[[int, int], None] | None",
-    mesh: "Mesh | None",
+    where: "_Where",
 ) -> "list[Verdict]":
     """The verdict on each query. Queries that need the same graph share it."""
     from ..check import check, needs_of, parse_query
@@ -116,7 +130,7 @@ def _verdicts(
                 layout=options.get("layout", "auto"),
                 capacity=options.get("capacity"),
                 progress=progress,
-                mesh=mesh,
+                **where,
             )
         verdicts.append(check(graphs[key], text))
     return verdicts
@@ -130,6 +144,7 @@ def _json(verdict: "Verdict") -> dict[str, Any]:
         "configurations": verdict.num_configurations,
         "depth": verdict.depth,
         "reason": advised(verdict.reason) or None,
+        "missed": verdict.graph.missed,
         "vacuous": list(verdict.vacuous),
         **(trace if verdict.witness is not None else dict.fromkeys(trace)),
         "loop": verdict.loop,

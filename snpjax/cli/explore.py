@@ -9,6 +9,7 @@ from ..io.formats import format_to_write, suffixes_text
 from .devices import DeviceOptions, is_first
 from .ending import BAD_INPUT, FAILED, ended, orderly, refusals
 from .lossy import check_folder, writing
+from .memory_options import MemoryOptions
 from .models import AllPathsOptions, NetOptions, is_net, model_of
 from .options import (
     MOST,
@@ -72,6 +73,7 @@ def explore(
         value("--labels", "WHAT", "The labels of the edges of OUT: rules or emissions of outputs."),
     ] = "rules",
     nets: NetOptions,
+    kept: MemoryOptions,
     on: DeviceOptions,
     strict: Strict = False,
     as_json: AsJson = False,
@@ -85,6 +87,7 @@ def explore(
     stored = layout_named(layout)
     capped = search.saturation()
     shown = one_of(_LABELS, labels, "kind of labels", "--labels")
+    memory = kept.limits()
     mesh = on.mesh("configurations")
 
     import snpjax as snp
@@ -115,6 +118,8 @@ def explore(
                 layout=options.get("layout", "auto"),
                 capacity=options.get("capacity"),
                 mesh=mesh,
+                memory=memory,
+                exact=not kept.fingerprints,
             )
         except KeyError as error:  # an unknown neuron to be saturated
             raise ended(f"error: --saturate: {error.args[0]}", BAD_INPUT) from None
@@ -147,6 +152,7 @@ def describe(graph: "Graph", numbers: int | None) -> dict[str, Any]:
         "depth": graph.depth,
         "complete": graph.is_complete,
         "stop": graph.stop.name.lower(),
+        "missed": graph.missed,
         "by_depth": [dict(zip(heads, row, strict=True)) for row in by_depth(graph).tolist()],
         "halting": len(graph.halting()),
         "stuck": len(graph.deadlocks()),
@@ -192,14 +198,17 @@ def _print(
 
 def _completeness(graph: "Graph") -> str:
     from ..explore import Stop
+    from ..explore.graph import missed_text
     from .text import plural
 
     sizes = f"{plural(graph.num_configurations, 'configuration')} up to depth {graph.depth:,}"
+    sizes += missed_text(graph.missed)
     if graph.is_complete:
         return f"complete: {sizes}"
     options = {
         Stop.MAX_CONFIGURATIONS: "; --max-configurations allows more",
         Stop.MAX_DEPTH: "; --max-depth allows more",
+        Stop.OUT_OF_MEMORY: "; --memory, --host-memory and --spill-folder say where to keep more",
     }
     left = plural(int(graph.is_open.sum()), "configuration")
     return (

@@ -205,6 +205,9 @@ _ADVICE = {
     "share them among devices with `mesh=`": "share them among --devices",
     "keep less with `save=`": "make fewer --steps",
     "Run fewer `paths` at a time, or keep less of them with `save=`.": "Try fewer --paths.",
+    "Leave out `memory` and `exact`, or `mesh`.": (
+        "Leave out --memory, --host-memory, --spill-folder and --fingerprints, or --devices."
+    ),
 }
 
 

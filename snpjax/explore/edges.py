@@ -1,10 +1,17 @@
 """The edges of a graph, on the host."""
 
+from collections import deque
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 from jaxtyping import Bool, Int, UInt8
+
+
+#: An array of so many numbers.
+Allocate: TypeAlias = Callable[[int, type[np.integer]], np.ndarray]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -18,6 +25,7 @@ class GraphEdges:
     - `is_new`: a bit for each edge, whether it was the first to reach a configuration, and how many
       edges a part has.
     - `numbers`: those of the choices, where not every choice is an edge, see `choices`.
+    - `allocate`: arrays that are as large as the graph.
     """
 
     num_sources: int
@@ -25,12 +33,14 @@ class GraphEdges:
     reached: list[Int[np.ndarray, " _edges"]] | None
     is_new: list[tuple[UInt8[np.ndarray, " _bytes"], int]]
     numbers: Int[np.ndarray, " all_edges"] | None = None
+    allocate: Allocate = np.empty
 
     @cached_property
     def first(self) -> Int[np.ndarray, " sources_and_one"]:
         """The edges of source i are `first[i]` to `first[i + 1]`."""
-        first = np.zeros(self.num_sources + 1, np.int64)
-        np.cumsum(_joined(self.counts, np.int32)[: self.num_sources], out=first[1:])
+        first = self.allocate(self.num_sources + 1, np.int64)
+        first[0] = 0
+        np.cumsum(self._joined(self.counts, np.int32)[: self.num_sources], out=first[1:])
         return first
 
     @cached_property
@@ -38,7 +48,7 @@ class GraphEdges:
         """The configuration that each edge leads to."""
         if self.reached is None:
             return None
-        return _joined(self.reached, np.int32)[: self.first[-1]]
+        return self._joined(self.reached, np.int32)[: self.first[-1]]
 
     def choices(
         self, edges: Int[np.ndarray, " some"], sources: Int[np.ndarray, " some"]
@@ -74,13 +84,32 @@ class GraphEdges:
     def found_by(self) -> Int[np.ndarray, " found"]:
         """The edge that was the first to reach each configuration but the initial one. The last
         may be edges of a configuration that has not all its edges here, and go on after them."""
-        starts = np.cumsum([0, *(num for _, num in self.is_new)])
-        parts = [
-            start + np.flatnonzero(np.unpackbits(bits, count=num))
-            for start, (bits, num) in zip(starts.tolist(), self.is_new, strict=False)
-        ]
-        return _joined(parts, np.int64)
+        sizes = (int(np.bitwise_count(bits).sum(dtype=np.int64)) for bits, _ in self.is_new)
+        found = self.allocate(sum(sizes), np.int64)
+        start = at = 0
+        for bits, num in self.is_new:
+            own = np.flatnonzero(np.unpackbits(bits, count=num))
+            np.add(own, start, out=found[at : at + len(own)])
+            start, at = start + num, at + len(own)
+        return found
+
+    def _joined(self, parts: list[np.ndarray], dtype: type[np.integer]) -> np.ndarray:
+        if len(parts) == 1:
+            return parts[0]
+        parts = [np.zeros(0, dtype), *parts]
+        found = self.allocate(sum(map(len, parts)), np.result_type(*parts).type)
+        return np.concatenate(parts, out=found)
 
 
-def _joined(parts: list[np.ndarray], dtype: type[np.integer]) -> np.ndarray:
-    return np.concatenate([np.zeros(0, dtype), *parts])
+def chunks_of(
+    parts: list[UInt8[np.ndarray, " _bytes"]], sizes: list[int]
+) -> Iterator[tuple[UInt8[np.ndarray, " _bytes"], int]]:
+    """The bits of chunks of edges, those of each from a byte on, and how many it has."""
+    at, left = 0, deque(parts)
+    for size in sizes:
+        end = at + -(-size // 8)
+        while left and at == len(left[0]):
+            left.popleft()
+            at, end = 0, end - at
+        yield (left[0][at:end] if size else np.zeros(0, np.uint8)), size
+        at = end

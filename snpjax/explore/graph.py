@@ -69,7 +69,7 @@ class Stop(enum.Enum):
         "capacity=Capacity(neurons=..., synapses=...)"
     )
     TOO_MANY_CHOICES = "a configuration has more than 2^30 choices"
-    OUT_OF_MEMORY = "the device has no memory for more"
+    OUT_OF_MEMORY = "there is no memory for more"
 
 
 @runtime_checkable
@@ -130,13 +130,14 @@ class Graph(Generic[ConfigurationsT, StepsT]):
     others, if any, were not followed, and those of them that do not halt are open (`is_open`).
 
     - `system`: the model that was explored, with its environment if it had any input.
-    - `words`: the configurations on the device or devices, as `packing` stores them; see
-      `configurations`.
+    - `words`: the configurations on the device or devices, in main memory or in a file, as
+      `packing` stores them; see `configurations`.
     - `depth_starts`: number of the first configuration at each depth, and the end.
     - `edges`: the choices; see `first_edge`, `targets` and `found_by`.
     - `stop`: why the exploration ended.
     - `saturate`, `clock`: as `explore` was given them; `lowering`: its `layout` or `capacity`.
     - `traffic`: between devices, while it was explored.
+    - `missed`: the probability that a configuration is missing, at most; see `explore(exact=)`.
     """
 
     system: Any
@@ -150,6 +151,7 @@ class Graph(Generic[ConfigurationsT, StepsT]):
     clock: int = 0
     lowering: LoweringOptions = field(default_factory=LoweringOptions)
     traffic: Traffic = Traffic()
+    missed: float = 0.0
 
     # ---- sizes ----
 
@@ -505,8 +507,13 @@ class Graph(Generic[ConfigurationsT, StepsT]):
         edges = "" if self.targets is None else f", {self.num_choices:,} choices"
         return (
             f"Graph({self.num_configurations:,} configurations{edges}, depth {self.depth}: "
-            f"{self.stop.value})"
+            f"{self.stop.value}{missed_text(self.missed)})"
         )
+
+
+def missed_text(missed: float) -> str:
+    """The probability that a configuration is missing, if there is one."""
+    return f"; one is missed with probability {missed:.1e} at most" if missed else ""
 
 
 def _blocks(size: int) -> Iterator[slice]:

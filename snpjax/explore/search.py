@@ -23,7 +23,11 @@ NO_ONE = np.int32(2**31 - 1)
 
 class StateSpace(NamedTuple):
     """The configurations found so far, by number: in breadth-first order, the successors of a
-    configuration in the order of its choices."""
+    configuration in the order of its choices.
+
+    - `store`: a row for each, which tells it from all others: its words, or a fingerprint of them.
+    - `table`: finds the number of a row.
+    """
 
     store: UInt32[Array, "capacity words"]
     table: Int[Array, " places"]
@@ -248,12 +252,23 @@ def put(
     - `most_found`: configurations there may be.
     - `takes_overflow`: keep what comes before the first failure of counts; any other is taken.
     """
+    return put_rows(space, made.words, made, most_found, takes_overflow)
+
+
+def put_rows(
+    space: StateSpace,
+    rows: UInt32[Array, "chunk row"],
+    made: Made,
+    most_found: Int[Array, ""],
+    takes_overflow: Bool[Array, ""],
+) -> tuple[StateSpace, Outcome]:
+    """`put` into a space whose rows stand for the words of successors."""
     chunk = len(made.parents)
     is_put = ~space.is_stopped & made.fits & (takes_overflow | ~made.overflows)
     number = jnp.arange(chunk, dtype=jnp.int32)
     wanted = (number < made.num_good) & is_put
 
-    added = add(space.store, space.table, space.num, made.words, wanted)
+    added = add(space.store, space.table, space.num, rows, wanted)
     is_new = added.is_new
     left_out = jnp.min(jnp.where(is_new & (added.rows >= most_found), made.parents, NO_ONE))
     num_new = jnp.minimum(jnp.sum(is_new, dtype=jnp.int32), most_found - space.num)

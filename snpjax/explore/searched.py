@@ -26,6 +26,9 @@ LARGE_FROM = 2**12
 _TIGHT_FROM = 2**15
 _TIGHT_AGAIN = 32
 
+# So many configurations have shown how large most fields become: the others are widened later.
+_ROOM_UNTIL = 2**22
+
 # Up to this many chunks of one size are made before a larger size is used, most of which might
 # remain empty.
 _SEVERAL = 8
@@ -40,15 +43,20 @@ class SearchOptions(NamedTuple):
 
 
 class SearchedModel(Generic[ConfigurationsT, StepsT]):
-    """The model, its machine, and what follows from the machine for the search."""
+    """The model, its machine, and what follows from the machine for the search.
+
+    - `limit`: bytes of the device that the search may take, or `None` for what is free.
+    """
 
     def __init__(
         self,
         system: Explorable[ConfigurationsT, StepsT],
         options: SearchOptions,
         sizes: tuple[int, ...],
+        limit: int | None = None,
     ) -> None:
         self.system = system
+        self.limit = limit
         self.options = options
         self.given_sizes = sizes
         self._tight_from = _TIGHT_FROM
@@ -77,7 +85,21 @@ class SearchedModel(Generic[ConfigurationsT, StepsT]):
             )
         self.encoding = self.machine.encoding
         self.choosers = device_array(self.machine.choosers())
-        self.sizes = _fitting_sizes(self.machine, self.given_sizes)
+        self.sizes = self._fitting_sizes()
+
+    def _fitting_sizes(self) -> tuple[int, ...]:
+        """The sizes of chunks for which there is memory, in any case the smallest."""
+        sizes, free = self.given_sizes, free_bytes()
+        if self.limit is not None:
+            free = self.limit if free is None else min(free, self.limit)
+        if free is None:
+            return sizes
+        most = free // 4 // _bytes_of_successor(self.machine)
+        return tuple(size for size in sizes if size == sizes[0] or size <= most)
+
+    def working_bytes(self, chunks: int) -> int:
+        """What so many of the largest chunks take while they are made."""
+        return chunks * self.sizes[-1] * _bytes_of_successor(self.machine)
 
     def size(self, num: int, wanted: int, at_least: int) -> int:
         """How many to look at together, of this many, when `num` configurations are known."""
@@ -96,7 +118,8 @@ class SearchedModel(Generic[ConfigurationsT, StepsT]):
     ) -> Packing | None:
         """A packing for fields up to `most` in fewer words, if that is much."""
         self._tight_from, self._was_tightened = _TIGHT_AGAIN * num, True
-        most = _with_room(most)
+        if num < _ROOM_UNTIL:
+            most = _with_room(most)
         if (usual := self.encoding.usual) is not None:
             most = np.maximum(most, np.asarray(usual))
         tight = Packing.fitting(most)
@@ -121,16 +144,11 @@ def _with_room(most: np.ndarray) -> np.ndarray:
     return np.where(most < 2**31, 2 * most, most)
 
 
-def _fitting_sizes(machine: Enumerable, sizes: tuple[int, ...]) -> tuple[int, ...]:
-    """The sizes of chunks for which there is memory, in any case the smallest."""
-    free = free_bytes()
-    if free is None:
-        return sizes
+def _bytes_of_successor(machine: Enumerable) -> int:
+    """What one takes while it is made: some arrays like its fields, one of alternatives."""
     init, alternatives = jax.eval_shape(_initial_choices, machine)
-    # What one successor takes while it is made: some arrays like its fields, one of alternatives.
     each = _ARRAYS * sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(init))
-    each += alternatives.size
-    return tuple(size for size in sizes if size == sizes[0] or size * each <= free // 4)
+    return each + alternatives.size
 
 
 @jax.jit  # so that it is traced once for all systems of a shape

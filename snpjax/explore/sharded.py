@@ -14,6 +14,8 @@ from snpjax_formats import free_bytes
 from ..machine import ConfigurationsT, StepsT
 from ..scale.mesh import CONFIGURATIONS, placed, replicated
 from .edges import GraphEdges
+from .extent import FIRST_CAPACITY, MAX_CONFIGURATIONS, Extent, grown, next_extent, places_for
+from .failures import Lost, is_out_of_memory
 from .graph import Graph, Stop, Traffic
 from .owners import (
     ALL,
@@ -38,16 +40,9 @@ from .owners import (
 )
 from .packing import Packing
 from .search import MAX_CHOICES, NO_ONE
+from .search_memory import part_of
 from .searched import SearchedModel, fitting
-from .space import (
-    FIRST_CAPACITY,
-    MAX_CONFIGURATIONS,
-    first_packing,
-    grown,
-    packed,
-    part_of,
-    places_for,
-)
+from .space import first_packing, packed
 from .stored import OwnedStore
 
 
@@ -72,11 +67,12 @@ class OwnedMemory:
         self.nums = np.zeros(self.devices, np.int32)
         self.nums[owner] = 1
         window = Sizes.of(chunk, self.devices).window
-        capacity = grown(max(FIRST_CAPACITY // self.devices, 1), 1 + window, packing, self.devices)
+        first, row = max(FIRST_CAPACITY // self.devices, 1), 4 * packing.num_words
+        capacity = grown(first, 1 + window, row, devices=self.devices)
         store: Any = np.zeros((self.devices * capacity, packing.num_words), np.uint32)
         store[owner * capacity] = words[0]
         self.store: UInt32[Array, "all_rows words"] = placed(store, NamedSharding(mesh, SPLIT))
-        self.rebuild_table(window)
+        self._fill_table(places_for(1 + window, devices=self.devices))
 
     def _take_packing(self, packing: Packing) -> None:
         self.packing = packing
@@ -96,39 +92,40 @@ class OwnedMemory:
         wanted = int(self.nums.max()) + more
         if wanted > self.most:
             return False
-        capacity = 0
-        if wanted > self.capacity:
-            capacity = grown(self.capacity, wanted, self.packing, self.devices)
-        is_crowded = 2 * wanted > self.num_places
-        places = is_crowded * places_for(wanted, self.devices)
-        if not self._are_free(4 * (self.packing.num_words * capacity + places)):
+        now = Extent(self.capacity, 4 * self.packing.num_words, self.num_places)
+        extent = next_extent(now, wanted, self._free, most=self.most, devices=self.devices)
+        if extent is None:
             return False
-        if capacity:
-            grow = program(enlarged, self.mesh, (SPLIT,), SPLIT, capacity=capacity)
+        if extent.capacity > self.capacity:
+            grow = program(enlarged, self.mesh, (SPLIT,), SPLIT, capacity=extent.capacity)
             self.store = grow(self.store)
-        if is_crowded:
-            self.rebuild_table(more)
+        if extent.places > self.num_places:
+            self._fill_table(extent.places)
         return True
 
-    def rebuild_table(self, more: int) -> None:
-        """Tables of the right size with all configurations."""
+    def rebuild_table(self) -> None:
+        """Tables with all configurations and no others."""
+        self._fill_table(self.num_places)
+
+    def _fill_table(self, places: int) -> None:
+        """Tables of that size with all configurations."""
         # The old ones go before the new ones come.
         self.table = placed(jnp.zeros(self.devices, jnp.int32), NamedSharding(self.mesh, SPLIT))
-        places = places_for(int(self.nums.max()) + more, self.devices)
         part = part_of(self.capacity)
         made = program(table_of, self.mesh, (SPLIT, ALL), SPLIT, places=places, part=part)
         self.table = made(self.store, self.nums)
 
-    def repack(self, packing: Packing, more: int) -> bool:
+    def repack(self, packing: Packing) -> bool:
         """Store the configurations in other words; whether there is memory."""
-        if not self._are_free(4 * packing.num_words * self.capacity):
+        free = self._free()
+        if free is not None and 4 * packing.num_words * self.capacity > free:
             return False
         part = part_of(self.capacity)
         made = program(repacked, self.mesh, (SPLIT, ALL, ALL, ALL), SPLIT, part=part)
         old = self.packing_everywhere
         self._take_packing(packing)
         self.store = made(self.store, self.nums, old, self.packing_everywhere)
-        self.rebuild_table(more)
+        self.rebuild_table()
         return True
 
     def most_fields(self) -> UInt32[np.ndarray, " fields"]:
@@ -137,20 +134,19 @@ class OwnedMemory:
         made = program(most_of, self.mesh, (SPLIT, ALL, ALL), ALL, part=part)
         return np.asarray(made(self.store, self.nums, self.packing_everywhere))
 
-    def _are_free(self, needed: int) -> bool:
-        """Whether every device has so many bytes."""
-        if not needed:
-            return True
+    def _free(self) -> int | None:
+        """The bytes that every device has left, if that is known of all."""
         free = free_bytes()
         own = [d for d in self.mesh.devices.flat if d.process_index == jax.process_index()]
         if free is not None and own[0].platform == "cpu":
-            needed *= len(own)  # which share the memory of the host
-        is_enough = free is None or needed <= free
+            free //= len(own)  # which share the memory of the host
         if jax.process_count() == 1:
-            return is_enough
+            return free
         from jax.experimental import multihost_utils  # takes long to import
 
-        return bool(np.all(multihost_utils.process_allgather(np.asarray(is_enough))))
+        megabytes = np.asarray(-1 if free is None else free // 2**20, np.int32)
+        least = int(np.min(multihost_utils.process_allgather(megabytes)))
+        return None if least < 0 else 2**20 * least
 
 
 class _Block(NamedTuple):
@@ -182,9 +178,13 @@ class _Block(NamedTuple):
 
 
 class _Found(NamedTuple):
-    """What a part of a block, with `num` choices, brings, see `end_chunk`. It may still be made."""
+    """What a part of a block, with `num` choices, brings, see `end_chunk`. It may still be made.
+
+    - `followed`: configurations all of whose choices are in this part or before it.
+    """
 
     num: int
+    followed: int
     sizes: Sizes
     planes: UInt8[Array, "planes bytes"]
     codes: UInt32[Array, " chunk"] | None
@@ -226,13 +226,35 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
         self.stop = Stop.COMPLETE
         self.bytes_exchanged = self.bytes_combined = 0
         self.found: _Found | None = None  # what is not kept yet
+        self.num_followed = 0  # of the configurations
 
     def _take_machine(self) -> None:
         given = (self.model.machine, self.model.choosers)
         self.machine, self.choosers = replicated(given, self.mesh)
 
     def run(self, max_depth: int | None) -> None:
-        """Level by level."""
+        """Level by level. **Raises:** `Lost`."""
+        try:
+            self._levels(max_depth)
+        except Exception as error:
+            # Other processes cannot know it; they end when this one is lost.
+            if not is_out_of_memory(error) or jax.process_count() > 1:
+                raise
+            self._end_short()
+
+    def _end_short(self) -> None:
+        """End for want of memory with what has been found. **Raises:** `Lost`."""
+        try:
+            self._keep()
+            jax.block_until_ready(self.memory.store)
+        except (RuntimeError, MemoryError):
+            raise Lost(self.num) from None
+        self.memory.nums = self._count(self.owners.array)
+        self._end(Stop.OUT_OF_MEMORY, max(self.num_expanded, self.num_followed))
+        if self.num > self.depth_starts[-1]:
+            self.depth_starts.append(self.num)
+
+    def _levels(self, max_depth: int | None) -> None:
         starts = self.depth_starts
         while starts[-2] < starts[-1] and self.stop is Stop.COMPLETE:
             is_last = max_depth is not None and len(starts) - 2 >= max_depth
@@ -292,12 +314,12 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
                 block = self._packed_again(block, own)
             elif numbers.full:
                 most = (end - base) // 2
-                self.memory.rebuild_table(sizes.window)
+                self.memory.rebuild_table()
             elif numbers.failed < NO_ONE:  # so what comes before is put in without it
                 total = base + numbers.failed
                 stop = Stop.OVERFLOW if numbers.overflows else Stop.CAPACITY
                 failure = stop, block.parent(total)
-                self.memory.rebuild_table(sizes.window)
+                self.memory.rebuild_table()
             else:
                 self.memory.nums = np.asarray(found.nums)
                 self.found = found
@@ -385,7 +407,8 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
         memory.store, memory.table, *results = ending(
             memory.store, memory.table, pending, memory.nums
         )
-        return _Found(int(part.end - part.base), sizes, *results)
+        num, followed = int(part.end - part.base), block.parent(int(part.end))
+        return _Found(num, followed, sizes, *results)
 
     def _numbers_when_made(self, found: _Found) -> OwnedNumbers:
         """Wait for successors, and add up what was exchanged for them."""
@@ -427,6 +450,7 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
         self.is_new.append((planes[0, : -(-kept // 8)].copy(), kept))
         if found.codes is not None:
             self.targets.append(self._numbers_of(np.asarray(found.codes)[:kept]))
+        self.num_followed = found.followed
         self.progress(self.num, len(self.depth_starts) - 2)
         return left_out
 
@@ -451,11 +475,11 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
         """Fewer words, if that is much."""
         packing = self.model.tight(self.num, self.memory.most_fields(), self.memory.packing)
         if packing is not None:
-            self.memory.repack(packing, sizes.window)
+            self.memory.repack(packing)
 
     def _widen(self, block: _Block, part: OwnedPart, sizes: Sizes, numbers: OwnedNumbers) -> bool:
         """Take larger numbers, where those of a part did not fit; whether there is memory."""
-        packing, window = self.memory.packing, sizes.window
+        packing = self.memory.packing
         if not numbers.fits:
             ins = (ALL, ALL, ALL, _BLOCK, ALL)
             made = program(largest, self.mesh, ins, ALL, made=sizes.made)
@@ -466,8 +490,8 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
             packing = self.model.widened(self.num, packing)
             self._take_machine()
         if packing is not self.memory.packing:
-            return self.memory.repack(packing, window)
-        self.memory.rebuild_table(window)
+            return self.memory.repack(packing)
+        self.memory.rebuild_table()
         return True
 
     def graph(self) -> Graph[ConfigurationsT, StepsT]:

@@ -1,6 +1,5 @@
-"""The memory of a search: arrays on the device that grow, and what is known of them."""
+"""A set of configurations on the device, that grows."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import jax
@@ -9,75 +8,78 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int, UInt, UInt32
 
-from snpjax_formats import device_array, free_bytes
+from snpjax_formats import device_array
 
 from .._tiered import tiered
 from ..machine import Enumerable
+from .extent import FIRST_CAPACITY, Extent, next_extent, places_for
+from .memory_limits import Budget
 from .packing import Packing
 from .search import StateSpace
-from .table import empty_table, filled, first_table, insert
+from .table import EMPTY, empty_table, filled, first_table, insert
 
-
-# Every capacity is a compilation, so that arrays grow by much, while that costs little memory.
-FIRST_CAPACITY = 2**13
-# Places and configurations have int32 numbers.
-_MOST_PLACES = 2**30
-#: A table of this many places holds half as many.
-MAX_CONFIGURATIONS = _MOST_PLACES // 2
-_FIRST_GROWTH, _GROWTH = 4, 16
-_MUCH, _GPU_MUCH = 2**28, 2**32  # bytes
 
 # Fields that are expected to stay below take bytes at first.
 _SMALL = 2**7
 
-# Configurations that are unpacked at once: all may not fit.
-_PART, _GPU_PART = 2**13, 2**20
-
 
 @dataclass
-class Memory:
-    """A space and its packing.
+class GrowingSet:
+    """The rows of configurations by number, and a table to find them.
 
-    `most_num` bounds the number of configurations, also while the device has not yet said it.
+    - `most`: configurations there may ever be.
+    - `most_num`: those there may be now, also while the device has not yet said how many.
     """
 
-    packing: Packing
     space: StateSpace
-    most_num: int
+    budget: Budget
+    most: int
+    most_num: int = 1
 
     @classmethod
-    def first(cls, machine: Enumerable, chunk: int) -> "Memory":
-        """The initial configuration."""
-        packing, fields = first_packing(machine)
-        store = filled((max(FIRST_CAPACITY, 4 * chunk), packing.num_words), np.uint32(0))
-        words = packed(packing, fields)
-        store = _written(store, words, np.int32(0))
-        table = first_table(places_for(1 + chunk), np.asarray(words))
+    def first(
+        cls, row: UInt32[np.ndarray, "1 words"], chunk: int, budget: Budget, most: int
+    ) -> "GrowingSet":
+        """With the initial configuration alone."""
+        store = filled((max(FIRST_CAPACITY, 4 * chunk), row.shape[1]), np.uint32(0))
+        store = written(store, device_array(row), np.int32(0))
+        table = first_table(places_for(1 + chunk), row)
         num = device_array(1, jnp.int32)
-        return cls(packing, StateSpace(store, table, num, device_array(False)), 1)
+        return cls(StateSpace(store, table, num, device_array(False)), budget, most)
 
     @property
     def capacity(self) -> int:
         return self.space.store.shape[0]
 
+    @property
+    def extent(self) -> Extent:
+        return Extent(self.capacity, 4 * self.space.store.shape[1], len(self.space.table))
+
+    def free(self) -> int | None:
+        """The bytes that may be taken beside those of these arrays, if that is known."""
+        return self.budget.free(self.extent.num_bytes)
+
     def reserve(self, chunk: int) -> bool:
         """Make room for a chunk more; whether there is memory."""
-        wanted = self.most_num + chunk
-        capacity = grown(self.capacity, wanted, self.packing) if wanted > self.capacity else 0
-        is_crowded = 2 * wanted > self.space.table.shape[0]
-        if not _are_free(4 * (self.packing.num_words * capacity + is_crowded * places_for(wanted))):
+        extent = next_extent(self.extent, self.most_num + chunk, self.free, most=self.most)
+        if extent is None:
             return False
-        if capacity:
-            store = _enlarged(self.space.store, capacity=capacity)
+        if extent.capacity > self.capacity:
+            store = _enlarged(self.space.store, capacity=extent.capacity)
             self.space = self.space._replace(store=store)
-        if is_crowded:
-            self.rebuild_table(chunk)
+        if extent.places > len(self.space.table):
+            self.fill_table(extent.places, chunk)
         return True
 
-    def rebuild_table(self, chunk: int) -> None:
-        """A table of the right size with all configurations."""
+    def replace_store(self, store: UInt32[Array, "capacity words"], chunk: int) -> None:
+        """Take other rows for the same configurations."""
+        self.space = self.space._replace(store=store)
+        self.fill_table(len(self.space.table), chunk)
+
+    def fill_table(self, places: int, chunk: int) -> None:
+        """A table of that size with all configurations."""
         self._take_table(empty_table(1))  # the old one goes before the new one comes
-        table = empty_table(places_for(self.most_num + chunk))
+        table = empty_table(places)
         block = min(max(chunk, 2**12), self.capacity)
         for start in range(0, self.most_num, block):
             # The last block may lie over the end; those before it are found again.
@@ -88,44 +90,22 @@ class Memory:
     def _take_table(self, table: Int[Array, " places"]) -> None:
         self.space = self.space._replace(table=table)
 
-    def repack(self, packing: Packing, chunk: int) -> bool:
-        """Store the configurations in other words; whether there is memory."""
-        if not _are_free(4 * packing.num_words * self.capacity):
-            return False
-        store = filled((self.capacity, packing.num_words), np.uint32(0))
-        for start, fields in self._parts():
-            store = _written(store, packed(packing, fields), start)
-        self.packing = packing
-        self.space = self.space._replace(store=store)
-        self.rebuild_table(chunk)
-        return True
+    def num_in_table(self) -> int:
+        """How many configurations the table tells apart."""
+        return int(_occupied(self.space.table))
 
     def go_on(self) -> None:
         """Take chunks again."""
         self.space = self.space._replace(is_stopped=device_array(False))
 
-    def most(self) -> UInt32[np.ndarray, " fields"]:
-        """The largest value of every field, of all configurations."""
-        most = [_largest(fields, start, self.space.num) for start, fields in self._parts()]
-        return np.max([np.asarray(each) for each in most], axis=0).astype(np.uint32)
-
-    def _parts(self) -> Iterator[tuple[np.int32, UInt[Array, "fields part"]]]:
-        """The fields of all configurations, part after part; the last part may begin again in the
-        one before it."""
-        size = part_of(self.capacity)
-        for start in range(0, self.most_num, size):
-            at = np.int32(min(start, self.capacity - size))
-            yield at, _unpacked(self.packing, self.space.store, at, size=size)
-
-
-def _are_free(needed: int) -> bool:
-    free = free_bytes() if needed else None
-    return free is None or needed <= free
-
-
-def part_of(capacity: int) -> int:
-    """How many configurations of a store are looked at together."""
-    return min(_PART if jax.default_backend() == "cpu" else _GPU_PART, capacity)
+    def is_alive(self) -> bool:
+        """Whether the store can be read. What fails may take the arrays with it that it was to
+        change."""
+        try:
+            jax.block_until_ready(self.space.store)
+        except (RuntimeError, MemoryError):
+            return False
+        return not self.space.store.is_deleted()
 
 
 def first_packing(machine: Enumerable) -> tuple[Packing, UInt[Array, "fields 1"]]:
@@ -137,23 +117,19 @@ def first_packing(machine: Enumerable) -> tuple[Packing, UInt[Array, "fields 1"]
     return Packing.full_width(len(fields), machine.encoding.dtype), fields
 
 
-def grown(capacity: int, wanted: int, packing: Packing, devices: int = 1) -> int:
-    """The capacity of a larger store, of which each device has a part."""
-    row = 4 * packing.num_words
-    growth = _GROWTH if _GROWTH * wanted * row <= _much() // devices else 2
-    growth = _FIRST_GROWTH if wanted <= _FIRST_GROWTH * FIRST_CAPACITY // devices else growth
-    return min(max(growth * capacity, 1 << (wanted - 1).bit_length()), MAX_CONFIGURATIONS)
+@tiered()
+def packed(packing: Packing, fields: UInt[Array, "fields part"]) -> UInt32[Array, "part words"]:
+    return packing.pack(fields)[0].T
 
 
-def places_for(wanted: int, devices: int = 1) -> int:
-    """Of a table for that many configurations, of which each device has one."""
-    growth = _GROWTH if 8 * wanted * _GROWTH <= _much() // devices else 2
-    places = max(2 * growth * wanted, 4 * FIRST_CAPACITY // devices)
-    return min(1 << (places - 1).bit_length(), _MOST_PLACES)
-
-
-def _much() -> int:
-    return _MUCH if jax.default_backend() == "cpu" else _GPU_MUCH
+@tiered(donate_argnames=("store",))
+def written(
+    store: UInt32[Array, "capacity words"],
+    rows: UInt32[Array, "part words"],
+    start: Int[Array, ""],
+) -> UInt32[Array, "capacity words"]:
+    """The store with other rows from `start` on."""
+    return lax.dynamic_update_slice_in_dim(store, rows, start, 0)
 
 
 @tiered()
@@ -174,22 +150,6 @@ def _insert_rows(
     return insert(table, store, words, start, start + jnp.arange(size) < num)[0]
 
 
-@tiered(static_argnames=("size",))
-def _unpacked(
-    packing: Packing,
-    store: UInt32[Array, "capacity words"],
-    start: Int[Array, ""],
-    *,
-    size: int,
-) -> UInt[Array, "fields part"]:
-    return packing.unpack(lax.dynamic_slice_in_dim(store, start, size).T, packing.dtype)
-
-
-@tiered()
-def packed(packing: Packing, fields: UInt[Array, "fields part"]) -> UInt32[Array, "part words"]:
-    return packing.pack(fields)[0].T
-
-
 @tiered(static_argnames=("capacity",))
 def _enlarged(
     store: UInt32[Array, "capacity words"], *, capacity: int
@@ -197,18 +157,6 @@ def _enlarged(
     return jnp.pad(store, ((0, capacity - store.shape[0]), (0, 0)))
 
 
-@tiered(donate_argnames=("store",))
-def _written(
-    store: UInt32[Array, "capacity words"],
-    words: UInt32[Array, "part words"],
-    start: Int[Array, ""],
-) -> UInt32[Array, "capacity words"]:
-    return lax.dynamic_update_slice_in_dim(store, words, start, 0)
-
-
 @tiered()
-def _largest(
-    fields: UInt[Array, "fields part"], start: Int[Array, ""], num: Int[Array, ""]
-) -> UInt[Array, " fields"]:
-    is_one = start + jnp.arange(fields.shape[1]) < num
-    return jnp.max(jnp.where(is_one, fields, 0), axis=1)
+def _occupied(table: Int[Array, " places"]) -> Int[Array, ""]:
+    return jnp.sum(table != EMPTY, dtype=jnp.int32)

@@ -11,6 +11,7 @@ from jaxtyping import Array, Int, UInt32
 from snpjax_formats import device_array
 
 from .._tiered import tiered
+from .host_arrays import HostArray
 from .owners import ALL, SPLIT, gathered, program
 
 
@@ -38,6 +39,16 @@ def _rows(
     store: UInt32[Array, "capacity words"], numbers: Int[Array, " block"]
 ) -> UInt32[Array, "words block"]:
     return store.at[numbers].get(mode="clip").T
+
+
+@dataclass(frozen=True, eq=False)
+class HostStore:
+    """A row for each number, in main memory or in a file."""
+
+    rows: HostArray
+
+    def of(self, numbers: Int[np.ndarray, " block"]) -> UInt32[Array, "words block"]:
+        return device_array(np.ascontiguousarray(self.rows.take(numbers).T))
 
 
 @dataclass(frozen=True, eq=False)

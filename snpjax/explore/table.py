@@ -30,12 +30,12 @@ _MOST_FROM_HOST = 2**22
 
 
 def empty_table(size: int) -> Int[Array, " places"]:
-    """`size` is a power of two, at least twice the configurations it will hold."""
+    """`size` is a power of two, or up to 7 times one."""
     return filled((size,), EMPTY)
 
 
 def first_table(size: int, words: UInt32[np.ndarray, "1 words"]) -> Int[Array, " places"]:
-    """A table that holds configuration 0, which has these words."""
+    """A table that holds configuration 0, which has these words. `size` is a power of two."""
     table = np.full(size, EMPTY)
     table[hash_of(words) & np.uint32(size - 1)] = 0
     return device_array(table)
@@ -65,15 +65,13 @@ def insert(
     **Returns:** the table; for each of the batch the number of the first configuration with its
     words, `first + i` where that is number i of the batch itself; and its place in the table.
     """
-    size = jnp.uint32(table.shape[0])
-    batch = words.shape[0]
-    start = hash_of(words)
+    size, batch = table.shape[0], words.shape[0]
+    start = _home(words, size)
 
     @partial(jax.jit, inline=True)  # traced once for all rounds
     def look(table, store, own, start, words, probe, found, active):
         """One round: who finds an empty place bids for it, and looks who got it."""
-        # Triangular numbers visit every place of a power of two.
-        place = ((start + (probe * (probe + 1) >> 1)) & (size - 1)).astype(jnp.int32)
+        place = _place(start, probe, size)
         is_empty = active & (table[place] == EMPTY)
         table = table.at[jnp.where(is_empty, place, table.shape[0])].min(own, mode="drop")
         holder = table[place]
@@ -106,8 +104,30 @@ def insert(
 
     carry = (table, probe, found, active)
     table, probe, found, _ = lax.while_loop(lambda carry: jnp.any(carry[3]), some, carry)
-    place = ((start + (probe * (probe + 1) >> 1)) & (size - 1)).astype(jnp.int32)
-    return table, found, place
+    return table, found, _place(start, probe, size)
+
+
+def _home(words: UInt32[Array, "batch words"], size: int) -> UInt32[Array, " batch"]:
+    """Where to look first. A table consists of parts of a power of two, and each configuration
+    keeps to one of them."""
+    bits = hash_of(words)
+    part = size & -size
+    if part == size:
+        return bits
+    which = (mixed(bits ^ np.uint32(0x9E3779B9)) >> np.uint32(16)) * np.uint32(size // part)
+    return (which >> np.uint32(16)) * np.uint32(part) + (bits & np.uint32(part - 1))
+
+
+def _place(
+    start: UInt32[Array, " batch"], probe: UInt32[Array, " batch"], size: int
+) -> Int[Array, " batch"]:
+    """The next place to look at, after that many others."""
+    part = size & -size
+    # Triangular numbers visit every place of a power of two.
+    place = (start + (probe * (probe + 1) >> 1)) & np.uint32(part - 1)
+    if part < size:
+        place |= start & np.uint32(2**32 - part)
+    return place.astype(jnp.int32)
 
 
 def hash_of(words: Words) -> UInt32[Array, " batch"]:

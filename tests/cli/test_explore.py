@@ -1,5 +1,6 @@
 """`snpjax explore`: what it prints and writes, and how it ends."""
 
+import dataclasses
 import json
 import os
 import re
@@ -7,6 +8,7 @@ import re
 import pytest
 
 import snpjax as snp
+from snpjax.cli.memory_options import MemoryOptions
 from tests.cli.test_cli import NATURALS, OVERFLOW, invoke, native as native, succeed
 from tests.support.graph_readers import read_aut, read_json, read_prism, read_smv
 from tests.support.helpers import PAIR
@@ -77,6 +79,35 @@ def test_an_overflow_fails(native):
     assert result.stderr == "error: a number of spikes left the range of 32 bits\n"
 
 
+def test_little_memory(naturals):
+    options = ["--memory", "1.5G", "--host-memory", "300k", "--spill-folder", "."]
+    assert succeed("explore", naturals, *options) == succeed("explore", naturals)
+    assert MemoryOptions("1.5G", "300k").limits() == snp.MemoryLimits(3 * 2**29, 300 * 2**10)
+
+
+def test_fingerprints_say_what_may_be_missed(naturals):
+    num = snp.explore(snp.read(naturals)).num_configurations
+    text = succeed("explore", naturals, "--fingerprints")
+    assert f"; one is missed with probability {num**2 / 2**65:.1e} at most" in text
+    value = json.loads(succeed("explore", naturals, "--fingerprints", "--json"))
+    assert value["missed"] == num**2 / 2**65
+    assert json.loads(succeed("explore", naturals, "--json"))["missed"] == 0
+    text = succeed("check", naturals, "always 1 <= 9", "--fingerprints")
+    assert "proved" in text and "one is missed with probability" in text
+
+
+def test_no_memory_is_said(naturals, monkeypatch):
+    explored = snp.explore
+
+    def explore(system, **options):
+        return dataclasses.replace(explored(system, **options), stop=snp.Stop.OUT_OF_MEMORY)
+
+    monkeypatch.setattr(snp, "explore", explore)
+    result = invoke("explore", naturals)
+    assert result.exit_code == 1 and result.stderr == "error: there is no memory for more\n"
+    assert "NOT COMPLETE: there is no memory for more; --memory, --host-memory" in result.stdout
+
+
 @pytest.mark.slow
 def test_saturated_clocked_and_with_any_input(native):
     sink = {
@@ -123,6 +154,10 @@ def test_written_files(naturals, tmp_path):
         (["--inputs", "3"], "No neuron has an input train. --inputs needs one."),
         (["--layout", "none"], "there is no layout 'none'"),
         (["--max-configurations", "0"], "--max-configurations"),
+        (["--memory", "4 Gb of it"], "'4 Gb of it' is no size (write a number of bytes, or 512M"),
+        (["--host-memory", "-4"], "'-4' is no size"),
+        (["--spill-folder", "no_such_folder"], "no_such_folder is no folder"),
+        (["--fingerprints", "--devices", "2"], "or --devices."),
     ],
 )
 def test_bad_usage(tmp_path, options, message):

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 import snpjax as snp
-from snpjax.explore import Stop, explore
+from snpjax.explore import Stop, explore, searched
+from snpjax.explore.words_on_device import WordsOnDevice
 from snpjax.testing import reference_graph, systems
 from tests.support.helpers import case_system, load_cases, many, with_ballast
 
@@ -224,3 +225,26 @@ def test_published_languages(case):
         assert len(found.values) == wanted["count"]
         trains = ["".join(map(str, train)) for train in found.values]
         assert trains[:200] == wanted["strings"][:200]
+
+
+@pytest.mark.parametrize("room_until", [0, 2**22])
+def test_fields_that_grow_after_they_were_packed(monkeypatch, room_until):
+    """Large searches pack fields without room, and widen those that grow later."""
+    packings = []
+
+    def repack(memory, packing, chunk):
+        packings.append(packing.classes)
+        return original(memory, packing, chunk)
+
+    original = WordsOnDevice.repack
+    monkeypatch.setattr(WordsOnDevice, "repack", repack)
+    monkeypatch.setattr(searched, "_ROOM_UNTIL", room_until)
+    monkeypatch.setattr(searched, "_TIGHT_FROM", 4)
+    monkeypatch.setattr(searched, "_TIGHT_AGAIN", 2)
+    sender = snp.Neuron("sender", 100, ["a+/a -> a", "a^2(aa)*/a^2 -> a"])
+    sinks = [f"sink{i}" for i in range(40)]
+    synapses = [("sender", name, 1 + i % 2) for i, name in enumerate(sinks)]
+    system = snp.SpikingSystem([sender, *map(snp.Neuron, sinks)], synapses)
+    expected = reference_graph.explore(system, max_configurations=300)
+    assert_same_graph(explore(system, max_configurations=300, chunks=CHUNKS), expected)
+    assert len(packings) > 1, packings

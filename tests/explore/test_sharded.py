@@ -12,38 +12,22 @@ import snpjax as snp
 from snpjax.explore import Stop, explore
 from snpjax.explore.owners import Sizes
 from snpjax.testing import systems
+from tests.support.graphs import assert_same_graph
 from tests.support.helpers import many, with_ballast
-from tests.support.known_graphs import countdown, doubling, size_of_countdown
+from tests.support.known_graphs import (
+    countdown,
+    dividing,
+    doubling,
+    net,
+    plastic,
+    size_of_countdown,
+)
 from tests.support.meshes import mesh_of
 from tests.support.processes import run_processes
 
 
 CHUNKS = (64,)
 MAX_CONFIGURATIONS = 60
-
-
-def assert_same_graph(found, expected):
-    """All that is public."""
-    assert found.stop is expected.stop and found.num_expanded == expected.num_expanded
-    assert found.depth_starts.tolist() == expected.depth_starts.tolist()
-    assert found.first_edge.tolist() == expected.first_edge.tolist()
-    num = expected.num_configurations - 1
-    assert found.edges.found_by[:num].tolist() == expected.edges.found_by[:num].tolist()
-    if expected.targets is not None:
-        assert found.targets.tolist() == expected.targets.tolist()
-        assert found.targets.dtype == expected.targets.dtype
-    same = jax.tree.map(np.array_equal, _of(found), _of(expected))
-    assert all(jax.tree.leaves(same)), same
-
-
-def _of(graph):
-    """Its configurations and steps as arrays."""
-    configurations = vars(graph.configurations())
-    steps = {} if graph.targets is None else vars(graph.transitions())
-    return [
-        {name: x for name, x in some.items() if isinstance(x, np.ndarray)}
-        for some in (configurations, steps)
-    ]
 
 
 def both(system, devices, **options):
@@ -137,26 +121,6 @@ def test_what_is_read_off_is_the_same(devices):
         one, other = snp.check(found, query), snp.check(expected, query)
         assert found.traffic.exchanged > 0 == expected.traffic.exchanged
         assert (one.status, one.witness, one.depth) == (other.status, other.witness, other.depth)
-
-
-def plastic():
-    neurons = [
-        snp.Neuron("i", 2, ["a/a -> +1(i, {j, k})", "a^2/a -> a"]),
-        snp.Neuron("j", 0, ["a -> a"]),
-        snp.Neuron("k", 1, ["a -> a"]),
-    ]
-    return snp.SpikingSystem(neurons, [("j", "k"), ("k", "i")], output="k")
-
-
-def dividing():
-    cell = snp.Neuron("cell", 2, ["[a^2]_cell -> []_left || []_right"])
-    return snp.SpikingSystem([cell, snp.Neuron("sink")], [("cell", "sink")])
-
-
-def net():
-    inputs = snp.sleptsov.Arcs.of([(0, 0, 1), (1, 1, 1)])
-    outputs = snp.sleptsov.Arcs.of([(2, 0, 1), (2, 1, 1)])
-    return snp.SleptsovNet([3, 5, 0], inputs=inputs, outputs=outputs)
 
 
 @pytest.mark.parametrize("build", [plastic, dividing, net])

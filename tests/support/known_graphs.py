@@ -30,3 +30,26 @@ def doubling(steps: int) -> snp.SpikingSystem:
     synapses += [(f"line{i}", f"decides{i}") for i in range(steps)]
     synapses += [(f"decides{i}", f"sink{i}") for i in range(steps)]
     return snp.SpikingSystem(neurons, synapses)
+
+
+def plastic() -> snp.SpikingSystem:
+    """Synapses that come and go."""
+    neurons = [
+        snp.Neuron("i", 2, ["a/a -> +1(i, {j, k})", "a^2/a -> a"]),
+        snp.Neuron("j", 0, ["a -> a"]),
+        snp.Neuron("k", 1, ["a -> a"]),
+    ]
+    return snp.SpikingSystem(neurons, [("j", "k"), ("k", "i")], output="k")
+
+
+def dividing() -> snp.SpikingSystem:
+    """A neuron that divides."""
+    cell = snp.Neuron("cell", 2, ["[a^2]_cell -> []_left || []_right"])
+    return snp.SpikingSystem([cell, snp.Neuron("sink")], [("cell", "sink")])
+
+
+def net() -> snp.SleptsovNet:
+    """Two places whose tokens go to a third."""
+    inputs = snp.sleptsov.Arcs.of([(0, 0, 1), (1, 1, 1)])
+    outputs = snp.sleptsov.Arcs.of([(2, 0, 1), (2, 1, 1)])
+    return snp.SleptsovNet([3, 5, 0], inputs=inputs, outputs=outputs)

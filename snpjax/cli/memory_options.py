@@ -1,0 +1,63 @@
+"""Options of commands whose searches may be larger than memory."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .options import flag, value
+
+
+if TYPE_CHECKING:
+    from ..explore import MemoryLimits
+
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
+_POWERS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
+
+
+@dataclass(frozen=True)
+class MemoryOptions:
+    """See `MemoryLimits`."""
+
+    memory: Annotated[
+        str | None,
+        value("--memory", "SIZE", "Take at most SIZE of the device's memory, as 4G or 512M."),
+    ] = None
+    host_memory: Annotated[
+        str | None,
+        value("--host-memory", "SIZE", "Take at most SIZE of main memory for what does not fit."),
+    ] = None
+    spill_folder: Annotated[
+        Path | None,
+        value("--spill-folder", "FOLDER", "Where files are for what does not fit in memory."),
+    ] = None
+    fingerprints: Annotated[
+        bool,
+        flag(
+            "--fingerprints",
+            "Tell configurations apart by 64 bits each. A few may be missed; how likely is said.",
+        ),
+    ] = False
+
+    def limits(self) -> "MemoryLimits":
+        from ..explore import MemoryLimits
+
+        device, host = (
+            None if text is None else _bytes_of(text, option)
+            for option, text in (("--memory", self.memory), ("--host-memory", self.host_memory))
+        )
+        try:
+            return MemoryLimits(device, host, folder=self.spill_folder)
+        except ValueError:
+            message = f"{self.spill_folder} is no folder"
+            raise typer.BadParameter(message, param_hint="--spill-folder") from None
+
+
+def _bytes_of(text: str, option: str) -> int:
+    found = _SIZE.fullmatch(text.strip())
+    if found is None:
+        message = f"{text!r} is no size (write a number of bytes, or 512M, 4G, 1.5T)"
+        raise typer.BadParameter(message, param_hint=option)
+    return int(float(found[1]) * 1024 ** _POWERS[found[2].upper()])
