@@ -31,7 +31,7 @@ _PIECE = 2**16  # about so much is parsed at once
 
 
 @dataclass(slots=True)
-class Budget:
+class WordBudget:
     """How many words may still be parsed."""
 
     words: int = MAX_WORDS
@@ -45,7 +45,7 @@ class Syntax:
     """
 
     report: Report
-    budget: Budget
+    budget: WordBudget
 
     @property
     def text(self) -> str:
