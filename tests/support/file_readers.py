@@ -51,8 +51,7 @@ MEASURED = json.dumps({"key": KEY, "seconds": {"ELL pull": 1e-5, "CSR pull": 2e-
 class FileReader:
     """A reader and small files that it reads.
 
-    - `read`: reads a file, or raises one of the `refusals`, or gives `None`; anything else is a bug.
-    - `mutable`: whether the seeds are texts.
+    - `read`: reads a file; raising anything but the `refusals` is a bug, and `None` is one, too.
     """
 
     name: str
