@@ -1,7 +1,7 @@
 """From the text of a piece of P-Lingua to its statements, and from lark's errors to words."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import NoReturn, TypeVar
 
@@ -34,7 +34,7 @@ _PIECE = 2**16  # about so much is parsed at once
 class WordBudget:
     """How many words may still be parsed."""
 
-    words: int = MAX_WORDS
+    words: int = field(default_factory=lambda: MAX_WORDS)
 
 
 @dataclass(frozen=True, slots=True)
