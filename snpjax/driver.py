@@ -20,7 +20,7 @@ from .scale.paths import value_of_each
 from .scale.placement import Placement
 from .scale.saved_runs import RestoredRun, RunSaver
 from .tile import Shard, Standing, Tile, initial_states, kept
-from .trajectory import MEMORY, History, Save, Trajectory, beside, nbytes_of
+from .trajectory import MEMORY, History, Save, Trajectory, beside, nbytes_of, warn_of_dropping
 
 
 # Rows of history kept on the device before they are moved to the host, at most.
@@ -252,7 +252,11 @@ class Driver:
         assert self.checkpoints.restored is not None
         given = self.machine, self.choice, start, self.save, self.placement
         structures = structures_of(*given, has_paths=has_paths)
-        return RestoredRun(self.checkpoints.restored, self.save, structures)
+        restored = RestoredRun(self.checkpoints.restored, self.save, structures)
+        if restored.save != self.save:
+            what = "the outputs and the final" if restored.save.outputs else "the final"
+            warn_of_dropping("its limit before it was interrupted", f"{what} configuration")
+        return restored
 
     def _own_ranges(self, paths: int) -> list[tuple[int, int]] | None:
         """Which of the first paths this process has the results of; `None` for all."""

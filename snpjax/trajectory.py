@@ -329,12 +329,12 @@ class History:
         if self._total() > budget or not self.wanted.outputs:
             self.drop(limit)
         else:
-            _warn_of_dropping(limit, "the outputs and the final configuration")
+            warn_of_dropping(limit, "the outputs and the final configuration")
 
     def drop(self, limit: str) -> None:
         """Keep nothing of the run but its end, because its history outgrew a limit."""
         self._keep_all(self.wanted.keeping(False, False, False))
-        _warn_of_dropping(limit, "the final configuration")
+        warn_of_dropping(limit, "the final configuration")
 
     def skip(self, others: "Sequence[History]") -> None:
         """Keep empty records of these paths, which make no step, beside those of others. How steps
@@ -346,7 +346,7 @@ class History:
         if self.wanted.details:
             self.wanted = self.wanted.keeping(True, True, False)
             self._keep_all(self.wanted)
-            _warn_of_dropping(MEMORY, "all but how steps were made")
+            warn_of_dropping(MEMORY, "all but how steps were made")
         paths, (states, outputs, nothing) = self._paths, others[0]._chunks[0]
 
         def empty(part: Flat, rows: int) -> Flat:
@@ -492,7 +492,8 @@ def _budget(budget: int | None, total: int) -> tuple[int, str]:
     return budget, f"its budget of {budget:,} bytes"
 
 
-def _warn_of_dropping(limit: str, kept: str) -> None:
+def warn_of_dropping(limit: str, kept: str) -> None:
+    """Say that a history outgrew a limit, and what is kept of the run."""
     message = (
         f"The history of this run outgrew {limit}; kept: {kept}. Try `Save(every=...)`, or a "
         "larger `Save(budget=...)`."

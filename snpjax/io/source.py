@@ -4,14 +4,15 @@ import gc
 import os
 import stat
 import warnings
-from array import array
-from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NoReturn
+
+import numpy as np
+from jaxtyping import Int
 
 from ..spiking.model.guard import Guard, GuardError
 from ..spiking.model.validity import Severity
@@ -30,17 +31,15 @@ class Source:
     text: str
 
     @cached_property
-    def _line_starts(self) -> array:
-        starts = array("q", [0])  # there may be millions of lines
-        end = self.text.find("\n")
-        while end >= 0:
-            starts.append(end + 1)
-            end = self.text.find("\n", end + 1)
-        return starts
+    def _line_ends(self) -> Int[np.ndarray, " line_ends"]:
+        """There may be millions."""
+        characters = np.frombuffer(self.text.encode("latin-1", "replace"), np.uint8)
+        return np.flatnonzero(characters == ord("\n"))
 
     def position(self, offset: int) -> Position:
-        line = bisect_right(self._line_starts, offset)
-        return Position(line, offset - self._line_starts[line - 1] + 1)
+        line = int(np.searchsorted(self._line_ends, offset))
+        start = int(self._line_ends[line - 1]) + 1 if line else 0
+        return Position(line + 1, offset - start + 1)
 
 
 def load(path: str | os.PathLike[str], *, may_be_empty: bool = False) -> Source:

@@ -21,7 +21,7 @@ from ...proliferation.start import Start
 from ..errors import file_error
 from ..json_checks import Entries, Findings, abbreviated, read_values
 from ..json_text import JsonPath
-from ..source import Report, load
+from ..source import Report, collection_paused, load
 from ..yaml_text import Plain
 from .histogram import read_histogram
 from .types import columns_of, law_of
@@ -116,7 +116,8 @@ def read_model(path: str | os.PathLike[str], *, gamma: bool = False) -> ModelFil
         top = findings.entries(_plain(value), (), "the model")
         return None if top is None else _Reader(top, gamma).read(Path(path).parent)
 
-    found = read_values(report, read, is_yaml=suffix in (".yaml", ".yml"))
+    with collection_paused():
+        found = read_values(report, read, is_yaml=suffix in (".yaml", ".yml"))
     report.finish()
     assert found is not None
     return found
@@ -137,6 +138,7 @@ class _Reader:
         self.top = top
         self.gamma = gamma
         self.types: list[CellType] = []
+        self.names: set[str] = set()
         self.bounds: dict[str, dict[str, tuple[float, float]]] = {}
 
     def read(self, folder: Path) -> ModelFile:
@@ -179,8 +181,9 @@ class _Reader:
     def _population(self, entries: Entries, name: str) -> None:
         findings, what = entries.findings, f"population {name!r}"
         entries = replace(entries, what=what)
-        if any(other.name == name for other in self.types):
+        if name in self.names:
             findings.error(entries.at("name"), f"{what} stands twice (rename one)")
+        self.names.add(name)
         proportion = entries.take("proportion", self._value, f"{what}: proportion")
         if proportion is None:
             return

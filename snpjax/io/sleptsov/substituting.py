@@ -93,11 +93,14 @@ def build_high_net(
     **Raises:** `ReadError` with every error, those of the blocks too.
     """
     substitutions, whole = [], []
+    subnets: dict[str, SleptsovNet | HighNet] = {}  # by name
     for block in blocks:
-        one = _substitution(block, report.source, nesting, report)
+        one = _substitution(block, report, nesting, subnets)
         if one is not None:
             substitutions.append(one)
             whole.append(block)
+        if report.is_full:
+            break
     sizes = len(arguments["marking"]), arguments["num_transitions"]
     for problem in substitution_problems(substitutions, *sizes):
         block, message = whole[problem.number], problem.message
@@ -126,7 +129,10 @@ def _offset(block: PlacedSubstitution, part: NetPart) -> int:
 
 
 def _substitution(
-    block: PlacedSubstitution, source: Source, nesting: Nesting, report: Report
+    block: PlacedSubstitution,
+    report: Report,
+    nesting: Nesting,
+    subnets: dict[str, SleptsovNet | HighNet],
 ) -> Substitution | None:
     """The substitution, if all that it needs is there."""
     roles: dict[str, list[tuple[int, int]]] = {"input": [], **{role: [] for role in _ONCE}}
@@ -143,9 +149,10 @@ def _substitution(
             f"{' and no '.join(missing)} (exactly one is expected)"
         )
         report.error(block.offset, message)
-    subnet = _subnet(block, source, nesting, report)
+    subnet = subnets.get(block.name) or _subnet(block, report.source, nesting, report)
     if subnet is None or missing:
         return None
+    subnets[block.name] = subnet
     return Substitution(
         block.transition,
         subnet,

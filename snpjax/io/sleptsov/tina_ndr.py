@@ -22,6 +22,7 @@ from .tina import mark_of, name_of, number_of, written_names
 
 
 _WORD = re.compile(r"\{(?:[^{}\\]|\\.)*\}|\S+")
+_WEIGHT = re.compile("[1-9][0-9]{0,17}")
 _SUBSTITUTION = "*HSN("
 _ROLES: dict[str, Role] = {"i": "input", "o": "output", "s": "start", "f": "finish"}
 _LINES = {
@@ -209,6 +210,16 @@ class _Reader:
 
     def _edge(self, line: _Line) -> None:
         words, transitions = line.words, self.draft.transitions
+        if len(words) == 5 and _WEIGHT.fullmatch(words[3]):  # as nearly all are
+            places, (_, source, target, weight, _) = self.draft.places, words
+            if source in places and target in transitions:
+                numbers = places[source], transitions[target]
+                self.draft.arc("input", *numbers, int(weight), line.at)
+                return
+            if source in transitions and target in places:
+                numbers = places[target], transitions[source]
+                self.draft.arc("output", *numbers, int(weight), line.at)
+                return
         # Angle and radius of a curve may follow the source, the target, or both.
         has_curve = len(words) == 9 or (len(words) == 7 and name_of(words[4]) in self._nodes)
         ends = 1, (4 if has_curve else 2)

@@ -93,6 +93,8 @@ def parse_rules(rules: Sequence[AnyRule | str], label: str) -> tuple[AnyRule | s
     reports it with its neuron."""
     if isinstance(rules, str):
         rules = (rules,)
+    if all([type(rule) is Rule for rule in rules]):
+        return tuple(rules)
     parsed: list[AnyRule | str] = []
     for rule in rules:
         try:
@@ -253,7 +255,9 @@ class SpikingSystem(AbstractSystem):
         labelled = {x: parse_rules(rules, x) for x, rules in (rules_by_label or {}).items()}
         for attribute, value in {
             "neurons": tuple(neurons),
-            "synapses": tuple(map(Synapse._make, map(_with_weight, synapses))),
+            "synapses": tuple(
+                [x if type(x) is Synapse else Synapse._make(_with_weight(x)) for x in synapses]
+            ),
             "input": MappingProxyType(trains),
             "output": tuple(dict.fromkeys(output)),
             "level": level,

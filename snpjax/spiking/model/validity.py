@@ -376,7 +376,27 @@ def possible_labels(
     return found
 
 
+_FEW = 1_000  # synapses, for which arrays are not worth their import
+
+
+def _are_plain_synapses(system: "SpikingSystem") -> bool:
+    """Whether all synapses are between different neurons, different, and weigh 1."""
+    weights = [weight for _, _, weight in system.synapses]
+    if len(weights) < _FEW or weights.count(1) < len(weights) or {*map(type, weights)} != {int}:
+        return False
+    import numpy as np
+
+    try:
+        edges = system.edges
+    except KeyError:
+        return False
+    pairs = np.sort(edges.source * np.int64(edges.num_targets) + edges.target)
+    return bool(np.all(edges.source != edges.target) and np.all(pairs[1:] != pairs[:-1]))
+
+
 def _check_synapses(system: "SpikingSystem") -> Iterator[_Finding]:
+    if _are_plain_synapses(system):
+        return
     names = system.names
     plastic = {
         neuron.name
@@ -438,7 +458,7 @@ def _check_environment(system: "SpikingSystem") -> Iterator[_Finding]:
                 )
                 yield "bad_number", place, message, None
                 break
-    sources = {source for source, _, _ in system.synapses}
+    sources = {source for source, _, _ in system.synapses} if system.output else set()
     for name in system.output:
         place = Place("output", name)
         if name not in names:
