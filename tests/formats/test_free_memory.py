@@ -1,6 +1,5 @@
 """How much memory there is, read from made-up hosts and devices."""
 
-import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -9,6 +8,7 @@ import jax
 import pytest
 
 from snpjax_formats import NotEnoughMemory, check_free, free_bytes, host_free_bytes
+from tests.support.processes import python
 
 
 MEMINFO = "MemTotal:  9 kB\nMemFree:  2 kB\nMemAvailable:  4 kB\nHugePages_Free: 0\n"
@@ -162,8 +162,7 @@ try:
 except MemoryError:
     print("full")
 """
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    assert done.stdout == "full\n", done.stderr
+    assert python("-c", script) == "full\n"
 
 
 def test_a_reading_serves_for_a_moment(monkeypatch):
