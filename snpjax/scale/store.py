@@ -77,12 +77,14 @@ class Store:
         try:
             if fcntl is not None:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        except BlockingIOError:
             os.close(lock)
             raise CheckpointError(
                 f"Another run uses the checkpoints in {folder}. Wait for its end, or give another "
                 "folder."
             ) from None
+        except OSError:  # a file system without locks
+            pass
         self._lock = lock
         numbers = [int(found[1]) for x in os.listdir(folder) if (found := _OWN.fullmatch(x))]
         self._next = max(numbers, default=0) + 1

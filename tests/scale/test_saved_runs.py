@@ -2,6 +2,9 @@
 
 import itertools
 import math
+import os
+import threading
+import time
 
 import jax
 import jax.random as jr
@@ -10,7 +13,7 @@ import pytest
 
 import snpjax as snp
 from snpjax.check.probability import statistical
-from snpjax.scale import CheckpointError, checkpoint
+from snpjax.scale import CheckpointError, checkpoint, saved_arrays
 from snpjax.scale.mesh import PATHS
 from tests.support.long_calls import CALLS, CountedCalls, Interrupted, fingerprint, short_chunks
 from tests.support.meshes import generator, mesh_of, population
@@ -57,6 +60,26 @@ def test_an_interrupted_run_is_the_run(name, tmp_path, counted):
     assert fingerprint(found) == expected and counted.num < total
     counted.last = counted.num
     assert fingerprint(call(checkpoint=saved_in(tmp_path))) == expected  # at once
+
+
+def test_ctrl_c_while_a_checkpoint_is_written(tmp_path, counted, monkeypatch):
+    call = CALLS["one path"]()
+    expected, total = fingerprint(call()), counted.num
+    written = []
+    real = saved_arrays.write_arrays
+
+    def write_arrays(*args):
+        written.append(threading.current_thread())
+        time.sleep(0.2)
+        return real(*args)
+
+    monkeypatch.setattr(checkpoint, "write_arrays", write_arrays)
+    with pytest.raises(KeyboardInterrupt):
+        call(checkpoint=saved_in(tmp_path), progress=lambda *_: written and os.kill(os.getpid(), 2))
+    assert written
+    counted.num = 0
+    assert fingerprint(call(checkpoint=saved_in(tmp_path))) == expected
+    assert counted.num < total
 
 
 @pytest.mark.parametrize(

@@ -167,7 +167,7 @@ class SleptsovNet(AbstractRunnableNet):
     order: Int[np.ndarray, " transitions"] | None
     final_markings: Int[np.ndarray, "markings places"]
     name: str = ""
-    notes: Mapping[str, Json] = field(default_factory=dict)
+    notes: Mapping[str, Json] = field(default_factory=dict, compare=False)
 
     def __init__(
         self,
