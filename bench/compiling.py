@@ -101,16 +101,7 @@ assert solution.halted.all()
 """,
     "draw": "assert snp.explore(system).to_svg().startswith('<svg')",
     "growth": """
-import sys
-
-sys.path.insert(0, "examples")
-from dimacs import Formula
-from sat_families import by_division_and_budding
-
-n, draw = 14, np.random.default_rng(0)
-places = (draw.choice(n, 3, replace=False) + 1 for _ in range(60))
-clauses = [[int(v * s) for v, s in zip(some, draw.choice([-1, 1], 3))] for some in places]
-solution = snp.run(by_division_and_budding(Formula(n, clauses)), save=snp.SAVE_OUTPUTS)
+solution = grown(14)
 assert solution.halted and len(solution.spikes) == 32_830 and solution.spike_times()[0] == 874
 """,
     "large net": """
@@ -147,6 +138,22 @@ def large_net() -> Any:
     marking[0], marking[short] = 2, 1
     net = SleptsovNet(marking, inputs=Arcs.of(inputs), outputs=Arcs.of(outputs))
     return Execution(net, rule=Petri())
+
+
+def grown(n: int) -> Any:
+    """A run that decides by division and budding whether 60 clauses of `n` variables can hold."""
+    import numpy as np
+
+    import snpjax as snp
+
+    sys.path.insert(0, "examples")
+    from dimacs import Formula
+    from sat_families import by_division_and_budding
+
+    draw = np.random.default_rng(0)
+    places = (draw.choice(n, 3, replace=False) + 1 for _ in range(60))
+    clauses = [[int(v) for v in some * draw.choice([-1, 1], 3)] for some in places]
+    return snp.run(by_division_and_budding(Formula(n, clauses)), save=snp.SAVE_OUTPUTS)
 
 
 @dataclass(frozen=True)
@@ -313,7 +320,7 @@ def alone(name: str) -> None:
         with contextlib.redirect_stdout(io.StringIO()):
             if "use_compilation_cache" in dir(snp):
                 snp.use_compilation_cache()
-            exec(_START + CALLS[name], {"large_net": large_net})
+            exec(_START + CALLS[name], {"large_net": large_net, "grown": grown})
         tell()
 
 

@@ -24,7 +24,7 @@ from snpjax_formats import (
     Edges,
     Hybrid,
     Interval,
-    LayoutTooLarge,
+    NotEnoughMemory,
     SlicedELL,
     choose,
     fitting,
@@ -64,7 +64,7 @@ def deliver(graph: str, layout: type[AbstractLayout] | None) -> Case:
     expected = np.bincount(edges.target, weights=x[edges.source], minlength=n).astype(np.int32)
     try:
         stored = fitting(layout or choose(edges, max_input=1).layout, edges, max_input=1)
-    except LayoutTooLarge as error:
+    except NotEnoughMemory as error:
         raise Missing(str(error)) from None
     own = jnp.asarray(x)
 

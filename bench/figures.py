@@ -34,8 +34,8 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 
 #: Seconds a side of a figure is repeated for, at least three times; fewer where a call takes long.
 SECONDS = 2.0
-# Seconds of calls before they are timed: a program of a short call takes up to 2 s of them until it
-# is compiled.
+# Seconds of calls before they are timed, at most three times those that are: a program of a short
+# call takes up to 2 s of them until it is compiled.
 _SETTLING = 3.0
 _LEAST, _MOST, _LONG = 3, 200, 4.0
 
@@ -142,12 +142,12 @@ def least(calls: dict[str, Callable[[], Any]], seconds: float = SECONDS) -> dict
     }
 
 
-def settle(call: Callable[[], Any]) -> None:
+def settle(call: Callable[[], Any], seconds: float = SECONDS) -> None:
     """Call until programs that are evaluated at first are compiled, and at least once."""
-    began = time.perf_counter()
+    end = time.perf_counter() + min(_SETTLING, 3 * seconds)
     while True:
         jax.block_until_ready(call())
-        if time.perf_counter() - began > _SETTLING:
+        if time.perf_counter() > end:
             return
 
 
@@ -260,7 +260,7 @@ def measure(name: str, setup: Setup, seconds: float = SECONDS) -> Iterator[Line 
     except Missing as missing:
         yield missing
     for call in calls.values():
-        settle(call)
+        settle(call, seconds)
     for kind, clock in least(calls, seconds).items():
         yield line(kind, clock=clock)
 

@@ -79,7 +79,8 @@ def parsed(given: list[str]) -> argparse.Namespace:
     parser.add_argument("--alone", help=argparse.SUPPRESS)
     arguments = parser.parse_args(given)
     arguments.minutes = arguments.minutes or _MINUTES[arguments.device]
-    arguments.seconds = arguments.seconds or _SECONDS[arguments.device]
+    if arguments.seconds is None:
+        arguments.seconds = _SECONDS[arguments.device]
     if arguments.out is not None:
         try:
             arguments.out.parent.mkdir(parents=True, exist_ok=True)

@@ -21,7 +21,7 @@ from snpjax_formats import (
     Dense,
     Float32Dense,
     Int8Dense,
-    LayoutTooLarge,
+    NotEnoughMemory,
     free_bytes,
 )
 
@@ -108,7 +108,7 @@ def sort_as(n: int, layout: Any, faithful: bool) -> Case:
         raise Missing(f"it needs {needed:,} bytes and does not fit")
     try:
         snp.lower(system, layout=layout, faithful=faithful)
-    except LayoutTooLarge as error:
+    except NotEnoughMemory as error:
         raise Missing(str(error)) from None
     return of_run(
         system,

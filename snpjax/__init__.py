@@ -7,7 +7,7 @@ from snpjax_formats.lazy import lazily
 
 
 if TYPE_CHECKING:
-    from snpjax_formats import graphs as graphs
+    from snpjax_formats import NotEnoughMemory as NotEnoughMemory, graphs as graphs
 
     from . import (
         learn as learn,
@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from .machine import AbstractMachine as AbstractMachine, Lowered as Lowered, Record as Record
     from .results import RESULTS as RESULTS
     from .run import RunFailed as RunFailed, run as run
+    from .scale.checkpoint import Checkpoint as Checkpoint
     from .simulate import Simulation as Simulation, simulate as simulate
     from .sleptsov import SleptsovNet as SleptsovNet
     from .spiking import (
@@ -120,7 +121,7 @@ except PackageNotFoundError:  # run from a source tree that was never installed
 lazily(
     __name__,
     {
-        "snpjax_formats": "graphs",
+        "snpjax_formats": "NotEnoughMemory graphs",
         ".check": """
             Agreement Bisimilar Equivalence Estimate Growth QueryError SameNumbers SameTraces
             Status Verdict check check_invariants equivalent estimate growth invariants
@@ -136,6 +137,7 @@ lazily(
         ".machine": "AbstractMachine Lowered Record",
         ".results": "RESULTS",
         ".run": "RunFailed run",
+        ".scale.checkpoint": "Checkpoint",
         ".simulate": "Simulation simulate",
         ".sleptsov": "SleptsovNet",
         ".spiking": """

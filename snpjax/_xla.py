@@ -180,8 +180,8 @@ class Parcel:
 
     def opened(self) -> PyTree:
         """The results as NumPy arrays."""
-        others = iter(jax.device_get(self.others) if self.others else ())
-        words, leaves = np.asarray(self.words), []
+        others, leaves = iter(fetched(self.others) if self.others else ()), []
+        words = fetched(self.words)
         for part in self.packed:
             if part is None:
                 leaves.append(next(others))
@@ -193,6 +193,15 @@ class Parcel:
             is_kept = is_view and 2 * found.nbytes >= words.nbytes
             leaves.append(found if is_kept else found.astype(part.dtype))
         return jax.tree.unflatten(self.tree, leaves)
+
+
+def fetched(arrays: PyTree) -> Any:
+    """Arrays on the host, once they are computed.
+
+    To read what a computation ran out of memory for ends the process or never returns (jaxlib
+    0.10.2, CPU); to wait for it raises.
+    """
+    return jax.device_get(jax.block_until_ready(arrays))
 
 
 def _as_words(x: Array) -> Int[Array, " words"]:

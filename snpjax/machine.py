@@ -181,7 +181,16 @@ def _has_methods(kind: type, protocol: type) -> bool:
 
 
 @runtime_checkable
-class Leaping(Protocol):
+class Keeping(Protocol):
+    """A machine whose states have parts that follow from the rest."""
+
+    def kept(self, state: PyTree) -> PyTree:
+        """A state without these parts."""
+        ...
+
+
+@runtime_checkable
+class Leaping(Keeping, Protocol):
     """A machine that makes many steps at once, faster than one by one."""
 
     def leap(
@@ -191,10 +200,6 @@ class Leaping(Protocol):
         and the details of the steps in `rows` rows, at least `most`, or `None` for `None`.
 
         It leaves nothing in the records of steps but details."""
-        ...
-
-    def kept(self, state: PyTree) -> PyTree:
-        """A state without the parts that follow from the rest."""
         ...
 
 

@@ -43,13 +43,26 @@ class RESULTS(eqx.Enumeration):
         "The chosen transition consumes nothing, so that it fires without end in one step. Give it "
         "an input arc, or run the net under `Petri()`."
     )
+    out_of_memory = (
+        "Memory ran out, and the run ended there. Run fewer `paths` at a time, or keep less of "
+        "them with `save=`."
+    )
 
 
 #: Results on the host, as `codes_of` gives them.
 HALTED = int(RESULTS.halted._value)
+OUT_OF_MEMORY = int(RESULTS.out_of_memory._value)
 _ORDINARY = tuple(
     int(x._value) for x in (RESULTS.halted, RESULTS.max_steps_reached, RESULTS.stopped)
 )
+
+
+def name_of(result: Any) -> str:
+    """The name of the result of one path."""
+    code = int(result._value)
+    return next(
+        name for name in RESULTS._name_to_item if int(getattr(RESULTS, name)._value) == code
+    )
 
 
 def codes_of(result: Any) -> Int[np.ndarray, "*paths"]:

@@ -2,6 +2,8 @@
 
 import contextlib
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar, Unpack, overload
 
 import numpy as np
@@ -9,8 +11,9 @@ from jax.sharding import Mesh
 from jaxtyping import PyTree
 
 from ._xla import precision
+from .advance import paths_of
 from .choice import AbstractChoice, FirstChoice, WeightedChoice, knows_numbers
-from .driver import Driver, paths_of
+from .driver import Driver
 from .lowering import as_integer, check_choice, check_model, lowering_of, refuse_tracers
 from .machine import (
     AnyMachine,
@@ -25,6 +28,7 @@ from .machine import (
     follows,
 )
 from .scale import hosts
+from .scale.checkpoint import Checkpoint, checkpoints_of
 from .scale.mesh import NEURONS, PATHS, placement, replicated
 from .scale.placement import Placement
 from .scale.statistics import AbstractStatistic, Summary
@@ -66,8 +70,9 @@ class RunOptions(LoweringOptions, total=False):
     grow: bool
     throw: bool
     unroll: int | None
-    progress: Callable[[int], None] | None
+    progress: Callable[[int, int], None] | None
     mesh: Mesh | None
+    checkpoint: Checkpoint | None
 
 
 @overload
@@ -116,8 +121,9 @@ def run(
     grow: bool = True,
     throw: bool = True,
     unroll: int | None = None,
-    progress: Callable[[int], None] | None = None,
+    progress: Callable[[int, int], None] | None = None,
     mesh: Mesh | None = None,
+    checkpoint: Checkpoint | None = None,
     observe: AbstractStatistic[V] | None = None,
     **options: Unpack[LoweringOptions],
 ) -> S | B | Summary[V]:
@@ -146,9 +152,12 @@ def run(
     - `throw`: raise `RunFailed` for a failure (overflow, a refused choice); otherwise it is in
       `solution.result`.
     - `unroll`: steps per loop iteration, for tuning; never changes a result.
-    - `progress`: called with the number of steps made, about twice a second.
+    - `progress`: called about twice a second with the number of steps made, and that of paths
+      that are done where not all run at a time.
     - `mesh`: the devices that share the work, `jax.make_mesh((4,), ("paths",))`. It never changes a
       result. See `snpjax.scale`.
+    - `checkpoint`: where to save now and then how far the run is, `snpjax.Checkpoint(folder)`.
+      Killed at any moment, the same call goes on from there, to the same bits.
     - `observe`: a statistic, such as `snpjax.scale.ComputedNumbers(most=64)`, to be summed up over
       all paths, of which nothing else is kept: 10^9 run in the memory of a few thousand.
     - `layout`, `count_dtype`, `faithful`, `capacity`, `engine`: how the model is stored, see
@@ -205,9 +214,31 @@ def run(
             choice = replicated(choice, mesh)
         where = None if mesh is None else Placement(mesh)
         driver = Driver(machine, choice, max_steps, save, grow, unroll, progress, settled, where)
-        if observe is not None:
-            return _observed(driver, observe, state, size, throw)
-        trajectory = driver.run(state, size, tiled=inputs is None)
+
+        resume = partial(_resumed, own)
+        checkpoints = checkpoints_of(
+            checkpoint,
+            "run",
+            model=own,
+            choice=choice,
+            max_steps=max_steps,
+            paths=paths,
+            initial=initial,
+            inputs=inputs,
+            save=save,
+            grow=grow,
+            observe=observe,
+            **options,
+        )
+        with checkpoints as held:
+            driver = replace(driver, checkpoints=held, resume=resume)
+            if observe is not None:
+                return _observed(driver, observe, state, size, throw)
+            if not driver.is_small(state, size):
+                from .footprint import check_run
+
+                check_run(driver, state, size, tiled=inputs is None)
+            trajectory = driver.run(state, size, tiled=inputs is None)
         solution = own.solution(trajectory) if paths is None else own.solutions(trajectory)
         failure = solution.failure
         if mesh is not None:
@@ -215,6 +246,11 @@ def run(
     if throw and failure is not None:
         raise RunFailed(failure, solution)
     return solution
+
+
+def _resumed(model: object, machine: AnyMachine, state: PyTree) -> tuple[AnyMachine, PyTree]:
+    """The machine and the state in which a run goes on from a checkpoint's state."""
+    return model.start(machine, state, None) if isinstance(model, Startable) else (machine, state)
 
 
 def _observed(

@@ -13,8 +13,10 @@ import jax
 import numpy as np
 from jaxtyping import Bool, Int, PyTree
 
+from snpjax_formats import host_free_bytes
+
 from ._text.counts import plural
-from .results import HALTED, codes_of, has_failed
+from .results import HALTED, OUT_OF_MEMORY, RESULTS, codes_of, has_failed
 
 
 if TYPE_CHECKING:
@@ -32,14 +34,16 @@ class Save:
     - `every`: keep the configuration after every n-th step; `None` keeps none.
     - `outputs`: keep what was sent to the environment in every step.
     - `details`: keep how every step was made (chosen rules, emissions).
-    - `budget`: bytes of host memory for all of it. A run that outgrows it goes on, drops what is
-      largest (outputs last, the final state never), and warns with `HistoryDropped`.
+    - `budget`: bytes of host memory for all of it; by default 1 GiB, or what is free if that is
+      less. A run that outgrows it goes on, drops what is largest (outputs last, the final state
+      never), and warns with `HistoryDropped`. One that may need more than a given budget has free
+      is refused.
     """
 
     every: int | None = 1
     outputs: bool = True
     details: bool = True
-    budget: int = 2**30
+    budget: int | None = None
 
     def __post_init__(self) -> None:
         if self.every is not None and self.every < 1:
@@ -48,7 +52,21 @@ class Save:
     @property
     def keeps_history(self) -> bool:
         """Whether anything besides the final state is kept."""
-        return self.every is not None or self.outputs or self.details
+        return any(self.kept)
+
+    @property
+    def kept(self) -> tuple[bool, bool, bool]:
+        """Whether configurations, outputs and details are kept."""
+        return self.every is not None, self.outputs, self.details
+
+    def keeping(self, states: bool, outputs: bool, details: bool) -> "Save":
+        """The same of some of them only."""
+        return replace(
+            self,
+            every=self.every if states else None,
+            outputs=self.outputs and outputs,
+            details=self.details and details,
+        )
 
 
 SAVE_ALL = Save()
@@ -57,7 +75,7 @@ SAVE_FINAL = Save(every=None, outputs=False, details=False)
 
 
 class HistoryDropped(UserWarning):
-    """A run's history outgrew `Save(budget=...)`, and a part of it was dropped.
+    """A run's history outgrew `Save(budget=...)`, or memory, and a part of it was dropped.
 
     `kept` says in words what remains.
     """
@@ -139,6 +157,18 @@ class AbstractSavedRun:
         """What was kept of the history: less than requested if that outgrew its budget."""
         return self.trajectory.saved
 
+    @property
+    def shortage(self) -> str | None:
+        """Where memory ran out, in words, or `None`."""
+        short = np.flatnonzero(codes_of(self.result) == OUT_OF_MEMORY)
+        if not len(short):
+            return None
+        steps = np.ravel(self.trajectory.steps)
+        where = f"after {plural(int(steps[short[0]]), 'step')}"
+        if np.ndim(self.trajectory.steps):
+            where += f", path {short[0]} ({len(short):,} of {len(steps):,} paths)"
+        return f"{where}: {RESULTS[RESULTS.out_of_memory]}"
+
 
 class AbstractCheckedRun(AbstractSavedRun):
     """A run whose failures are its results."""
@@ -147,7 +177,7 @@ class AbstractCheckedRun(AbstractSavedRun):
     def failure(self) -> str | None:
         """The first failure in words, or `None`."""
         failed = np.flatnonzero(has_failed(self.result))
-        return self._failure(failed) if len(failed) else None
+        return self.shortage or (self._failure(failed) if len(failed) else None)
 
     @abc.abstractmethod
     def _failure(self, failed: Int[np.ndarray, " failed"]) -> str:
@@ -262,6 +292,7 @@ class History:
         self._paths = paths
         self._tiles = tiles
         self._nbytes = 0
+        self._num_saved = 0  # chunks that a checkpoint has, or will have
 
     def append(self, chunk: Chunk, made: int, now: int, presents: "Presents | None" = None) -> None:
         """Take the rows of a chunk that hold the steps after the first `made` ones, up to `now`,
@@ -270,11 +301,12 @@ class History:
             return
         every = self.wanted.every or 1
         rows = (now // every - made // every, now - made, now - made)
-        if self._paths is not None:
-            after = slice(now - made, now - made + 1)
+        after = self._after
+        if self._paths is not None and (now > made or not self._chunks):
+            row = slice(now - made, now - made + 1)
             _, *records = chunk
-            own = ([own_paths(x[after].copy(), self._paths) for x in y.leaves] for y in records)
-            self._after = next(own), next(own)
+            own = ([own_paths(x[row].copy(), self._paths) for x in y.leaves] for y in records)
+            after = next(own), next(own)
         states, outputs, details = (
             Flat([self._own(x, num) for x in part.leaves], part.tree)
             for part, num in zip(chunk, rows, strict=True)
@@ -283,21 +315,46 @@ class History:
             states = _presented(presents.state, states)
             outputs = _presented(presents.outputs, outputs)
             details = _presented(presents.details, details)
-        self._chunks.append((states, outputs, details))
-        self._nbytes += nbytes_of((states, outputs, details))
-        budget = self.wanted.budget
+        new = states, outputs, details
+        # One without rows says at most that there is more capacity.
+        if now == made and self._chunks and _widths(new) == _widths(self._chunks[-1]):
+            return
+        self._chunks.append(new)
+        self._after = after
+        self._nbytes += nbytes_of(new)
+        budget, limit = _budget(self.wanted.budget, self._total())
         if self._total() <= budget:
             return
-        kept = "the outputs and the final configuration"
-        self._keep_all(replace(self.wanted, every=None, details=False))
+        self._keep_all(self.wanted.keeping(False, True, False))
         if self._total() > budget or not self.wanted.outputs:
-            kept = "the final configuration"
-            self._keep_all(replace(self.wanted, outputs=False))
-        message = (
-            f"The history of this run outgrew its budget of {budget} bytes; kept: {kept}. "
-            "Try `Save(every=...)`, or a larger `Save(budget=...)`."
-        )
-        warnings.warn(HistoryDropped(message, kept), stacklevel=5)
+            self.drop(limit)
+        else:
+            warn_of_dropping(limit, "the outputs and the final configuration")
+
+    def drop(self, limit: str) -> None:
+        """Keep nothing of the run but its end, because its history outgrew a limit."""
+        self._keep_all(self.wanted.keeping(False, False, False))
+        warn_of_dropping(limit, "the final configuration")
+
+    def skip(self, others: "Sequence[History]") -> None:
+        """Keep empty records of these paths, which make no step, beside those of others. How steps
+        were made is dropped: an empty record of that is the machine's own."""
+        if not any(other._chunks for other in others):
+            self.wanted = self.wanted.keeping(False, False, False)
+            return
+        assert self._paths is not None
+        if self.wanted.details:
+            self.wanted = self.wanted.keeping(True, True, False)
+            self._keep_all(self.wanted)
+            warn_of_dropping(MEMORY, "all but how steps were made")
+        paths, (states, outputs, nothing) = self._paths, others[0]._chunks[0]
+
+        def empty(part: Flat, rows: int) -> Flat:
+            leaves = [np.zeros((rows, *x.shape[1:-1], paths), x.dtype) for x in part.leaves]
+            return Flat(leaves, part.tree)
+
+        self._chunks.append((empty(states, 0), empty(outputs, 0), nothing))
+        self._after = empty(outputs, 1).leaves, []
 
     def _own(self, x: np.ndarray, num: int) -> np.ndarray:
         """The first `num` rows; a few of them as a copy, which does not keep the rest in memory."""
@@ -324,6 +381,50 @@ class History:
             for states, outputs, details in self._chunks
         ]
         self._nbytes = nbytes_of(self._chunks)
+
+    def extend(self, final: PyTree, longest: int, made: int, now: int) -> None:
+        """Add what there is of paths that ended after `longest` steps for the steps after the first
+        `made` ones up to `now`."""
+        if not self._chunks:
+            return
+        every = self.wanted.every or 1
+        ends = Flat.of(final if self.wanted.every is not None else None)
+        num = now // every - made // every
+        longer = [Flat([_repeated(x, num) for x in ends.leaves], ends.tree)]
+        for i, after in enumerate(self._after, 1):
+            # The row of a step that no path made: the last one, or the one after it.
+            columns = zip(*(chunk[i].leaves for chunk in self._chunks), strict=True)
+            rows = list(map(_last, columns, after)) if made > longest else after
+            empty = [_repeated(x[-1], now - made) for x in rows]
+            tree = self._chunks[-1][i].tree
+            longer.append(Flat(empty[: tree.num_leaves], tree))
+        self._chunks.append((longer[0], longer[1], longer[2]))
+        self._nbytes += nbytes_of(longer)
+
+    def new(self) -> Chunk | None:
+        """What was added since this was last called, as one chunk."""
+        added = self._chunks[self._num_saved :]
+        if not added:
+            return None
+        if len(added) > 1:
+            states, outputs, details = (
+                Flat(list(map(_joined, *(part.leaves for part in parts))), parts[-1].tree)
+                for parts in zip(*added, strict=True)
+            )
+            self._chunks[self._num_saved :] = [(states, outputs, details)]
+        self._num_saved += 1
+        return self._chunks[-1]
+
+    def restore(self, chunks: Sequence[Chunk], after: Any = ((), ())) -> None:
+        """Have what a checkpoint has."""
+        self._chunks = [*chunks]
+        self._nbytes, self._num_saved = nbytes_of(self._chunks), len(chunks)
+        self._after = list(after[0]), list(after[1])
+
+    @property
+    def after(self) -> tuple[list[np.ndarray], list[np.ndarray]]:
+        """Of outputs and details the row after the last step, where a batch has one."""
+        return self._after
 
     def finish(
         self,
@@ -360,6 +461,44 @@ class History:
             _over_leaves(records, outputs),
             _over_leaves(records, details),
         )
+
+
+def _widths(chunk: Chunk) -> list[tuple[int, ...]]:
+    return [x.shape[1:] for part in chunk for x in part.leaves]
+
+
+def _last(chunks: Sequence[np.ndarray], otherwise: np.ndarray) -> np.ndarray:
+    """The last one that has rows, if there is one."""
+    return next((x for x in reversed(chunks) if len(x)), otherwise)
+
+
+def _repeated(row: Any, num: int) -> np.ndarray:
+    return np.repeat(np.asarray(row)[None], num, axis=0)
+
+
+#: Bytes of a history by default, where memory allows it; and of one for which that is not asked.
+_BUDGET, _FEW_BYTES = 2**30, 2**24
+MEMORY = "the memory that is free"
+
+
+def _budget(budget: int | None, total: int) -> tuple[int, str]:
+    """The budget of a history that has `total` bytes now, and what it is in words."""
+    if budget is None:
+        # The processes of a run keep the same.
+        free = host_free_bytes() if total > _FEW_BYTES and jax.process_count() == 1 else None
+        if free is not None and free < _BUDGET:
+            return free, MEMORY  # its parts will be joined, which takes as much again
+        budget = _BUDGET
+    return budget, f"its budget of {budget:,} bytes"
+
+
+def warn_of_dropping(limit: str, kept: str) -> None:
+    """Say that a history outgrew a limit, and what is kept of the run."""
+    message = (
+        f"The history of this run outgrew {limit}; kept: {kept}. Try `Save(every=...)`, or a "
+        "larger `Save(budget=...)`."
+    )
+    warnings.warn(HistoryDropped(message, kept), stacklevel=8)
 
 
 def _presented(present: Callable[[PyTree], PyTree], part: Flat) -> Flat:

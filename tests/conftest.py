@@ -54,6 +54,12 @@ def _count_program(event: str, _: float, **__: object) -> None:
 jax.monitoring.register_event_duration_secs_listener(_count_program)
 
 
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(3600))
+
+
 @pytest.fixture(autouse=True)
 def _few_programs():
     """Forget what was compiled before a worker holds too much of it."""
@@ -70,6 +76,16 @@ def _few_programs():
 def getkey():
     """Fresh typed keys; the seed is printed when the test fails, and PYTEST_SEED pins it."""
     return eqx.internal.GetKey(int(os.environ.get("PYTEST_SEED", "0")) or None)
+
+
+@pytest.fixture
+def free(monkeypatch):
+    """Sets what is free on the host, and so on its CPUs."""
+
+    def set_free(size: int | None) -> None:
+        monkeypatch.setattr("snpjax_formats.host_memory._reading", lambda _: size)
+
+    return set_free
 
 
 @pytest.fixture

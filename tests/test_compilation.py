@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import subprocess
 import sys
 import zlib
 from pathlib import Path
@@ -13,7 +12,14 @@ import pytest
 
 from snpjax import compilation, use_compilation_cache
 from tests.support.command import invoke
-from tests.support.helpers import REPOSITORY
+from tests.support.processes import (
+    Ended,
+    all_finished,
+    environment,
+    finished,
+    forking,
+    python,
+)
 
 
 #: Runs code with the folder `sys.argv[1]`, and prints what JAX found, compiled and wrote.
@@ -45,37 +51,44 @@ class Counts(NamedTuple):
     written: int
 
 
-def environment(**changed: str) -> dict[str, str]:
-    """That of the tests, without what concerns the cache."""
+def environ(**changed: str) -> dict[str, str]:
+    """The environment without what concerns the cache."""
     names = "SNPJAX_COMPILATION_CACHE", "JAX_COMPILATION_CACHE_DIR"
-    kept = {name: x for name, x in os.environ.items() if name not in names}
-    return {**kept, "JAX_DISABLE_MOST_OPTIMIZATIONS": "true", **changed}
+    return environment(without=names, JAX_DISABLE_MOST_OPTIMIZATIONS="true", **changed)
 
 
-def started(code: str, *folder: object, **changed: str) -> subprocess.Popen[str]:
-    arguments = [sys.executable, "-c", _COUNTED.format(code), *map(str, folder)]
-    return subprocess.Popen(
-        arguments,
-        cwd=REPOSITORY,
-        env=environment(**changed),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+_IMPORTS = "import collections, jax; from snpjax import explore, io, run, sleptsov"
 
 
-def counted(process: subprocess.Popen[str]) -> Counts:
+@pytest.fixture(scope="module")
+def fork():
+    with forking(_IMPORTS, environ()) as run:
+        yield run
+
+
+@pytest.fixture
+def counted(fork):
+    """What a new process finds and compiles that runs code."""
+    return lambda code, *folder: counts_of(fork(_COUNTED.format(code), *folder))
+
+
+def counted_with(code: str, *folder: object, **changed: str) -> Counts:
+    """The same with other variables of the environment."""
+    command = sys.executable, "-c", _COUNTED.format(code), *folder
+    return counts_of(finished(*command, env=environ(**changed)))
+
+
+def counts_of(done: Ended) -> Counts:
     """What a process found and compiled; it says nothing on stderr."""
-    out, errors = process.communicate()
-    assert (process.returncode, errors) == (0, "")
-    return Counts(*map(int, out.splitlines()[-1].split()[1:]))
+    assert (done.returncode, done.stderr) == (0, "")
+    return Counts(*map(int, done.stdout.splitlines()[-1].split()[1:]))
 
 
 def programs(folder: Path) -> list[Path]:
     return sorted(entry.path for entry in compilation.entries(folder))
 
 
-def test_a_second_process_compiles_nothing(tmp_path):
+def test_a_second_process_compiles_nothing(counted, tmp_path):
     code = """
 from snpjax._tiered import programs
 programs.PATIENCE = 0  # nothing is evaluated instead
@@ -85,26 +98,29 @@ assert snp.run(system, max_steps=100, choice=choice).halted
 assert snp.explore(system).is_complete
 assert snp.run(snp.read_net("examples/half.lsn")).halted
 """
-    first = counted(started(code, tmp_path))
+    first = counted(code, tmp_path)
     assert first.found == 0 and first.compiled == first.written == len(programs(tmp_path)) > 5
-    assert counted(started(code, tmp_path)) == (first.compiled, 0, 0)
+    assert counted(code, tmp_path) == (first.compiled, 0, 0)
 
 
-def test_a_second_command_compiles_nothing_and_neither_says_so(tmp_path):
-    code = "from snpjax._tiered import programs; programs.PATIENCE = 0\n"
-    code += "from snpjax.cli import main; main()"
-    command = [sys.executable, "-c", code, "run", "examples/natural_numbers.pli"]
-    seen, environ = [], environment(SNPJAX_COMPILATION_CACHE=str(tmp_path))
+def test_a_second_command_compiles_nothing_and_neither_says_so(fork, tmp_path):
+    code = """
+import os, sys
+from snpjax._tiered import programs
+from snpjax.cli import main
+programs.PATIENCE = 0
+os.environ["SNPJAX_COMPILATION_CACHE"] = sys.argv.pop(1)
+main()
+"""
+    seen = []
     for _ in range(2):
-        done = subprocess.run(
-            command, cwd=REPOSITORY, env=environ, capture_output=True, text=True, check=True
-        )
-        assert done.stderr == ""
+        done = fork(code, tmp_path, "run", "examples/natural_numbers.pli")
+        assert (done.returncode, done.stderr) == (0, "")
         seen.append((done.stdout, [(path, path.stat().st_mtime) for path in programs(tmp_path)]))
     assert seen[0] == seen[1] and seen[0][1]
 
 
-def test_tables_of_parsers_are_kept_too(tmp_path):
+def test_tables_of_parsers_are_kept_too(counted, tmp_path):
     code = """
 from lark import lark
 from snpjax.check.query.parse import parse_query
@@ -115,7 +131,7 @@ parse_query("always x <= 2")
 """
 
     def read(before):
-        counted(started(code.format(before), tmp_path))
+        counted(code.format(before), tmp_path)
 
     kept = "lark.load_grammar = None  # is not needed"
     read("assert not tables.exists()")
@@ -126,59 +142,58 @@ parse_query("always x <= 2")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_processes_share_an_empty_folder(tmp_path):
-    together = [counted(process) for process in [started(_ADD, tmp_path) for _ in range(3)]]
+def test_processes_share_an_empty_folder(counted, tmp_path):
+    command = sys.executable, "-c", _COUNTED.format(_ADD), tmp_path
+    together = [counts_of(done) for done in all_finished(command, envs=[environ()] * 3)]
     assert all(
         one.found + one.compiled == together[0].found + together[0].compiled for one in together
     )
-    assert counted(started(_ADD, tmp_path)).compiled == 0
+    assert counted(_ADD, tmp_path).compiled == 0
 
 
-def test_a_program_that_breaks_meanwhile_is_compiled_without_a_word(tmp_path):
-    counted(started(_ADD, tmp_path))
+def test_a_program_that_breaks_meanwhile_is_compiled_without_a_word(counted, tmp_path):
+    counted(_ADD, tmp_path)
     breaking = "path = next(place.iterdir()); path.unlink(); path.touch()\n"
-    assert counted(started(breaking + _ADD, tmp_path)).compiled == 1
+    assert counted(breaking + _ADD, tmp_path).compiled == 1
 
 
-_KILLED = """
-import os, pathlib, signal
-write = pathlib.Path.write_bytes
-
-def write_half(path, data):
-    write(path, data[: len(data) // 2])
-    {}
-
-pathlib.Path.write_bytes = write_half
+#: Files hold a few bytes only. A process that writes more is killed, or told so.
+_FULL = """
+import resource, signal
+resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+signal.signal(signal.SIGXFSZ, signal.{})
 """
 
 
-def test_a_writer_that_is_killed_harms_nobody(tmp_path):
-    ending = started(_KILLED.format("os.kill(os.getpid(), signal.SIGKILL)") + _ADD, tmp_path)
-    ending.communicate()
-    assert ending.returncode == -signal.SIGKILL and len(programs(tmp_path)) == 1
+def test_a_writer_that_is_killed_harms_nobody(counted, fork, tmp_path):
+    killed = fork(_COUNTED.format(_FULL.format("SIG_DFL") + _ADD), tmp_path)
+    assert killed.returncode == -signal.SIGXFSZ
+    (half,) = programs(tmp_path)
+    assert half.stat().st_size == 100
     # Truncated, so that the next process removes and rewrites it.
-    assert counted(started(_ADD, tmp_path)).compiled == 1
-    assert counted(started(_ADD, tmp_path)).compiled == 0
+    assert counted(_ADD, tmp_path).compiled == 1
+    assert counted(_ADD, tmp_path).compiled == 0
 
 
-def test_a_full_disk_harms_nobody(tmp_path):
-    full = "raise OSError(28, 'No space left on device')"
-    assert counted(started(_KILLED.format(full) + _ADD, tmp_path)).compiled == 1
+def test_a_full_disk_harms_nobody(counted, tmp_path):
+    assert counted(_FULL.format("SIG_IGN") + _ADD, tmp_path).compiled == 1
+    assert counted(_ADD, tmp_path).compiled == 1
 
 
-def test_a_process_bounds_what_it_writes(tmp_path):
+def test_a_process_bounds_what_it_writes(counted, tmp_path):
     code = """
 snp.use_compilation_cache(place.parent, max_bytes=9_000)
 for shift in range(64):
     jax.jit(lambda x: x + shift)(1)
 assert sum(path.stat().st_size for path in place.iterdir()) < 12_000
 """
-    assert counted(started(code, tmp_path)).written == 64
+    assert counted(code, tmp_path).written == 64
 
 
 @pytest.mark.parametrize("name", ["SNPJAX_COMPILATION_CACHE", "JAX_ENABLE_COMPILATION_CACHE"])
 def test_the_environment_switches_it_off(tmp_path, name):
-    counts = counted(started("assert place is None\n" + _ADD, tmp_path, **{name: "off"}))
+    counts = counted_with("assert place is None\n" + _ADD, tmp_path, **{name: "off"})
     assert counts == (0, 1, 0) and list(tmp_path.iterdir()) == []
 
 
@@ -186,18 +201,18 @@ def test_a_folder_of_the_user_is_left_alone(tmp_path):
     own, ours = str(tmp_path / "own"), str(tmp_path / "ours")
     code = f"assert place is None and jax.config.jax_compilation_cache_dir == {own!r}\n{_ADD}"
     both = {"JAX_COMPILATION_CACHE_DIR": own, "SNPJAX_COMPILATION_CACHE": ours}
-    assert counted(started(code, **both)).compiled == 1
+    assert counted_with(code, **both).compiled == 1
     assert not Path(ours).exists()
     # A folder that a program names itself is used all the same.
-    assert counted(started(_ADD, ours, **both)).written == len(programs(Path(ours))) == 1
+    assert counted_with(_ADD, ours, **both).written == len(programs(Path(ours))) == 1
 
 
-def test_a_folder_that_cannot_be_made(tmp_path):
+def test_a_folder_that_cannot_be_made(counted, tmp_path):
     (tmp_path / "file").touch()
     inside = str(tmp_path / "file" / "inside")
     code = "assert place is None\n" + _ADD
-    assert counted(started(code, inside)) == (0, 1, 0)
-    assert counted(started(code, SNPJAX_COMPILATION_CACHE=inside)) == (0, 1, 0)
+    assert counted(code, inside) == (0, 1, 0)
+    assert counted_with(code, SNPJAX_COMPILATION_CACHE=inside) == (0, 1, 0)
 
 
 def test_a_size_below_zero():
@@ -325,11 +340,6 @@ def test_commands_of_the_cache_need_no_jax():
     code = "import sys; from snpjax.cli.app import app; import atexit\n"
     code += "atexit.register(lambda: print('jax' in sys.modules)); app()"
     for command in (["info"], ["info", "--help"], ["clear"]):
-        out = subprocess.run(
-            [sys.executable, "-c", code, "cache", *command],
-            env=environment(SNPJAX_COMPILATION_CACHE="/nonexistent"),
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        assert out.stdout.splitlines()[-1] == "False"
+        env = environ(SNPJAX_COMPILATION_CACHE="/nonexistent")
+        out = python("-c", code, "cache", *command, env=env)
+        assert out.splitlines()[-1] == "False"

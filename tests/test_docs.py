@@ -23,6 +23,7 @@ def test_tables_of_formats_are_generated(page):
         ("exploring", "Graph("),
         ("extending", "ELL: predicted"),
         ("numbers", "After 0 steps, every step can"),
+        ("long_runs", "SolutionBatch("),
         pytest.param("many_devices", "SolutionBatch(", marks=pytest.mark.slow),
         pytest.param("networks", "Solution of SpikingSystem(", marks=pytest.mark.slow),
         pytest.param("running", "Solution of SpikingSystem(", marks=pytest.mark.slow),

@@ -3,10 +3,12 @@
 import ast
 import inspect
 import re
-import subprocess
+import signal
 import sys
+import time
 import typing
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ import pytest
 
 import snpjax as snp
 import snpjax_formats
+from tests.support import processes
 from tests.support.helpers import REPOSITORY
 
 
@@ -25,12 +28,17 @@ PACKAGES = {
 MODULES = sorted(path for folder in PACKAGES.values() for path in folder.rglob("*.py"))
 
 
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
 def imports(path: Path) -> set[str]:
     """Absolute names of all modules that `path` imports, at the top or inside a function."""
     root = next(folder for folder in PACKAGES.values() if path.is_relative_to(folder))
     package = (root.name, *path.relative_to(root).parent.parts)
     found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -84,7 +92,7 @@ DOORS = {
 def test_rooms_import_what_is_below(machine):
     for path in sorted((REPOSITORY / "snpjax" / machine).glob("*/*.py")):
         own = ROOMS.index(path.parent.name)
-        tree = ast.parse(path.read_text())
+        tree = tree_of(path)
         for node in _run_time_imports(tree):
             room = (node.module or "").split(".")[0]
             if node.level != 2 or room not in ROOMS or ROOMS.index(room) <= own:
@@ -112,14 +120,18 @@ def test_no_module_stands_outside_the_tree():
         "__init__",
         "__main__",
         "_xla",
+        "advance",
         "compilation",
         "driver",
+        "footprint",
         "lowering",
         "machine",
+        "memory",
         "results",
         "run",
         "schema",
         "simulate",
+        "tile",
         "trajectory",
     }
     folders = {path.parent.name for path in (REPOSITORY / "snpjax").glob("*/__init__.py")}
@@ -161,6 +173,7 @@ FROM_OTHER_ROOMS = {
     "check/test_equivalence_growing": {"snpjax.spiking.model.validity"},  # labels that are born
     "check/test_graph_exports": {"snpjax.explore.text"},  # to have several blocks of few rows
     "check/test_markov": {"snpjax.explore.edges"},  # to give a graph other edges
+    "scale/test_saved_runs": {"snpjax.check.probability.statistical"},  # to look at few paths
     "check/test_networks": {"snpjax.spiking.model.lookup"},  # rules of neurons or of labels
     "cli/test_formats": {  # to time nothing
         "snpjax_formats.select.candidates",
@@ -217,7 +230,7 @@ def test_benches_use_public_names(path):
     for root, folder in PACKAGES.items():
         doors |= {f"{root}.{init.parent.name}" for init in folder.glob("[!_]*/__init__.py")}
     assert modules_imported(path) <= doors
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(tree_of(path)):
         match node:
             case ast.Attribute(attr=name) | ast.alias(name=name):
                 assert not name.startswith("_") or name.endswith("__"), f"{path}:{node.lineno}"
@@ -229,7 +242,7 @@ def modules_imported(path: Path) -> set[str]:
     """Modules of this repository's packages that a file outside them imports, also where one is
     imported as a name of its package that does not give it."""
     found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -245,7 +258,7 @@ def _hidden_modules() -> Iterator[str]:
             if not path.is_relative_to(folder) or path.name == "__init__.py":
                 continue
             parts = path.relative_to(folder).with_suffix("").parts
-            init = ast.parse((path.parent / "__init__.py").read_text())
+            init = tree_of(path.parent / "__init__.py")
             given = {a.asname for node in ast.walk(init) for a in getattr(node, "names", ())}
             if parts[-1] not in given:
                 yield ".".join((root, *parts))
@@ -257,7 +270,7 @@ _HIDDEN = set(_hidden_modules())
 def test_class_names_have_one_meaning():
     homes: dict[str, set[str]] = {}
     for path in MODULES:
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 homes.setdefault(node.name, set()).add(str(path.relative_to(REPOSITORY)))
     assert {"Rule", "Edges", "SpikingSystem"} <= set(homes)
@@ -269,7 +282,7 @@ def test_protocols_can_be_checked_at_run_time():
     unchecked = [
         f"{path.relative_to(REPOSITORY)}:{node.lineno}"
         for path in MODULES
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in ast.walk(tree_of(path))
         if isinstance(node, ast.ClassDef)
         and "Protocol" in map(ast.unparse, node.bases)
         and "runtime_checkable" not in map(ast.unparse, node.decorator_list)
@@ -277,14 +290,116 @@ def test_protocols_can_be_checked_at_run_time():
     assert unchecked == [], "decorate it with `runtime_checkable`"
 
 
+#: Where files are opened for writing: in the atomic writer, where timings are appended, as standard
+#: output, and to lock a folder.
+WRITERS = {"atomic", "temporary", "replacing", "gathering", "devices", "hosts", "store", "streams"}
+
+
+def test_files_are_written_atomically():
+    calls = {}
+    for path in MODULES:
+        for node in ast.walk(tree_of(path)):
+            if isinstance(node, ast.Call) and _writes(node):
+                calls.setdefault(path.stem, []).append(node.lineno)
+    assert {name: calls[name] for name in calls.keys() - WRITERS} == {}, "use `atomic_write`"
+    assert calls.keys() >= {"temporary", "gathering"}
+
+
+def _writes(call: ast.Call) -> bool:
+    """Whether this opens a file for writing, or moves one."""
+    name = ast.unparse(call.func)
+    if name.split(".")[-1] in ("open", "fdopen"):
+        texts = [x.value for x in ast.walk(call) if isinstance(x, ast.Constant)]
+        return (
+            "O_CREAT" in ast.unparse(call)
+            or name == "os.open"
+            or any(
+                isinstance(text, str)
+                and re.fullmatch("[rwaxbt+]{1,4}", text)
+                and {*"wax+"} & {*text}
+                for text in texts
+            )
+        )
+    last = ("write_text", "write_bytes", "savetxt", "mkstemp", "NamedTemporaryFile")
+    return name.split(".")[-1] in last or name in ("os.replace", "os.rename", "os.link")
+
+
 def test_nothing_asks_what_attributes_an_object_has():
     calls = [
         f"{path.relative_to(REPOSITORY)}:{node.lineno}"
         for path in MODULES
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in ast.walk(tree_of(path))
         if isinstance(node, ast.Name) and node.id == "hasattr"
     ]
     assert calls == [], "use a protocol, an abstract class or isinstance"
+
+
+def test_tests_start_processes_by_one_function():
+    """It kills their groups, and gives them the signals of a shell's child."""
+    starters = re.compile(
+        r"subprocess|multiprocessing|pty"
+        r"|os\.(fork|forkpty|popen|posix_spawnp?|spawn.*|system)|asyncio\.create_subprocess.*"
+    )
+    found = {
+        f"{path.relative_to(REPOSITORY)}:{node.lineno}"
+        for path in (REPOSITORY / "tests").rglob("*.py")
+        if path != Path(processes.__file__)
+        for node, name in _modules_and_attributes(tree_of(path))
+        if starters.fullmatch(name)
+    }
+    assert found == set(), "use tests/support/processes.py"
+
+
+def _modules_and_attributes(tree: ast.Module) -> Iterator[tuple[ast.stmt | ast.expr, str]]:
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=names):
+                yield from ((node, one.name) for one in names)
+            case ast.ImportFrom(module=str(module), names=names):
+                yield node, module
+                yield from ((node, f"{module}.{one.name}") for one in names)
+            case ast.Attribute():
+                yield node, ast.unparse(node)
+
+
+_WITH_A_CHILD = """
+import subprocess, sys, time
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(3600)"])
+print(child.pid, flush=True)
+"""
+
+
+@pytest.mark.parametrize("more", ["", "time.sleep(3600)"], ids=["an orphan", "a child"])
+def test_processes_of_tests_end_with_their_group(more):
+    with processes.started(sys.executable, "-c", _WITH_A_CHILD + more) as process:
+        assert process.stdout is not None
+        child = Path("/proc", process.stdout.readline().strip(), "stat")
+        assert child.exists()
+        if not more:
+            process.wait()
+    assert process.returncode == (-signal.SIGKILL if more else 0)
+    while _is_running(child):
+        time.sleep(0.01)
+
+
+def _is_running(stat: Path) -> bool:
+    """Not if it only waits for who adopted it to see that it has ended."""
+    try:
+        return stat.read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def test_processes_of_tests_have_default_signals():
+    """Also in a suite that `nohup` or a shell in the background started, where they are ignored."""
+    code = "import signal; print(*(signal.getsignal(x) is signal.SIG_IGN for x in (1, 2, 15)))"
+    before = {x: signal.signal(x, signal.SIG_IGN) for x in (signal.SIGHUP, signal.SIGINT)}
+    try:
+        assert processes.python("-c", code) == "False False False\n"
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        for x, handler in before.items():
+            signal.signal(x, handler)
 
 
 FUNCTIONS = [name for name in dir(snp) if inspect.isfunction(getattr(snp, name))]
@@ -390,5 +505,4 @@ def test_what_is_not_imported(command, others):
     """What nobody uses takes no time to import."""
     tell = f"atexit.register(lambda: print('loaded:', {{*sys.modules}} & {{*{others}}}))"
     code = f"import atexit, sys; {tell}; {command}"
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "loaded: set()" in out.stdout
+    assert "loaded: set()" in processes.python("-c", code)

@@ -1,8 +1,6 @@
 """How many programs XLA compiles before a first call answers, and which systems share them."""
 
 import json
-import os
-import subprocess
 import sys
 
 import compiling
@@ -12,7 +10,7 @@ import pytest
 import snpjax as snp
 from snpjax._tiered import Tiered
 from snpjax.sleptsov import Arcs
-from tests.support.helpers import REPOSITORY
+from tests.support.processes import environment, forking, python
 
 
 #: The calls of bench/compiling.py: the most programs of each as users call it, and where nothing is
@@ -32,13 +30,20 @@ MOST = {
     "growth": (3, 4),
 }
 
+#: What takes a second to import is imported once.
+_IMPORTS = """
+sys.path.insert(0, "bench")
+import equinox, jax, compiling
+import snpjax as snp
+from snpjax import _tiered, check, explore, learn, proliferation, rate, run, sleptsov
+"""
 _ALONE = """
 import sys
-sys.path.insert(0, "bench")
+import compiling
 from snpjax._tiered import programs
+compiling.CALLS["small growth"] = "assert len(grown(10).spikes) == 2094"
 if sys.argv[2] == "compiled":
     programs.PATIENCE = 0
-import compiling
 compiling.alone(sys.argv[1])
 """
 
@@ -47,39 +52,33 @@ def test_every_call_is_bounded():
     assert MOST.keys() == compiling.CALLS.keys() - {"large net"}
 
 
+@pytest.fixture(scope="module")
+def fork():
+    with forking(_IMPORTS, environment(JAX_DISABLE_MOST_OPTIMIZATIONS="true")) as run:
+        yield run
+
+
 @pytest.mark.parametrize(
     "call, how, most",
     [
-        (call, how, most)
-        for call, (evaluated, compiled) in MOST.items()
+        pytest.param(call, how, most, marks=[pytest.mark.slow] if call == "growth" else [])
+        for call, (evaluated, compiled) in {**MOST, "small growth": MOST["growth"]}.items()
         for how, most in (("evaluated", evaluated), ("compiled", compiled))
         if how == "evaluated" or compiled > evaluated
     ],
 )
-def test_a_first_call_compiles_few_programs(call, how, most):
+def test_a_first_call_compiles_few_programs(fork, call, how, most):
     """Also where they are on disk."""
-    out = subprocess.run(
-        [sys.executable, "-c", _ALONE, call, how],
-        cwd=REPOSITORY,
-        env={**os.environ, "JAX_DISABLE_MOST_OPTIMIZATIONS": "true"},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    compiled = [name for name, _ in json.loads(out.stdout)["programs"]]
+    done = fork(_ALONE, call, how)
+    assert done.returncode == 0, done.stderr
+    compiled = [name for name, _ in json.loads(done.stdout)["programs"]]
     assert len(compiled) <= most, compiled
     assert compiled or not most, "JAX says in other words what it compiles"
 
 
 def test_a_command_is_measured_as_users_run_it():
-    out = subprocess.run(
-        [sys.executable, "bench/compiling.py", "--alone", "snpjax explore"],
-        cwd=REPOSITORY,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert json.loads(out.stdout) == {"programs": [], "found": 0}
+    out = python("bench/compiling.py", "--alone", "snpjax explore")
+    assert json.loads(out) == {"programs": [], "found": 0}
 
 
 def spiking(n):

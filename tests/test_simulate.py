@@ -415,15 +415,15 @@ def test_a_second_run_does_not_lower_again(monkeypatch):
 
 
 def test_numbers_of_paths_share_programs():
-    from snpjax.driver import _advance
+    from snpjax.advance import advance
 
     system = generator()
     snp.run(system, choice=uniform(), paths=100, max_steps=STEPS)
-    size = len(_advance._programs)
+    size = len(advance._programs)
     for paths in (101, 102, 104):
         solution = snp.run(system, choice=uniform(), paths=paths, max_steps=STEPS)
         assert solution.spikes.shape == (3, paths) and solution.steps.shape == (paths,)
-    assert len(_advance._programs) == size
+    assert len(advance._programs) == size
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,12 @@ if TYPE_CHECKING:
     from .edges import Edges as Edges
     from .ell import ELL as ELL
     from .ellpack_r import ELLPACKR as ELLPACKR
+    from .free_memory import (
+        NotEnoughMemory as NotEnoughMemory,
+        check_free as check_free,
+        free_bytes as free_bytes,
+    )
+    from .host_memory import host_free_bytes as host_free_bytes
     from .hybrid import Hybrid as Hybrid
     from .implicit import (
         FixedInDegree as FixedInDegree,
@@ -32,12 +38,7 @@ if TYPE_CHECKING:
         ByTarget as ByTarget,
     )
     from .layouts import LAYOUTS as LAYOUTS
-    from .memory import (
-        LayoutTooLarge as LayoutTooLarge,
-        check_free as check_free,
-        fitting as fitting,
-        free_bytes as free_bytes,
-    )
+    from .memory import fitting as fitting
     from .narrow import Float32Dense as Float32Dense, Int8Dense as Int8Dense
     from .scaled import Scaled as Scaled
     from .select import (
@@ -77,12 +78,14 @@ lazily(
         ".edges": "Edges",
         ".ell": "ELL",
         ".ellpack_r": "ELLPACKR",
+        ".free_memory": "NotEnoughMemory check_free free_bytes",
+        ".host_memory": "host_free_bytes",
         ".hybrid": "Hybrid",
         ".implicit": "FixedInDegree FixedProbability Grouped Identity Ones",
         ".interval": "Interval",
         ".layout": "AbstractLayout BySource ByTarget",
         ".layouts": "LAYOUTS",
-        ".memory": "LayoutTooLarge check_free fitting free_bytes",
+        ".memory": "fitting",
         ".narrow": "Float32Dense Int8Dense",
         ".scaled": "Scaled",
         ".select": """

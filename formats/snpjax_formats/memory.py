@@ -1,13 +1,8 @@
-"""Whether a layout fits in memory, before any of it is allocated."""
+"""Whether the edges of a graph and a layout of them fit in memory, before any is allocated."""
 
-import time
 from collections.abc import Mapping
-from functools import lru_cache
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
-
-import jax
 
 from .compressed import Compressed
 from .coo import COO
@@ -15,6 +10,9 @@ from .csr import CSR
 from .dense import Dense
 from .edges import Edges
 from .ell import ELL
+from .free_memory import NotEnoughMemory, check_free, free_bytes
+from .graphs import AbstractGraph, RandomPairs
+from .host_memory import host_free_bytes
 from .hybrid import Hybrid
 from .layout import AbstractLayout, built, refuse
 from .narrow import Float32Dense, Int8Dense
@@ -33,89 +31,27 @@ _GENERAL = (Dense, Int8Dense, Float32Dense, ELL, SlicedELL, Hybrid, Compressed, 
 _COPIES = 2
 _BYTES_PER_EDGE = 32
 
+# Two indices and a key to sort them by.
+_BYTES_PER_LISTED_EDGE = 16
 
-class LayoutTooLarge(ValueError):
-    """A layout that would need more bytes than there are free."""
 
+def listed(graph: AbstractGraph, num_sources: int, num_targets: int, fix: str) -> Edges:
+    """The edges of a graph.
 
-def check_free(needed: int, free: int | None, what: str, fix: str) -> None:
-    """Refuse `what` takes more bytes than are free, where that is known.
-
-    **Raises:** `LayoutTooLarge` that says so, and the fix.
+    **Raises:** `NotEnoughMemory` before more is listed than the host has memory for; `fix` says
+    what to do.
     """
-    if free is not None and needed > free:
-        raise LayoutTooLarge(f"{what}, but {free:,} are free. {fix}")
+    count = num_listed(graph, num_sources, num_targets)
+    needed = _BYTES_PER_LISTED_EDGE * count
+    check_free(needed, host_free_bytes(), f"Listing {count:,} edges takes", fix)
+    return graph.edges(num_sources, num_targets)
 
 
-def free_bytes() -> int | None:
-    """Free bytes of JAX's default device: of its allocator, or of the host for a CPU; `None` where
-    they are not known."""
-    device = jax.config.jax_default_device or jax.local_devices()[0]  # pyright: ignore
-    if isinstance(device, str):
-        device = jax.local_devices(backend=device)[0]
-    stats = device.memory_stats()
-    if stats and "bytes_limit" in stats:
-        return stats["bytes_limit"] - stats.get("bytes_in_use", 0)
-    return host_free_bytes() if device.platform == "cpu" else None
-
-
-def host_free_bytes(root: Path | None = None) -> int | None:
-    """Bytes that the host can give: what Linux has available, and no more than what the control
-    group of a container has left; `None` where neither can be read. A reading serves for 20 ms, in
-    which little can be allocated: lowering asks several times.
-
-    `root` is where the system's files are, if they are not those of this host.
-    """
-    if root is not None:
-        return _read(root)
-    return _reading(int(time.monotonic() / _SERVES))
-
-
-_SERVES = 0.02  # seconds
-
-
-@lru_cache(maxsize=1)
-def _reading(period: int) -> int | None:
-    """The free bytes of this host in that period."""
-    del period
-    return _read(Path("/"))
-
-
-def _read(root: Path) -> int | None:
-    kilobytes = _table(root / "proc/meminfo").get("MemAvailable:")
-    left = [_left(root / folder, *names) for folder, *names in _GROUPS]
-    left.append(None if kilobytes is None else 1024 * kilobytes)
-    return min((size for size in left if size is not None), default=None)
-
-
-# Versions 2 and 1: where a container sees its control group, its limit, its use, and, among its
-# statistics, the cached files that would make room.
-_GROUPS = (
-    ("sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"),
-    (
-        "sys/fs/cgroup/memory",
-        "memory.limit_in_bytes",
-        "memory.usage_in_bytes",
-        "total_inactive_file",
-    ),
-)
-
-
-def _left(group: Path, limit: str, used: str, cached: str) -> int | None:
-    try:
-        left = int((group / limit).read_text()) - int((group / used).read_text())
-    except (OSError, ValueError):  # no such group, or its limit is "max"
-        return None
-    return max(left + _table(group / "memory.stat").get(cached, 0), 0)
-
-
-def _table(path: Path) -> dict[str, int]:
-    """The lines of a file that are a name and a number."""
-    try:
-        lines = [line.split() for line in path.read_text().splitlines()]
-    except OSError:
-        return {}
-    return {line[0]: int(line[1]) for line in lines if len(line) > 1 and line[1].isdigit()}
+def num_listed(graph: AbstractGraph, num_sources: int, num_targets: int) -> int:
+    """About how many edges a graph has."""
+    if isinstance(graph, RandomPairs):  # to count them would be to list them
+        return int(graph.probability * num_sources * num_targets)
+    return graph.num_edges(num_sources, num_targets)
 
 
 def fitting(
@@ -128,33 +64,29 @@ def fitting(
     """`layout.from_edges(edges, **options)` if it fits: on the device itself, and on the host what
     building it takes at its peak.
 
-    **Raises:** `LayoutTooLarge` with the bytes it would need and the layouts that would fit. These
+    **Raises:** `NotEnoughMemory` with the bytes it would need and the layouts that would fit. These
     are looked for among those that suit any graph; one made for structure in the edges may need
     far less. `ValueError` if the layout cannot hold these edges.
     """
     edges = storable(edges)
     refuse(layout.obstacle(edges, max_input=max_input))
-    needed, device, host = layout.bytes_needed(edges), free_bytes(), host_free_bytes()
+    device, host = free_bytes(), host_free_bytes()
 
-    def shortage(needed: int) -> str | None:
-        if device is not None and needed > device:
-            return f"{device:,} are free"
+    def check(layout: type[AbstractLayout], fix: str) -> None:
+        of = f"for {edges.num_sources:,} x {edges.num_targets:,} with {len(edges):,} edges"
+        needed = layout.bytes_needed(edges)
+        check_free(needed, device, f"{layout.__name__} {of} needs", fix)
         peak = _COPIES * needed + _BYTES_PER_EDGE * len(edges)
-        if host is not None and peak > host:
-            return f"building it takes {peak:,} on the host, where {host:,} are free"
-        return None
+        check_free(peak, host, f"To build {layout.__name__} {of} on the host takes", fix)
 
-    problem = shortage(needed)
-    if problem is not None:
-        fit = [
-            f"{other.__name__} ({size:,} bytes)"
-            for other in _GENERAL
-            if shortage(size := other.bytes_needed(edges)) is None
-            and other.obstacle(edges, max_input=max_input) is None
-        ]
-        raise LayoutTooLarge(
-            f"{layout.__name__} needs {needed:,} bytes for {edges.num_sources:,} x "
-            f"{edges.num_targets:,} with {len(edges):,} edges, but {problem}. "
-            f"Use {' or '.join(fit) or 'a machine with more memory'}."
-        )
+    def fits(layout: type[AbstractLayout]) -> bool:
+        try:
+            check(layout, "")
+        except NotEnoughMemory:
+            return False
+        return layout.obstacle(edges, max_input=max_input) is None
+
+    if not fits(layout):
+        fit = [f"{x.__name__} ({x.bytes_needed(edges):,} bytes)" for x in _GENERAL if fits(x)]
+        check(layout, f"Use {' or '.join(fit) or 'a machine with more memory'}.")
     return built(layout, edges, max_input=max_input, options=options)

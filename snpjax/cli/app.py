@@ -1,8 +1,6 @@
 """The command `snpjax` and its subcommands."""
 
-import contextlib
 import gc
-import io
 import os
 import sys
 from importlib import import_module
@@ -11,6 +9,10 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 from typer.main import get_command, get_group
+
+from .ending import interruptible
+from .signals import stoppable
+from .streams import standard_streams
 
 
 # What `snpjax --help` says about the commands: the first paragraph of their own help.
@@ -72,28 +74,37 @@ def main() -> None:
     """Run the command line of this process, and end it.
 
     The exit status is 0 when all is done, 1 when a run failed (an overflow), a format cannot hold a
-    model or a property was refuted, 2 for bad input or usage, 3 when a property was neither proved
-    nor refuted, 130 after Ctrl-C, and 141 when nobody reads the output any more.
+    model or a property was refuted, 2 for bad input or usage and for an output that cannot be
+    written, 3 when a property was neither proved nor refuted, 129 when the terminal is gone, 130
+    after Ctrl-C, 141 when nobody reads the output any more, and 143 after SIGTERM.
     """
     # Looking for garbage among all that an import of JAX makes is a fifth of its time. Commands
     # begin to look when they have imported what they need.
     gc.disable()
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        # A name of a file or neuron that the terminal cannot show is no reason to fail.
-        sys.stdout.reconfigure(errors="backslashreplace")
-    try:
-        app(prog_name="snpjax")
-    except SystemExit as ending:
-        if isinstance(ending.code, str):
-            raise
-        status = int(ending.code or 0)
+    if os.name == "posix":  # a terminal of which nothing is known can do nothing but show text
+        os.environ.setdefault("TERM", "dumb")
+    with standard_streams(), stoppable():
+        status = _status()
         # JAX may still be computing or compiling what nobody waits for; where Python shuts down
         # meanwhile that is often a segmentation fault (jax 0.10.2, CPU). And to take everything
         # down would take a tenth of a short command's time.
-        with contextlib.suppress(OSError):  # nobody reads any more
-            sys.stdout.flush()
-            sys.stderr.flush()
         os._exit(status)
+
+
+def _status() -> int:
+    """Run the command line; the exit status."""
+    try:
+        with interruptible():
+            try:
+                app(prog_name="snpjax")
+            except SystemExit as ending:
+                if isinstance(ending.code, str):
+                    raise
+                sys.stdout.flush()
+                return int(ending.code or 0)
+    except typer.Exit as ending:
+        return ending.exit_code
+    return 0
 
 
 def _version(wanted: bool) -> None:

@@ -7,7 +7,7 @@ import typer
 
 from ..io.formats import names_text
 from .ending import orderly
-from .lossy import From, Out, WriteOptions, check_folder, format_from, writing
+from .lossy import From, Out, WriteOptions, check_folder, format_from
 from .options import Strict, grouped, value
 
 
@@ -36,7 +36,6 @@ def convert(
     """See `HELP`."""
     import snpjax as snp
 
-    from .._text.atomic import atomic_write
     from ..io.cusnp import name_table
     from .text import headline
 
@@ -48,7 +47,5 @@ def convert(
         check_folder(names)
     system = snp.read(source, format=reads, level="strict" if strict else "extended")
     said = headline(system, f"{source}")
-    output.save(system, target, writes, {"file": f"{source}"}, said)
-    if names is not None:
-        with writing(names):
-            atomic_write(names, name_table(system))
+    beside = {} if names is None else {names: name_table(system)}
+    output.save(system, target, writes, {"file": f"{source}"}, said, beside=beside)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..choice import NO_RULE
+from ..results import name_of
 from ..sleptsov import SleptsovNet
 from ..spiking import NO_NUMBER, Solution, SolutionBatch
 from ..spiking.model.population import AnySystem
@@ -63,7 +64,6 @@ def print_json(value: dict[str, Any]) -> None:
 def run_json(solution: Solution, file: str, choice: dict[str, Any]) -> dict[str, Any]:
     """A single run as plain values; what was not kept is `None`. Of a network that changes each
     configuration has its own under `networks`, and `neurons` are those there are in the end."""
-    # A run that failed never gets here: it has raised.
     saved, outputs = solution.saved, solution.system.output
     kept = saved.outputs
     shown = Shown(solution)
@@ -80,7 +80,7 @@ def run_json(solution: Solution, file: str, choice: dict[str, Any]) -> dict[str,
         **changing,
         "steps": solution.steps,
         "halted": solution.halted,
-        "result": "halted" if solution.halted else "max_steps_reached",
+        "result": name_of(solution.result),
         "spikes": solution.spikes.tolist(),
         "configurations": None if saved.every is None else solution.configurations.tolist(),
         "timers": None if saved.every is None else solution.timer_history.tolist(),

@@ -9,6 +9,8 @@ import typer
 
 from .ending import BAD_INPUT, ended
 from .options import flag, value
+from .signals import stop_orderly
+from .streams import replace_streams
 
 
 if TYPE_CHECKING:
@@ -44,6 +46,9 @@ class DeviceOptions:
                 initialize()
             except (RuntimeError, ValueError) as error:
                 raise ended(f"error: {error}", BAD_INPUT) from None
+            # JAX takes the streams, and SIGTERM, of which it only takes note.
+            replace_streams()
+            stop_orderly()
             if jax.process_index() > 0:
                 sys.stdout = open(os.devnull, "w")  # noqa: SIM115 (until the process ends)
         found = jax.devices()

@@ -1,8 +1,8 @@
 """How a command ends: a user's mistake is a few lines on stderr and an exit status."""
 
 import contextlib
+import errno
 import gc
-import os
 import re
 import shlex
 import sys
@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from .options import advised
+from .signals import ending, stop_orderly
+from .streams import OutputLost, drop_output
 
 
 if TYPE_CHECKING:
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
 FAILED = 1
 BAD_INPUT = 2
 NOT_DECIDED = 3
-INTERRUPTED = 130
 #: What a shell reports for a program that nobody reads any more: 128 + SIGPIPE.
 NOT_READ = 141
 
@@ -45,23 +46,28 @@ def orderly(other: str | None = None, *, format_option: str | None = None) -> It
 
     What is left, and shows its traceback, is our own bug or the machine's limit.
     """
-    from ..compilation import use_compilation_cache
-    from ..io import ReadError
-    from ..spiking import InvalidSystem
+    with interruptible():
+        from ..compilation import use_compilation_cache
+        from ..io import ReadError
+        from ..spiking import InvalidSystem
 
-    with interruptible(), _warnings_as_lines():
-        try:
-            use_compilation_cache()
-            collect_garbage()
-            yield
-        except ReadError as error:
-            raise ended(_advised(error, other, format_option), BAD_INPUT) from None
-        except InvalidSystem as error:
-            raise ended(f"error: {error}", BAD_INPUT) from None
+        stop_orderly()
+        with _warnings_as_lines():
+            try:
+                use_compilation_cache()
+                collect_garbage()
+                yield
+            except ReadError as error:
+                raise ended(_advised(error, other, format_option), BAD_INPUT) from None
+            except InvalidSystem as error:
+                raise ended(f"error: {error}", BAD_INPUT) from None
 
 
 def collect_garbage() -> None:
-    """Let Python look for garbage, but not among what was imported, and seldom."""
+    """Let Python look for garbage if `main` has stopped it, but not among what was imported, and
+    seldom."""
+    if gc.isenabled():
+        return
     gc.freeze()
     gc.set_threshold(100_000)
     gc.enable()
@@ -69,17 +75,25 @@ def collect_garbage() -> None:
 
 @contextlib.contextmanager
 def interruptible() -> Iterator[None]:
-    """Around a command that needs no model: Ctrl-C and a closed pipe end it without a traceback."""
+    """Around a command that needs no model: Ctrl-C and other signals end it without a traceback,
+    and so do an output that is closed or full, and too little memory."""
     try:
         yield
         sys.stdout.flush()
-    except KeyboardInterrupt:
-        raise ended("interrupted", INTERRUPTED) from None
-    except BrokenPipeError:
-        # What is still buffered would raise again when the interpreter shuts down.
-        with contextlib.suppress(OSError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise typer.Exit(NOT_READ) from None
+    except (MemoryError, RuntimeError, ValueError) as error:
+        from ..memory import is_of_memory
+
+        if not is_of_memory(error):
+            raise
+        raise ended(f"error: {_shortage(error)}", FAILED) from None
+    except KeyboardInterrupt as stopped:
+        raise ended(*ending(stopped)) from None
+    except OutputLost as lost:
+        drop_output()
+        if lost.error.errno == errno.EPIPE:
+            raise typer.Exit(NOT_READ) from None
+        reason = f"{lost.error.strerror} (write it to another file)"
+        raise ended(f"error: the output cannot be written: {reason}", BAD_INPUT) from None
 
 
 @contextlib.contextmanager
@@ -97,7 +111,7 @@ def refusals(
 
     try:
         yield
-    except (ReadError, BrokenPipeError):
+    except ReadError:
         raise
     except failures as error:
         raise ended(f"error: {error}", FAILED) from None
@@ -108,6 +122,15 @@ def refusals(
         if path is None or error.strerror is None:  # of no file: our own bug
             raise
         raise write_failure(path, error) from None
+
+
+def _shortage(error: Exception) -> str:
+    """Why memory does not suffice."""
+    if isinstance(error, ValueError):  # refused before it was taken
+        return advised(f"{error}")
+    found = re.search(r"allocat\D*(\d+) ?bytes", f"{error}")
+    what = f", where {int(found[1]):,} bytes were needed at once" if found else ""
+    return f"memory ran out{what} (try a smaller model, or fewer steps, paths or configurations)"
 
 
 def write_failure(path: Path | str, error: OSError) -> typer.Exit:
@@ -137,6 +160,7 @@ def _advised(error: "ReadError", other: str | None, format_option: str | None) -
 def _warnings_as_lines() -> Iterator[None]:
     """Show the warnings that are meant for the user as lines, and leave all others as they are."""
     from ..io.errors import MAX_SHOWN, ReadWarning
+    from ..scale.checkpoint import CheckpointWarning
     from ..spiking import ModelWarning
     from ..trajectory import HistoryDropped
 
@@ -151,7 +175,7 @@ def _warnings_as_lines() -> Iterator[None]:
                     typer.echo(f"{place}: warning: {d.message}", err=True)
                 if len(found) > MAX_SHOWN:
                     typer.echo(f"and {len(found) - MAX_SHOWN} more warnings", err=True)
-            elif issubclass(category, ModelWarning):
+            elif issubclass(category, ModelWarning | CheckpointWarning):
                 typer.echo(f"warning: {message}", err=True)
             elif issubclass(category, HistoryDropped):  # whose message is about Python
                 kept = message.kept if isinstance(message, HistoryDropped) else ""
@@ -164,6 +188,6 @@ def _warnings_as_lines() -> Iterator[None]:
                 show_other(message, category, filename, lineno, file, line)
 
         warnings.showwarning = show
-        for category in (ModelWarning, HistoryDropped):
+        for category in (ModelWarning, HistoryDropped, CheckpointWarning):
             warnings.simplefilter("always", category)
         yield

@@ -10,11 +10,13 @@ from .options import (
     MOST,
     MOST_SEED,
     AsJson,
+    CheckpointFolder,
     File,
     MaxNeurons,
     MaxSynapses,
     Strict,
     advised,
+    checkpoint_in,
     grouped,
     number,
     stored_in,
@@ -44,6 +46,7 @@ def estimate(
     seed: Annotated[int, number("--seed", "Of the random choices.", most=MOST_SEED)] = 0,
     neurons: MaxNeurons = None,
     synapses: MaxSynapses = None,
+    checkpoint: CheckpointFolder = None,
     on: DeviceOptions,
     strict: Strict = False,
     as_json: AsJson = False,
@@ -61,6 +64,7 @@ def estimate(
 
     import snpjax as snp
 
+    from . import progress
     from .data import print_json
     from .options import choice_of
     from .text import headline, printable
@@ -69,7 +73,7 @@ def estimate(
     options = stored_in(system, "auto", neurons, synapses)
     choice = choice_of(seed)
     assert isinstance(choice, snp.UniformChoice)
-    with refusals():
+    with refusals(), progress.of_paths(hidden=as_json) as made:
         found = snp.estimate(
             system,
             query,
@@ -80,6 +84,8 @@ def estimate(
             confidence=confidence,
             capacity=options.get("capacity"),  # pyright: ignore[reportArgumentType]
             mesh=mesh,
+            checkpoint=checkpoint_in(checkpoint),
+            progress=made,
         )
     if as_json:
         plain = {

@@ -184,12 +184,12 @@ def _print(
     numbers: int | None,
     written: list[str],
 ) -> None:
-    from .text import headline, printable, to_stdout
+    from .text import headline, print_table, printable, to_stdout
 
     with to_stdout() as console:
         console.out(headline(model_of(graph.system), file))
         console.out(_completeness(graph))
-        console.print(_table(description["by_depth"]))
+        print_table(console, _table(description["by_depth"]))
         for line in _remarks(graph, description, numbers):
             console.out(line)
         for path in written:

@@ -66,7 +66,7 @@ def time(
                 nonlocal made
                 made += 1
                 if update is not None:
-                    update(made)
+                    update(made, 0)
 
             total = gather(file, seed=seed, cells=cells, seconds=seconds, again=again, progress=one)
     if as_json:
@@ -98,12 +98,14 @@ def train(
     from . import data
 
     with refusals():
+        from snpjax_formats.atomic import atomic_write_all
         from snpjax_formats.select.training import train as train_on
 
         model, found = train_on(files, title=title, folds=folds)
-        model.write(output)
+        written = {output: (model.to_bytes(),)}
         if report is not None:
-            report.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+            written[report] = ((json.dumps(found, indent=1) + "\n").encode(),)
+        atomic_write_all(written)
     if as_json:
         data.print_json(found)
     else:

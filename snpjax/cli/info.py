@@ -159,7 +159,7 @@ def _kind(rule: "AnyRule") -> str:
 def _print(system: "AnySystem", description: dict[str, Any]) -> None:
     from rich.table import Table
 
-    from .text import headline, plural, to_stdout
+    from .text import headline, plural, print_table, to_stdout
 
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True)
@@ -168,7 +168,7 @@ def _print(system: "AnySystem", description: dict[str, Any]) -> None:
         table.add_row(name, text)
     with to_stdout() as console:
         console.out(headline(system, description["file"]))
-        console.print(table)
+        print_table(console, table)
         reasons = description["reasons"]
         for reason in reasons[:_MAX_REASONS]:
             console.out(f"  {reason['message']}")

@@ -67,10 +67,16 @@ class WriteOptions:
         format: Format,
         report: Mapping[str, object],
         said: str,
+        *,
+        beside: Mapping[Path, str] | None = None,
     ) -> None:
         """Write a model, and say what was written and lost: in JSON the `report` and sizes, else
-        `said`, what comes first. What a user can cause ends the command."""
-        from .._text.atomic import atomic_write
+        `said`, what comes first. What a user can cause ends the command.
+
+        - `beside`: the texts of files that are replaced together with `target`.
+        """
+        from snpjax_formats.atomic import atomic_write_all
+
         from ..io import WriteError
         from ..io.read import model_text
         from ..sleptsov import HighNet
@@ -79,9 +85,11 @@ class WriteOptions:
 
         with writing(target):
             text, losses = model_text(model, format)
-            is_written = self.lossy or not losses.items
-            if is_written:
-                atomic_write(target, text)
+        is_written = self.lossy or not losses.items
+        if is_written:
+            texts = {target: text, **(beside or {})}
+            with refusals():
+                atomic_write_all({path: (its.encode(),) for path, its in texts.items()})
         if self.as_json:
             files = {"output": f"{target}", "format": format.name}
             flat = model.net if isinstance(model, HighNet) else model

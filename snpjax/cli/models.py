@@ -35,6 +35,11 @@ class NetOptions:
         ),
     ] = False
 
+    max_flat_size: Annotated[
+        int | None,
+        number("--max-flat-size", "HSN, .ndr: link up to N nodes, arcs and priorities.", least=1),
+    ] = None
+
     def read(self, file: Path, format: "Format | str | None" = None) -> "SleptsovNet":
         import snpjax as snp
 
@@ -44,11 +49,13 @@ class NetOptions:
             drop_time=self.drop_time,
             net=self.net_id,
             ignore_unknown=self.ignore_unknown,
+            max_flat_size=self.max_flat_size,
         )
 
     def given(self) -> dict[str, object]:
         options = {"--drop-time": self.drop_time, "--net": self.net_id}
-        return {**options, "--ignore-unknown": self.ignore_unknown}
+        options |= {"--ignore-unknown": self.ignore_unknown}
+        return {**options, "--max-flat-size": self.max_flat_size}
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from ..choice import AbstractChoice
     from ..machine import LoweringOptions
+    from ..scale.checkpoint import Checkpoint
     from ..spiking import Compatibility, Transition
     from ..spiking.lower.storage import LayoutLike
 
@@ -72,6 +73,14 @@ Strict: TypeAlias = Annotated[
 Layout: TypeAlias = Annotated[
     str, value("--layout", "NAME", "How synapses are stored; changes no result.")
 ]
+CheckpointFolder: TypeAlias = Annotated[
+    Path | None,
+    value(
+        "--checkpoint",
+        "FOLDER",
+        "Save once a minute how far this is; the same command goes on from there.",
+    ),
+]
 AsJson: TypeAlias = Annotated[bool, flag("--json", "Print one JSON object.")]
 
 _capacity = partial(number, least=1, most=MOST - 1)
@@ -98,6 +107,13 @@ def refuse_given(options: Mapping[str, object], why: str) -> None:
     for option, given in options.items():
         if given is not None and given is not False and given != []:
             raise typer.BadParameter(why, param_hint=option)
+
+
+def checkpoint_in(folder: Path | None) -> "Checkpoint | None":
+    """The checkpoints of a command, in that folder."""
+    from ..scale.checkpoint import Checkpoint
+
+    return None if folder is None else Checkpoint(folder)
 
 
 def choice_of(seed: int | None) -> "AbstractChoice":
@@ -185,6 +201,10 @@ _ADVICE = {
     "under `Petri()`": "with --rule petri",
     "under Petri()": "with --rule petri",
     "same_axis=False": "--any-axis",
+    "sum over the paths with `observe=`": "let `snpjax estimate` answer a query",
+    "share them among devices with `mesh=`": "share them among --devices",
+    "keep less with `save=`": "make fewer --steps",
+    "Run fewer `paths` at a time, or keep less of them with `save=`.": "Try fewer --paths.",
     "Leave out `memory` and `exact`, or `mesh`.": (
         "Leave out --memory, --host-memory, --spill-folder and --fingerprints, or --devices."
     ),
@@ -195,5 +215,10 @@ def advised(message: str, *, count_dtype: str = "Try --int64.") -> str:
     """A message of Python with the advice of the command; `count_dtype` is that on overflow."""
     message = message.replace("Run with `count_dtype=numpy.int64`.", count_dtype)
     for text, option in _ADVICE.items():
-        message = message.replace(text, option)
+        message = message.replace(text, option).replace(_capital(text), _capital(option))
     return message
+
+
+def _capital(text: str) -> str:
+    """Of a sentence that begins so."""
+    return text[0].upper() + text[1:]

@@ -4,11 +4,11 @@ import numpy as np
 from rich.table import Table
 
 from ..spiking import NO_NUMBER, SolutionBatch
-from .text import headline, new_table, plural, printable, to_stdout
+from .text import GAP, headline, new_table, plural, print_table, printable, to_stdout
 
 
 _MAX_NUMBERS = 40  # rows of a histogram
-_BAR = 40  # columns of its longest bar
+_BAR = 40  # columns of its longest bar, where they fit
 _MAX_OUTPUTS = 8
 
 
@@ -33,8 +33,8 @@ def show(batch: SolutionBatch, file: str, choices: str | None, max_steps: int) -
             of = "" if len(names) == 1 else f" of {printable(name)}"
             console.out(f"numbers computed{of} (steps between the first two spikes):")
             numbers = batch.intervals(name)
-            table, left = histogram(numbers, bar)
-            console.print(table)
+            table, left = histogram(numbers, bar, console.width)
+            print_table(console, table)
             if left:
                 console.out(left)
         if len(names) > _MAX_OUTPUTS:
@@ -42,8 +42,9 @@ def show(batch: SolutionBatch, file: str, choices: str | None, max_steps: int) -
             console.out(f"and {left}; --csv or --json gives all")
 
 
-def histogram(numbers: np.ndarray, bar: str) -> tuple[Table, str | None]:
-    """Numbers, paths and bars, with paths without a number last; and a word on numbers left out."""
+def histogram(numbers: np.ndarray, bar: str, width: int) -> tuple[Table, str | None]:
+    """Numbers, paths and bars in `width` columns, with paths without a number last; and a word on
+    numbers left out."""
     values, counts = np.unique(numbers[numbers != NO_NUMBER], return_counts=True)
     left = None
     if len(values) > _MAX_NUMBERS:
@@ -59,11 +60,14 @@ def histogram(numbers: np.ndarray, bar: str) -> tuple[Table, str | None]:
     without = int(np.sum(numbers == NO_NUMBER))
     if without:
         rows.append(("no number", without))
-    table = new_table()
-    table.add_column("number", justify="right")
-    table.add_column("paths", justify="right")
-    table.add_column("", no_wrap=True, overflow="crop")
     most = max((count for _, count in rows), default=1)
+    numbers_width = max([len("number"), *(len(name) for name, _ in rows)])
+    longest = width - numbers_width - max(len("paths"), len(f"{most:,}")) - 2 * GAP
+    longest = min(max(longest, 1), _BAR)
+    table = new_table()
+    table.add_column("number", justify="right", no_wrap=True)
+    table.add_column("paths", justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True)
     for name, count in rows:
-        table.add_row(name, f"{count:,}", bar * max(1, round(_BAR * count / most)))
+        table.add_row(name, f"{count:,}", bar * max(1, round(longest * count / most)))
     return table, left

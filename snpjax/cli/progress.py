@@ -4,30 +4,74 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TimeElapsedColumn
 from rich.table import Column
 from rich.text import Text
 
 
+_LINE = Column(no_wrap=True)
 #: Work shorter than this shows no progress.
 _SECONDS_UNTIL_PROGRESS = 1.0
 
 
 @contextmanager
-def of_run(max_steps: int, *, hidden: bool) -> Iterator[Callable[[int], None] | None]:
-    """Something to call with the number of steps made; `None` where nothing is to be shown."""
-    made = TextColumn("step {task.completed:,.0f} of at most {task.total:,.0f}")
-    with _shown([made, BarColumn()], max_steps, hidden) as update:
-        yield update and (lambda steps: update(completed=steps))
+def of_run(
+    max_steps: int, paths: int | None = None, *, hidden: bool
+) -> Iterator[Callable[[int, int], None] | None]:
+    """Something to call with the number of steps made and that of paths that are done, if there
+    are any; `None` where nothing is to be shown."""
+    with _shown([_Made(_LINE), BarColumn(), _Left(_LINE)], max_steps, hidden) as update:
+
+        def made(steps: int, done: int) -> None:
+            assert update is not None
+            if done and paths is not None:
+                update(completed=done, total=paths, of_paths=True)
+            else:
+                update(completed=steps)
+
+        yield update and made
+
+
+@contextmanager
+def of_paths(*, hidden: bool) -> Iterator[Callable[[int, int], None] | None]:
+    """Something to call with the number of paths that are done and that of all; `None` where
+    nothing is to be shown."""
+    with _shown([_Made(_LINE), BarColumn(), _Left(_LINE)], None, hidden) as update:
+        yield update and (lambda done, all: update(completed=done, total=all, of_paths=True))
+
+
+class _Made(ProgressColumn):
+    """Steps, or paths that are done, of how many."""
+
+    def render(self, task: Task) -> Text:
+        what = "paths: {:,.0f} of {:,.0f}" if _of_paths(task) else "step {:,.0f} of at most {:,.0f}"
+        return Text(what.format(task.completed, task.total or 0))
+
+
+class _Left(ProgressColumn):
+    """The time that the rest will take, if it goes on as in the last half minute. Of steps there
+    may be fewer."""
+
+    def render(self, task: Task) -> Text:
+        seconds = task.time_remaining
+        if seconds is None:
+            return Text("")
+        at_most = "" if _of_paths(task) else "at most "
+        return Text(f"{at_most}{timedelta(seconds=int(seconds))} left")
+
+
+def _of_paths(task: Task) -> bool:
+    return task.fields.get("of_paths", False)
 
 
 @contextmanager
 def of_search(*, hidden: bool) -> Iterator[Callable[[int, int], None] | None]:
     """Something to call with the number of configurations found and the depth; `None` where nothing
     is to be shown."""
-    with _shown([_Found(Column(no_wrap=True))], None, hidden) as update:
+    with _shown([_Found(_LINE)], None, hidden) as update:
         yield update and (lambda num, depth: update(completed=num, depth=depth))
 
 
@@ -46,10 +90,11 @@ def _shown(
     columns: list[ProgressColumn], total: int | None, hidden: bool
 ) -> Iterator[Callable[..., None] | None]:
     """Something to call with what of the task has changed."""
-    if hidden or not sys.stderr.isatty():
+    console = Console(stderr=True)
+    if hidden or not (sys.stderr.isatty() and console.is_interactive):
         yield None
         return
-    progress = Progress(*columns, TimeElapsedColumn(), console=Console(stderr=True), transient=True)
+    progress = Progress(*columns, TimeElapsedColumn(), console=console, transient=True)
     task = progress.add_task("", total=total)
     began = time.monotonic()
 

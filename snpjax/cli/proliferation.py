@@ -207,8 +207,12 @@ def calibrate(
     as_json: AsJson = False,
 ) -> None:
     """Fit proportions and division times to the histogram measured after a time."""
+    import dataclasses
+
+    from snpjax_formats.atomic import atomic_write_all
+
     from .. import proliferation as pr
-    from ..io.proliferation import calibration_record, write_calibration, write_model
+    from ..io.proliferation import calibration_json, calibration_record, model_json
     from . import data
 
     with refusals():
@@ -226,12 +230,13 @@ def calibrate(
             same_axis=not any_axis,
         )
         errors, goodness = pr.uncertainty(best), pr.goodness_of_fit(best)
+        written = {}
         if save_model is not None:
-            import dataclasses
-
-            write_model(dataclasses.replace(file, types=best.model.types), save_model)
+            fitted = dataclasses.replace(file, types=best.model.types)
+            written[save_model] = (model_json(fitted).encode(),)
         if output is not None:
-            write_calibration(best, output, errors, goodness)
+            written[output] = (calibration_json(best, errors, goodness).encode(),)
+        atomic_write_all(written)
     if as_json:
         data.print_json(calibration_record(best, errors, goodness))
     else:

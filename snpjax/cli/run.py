@@ -10,12 +10,14 @@ from .options import (
     MOST,
     MOST_SEED,
     AsJson,
+    CheckpointFolder,
     File,
     Layout,
     MaxNeurons,
     MaxSynapses,
     Strict,
     advised,
+    checkpoint_in,
     choice_of,
     compatibility_named,
     flag,
@@ -52,7 +54,7 @@ def run(
             "--paths",
             "Run N paths as one batch, each with choices of its own.",
             least=1,
-            most=2**31 - 1,
+            most=2**32,
         ),
     ] = None,
     layout: Layout = "auto",
@@ -70,6 +72,7 @@ def run(
         value("--as", "SIMULATOR", "Run and show as this simulator does, by its name and version."),
     ] = None,
     int64: Annotated[bool, flag("--int64", "Count spikes in 64 bits, not 32.")] = False,
+    checkpoint: CheckpointFolder = None,
     on: DeviceOptions,
     strict: Strict = False,
     as_json: AsJson = False,
@@ -90,7 +93,6 @@ def run(
 
     mesh = on.mesh("neurons" if paths is None else "paths")
 
-    import jax
     import numpy as np
 
     import snpjax as snp
@@ -108,27 +110,21 @@ def run(
     options = stored_in(system, stored, neurons, synapses)
     if int64:
         options["count_dtype"] = np.int64
-    with refusals(), progress.of_run(steps, hidden=as_json) as made:
-        try:
-            solution = snp.run(
-                system,
-                max_steps=steps,
-                choice=choice_of(seed),
-                paths=paths,
-                grow=not no_grow,
-                progress=made,
-                throw=False,
-                mesh=mesh,
-                **options,
-            )
-            if on.distributed and isinstance(solution, snp.SolutionBatch):
-                solution = snp.scale.gather(solution)
-        except (MemoryError, jax.errors.JaxRuntimeError) as error:
-            is_of_memory = isinstance(error, MemoryError) or "RESOURCE_EXHAUSTED" in f"{error}"
-            if paths is None or not is_of_memory:
-                raise
-            message = f"error: there is not enough memory for {paths:,} paths (give fewer --paths)"
-            raise ended(message, FAILED) from None
+    with refusals(), progress.of_run(steps, paths, hidden=as_json) as made:
+        solution = snp.run(
+            system,
+            max_steps=steps,
+            choice=choice_of(seed),
+            paths=paths,
+            grow=not no_grow,
+            progress=made,
+            throw=False,
+            mesh=mesh,
+            checkpoint=checkpoint_in(checkpoint),
+            **options,
+        )
+        if on.distributed and isinstance(solution, snp.SolutionBatch):
+            solution = snp.scale.gather(solution)
     if solution.saved.every is not None and solution.saved.details:
         solution = solution.as_displayed()
     how = {"method": "first"} if seed is None else {"method": "uniform", "seed": seed}

@@ -11,7 +11,9 @@ from .options import (
     MOST,
     MOST_SEED,
     AsJson,
+    CheckpointFolder,
     advised,
+    checkpoint_in,
     choice_of,
     flag,
     grouped,
@@ -78,6 +80,7 @@ def run(
     engine: Annotated[
         str, value("--engine", "NAME", "auto, event or scan; changes no result.")
     ] = "auto",
+    checkpoint: CheckpointFolder = None,
     int32: Annotated[bool, flag("--int32", "Count tokens in 32 bits, not 64.")] = False,
     source_format: FormatOption = None,
     nets: NetOptions,
@@ -108,6 +111,7 @@ def run(
             save=snp.Save(every=None, outputs=False, details=True) if trace else None,
             progress=made,
             throw=False,
+            checkpoint=checkpoint_in(checkpoint),
         )
     if as_json:
         print_json(_as_json(found, f"{file}", rule, seed, counts))
@@ -213,14 +217,13 @@ def _started(net: "SleptsovNet", texts: list[str]) -> "SleptsovNet":
 def _as_json(
     found: "NetSolution", file: str, rule: str, seed: int | None, counts: bool
 ) -> dict[str, Any]:
+    from ..results import name_of
     from ..sleptsov import Disjoint
 
     net = found.net
-    status = {True: "halted", False: "max_steps_reached"}[bool(found.halted)]
     culprit = found.culprit
     failure: dict[str, Any] | None = None
     if culprit is not None:
-        status = "unbounded_multiplicity" if culprit.place is None else "token_overflow"
         failure = {
             "transition": net.transition_name(culprit.transition),
             "multiplicity": culprit.multiplicity,
@@ -230,7 +233,7 @@ def _as_json(
         "file": file,
         "rule": rule,
         "choice": "first" if seed is None else {"method": "uniform", "seed": seed},
-        "status": status,
+        "status": name_of(found.result),
         "steps": found.steps,
         "marking": found.marking.tolist(),
         "tokens": dict(found.tokens),

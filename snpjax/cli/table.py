@@ -1,6 +1,7 @@
 """A single run for people: the computation as a table, how it ended, and what it computed."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable
+from typing import TypeAlias
 
 import numpy as np
 from rich.cells import cell_len
@@ -10,15 +11,28 @@ from ..choice import NO_RULE
 from ..spiking import Solution
 from ..spiking.view.run_text import Shown
 from .data import Row, num_neurons, num_rows, row
-from .text import headline, listed, new_table, plural, printable, shortened, to_stdout
+from .text import (
+    GAP,
+    headline,
+    listed,
+    new_table,
+    plural,
+    print_table,
+    printable,
+    shortened,
+    to_stdout,
+)
 
+
+#: The head and the cells of a column.
+_Column: TypeAlias = tuple[str, list[str]]
 
 # Of a long run the first and the last rows are shown.
 _MAX_ROWS = 60
 _FIRST_ROWS = 40
 _LAST_ROWS = 15
 _MAX_NAME = 20  # characters of a neuron's name at the head of its column
-_GAP = 2  # blanks between two columns
+_LEAST_RULES = 20  # columns of the rules, if texts are shown
 _MAX_LINES = 3  # of the rules of one step
 _MAX_TRAIN = 40  # entries of a spike train
 _MAX_OUTPUTS = 8  # described below the table
@@ -32,7 +46,7 @@ def show(solution: Solution, file: str, choices: str | None, max_steps: int) -> 
         if choices is not None:
             console.out(choices)
         table, remarks = computation(solution, console.width)
-        console.print(table)
+        print_table(console, table)
         if len(remarks) and any("not shown" in remark for remark in remarks):
             remarks.append(_final(solution))
         end = solution.ending
@@ -45,27 +59,29 @@ def show(solution: Solution, file: str, choices: str | None, max_steps: int) -> 
 def computation(solution: Solution, width: int) -> tuple[Table, list[str]]:
     """The table of a run in at most `width` columns, and the remarks that belong below it.
 
-    As many neurons as fit are shown, at least one. Rules are those of the neurons shown; those of
-    the others are counted.
+    As many neurons as fit are shown, at least one, output neurons before all others. Rules are
+    those of the neurons shown; those of the others are counted.
     """
     rows, num_left_out = _rows(solution)
     columns = _Columns(solution, rows, width)
     table = new_table()
-    for name in ("step", *(name for name, _ in columns.neurons)):
+    for name in ("step", *(name for name, _ in columns.neurons.values())):
         table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("rules", overflow="fold")
+    has_rules = columns.rules_width > 0
+    if has_rules:
+        table.add_column("rules", overflow="fold")
     for name, _ in columns.outputs:
         table.add_column(name, justify="right", no_wrap=True)
     for index, current in enumerate(rows):
         table.add_row(
             str(current.step),
-            *(cells[index] for _, cells in columns.neurons),
-            columns.rules(current),
+            *(cells[index] for _, cells in columns.neurons.values()),
+            *([columns.rules(current)] if has_rules else []),
             *(cells[index] for _, cells in columns.outputs),
         )
         if num_left_out and index == _FIRST_ROWS - 1:
-            skipped = f"... {plural(num_left_out, 'step')} ..."
-            table.add_row("...", *[""] * len(columns.neurons), skipped)
+            skipped = [columns.skipped(num_left_out)] if has_rules else []
+            table.add_row("...", *[""] * len(columns.neurons), *skipped)
     return table, columns.remarks()
 
 
@@ -79,12 +95,18 @@ def _rows(solution: Solution) -> tuple[list[Row], int]:
 
 
 class _Columns:
-    """What fits: heads and cells of `neurons` and `outputs`, and the width left for the rules."""
+    """What fits: the heads and cells of `outputs` and of `neurons`, by their number, and the width
+    left for the rules, if any.
+
+    What is seen from outside comes first, trains and then output neurons; then the rules, or how
+    many there are where their texts cannot be read; and then the other neurons.
+    """
 
     def __init__(self, solution: Solution, rows: list[Row], width: int):
         self.solution = solution
         self.shown = Shown(solution)
-        names = self.names = [printable(name) for name in self.shown.names()]
+        found = self.shown.names()
+        self.names = [printable(name) for name in found]
         there = [num_neurons(self.shown, r.step) for r in rows]
         outputs = solution.system.output
         room = width - max(len("step"), len(str(rows[-1].step)))
@@ -92,29 +114,48 @@ class _Columns:
         def emitted(index: int) -> list[str]:
             return ["" if r.outputs is None else str(r.outputs[index]) for r in rows]
 
-        self.outputs = _fitting([f"out:{printable(name)}" for name in outputs], emitted, room // 4)
+        def fitting(neurons: list[int], room: int, *, least: int) -> dict[int, _Column]:
+            columns = ((self.names[i], _spike_cells(rows, i, there)) for i in neurons)
+            return dict(zip(neurons, _fitting(columns, room, least), strict=False))
+
+        trains = ((f"out:{printable(name)}", emitted(i)) for i, name in enumerate(outputs))
+        self.outputs = _fitting(trains, room // 4, 1)
         room -= _width(self.outputs)
-        # No more neurons than these can fit.
-        candidates = len(names[: room // (_GAP + 1) + 1])
-        texts = [self._fired(r, candidates) for r in rows]
-        wanted = max(len("rules"), *(len(", ".join(t)) for t in texts))
+        positions = {name: i for i, name in enumerate(found)}
+        own = sorted(positions[name] for name in outputs[:width] if name in positions)
+        self.neurons = fitting(own, room, least=1)
+        room -= _width(self.neurons.values())
+
+        # No more of the other neurons than these can fit.
+        others = [i for i in range(min(len(found), width)) if i not in self.neurons]
+        others = others[: max(room, 0) // (GAP + 1) + 1]
+        fired = [self._fired(r, sorted([*self.neurons, *others])) for r in rows]
+        wanted = max(len("rules"), *(len(", ".join(texts)) for texts in fired))
         if num_rows(solution) > len(rows):
             wanted = max(wanted, len("... 1,000,000,000 steps ..."))
-        self.rules_width = min(wanted, max(width // 3, 20))
-        room -= self.rules_width + _GAP
+        readable = min(wanted, max(width // 3, _LEAST_RULES))
+        counted = max(len("rules"), *(len(plural(_num_fired(r), "rule")) for r in rows))
+        self.rules_width = next((w for w in (readable, counted) if w + GAP <= room), 0)
+        self.has_texts = self.rules_width == readable
+        room -= self.rules_width + (GAP if self.rules_width else 0)
 
-        self.neurons = _fitting(names, lambda index: _spike_cells(rows, index, there), room)
-        room -= _width(self.neurons)
-        self.rules_width = min(wanted, self.rules_width + max(room, 0))
+        self.neurons |= fitting(others, room, least=0 if self.neurons else 1)
+        self.neurons = dict(sorted(self.neurons.items()))
+        if self.has_texts:
+            room -= _width([self.neurons[i] for i in others if i in self.neurons])
+            self.rules_width = min(wanted, self.rules_width + max(room, 0))
 
     def rules(self, current: Row) -> str:
         """The rules fired in one step, as many as some lines hold."""
         if current.rules is None:
             return ""
         lines: list[str] = []
-        texts = self._fired(current, len(self.neurons))
-        others = int(np.sum(current.rules[len(self.neurons) :] != NO_RULE))
-        most = min(len(texts), _MAX_LINES * max(self.rules_width, 1))  # more never fit
+        texts = self._fired(current, self.neurons)
+        others = _num_fired(current) - sum(
+            current.rules[i] != NO_RULE for i in self.neurons if i < len(current.rules)
+        )
+        # More than these never fit.
+        most = min(len(texts), _MAX_LINES * self.rules_width) if self.has_texts else 0
         for shown in range(most, -1, -1):
             missing = len(texts) - shown + others
             more = f"and {missing:,} more" if shown else plural(missing, "rule")
@@ -123,10 +164,15 @@ class _Columns:
                 break
         return "\n".join(lines)
 
-    def _fired(self, current: Row, num_neurons: int) -> list[str]:
+    def skipped(self, num_steps: int) -> str:
+        """In place of the rules of steps that are left out."""
+        text = f"... {plural(num_steps, 'step')} ..."
+        return text if len(text) <= self.rules_width else "..."
+
+    def _fired(self, current: Row, neurons: Iterable[int]) -> list[str]:
         if current.rules is None:
             return []
-        return self.shown.fired(current.step - 1, current.rules.tolist(), num_neurons, _short)
+        return self.shown.fired(current.step - 1, current.rules.tolist(), neurons, _short)
 
     def remarks(self) -> list[str]:
         lines = []
@@ -134,7 +180,7 @@ class _Columns:
             lines.append("neurons divide or bud: a column has the name of its neuron in the end")
         if self.solution.saved.every is None:
             lines.append("the history was too large to be kept: this is the final configuration")
-        if any("(" in cell for _, cells in self.neurons for cell in cells):
+        if any("(" in cell for _, cells in self.neurons.values() for cell in cells):
             lines.append("2 (1): 2 spikes, closed, opens in 1 step")
         for what, shown, names in (
             ("neuron", self.neurons, self.names),
@@ -145,25 +191,29 @@ class _Columns:
                 lines.append(
                     f"{left:,} of {plural(len(names), what)} not shown; --csv or --json gives all"
                 )
+        if self.rules_width == 0:
+            lines.append("rules not shown; --csv or --json gives all")
         return lines
 
 
-def _fitting(
-    names: Sequence[str], cells_of: Callable[[int], list[str]], room: int
-) -> list[tuple[str, list[str]]]:
-    """Heads and cells of the first columns, as many as `room` holds, but at least one."""
-    columns: list[tuple[str, list[str]]] = []
-    for index, name in enumerate(names):
-        column = (shortened(name, _MAX_NAME), cells_of(index))
+def _fitting(columns: Iterable[_Column], room: int, least: int) -> list[_Column]:
+    """The first columns, as many as `room` holds, but at least some, with their heads shortened."""
+    found: list[_Column] = []
+    for name, cells in columns:
+        column = (shortened(name, _MAX_NAME), cells)
         room -= _width([column])
-        if room < 0 and columns:
+        if room < 0 and len(found) >= least:
             break
-        columns.append(column)
-    return columns
+        found.append(column)
+    return found
 
 
-def _width(columns: list[tuple[str, list[str]]]) -> int:
-    return sum(_GAP + max(map(cell_len, [name, *cells])) for name, cells in columns)
+def _width(columns: Iterable[_Column]) -> int:
+    return sum(GAP + max(map(cell_len, [name, *cells])) for name, cells in columns)
+
+
+def _num_fired(current: Row) -> int:
+    return 0 if current.rules is None else int(np.sum(current.rules != NO_RULE))
 
 
 def _short(name: str) -> str:

@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 
     from .models import AnyModel
 
-#: Columns of a table that goes to a file or another program.
-_WIDTH_OF_A_PIPE = 100
+#: Columns of a table that goes to a file or another program, and the fewest on any terminal.
+_WIDTH_OF_A_PIPE, _LEAST_WIDTH = 100, 40
+_WIDEST = 10_000
+GAP = 2  # blanks between two columns of a table
 
 
 @contextmanager
@@ -30,14 +32,39 @@ def to_stdout() -> "Iterator[Console]":
     """
     from rich.console import Console
 
-    is_free = not sys.stdout.isatty() and "COLUMNS" not in os.environ
-    width = _WIDTH_OF_A_PIPE if is_free else None
-    console = Console(file=sys.stdout, width=width, markup=False, emoji=False, highlight=False)
+    console = Console(
+        file=sys.stdout,
+        width=_width(),
+        height=25,  # without one, a terminal of which nothing is known has 80 columns
+        markup=False,
+        emoji=False,
+        highlight=False,
+    )
     # Rich ends the process with status 1 when a pipe is closed; our own write raises instead.
     with console.capture() as capture:
         yield console
     # Tables pad their last column, too.
     sys.stdout.write("\n".join(line.rstrip() for line in capture.get().split("\n")))
+
+
+def _width() -> int:
+    """The columns that COLUMNS says, or else the terminal."""
+    given, width = os.environ.get("COLUMNS", ""), 0
+    if given.isdecimal():
+        width = int(given)
+    elif sys.stdout.isatty():
+        width = os.get_terminal_size(sys.stdout.fileno()).columns
+    return max(width or _WIDTH_OF_A_PIPE, _LEAST_WIDTH)
+
+
+def print_table(console: "Console", table: "Table") -> None:
+    """Print a table. Where a terminal is too narrow for its numbers, they are not cut: the table is
+    wider."""
+    from rich.measure import Measurement
+
+    needed = Measurement.get(console, console.options.update(width=_WIDEST), table).minimum
+    console.width = max(console.width, needed)
+    console.print(table)
 
 
 def headline(model: "AnyModel", file: str) -> str:

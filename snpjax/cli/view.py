@@ -11,6 +11,7 @@ import typer
 
 from .ending import BAD_INPUT, ended, orderly, refusals
 from .options import MOST_SEED, File, Strict, flag, number, refuse_given, value
+from .streams import OutputLost, drop_output
 
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def view(
 
 
 def _serve(server: "PageServer", session: "Session", *, opens: bool) -> None:
-    """Until Ctrl-C, which is the ordinary end."""
+    """Until Ctrl-C or SIGTERM, the ordinary ends, or until the terminal is gone."""
     try:
         typer.echo(f"serving {server.url} (Ctrl-C ends it)")
         sys.stdout.flush()
@@ -92,15 +93,18 @@ def _serve(server: "PageServer", session: "Session", *, opens: bool) -> None:
             threading.Thread(target=webbrowser.open, args=(server.url,), daemon=True).start()
         server.serve_forever()
     except KeyboardInterrupt:
-        typer.echo("\nended")
-        sys.stdout.flush()
+        try:
+            typer.echo("\nended")
+        except OutputLost:  # with the terminal
+            drop_output()
         if session.is_busy:
             # JAX may be computing what nobody waits for; see `main`.
             os._exit(0)
 
 
 def _export(file: Path, target: Path, steps: int, seed: int, level: "Level") -> None:
-    from .._text.atomic import atomic_write
+    from snpjax_formats.atomic import atomic_write
+
     from ..io.source import load
     from ..viz.page import open_model, recorded_page
     from ..viz.page.stepping import Refused

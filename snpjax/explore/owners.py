@@ -131,14 +131,15 @@ def frontier(
     packing: Packing,
     store: UInt32[Array, "capacity words"],
     first_rows: Int[Array, " devices"],
-    owners: Int[Array, " block"],
+    owners: UInt[Array, " block"],
     *,
     made: int,
-) -> tuple[OwnedBlock, Int[Array, " block"], Bool[Array, " block"]]:
+) -> tuple[OwnedBlock, Int[Array, " block"], Bool[Array, " block"], Int[Array, " devices_and_one"]]:
     """The choices of the configurations of a block, `made` of one owner at most: on the owners, and
-    how many each has, and which have too many, on all."""
+    on all how many each has, which have too many, how many each device has, and how many
+    configurations have too many."""
     block = len(owners)
-    is_own = owners == lax.axis_index(CONFIGURATIONS)
+    is_own = owners.astype(jnp.int32) == lax.axis_index(CONFIGURATIONS)
     (at,) = jnp.nonzero(is_own, size=made, fill_value=block)
     at = at.astype(jnp.int32)
     words = store.at[_own(first_rows) + jnp.arange(made)].get(mode="clip").T
@@ -149,7 +150,10 @@ def frontier(
     line, is_too_much = lax.psum(line, CONFIGURATIONS)
     # It wraps only after configurations that are cut off.
     starts = (jnp.cumsum(line) - line).at[at].get(mode="clip")
-    return OwnedBlock(words, at, counts, starts), line, is_too_much > 0
+    own = jnp.sum(counts, dtype=jnp.int32)[None]
+    sums = lax.all_gather(own, CONFIGURATIONS, tiled=True)
+    sums = jnp.concatenate([sums, jnp.sum(is_too_much, dtype=jnp.int32)[None]])
+    return OwnedBlock(words, at, counts, starts), line, is_too_much > 0, sums
 
 
 class _Line(NamedTuple):

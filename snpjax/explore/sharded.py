@@ -152,17 +152,20 @@ class OwnedMemory:
 class _Block(NamedTuple):
     """Neighbouring configurations whose successors are to be made.
 
-    - `counts`: the choices of each; `ends`: of all up to each.
+    - `counts`: the choices of each; `num_choices`: of all.
+    - `of_devices`: the choices of those of each device; `None` for a block that was cut.
     """
 
     low: int
     owned: OwnedBlock
     counts: Int[np.ndarray, " block"]
-    ends: Int[np.ndarray, " block"]
+    num_choices: int
+    of_devices: Int[np.ndarray, " devices"] | None
 
     @property
-    def num_choices(self) -> int:
-        return int(self.counts.sum(dtype=np.int64))
+    def ends(self) -> Int[np.ndarray, " block"]:
+        """The choices of all up to each."""
+        return np.cumsum(self.counts, dtype=np.int64)
 
     def part(self, base: int, end: int) -> OwnedPart:
         """Choices from `base` to `end`."""
@@ -211,7 +214,7 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
         self.devices = mesh.shape[CONFIGURATIONS]
         self.memory = OwnedMemory(model, mesh, model.given_sizes[0], edges=edges)
         self._take_machine()
-        self.owners = _Growing(np.dtype(np.uint8 if self.devices <= 2**8 else np.uint16))
+        self.owners = _Growing(np.dtype(np.uint8 if self.devices < 2**8 else np.uint16))
         self.numbers = [_Growing(np.dtype(np.int64)) for _ in range(self.devices)]
         self.rows = np.zeros(self.devices, np.int32)  # of the first that is not expanded
         self.counts: list[np.ndarray] = []
@@ -281,8 +284,6 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
         """Expand the configurations of a level."""
         while low < high:
             sizes = self._sizes(high - low)
-            if self.model.is_to_be_tightened(self.num, sizes.chunk):
-                self._tighten(sizes)
             block, is_too_much = self._block(low, high, sizes)
             self._expand_block(block, sizes)
             if self.stop is not Stop.COMPLETE:
@@ -292,12 +293,17 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
                 return self._end(Stop.TOO_MANY_CHOICES, low)
 
     def _expand_block(self, block: _Block, sizes: Sizes) -> None:
-        base, total, most = 0, block.num_choices, sizes.chunk
-        failure = None
+        """Expand the configurations of a block, which was made with these sizes."""
+        base, total, most = 0, block.num_choices, MAX_CHOICES
+        failure, own = None, sizes
         while base < total:
+            sizes = self._sizes(total - base, at_least=own.chunk)
+            if self.model.is_to_be_tightened(int(self.memory.nums.sum()), sizes.chunk):
+                self._tighten(sizes)
+                block = self._packed_again(block, own)
             if not self.memory.reserve(sizes.window):
                 return self._end(Stop.OUT_OF_MEMORY, block.parent(base))
-            end = min(base + most, total)
+            end = min(base + min(most, sizes.chunk), total)
             part = block.part(base, end)
             found = self._put(block, part, sizes)
             self._keep()  # what came before, meanwhile
@@ -305,8 +311,7 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
             if not numbers.fits or (numbers.overflows and self.model.encoding.wider is not None):
                 if not self._widen(block, part, sizes, numbers):
                     return self._end(Stop.OUT_OF_MEMORY, block.parent(base))
-                owners = self.owners.array[block.low : block.low + len(block.counts)]
-                block = block._replace(owned=self._frontier(owners, sizes)[0])
+                block = self._packed_again(block, own)
             elif numbers.full:
                 most = (end - base) // 2
                 self.memory.rebuild_table()
@@ -323,12 +328,18 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
                     assert left_out is not None
                     parent = block.parent(base + left_out)
                     return self._end(Stop.MAX_CONFIGURATIONS, parent)
-                base, most = end, sizes.chunk
+                base, most = end, MAX_CHOICES
         if failure is not None:
             self._end(*failure)
 
-    def _sizes(self, wanted: int) -> Sizes:
-        return Sizes.of(self.model.size(self.num, wanted, at_least=1), self.devices)
+    def _sizes(self, wanted: int, at_least: int = 1) -> Sizes:
+        num, at_least = int(self.memory.nums.sum()), min(at_least, self.model.sizes[-1])
+        return Sizes.of(self.model.size(num, wanted, at_least), self.devices)
+
+    def _packed_again(self, block: _Block, sizes: Sizes) -> _Block:
+        """A block after its words were packed in another way."""
+        owners = self.owners.array[block.low : block.low + len(block.counts)]
+        return block._replace(owned=self._frontier(owners, sizes)[0])
 
     def _expanded(self, block: _Block) -> int:
         """Go on after a block."""
@@ -338,36 +349,40 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
         return high
 
     def _count(self, owners: Int[np.ndarray, " some"]) -> Int[np.ndarray, " devices"]:
-        return np.bincount(owners, minlength=self.devices).astype(np.int32)
+        own = (np.count_nonzero(owners == device) for device in range(self.devices))
+        return np.fromiter(own, np.int32, self.devices)
 
     def _block(self, low: int, high: int, sizes: Sizes) -> tuple[_Block, bool]:
         """Configurations from `low` on, as many as can be expanded together, and whether the next
         one has too many choices."""
         owners = self.owners.array[low : min(high, low + sizes.chunk)]
-        for device in range(self.devices):
+        for device in np.flatnonzero(self._count(owners) > sizes.made):
             own = np.flatnonzero(owners == device)
-            if len(own) > sizes.made:
+            if len(own) > sizes.made:  # one cut before may have been enough
                 owners = owners[: own[sizes.made]]
-        owned, counts, is_too_much = self._frontier(owners, sizes)
-        counts = np.asarray(counts)[: len(owners)]
-        too_much = np.flatnonzero(np.asarray(is_too_much)[: len(owners)])
-        usable = int(too_much[0]) if len(too_much) else len(owners)
+        owned, counts, is_too_much, sums = self._frontier(owners, sizes)
+        counts, (*of_devices, num_too_much) = np.asarray(counts)[: len(owners)], np.asarray(sums)
+        usable = int(np.flatnonzero(np.asarray(is_too_much))[0]) if num_too_much else len(owners)
+        total = int(counts[:usable].sum(dtype=np.int64))
+        if total <= MAX_CHOICES and not num_too_much:
+            self.counts.append(counts)
+            return _Block(low, owned, counts, total, np.asarray(of_devices)), False
         ends = np.cumsum(counts[:usable], dtype=np.int64)
-        together = int(np.searchsorted(ends, MAX_CHOICES, side="right"))
-        num = min(usable, max(together, 1))
+        num = min(usable, max(int(np.searchsorted(ends, MAX_CHOICES, side="right")), 1))
         self.counts.append(counts[:num])
-        return _Block(low, owned, counts[:num], ends[:num]), len(too_much) > 0 and num == usable
+        total = int(ends[num - 1]) if num else 0
+        return _Block(low, owned, counts[:num], total, None), num_too_much > 0 and num == usable
 
     def _frontier(
         self, owners: Int[np.ndarray, " block"], sizes: Sizes
-    ) -> tuple[OwnedBlock, Array, Array]:
+    ) -> tuple[OwnedBlock, Array, Array, Array]:
         """The configurations with these owners that follow the expanded ones, see `frontier`."""
         ins = (ALL, ALL, ALL, SPLIT, ALL, ALL)
-        made = program(frontier, self.mesh, ins, (_BLOCK, ALL, ALL), made=sizes.made)
-        padded = np.full(sizes.chunk, -1, np.int32)
+        made = program(frontier, self.mesh, ins, (_BLOCK, ALL, ALL, ALL), made=sizes.made)
+        padded = np.full(sizes.chunk, self.devices, owners.dtype)
         padded[: len(owners)] = owners
         given = (self.machine, self.choosers, self.memory.packing_everywhere, self.memory.store)
-        self.bytes_combined += 2 * padded.nbytes
+        self.bytes_combined += 2 * 4 * len(padded)
         return made(*given, self.rows, padded)
 
     def _put(self, block: _Block, part: OwnedPart, sizes: Sizes) -> _Found:
@@ -406,11 +421,13 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
 
     def _turns(self, block: _Block, part: OwnedPart, sizes: Sizes) -> int:
         """After which every device has made its successors."""
-        low = np.maximum(block.ends - block.counts, int(part.base))
-        num = np.maximum(np.minimum(block.ends, int(part.end)) - low, 0)
-        owners = self.owners.array[block.low : block.low + len(num)]
-        most = int(np.bincount(owners, weights=num).max())
-        return -(-most // sizes.made)
+        num = block.of_devices
+        if num is None or int(part.end - part.base) < block.num_choices:
+            ends = block.ends
+            low = np.maximum(ends - block.counts, int(part.base))
+            each = np.maximum(np.minimum(ends, int(part.end)) - low, 0)
+            num = np.bincount(self.owners.array[block.low : block.low + len(each)], weights=each)
+        return -(-int(num.max()) // sizes.made)
 
     def _keep(self) -> int | None:
         """Take over what the last part brought, if that was not done. The position of the first new

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Generic, Protocol, TypeVar, runtime_checkable
 
-from snpjax_formats.memory import host_free_bytes
+from snpjax_formats import host_free_bytes
 
 from ..spiking.model.guard import Guard
 from ..spiking.model.population import AnySystem

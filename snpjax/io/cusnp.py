@@ -20,7 +20,7 @@ from .._text.counts import plural
 from ..spiking.model.guard import Guard
 from ..spiking.model.population import AnySystem
 from ..spiking.model.rule import AnyRule, Rule
-from ..spiking.model.system import Neuron, SpikingSystem
+from ..spiking.model.system import Neuron, SpikingSystem, Synapse
 from ..spiking.model.validity import Level, Place
 from .building import most_listed, read_reported, size_message, tell_problems, try_to_build
 from .losses import Losses
@@ -34,7 +34,10 @@ _MAX_TEXTS = 2 * 300_000  # spellings of rules that are remembered
 _DEFAULT_STEPS = 100  # of `snpjax run`
 _WORD = re.compile(r"\S+")
 _CHARACTER = re.compile(r"\S")
+_RULE = re.compile(r"\s*\S+\s+(?![0-9-])\S")
 _NUMBERS = re.compile(r"[0-9 \t]*")
+_DIGIT_LINES = re.compile(r"[0-9 \n]*")
+_MAX_INDEX = 9  # digits
 _GUARD = re.compile(r"a(?:(\*)|([0-9]+))")
 _COLUMN = {  # of a rule's line: what a problem is about
     "produce_exceeds_consume": 3,
@@ -72,7 +75,10 @@ class _Reader:
 
     def _line(self) -> tuple[int, int] | None:
         """Start and end of the next line that is not blank, which stays the next."""
-        match = _CHARACTER.search(self.text, self.position)
+        return self._line_from(self.position)
+
+    def _line_from(self, position: int) -> tuple[int, int] | None:
+        match = _CHARACTER.search(self.text, position)
         if match is None:
             return None
         end = self.text.find("\n", match.start())
@@ -136,6 +142,11 @@ class _Reader:
             self.report.fail(self._end(), f"the initial spikes are missing{fix}")
         start, end = line
         self.spikes_offset, self.position = start, end + 1
+        if _NUMBERS.fullmatch(self.text, start, end):
+            plain = self.text[start:end].split()
+            if len(plain) == self.num_neurons and max(map(len, plain)) <= _MAX_DIGITS:
+                self.spikes = list(map(int, plain))
+                return
         words = self._words_of(start, end)
         for offset, word in islice(words, self.num_neurons):
             number = self._number(offset, word, f"the spikes of neuron {len(self.spikes)}")
@@ -157,10 +168,11 @@ class _Reader:
         return len(self.text.rstrip())
 
     def _is_rule(self, start: int, end: int) -> bool:
-        words = [word for _, word in islice(self._words_of(start, end), 2)]
-        return len(words) == 2 and not words[1][0].isdigit() and words[1][0] != "-"
+        return _RULE.match(self.text, start, end) is not None
 
     def _read_synapses(self) -> None:
+        if self._read_plain_synapses():
+            return
         fix = self._or_correct(f"{self.num_neurons} such lines")
         while len(self.out_degrees) < self.num_neurons:
             line = self._line()
@@ -184,6 +196,38 @@ class _Reader:
                 self.report.error(line[0], message + fix)
             is_told = True
             self.position = line[1] + 1
+
+    def _read_plain_synapses(self) -> bool:
+        """Read all lines of synapses at once; nothing where one of them is not as it should be."""
+        text, start = self.text, self.position
+        lines = text[start:].split("\n", self.num_neurons)
+        if len(lines) <= self.num_neurons:
+            return False
+        end = len(text) - len(lines.pop())
+        following = self._line_from(end)
+        is_last = not self.num_rules or following is None or self._is_rule(*following)
+        if not is_last or not _DIGIT_LINES.fullmatch(text, start, end):
+            return False
+        words = text[start:end].split()
+        size = self.num_neurons + len(words)  # 2 * neurons + synapses
+        if max(map(len, words), default=0) > _MAX_INDEX or size > self.most:
+            return False
+        numbers = np.array(words, np.int64)
+        counts = np.fromiter(map(len, map(str.split, lines)), np.int64, len(lines))
+        firsts = np.cumsum(counts) - counts
+        if not np.all(counts) or not np.array_equal(numbers[firsts], counts - 1):
+            return False
+        is_target = np.ones(len(numbers), bool)
+        is_target[firsts] = False
+        targets = numbers[is_target]
+        if np.any(targets >= self.num_neurons):
+            return False
+        sizes = np.fromiter(map(len, lines), np.int64, len(lines)) + 1
+        self.line_offsets.frombytes((start + np.cumsum(sizes) - sizes).tobytes())
+        self.out_degrees.frombytes((counts - 1).astype(np.int32).tobytes())
+        self.targets.frombytes(targets.astype(np.int32).tobytes())
+        self.position = end
+        return True
 
     def _read_targets(self, start: int, end: int) -> None:
         left = self.most - 2 * self.num_neurons - len(self.targets)
@@ -313,11 +357,11 @@ class _Reader:
         tell_problems(self.report, problems, self._offset)
         return system
 
-    def _synapses(self, names: list[str]) -> Iterator[tuple[str, str, int]]:
+    def _synapses(self, names: list[str]) -> Iterator[Synapse]:
         targets = iter(self.targets)
         for name, degree in zip(names, self.out_degrees, strict=True):
             for target in islice(targets, degree):
-                yield name, names[target], 1
+                yield Synapse(name, names[target], 1)
 
     def _offset(self, place: Place, code: str) -> int:
         assert isinstance(place.index, int)

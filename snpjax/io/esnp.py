@@ -34,6 +34,7 @@ _MAX_TEXTS = 600_000  # spellings of rules that are remembered
 _HEADER = re.compile(r"\s*([A-Za-z_]\w*)[ \t]*[:=](.*)", re.ASCII)
 _MODEL = re.compile("@model", re.IGNORECASE)
 _BLANKS = re.compile(r"[^\S\n]*")
+_ANY_BLANKS = re.compile(r"\s*")
 _END = re.compile(r"[\s;]*")
 _LABEL = re.compile("[A-Za-z_0-9]+")
 _KEYWORD = re.compile("@[A-Za-z_]*")
@@ -41,6 +42,15 @@ _DIGITS = re.compile("[0-9]+")
 _SPIKE = re.compile("a(?![A-Za-z_0-9])")
 _STRING = re.compile('"[^"\n]*"')
 _COUNT = re.compile(r"\s*a\s*(?:\*\s*([0-9]+)\s*)?")
+
+#: Statements of one neuron, its contents or one synapse, as programs write them.
+_B, _L = r"[^\S\n]*", "[A-Za-z_0-9]+"
+_PLAIN = re.compile(
+    rf"@(?:mu{_B}={_B}(?P<neuron>{_L})"
+    rf"|ms{_B}\({_B}(?P<owner>{_L}){_B}\){_B}={_B}a{_B}(?:\*{_B}(?P<spikes>[0-9]{{1,18}}))?"
+    rf"|marcs{_B}={_B}(?P<arc>\(){_B}(?P<source>{_L}){_B},{_B}(?P<target>{_L}){_B}\))"
+    rf"{_B};*(?=\n|\Z)"
+)
 
 _DIALECT = "this file has no @model, so it is read in the ESNP line dialect"
 _FIX = "begin the file with @model<spiking_psystems> for P-Lingua 4"
@@ -228,6 +238,11 @@ class _Line:
         return int(match[1] or 1)
 
 
+def _after_blanks(text: str, start: int) -> int:
+    match = _ANY_BLANKS.match(text, start)
+    return start if match is None else match.end()
+
+
 def only_plingua(what: str) -> str:
     """The message for what this dialect does not have."""
     return f"not supported: {what}; {_DIALECT} ({_FIX})"
@@ -264,21 +279,42 @@ class _Reader:
     # Lines
 
     def _read_lines(self) -> None:
-        in_header, start, size = True, 0, len(self.text)
+        text, size, in_header = self.text, len(self.text), True
+        start = _after_blanks(text, 0)
         while start < size:
-            end = self.text.find("\n", start)
-            end = size if end < 0 else end
-            line = _Line(self.text, start, end)
-            first = line.skip()
-            if first < end:
-                in_header = in_header and self.text[first] not in "@["
-                header = _HEADER.fullmatch(self.text, start, end) if in_header else None
+            plain = _PLAIN.match(text, start)
+            if plain is not None:
+                in_header, end = False, plain.end()
+                self._read_plain(plain)
+            else:
+                end = text.find("\n", start)
+                end = size if end < 0 else end
+                in_header = in_header and text[start] not in "@["
+                header = _HEADER.fullmatch(text, start, end) if in_header else None
                 if header is None:
-                    if not self._read_known_rule(first, end):
-                        self._read_statement(line)
+                    if text[start] != "[" or not self._read_known_rule(start, end):
+                        self._read_statement(_Line(text, start, end))
                 elif len(self.header) < _MAX_HEADER:
                     self.header[header[1]] = header[2].strip()
-            start = end + 1
+            start = _after_blanks(text, end)
+
+    def _read_plain(self, line: re.Match[str]) -> None:
+        """One of the statements of which files have millions."""
+        kind = line.lastgroup
+        if kind == "neuron":
+            offset = line.start("neuron")
+            self.neurons.append((line["neuron"], offset))
+            self._check_size(offset)
+        elif kind == "target":
+            offset = line.start("arc")
+            self.sources.append(self._id(line["source"], offset))
+            self.targets.append(self._id(line["target"], offset))
+            self.arc_offsets.append(offset)
+            self._check_size(offset)
+        else:
+            offset = line.start("owner")
+            self.contents[line["owner"]] = int(line["spikes"] or 1), offset
+            self._check_labels(len(self.contents), offset)
 
     def _read_known_rule(self, start: int, end: int) -> bool:
         """Whether this line is one that was read before but for its label; files have few kinds of

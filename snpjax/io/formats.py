@@ -226,6 +226,7 @@ FORMATS: tuple[Format, ...] = (
         "net",
         (".hsn",),
         *_in(".sleptsov.hsn", "read_hsn", "write_hsn"),
+        options=("max_flat_size",),
         keeps=("sub-nets",),
         help="an LSN whose transitions stand for the nets of other files; linked when it is read",
     ),
@@ -270,7 +271,7 @@ FORMATS: tuple[Format, ...] = (
         "net",
         (".ndr",),
         *_in(".sleptsov.tina_ndr", "read_ndr", "write_ndr"),
-        options=("drop_time",),
+        options=("drop_time", "max_flat_size"),
         help="a drawing, with coordinates; labels `{*HSN(...)}` are linked",
     ),
     Format(

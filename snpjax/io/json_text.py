@@ -13,6 +13,7 @@ from itertools import count
 from json.decoder import JSONDecodeError
 from typing import NamedTuple, TypeAlias
 
+from .._text.surrogates import HALF, lone_escape
 from .source import Report
 
 
@@ -68,12 +69,16 @@ def decode(report: Report) -> object | None:
     """The value of a JSON text; `None` after an error, which is reported."""
     text = report.source.text
     try:
-        return json.loads(
+        value = json.loads(
             text,
             object_pairs_hook=mapping_of,
             parse_int=_integer,
             parse_constant=NoNumber,
         )
+        half = lone_escape(text)
+        if half is None:
+            return value
+        report.error(half, f"{text[half : half + 6]} is {HALF} (write both halves)")
     except JSONDecodeError as error:
         is_escape = error.msg.startswith("Invalid \\escape")
         fix = r"write a backslash twice: \\" if is_escape else "correct this place"

@@ -4,6 +4,7 @@ import json
 import warnings
 from collections.abc import Sequence
 
+from .._text.surrogates import HALF, lone_escape
 from ..spiking.model.guard import Guard
 from ..spiking.model.population import PopulationSystem
 from ..spiking.model.rule import Rule
@@ -25,7 +26,11 @@ class Losses:
     def note_text(self, name: str, note: object) -> str | None:
         """A note of a system as JSON; if it is none, that is a loss."""
         try:
-            return json.dumps(note, allow_nan=False)
+            text = json.dumps(note, allow_nan=False)
+            if lone_escape(text) is None:
+                return text
+            self.add(f"note {name!r}, which contains {HALF}", "left out")
+            return None
         except (TypeError, ValueError, RecursionError) as error:  # ValueError: NaN, or a circle
             self.add(f"note {name!r}, which is no JSON: {error}", "left out")
             return None

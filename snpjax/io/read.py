@@ -6,7 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, get_args
 
-from .._text.atomic import atomic_write
+from snpjax_formats.atomic import atomic_write
+
+from .._text.surrogates import HALF, lone_surrogate
 from ..sleptsov import SleptsovNet
 from ..sleptsov.linking import HighNet
 from ..spiking.model.population import AnySystem, PopulationSystem
@@ -26,7 +28,7 @@ from .formats import (
     read_are,
 )
 from .losses import Losses, WriteError, WriteWarning, expanded
-from .source import Source, load
+from .source import Report, Source, collection_paused, load
 
 
 def read(
@@ -64,6 +66,7 @@ def read_net(
     drop_time: bool = False,
     net: str | None = None,
     ignore_unknown: bool = False,
+    max_flat_size: int | None = None,
 ) -> SleptsovNet:
     """Read a Sleptsov net from a file.
 
@@ -79,6 +82,8 @@ def read_net(
     - `net`: PNML: the id of the net, in a file of several.
     - `ignore_unknown`: PNML: read a net without the elements and attributes that are not known,
       which are errors by default. All that is ignored is named in a warning.
+    - `max_flat_size`: HSN and `.ndr`: the most places, transitions, arcs and priorities, together,
+      of the flat net; by default 2^25, some 2 GB.
 
     **Returns:** the net. What is accepted but probably not meant is told in one `ReadWarning`.
 
@@ -86,7 +91,12 @@ def read_net(
     """
     source, known = _opened(path, format, "net")
     return read_net_source(
-        source, known, drop_time=drop_time, net=net, ignore_unknown=ignore_unknown
+        source,
+        known,
+        drop_time=drop_time,
+        net=net,
+        ignore_unknown=ignore_unknown,
+        max_flat_size=max_flat_size,
     )
 
 
@@ -102,10 +112,16 @@ def read_net_source(
     drop_time: bool = False,
     net: str | None = None,
     ignore_unknown: bool = False,
+    max_flat_size: int | None = None,
 ) -> SleptsovNet:
     """The net that a text describes. **Raises:** `ReadError`, whatever the text."""
     known = format_named(format, "net")
-    options = {"drop_time": drop_time, "net": net, "ignore_unknown": ignore_unknown}
+    options = {
+        "drop_time": drop_time,
+        "net": net,
+        "ignore_unknown": ignore_unknown,
+        "max_flat_size": max_flat_size,
+    }
     check_options(known, {option for option, value in options.items() if value})
     return _read(
         source, known, SleptsovNet, **{option: options[option] for option in known.options}
@@ -190,6 +206,10 @@ def _written(writer: Callable[..., object], model: object, losses: Losses) -> st
     text = writer(model, losses)
     if not isinstance(text, str):
         raise TypeError(f"The writer of {losses.format_name} gave {text!r:.60}. Return the text.")
+    half = lone_surrogate(text)
+    if half is not None:
+        place = text[max(half - 20, 0) : half + 1]
+        raise ValueError(f"{place!r} ends with {HALF} (rename what contains it)")
     return text
 
 
@@ -213,7 +233,13 @@ def _read(source: Source, format: Format, kind: Any, *level: Level, **options: o
     if format.reader is None:
         what = read_are(format.holds)
         raise file_error(source.path, f"{format.title} is written, not read ({what})")
-    model = format.reader(source, *level, **options)
+    half = lone_surrogate(source.text)
+    if half is not None:
+        report = Report(source)
+        report.error(half, f"this is {HALF} (write the character)")
+        report.finish()
+    with collection_paused():
+        model = format.reader(source, *level, **options)
     if not isinstance(model, kind):
         raise TypeError(f"The reader gave {model!r:.60}, not a {format.holds}.")
     return model

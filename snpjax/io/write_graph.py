@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import get_args
 
-from .._text.atomic import atomic_write_all
+from snpjax_formats.atomic import atomic_write_all
+
 from .._text.lines import EdgeLabels
 from ..check.exports.write import ExportOptions, Files, Predicate
 from ..explore import Graph

@@ -18,6 +18,9 @@ OnEnd: TypeAlias = Callable[[str, str], None]
 OnText: TypeAlias = Callable[[str, int], None]
 
 
+_MAX_PIECES = 2**19  # of text whose places are asked for; each line is one
+
+
 class XmlReader:
     """Calls `start(name, attributes, offset)` and `end(name, text)` for every element.
 
@@ -49,7 +52,7 @@ class XmlReader:
         text = report.source.text
         self._is_ascii = text.isascii()
         self._data = text.encode("utf-8", "surrogatepass")
-        self._byte = self._character = 0
+        self._byte = self._character = self._num_pieces = 0
         self._parser = parser = expat.ParserCreate("utf-8")  # the text is decoded already
         parser.buffer_text = characters is None
         parser.XmlDeclHandler = self._on_declaration
@@ -122,6 +125,10 @@ class XmlReader:
 
     def _on_characters(self, text: str) -> None:
         if self._characters is not None:
-            self._characters(text, self._here())
+            self._num_pieces += 1
+            at = self._here()
+            if self._num_pieces > _MAX_PIECES:
+                self.report.fail(at, f"up to here there are more than {_MAX_PIECES:,} texts")
+            self._characters(text, at)
         else:
             self._texts[-1].append(text)

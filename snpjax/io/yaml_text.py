@@ -8,20 +8,24 @@ guessed to be a number: an unquoted one is `Plain`, which keeps what is written 
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from .._text.surrogates import HALF, lone_surrogate
 from .errors import file_error
-from .json_text import MAX_DEPTH, InString, JsonPath, Key, mapping_of
+from .json_text import MAX_DEPTH, InString, JsonPath, Key, mapping_of, report_depth
 from .source import Mistake, Report, shortened
 
 
+MAX_CHARACTERS = 2**22  # which take a second with libyaml, and 20 times as long without
+_MAX_SLOW_CHARACTERS = 2**18
 MAX_VALUES = 1_500_000  # scalars, lists and mappings, some 300 bytes each; aliases count in full
 
 UNPRINTABLE = re.compile(
     "[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
 )
 _BLANKS = re.compile(" *")
+_HALF = re.compile(r"\\(?:u|U0000)[dD][89a-fA-F]")
 _PROPERTIES = re.compile(r"(?:[&!]\S*\s+)*")
 _HEADER = re.compile(r"[|>][^\n]*\n?")
 _UNITS = {  # of one character of the value: for places in a scalar
@@ -69,41 +73,42 @@ class Plain:
         return self.text if number is None else number
 
 
-@dataclass(slots=True)
 class _Node:
-    """A value and its place; of a mapping that has not ended, `key` may wait for its value."""
+    """A value and its place. There may be a million, most of them scalars."""
 
-    value: object
-    start: int
-    end: int
-    quote: str | None = None  # of a scalar
-    anchor: str | None = None
-    is_mapping: bool = False
-    key: tuple[str, int] | None = None
-    # Keys of a mapping have places. Scalars, of which there may be a million, share empty tuples.
-    keys: list[tuple[str, int]] = ()  # pyright: ignore[reportAssignmentType]
-    inner: list["_Node"] = ()  # pyright: ignore[reportAssignmentType]
-    size: int = 1
-    height: int = 1
+    __slots__ = ("value", "start", "end", "quote", "anchor")
 
-    @property
-    def wants_key(self) -> bool:
-        return self.is_mapping and self.key is None
+    size = height = 1
+    keys: Sequence[tuple[str, int]] = ()
+    inner: "Sequence[_Node]" = ()
 
-    def add(self, node: "_Node") -> None:
-        if self.key is not None:
-            self.keys.append(self.key)
-            self.key = None
-        self.inner.append(node)
-        self.size += node.size
-        self.height = max(self.height, 1 + node.height)
+    def __init__(self, value: object, start: int, end: int, quote: str | None, anchor: str | None):
+        self.value, self.start, self.end = value, start, end
+        self.quote = quote  # of a scalar
+        self.anchor = anchor
 
-    def finish(self, end: int) -> "_Node":
+
+class _Collection(_Node):
+    """A list, or a mapping with the places of its keys, of which `key` waits for its value."""
+
+    __slots__ = ("is_mapping", "wants_key", "key", "keys", "inner", "size", "height")
+
+    def __init__(self, start: int, anchor: str | None, is_mapping: bool):
+        super().__init__(None, start, 0, None, anchor)
+        self.is_mapping = is_mapping
+        self.key: tuple[str, int] | None = None
+        self.wants_key = is_mapping
+        self.keys: list[tuple[str, int]] = []  # pyright: ignore[reportIncompatibleVariableOverride]
+        self.inner: list[_Node] = []  # pyright: ignore[reportIncompatibleVariableOverride]
+        self.size = self.height = 1
+
+    def finish(self, end: int) -> None:
         self.end = end
         values = [node.value for node in self.inner]
-        keys = (name for name, _ in self.keys)
+        keys = [name for name, _ in self.keys]
         self.value = mapping_of(list(zip(keys, values, strict=True))) if self.is_mapping else values
-        return self
+        self.size += sum([node.size for node in self.inner])
+        self.height += max([node.height for node in self.inner], default=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,28 +124,36 @@ class Document:
 
     def locate(self, paths: Iterable[JsonPath]) -> dict[JsonPath, int]:
         """The character offset of every path, the innermost value's own where a step is missing."""
-        return {path: self._offset(path) for path in paths}
+        known: dict[int, dict[str, list[int]]] = {}
 
-    def _offset(self, path: JsonPath) -> int:
-        node = self.root
-        for step in path:
-            if isinstance(step, InString):
-                return node.start if node.quote is None else _character(self.text, node, step[0])
-            if isinstance(step, Key):
-                places = [place for name, place in node.keys if name == step.name]
-                if step.occurrence < len(places):
-                    return places[step.occurrence]
-                return node.start
-            if isinstance(step, int):
-                if node.keys or step >= len(node.inner):
+        def indices(node: _Node, name: str) -> list[int]:
+            """Where the keys of that name are in a mapping."""
+            if id(node) not in known:
+                of_node = known.setdefault(id(node), {})
+                for index, (key, _) in enumerate(node.keys):
+                    of_node.setdefault(key, []).append(index)
+            return known[id(node)].get(name, [])
+
+        def offset(path: JsonPath) -> int:
+            node = self.root
+            for step in path:
+                if isinstance(step, InString):
+                    is_scalar = node.quote is not None
+                    return _character(self.text, node, step[0]) if is_scalar else node.start
+                if isinstance(step, Key):
+                    found = indices(node, step.name)
+                    is_there = step.occurrence < len(found)
+                    return node.keys[found[step.occurrence]][1] if is_there else node.start
+                if isinstance(step, int):
+                    found = [step] if not node.keys and step < len(node.inner) else []
+                else:
+                    found = indices(node, step)
+                if not found:
                     return node.start
-                node = node.inner[step]
-                continue
-            indices = [index for index, (name, _) in enumerate(node.keys) if name == step]
-            if not indices:
-                return node.start
-            node = node.inner[indices[-1]]  # the last of repeated keys counts
-        return node.start
+                node = node.inner[found[-1]]  # the last of repeated keys counts
+            return node.start
+
+        return {path: offset(path) for path in paths}
 
 
 def load_yaml(report: Report) -> Document | None:
@@ -154,6 +167,11 @@ def load_yaml(report: Report) -> Document | None:
     except ImportError:
         message = 'reading YAML needs PyYAML (install it with: pip install "snpjax[io]")'
         raise file_error(source.path, message) from None
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    most = MAX_CHARACTERS if loader is not yaml.SafeLoader else _MAX_SLOW_CHARACTERS
+    if len(source.text) > most:
+        message = f"the file has {len(source.text):,} characters, of YAML {most:,} are read"
+        raise file_error(source.path, f"{message} (write JSON)")
     unprintable = UNPRINTABLE.search(source.text)
     if unprintable is not None:
         message = f"the character {unprintable[0]!r} cannot stand in YAML (remove or escape it)"
@@ -161,9 +179,7 @@ def load_yaml(report: Report) -> Document | None:
         return None
     builder = _Builder(source.text)
     try:
-        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-        for event in yaml.parse(source.text, Loader=loader):
-            builder.take(event, yaml)
+        builder.read(loader(source.text), yaml)
         if builder.root is None:
             raise Mistake(0, "there is no value, only comments (write a model)")
         return Document(source.text, builder.root)
@@ -171,6 +187,9 @@ def load_yaml(report: Report) -> Document | None:
         report.error(mistake.offset, mistake.message)
     except yaml.MarkedYAMLError as error:
         problem = error.problem or error.context or "unexpected text"
+        if "nesting depth" in problem:  # libyaml reads ahead
+            report_depth(report)
+            return None
         offset, fix = _place(error, source.text, builder.last), "correct this place"
         if "escape character" in problem:
             fix = r"in double quotes write a backslash twice: \\"
@@ -203,72 +222,109 @@ class _Builder:
         self.text = text
         self.root: _Node | None = None
         self.last = 0
-        self._open: list[_Node] = []
+        self._open: list[_Collection] = []
         self._anchors: dict[str, _Node] = {}
         self._size = 0
 
-    def take(self, event, yaml) -> None:
-        self.last = event.start_mark.index
-        if isinstance(event, yaml.AliasEvent):
-            self._alias(event)
-        elif isinstance(event, yaml.NodeEvent):
-            if event.tag is not None:  # pyright: ignore[reportAttributeAccessIssue]
-                raise Mistake(self.last, f"the tag {event.tag!r} is not read (remove it)")  # pyright: ignore[reportAttributeAccessIssue]
-            if isinstance(event, yaml.ScalarEvent):
-                self._scalar(event)
-            else:
-                self._start(event, isinstance(event, yaml.MappingStartEvent))
-        elif isinstance(event, yaml.CollectionEndEvent):
-            self._add(self._open.pop().finish(event.end_mark.index))
-        elif isinstance(event, yaml.DocumentStartEvent) and self.root is not None:
-            raise Mistake(self.last, "a second document begins here (write one model a file)")
+    def read(self, loader, yaml) -> None:
+        """Take all events of a loader."""
+        next_event, scalar, stack = loader.get_event, yaml.ScalarEvent, self._open
+        while True:
+            event = next_event()
+            self.last = start = event.start_mark.index
+            kind = type(event)
+            if kind is scalar:
+                self._count()
+                if event.tag is not None:
+                    self._refuse_tag(event.tag)
+                value, quote, end = event.value, event.style or "", event.end_mark.index
+                if not value.isascii():
+                    self._check_halves(value, end)
+                is_key = stack and stack[-1].wants_key
+                if is_key:
+                    stack[-1].key, stack[-1].wants_key = (value, start), False
+                    if event.anchor is None:
+                        continue
+                if not quote:
+                    value = Plain(value)
+                    if start == end:  # nothing is written: loaders differ in where
+                        blanks = _BLANKS.match(self.text, start)
+                        start = end = start if blanks is None else blanks.end()
+                node = _Node(value, start, end, quote, event.anchor)
+                if is_key:
+                    self._anchors[event.anchor] = node
+                else:
+                    self._add(node)
+            elif kind is yaml.MappingEndEvent or kind is yaml.SequenceEndEvent:
+                node = stack.pop()
+                node.finish(event.end_mark.index)
+                self._add(node)
+            elif kind is yaml.MappingStartEvent or kind is yaml.SequenceStartEvent:
+                self._count()
+                self._start(event, kind is yaml.MappingStartEvent)
+            elif kind is yaml.AliasEvent:
+                self._alias(event)
+            elif kind is yaml.StreamEndEvent:
+                return
+            elif kind is yaml.DocumentStartEvent and self.root is not None:
+                raise Mistake(start, "a second document begins here (write one model a file)")
 
-    def _scalar(self, event) -> None:
-        quote = event.style or ""
-        value, start, end = event.value, self.last, event.end_mark.index
-        if not quote:
-            value = Plain(value)
-            blanks = _BLANKS.match(self.text, start)
-            if start == end and blanks is not None:  # nothing is written: loaders differ in where
-                start = end = blanks.end()
-        self._add(_Node(value, start, end, quote, event.anchor))
+    def _check_halves(self, value: str, end: int) -> None:
+        """Refuse half a character, which libyaml does, and PyYAML does not."""
+        if lone_surrogate(value) is not None:
+            half = _HALF.search(self.text, self.last, end)
+            at = self.last if half is None else half.start()
+            raise Mistake(at, f"this is {HALF} (write it)")
 
     def _start(self, event, is_mapping: bool) -> None:
+        if event.tag is not None:
+            self._refuse_tag(event.tag)
         self._check_depth(1)
         if self._open and self._open[-1].wants_key:
             raise Mistake(self.last, _KEY_FAULT)
-        node = _Node(None, self.last, 0, None, event.anchor, is_mapping, keys=[], inner=[])
-        self._open.append(node)
+        self._open.append(_Collection(self.last, event.anchor, is_mapping))
+
+    def _refuse_tag(self, tag: str) -> None:
+        raise Mistake(self.last, f"the tag {shortened(tag)!r} is not read (remove it)")
 
     def _alias(self, event) -> None:
         node = self._anchors.get(event.anchor)
         if node is None:
-            message = f"the alias *{event.anchor} repeats nothing that is complete before it"
+            named = shortened(event.anchor)
+            message = f"the alias *{named} repeats nothing that is complete before it"
             raise Mistake(self.last, f"{message} (write the value)")
-        self._size += node.size - 1
+        self._count(node.size)
         self._check_depth(node.height)
-        self._add(node)
+        if not self._open or not self._open[-1].wants_key:
+            self._add(node)
+        elif isinstance(node.value, str | Plain):
+            name = node.value if isinstance(node.value, str) else node.value.text
+            self._open[-1].key, self._open[-1].wants_key = (name, self.last), False
+        else:
+            raise Mistake(self.last, _KEY_FAULT)
 
     def _check_depth(self, height: int) -> None:
         if len(self._open) + height > MAX_DEPTH:
             raise Mistake(self.last, _TOO_DEEP)
 
+    def _count(self, size: int = 1) -> None:
+        self._size += size
+        if self._size > MAX_VALUES:
+            message = f"the file holds more than {MAX_VALUES:,} values (write JSON)"
+            raise Mistake(self.last, message)
+
     def _add(self, node: _Node) -> None:
         if node.anchor is not None:
             self._anchors[node.anchor] = node
-        self._size += 1
-        if self._size > MAX_VALUES:
-            message = f"the file holds more than {MAX_VALUES:,} values (write WebSnapse JSON)"
-            raise Mistake(self.last, message)
         if not self._open:
             self.root = node
-        elif not self._open[-1].wants_key:
-            self._open[-1].add(node)
-        elif isinstance(node.value, str | Plain):
-            name = node.value if isinstance(node.value, str) else node.value.text
-            self._open[-1].key = name, self.last
-        else:
-            raise Mistake(self.last, _KEY_FAULT)
+            return
+        top = self._open[-1]
+        if top.key is not None:
+            top.keys.append(top.key)
+            top.key = None
+            top.wants_key = True
+        top.inner.append(node)
 
 
 def _character(text: str, node: _Node, index: int) -> int:

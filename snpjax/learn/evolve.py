@@ -15,7 +15,9 @@ from jaxtyping import Array, Bool, Float, Int, Integer, Key, PyTree
 
 from snpjax_formats import Dense
 
+from .._xla import fetched
 from ..choice import FirstChoice
+from ..memory import Footprint, check_fits, compiled_bytes, share_taken
 from ..results import RESULTS
 from ..scale.hosts import check_agreement
 from ..scale.mesh import PATHS, placement
@@ -24,10 +26,14 @@ from ..spiking.model.compatibility import TEXTBOOK
 from ..spiking.model.system import SpikingSystem
 from ..spiking.step.program import SpikingProgram
 from ..spiking.step.step import SpikingState, initial_state, step
+from ..trajectory import nbytes_of
 from .genome import Genome, Space, drawn, mutated, rules_of, system_of, weights_of
 
 
 T = TypeVar("T", bound=PyTree)
+
+# A population that is compiled to learn what one needs.
+_FEW = 64
 
 
 class Evolved(NamedTuple):
@@ -70,7 +76,8 @@ def evolve(
 
     **Returns:** the best system as an exact `SpikingSystem`, and how the search went.
 
-    **Raises:** `ValueError` for inputs that do not fit the space.
+    **Raises:** `ValueError` for inputs that do not fit the space; `NotEnoughMemory` for a
+    population that does not fit in memory.
     """
     trains = np.zeros((1, 0, space.inputs), np.int32) if input is None else np.asarray(input)
     if trains.ndim != 3 or trains.shape[2] != space.inputs or trains.shape[1] > steps:
@@ -89,9 +96,29 @@ def evolve(
         if mesh is not None:
             check_agreement("evolve", space=space, input=trains, key=key, options=tuple(options))
             given = on_all(given, mesh)
-        best, score, history = _evolved(space, *given, mesh)
-        best = jax.tree.map(np.asarray, best)
-    return Evolved(system_of(space, best), float(score), np.asarray(history))
+        _check_memory(space, given, mesh)
+        best, score, history = fetched(_evolved(space, *given, mesh))
+    return Evolved(system_of(space, best), float(score), history)
+
+
+def _check_memory(space: Space, given: Any, mesh: Mesh | None) -> None:
+    """Refuse a population that does not fit on a device, by what the compiler says: of its program,
+    or of that of a few, if the genomes alone do not fit."""
+    fitness, options, trains, key = given
+    population = options.population
+    genome = nbytes_of(jax.eval_shape(partial(drawn, space, 1), key))
+    if share_taken(Footprint(2 * population * genome), mesh) > 1:  # parents and children
+        options, mesh = options._replace(population=_FEW), None
+    needed = compiled_bytes(_evolved, space, fitness, options, trains, key, mesh)
+    is_alone = mesh is None and jax.device_count() > 1
+    check_fits(
+        lambda num: Footprint(needed * num // options.population),
+        population,
+        f"A population of {population:,} needs",
+        "evolve a population of {:,}",
+        *(["share it by `mesh=`"] if is_alone else []),
+        mesh=mesh,
+    )
 
 
 class _Options(NamedTuple):

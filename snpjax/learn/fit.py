@@ -14,6 +14,8 @@ import numpy as np
 from jax.sharding import Mesh
 from jaxtyping import Array, Float, Int, Key, PyTree, Shaped
 
+from .._xla import fetched
+from ..memory import Footprint, check_fits, compiled_bytes
 from ..scale.hosts import check_agreement
 from ..scale.mesh import PATHS, placement, replicated, size_of
 from ..scale.shares import alike, on_all
@@ -96,7 +98,8 @@ def fit(
 
     **Raises:** `NotFinite` at the end of the epoch in which a loss or a gradient was not; from that
     step on nothing was changed. `ValueError` for data that fit no batch, and for parts that do not
-    divide a batch or are not divided by the devices.
+    divide a batch or are not divided by the devices; `NotEnoughMemory` for batches that do not fit
+    in memory.
     """
     rows = {len(column) for column in data}
     if len(rows) != 1 or not 1 <= batch_size <= max(rows) or epochs < 0:
@@ -135,6 +138,7 @@ def _fit(
     parameters = eqx.filter(where(model), eqx.is_inexact_array)
     if not jax.tree.leaves(parameters):
         raise ValueError("`where` names no array of floats, so there is nothing to train.")
+    _check_data(data, epochs, batch_size)
     columns = tuple(jnp.asarray(column) for column in data)
     zero = jnp.zeros((), jnp.int32)
     carry = _Carry(parameters, optimiser.init(parameters), zero, zero)
@@ -155,13 +159,36 @@ def _fit(
         given = jr.fold_in(key, epoch), jnp.asarray(epoch * losses.shape[1], jnp.int32)
         if mesh is not None:
             given = replicated(given, mesh)
+        if epoch == 0:
+            _check_batches(compiled_bytes(_epoch, task, carry, *given, mesh), batch_size, mesh)
         carry, found = _epoch(task, carry, *given, mesh)
-        losses[epoch] = found
+        losses[epoch] = fetched(found)
         if step := int(carry.failure):
             names = [jtu.keystr(path) for path, _ in jtu.tree_leaves_with_path(parameters)]
             culprit = [*names, None][int(carry.culprit)]
             raise NotFinite(step, float(losses.ravel()[step - 1]), culprit, trained())
     return Fitted(trained(), losses.ravel())
+
+
+def _check_data(data: Sequence[Shaped[Any, "samples ..."]], epochs: int, batch_size: int) -> None:
+    """Refuse data that do not fit on the device, and more losses than fit on the host."""
+    rows = len(data[0])
+    losses = np.dtype(np.float32).itemsize * epochs * (rows // batch_size)
+    new = sum(column.nbytes for column in data if not isinstance(column, jax.Array))
+    what = f"{rows:,} rows of data and the losses of {epochs:,} epochs need"
+    check_fits(lambda _: Footprint(new, losses), 1, what, "", "give fewer rows", "fewer `epochs`")
+
+
+def _check_batches(needed: int, batch_size: int, mesh: Mesh | None) -> None:
+    """Refuse batches whose losses and gradients need more bytes on a device than are free."""
+    check_fits(
+        lambda num: Footprint(needed * num // batch_size),
+        batch_size,
+        f"Batches of {batch_size:,} rows need",
+        "give `batch_size={}`",
+        "cut each into more `parts`",
+        mesh=mesh,
+    )
 
 
 class _Task(eqx.Module):

@@ -13,6 +13,7 @@ from jax.sharding import Mesh
 from jaxtyping import Float
 from scipy.optimize import minimize
 
+from ..memory import Footprint, check_fits
 from ..scale.shares import Crew, spread, summed
 from .binning import BinRule, Bins, bins_of_model
 from .distance import Fit, Objective, hellinger, pairs_of, weights_of
@@ -102,7 +103,8 @@ def calibrate(
       of them are of no use. It never changes a result. See `snpjax.scale`.
 
     **Raises:** `ValueError` for axes that differ, cells above the last bin, or bounds that make no
-    sense; `Unresolved` for an sd that may become too small for the duration.
+    sense; `NotEnoughMemory` for more starts than fit in memory; `Unresolved` for an sd that may
+    become too small for the duration.
     """
     if same_axis and not model.initial.axis.agrees(observed.axis):
         raise ValueError(
@@ -115,6 +117,13 @@ def calibrate(
         sd_floor = 0.02 * model.duration
     search = search_of(model, bounds, sd_floor)
     fit = _fit(model, observed, bins, objective, search)
+    numbers = 8 * search.lower.size * _CANDIDATES_PER_START  # of what is drawn for a start
+    check_fits(
+        lambda num: Footprint(0, 3 * num * numbers),
+        starts,
+        f"{starts:,} starts need",
+        "give up to {:,} starts",
+    )
     with spread("calibrate", mesh, fit=fit, starts=starts, seed=seed) as crew:
         points = _starting_points(fit, search, search.vector(model), starts, seed, crew)
         rows = _rows(_found_from, fit, points, points[0].size + 2, crew)

@@ -1,6 +1,7 @@
 """The model of a dividing population that is read by the dilution of its fluorescence."""
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -146,10 +147,9 @@ def problems_of_types(types: Sequence[CellType]) -> list[str]:
             found += [where + text for text in cell_type.law.problems()]
         elif cell_type.law is not None:
             found.append(f"{where}the law is {cell_type.law!r} (give Normal, Gamma, Fixed or None)")
-    names = [cell_type.name for cell_type in types]
-    for name in dict.fromkeys(names):
-        if names.count(name) > 1:
-            found.append(f"{names.count(name)} types are called {name!r} (rename all but one)")
+    for name, times in Counter(cell_type.name for cell_type in types).items():
+        if times > 1:
+            found.append(f"{times} types are called {name!r} (rename all but one)")
     if all(is_number(x.proportion) for x in types):
         total = math.fsum(x.proportion for x in types)
         if abs(total - 1) > TOLERANCE:

@@ -14,9 +14,12 @@ import numpy as np
 from jax.sharding import Mesh
 from jaxtyping import Array, Bool, Int, PRNGKeyArray
 
-from snpjax_formats import bucket
+from snpjax_formats import bucket, free_bytes
 
+from .._text.counts import plural
+from ..memory import Footprint, check_fits
 from ..scale.shares import Crew, on_each, spread, summed
+from ..trajectory import nbytes_of
 from .binning import NO_BIN, BinRule, Bins, bins_of_model
 from .draws import MAX_GENERATION, OFFSET, ROOT, Timer, random_words, timer_of
 from .lanes import STEPS, InitialCells, LaneState, advance, empty, is_done
@@ -125,7 +128,8 @@ def simulate(
     **Returns:** a `Sample`. Counts are 64-bit integers. Of several processes, each has all of it.
 
     **Raises:** `SampleFailed` if there are 2^32 initial cells or more, or a cell has divided 31
-    times and its daughters could, too; `ValueError` for a budget that holds nothing.
+    times and its daughters could, too; `ValueError` for a budget that holds nothing;
+    `NotEnoughMemory` for more runs than fit in memory.
     """
     num_runs = 1 if runs is None else operator.index(runs)
     if num_runs < 1:
@@ -153,6 +157,9 @@ def _simulate(
 ) -> Sample:
     num_runs = 1 if runs is None else runs
     plan = _Plan.of(model, num_runs, budget, crew)
+    others = ["leave out `by_type`"] if by_type else []
+    others += ["give a smaller `budget`"] if budget is not None else []
+    _check_memory(model, plan, num_runs, by_type, crew, *others)
     shape = (num_runs, len(model.types), plan.channels, plan.generations)
     kept = shape if by_type else (num_runs, plan.channels, plan.generations)
     counts = np.zeros(kept, np.int64)
@@ -182,6 +189,29 @@ def _simulate(
     )
 
 
+def _check_memory(
+    model: ProliferationModel,
+    plan: "_Plan",
+    runs: int,
+    by_type: bool,
+    crew: Crew | None,
+    *others: str,
+) -> None:
+    """Refuse histograms that the host has no memory for, and lanes that a device has none for."""
+    types, entries = len(model.types), plan.channels * plan.generations
+    of_run = 8 * (types * plan.generations + entries * (types + 1 if by_type else 1))
+    state = jax.eval_shape(lambda: empty(*plan.sizes))
+    device = 2 * nbytes_of(state)  # one is made from the other
+    check_fits(
+        lambda num: Footprint(device, num * of_run),
+        runs,
+        f"The histograms of {plural(runs, 'run')} need",
+        "simulate {:,} runs at a time",
+        *others,
+        mesh=None if crew is None else crew.mesh,
+    )
+
+
 @dataclass(frozen=True)
 class _Plan:
     """How a simulation is cut up. Nothing of it but `group` changes what comes out, and that is
@@ -202,6 +232,12 @@ class _Plan:
         return bucket(min(self.generations, MAX_GENERATION + 1) - 1)
 
     @property
+    def sizes(self) -> tuple[int, int, int, int]:
+        """Those of a `LaneState`."""
+        entries = bucket(self.batch * self.channels * self.generations)
+        return self.lanes, self.pool, self.levels, entries
+
+    @property
     def pool(self) -> int:
         """Families that are begun together."""
         return self.lanes * _FAMILIES_PER_LANE
@@ -217,7 +253,9 @@ class _Plan:
             )
         group = (2**32 - 1) // cells
         backend = jax.default_backend() if crew is None else crew.mesh.devices[0].platform
-        budget = _BUDGETS.get(backend, _DEFAULT_BUDGET) if budget is None else budget
+        if budget is None:
+            budget, free = _BUDGETS.get(backend, _DEFAULT_BUDGET), free_bytes(crew and crew.mesh)
+            budget = budget if free is None else min(budget, free)
         entries = channels * generations
         batch = max(1, min(runs, group, min(_MAX_ENTRIES, budget // 64) // entries))
         # The state and a copy of it, and what is between.
@@ -304,13 +342,14 @@ def _drive(
     if crew is not None:
         families = crew.given(functools.partial(_share, families, crew.size))
     room = bucket(entries)
-    state = _empty(plan.lanes, plan.pool, plan.levels, room, mesh)
+    state = _empty(*plan.sizes[:3], room, mesh)
     total, draws = np.zeros(entries, np.int64), 0
     most = 2**30 // (2 * STEPS * plan.lanes + plan.pool)  # turns whose counts fit into 32 bits
     limit = min(1024, most)
     while True:
         began = time.perf_counter()
-        state, is_done = _advance(state, families, timer, np.int32(limit), start=start, mesh=mesh)
+        made = _advance(state, families, timer, np.int32(limit), start=start, mesh=mesh)
+        state, is_done = jax.block_until_ready(made)
         is_done = bool(np.all(is_done))
         total += np.asarray(state.counts).reshape(-1, room).sum(0, dtype=np.int64)[:entries]
         draws += int(np.asarray(state.draws).sum(dtype=np.int64))

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from snpjax_formats import AbstractChooser, AbstractLayout, Edges, graphs
+from snpjax_formats.memory import listed
 
 from .equation import Derivative, Update, leaky
 from .plasticity import Plasticity
@@ -132,7 +133,8 @@ def _edges_of(graph: RateGraph, num_sources: int, num_targets: int) -> Edges:
     """**Raises:** `ValueError` where sizes differ; `TypeError` for what is no graph."""
     if isinstance(graph, graphs.AbstractGraph):
         graph.check(num_sources, num_targets)
-        return graph.edges(num_sources, num_targets).canonical()
+        fix = "Use fewer neurons, or connect all to all with one weight."
+        return listed(graph, num_sources, num_targets, fix).canonical()
     if isinstance(graph, Edges):
         edges = graph
     elif isinstance(graph, np.ndarray) and graph.ndim == 2:

@@ -9,7 +9,17 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from snpjax_formats import AbstractLayout, Edges, Scaled, Workload, choose, fitting, graphs
+from snpjax_formats import (
+    AbstractLayout,
+    Edges,
+    Scaled,
+    Workload,
+    check_free,
+    choose,
+    fitting,
+    free_bytes,
+    graphs,
+)
 
 from .._xla import precision
 from ..machine import AnyMachine, Lowered
@@ -80,8 +90,8 @@ class RateNetwork:
     ) -> Lowered[RateSolution, RateSolution]:
         """The network as arrays; `layout` is for the projections that leave theirs open.
 
-        **Raises:** `LayoutTooLarge` for what does not fit in memory; `ValueError` for a layout that
-        cannot store such a projection.
+        **Raises:** `NotEnoughMemory` for what does not fit; `ValueError` for a layout that cannot
+        store such a projection.
         """
         del paths
         if numbered:
@@ -89,6 +99,9 @@ class RateNetwork:
         dtype = np.dtype(self.dtype)
         sizes = {p.name: p.size for p in self.populations}
         record = [(name, "r") for name in sizes] if self.record is None else self.record
+        numbers = sum(p.size * (len(p.initial) + len(p.parameters)) for p in self.populations)
+        what = f"{sum(sizes.values()):,} neurons need"
+        check_free(2 * dtype.itemsize * numbers, free_bytes(), what, "Use fewer neurons.")
         with precision(dtype):
             deliveries = [
                 delivery

@@ -54,7 +54,9 @@ class RateSolution(AbstractSavedRun):
 
     @property
     def failure(self) -> str | None:
-        """Where a variable is not finite at the end, in words."""
+        """Where memory ran out, or a variable is not finite at the end, in words."""
+        if self.shortage is not None:
+            return self.shortage
         for name, variables in self.variables.items():
             for variable, x in variables.items():
                 bad = np.argwhere(~np.isfinite(x))

@@ -6,6 +6,7 @@ from snpjax_formats.lazy import lazily
 
 
 if TYPE_CHECKING:
+    from .checkpoint import CheckpointWarning as CheckpointWarning
     from .hosts import ProcessLost as ProcessLost, initialize as initialize
     from .paths import gather as gather
     from .plan import Bandwidths as Bandwidths, Plan as Plan, plan as plan
@@ -18,15 +19,18 @@ if TYPE_CHECKING:
         Summary as Summary,
         Total as Total,
     )
+    from .store import CheckpointError as CheckpointError
 
 lazily(
     __name__,
     {
+        ".checkpoint": "CheckpointWarning",
         ".hosts": "ProcessLost initialize",
         ".paths": "gather",
         ".plan": "Bandwidths Plan plan",
         ".statistics": """
             AbstractStatistic Bin ComputedNumbers Distribution PathEnd Summary Total
         """,
+        ".store": "CheckpointError",
     },
 )

@@ -1,7 +1,6 @@
 """Several processes, on one host or many, which all make the same calls."""
 
 import contextlib
-import hashlib
 import os
 import re
 import subprocess
@@ -10,10 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import jax
-import jax.numpy as jnp
-import jax.random as jr
 import numpy as np
 from jaxtyping import PyTree
+
+from .digest import digest
 
 
 #: Seconds after which a process that does not answer counts as lost.
@@ -150,7 +149,8 @@ def check_agreement(call: str, **given: PyTree) -> None:
     import snpjax
 
     given = {"snpjax.__version__": snpjax.__version__, "jax.__version__": jax.__version__, **given}
-    own = np.stack([_digest(x) for x in given.values()])
+    digests = [bytes.fromhex(digest(x)) for x in given.values()]
+    own = np.stack([np.frombuffer(x, np.uint8).astype(np.int32) for x in digests])
     found = np.asarray(multihost_utils.process_allgather(own))
     differs = np.any(found != found[:1], axis=2)
     if not np.any(differs):
@@ -172,23 +172,3 @@ def first_failure(failure: str | None) -> str | None:
     if failure is not None or not has_failed.any():
         return failure
     return f"A path of process {int(has_failed.argmax())} failed, which says how."
-
-
-def _digest(tree: PyTree) -> np.ndarray:
-    """16 bytes that tell trees apart, the same in every process."""
-    leaves, structure = jax.tree.flatten(tree)
-    # Addresses of functions differ.
-    text = re.sub(r" at 0x[0-9a-f]+", "", f"{structure}")
-    found = hashlib.sha256(text.encode())
-    for x in leaves:
-        if isinstance(x, jax.Array):
-            if jnp.issubdtype(x.dtype, jax.dtypes.prng_key):
-                x = jr.key_data(x)
-            # Of parts of neurons every process has its own.
-            x = np.asarray(x) if x.is_fully_addressable else np.zeros((0, *x.shape), np.int8)
-        if isinstance(x, np.ndarray):
-            found.update(f"{x.dtype}{x.shape}".encode())
-            found.update(np.ascontiguousarray(x).tobytes())
-        else:
-            found.update(re.sub(r" at 0x[0-9a-f]+", "", repr(x)).encode())
-    return np.frombuffer(found.digest()[:16], np.uint8).astype(np.int32)

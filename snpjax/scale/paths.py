@@ -9,6 +9,7 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, Int, PyTree, Shaped
 
+from .._xla import fetched
 from ..machine import AnyMachine, arrays_by_path
 from ..trajectory import AbstractSavedRun
 from .mesh import PATHS
@@ -88,7 +89,7 @@ def value_of_each(value: int) -> list[int]:
 def whole(tree: PyTree) -> PyTree[np.ndarray]:
     """Arrays that are split over all devices, on the host of every process."""
     if jax.process_count() == 1:
-        return jax.device_get(tree)
+        return fetched(tree)
     from jax.experimental import multihost_utils  # takes long to import
 
     return multihost_utils.process_allgather(tree, tiled=True)

@@ -226,6 +226,23 @@ class Sums:
         self._sums: list[np.ndarray] = []
         self._waiting: list[np.ndarray] = []
 
+    @property
+    def has_some(self) -> bool:
+        """Whether anything was added."""
+        return bool(self._sums)
+
+    def saved(self) -> tuple[PyTree[np.ndarray], PyTree[np.ndarray]]:
+        """All of it, for `restore`."""
+        if not self._sums:
+            return None, None
+        sums, waiting = (jax.tree.unflatten(self._tree, x) for x in (self._sums, self._waiting))
+        return sums, waiting
+
+    def restore(self, sums: PyTree[np.ndarray], waiting: PyTree[np.ndarray]) -> None:
+        """Have what was saved."""
+        self._sums, self._tree = jax.tree.flatten(sums)
+        self._waiting = jax.tree.leaves(waiting)
+
     def add(self, found: PyTree[np.ndarray]) -> None:
         """The sums of the next blocks, which are last."""
         leaves, self._tree = jax.tree.flatten(found)

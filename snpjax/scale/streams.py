@@ -1,5 +1,6 @@
 """Runs of many paths of which only sums are kept: chunk by chunk, in the memory of one."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
@@ -10,11 +11,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int, PyTree
 
-from snpjax_formats import free_bytes
-
 from .._xla import shard_map
+from ..advance import paths_of
 from ..choice import AbstractChoice
-from ..driver import Driver, Tile, most_in_tile, paths_of
+from ..driver import Driver, most_in_tile
+from ..footprint import check_run, first_call, taken
 from ..machine import (
     AbstractMachine,
     Growable,
@@ -24,9 +25,12 @@ from ..machine import (
     arrays_by_path,
     follows,
 )
+from ..memory import ALLOCATION_ERRORS, is_of_memory
 from ..results import HALTED, RESULTS
 from ..simulate import result_of
-from ..trajectory import SAVE_FINAL, nbytes_of
+from ..tile import Standing, Tile, kept
+from ..trajectory import SAVE_FINAL, own_paths
+from .checkpoint import Restored
 from .paths import whole
 from .placement import Placement
 from .statistics import BLOCK, AbstractStatistic, Bin, PathEnd, Summary, Sums, block_sums
@@ -36,8 +40,6 @@ V = TypeVar("V")
 
 # Paths of a device that run at a time, unless its caches or its memory hold fewer.
 _MOST_PATHS = 2**20
-# As many arrays as a state are about alive while a step is made.
-_ARRAYS = 16
 
 
 class ObservedState(NamedTuple):
@@ -70,6 +72,9 @@ class ObservedMachine(AbstractMachine):
 
     def status(self, state: ObservedState) -> Any:
         return self.machine.status(state.state)
+
+    def kept(self, state: ObservedState) -> ObservedState:
+        return ObservedState(kept(self.machine, state.state), state.carry)
 
     def arrays_by_path(self) -> PyTree[bool]:
         nothing = super().arrays_by_path()
@@ -116,52 +121,142 @@ def observe(
     kind = ObservedGrowable if follows(machine, Growable) else ObservedMachine
     observed = kind(machine, statistic)
     start = _begun(observed, start)
-    devices = 1 if driver.placement is None else driver.placement.shares
-    share = chunk or _share(observed, start, paths, devices)
+    place, checkpoints = driver.placement, driver.checkpoints
+    devices = 1 if place is None else place.shares
+    driver = replace(driver, machine=observed, save=SAVE_FINAL, lean=True, resume=_resuming(driver))
+    share = chunk or _share(driver, start, paths, devices)
     block = min(share, BLOCK)
-    sums, first_failure = Sums(block), None
-    for first in range(0, paths, devices * share):
-        num = min(devices * share, paths - first)
+    first, first_failure = 0, None
+    standing, sums, is_short = None, Sums(block), False
+    if checkpoints.restored is not None:
+        standing, sums = _restored(checkpoints.restored, observed, start)
+        first, first_failure, block = (checkpoints.restored.note[x] for x in _NOTED)
+        share = max(share, block)
+
+    def tell(done: int, now: int) -> None:
+        if driver.progress is not None:
+            driver.progress(now, done)
+
+    def save(tile: Tile | None = None, *, is_last: bool = False) -> None:
+        keep = checkpoints.finish if is_last else checkpoints.save
+        at = None if tile is None else {"paths": tile.paths, "made": tile.now}
+        state = {} if tile is None else tile.saved()
+        noted = dict(zip(_NOTED, (first, first_failure, block), strict=True))
+        keep({"sums": sums.saved(), "tile": state}, tile=at, has_sums=sums.has_some, **noted)
+
+    def at_boundary(tile: Tile | None = None) -> None:
+        if (tile is None or tile.is_even) and checkpoints.is_due():
+            save(tile)
+
+    while first < paths:
+        num, own_share = min(devices * share, paths - first), share
+        if standing is not None:
+            num = standing.paths or 1
+            own_share = block * -(-num // (devices * block))
         own, state = _of_paths(observed, start, slice(first, first + num))
-        one = replace(driver, machine=own, save=SAVE_FINAL, lean=True)
-        tile = one.run_tile(state, first, num, share, [], lambda now: None)
-        found, failed_at, codes = whole(_summed(tile, block, driver.placement))
-        sums.add(jax.tree.map(lambda x: np.moveaxis(x, 0, -1), found))
-        at = np.flatnonzero(failed_at < share)
+        one = replace(driver, machine=own)
+        try:
+            tile = Tile(one, state, first, num, own_share, [], standing)
+            one.run_tile(tile, partial(tell, first), at_boundary)
+            found, failed_at, codes = whole(_summed(tile, block, place))
+        except ALLOCATION_ERRORS as error:
+            if not is_of_memory(error) or jax.process_count() > 1:
+                raise
+            is_short = True
+            if not first:
+                sums.add(_no_sums(one, state, num, block))
+            break
+        standing = None
+        sums.add(jax.tree.map(lambda x, n=num: np.moveaxis(x, 0, -1)[..., : -(-n // block)], found))
+        at = np.flatnonzero(failed_at < own_share)
         if first_failure is None and len(at):
-            first_failure = first + share * at[0] + failed_at[at[0]], codes[at[0]]
+            shard = int(at[0])
+            path = first + own_share * shard + int(failed_at[shard])
+            first_failure = path, int(codes[shard])
+        first += num
+        at_boundary()
+    if not is_short:  # else the last checkpoint is where the same call may go on
+        save(is_last=True)
     total, steps, ends = sums.total()
-    failure, result = None, RESULTS.halted if ends[HALTED] == paths else RESULTS.max_steps_reached
+    failure, result = None, RESULTS.halted if ends[HALTED] == first else RESULTS.max_steps_reached
     ordinary = ends[HALTED] + ends[_LIMIT]
+    if is_short:
+        result = RESULTS.out_of_memory
+        failure = f"after {first:,} of {paths:,} paths: {RESULTS[result]}"
     if first_failure is not None:
         path, code = first_failure
         result = next(x for x in _ALL if int(x._value) == code)
         failure = f"path {path}: {RESULTS[result]}"
     return Summary(
         statistic.result(total),
-        paths,
+        first,
         int(ends[HALTED]),
-        int(paths - ordinary),
+        int(first - ordinary),
         int(steps),
         result,
         failure,
     )
 
 
+#: What a checkpoint says of the sums.
+_NOTED = ("first", "failure", "block")
+
+
+def _restored(
+    restored: Restored, machine: ObservedMachine, start: ObservedState
+) -> tuple[Standing | None, Sums]:
+    """Where paths are that go on, and the sums over those before."""
+    note, at = restored.note, restored.note["tile"]
+    tile = {} if at is None else {"state": kept(machine, start), "steps": 0}
+    like = _sums_like(machine, start) if note["has_sums"] else None
+    found = restored.state({"sums": (like, like), "tile": tile})
+    sums = Sums(note["block"])
+    if note["has_sums"]:
+        sums.restore(*found["sums"])
+    if at is None:
+        return None, sums
+    num, tile = at["paths"], found["tile"]
+    state, steps = jax.tree.map(lambda x: own_paths(x, num), (tile["state"], tile["steps"]))
+    return Standing(note["first"], num, at["made"], state, steps, lambda *_: []), sums
+
+
+def _resuming(driver: Driver) -> Callable[..., tuple[ObservedMachine, ObservedState]]:
+    """The same as `driver.resume`, of machines that are observed."""
+
+    def resume(machine: Any, state: Any) -> tuple[ObservedMachine, ObservedState]:
+        assert driver.resume is not None
+        own, inner = driver.resume(machine.machine, state.state)
+        return replace(machine, machine=own), ObservedState(inner, state.carry)
+
+    return resume
+
+
 _ALL = [getattr(RESULTS, name) for name in RESULTS._name_to_item]
 _LIMIT = int(RESULTS.max_steps_reached._value)
 
 
-def _share(machine: ObservedMachine, start: ObservedState, paths: int, devices: int) -> int:
-    """How many paths a device advances at a time."""
-    shape = paths_of(machine, start)
-    most = most_in_tile(machine, start)
-    if most is None:
-        row = max(nbytes_of(start) // (shape[0] if shape else 1), 1)
-        free = free_bytes()
-        most = _MOST_PATHS if free is None else min(_MOST_PATHS, free // (_ARRAYS * row))
-    wanted = 1 << (-(-paths // devices) - 1).bit_length()
-    return min(1 << max(most, 1).bit_length() - 1, wanted)
+def _share(driver: Driver, start: ObservedState, paths: int, devices: int) -> int:
+    """How many paths a device advances at a time: where its caches do not say so, as many as fit
+    in half of its memory.
+
+    **Raises:** `NotEnoughMemory` if not one does.
+    """
+    most = most_in_tile(driver.machine, start) or _MOST_PATHS
+    share = min(1 << most.bit_length() - 1, 1 << (-(-paths // devices) - 1).bit_length())
+    if not driver.is_small(start, devices * share):
+        while share > 1 and taken(driver, start, devices * share) > 0.5:
+            share //= 2
+        check_run(driver, start, devices * share, tiled=False)
+    return share
+
+
+def _no_sums(driver: Driver, start: PyTree, paths: int, block: int) -> PyTree[np.ndarray]:
+    """The sums of no blocks."""
+    state, steps, _ = first_call(driver, start, paths, tiled=False).begun
+    found, _, _ = jax.eval_shape(
+        partial(_sums_of_device, block=block), driver.machine, state, steps, np.zeros(1, np.int32)
+    )
+    return jax.tree.map(lambda x: np.zeros((*x.shape[1:], 0), x.dtype), found)
 
 
 @jax.jit
@@ -206,6 +301,17 @@ def _sums_of_device(
     first = jnp.min(jnp.where(is_failed, number, len(steps)), keepdims=True)
     code = result.at[first].get(mode="clip")
     return jax.tree.map(lambda x: jnp.moveaxis(x, -1, 0), found), first, code
+
+
+def _sums_like(machine: ObservedMachine, start: ObservedState) -> PyTree:
+    """The sums as a tree without numbers."""
+    shape = paths_of(machine, start) or (1,)
+    state = start
+    if not paths_of(machine, start):
+        state = jax.tree.map(lambda x: jax.ShapeDtypeStruct((*x.shape, 1), x.dtype), start)
+    steps, counts = (jax.ShapeDtypeStruct(size, np.int32) for size in (shape, (1,)))
+    given = machine, state, steps, counts
+    return jax.eval_shape(partial(_sums_of_device, block=1), *given)[0]
 
 
 _sums = jax.jit(_sums_of_device, static_argnames="block")

@@ -21,6 +21,7 @@ from .model.rules import (
 )
 from .model.validity import InvalidNet as InvalidNet
 from .programs import Program as Program
+from .sizes import FlatSize as FlatSize, flat_size as flat_size
 from .step.state import NO_TRANSITION as NO_TRANSITION, NetState as NetState
 from .subnets import SubNet as SubNet
 from .view.configurations import Firings as Firings, Markings as Markings

@@ -13,6 +13,7 @@ from .._text.model_warning import ModelWarning
 from .linking import HighNet, Substitution, link
 from .model.arcs import Arcs
 from .model.net import SleptsovNet
+from .sizes import MAX_FLAT_SIZE
 from .subnets import SubNet, add, mul
 
 
@@ -163,6 +164,6 @@ class Composition:
             )
         return HighNet(net, tuple(self._substitutions))
 
-    def link(self) -> SleptsovNet:
-        """The program as one flat net."""
-        return link(self.high_net())
+    def link(self, *, max_flat_size: int = MAX_FLAT_SIZE) -> SleptsovNet:
+        """The program as one flat net, see `snpjax.sleptsov.link`."""
+        return link(self.high_net(), max_flat_size=max_flat_size)

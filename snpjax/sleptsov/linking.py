@@ -15,6 +15,15 @@ from .model.arcs import Arcs
 from .model.names import Names, Numbered
 from .model.net import SleptsovNet
 from .model.validity import KINDS
+from .sizes import (
+    MAX_FLAT_SIZE,
+    NEW_PLACES_OF_COPY,
+    NEW_PLACES_OF_MOVE,
+    NEW_TRANSITIONS_OF_COPY,
+    NEW_TRANSITIONS_OF_MOVE,
+    SPLIT_AND_JOIN,
+    flat_size,
+)
 from .subnets import clean_move, copy
 
 
@@ -23,8 +32,6 @@ NetPart: TypeAlias = tuple[
 ]
 
 _SHARED_BY_COPY = 2  # places of a copy that are those of others; the rest is new
-_NEW_OF_COPY = 4
-_NEW_OF_MOVE = 1
 
 
 @dataclass(frozen=True)
@@ -146,16 +153,29 @@ def pair_problems(
         yield pair, message
 
 
-def link(high: HighNet) -> SleptsovNet:
+def link(high: HighNet, *, max_flat_size: int = MAX_FLAT_SIZE) -> SleptsovNet:
     """The flat net of a high-level one, with the numbering of the published linker.
 
     Places and transitions of the net keep their numbers. For each substitution in order there
     follow the sub-net, whose first transition takes the number of the substituted one, a copy of
     each input, two transitions that split and join them, and a clean-and-move of the output.
 
+    **Arguments:**
+
+    - `max_flat_size`: the most places, transitions, arcs and priorities, together, of the flat net.
+
+    **Raises:** `ValueError` with its size if it is larger; nothing is linked then.
+
     ??? cite "Source"
         The linker of Zhao, Liu, Hou 2022, "Compiler and linker of Sleptsov net program".
     """
+    refusal = flat_size(high).refusal(max_flat_size)
+    if refusal is not None:
+        raise ValueError(refusal)
+    return _link(high)
+
+
+def _link(high: HighNet) -> SleptsovNet:
     return _Linker(high).linked()
 
 
@@ -167,15 +187,16 @@ class _Linker:
         for one in high.substitutions:
             inner = one.subnet
             if isinstance(inner, HighNet):
-                inner = flat.setdefault(id(inner), flat.get(id(inner)) or link(inner))
+                inner = flat.setdefault(id(inner), flat.get(id(inner)) or _link(inner))
             self.inner.append(inner)
         self.arcs: dict[str, list[np.ndarray]] = {kind: [] for kind in KINDS}
         self.pairs: list[np.ndarray] = []
         num_inputs = np.array([len(one.inputs) for one in high.substitutions], np.int64)
         places = np.array([inner.num_places for inner in self.inner], np.int64)
         transitions = np.array([inner.num_transitions for inner in self.inner], np.int64)
-        new_places = places + _NEW_OF_COPY * num_inputs + _NEW_OF_MOVE
-        new_transitions = transitions - 1 + _NEW_OF_COPY * num_inputs + 2 + 4
+        new_places = places + NEW_PLACES_OF_COPY * num_inputs + NEW_PLACES_OF_MOVE
+        copies = NEW_TRANSITIONS_OF_COPY * num_inputs
+        new_transitions = transitions - 1 + copies + SPLIT_AND_JOIN + NEW_TRANSITIONS_OF_MOVE
         # The first new place and transition of each substitution.
         self.first_place = high.net.num_places + np.cumsum(new_places) - new_places
         before = np.cumsum(new_transitions) - new_transitions
@@ -246,13 +267,14 @@ class _Linker:
         starts, finishes = [], []  # of the copies
         for number in range(num_inputs):
             ends = inputs[:, number, 0], places[rows, inputs[:, number, 1]]
-            own = next_place + np.arange(_NEW_OF_COPY)
+            own = next_place + np.arange(NEW_PLACES_OF_COPY)
             of_copy = np.concatenate([np.stack(ends, axis=1), own], axis=1)
-            self._put(copier.net, of_copy, next_transition + np.arange(_NEW_OF_COPY))
+            self._put(copier.net, of_copy, next_transition + np.arange(NEW_TRANSITIONS_OF_COPY))
             self.marking[own] = copier.net.marking[_SHARED_BY_COPY:]
             starts.append(of_copy[:, copier.start])
             finishes.append(of_copy[:, copier.finish])
-            next_place, next_transition = next_place + _NEW_OF_COPY, next_transition + _NEW_OF_COPY
+            next_place = next_place + NEW_PLACES_OF_COPY
+            next_transition = next_transition + NEW_TRANSITIONS_OF_COPY
 
         split, join = next_transition[:, 0], next_transition[:, 0] + 1
         for at_start in starts:
@@ -272,7 +294,7 @@ class _Linker:
             next_place[:, 0],
             finish[:, 0],
         )
-        mover_transitions = next_transition + 2 + np.arange(mover.net.num_transitions)
+        mover_transitions = next_transition + SPLIT_AND_JOIN + np.arange(NEW_TRANSITIONS_OF_MOVE)
         self._put(mover.net, np.stack(of_move, axis=1), mover_transitions)
         self.marking[next_place[:, 0]] = mover.net.marking[3]
 

@@ -9,7 +9,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .._text.atomic import atomic_write_all
+from snpjax_formats.atomic import atomic_write
+
 from .._text.optional import pyplot
 
 
@@ -104,7 +105,7 @@ def save(figure: "Figure | str", path: str | os.PathLike[str], *, dpi: int = _DP
     if isinstance(figure, str):
         if suffix != ".svg":
             raise ValueError(f"{target}: an SVG text is written to .svg")
-        atomic_write_all({target: (figure.encode(),)})
+        atomic_write(target, figure)
         return
     buffer = BytesIO()
     dates = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(suffix)
@@ -112,4 +113,4 @@ def save(figure: "Figure | str", path: str | os.PathLike[str], *, dpi: int = _DP
         # A name in letters that the font has not: they are empty boxes.
         warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)
         figure.savefig(buffer, format=suffix[1:], dpi=dpi, metadata=dates)
-    atomic_write_all({target: (buffer.getvalue(),)})
+    atomic_write(target, buffer.getvalue())

@@ -1,9 +1,6 @@
 """What is timed, in which order, and what is written."""
 
 import json
-import os
-import subprocess
-import sys
 from importlib import import_module
 
 import compare
@@ -12,7 +9,7 @@ import pytest
 import run
 from figures import Anchor, Case, Clock, Missing, Setup
 
-from tests.support.helpers import REPOSITORY
+from tests.support.processes import python
 
 
 SETUP = Setup("abc")
@@ -108,17 +105,9 @@ def test_a_file_that_cannot_be_written_is_refused_before_anything_is_measured(tm
 
 def test_a_figure_from_its_process_to_its_file(tmp_path):
     file = tmp_path / "new" / "figures.jsonl"
-    command = [sys.executable, "bench/run.py", "nine steps*", "--seconds", "0", "-o", str(file)]
-    paths = os.pathsep.join([str(REPOSITORY), str(REPOSITORY / "formats")])
-    done = subprocess.run(
-        [*command, "--commit", "abc"],
-        cwd=REPOSITORY,
-        env={**os.environ, "PYTHONPATH": paths},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "nine steps of ten neurons" in done.stdout and "x kept" in done.stdout
+    options = "--seconds", "0", "-o", file, "--commit", "abc"
+    out = python("bench/run.py", "nine steps*", *options)
+    assert "nine steps of ten neurons" in out and "x kept" in out
     lines = [json.loads(line) for line in file.read_text().splitlines()]
     assert [line["kind"] for line in lines] == ["cold", "warm", "kept"]
     assert {line["commit"] for line in lines} == {"abc"}

@@ -1,13 +1,14 @@
 """The comparison with a baseline commit: when it fails, and when it is skipped."""
 
 import io
-import subprocess
 from importlib import import_module
 
 import figures
 import paired
 import pytest
 from paired import Found
+
+from tests.support.processes import finished
 
 
 def test_what_seems_slow_once_is_measured_again(capsys):
@@ -38,7 +39,8 @@ def test_the_ten_figures_are_declared_and_the_baseline_is_a_commit():
     assert len(commit) == 40 and set(commit) <= set("0123456789abcdef") and reason
 
 
-def test_a_worker_answers_every_request():
+def test_a_worker_answers_every_request(monkeypatch):
+    monkeypatch.setattr(figures, "_SETTLING", 0)
     requests = io.StringIO("where\nbuild nine steps of ten neurons\nturn\n")
     answers = io.StringIO()
     paired.work(requests, answers)
@@ -55,10 +57,9 @@ def clone(tmp_path, monkeypatch):
         (root / folder / "code.py").write_text(folder)
     git = ["git", "-C", str(root), "-c", "user.name=a", "-c", "user.email=a@example.org"]
     for command in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "first"]):
-        subprocess.run([*git, *command], check=True)
+        assert finished(*git, *command).returncode == 0
     monkeypatch.setattr(paired, "ROOT", root)
-    done = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=True)
-    return done.stdout.strip()
+    return finished(*git, "rev-parse", "HEAD").stdout.strip()
 
 
 def test_the_packages_of_the_baseline_are_checked_out(clone, tmp_path):

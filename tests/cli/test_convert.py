@@ -2,7 +2,6 @@
 
 import json
 import re
-import subprocess
 import sys
 
 import networkx
@@ -12,6 +11,7 @@ import snpjax as snp
 from snpjax.io import formats_of
 from tests.cli.test_cli import invoke, succeed
 from tests.support.helpers import PAIR
+from tests.support.processes import finished
 
 
 CHAIN = "2\n2\n7\n3 0\n1 1\n0\n0 a* 1 1 0\n1 a1 1 1 2\n"
@@ -212,7 +212,7 @@ def test_the_help_names_every_format():
 
 
 def test_the_command_itself(chain, tmp_path):
-    command = [sys.executable, "-m", "snpjax", "convert", chain, tmp_path / "chain.dot"]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    command = "-m", "snpjax", "convert", chain, tmp_path / "chain.dot"
+    result = finished(sys.executable, *command)
     assert (result.returncode, result.stderr) == (0, "")
     assert (tmp_path / "chain.dot").read_text().startswith("digraph {")

@@ -39,10 +39,43 @@ def test_a_search_is_shown_on_one_line_which_disappears(terminal):
     assert after.endswith("\x1b[1A\x1b[2K") and without_controls(after) == ""
 
 
-def test_a_run_is_shown(terminal):
+@pytest.fixture
+def clock(monkeypatch):
+    """Seconds that pass when they are set."""
+    now = [0.0]
+    monkeypatch.setattr("rich.console.monotonic", lambda: now[0])
+    return now
+
+
+def last_line(terminal):
+    return without_controls(terminal.getvalue().split("\n")[0].split("\r")[-1])
+
+
+def test_a_run_is_shown_with_the_time_left_at_most(terminal, clock):
     with redirect_stderr(terminal), progress.of_run(2_000, hidden=False) as made:
-        made(1_000)
-    assert "step 1,000 of at most 2,000" in terminal.getvalue()
+        for clock[0], steps in ((1.0, 100), (2.0, 200), (3.0, 300)):
+            made(steps, 0)
+    assert "step 300 of at most 2,000" in last_line(terminal)
+    assert "at most 0:00:17 left" in last_line(terminal)
+
+
+def test_a_batch_is_shown_by_its_paths(terminal, clock):
+    """Steps of the first ones, and then paths that are done, with the time for the others."""
+    with redirect_stderr(terminal), progress.of_run(100, 50_000_000, hidden=False) as made:
+        made(100, 0)
+        for clock[0], paths in ((1.0, 4096), (2.0, 504_096), (3.0, 1_004_096)):
+            made(100, paths)
+    line = last_line(terminal)
+    assert "paths: 1,004,096 of 50,000,000" in line and "step" not in line
+    assert " 0:01:38 left" in line and "at most" not in line
+
+
+def test_an_estimate_is_shown_by_its_paths(terminal, clock):
+    with redirect_stderr(terminal), progress.of_paths(hidden=False) as made:
+        for clock[0], paths in ((1.0, 1000), (2.0, 2000)):
+            made(paths, 10_000)
+    assert "paths: 2,000 of 10,000" in last_line(terminal)
+    assert "0:00:08 left" in last_line(terminal)
 
 
 def test_the_line_disappears_after_ctrl_c(terminal):
@@ -60,8 +93,12 @@ def test_short_work_shows_nothing(terminal, monkeypatch):
     assert "12" not in terminal.getvalue()
 
 
-@pytest.mark.parametrize("stream, hidden", [(Terminal(), True), (io.StringIO(), False)])
-def test_nothing_where_it_is_hidden_or_no_terminal(stream, hidden):
+@pytest.mark.parametrize(
+    "stream, hidden, term",
+    [(Terminal(), True, "xterm"), (io.StringIO(), False, "xterm"), (Terminal(), False, "dumb")],
+)
+def test_nothing_where_it_is_hidden_or_no_terminal(monkeypatch, stream, hidden, term):
+    monkeypatch.setenv("TERM", term)
     with redirect_stderr(stream):
         with progress.of_search(hidden=hidden) as found, progress.of_run(9, hidden=hidden) as made:
             assert found is None and made is None
@@ -72,6 +109,7 @@ def test_nothing_where_it_is_hidden_or_no_terminal(stream, hidden):
     "name, arguments",
     [
         ("of_run", ["run", "--steps", 2]),
+        ("of_paths", ["estimate", "eventually halted", "--paths", 64]),
         ("of_search", ["explore", "--max-depth", 2]),
         ("of_search", ["check", "always not halted", "--max-depth", 2]),
     ],
@@ -91,7 +129,12 @@ def test_commands_tell_their_progress(native, monkeypatch, name, arguments):
     assert calls == []
     invoke(command, file, *options)
     graph = snp.explore(snp.read(file), max_depth=2)
-    assert calls[-1] == ((2,) if name == "of_run" else (graph.num_configurations, graph.depth - 1))
+    last = {
+        "of_run": (2, 0),
+        "of_paths": (64, 64),
+        "of_search": (graph.num_configurations, graph.depth - 1),
+    }
+    assert calls[-1] == last[name]
 
 
 @pytest.mark.parametrize("command", [["run"], ["explore"], ["check", "always not halted"]])

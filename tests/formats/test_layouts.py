@@ -30,7 +30,7 @@ from snpjax_formats import (
     Hybrid,
     Int8Dense,
     Interval,
-    LayoutTooLarge,
+    NotEnoughMemory,
     SlicedELL,
     Sum,
     TwoWay,
@@ -38,9 +38,7 @@ from snpjax_formats import (
     bucket,
     ell,
     fitting,
-    free_bytes,
 )
-from snpjax_formats.memory import host_free_bytes
 from snpjax_formats.stored import buckets, entry_bucket
 from tests.support.helpers import many
 
@@ -729,8 +727,8 @@ def test_what_does_not_fit_in_memory_is_refused(memory):
     memory(None, None)
     assert fitting(Dense, edges).nbytes == 360_000
     memory(None, 2 * 1800 + 32 * 300 - 1)
-    message = "ELL needs 1,800 bytes .* building it takes 13,200 on the host, where 13,199 are free"
-    with pytest.raises(LayoutTooLarge, match=message):
+    message = "To build ELL for 300 x 300 .* on the host takes 13,200 bytes, but 13,199 are free"
+    with pytest.raises(NotEnoughMemory, match=message):
         fitting(ELL, edges)
 
 
@@ -751,52 +749,12 @@ def test_only_layouts_that_take_the_edges_are_suggested(
     edges = edges_of(pairs, None, 300, 300)
     edges = replace(edges, value=np.full(len(pairs), weight))
     memory(360_000, None)
-    with pytest.raises(LayoutTooLarge) as refused:
+    with pytest.raises(NotEnoughMemory) as refused:
         fitting(ELL, edges, max_input=max_input)
     suggested = str(refused.value).split("Use ")[1]
     assert "Dense (360,000 bytes)" in suggested
     assert ("Int8Dense" in suggested) == has_int8
     assert ("Float32Dense" in suggested) == has_float32
-
-
-class FakeDevice:
-    platform = "gpu"
-
-    def __init__(self, backend):
-        self.backend = backend
-
-    def memory_stats(self):
-        return None if self.backend else {"bytes_limit": 10, "bytes_in_use": 3}
-
-
-def test_free_bytes_are_those_of_the_default_device(monkeypatch):
-    monkeypatch.setattr("jax.local_devices", lambda backend=None: [FakeDevice(backend)])
-    assert free_bytes() == 7
-    with jax.default_device("cpu"):
-        assert free_bytes() is None
-
-
-def test_free_bytes_of_the_host(tmp_path):
-    """The least of what Linux and the control group of a container say."""
-
-    def write(**files):
-        for name, text in files.items():
-            path = tmp_path / name.replace("__", "/").replace("_0", ".")
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
-
-    assert host_free_bytes(tmp_path) is None  # no Linux
-    write(proc__meminfo="MemTotal:  9 kB\nMemFree:  2 kB\nMemAvailable:  4 kB\nHugePages_Free: 0\n")
-    assert host_free_bytes(tmp_path) == 4096
-    write(sys__fs__cgroup__memory_0max="max\n", sys__fs__cgroup__memory_0current="1000\n")
-    assert host_free_bytes(tmp_path) == 4096
-    write(sys__fs__cgroup__memory_0max="3000\n")
-    assert host_free_bytes(tmp_path) == 2000
-    write(sys__fs__cgroup__memory_0stat="anon 1\ninactive_file 500\n")
-    assert host_free_bytes(tmp_path) == 2500
-    group = "sys__fs__cgroup__memory__memory_0"
-    write(**{f"{group}limit_in_bytes": "90", f"{group}usage_in_bytes": "100"})
-    assert host_free_bytes(tmp_path) == 0
 
 
 ZEROS = jnp.zeros(3, int)

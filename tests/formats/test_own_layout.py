@@ -11,7 +11,7 @@ from snpjax_formats import (
     ELL,
     AbstractTimedLayout,
     Edges,
-    LayoutTooLarge,
+    NotEnoughMemory,
     StartingTree,
     choose,
 )
@@ -119,7 +119,7 @@ def test_it_may_be_all_that_fits(monkeypatch):
     for left, layout in ((free, Diagonals), (free - 1, None)):
         question = Question(LATTICE, workload, "cpu", "AMD cpu", left)
         if layout is None:
-            with pytest.raises(LayoutTooLarge):
+            with pytest.raises(NotEnoughMemory):
                 Including((Diagonals,)).decide(question)
         else:
             decision = Including((Diagonals,)).decide(question)

@@ -25,7 +25,7 @@ from snpjax_formats import (
     Hybrid,
     Int8Dense,
     Interval,
-    LayoutTooLarge,
+    NotEnoughMemory,
     Ones,
     Published,
     StartingTree,
@@ -202,7 +202,7 @@ def test_the_heuristic_of_the_paper():
     many = graphs.RandomInDegree(130, 0).edges(600, 600)
     for edges, layout in ((full, "Dense"), (RANDOM, "ELLPACKR"), (many, "CSR")):
         assert choose(edges, chooser=Published()).layout.__name__ == layout
-    with pytest.raises(LayoutTooLarge, match="Dense needs"):
+    with pytest.raises(NotEnoughMemory, match="Dense needs"):
         Published().decide(question(full, RATES, free=1000))
     assert choose(RANDOM, chooser=FixedChooser(Dense)).layout is Dense
 
@@ -279,7 +279,7 @@ def test_a_layout_that_is_ell_is_no_candidate():
 
 def test_no_layout_fits():
     for chooser in (Learned(), StartingTree(), Measured()):
-        with pytest.raises(LayoutTooLarge, match=r"10 bytes that are free.*CSR \d+"):
+        with pytest.raises(NotEnoughMemory, match=r"10 bytes that are free.*CSR \d+"):
             chooser.decide(question(RANDOM, Workload(), free=10))
 
 

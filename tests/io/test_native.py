@@ -109,7 +109,7 @@ def test_rules_as_objects():
         SpikingSystem(
             [Neuron("x", 1, ["a(aa)*/a^3 -> a^2; 4", Rule("a*", 7)], label="y")], name="é"
         ),
-        SpikingSystem([Neuron('"\n\\é', 2), Neuron("\ud800")], [('"\n\\é', "\ud800", 5)]),
+        SpikingSystem([Neuron('"\n\\é', 2), Neuron("\u2028")], [('"\n\\é', "\u2028", 5)]),
         SpikingSystem([Neuron("x", -4)], [("x", "x", -2)], signed=True, input={"x": [0, -1]}),
         SpikingSystem([Neuron("x", np.int64(3))], input={"x": [np.int32(1)]}),  # pyright: ignore
         SpikingSystem([Neuron("x", 0, [Rule("a+", 10**7, 10**8, 10**9)])], output="x"),

@@ -165,7 +165,7 @@ def systems_of_every_part():
     yield snp.PopulationSystem([])
     yield snp.PopulationSystem(
         [snp.Population("p", 3, [1, 2, 3], RULES), snp.Population('"\n{é', 0, [], ["a -> a"])],
-        name="é\ud800",
+        name="é\U0001d4d0",
         input={"p": [[1, 0, 2], [0, 0, 0]], "p[1]": [4, 5], '"\n{é': [[], []]},
         output=["p[2]", '"\n{é'],
     )

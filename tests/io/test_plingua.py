@@ -368,7 +368,9 @@ def test_mistakes_in_several_statements_and_modules_are_reported_together():
     text = main(
         "@mu = x; @mout x; @ms(q) = a; call f();\n}\ndef f() { @marcs = (x x); @ms(x) = a*(1/0);"
     )
-    assert list(errors(text)) == ["3:16", "3:23", "5:23", "5:41"]
+    assert list(errors(text)) == ["3:16", "5:23"]  # those of syntax, before anything is run
+    text = text.replace("@mout x", "@mout = x").replace("(x x)", "(x,x)")
+    assert list(errors(text)) == ["3:25", "5:41"]
 
 
 def test_a_mistake_has_no_follow_up_errors():

@@ -20,9 +20,9 @@ from snpjax.io.sleptsov import numbers
 from snpjax.io.sleptsov.hsn import read_nested
 from snpjax.io.sleptsov.substituting import Nesting
 from snpjax.io.source import Source, decoded, load
-from snpjax.sleptsov import Arcs, Numbered, SleptsovNet, net_of_text
+from snpjax.sleptsov import Arcs, Numbered, SleptsovNet, flat_size, link, net_of_text
 from snpjax.sleptsov.programs import matrix_product
-from snpjax.sleptsov.subnets import mul
+from snpjax.sleptsov.subnets import add, mul
 from snpjax.testing.reference_sleptsov import Reference
 from tests.io.test_fuzz import NUM_MUTATIONS, mutated
 from tests.support.command import invoke
@@ -387,7 +387,7 @@ x 1 1
         ('1 0 0 0 0\n; snpjax {"places": ["a", "b"]}', "2:1", "2 names for 1"),
         ("1 0 0 0 0\n; snpjax [", "2:1", "no JSON"),
         ('2 0 0 0 0\n; snpjax {"places": ["a", "a"]}', "2:1", "twice"),
-        ('1 0 0 0 0\n; snpjax {"places": ["\\ud800"]}', "2:1", "no JSON"),
+        ('1 0 0 0 0\n; snpjax {"places": ["\\ud800"]}', "2:23", "half of a character"),
     ],
 )
 def test_mistakes_of_lsn_files(text, place, message):
@@ -689,6 +689,99 @@ def test_one_place_as_two_inputs_is_told(tmp_path):
     path = high(tmp_path, "a.hsn", "add.lsn", **{"\n4 2\n5 -3": "\n3 2\n5 -3"})
     with pytest.warns(snp.ReadWarning, match="place 3 is an input twice"):
         snp.read_net(path)
+
+
+def test_subnets_do_not_leave_the_folder_of_their_file(tmp_path):
+    """A link beside the file may name another one there, and no other."""
+    (tmp_path / "nets" / "below").mkdir(parents=True)
+    snp.write_net(add().net, tmp_path / "outside.lsn")
+    snp.write_net(add().net, tmp_path / "nets" / "below" / "inside.lsn")
+    for name, goal in {
+        "file.lsn": Path("..", "outside.lsn"),
+        "absolute.lsn": tmp_path / "outside.lsn",
+        "folder": tmp_path,
+        "good.lsn": Path("below", "inside.lsn"),
+        "loop.lsn": "loop.lsn",
+    }.items():
+        (tmp_path / "nets" / name).symlink_to(goal)
+    fix = r"a\.hsn:12:5: .* leads out of the folder of this file by a link \(put the file itself"
+    for name in ("file.lsn", "absolute.lsn", "folder/outside.lsn"):
+        with pytest.raises(snp.ReadError, match=fix):
+            snp.read_net(high(tmp_path / "nets", "a.hsn", name))
+    with pytest.raises(snp.ReadError, match="no name of a file|no sub-net"):
+        snp.read_net(high(tmp_path / "nets", "a.hsn", "loop.lsn"))
+    linked = snp.read_net(high(tmp_path / "nets", "a.hsn", "good.lsn"))
+    # The folder may be reached by a link, and so may the file.
+    (tmp_path / "other").symlink_to("nets")
+    assert snp.read_net(tmp_path / "other" / "a.hsn") == linked
+    # A sub-net in a folder of its own does not leave that.
+    high(tmp_path / "nets" / "below", "inner.hsn", "up.lsn")
+    (tmp_path / "nets" / "below" / "up.lsn").symlink_to(Path("..", "good.lsn"))
+    assert snp.read_net(tmp_path / "nets" / "below" / "inner.hsn") == linked
+    (tmp_path / "nets" / "below" / "up.lsn").unlink()
+    (tmp_path / "nets" / "here.lsn").write_bytes((tmp_path / "outside.lsn").read_bytes())
+    (tmp_path / "nets" / "below" / "up.lsn").symlink_to(Path("..", "here.lsn"))
+    with pytest.raises(snp.ReadError, match=r"inner\.hsn:12:5: .*leads out"):
+        snp.read_net(high(tmp_path / "nets", "a.hsn", "below/inner.hsn"))
+
+
+NDR_PLACES = "".join(f"p 1 2 p{number} 0 n\n" for number in range(1, 5))
+
+
+def doubling(folder: Path, levels: int) -> Path:
+    """Files of some 110 bytes, each of which names the one before twice."""
+    (folder / "n0.lsn").write_text("4 1 2 0 0\n1 1 1\n-2 1 1\n")
+    block = "{0} 4 {1}\n1 1\n2 -2\n-3 3\n-4 -4\n"
+    for level in range(1, levels + 1):
+        name = f"n{level - 1}.{'hsn' if level > 1 else 'lsn'}"
+        blocks = block.format(1, name) + block.format(2, name)
+        text = f"4 2 4 0 2\n1 1 1\n-2 1 1\n1 2 1\n-2 2 1\n{blocks}"
+        (folder / f"n{level}.hsn").write_text(text)
+    return folder / f"n{levels}.hsn"
+
+
+def test_the_size_of_a_flat_net_is_known_before_it_is_linked(tmp_path):
+    path = doubling(tmp_path, 5)
+    for source in (path, high(tmp_path, "a.hsn", "add.lsn"), high(tmp_path, "b.hsn", "mul.lsn")):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", snp.ModelWarning)
+            made = read_nested(load(source), Nesting.of(load(source), None))
+            net = link(made)
+        arcs = sum(len(getattr(net, kind)) for kind in KINDS)
+        size = flat_size(made)
+        assert size == (net.num_places, net.num_transitions, arcs, len(net.priorities))
+        assert flat_size(net) == size and link(made, max_flat_size=size.total) == net
+        with pytest.raises(ValueError, match=f"{size.total:,} in all.*max_flat_size="):
+            link(made, max_flat_size=size.total - 1)
+    total = flat_size(snp.read_net(path)).total
+    assert flat_size(snp.read_net(path, max_flat_size=total)).total == total
+    with pytest.raises(snp.ReadError, match=rf"n5\.hsn:6:5: linked, .*: {total:,} in all, of"):
+        snp.read_net(path, max_flat_size=total - 1)
+    labels = " ".join(f"{role} p{p} {p}" for role, p in zip("iosf", range(1, 5), strict=True))
+    drawing = tmp_path / "a.ndr"
+    drawing.write_text(f"{NDR_PLACES}t 1 2 t c 0 w n {{*HSN(n5.hsn {labels})}} s\n")
+    with pytest.raises(snp.ReadError, match=r"a\.ndr:5:17: linked"):
+        snp.read_net(drawing, max_flat_size=total)
+    assert snp.read_net(drawing, max_flat_size=2 * total).num_places
+    with pytest.raises(ValueError, match="LSN has no option `max_flat_size`"):
+        snp.read_net(tmp_path / "n0.lsn", max_flat_size=5)
+
+
+def test_what_is_too_large_is_refused_at_once(tmp_path):
+    """It would be 2^40 nets; and of files that cannot be read, each is opened once."""
+    path = doubling(tmp_path, 40)
+    with pytest.raises(snp.ReadError, match="n19.hsn:6:5: linked, the net has .*, of which 33,554"):
+        snp.read_net(path)
+    result = run("info", tmp_path / "n5.hsn", "--max-flat-size", 1000)
+    assert result.exit_code == 2 and "n4.hsn:6:5: linked" in result.stderr
+    (tmp_path / "n0.lsn").write_text("4 1 2 0 0\n1 1 1\n-2 1 x\n")
+    with pytest.raises(snp.ReadError) as caught:
+        snp.read_net(path)
+    assert str(caught.value).splitlines() == [
+        f"{path}:{line}:5: the sub-net n39.hsn cannot be read: {tmp_path / 'n0.lsn'}:3:6: 'x' is "
+        "no integer (write one)"
+        for line in (6, 11)
+    ]
 
 
 # Files of every kind

@@ -1,5 +1,7 @@
 """Search by generations, and exact runs from many configurations at once."""
 
+import sys
+
 import jax
 import jax.numpy as jnp
 import jax.random as jr
@@ -14,6 +16,7 @@ from snpjax.testing import reference
 from tests.support.helpers import quietly
 
 
+EVOLVE = sys.modules["snpjax.learn.evolve"]
 SPACE = learn.Space(neurons=3, rules=3, most=3, most_produced=2, most_weight=2, inputs=1)
 STEPS = 7
 TRAINS = np.asarray([[[2], [0], [1]], [[0], [0], [0]], [[1], [3], [1]]])
@@ -103,3 +106,25 @@ def test_replayed_runs_are_runs():
     with pytest.raises(ValueError, match="is not replayed"):
         growing = snp.SpikingSystem([snp.Neuron("x", 1, ["[a]_x -> []_x || []_x"])])
         learn.replay(growing, spikes[:1], steps=6)
+
+
+def test_a_population_that_does_not_fit_is_refused(free, monkeypatch):
+    """The program is that of the population, or of a few systems where genomes alone do not fit."""
+    compiled = []
+
+    def bytes_of(program, space, fitness, options, *_):
+        del program, space, fitness
+        compiled.append(options.population)
+        return 3000 * options.population
+
+    monkeypatch.setattr(EVOLVE, "compiled_bytes", bytes_of)
+    free(10**7)
+    options = {"steps": 4, "key": jr.key(0), "generations": 2}
+    for population, compiles in ((10**12, 64), (5000, 5000)):
+        message = (
+            f"A population of {population:,} needs {3000 * population:,} bytes, but 10,000,000 are "
+            "free. Evolve a population of 3,[23][09]. or share it by `mesh=`"
+        )
+        with pytest.raises(snp.NotEnoughMemory, match=message):
+            learn.evolve(SPACE, jnp.sum, population=population, **options)
+        assert compiled.pop() == compiles

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from snpjax import learn
+from snpjax_formats import NotEnoughMemory
 
 
 class Line(eqx.Module):
@@ -133,3 +134,22 @@ def test_a_network_is_trained_by_optax():
         found = learn.fit(network, counts_lost, adam, (x, y), where=synapses, **options)
     assert found.losses.min() < 0.3 * found.losses[0]
     assert found.model.model.low.tolist() == network.model.low.tolist()
+
+
+def test_what_does_not_fit_in_memory_is_refused(free):
+    with pytest.raises(NotEnoughMemory, match="21 rows of data and the losses of 1,000,000,0"):
+        fit(X, epochs=10**12)
+
+    def quadratic(line, x, y, key):
+        del key
+        table = line.slope * x[None, :, None] - y[None, None, :] * jnp.ones((99, 1, 1))
+        return jnp.mean(jnp.sort(table, axis=0))
+
+    options = {"epochs": 1, "batch_size": 20}
+    data = X, X
+    free(10**5)
+    with pytest.raises(NotEnoughMemory, match="Batches of 20 rows need .* `batch_size=1?[0-9]`"):
+        learn.fit(LINE, quadratic, DESCENT, data, key=jr.key(0), **options)
+    free(10)
+    with pytest.raises(NotEnoughMemory, match="10 are free. Give fewer rows or fewer `epochs`"):
+        fit(X)

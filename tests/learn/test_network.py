@@ -1,10 +1,6 @@
 """Networks of populations: exact systems again, with the gradients that train them; encoders and
 decoders."""
 
-import os
-import subprocess
-import sys
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -15,7 +11,8 @@ import pytest
 import snpjax as snp
 from snpjax import learn
 from snpjax_formats import CSR
-from tests.support.helpers import REPOSITORY, quietly
+from tests.support.helpers import quietly
+from tests.support.processes import environment, python
 
 
 RULES = (learn.SENDER, "a{2,}/a^2 -> a", ["a{2,}/a^2 -> a", "a -> lambda"])
@@ -282,9 +279,4 @@ assert all(jnp.allclose(x, y, rtol=1e-5) for x, y in zip(one, other, strict=True
 def test_a_batch_on_two_devices():
     """Values and gradients of a batch that two devices share, in a process that has them."""
     flags = "--xla_force_host_platform_device_count=2"
-    paths = os.pathsep.join([str(REPOSITORY), str(REPOSITORY / "formats")])
-    environment = {**os.environ, "XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu", "PYTHONPATH": paths}
-    found = subprocess.run(
-        [sys.executable, "-c", _TWO_DEVICES], env=environment, capture_output=True, text=True
-    )
-    assert found.returncode == 0, found.stderr
+    python("-c", _TWO_DEVICES, env=environment(XLA_FLAGS=flags, JAX_PLATFORMS="cpu"))

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from snpjax import proliferation as pr
+from snpjax_formats import NotEnoughMemory
 from tests.proliferation.test_proliferation import AXIS, CASES
 from tests.support.helpers import many, needs_shared
 
@@ -217,3 +218,10 @@ def test_published_refits(number, start):
         with pytest.raises(ValueError, match="the axes differ"):
             other = CASES / "histograms" / "AML9_Exp3_t21d_DOX_SPL_GFPpos.txt"
             pr.calibrate(model, read_histogram(other))
+
+
+def test_more_starts_than_fit_are_refused(free):
+    free(10**6)
+    observed = on_axis(pr.expected(population()).table(), 10**6)
+    with pytest.raises(NotEnoughMemory, match=r"10,000,000 starts need .* Give up to \d+ starts"):
+        pr.calibrate(population(GUESS), observed, bins=BINS, bounds=BOUNDS, starts=10**7)

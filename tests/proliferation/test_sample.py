@@ -4,12 +4,14 @@ import functools
 import sys
 
 import jax
+import jax.random as jr
 import numpy as np
 import pytest
 
 from snpjax import proliferation as pr
 from snpjax.proliferation.draws import OFFSET, ROOT, random_words, timer_of, uniform
 from snpjax.testing import reference_proliferation as reference
+from snpjax_formats import NotEnoughMemory
 from tests.proliferation.test_proliferation import TYPES, bump, golden, read_golden
 from tests.support.proliferation_acceptance import accept
 
@@ -137,6 +139,36 @@ def test_what_cannot_be_simulated():
         phi_min=1.0,
     )
     assert pr.simulate(deep, jax.random.key(0)).total > 0  # room for 40 divisions, none needed
+
+
+@pytest.mark.parametrize("by_type", [False, True])
+def test_histograms_that_do_not_fit_are_refused(by_type, free):
+    """The bytes are those of the arrays of a sample, and of the lanes of a device."""
+    free(None)
+    sample = pr.simulate(model(), jr.key(0), runs=3, by_type=by_type)
+    kept = [sample.counts, sample.type_generation, *([sample.by_type] if by_type else [])]
+    of_run = sum(x.nbytes for x in kept) // 3
+    plan = SAMPLE._Plan.of(model(), 3, None, None)
+    lanes = 2 * sum(x.nbytes for x in jax.tree.leaves(SAMPLE.empty(*plan.sizes)))
+    needed = lanes + 3 * of_run
+    free(needed)
+    SAMPLE._check_memory(model(), plan, 3, by_type, None)
+    free(needed - 1)
+    message = f"3 runs need {needed:,} bytes, but {needed - 1:,} are free. Simulate 2 runs at a"
+    with pytest.raises(NotEnoughMemory, match=message):
+        SAMPLE._check_memory(model(), plan, 3, by_type, None)
+    free(10**8)
+    with pytest.raises(NotEnoughMemory, match="The histograms of 1,000,000,000 runs need"):
+        pr.simulate(model(), jr.key(0), runs=10**9, by_type=by_type)
+
+
+def test_a_budget_that_is_not_free_is_refused(free):
+    whole = pr.simulate(model(), jr.key(0))
+    free(10**6)  # by default no more than that is used
+    assert (pr.simulate(model(), jr.key(0)).counts == whole.counts).all()
+    free(10**4)
+    with pytest.raises(NotEnoughMemory, match="ive a smaller `budget`"):
+        pr.simulate(model(), jr.key(0), budget=2**30)
 
 
 @pytest.mark.slow

@@ -22,6 +22,8 @@ def compiled(monkeypatch, module, name, call) -> str:
         texts.append(real.lower(*args).compile().compiled.as_text())
         return real(*args)
 
+    spy.lower = real.lower
+
     with monkeypatch.context() as patch:
         patch.setattr(module, name, spy)
         call()

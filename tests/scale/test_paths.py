@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import snpjax as snp
-from snpjax import driver, rate
+from snpjax import advance, driver, rate, tile
 from snpjax.check import halts
 from snpjax.scale.mesh import PATHS
 from snpjax.testing import nets, systems
@@ -182,14 +182,14 @@ def test_estimates():
 def compiled_step(mesh):
     """The compiled loop of a run over a mesh."""
     found = []
-    real = driver._advance_on_devices
+    real = tile.advance_on_devices
 
     def spy(*args, **kwargs):
         found.append(real.lower(*args, **kwargs).compile().as_text())
         return real(*args, **kwargs)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(driver, "_advance_on_devices", spy)
+        patch.setattr(tile, "advance_on_devices", spy)
         choice = snp.UniformChoice(KEY)
         snp.run(generator(), paths=8, choice=choice, max_steps=40, mesh=mesh)
     return found[0]
@@ -208,10 +208,10 @@ def test_memory_of_a_device_is_its_share():
 
     def nbytes(mesh):
         seen = []
-        real = driver._advance_on_devices if mesh is not None else driver._advance_all
+        real = advance.advance_on_devices if mesh is not None else advance.advance_all
 
         def spy(*args, **kwargs):
-            jitted = jax.jit(real, static_argnames=driver._STATIC) if mesh is None else real
+            jitted = jax.jit(real, static_argnames=advance.STATIC) if mesh is None else real
             stats = jitted.lower(*args, **kwargs).compile().memory_analysis()
             seen.append(
                 stats.argument_size_in_bytes + stats.temp_size_in_bytes + stats.output_size_in_bytes
@@ -219,7 +219,7 @@ def test_memory_of_a_device_is_its_share():
             return real(*args, **kwargs)
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(driver, "_advance" if mesh is None else "_advance_on_devices", spy)
+            patch.setattr(tile, "advance" if mesh is None else "advance_on_devices", spy)
             snp.run(generator(), mesh=mesh, **options)
         return seen[0]
 
@@ -240,7 +240,7 @@ def test_a_mesh_of_one_device_is_where_the_run_is():
     mesh = jax.make_mesh((1,), (PATHS,), devices=[device])
     places = set()
 
-    def progress(_):
+    def progress(*_):
         places.update(str(x.device) for x in jax.live_arrays())
 
     snp.run(generator(), paths=300, max_steps=300, mesh=mesh, progress=progress)

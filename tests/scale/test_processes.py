@@ -1,6 +1,8 @@
 """Two processes with two devices each, over loopback."""
 
 import json
+import shutil
+import sys
 import time
 from pathlib import Path
 
@@ -10,8 +12,9 @@ import pytest
 import snpjax as snp
 from snpjax import scale
 from snpjax.check import emits
+from tests.support.long_calls import CALLS, fingerprint
 from tests.support.meshes import generator, population
-from tests.support.processes import run_processes
+from tests.support.processes import environment, finished, run_processes
 
 
 SCRIPT = Path(__file__).with_name("together.py")
@@ -19,9 +22,9 @@ SCRIPT = Path(__file__).with_name("together.py")
 pytestmark = pytest.mark.slow
 
 
-def answers(task, **machine):
+def answers(*task, **machine):
     """What the processes print."""
-    ended = run_processes(SCRIPT, task, **machine)
+    ended = run_processes(SCRIPT, *task, **machine)
     assert not any(one.returncode for one in ended), "".join(one.stderr for one in ended)
     return [json.loads(one.stdout.splitlines()[-1]) for one in ended]
 
@@ -54,6 +57,22 @@ def test_a_partitioned_network():
         assert found["some"] == some.tolist()
 
 
+def test_processes_go_on_from_checkpoints(tmp_path):
+    """Two that end in the middle, then two again, or one, or three."""
+    calls = {name: CALLS[name]() for name in ("every third", "sums", "neurons")}
+    expected = {name: fingerprint(call()) for name, call in calls.items()}
+    assert answers("interrupted", tmp_path / "begun") == [{}, {}]
+    for processes in (2, 3):
+        folder = shutil.copytree(tmp_path / "begun", tmp_path / f"{processes}")
+        for found in answers("interrupted", folder, "goes on", processes=processes):
+            assert {name: text for name, (_, text) in found.items()} == expected
+    for found in answers("interrupted", folder, "goes on"):
+        assert found == {name: [0, text] for name, text in expected.items()}  # at once
+    for name, call in calls.items():
+        found = call(checkpoint=snp.Checkpoint(tmp_path / "begun" / name))
+        assert fingerprint(found) == expected[name]
+
+
 def test_processes_share_cells_and_training():
     """Compiled as users' programs are, so that floats come from one process like them."""
     expected = answers("shared", processes=1, devices=1)
@@ -83,7 +102,7 @@ def test_the_command_of_several_processes():
 @pytest.mark.parametrize("task", ["lost", "lost_while_waiting"])
 def test_a_lost_process_ends_the_others(task):
     began = time.monotonic()
-    survivor, killed = run_processes(SCRIPT, task, timeout=120)
+    survivor, killed = run_processes(SCRIPT, task)
     assert time.monotonic() - began < 60
     assert killed.returncode == -9 and survivor.returncode not in (0, None)
     lines = survivor.stderr.strip().splitlines()
@@ -91,9 +110,6 @@ def test_a_lost_process_ends_the_others(task):
 
 
 def test_without_a_coordinator():
-    import subprocess
-    import sys
-
     call = "import snpjax as snp; snp.scale.initialize()"
-    found = subprocess.run([sys.executable, "-c", call], capture_output=True, text=True)
+    found = finished(sys.executable, "-c", call, env=environment(without=("JAX_",)))
     assert "ValueError: There is no coordinator" in found.stderr

@@ -23,11 +23,11 @@ KEY = jr.key(3)
 OPTIONS = {"choice": snp.UniformChoice(KEY), "max_steps": 30}
 
 
-def in_chunks(of, statistic, paths, chunk, mesh=None):
+def in_chunks(of, statistic, paths, chunk, mesh=None, progress=None):
     """A run whose devices advance that many paths at a time."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(streams, "_share", lambda *_: chunk)
-        return snp.run(of, paths=paths, observe=statistic, mesh=mesh, **OPTIONS)
+        return snp.run(of, paths=paths, observe=statistic, mesh=mesh, progress=progress, **OPTIONS)
 
 
 @pytest.mark.parametrize("num", [None, 2, 4])
@@ -47,6 +47,14 @@ def test_what_is_counted_is_what_the_paths_are(num):
     found = in_chunks(generator(), spikes, paths, 32, mesh)
     expected = np.bincount(np.minimum(batch.spikes[0], 2), minlength=3)
     assert found.value.tolist() == expected.tolist()
+
+
+def test_progress_is_that_of_the_paths():
+    told = []
+    statistic = scale.ComputedNumbers(6)
+    in_chunks(generator(), statistic, 203, 32, progress=lambda *numbers: told.append(numbers))
+    assert sorted({done for _, done in told}) == list(range(0, 203, 32))
+    assert all(0 < steps <= OPTIONS["max_steps"] for steps, _ in told)
 
 
 class Emitted(scale.AbstractStatistic):

@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import sys
+from pathlib import Path
 
 import jax
 import jax.random as jr
@@ -14,6 +15,7 @@ from snpjax import proliferation, scale
 from snpjax.check import emits
 from snpjax.scale import hosts
 from tests.support import sharing
+from tests.support.long_calls import CALLS, CountedCalls, Interrupted, fingerprint, short_chunks
 from tests.support.meshes import generator, population
 
 
@@ -60,6 +62,26 @@ def partitioned(mesh, process):
         "rest": rest.configurations.tolist(),
         "some": some.configurations.tolist(),
     }
+
+
+def interrupted(mesh, process):
+    """Runs that all processes end in the middle; with a second argument they go on."""
+    folder, goes_on = Path(sys.argv[2]), len(sys.argv) > 3
+    found = {}
+    for name in ("every third", "sums", "neurons"):
+        on = mesh
+        if name == "neurons":
+            on = jax.make_mesh((len(jax.devices()),), ("neurons",))
+        calls = CountedCalls(last=None if goes_on else 5)
+        with short_chunks(), calls.counted():
+            try:
+                result = CALLS[name]()(checkpoint=snp.Checkpoint(folder / name, 0), mesh=on)
+            except Interrupted:
+                continue
+        if name == "every third":
+            result = scale.gather(result)
+        found[name] = [calls.num, fingerprint(result)]
+    return found
 
 
 def shared(mesh, process):
@@ -118,10 +140,11 @@ def lost_while_waiting(mesh, process):
         snp.run(generator(), max_steps=24)
 
 
-TASKS = {
-    f.__name__: f
-    for f in (computed, partitioned, shared, different, failing, lost, lost_while_waiting)
-}
+ALL = (
+    *(computed, partitioned, interrupted, shared, different),
+    *(failing, lost, lost_while_waiting),
+)
+TASKS = {f.__name__: f for f in ALL}
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import jax
 import numpy as np
 
 import snpjax as snp
-from snpjax.driver import _advance
+from snpjax.advance import advance
 from snpjax.spiking.step import gpu_loop
 from snpjax.spiking.step.step import SpikingMachine
 from tests.spiking.test_population import sorter
@@ -28,7 +28,7 @@ def run_of_sort(choice: snp.AbstractChoice, unroll: int) -> str:
         assert isinstance(machine, SpikingMachine)
         given = (machine, choice, machine.init(), np.asarray([0, 502], np.int32), *3 * [None])
         options = {"longest": 512, "save": snp.SAVE_FINAL, "grow": False, "unroll": unroll}
-        return compiled(_advance, *given, **options)
+        return compiled(advance, *given, **options)
 
 
 def test_all_steps_of_a_run_are_one_kernel():

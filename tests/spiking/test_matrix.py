@@ -7,7 +7,7 @@ import pytest
 
 import snpjax as snp
 from snpjax.spiking import Transition, TransitionMatrix, lower
-from snpjax_formats import LAYOUTS, BitDense, BitGather, Dense, Interval, LayoutTooLarge
+from snpjax_formats import LAYOUTS, BitDense, BitGather, Dense, Interval, NotEnoughMemory
 
 
 def sorter(*numbers: int) -> snp.SpikingSystem:
@@ -131,11 +131,11 @@ def test_layout_that_does_not_fit_is_refused_with_what_would(monkeypatch):
     monkeypatch.setattr("snpjax_formats.memory.free_bytes", lambda: 2000)
     assert lower(sorter(3, 1, 2)).synapses is not None
     with pytest.raises(
-        LayoutTooLarge, match="Dense needs 2,304 bytes .* 2,000 are free. Use .*ELL"
+        NotEnoughMemory, match="Dense for .* needs 2,304 bytes, but 2,000 are free. Use .*ELL"
     ):
         lower(sorter(*range(1, 8)), layout=Dense)
     monkeypatch.setattr("snpjax_formats.memory.free_bytes", lambda: 1)
-    with pytest.raises(LayoutTooLarge, match="Use a machine with more memory"):
+    with pytest.raises(NotEnoughMemory, match="Use a machine with more memory"):
         lower(sorter(3, 1, 2))
 
 

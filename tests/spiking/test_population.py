@@ -2,6 +2,7 @@
 
 import re
 import sys
+import tracemalloc
 import warnings
 
 import jax
@@ -22,7 +23,7 @@ from snpjax_formats import (
     Identity,
     Int8Dense,
     Interval,
-    LayoutTooLarge,
+    NotEnoughMemory,
     Ones,
     SlicedELL,
     Sum,
@@ -304,10 +305,10 @@ def test_one_structured_population_is_not_listed():
         [snp.Population("a", 10**6, 1, ["a -> a"])], [snp.Projection("a", "a")]
     )
     assert lower_of(system).synapses.nbytes == 0
-    with pytest.raises(LayoutTooLarge, match="1,000,000,000,000 synapses takes .* Leave `layout`"):
+    with pytest.raises(NotEnoughMemory, match="1,000,000,000,000 edges takes .* Leave `layout`"):
         system.lower(layout=ELL)
     sorting = sorter(np.arange(1, 200_001))
-    with pytest.raises(LayoutTooLarge, match="forgetting rules .* Leave `faithful` out"):
+    with pytest.raises(NotEnoughMemory, match="forgetting rules .* Leave `faithful` out"):
         sorting.lower(faithful=True)
 
 
@@ -650,3 +651,20 @@ def test_step_takes_the_program_of_a_population_system():
     state = snp.spiking.initial_state(program)
     stepped = jax.jit(lambda s: snp.spiking.step(program, s, snp.FirstChoice())[0])(state)
     assert stepped.spikes[:6].tolist() == [1, 0, 2, 2, 0, 0]
+
+
+def test_populations_that_do_not_fit_are_refused(free):
+    def system(size):
+        return snp.PopulationSystem([snp.Population("p", size, 1, ["a -> a"])], [])
+
+    free(8_000_055)
+    message = "100,000 neurons in populations need 8,000,056 bytes, but 8,000,055 are free"
+    with pytest.raises(NotEnoughMemory, match=message):
+        snp.lower(system(100_000))
+    free(None)
+    snp.lower(system(100_000))  # what is imported and compiled is no part of it
+    tracemalloc.start()
+    snp.lower(system(200_000))
+    peak = tracemalloc.get_traced_memory()[1] / 200_000
+    tracemalloc.stop()
+    assert 70 < peak < 90, "it is said to be 80 bytes a neuron"

@@ -1,8 +1,6 @@
 """`snpjax.testing`: what fails shows a run, what passes was proved; its page of documentation."""
 
 import re
-import subprocess
-import sys
 import unittest
 
 import pytest
@@ -20,6 +18,7 @@ from snpjax.testing import (
     systems,
 )
 from tests.support.helpers import REPOSITORY, with_ballast
+from tests.support.processes import python
 
 
 CHUNKS = (64,)
@@ -231,14 +230,7 @@ for name in ("systems", "machine_for"):
     else:
         raise SystemExit("no error")
 """
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        cwd=REPOSITORY,
-        capture_output=True,
-        text=True,
-        env={"PYTHONPATH": ".:formats"},
-    )
-    assert done.returncode == 0, done.stderr
+    python("-c", program)
 
 
 # ---- the page ----

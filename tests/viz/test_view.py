@@ -7,9 +7,10 @@ import os
 import re
 import signal
 import socket
-import subprocess
 import sys
 import threading
+import time
+from contextlib import ExitStack
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -22,17 +23,20 @@ import snpjax as snp
 from snpjax.io import formats_of, model_text
 from snpjax.sleptsov import net_of_text
 from snpjax.testing import reference, reference_sleptsov, systems
-from snpjax.viz.page import PageServer, Session, open_model, recorded_page
+from snpjax.viz.page import PageServer, Session, open_model, recorded_page, server as server_module
 from snpjax.viz.page.assets import ASSETS, asset
 from snpjax.viz.page.described import exact
 from snpjax.viz.page.edits import Edit, edited
 from snpjax.viz.page.nets import CHOOSER, NetStepper
+from snpjax.viz.page.server import MAX_CONNECTIONS
 from snpjax.viz.page.stepping import Refused, Stepper
 from snpjax.viz.page.texts import MAX_NEURONS
 from tests.support.command import invoke
 from tests.support.helpers import PAIR, quietly, with_ballast
+from tests.support.processes import started
 
 
+JSON = {"Content-Type": "application/json"}
 HOSTILE = "</script><img src=x onerror=alert(1)>"
 
 
@@ -48,7 +52,7 @@ def server():
 
 def asked(server, call, question, *, status=200, **changes) -> Any:
     """The answer to a question of the page; `changes` are of the request."""
-    headers = {"Content-Type": "application/json", **changes.pop("headers", {})}
+    headers = {**JSON, **changes.pop("headers", {})}
     path = changes.pop("path", f"/{server.token}/api/{call}")
     body = json.dumps(question) if isinstance(question, dict) else question
     response, text = requested(server, "POST", path, body, headers)
@@ -69,21 +73,45 @@ def requested(server, method, path, body=None, headers=None):
 # ---- whom it answers ----
 
 
+METHODS = ["GET", "HEAD", "POST", "OPTIONS", "PUT", "DELETE", "TRACE", "CONNECT", "ODD"]
+
+
 @pytest.mark.parametrize("path", ["/", "/static/main.js", "/wrong/", "/wrong/api/begin", "/%C3/"])
-def test_without_the_token_there_is_nothing(server, path):
-    for method in ("GET", "POST"):
-        response, text = requested(server, method, path)
-        assert response.status == 403 and "token" in text
-        assert server.token not in text
+@pytest.mark.parametrize("method", METHODS)
+def test_without_the_token_there_is_nothing(server, path, method):
+    response, text = requested(server, method, path)
+    assert response.status == 403 and ("token" in text or method == "HEAD")
+    assert server.token not in text and server.token not in str(response.headers)
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:{port}", "127.0.0.1"])
-def test_another_host_is_refused(server, host):
+@pytest.mark.parametrize("method", METHODS)
+def test_another_host_is_refused(server, host, method):
     """A name of somebody else may lead to this machine (DNS rebinding)."""
     host = host.format(port=server.server_port)
-    response, text = requested(server, "GET", f"/{server.token}/", headers={"Host": host})
+    path = f"/{server.token}/api/begin"
+    response, text = requested(server, method, path, "{}", headers={**JSON, "Host": host})
     assert response.status == 403 and "snpjax" not in text
-    asked(server, "begin", {}, status=403, headers={"Host": host})
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_page_asks_by_three_methods(server, method):
+    """Another page that asks what it may send (OPTIONS) is told nothing."""
+    response, text = requested(server, method, f"/{server.token}/")
+    allowed = {"GET": 200, "HEAD": 200, "POST": 400}
+    assert response.status == allowed.get(method, 405)
+    if response.status == 405:
+        assert text == f"The method {method!r} is none of GET, HEAD, POST.\n"
+        assert response.headers["Allow"] == "GET, HEAD, POST"
+    assert not any(name.startswith("Access-Control") for name in response.headers)
+
+
+def test_head_is_get_without_a_body(server):
+    for path in (f"/{server.token}/", f"/{server.token}/static/nothing"):
+        found, text = requested(server, "GET", path)
+        head, nothing = requested(server, "HEAD", path)
+        assert (head.status, nothing) == (found.status, "")
+        assert int(head.headers["Content-Length"]) == len(text.encode())
 
 
 @pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://127.0.0.1:1"])
@@ -101,7 +129,27 @@ def test_a_form_is_no_question(server, kind):
     asked(server, "begin", {}, status=400, headers={"Content-Type": kind})
 
 
-@pytest.mark.parametrize("body", ["", "[]", "3", "{", "[" * 100_000])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "application/json; charset=utf-8",
+        "Application/JSON;charset=UTF-8",
+        'application/json ;  charset="utf-8"',
+        "application/json; charset=utf8; odd=1",
+    ],
+)
+def test_json_may_say_its_charset(server, kind):
+    assert asked(server, "begin", {}, headers={"Content-Type": kind})["read"]
+
+
+@pytest.mark.parametrize("charset", ["latin-1", "utf-16", ""])
+def test_another_charset_is_refused(server, charset):
+    kind = f"application/json; charset={charset}"
+    told = asked(server, "begin", {}, status=415, headers={"Content-Type": kind})
+    assert told == f"The charset is {charset!r}. Send UTF-8.\n"
+
+
+@pytest.mark.parametrize("body", ["", "[]", "3", "{", "[" * 100_000, b'"\xff"', b"\xff\xfe{\0}\0"])
 def test_what_is_no_object_is_no_question(server, body):
     asked(server, "begin", body, status=400)
 
@@ -118,6 +166,96 @@ def test_any_length_and_any_address_are_answered(server):
             head = f"{line} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Length: {length}\r\n\r\n"
             one.sendall(head.encode())
             assert status in one.recv(100), line
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        ("GET\r\n\r\n", 400),
+        ("GET / HTTP/9.9\r\n\r\n", 505),
+        (f"GET /{'x' * 2**16} HTTP/1.1\r\n\r\n", 414),
+        (f"GET / HTTP/1.1\r\n{'a: b' * 2**15}\r\n\r\n", 431),
+    ],
+)
+def test_what_is_no_request_is_answered_in_one_sentence(server, text, status):
+    with connected(server) as one:
+        one.sendall(text.encode())
+        head, _, body = received(one).partition("\r\n\r\n")
+    assert head.startswith(f"HTTP/1.1 {status} ") and "Connection: close" in head
+    assert re.fullmatch(r"[\w -]+\.\n", body)
+
+
+@pytest.mark.parametrize(("token", "status"), [(None, 200), ("wrong", 403)])
+def test_nobody_is_asked_to_go_on(server, token, status):
+    """Clients that offer a body first send it all the same."""
+    head = f"POST /{token or server.token}/api/begin HTTP/1.1\r\nExpect: 100-continue\r\n"
+    lines = f"Host: 127.0.0.1:{server.server_port}", "Content-Type: application/json"
+    with connected(server) as one:
+        one.sendall((head + "\r\n".join([*lines, "Content-Length: 2", "", "{}"])).encode())
+        assert one.recv(12) == f"HTTP/1.1 {status}".encode()
+
+
+def connected(server):
+    return socket.create_connection(("127.0.0.1", server.server_port), timeout=60)
+
+
+def received(connection):
+    """All that comes until the server closes the connection."""
+    return b"".join(iter(lambda: connection.recv(2**16), b"")).decode()
+
+
+@pytest.mark.parametrize("text", ["", "G", "GET / HTTP/1.1\r\nHost: x\r\n"])
+def test_a_header_must_arrive_in_time(server, monkeypatch, text):
+    """However many of its bytes do."""
+    monkeypatch.setattr(server_module, "_HEADER_SECONDS", 0.2)
+    with connected(server) as one:
+        one.sendall(text.encode())
+        one.settimeout(0.02)
+        while True:
+            try:
+                assert one.recv(1) == b""
+                break
+            except TimeoutError:
+                if text:
+                    one.sendall(b"a")
+            except ConnectionError:
+                break
+
+
+def test_a_connection_waits_while_64_are_open(server):
+    request = f"GET /{server.token}/ HTTP/1.1\r\nHost: 127.0.0.1:{server.server_port}\r\n"
+    with ExitStack() as stack:
+        open_ones = [stack.enter_context(connected(server)) for _ in range(MAX_CONNECTIONS)]
+        for one in open_ones:
+            one.sendall(f"{request}\r\n".encode())
+            assert one.recv(12) == b"HTTP/1.1 200"
+        waiting = stack.enter_context(connected(server))
+        waiting.sendall(f"{request}Connection: close\r\n\r\n".encode())
+        waiting.settimeout(0.2)
+        with pytest.raises(TimeoutError):
+            waiting.recv(1)
+        assert num_connections() == MAX_CONNECTIONS
+        open_ones[0].close()
+        waiting.settimeout(60)
+        assert received(waiting).startswith("HTTP/1.1 200")
+    while num_connections():
+        time.sleep(0.01)
+
+
+def num_connections():
+    """Threads that serve one."""
+    return sum("process_request_thread" in thread.name for thread in threading.enumerate())
+
+
+def test_a_server_whose_connections_are_all_taken_can_end():
+    with ExitStack() as stack:
+        server = stack.enter_context(PageServer(Session("pair.pli", PAIR)))
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        for _ in range(MAX_CONNECTIONS + 1):
+            stack.enter_context(connected(server))
+        server.shutdown()
+        thread.join()
 
 
 def test_it_listens_on_the_loopback_address_only(server):
@@ -237,14 +375,14 @@ def test_a_question_that_makes_no_sense_is_refused(server):
 
 
 def test_a_text_that_does_not_read_is_answered_with_its_errors(server):
-    text = PAIR.replace("(p,q), (q,p)", "(p,q), (q,r)").replace("a --> #", "b --> #", 1)
+    text = PAIR.replace("(p,q), (q,p)", "(p,q), (q,r)").replace("@mout = q", "@mout = s")
     answer = asked(server, "open", {"name": "../../pair.pli", "text": text})
     assert not answer["read"] and answer["name"] == "pair.pli" and answer["text"] == text
     places = [(f["line"], f["column"]) for f in answer["findings"]]
     lines = text.splitlines()
     assert len(places) == 2
     for line, column in places:
-        assert lines[line - 1][column - 1 :].startswith(("r);", "b -->"))
+        assert lines[line - 1][column - 1 :].startswith(("r);", "s;"))
     mended = asked(server, "open", {"name": "pair.pli", "text": PAIR})
     assert mended["read"] and [n["name"] for n in mended["system"]["neurons"]] == ["p", "q"]
 
@@ -661,15 +799,23 @@ def test_a_port_in_use_is_one_clear_error(pair_file):
     assert result.exit_code == 2 and f"port {port} is in use (give another one" in result.output
 
 
-def test_ctrl_c_ends_it(pair_file):
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    command = [sys.executable, "-m", "snpjax", "view", str(pair_file), "--no-browser"]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
-    ) as process:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_and_sigterm_end_it(pair_file, number):
+    command = "-m", "snpjax", "view", pair_file, "--no-browser"
+    with started(sys.executable, *command) as process:
         assert process.stdout is not None and process.stderr is not None
         line = process.stdout.readline()
         assert re.match(r"serving http://127\.0\.0\.1:\d+/[\w-]+/ ", line)
-        process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=30) == 0
+        process.send_signal(number)
+        assert process.wait() == 0
         assert process.stdout.read().strip() == "ended" and process.stderr.read() == ""
+
+
+def test_it_ends_with_its_terminal(pair_file):
+    master, slave = os.openpty()
+    command = sys.executable, "-m", "snpjax", "view", pair_file, "--no-browser"
+    with started(*command, stdin=slave, stdout=slave, stderr=slave) as process:
+        os.close(slave)
+        assert os.read(master, 100).startswith(b"serving http://127.0.0.1:")
+        os.close(master)
+        assert process.wait() == 0

@@ -1,15 +1,13 @@
 """What was measured on this machine, kept in the user's cache folder.
 
 A file for each key, in whose name everything is that a measurement depends on: another device,
-version or flag is another file, never a wrong hit. Files are written beside their place and moved
-there, so that readers see a whole one or none, however many processes write. Deleting them is
-always safe.
+version or flag is another file, never a wrong hit. Files are written atomically, however many
+processes write. Deleting them is always safe.
 """
 
 import hashlib
 import json
 import os
-import tempfile
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,6 +15,7 @@ from pathlib import Path
 import jax
 import jaxlib.version
 
+from ..atomic import atomic_write
 from ..user_cache import user_cache
 from .candidates import LAYOUT_SET, feasible
 from .decision import Question
@@ -77,14 +76,7 @@ def write(folder: Path, key: Mapping[str, str], seconds: Mapping[str, float]) ->
     text = json.dumps({"key": dict(key), "seconds": dict(seconds)}, indent=1)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        number, beside = tempfile.mkstemp(dir=folder, prefix=path.stem, suffix=".part")
-        try:
-            with os.fdopen(number, "w", encoding="utf-8") as file:
-                file.write(text)
-            os.replace(beside, path)
-        except BaseException:
-            Path(beside).unlink(missing_ok=True)
-            raise
+        atomic_write(path, text)
     except OSError as error:
         warnings.warn(
             CacheIgnored(f"Measurements are not kept in {folder} ({error})."), stacklevel=3

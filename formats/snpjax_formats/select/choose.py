@@ -4,7 +4,7 @@ from functools import cache
 
 from ..edges import Edges
 from ..ell import ELL
-from ..memory import free_bytes
+from ..free_memory import free_bytes
 from ..stored import SMALL
 from .decision import AbstractChooser, Decision, Question
 from .device import device_of
@@ -34,7 +34,7 @@ def choose(
       CPUs and 256 on GPUs, without reading a model; larger ones are `Learned`, or `StartingTree`
       beyond what its model was trained on. Nothing is measured unless `Measured` is given.
 
-    **Raises:** `LayoutTooLarge` if no layout fits, with the bytes that each would need.
+    **Raises:** `NotEnoughMemory` if no layout fits, with the bytes that each would need.
     """
     edges = edges.canonical()
     workload = workload or Workload(max_input=max_input)

@@ -92,4 +92,4 @@ class AbstractChooser(abc.ABC):
 
     @abc.abstractmethod
     def decide(self, question: Question) -> Decision:
-        """**Raises:** `LayoutTooLarge` if no layout fits, with the bytes that each would need."""
+        """**Raises:** `NotEnoughMemory` if no layout fits, with the bytes that each would need."""

@@ -98,6 +98,7 @@ def gather(
             measured = measure(configuration, features, contest, contest.programs())
             file.write(line_of(measured))
             file.flush()
+            os.fsync(file.fileno())
             done.add(configuration)
             if len(done) % _FORGET_AFTER == 0:
                 jax.clear_caches()

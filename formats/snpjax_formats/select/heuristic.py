@@ -14,11 +14,11 @@ from ..coo import COO
 from ..csr import CSR
 from ..dense import Dense
 from ..ell import ELL
+from ..free_memory import NotEnoughMemory
 from ..graphs import AbstractGraph
 from ..hybrid import Hybrid, work_of
 from ..interval import Interval
 from ..layout import AbstractLayout
-from ..memory import LayoutTooLarge
 from ..narrow import Int8Dense
 from ..sliced_ell import SlicedELL
 from ..stored import SMALL, TINY
@@ -99,12 +99,12 @@ class StartingTree(AbstractChooser):
         return Decision(layout, reason, question)
 
 
-def too_large(question: Question, needed: dict[str, int]) -> LayoutTooLarge:
+def too_large(question: Question, needed: dict[str, int]) -> NotEnoughMemory:
     """What to raise where no layout fits."""
     f = question.features
     sizes = {**needed, **{o.__name__: o.bytes_needed(question.edges) for o in (Hybrid, CSR, COO)}}
     each = ", ".join(f"{name} {size:,}" for name, size in sorted(sizes.items(), key=lambda x: x[1]))
-    return LayoutTooLarge(
+    return NotEnoughMemory(
         f"No layout for {f.num_sources:,} x {f.num_targets:,} with {f.num_edges:,} edges fits in "
         f"the {question.free:,} bytes that are free; they need: {each}. Use a machine with more "
         "memory."

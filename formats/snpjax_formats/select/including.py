@@ -4,8 +4,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from ..free_memory import NotEnoughMemory
 from ..layout import AbstractLayout
-from ..memory import LayoutTooLarge
 from .candidates import CANDIDATES
 from .decision import AbstractChooser, AbstractTimedLayout, Decision, Question
 from .learned import Learned, model_for
@@ -37,7 +37,7 @@ class Including(AbstractChooser):
         own, refused = _times(self.layouts, question)
         try:
             decision = self.otherwise.decide(question)
-        except LayoutTooLarge:
+        except NotEnoughMemory:
             if not own:
                 raise
             best = min(own, key=own.__getitem__)

@@ -6,11 +6,13 @@ import zipfile
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
 from jaxtyping import Float, Int
 
+from ..atomic import atomic_write
 from .candidates import CANDIDATES, LAYOUT_SET, Candidate
 from .features import Features
 from .gaussian import matern
@@ -94,12 +96,17 @@ class CostModel:
         return linear + np.sum(self.weight[place] * matern(squared), axis=1)
 
     def write(self, path: Path) -> None:
-        """The model as a file of arrays."""
+        """Write the model as a file of arrays."""
+        atomic_write(path, self.to_bytes())
+
+    def to_bytes(self) -> bytes:
+        """The content of a file of arrays."""
         arrays = {name: getattr(self, name) for name in _SHAPES}
         arrays |= {name: arrays[name].astype(np.float16) for name in _HALF}
         head = {"layouts": LAYOUT_SET, "title": self.title, "names": np.asarray(self.names)}
-        with path.open("wb") as file:
-            np.savez_compressed(file, **head, inputs=np.asarray(input_names()), **arrays)
+        file = BytesIO()
+        np.savez_compressed(file, **head, inputs=np.asarray(input_names()), **arrays)
+        return file.getvalue()
 
     @classmethod
     @functools.cache
@@ -126,7 +133,9 @@ class CostModel:
                 if not is_good.all():
                     raise ValueError(f"a number in `{name}` cannot be")
             held |= {name: held[name].astype(np.float32) for name in _HALF}
-            return cls(str(held["title"]), names, **{name: held[name] for name in _SHAPES})
+            title = str(held["title"])
+            title.encode()  # half a character could not be printed
+            return cls(title, names, **{name: held[name] for name in _SHAPES})
         except FileNotFoundError:
             return None
         except (*_BROKEN, ValueError, KeyError, TypeError) as error:

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from ..csr import CSR
 from ..dense import Dense
 from ..ellpack_r import ELLPACKR
+from ..free_memory import check_free
 from ..layout import AbstractLayout
-from ..memory import check_free
 from .decision import AbstractChooser, Decision, Question
 
 
@@ -42,6 +42,6 @@ class Published(AbstractChooser):
         else:
             layout, reason = CSR, f"{f.into.mean:.3g} edges a target"
         needed = layout.bytes_needed(question.edges)
-        what = f"{layout.__name__} needs {needed:,} bytes"
-        check_free(needed, question.free, what, 'Leave the layout at "auto".')
+        fix = 'Leave the layout at "auto".'
+        check_free(needed, question.free, f"{layout.__name__} needs", fix)
         return Decision(layout, reason, question, chooser="the heuristic of Dinkelbach et al. 2022")

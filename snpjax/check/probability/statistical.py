@@ -5,6 +5,7 @@ exact, and no normal approximation is used.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
@@ -30,6 +31,7 @@ from ...choice import (
 from ...machine import LayoutLike, LoweringOptions
 from ...results import RESULTS
 from ...run import run
+from ...scale.checkpoint import Checkpoint, Checkpoints, checkpoints_of
 from ...scale.paths import from_all
 from ...spiking.lower.lower_division import Capacity
 from ...spiking.model.population import AnySystem
@@ -101,6 +103,8 @@ def estimate(
     layout: LayoutLike = "auto",
     capacity: Capacity | None = None,
     mesh: Mesh | None = None,
+    checkpoint: Checkpoint | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Estimate:
     """The probability that a property holds of a computation, when every neuron chooses uniformly
     among its applicable rules, or with weights.
@@ -121,6 +125,9 @@ def estimate(
       add to the width is not counted against it once the last look has come.
     - `logits`: of the rules of every neuron, see `WeightedChoice`; equal ones by default.
     - `layout`, `capacity`, `mesh`: see `snpjax.run`; the estimate does not depend on them.
+    - `checkpoint`: where to save what is known of the paths so far, see `snpjax.Checkpoint`.
+    - `progress`: called now and then with the number of paths made, and of those until the interval
+      is looked at.
 
     **Returns:** an `Estimate`, whose interval holds the probability with at least `confidence`.
 
@@ -147,15 +154,31 @@ def estimate(
         lowering["layout"] = layout
     if capacity is not None:
         lowering["capacity"] = capacity
-    rows = _Paths(system, wanted, choice, max_steps, looks, lowering, mesh)
+    rows = _Paths(system, wanted, choice, max_steps, looks, lowering, mesh, progress)
     holds = undecided = 0
     low, high = 0.0, 1.0
     made = 0
-    for made in looks:
-        holds, undecided = rows.count(made)
-        low, high = interval(holds, holds + undecided, made, risk)
-        if precision is not None and high - low <= 2 * precision:
-            break
+    saved = checkpoints_of(
+        checkpoint,
+        "estimate",
+        model=system,
+        property=wanted,
+        key=key,
+        max_steps=max_steps,
+        paths=paths,
+        confidence=confidence,
+        precision=precision,
+        logits=logits,
+        **lowering,
+    )
+    with saved as checkpoints:
+        rows.restore(checkpoints)
+        for made in looks:
+            holds, undecided = rows.count(made, checkpoints)
+            low, high = interval(holds, holds + undecided, made, risk)
+            if precision is not None and high - low <= 2 * precision:
+                break
+        checkpoints.finish(rows.saved)
     return Estimate(text, low, high, confidence, made, holds, undecided, max_steps, precision)
 
 
@@ -223,8 +246,9 @@ class _Paths:
         looks: list[int],
         lowering: LoweringOptions,
         mesh: Mesh | None,
+        progress: Callable[[int, int], None] | None,
     ):
-        self.mesh = mesh
+        self.mesh, self.progress = mesh, progress
         self.system, self.property, self.choice = system, property, choice
         self.max_steps, self.lowering = max_steps, lowering
         row = 4 * _numbers_of_a_step(system, property.save)
@@ -234,12 +258,27 @@ class _Paths:
         self.holds = np.zeros(0, bool)
         self.undecided = np.zeros(0, bool)
 
-    def count(self, paths: int) -> tuple[int, int]:
+    @property
+    def saved(self) -> dict[str, np.ndarray]:
+        """What a checkpoint has."""
+        return {"holds": self.holds, "undecided": self.undecided}
+
+    def restore(self, checkpoints: Checkpoints) -> None:
+        """Know what the last checkpoint knew of the first paths."""
+        if checkpoints.restored is not None:
+            found = checkpoints.restored.state(self.saved)
+            self.holds, self.undecided = found["holds"], found["undecided"]
+
+    def count(self, paths: int, checkpoints: Checkpoints) -> tuple[int, int]:
         """How many of the first paths, this many of them, hold, and how many are undecided."""
         while len(self.holds) < paths:
+            if checkpoints.is_due():
+                checkpoints.save(self.saved)
             holds, undecided = self._block(len(self.holds))
             self.holds = np.concatenate([self.holds, holds])
             self.undecided = np.concatenate([self.undecided, undecided])
+            if self.progress is not None:
+                self.progress(min(len(self.holds), paths), paths)
         return int(self.holds[:paths].sum()), int(self.undecided[:paths].sum())
 
     def _block(self, first: int) -> tuple[np.ndarray, np.ndarray]:
@@ -250,7 +289,7 @@ class _Paths:
             choice=_Later(self.choice, jnp.asarray(first, jnp.uint32)),
             paths=self.block,
             **self.lowering,
-            save=replace(wanted, budget=max(wanted.budget, 4 * _MAX_BYTES)),
+            save=replace(wanted, budget=max(wanted.budget or 0, 4 * _MAX_BYTES)),
             throw=False,
             mesh=self.mesh,
         )

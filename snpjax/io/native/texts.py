@@ -9,10 +9,6 @@ SCHEMA = "snpjax/1"
 
 def as_string(text: str) -> str:
     """A string of JSON."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:  # half of a surrogate pair has no UTF-8, but an escape
-        return json.dumps(text)
     return json.dumps(text, ensure_ascii=False)
 
 

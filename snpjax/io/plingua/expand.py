@@ -2,7 +2,6 @@
 system.
 """
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -20,7 +19,6 @@ from .literals import rule_at
 from .messages import UNSUPPORTED
 from .modules import Frame, Module
 from .ranges import MAX_LISTED, Ranges, differ, shadowed, values
-from .scan import lost_name, skip_gap
 
 
 MAX_CALLS = 1_000_000
@@ -28,8 +26,6 @@ MAX_NESTING = 64  # of calls inside each other
 MAX_TRAIN = 10_000_000  # steps of an input train
 
 _CREATING = tree.NewNeurons | tree.GrowthRule | tree.Call | tree.Block
-_NOT_CREATING = re.compile(r"\[(?!\s*\])|@m(s|arcs|dict|out|in|inst)\b|let\b", re.IGNORECASE)
-_CREATING_WORD = re.compile(r"@mu\b|\bcall\b|\[\s*\]", re.IGNORECASE)
 
 
 #: A rule of the file; a literal one by its offset, for there may be a million of them.
@@ -65,12 +61,9 @@ class SystemDraft:
 def expand(report: Report, frame: Frame) -> SystemDraft:
     """Run `main` and what it calls."""
     expander = _Expander(report, frame, None)
-    expander.draft.are_labels_known = not frame.is_broken
     main = frame.modules.get("main")
     if main is None:
-        if not frame.is_broken:
-            message = "there is no module main (write def main() { ... })"
-            report.error(frame.offset, message)
+        report.error(frame.offset, "there is no module main (write def main() { ... })")
         return expander.draft
     if main.parameters:
         report.error(main.offset, "the module main has parameters (write def main())")
@@ -95,7 +88,7 @@ def expand_families(report: Report, frame: Frame) -> tuple[FamilyDraft, SystemDr
     families = FamilyDraft()
     expander = _Expander(Report(report.source), frame, families)
     main = frame.modules.get("main")
-    if main is None or main.parameters or frame.is_broken:
+    if main is None or main.parameters:
         raise Irregular
     try:
         expander.run_main(main)
@@ -127,19 +120,13 @@ class _Expander:
     # Modules, statements, ranges
 
     def run_main(self, main: Module) -> None:
-        self.globals.update(dict.fromkeys(self.frame.lost_names, Unknown()))
         for definition in self.frame.globals:
             self._run(tree.Statement(definition, (), ()), self.globals)
         self._run_module(main, dict.fromkeys(main.parameters, Unknown()))
 
     def _run_module(self, module: Module, arguments: Scope) -> None:
         scope = self.globals | arguments
-        body = module.body
-        if any(map(_may_create, body.failed)):
-            self.draft.are_labels_known = False
-        lost_names = [name for text in body.failed if (name := lost_name(text))]
-        scope.update(dict.fromkeys(lost_names, Unknown()))
-        for statement in body.statements:
+        for statement in module.body:
             self._run(statement, scope)
 
     def _run(self, statement: tree.Statement, scope: Scope) -> None:
@@ -198,8 +185,6 @@ class _Expander:
         module = self.frame.modules.get(call.name.lower())
         if module is None:
             self.draft.are_labels_known = False
-            if self.frame.is_broken:
-                return
             names = [known.name for known in self.frame.modules.values()]
             message = f"there is no module {call.name} ({nearest(call.name, names, 'modules')})"
             raise Mistake(call.offset, message)
@@ -334,9 +319,10 @@ class _Expander:
         draft.targets += node.targets
         draft.arcs += node.offsets
         for offset, label, key in node.rules:
-            rule = self._rules.get(key)
+            rule = None if key is None else self._rules.get(key)
             if rule is None:  # the first of its kind, or with a mistake
-                self._spiking(rule_at(self.report.source.text, offset), scope)
+                whole = rule_at(self.report.source.text, offset)
+                _ACTIONS[type(whole)](self, whole, scope)
             else:
                 self._add_rule(label, rule, offset)
 
@@ -366,12 +352,6 @@ class _Expander:
         offset = node.offset if node.is_variable else node.offset + guard.position
         self.report.error(offset, f"the guard does not parse: {guard.message}", kind="guard")
         return None
-
-
-def _may_create(text: str) -> bool:
-    """Whether a statement that does not parse may have created neurons or labels."""
-    start = skip_gap(text, 0, len(text))
-    return not _NOT_CREATING.match(text, start) or bool(_CREATING_WORD.search(text, start))
 
 
 def _count(spikes: tree.Spikes, scope: Scope, what: str) -> int:

@@ -187,7 +187,10 @@ class FamilyDraft:
             self.contents.append(ContentsFamily(one_label(label), np.asarray([spikes]), adds))
         pairs = zip(node.sources, node.targets, strict=True)
         self.arcs += [(one_label(x), one_label(y)) for x, y in pairs]
-        for offset, label, (guard, *numbers) in node.rules:
+        for offset, label, key in node.rules:
+            if key is None:
+                raise Irregular
+            guard, *numbers = key
             self.num_statements += 1
             consume, produce, delay = (np.asarray([number]) for number in numbers)
             run, owner = self.num_statements, one_label(label)

@@ -6,7 +6,7 @@ finds the mistakes.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from . import expression, tree
 from .scan import skip_gap
@@ -28,6 +28,13 @@ _CONTENTS = re.compile(
 )
 _NEURONS = re.compile(r"\s*(?i:@mu)\s*\+?=")
 _NEURON = re.compile(rf"\s*({_LABEL})\s*([,;])")
+_GROWTH = re.compile(
+    rf"\s*(\[)\s*\]\s*'\s*({_LABEL})\s*-->\s*\[\s*\]\s*'\s*({_LABEL})\s*(\|\||/)"
+    rf"\s*\[\s*\]\s*'\s*({_LABEL})\s*\"([^\"\n]*)\"\s*;"
+)
+_TRAIN = re.compile(r"\s*(?i:@minst)\s*\+?=")
+_ENTRY = re.compile(rf"\s*(\()\s*({_NUMBER})\s*,\s*({_NUMBER})\s*\)\s*([,;])")
+_DICTIONARY = re.compile(r"\s*(?i:@mdict)\s*\+?=")
 _ARCS = re.compile(r"\s*(?i:@marcs)\s*\+?=")
 _ARC = re.compile(rf"\s*(\()\s*({_LABEL})\s*,\s*({_LABEL})\s*\)\s*([,;])")
 
@@ -38,15 +45,19 @@ class Literals:
     def __init__(self, text: str):
         self._text = text
         self._labels: dict[str, str] = {}
+        own = self._rules, self._growth, self._contents, self._neurons, self._arcs
+        self._readers: Sequence[Callable[[tree.Literal, int, int], int]] = own
 
-    def read(self, start: int, end: int) -> tuple[tree.Literal, int] | None:
+    def read(self, start: int, end: int) -> tuple[tree.Instruction, int] | None:
         """The literal statements from `start` on and the offset after them, if there are any."""
         found, before, after = tree.Literal(), -1, start
         while after > before:
             before = after
-            for read in (self._rules, self._contents, self._neurons, self._arcs):
+            for read in self._readers:
                 after = read(found, after, end)
-        return (found, after) if after > start else None
+        if after > start:
+            return found, after
+        return self._dictionary(start, end) or self._train(start, end)
 
     def _match(self, pattern: re.Pattern[str], start: int, end: int) -> re.Match[str] | None:
         """A match after blanks and comments."""
@@ -71,6 +82,12 @@ class Literals:
             produced = 0 if nothing else int(produce or 1)
             key = guard, int(consume or 1), produced, int(delay or 0)
             found.rules.append((match.start(1), self._label(label), key))
+            start = match.end()
+        return start
+
+    def _growth(self, found: tree.Literal, start: int, end: int) -> int:
+        while match := self._match(_GROWTH, start, end):
+            found.rules.append((match.start(1), self._label(match[2]), None))
             start = match.end()
         return start
 
@@ -108,6 +125,29 @@ class Literals:
             found.offsets.extend(arcs.offsets)
         return after
 
+    def _dictionary(self, start: int, end: int) -> tuple[tree.Dictionary, int] | None:
+        arcs: list[tree.Arc] = []
+
+        def add(match: re.Match[str]) -> None:
+            source, target = (
+                tree.plain_label(match.start(group), self._label(match[group])) for group in (2, 3)
+            )
+            arcs.append(tree.Arc(match.start(1), source, target))
+
+        after = self._list(_DICTIONARY, _ARC, add, start, end)
+        return (tree.Dictionary(tuple(arcs)), after) if after > start else None
+
+    def _train(self, start: int, end: int) -> tuple[tree.Train, int] | None:
+        entries: list[tuple[expression.Expression, expression.Expression]] = []
+
+        def add(match: re.Match[str]) -> None:
+            step, spikes = (expression.number(match.start(x), match[x]) for x in (2, 3))
+            entries.append((step, spikes))
+
+        after = self._list(_TRAIN, _ENTRY, add, start, end)
+        offset = self._text.find("@", skip_gap(self._text, start, end))
+        return (tree.Train(offset, tuple(entries)), after) if after > start else None
+
     def _list(
         self,
         head: re.Pattern[str],
@@ -124,10 +164,11 @@ class Literals:
         return start
 
 
-def rule_at(text: str, offset: int) -> tree.SpikingRule:
+def rule_at(text: str, offset: int) -> tree.SpikingRule | tree.GrowthRule:
     """The literal rule at an offset, with the places of its parts."""
     match = _RULE.match(text, offset)
-    assert match is not None
+    if match is None:
+        return _growth_rule_at(text, offset)
     consume, nothing = match[2], match[4]
     produce = None
     if not nothing:
@@ -141,6 +182,16 @@ def rule_at(text: str, offset: int) -> tree.SpikingRule:
         None if match[6] is None else tree.Text(match.start(6), match[6]),
         _number(match, 7),
     )
+
+
+def _growth_rule_at(text: str, offset: int) -> tree.GrowthRule:
+    match = _GROWTH.match(text, offset)
+    assert match is not None
+    label, first, second = (
+        tree.plain_label(match.start(group), "".join(match[group].split())) for group in (2, 3, 5)
+    )
+    guard = tree.Text(match.start(6), match[6])
+    return tree.GrowthRule(offset, label, guard, first, second, match[4] == "/")
 
 
 def arc_at(text: str, offset: int) -> tree.Arc:

@@ -3,14 +3,16 @@ braces.
 """
 
 import re
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from ..formats import is_json
-from ..source import Report
+from ..source import Report, Unreadable, shortened
 from . import tree
-from .scan import end_of_previous, lost_name, marks, skip_gap
-from .syntax import Body, parse_body, parse_global, parse_head
+from .scan import end_of_previous, marks, skip_gap
+from .syntax import Budget, Syntax
 
 
 MODEL = "spiking_psystems"
@@ -27,37 +29,52 @@ class Module:
     parameters: tuple[str, ...]
     start: int
     end: int
-    report: Report
+    syntax: Syntax
 
     @cached_property
-    def body(self) -> Body:
-        """The statements, parsed when the module is first called."""
-        return parse_body(self.report, self.start, self.end)
+    def body(self) -> tuple[tree.Statement, ...]:
+        """The statements, parsed when they are first needed."""
+        return self.syntax.body(self.start, self.end)
 
     def check_if_uncalled(self) -> None:
         """Warn of what does not parse in a module that was never called."""
         if "body" in vars(self):
             return
-        scratch = Report(self.report.source)
-        parse_body(scratch, self.start, self.end)
+        report = self.syntax.report
+        scratch = Report(report.source)
+        with suppress(Unreadable):
+            Syntax(scratch, self.syntax.budget).body(self.start, self.end)
         for offset, message in scratch.errors():
             here = f"in the module {self.name}, which is never called"
-            self.report.warning(offset, f"{here}: {message}")
+            report.warning(offset, f"{here}: {message}")
 
 
 @dataclass(slots=True)
 class Frame:
-    """What stands outside the braces. Module names are lower-case keys, since they ignore case.
-
-    `lost_names` are those whose definition could not be read. `is_broken`: something outside the
-    braces could not be read, so names may be missing.
-    """
+    """What stands outside the braces. Module names are lower-case keys, since they ignore case."""
 
     offset: int = 0
     globals: list[tree.Let] = field(default_factory=list)
     modules: dict[str, Module] = field(default_factory=dict)
-    lost_names: list[str] = field(default_factory=list)
-    is_broken: bool = False
+
+    def parse(self) -> None:
+        """Parse the bodies of `main` and of all that it may call."""
+        names = ["main"]
+        for name in names:
+            module = self.modules.get(name)
+            if module is not None and "body" not in vars(module):
+                names += _called(module.body)
+
+
+def _called(statements: Iterable[tree.Statement]) -> Iterator[str]:
+    for statement in statements:
+        match statement.instruction:
+            case tree.Call(name=name):
+                yield name.lower()
+            case tree.Block(statements=inner):
+                yield from _called(inner)
+            case _:
+                pass
 
 
 def split_modules(report: Report) -> Frame:
@@ -66,15 +83,13 @@ def split_modules(report: Report) -> Frame:
     frame = Frame()
     model = _MODEL_LINE.match(text, skip_gap(text, 0, len(text)))
     if model is None or model.group(1).lower() != MODEL:
-        frame.is_broken = True
         report.error(*_found_model(text, model))
         return frame
     frame.offset = model.start()
-    start = model.end()
+    start, syntax = model.end(), Syntax(report, Budget())
     while (start := skip_gap(text, start, len(text))) < len(text):
-        end = _next_piece(report, frame, start)
+        end = _next_piece(syntax, frame, start)
         if end is None:
-            frame.is_broken = True
             break
         start = end
     return frame
@@ -84,7 +99,8 @@ def _found_model(text: str, model: re.Match[str] | None) -> tuple[int, str]:
     """Why a text is no P-Lingua 4 file of this model, and where."""
     fix = f"the model language read here is @model<{MODEL}>"
     if model is not None:
-        return model.start(1), f"this is a model of {model.group(1) or 'nothing'!r} ({fix})"
+        found = shortened(model.group(1) or "nothing")
+        return model.start(1), f"this is a model of {found!r} ({fix})"
     start = skip_gap(text, 0, len(text))
     later = re.search("@model", text, re.IGNORECASE)
     if later is not None and later.start() == start:
@@ -97,9 +113,9 @@ def _found_model(text: str, model: re.Match[str] | None) -> tuple[int, str]:
     return start, f'{message} (begin the file with it, or give format="esnp")'
 
 
-def _next_piece(report: Report, frame: Frame, start: int) -> int | None:
+def _next_piece(syntax: Syntax, frame: Frame, start: int) -> int | None:
     """Read a definition; the offset after it, or `None` when the rest makes no sense."""
-    text = report.source.text
+    text, report = syntax.text, syntax.report
     for offset, mark in marks(text, start, len(text)):
         if mark in ("/*", '"'):
             return _report_unclosed(report, offset, mark)
@@ -109,35 +125,32 @@ def _next_piece(report: Report, frame: Frame, start: int) -> int | None:
             return None
         if mark == ";":
             if _NEXT_MODULE.match(text, start):  # a module without its opening brace
-                parse_head(report, start, offset)
+                syntax.head(start, offset)
                 return None
-            _read_global(report, frame, start, offset + 1)
+            _read_global(syntax, frame, start, offset + 1)
             return offset + 1
         if mark == "{":
-            return _read_module(report, frame, start, offset + 1)
+            return _read_module(syntax, frame, start, offset + 1)
         if mark[0] in "dD" and offset > start:  # a definition without its semicolon
-            _read_global(report, frame, start, offset)
+            _read_global(syntax, frame, start, offset)
             return offset
-    piece = parse_head if text[start : start + 3].lower() == "def" else parse_global
-    piece(report, start, len(text))  # always an error: neither is complete
+    parse = syntax.head if text[start : start + 3].lower() == "def" else syntax.definition
+    parse(start, len(text))  # always an error: neither is complete
     return None
 
 
-def _read_global(report: Report, frame: Frame, start: int, end: int) -> None:
-    definition = parse_global(report, start, end)
+def _read_global(syntax: Syntax, frame: Frame, start: int, end: int) -> None:
+    definition = syntax.definition(start, end)
     if definition is not None:
         frame.globals.append(definition)
-    elif name := lost_name(report.source.text[start:end]):
-        frame.lost_names.append(name)
 
 
-def _read_module(report: Report, frame: Frame, start: int, body: int) -> int | None:
-    head = parse_head(report, start, body)
+def _read_module(syntax: Syntax, frame: Frame, start: int, body: int) -> int | None:
+    report = syntax.report
+    head = syntax.head(start, body)
     end = _closing_brace(report, body)
-    if head is None:
-        frame.is_broken = True
-    elif end is not None:
-        module = Module(*head, body, end, report)
+    if head is not None and end is not None:
+        module = Module(*head, body, end, syntax)
         first = frame.modules.setdefault(module.name.lower(), module)
         if first is not module:
             at = report.at(first.offset)

@@ -60,6 +60,9 @@ def read_plingua(source: Source, level: Level, *, families: bool | None = None) 
 
     def read(report: Report) -> AnySystem | None:
         frame, system = split_modules(report), None
+        frame.parse()
+        if report.has_errors:  # before families are made, which may be a million neurons
+            return None
         if families is not False and level == "extended":
             least = 0 if families else LISTED_INSTANCES
             system = _read_families(report, frame, least)

@@ -10,7 +10,7 @@ _MARK = re.compile(
     r'/\*.*?\*/|/\*|"[^"\n]*"|"|[{}()\[\];]|(?<![A-Za-z_0-9@\'])def\b', re.DOTALL | re.I
 )
 _BRACE = re.compile(r'/\*.*?\*/|/\*|"[^"\n]*"|"|[{}]|(?<![A-Za-z_0-9@\'])def\b', re.DOTALL | re.I)
-_DEFINED = re.compile(r"(?:let\s+)?([A-Za-z_][A-Za-z_0-9]*)\s*=", re.I)
+_BLOCK = 256
 _GAP = re.compile(r"(?:\s+|/\*.*?\*/)*", re.DOTALL)
 
 
@@ -32,19 +32,16 @@ def skip_gap(text: str, start: int, end: int) -> int:
     return start if match is None else match.end()
 
 
-def lost_name(definition: str) -> str | None:
-    """The variable that a definition which does not parse was to define."""
-    match = _DEFINED.match(definition, skip_gap(definition, 0, len(definition)))
-    return None if match is None else match.group(1)
-
-
 def end_of_previous(text: str, start: int, offset: int) -> int:
     """The offset after the last character before `offset` outside blanks and comments."""
-    while True:
-        before = len(text[start:offset].rstrip()) + start
-        if not text.endswith("*/", start, before):
-            return before
-        opening = text.rfind("/*", start, before - 2)
+    while offset > start:
+        block = text[max(start, offset - _BLOCK) : offset]
+        solid = len(block.rstrip())
+        offset -= len(block) - solid
+        if not solid:
+            continue
+        opening = text.rfind("/*", start, offset - 2) if text.endswith("*/", start, offset) else -1
         if opening < 0:
-            return before
+            return offset
         offset = opening
+    return start

@@ -1,14 +1,15 @@
 """From the text of a piece of P-Lingua to its statements, and from lark's errors to words."""
 
-from dataclasses import dataclass, field
+import re
+from dataclasses import dataclass
 from itertools import takewhile
-from typing import TypeVar
+from typing import NoReturn, TypeVar
 
 from lark import Token, Tree
 from lark.exceptions import UnexpectedInput
 from lark.visitors import Transformer_NonRecursive
 
-from ..source import Report
+from ..source import Report, Unreadable
 from . import expression, tree
 from .expression import Expression
 from .literals import Literals
@@ -19,141 +20,153 @@ from .scan import marks, skip_gap
 NodeT = TypeVar("NodeT")
 
 MAX_DEPTH = 50  # of braces, brackets and parentheses in one statement
-# Characters of one statement that is not literal, and of all: the grammar needs some hundred bytes
-# for each, and a second for a quarter of a million.
-MAX_STATEMENT = 2**20
-MAX_STATEMENTS = 2**23
+# Words of what is not literal in a file, for which the grammar takes some 10 us each (lark 1.3,
+# CPython 3.11, 2026-11); a piece that it is called for takes as long as 10 words.
+MAX_WORDS = 2**17
+_WORDS_OF_PIECE = 10
+_WORD = re.compile(r"/\*.*?\*/|\w+|[^\w\s]", re.DOTALL)
+_MAX_STATEMENT = 2**20  # characters
+_MAX_ERRORS = 100
 _PIECE = 2**16  # about so much is parsed at once
 
 
-def _parse(report: Report, start: int, end: int, rule: str) -> Tree | None:
-    """The tree of a piece of the source; `None` after a syntax error, which is reported."""
-    text = report.source.text
-    try:
-        return parser().parse(text[start:end], start=rule)
-    except UnexpectedInput as error:
-        offset, message = explain(error, text, start, end)
-        report.error(offset, message)
-        return None
-
-
-def parse_head(report: Report, start: int, end: int) -> tuple[str, int, tuple[str, ...]] | None:
-    """Name, offset and parameters of a module, from `def` up to its opening brace."""
-    parsed = _parse(report, start, end, "head")
-    if parsed is None:
-        return None
-    tokens = [node for node in parsed.children if isinstance(node, Token)]
-    _, name, _, *parameters, _, _ = tokens
-    for number, parameter in enumerate(parameters):
-        if parameter in parameters[:number]:
-            message = f"the parameter {parameter} is named twice (rename one)"
-            report.error(start + (parameter.start_pos or 0), message)
-    return name.value, start + (name.start_pos or 0), tuple(p.value for p in parameters)
-
-
-def parse_global(report: Report, start: int, end: int) -> tree.Let | None:
-    """A definition before or between the modules, up to its semicolon."""
-    if _too_deep(report, start, end):
-        return None
-    parsed = _parse(report, start, end, "global_let")
-    return None if parsed is None else _Builder(start).transform(parsed)
-
-
-def parse_body(report: Report, start: int, end: int) -> "Body":
-    """The statements between two braces. Those that do not parse are reported."""
-    text = report.source.text
-    literals = Literals(text)
-    body = Body()
-    others: list[tuple[int, int]] = []  # left to the grammar, in pieces that hold whole statements
-    long, size = None, 0
-    while start < end:
-        literal = literals.read(start, end)
-        if literal is not None:
-            _parse_others(report, others, body)
-            body.statements.append(tree.Statement(literal[0], (), ()))
-            start = literal[1]
-            continue
-        last = _end_of_statement(text, start, end)
-        size += last - start
-        if last - start > MAX_STATEMENT or size > MAX_STATEMENTS:
-            long = start if long is None else long
-        elif others and others[-1][1] - others[0][0] > _PIECE:
-            _parse_others(report, others, body)
-        if long is None:
-            others.append((start, last))
-        start = last
-    _parse_others(report, others, body)
-    if long is not None:
-        message = (
-            f"a statement with expressions, ranges or blocks has more than {MAX_STATEMENT:,} "
-            f"characters, or all of them more than {MAX_STATEMENTS:,} (use ranges, or split it)"
-        )
-        report.error(skip_gap(text, long, end), message)
-        body.failed.append("")
-    return body
-
-
 @dataclass(slots=True)
-class Body:
-    """The statements of a module, and the texts of those that do not parse."""
+class Budget:
+    """How many words may still be parsed."""
 
-    statements: list[tree.Statement] = field(default_factory=list)
-    failed: list[str] = field(default_factory=list)
+    words: int = MAX_WORDS
 
 
-def _parse_others(report: Report, pieces: list[tuple[int, int]], body: Body) -> None:
-    """Parse statements that follow each other, and forget the pieces."""
-    if not pieces:
-        return
-    start, end = pieces[0][0], pieces[-1][1]
-    text = report.source.text
-    if _too_deep(report, start, end):
-        body.failed.append("")
+@dataclass(frozen=True, slots=True)
+class Syntax:
+    """Parses pieces of one source, and reports what does not parse.
+
+    **Raises:** `Unreadable` after many mistakes, or when the budget is spent.
+    """
+
+    report: Report
+    budget: Budget
+
+    @property
+    def text(self) -> str:
+        return self.report.source.text
+
+    def head(self, start: int, end: int) -> tuple[str, int, tuple[str, ...]] | None:
+        """Name, offset and parameters of a module, from `def` up to its opening brace."""
+        parsed = self._parse(start, end, "head")
+        if parsed is None:
+            return None
+        tokens = [node for node in parsed.children if isinstance(node, Token)]
+        _, name, _, *parameters, _, _ = tokens
+        known: set[str] = set()
+        for parameter in parameters:
+            if parameter in known:
+                message = f"the parameter {parameter} is named twice (rename one)"
+                self.report.error(start + (parameter.start_pos or 0), message)
+            known.add(parameter)
+        return name.value, start + (name.start_pos or 0), tuple(p.value for p in parameters)
+
+    def definition(self, start: int, end: int) -> tree.Let | None:
+        """A definition before or between the modules, up to its semicolon."""
+        if self._is_too_deep(start, end):
+            return None
+        parsed = self._parse(start, end, "global_let")
+        return None if parsed is None else _Builder(start).transform(parsed)
+
+    def body(self, start: int, end: int) -> tuple[tree.Statement, ...]:
+        """The statements between two braces, without those that do not parse."""
+        literals = Literals(self.text)
+        statements: list[tree.Statement] = []
+        others: list[tuple[int, int]] = []  # for the grammar, in pieces that hold whole statements
+        while start < end:
+            literal = literals.read(start, end)
+            if literal is not None:
+                statements += self._statements(others)
+                statements.append(tree.Statement(literal[0], (), ()))
+                start = literal[1]
+                continue
+            last = self._end_of_statement(start, end)
+            if others and others[-1][1] - others[0][0] > _PIECE:
+                statements += self._statements(others)
+            others.append((start, last))
+            start = last
+        return (*statements, *self._statements(others))
+
+    def _statements(self, pieces: list[tuple[int, int]]) -> list[tree.Statement]:
+        """Parse statements that follow each other, and forget the pieces."""
+        if not pieces:
+            return []
+        (start, _), (_, end) = pieces[0], pieces[-1]
+        statements: list[tree.Statement] = []
+        if not self._is_too_deep(start, end):
+            self._spend(start, end)
+            try:
+                parsed = parser().parse(self.text[start:end], start="body")
+                statements += _Builder(start).transform(parsed)
+            except UnexpectedInput:
+                # One statement at a time: a mistake in one does not hide those in the others.
+                for first, last in pieces:
+                    parsed = self._parse(first, last, "body")
+                    if parsed is not None:
+                        statements += _Builder(first).transform(parsed)
         pieces.clear()
-        return
-    try:
-        parsed = parser().parse(text[start:end], start="body")
-        body.statements += _Builder(start).transform(parsed)
-    except UnexpectedInput:
-        # One statement at a time: a mistake in one does not hide those in the others.
-        for first, last in pieces:
-            parsed = _parse(report, first, last, "body")
-            if parsed is None:
-                body.failed.append(text[first:last])
-            else:
-                body.statements += _Builder(first).transform(parsed)
-    pieces.clear()
+        return statements
 
+    def _parse(self, start: int, end: int, rule: str) -> Tree | None:
+        """The tree of a piece of the source; `None` after a syntax error, which is reported."""
+        self._spend(start, end)
+        try:
+            return parser().parse(self.text[start:end], start=rule)
+        except UnexpectedInput as error:
+            self.report.error(*explain(error, self.text, start, end))
+        if self.report.num_errors >= _MAX_ERRORS:
+            raise Unreadable
+        return None
 
-def _end_of_statement(text: str, start: int, end: int) -> int:
-    """The offset after the first semicolon outside braces."""
-    depth = 0
-    for offset, mark in marks(text, start, end):
-        if mark == "{":
-            depth += 1
-        elif mark == "}":
-            depth -= 1
-        elif mark == ";" and depth == 0:
-            return offset + 1
-    return end
+    def _spend(self, start: int, end: int) -> None:
+        num_words = len(_WORD.findall(self.text, start, end)) + _WORDS_OF_PIECE
+        if num_words > self.budget.words:
+            self._refuse(start, end)
+        self.budget.words -= num_words
 
+    def _refuse(self, start: int, end: int) -> NoReturn:
+        message = (
+            f"up to here there are more than {MAX_WORDS:,} words of statements with expressions, "
+            f"ranges or blocks, or one of them has more than {_MAX_STATEMENT:,} characters (use "
+            "ranges, or write numbers for expressions)"
+        )
+        self.report.fail(skip_gap(self.text, start, end), message)
 
-def _too_deep(report: Report, start: int, end: int) -> bool:
-    braces = others = 0
-    for offset, mark in marks(report.source.text, start, end):
-        if mark in "{}":
-            braces += 1 if mark == "{" else -1
-        elif mark in "([":
-            others += 1
-        elif mark in ")]":
-            others -= 1
-        elif mark == ";":
-            others = 0  # an open parenthesis is an error of its own statement
-        if braces + others > MAX_DEPTH:
-            message = f"this is nested more than {MAX_DEPTH} deep (write it in steps, with let)"
-            report.error(offset, message)
-            return True
-    return False
+    def _end_of_statement(self, start: int, end: int) -> int:
+        """The offset after the first semicolon outside braces."""
+        depth, most = 0, min(end, start + _MAX_STATEMENT)
+        for offset, mark in marks(self.text, start, most):
+            if mark == "{":
+                depth += 1
+            elif mark == "}":
+                depth -= 1
+            elif mark == ";" and depth == 0:
+                return offset + 1
+        if most < end:
+            self._refuse(start, end)
+        return end
+
+    def _is_too_deep(self, start: int, end: int) -> bool:
+        braces = others = 0
+        for offset, mark in marks(self.text, start, end):
+            if mark in "{}":
+                braces += 1 if mark == "{" else -1
+            elif mark in "([":
+                others += 1
+            elif mark in ")]":
+                others -= 1
+            elif mark == ";":
+                others = 0  # an open parenthesis is an error of its own statement
+            if braces + others > MAX_DEPTH:
+                message = f"this is nested more than {MAX_DEPTH} deep (write it in steps, with let)"
+                self.report.error(offset, message)
+                return True
+        return False
 
 
 def _those(kind: type[NodeT], nodes: list) -> tuple[NodeT, ...]:

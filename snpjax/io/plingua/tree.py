@@ -188,7 +188,7 @@ class Block(Instruction):
 
 
 #: Guard text, consume, produce and delay of a literal rule.
-RuleKey: TypeAlias = "tuple[str | None, int, int, int]"
+RuleKey: TypeAlias = tuple[str | None, int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +198,7 @@ class Literal(Instruction):
     - `neurons`: labels and their offsets.
     - `contents`: the offset of the label, the label, spikes, and whether they are added.
     - `sources`, `targets`, `offsets`: of the synapses.
-    - `rules`: offset, label and what they do.
+    - `rules`: offset, label and what they do, `None` where neurons divide or bud.
     """
 
     neurons: list[tuple[str, int]] = field(default_factory=list)
@@ -206,7 +206,7 @@ class Literal(Instruction):
     sources: list[str] = field(default_factory=list)
     targets: list[str] = field(default_factory=list)
     offsets: list[int] = field(default_factory=list)
-    rules: list[tuple[int, str, RuleKey]] = field(default_factory=list)
+    rules: list[tuple[int, str, RuleKey | None]] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,12 @@
 from .histogram import read_histogram as read_histogram, write_histogram as write_histogram
 from .model import (
     ModelFile as ModelFile,
+    model_json as model_json,
     read_model as read_model,
     write_model as write_model,
 )
 from .results import (
+    calibration_json as calibration_json,
     calibration_record as calibration_record,
     table_text as table_text,
     write_calibration as write_calibration,

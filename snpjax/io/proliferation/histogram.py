@@ -10,50 +10,67 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._text.atomic import atomic_write
+from snpjax_formats.atomic import atomic_write
+
 from ...proliferation.histogram import Axis, Histogram
 from ..errors import file_error
-from ..source import Report, Unreadable, load, shortened
+from ..source import Report, Unreadable, collection_paused, load, shortened
 
 
-_MAX_ERRORS = 1_000
+MAX_ERRORS = 1_000
 _WORD = re.compile(r"\S+")
 #: Ten significant digits, as instruments write.
 _DIGITS = 10
 
 
 class HistogramRow(NamedTuple):
-    """A line of columns: its number from 1, its words with their offsets, and their numbers."""
+    """A line of columns: its number from 1, its offset and text, and its numbers."""
 
     line: int
-    words: list[tuple[int, str]]
+    start: int
+    text: str
     numbers: list[float]
+
+    @property
+    def where(self) -> str:
+        return f"line {self.line}: "
+
+    @property
+    def words(self) -> list[tuple[int, str]]:
+        """The words with their offsets."""
+        return [(self.start + word.start(), word.group()) for word in _WORD.finditer(self.text)]
 
 
 def rows(report: Report, names: tuple[str, ...], fix: str) -> Iterator[HistogramRow]:
     """The lines with a number for each name; comments are skipped, others are reported."""
-    start = 0
+    start = after = 0
     for number, line in enumerate(report.source.text.split("\n"), start=1):
-        words = [(start + word.start(), word.group()) for word in _WORD.finditer(line)]
-        start += len(line) + 1
-        if not words or words[0][1].startswith("#"):
+        start, after = after, after + len(line) + 1
+        words = line.split()
+        if not words or words[0].startswith("#"):
             continue
-        where = f"line {number}: "
+        row = HistogramRow(number, start, line, _plain_numbers(words))
         if len(words) != len(names):
-            message = f"{where}{len(words)} columns, expected {len(names)} ({fix})"
-            report.error(words[0][0], message)
-            continue
-        found = [
-            _number(report, offset, word, f"{where}{name} ")
-            for (offset, word), name in zip(words, names, strict=True)
-        ]
-        numbers = [value for value in found if value is not None]
-        if len(numbers) == len(names):
-            yield HistogramRow(number, words, numbers)
+            message = f"{row.where}{len(words):,} columns, expected {len(names)} ({fix})"
+            report.error(start + len(line) - len(line.lstrip()), message)
+        elif not row.numbers:
+            for (offset, word), name in zip(row.words, names, strict=True):
+                _tell_number(report, offset, word, f"{row.where}{name} ")
+        else:
+            yield row
 
 
-def _number(report: Report, offset: int, word: str, where: str) -> float | None:
-    """The number that a word is; `None` if it is none, which is reported."""
+def _plain_numbers(words: list[str]) -> list[float]:
+    """The numbers that words are; none where one is no finite number."""
+    try:
+        numbers = [float(word) for word in words if "_" not in word]
+    except ValueError:
+        return []
+    return numbers if len(numbers) == len(words) and all(map(math.isfinite, numbers)) else []
+
+
+def _tell_number(report: Report, offset: int, word: str, where: str) -> None:
+    """Report a word that is no finite number."""
     try:
         value = float(word) if "_" not in word else None
     except ValueError:
@@ -64,9 +81,7 @@ def _number(report: Report, offset: int, word: str, where: str) -> float | None:
             offset, f"{where}{shown} is not a number (remove a header, or begin it with #)"
         )
     elif not math.isfinite(value):
-        report.error(offset, f"{where}{word} is not finite (write a number)")
-        return None
-    return value
+        report.error(offset, f"{where}{shortened(word)} is not finite (write a number)")
 
 
 def read_histogram(path: str | os.PathLike[str]) -> Histogram:
@@ -79,10 +94,10 @@ def read_histogram(path: str | os.PathLike[str]) -> Histogram:
     **Raises:** `ReadError` with every error, each `path:line:column: problem (fix)`.
     """
     source = load(path)
-    report = Report(source, last=_MAX_ERRORS)
+    report = Report(source, last=MAX_ERRORS)
     channels: dict[float, tuple[float, int]] = {}
     axis: list[float] = []
-    with suppress(Unreadable):
+    with suppress(Unreadable), collection_paused():
         for row in rows(report, ("fluorescence", "count"), "write fluorescence and count"):
             _read_row(report, row, channels, axis)
     if not report.has_errors and not any(cells > 0 for cells, _ in channels.values()):
@@ -96,31 +111,29 @@ def read_histogram(path: str | os.PathLike[str]) -> Histogram:
 def _read_row(
     report: Report, row: HistogramRow, channels: dict[float, tuple[float, int]], axis: list[float]
 ) -> None:
-    where, (phi, cells) = f"line {row.line}: ", row.numbers
-    at, word = row.words[1]
+    phi, cells = row.numbers
+    is_count = 0 <= cells < 2**53 and cells == math.floor(cells)
+    if is_count and (cells == 0 if phi <= 0 else phi not in channels):
+        axis.append(phi)
+        if phi > 0:
+            channels[phi] = (cells, row.line)
+        return
+    where, ((first, fluorescence), (at, word)) = row.where, row.words
     if cells < 0:
         report.error(at, f"{where}negative count {word} (write 0 or more cells)")
     elif cells != math.floor(cells):
         report.error(at, f"{where}count {word} is not an integer (write whole cells)")
     elif cells >= 2**53:
         report.error(at, f"{where}count {word} is too large (write fewer than 2^53 cells)")
-    elif phi <= 0 < cells:
-        message = (
-            f"{where}fluorescence {row.words[0][1]} is not positive but holds {cells:.0f} cells"
-        )
+    elif phi <= 0:
+        message = f"{where}fluorescence {fluorescence} is not positive but holds {cells:.0f} cells"
         fix = "export the histogram on a logarithmic scale, or remove the row"
-        report.error(row.words[0][0], f"{message} ({fix})")
-    elif phi > 0 and phi in channels:
-        first = channels[phi][1]
-        fix = "add the counts, and keep one row"
-        report.error(
-            row.words[0][0],
-            f"{where}fluorescence {row.words[0][1]} stands twice, first in line {first} ({fix})",
-        )
+        report.error(first, f"{message} ({fix})")
     else:
-        axis.append(phi)
-        if phi > 0:
-            channels[phi] = (cells, row.line)
+        line = channels[phi][1]
+        fix = "add the counts, and keep one row"
+        again = f"fluorescence {fluorescence} stands twice, first in line {line}"
+        report.error(first, f"{where}{again} ({fix})")
 
 
 def write_histogram(histogram: Histogram, path: str | os.PathLike[str]) -> None:

@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ..._text.atomic import atomic_write
+from snpjax_formats.atomic import atomic_write
+
 from ...proliferation.binning import Bins
 from ...proliferation.histogram import Histogram
 from ...proliferation.law import Gamma
@@ -20,7 +21,7 @@ from ...proliferation.start import Start
 from ..errors import file_error
 from ..json_checks import Entries, Findings, abbreviated, read_values
 from ..json_text import JsonPath
-from ..source import Report, load
+from ..source import Report, collection_paused, load
 from ..yaml_text import Plain
 from .histogram import read_histogram
 from .types import columns_of, law_of
@@ -115,7 +116,8 @@ def read_model(path: str | os.PathLike[str], *, gamma: bool = False) -> ModelFil
         top = findings.entries(_plain(value), (), "the model")
         return None if top is None else _Reader(top, gamma).read(Path(path).parent)
 
-    found = read_values(report, read, is_yaml=suffix in (".yaml", ".yml"))
+    with collection_paused():
+        found = read_values(report, read, is_yaml=suffix in (".yaml", ".yml"))
     report.finish()
     assert found is not None
     return found
@@ -136,6 +138,7 @@ class _Reader:
         self.top = top
         self.gamma = gamma
         self.types: list[CellType] = []
+        self.names: set[str] = set()
         self.bounds: dict[str, dict[str, tuple[float, float]]] = {}
 
     def read(self, folder: Path) -> ModelFile:
@@ -178,8 +181,9 @@ class _Reader:
     def _population(self, entries: Entries, name: str) -> None:
         findings, what = entries.findings, f"population {name!r}"
         entries = replace(entries, what=what)
-        if any(other.name == name for other in self.types):
+        if name in self.names:
             findings.error(entries.at("name"), f"{what} stands twice (rename one)")
+        self.names.add(name)
         proportion = entries.take("proportion", self._value, f"{what}: proportion")
         if proportion is None:
             return
@@ -281,6 +285,11 @@ class _Reader:
 
 def write_model(model: ModelFile, path: str | os.PathLike[str]) -> None:
     """Write a model as JSON, or as YAML by the suffix (JSON is YAML): all that was read."""
+    atomic_write(Path(path), model_json(model))
+
+
+def model_json(model: ModelFile) -> str:
+    """The text of a model file."""
     populations = []
     for cell_type in model.types:
         law = cell_type.law
@@ -316,4 +325,4 @@ def write_model(model: ModelFile, path: str | os.PathLike[str]) -> None:
         top["bins"] = model.bins.num
         top["lowest_bin"], top["highest_bin"] = model.bins.lowest, model.bins.highest
     top |= {"populations": populations, **model.others}
-    atomic_write(Path(path), json.dumps(top, indent=1, ensure_ascii=False) + "\n")
+    return json.dumps(top, indent=1, ensure_ascii=False) + "\n"

@@ -4,7 +4,8 @@ import json
 import os
 from pathlib import Path
 
-from ..._text.atomic import atomic_write
+from snpjax_formats.atomic import atomic_write
+
 from ...proliferation.calibrate import Calibration
 from ...proliferation.law import Law
 from ...proliferation.table import SparseHistogram
@@ -93,5 +94,13 @@ def write_calibration(
     goodness: Goodness | None = None,
 ) -> None:
     """Write a calibration as JSON."""
-    record = calibration_record(calibration, errors, goodness)
-    atomic_write(Path(path), json.dumps(record, indent=1) + "\n")
+    atomic_write(Path(path), calibration_json(calibration, errors, goodness))
+
+
+def calibration_json(
+    calibration: Calibration,
+    errors: Uncertainty | None = None,
+    goodness: Goodness | None = None,
+) -> str:
+    """The text of a file of `write_calibration`."""
+    return json.dumps(calibration_record(calibration, errors, goodness), indent=1) + "\n"

@@ -1,14 +1,16 @@
 """Cell types as cuda-pro-cell has them: `proportion mean sd` on a line, `-1 -1` for quiescent."""
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
-from ..._text.atomic import atomic_write
+from snpjax_formats.atomic import atomic_write
+
 from ...proliferation.law import Fixed, Gamma, Normal
 from ...proliferation.model import CellType, problems_of_types
 from ..errors import file_error
-from ..source import Report, load
-from .histogram import rows
+from ..source import Report, Unreadable, collection_paused, load
+from .histogram import MAX_ERRORS, HistogramRow, rows
 
 
 _QUIESCENT = (-1.0, -1.0)
@@ -24,22 +26,20 @@ def read_types(path: str | os.PathLike[str], *, gamma: bool = False) -> tuple[Ce
     **Raises:** `ReadError` with every error.
     """
     source = load(path)
-    report = Report(source)
+    report = Report(source, last=MAX_ERRORS)
     found = []
     names = ("proportion", "shape" if gamma else "mean", "scale" if gamma else "sd")
-    for row in rows(report, names, "write proportion, mean and sd, or proportion -1 -1"):
-        where, (p, first, second) = f"line {row.line}: ", row.numbers
-        if p < 0:
-            text = f"{where}proportion {row.words[0][1]} is negative (write 0 to 1)"
-            report.error(row.words[0][0], text)
-        if (first, second) != _QUIESCENT:
-            if first <= 0:
-                text = f"{where}{names[1]} {row.words[1][1]} is not positive (or write -1 -1)"
-                report.error(row.words[1][0], text)
-            if second < 0 or (gamma and second == 0):
-                text = f"{where}{names[2]} {row.words[2][1]} is not positive (or write -1 -1)"
-                report.error(row.words[2][0], text)
-        found.append((p, first, second))
+    with suppress(Unreadable), collection_paused():
+        for row in rows(report, names, "write proportion, mean and sd, or proportion -1 -1"):
+            p, first, second = row.numbers
+            if p < 0:
+                _tell(report, row, 0, "proportion", "negative (write 0 to 1)")
+            if (first, second) != _QUIESCENT:
+                if first <= 0:
+                    _tell(report, row, 1, names[1], "not positive (or write -1 -1)")
+                if second < 0 or (gamma and second == 0):
+                    _tell(report, row, 2, names[2], "not positive (or write -1 -1)")
+            found.append((p, first, second))
     report.finish()
     types = tuple(
         CellType(f"{i}", p, None if (a, b) == _QUIESCENT else law_of(a, b, gamma))
@@ -49,6 +49,11 @@ def read_types(path: str | os.PathLike[str], *, gamma: bool = False) -> tuple[Ce
     if problems:
         raise file_error(source.path, "; ".join(problems))
     return types
+
+
+def _tell(report: Report, row: HistogramRow, column: int, name: str, problem: str) -> None:
+    offset, word = row.words[column]
+    report.error(offset, f"{row.where}{name} {word} is {problem}")
 
 
 def law_of(first: float, second: float, gamma: bool) -> Normal | Gamma | Fixed:

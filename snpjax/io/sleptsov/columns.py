@@ -1,6 +1,8 @@
 """Readers of matrices: one integer after the other, lines mean nothing, places count from 0."""
 
+import re
 from collections.abc import Callable
+from itertools import islice
 
 import numpy as np
 from jaxtyping import Int
@@ -95,24 +97,24 @@ class Matrices:
         return good
 
     def _without_comments(self, count: int) -> Words:
-        """The words when comments are left out, each of which is told."""
-        lines = self.source.text.split("\n")
-        at = num_words = num_lines = 0
-        for number, line in enumerate(lines):
-            if num_words >= count:
-                break
-            numbers, sign, comment = line.partition("#")
-            num_words += len(numbers.split())
-            if sign and num_words < count:
-                message = (
-                    f"{shortened(sign + comment)!r} is a comment among the numbers (it may follow "
-                    "the last number only)"
-                )
-                self.report.error(at + len(numbers), message)
-            num_lines = number + 1
-            lines[number] = numbers + " " * (len(line) - len(numbers))
-            at += len(line) + 1
-        return Words(self.source, as_bytes("\n".join(lines[:num_lines])), count=count)
+        """The words when comments are left out; the first ones are told."""
+        text = self.source.text
+        words = Words(self.source, _COMMENTS.sub(_blanked, as_bytes(text)), count=count)
+        end = words.end if len(words.values) == count else len(text)
+        for comment in islice(_COMMENT.finditer(as_bytes(text[:end])), _MAX_COMMENTS):
+            message = (
+                f"{shortened(text[comment.start() : comment.end()])!r} is a comment among the "
+                "numbers (it may follow the last number only)"
+            )
+            self.report.error(comment.start(), message)
+        return words
 
 
+def _blanked(comment: re.Match[bytes]) -> bytes:
+    return b" " * len(comment[0])
+
+
+_COMMENT = re.compile(rb"#[^\n]*")
+_COMMENTS = re.compile(rb"(?:#[^\n]*+\s*+)++")
+_MAX_COMMENTS = 100
 _MAX_HEADER = 100_000  # characters that may come before its end

@@ -9,6 +9,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from ..._text.surrogates import HALF, lone_escape
 from ...sleptsov import Numbered, SleptsovNet
 from ...sleptsov.model.names import Names, same_names
 from ..source import Report, Source
@@ -31,7 +32,11 @@ def remark(net: SleptsovNet, sign: str, first: int, **more: Any) -> str:
         else:
             told[key] = list(names)
     told |= more
-    return f"{sign} {_MARK}{json.dumps(told)}\n" if told else ""
+    text = json.dumps(told)
+    half = lone_escape(text)
+    if half is not None:
+        raise ValueError(f"{text[max(half - 20, 0) : half + 6]} ends with {HALF} (rename it)")
+    return f"{sign} {_MARK}{text}\n" if told else ""
 
 
 class Remark:
@@ -60,12 +65,16 @@ class Remark:
             begin = self.offset + len(sign) + 1 + len(_MARK)
             text = source.text[begin : end if end >= 0 else None]
             self.told, problem = _parsed(text, sizes)
+            half = lone_escape(text)
             if problem:
                 self.error(problem)
+            elif half is not None:
+                self.told = {}
+                self.error(f"{text[half : half + 6]} is {HALF}", begin + half)
 
-    def error(self, problem: str) -> None:
+    def error(self, problem: str, at: int | None = None) -> None:
         message = f"remark of snpjax: {problem} (correct the line, or remove it)"
-        self.report.error(self.offset, message)
+        self.report.error(self.offset if at is None else at, message)
 
     def names(self) -> dict[str, Any]:
         """The names, as arguments of `SleptsovNet`."""
@@ -104,7 +113,6 @@ def _parsed(text: str, sizes: Mapping[str, int]) -> tuple[dict[str, Any], str]:
     """What the comment says, and what is wrong with it if anything is."""
     try:
         told = json.loads(text)
-        json.dumps(told, ensure_ascii=False).encode()  # half a character cannot be written
     except (ValueError, RecursionError) as error:
         return {}, f"no JSON: {error}"
     if not isinstance(told, dict) or not isinstance(told.get("name", ""), str):

@@ -31,6 +31,11 @@ from .draft import Dropping, Kind, NetDraft
 from .numbers import MAX_NODES, integer
 
 
+_BAR = re.compile(r"^\|[^\S\n]*(?:\n|\Z)", re.MULTILINE)
+#: An arc without points and layers, as nearly all are.
+_ARC_LINE = re.compile(r"\s*([1-9][0-9]{0,17})\s+([1-9][0-9]{0,8})\s+0\s+0\s*")
+_REAL = r"\s*[-+]?[0-9]+(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?(?=\s|\Z)"
+_REALS = {count: re.compile(rf"(?:{_REAL}){{{count}}}") for count in (2, 4, 6)}
 _WORD = re.compile(r"\S+")
 _COUNTS = ("marking parameters", "places", "rate parameters", "transitions", "groups")
 _OTHER_DISTRIBUTION = 127
@@ -95,6 +100,10 @@ class _Line:
             self.fail(f"{what}: {shortened(word)!r} is no number (write one)")
 
     def skip_reals(self, count: int) -> None:
+        plain = _REALS[count].match(self.text, self._end)
+        if plain is not None:
+            self._end = plain.end()
+            return
         for _ in range(count):
             self.real("a coordinate")
 
@@ -164,8 +173,10 @@ class _Reader:
         first = self._line("|0|")
         if not first.text.startswith("|"):
             first.fail("this is no GreatSPN net (which begins with |0|)")
-        while self._line("a line | before the header").text.rstrip() != "|":
-            pass
+        bar = _BAR.search(self._text, self._at)
+        self._at = len(self._text) if bar is None else bar.end()
+        if bar is None:
+            self._line("a line | before the header")
         line = self._line("the header")
         if line.word("f") != "f":
             line.fail("the header begins with f (write f and the numbers of nodes)")
@@ -248,6 +259,11 @@ class _Reader:
 
     def _arc(self, kind: Kind, transition: int, num_places: int, named: str) -> None:
         line = self._line(named)
+        plain = _ARC_LINE.fullmatch(line.text)
+        if plain is not None and int(plain[2]) <= num_places and int(plain[1]) < _FIRST_PARAMETER:
+            place, weight = int(plain[2]) - 1, int(plain[1])
+            self.draft.arc(kind, place, transition, weight, line.at + plain.start(1))
+            return
         weight: int | None = abs(line.integer("the weight"))  # negative: it is drawn in two parts
         offset = line.offset
         place = line.integer("the place")

@@ -1,8 +1,10 @@
 """HSN, high-level nets: an LSN with transitions that stand for the nets of other files."""
 
+import re
+
 from ..._text.counts import plural
 from ...sleptsov import SleptsovNet
-from ...sleptsov.linking import HighNet, link
+from ...sleptsov.linking import HighNet
 from ..losses import Losses
 from ..source import Report, Source, shortened
 from .build_net import build_net
@@ -20,19 +22,23 @@ _ROLES: dict[tuple[bool, bool], Role] = {
     (False, False): "finish",
 }
 _SIGNS = {role: signs for signs, role in _ROLES.items()}
+_NUMBER = "[1-9][0-9]{0,17}"
+_PLAIN_BLOCK = re.compile(rf"({_NUMBER}) ({_NUMBER}) (\S+)\n((?:-?{_NUMBER} -?{_NUMBER}\n)++)")
 _BLOCK = "`t np file`"
 _MAPPING = "`hp lp`"
 
 
-def read_hsn(source: Source) -> SleptsovNet:
+def read_hsn(source: Source, *, max_flat_size: int | None = None) -> SleptsovNet:
     """The flat net that an HSN file and the files of its sub-nets make.
 
     Sub-nets are looked up beside the file, then in `snpjax.sleptsov.subnets.LIBRARY`.
 
+    - `max_flat_size`: as in `link`; `None` is its default.
+
     **Raises:** `ReadError` with every error of the file, those of a sub-net where it is named.
     """
-    high = read_nested(source, Nesting.of(source))
-    return link(high) if isinstance(high, HighNet) else high
+    nesting = Nesting.of(source, max_flat_size)
+    return nesting.link(read_nested(source, nesting))
 
 
 def read_nested(source: Source, nesting: Nesting) -> HighNet | SleptsovNet:
@@ -73,8 +79,13 @@ def _blocks(low: LowLevel, report: Report) -> list[PlacedSubstitution]:
             )
             report.error(low.end_offset, message)
             break
-        words = low.text(line).split(None, 2)
         at = low.offset(line)
+        plain = _plain_block(low.source.text, at)
+        if plain is not None:
+            blocks.append(plain)
+            line += 1 + len(plain.mapped)
+            continue
+        words = low.text(line).split(None, 2)
         numbers = [integer(word) for word in words[:2]]
         if len(words) != 3 or any(isinstance(n, str) for n in numbers):
             message = f"{shortened(low.text(line))!r} begins no substitution ({_BLOCK} is expected)"
@@ -97,9 +108,27 @@ def _blocks(low: LowLevel, report: Report) -> list[PlacedSubstitution]:
             if mapped is not None:
                 block.mapped.append(mapped)
         blocks.append(block)
+        if report.is_full:
+            break
         line += 1 + max(count, 0)
     low.end = min(line, len(low.lines))
     return blocks
+
+
+def _plain_block(text: str, at: int) -> PlacedSubstitution | None:
+    """The substitution at an offset, if it is written as programs write it."""
+    found = _PLAIN_BLOCK.match(text, at)
+    lines = "" if found is None else found[4].split("\n")[:-1]
+    if found is None or len(lines) != int(found[2]):
+        return None
+    block = PlacedSubstitution(int(found[1]) - 1, at, found[3], found.start(3))
+    offset = found.start(4)
+    for line in lines:
+        hp, lp = map(int, line.split(" "))
+        mapped = Mapped(_ROLES[hp > 0, lp > 0], (abs(hp) - 1, abs(lp) - 1), offset)
+        block.mapped.append(mapped)
+        offset += len(line) + 1
+    return block
 
 
 def _mapped(text: str, at: int, report: Report) -> Mapped | None:

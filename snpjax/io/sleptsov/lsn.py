@@ -21,6 +21,7 @@ from .numbers import MAX_NODES, Words, as_bytes, lines_of, starts_of
 from .priorities import tell_cycles
 
 
+_MAX_HEADER = 1_000  # characters; the rest of a longer line is not looked at
 HEADER = "the header `m n k l nst`"
 _REGULAR, _INHIBITOR, _OUTPUT, _PRIORITY, _NONE = range(5)
 _LETTERS = {_REGULAR: "input", _INHIBITOR: "inhibitor", _OUTPUT: "output", _PRIORITY: "priority"}
@@ -157,7 +158,8 @@ class LowLevel:
         if len(self.lines) == 0:
             self.report.error(self.end_offset, f"the file has no header ({HEADER} is expected)")
             return None
-        words = Words(self.source, self.data[: self.lines.ends[0]])
+        end = min(int(self.lines.ends[0]), int(self.lines.starts[0]) + _MAX_HEADER)
+        words = Words(self.source, self.data[:end])
         if len(words.values) != 5 or words.wrong:
             if words.wrong:
                 for word, problem in words.wrong.items():

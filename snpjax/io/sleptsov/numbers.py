@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 from jaxtyping import Bool, Int
 
-from ..source import Source, shortened
+from ..source import MAX_FINDINGS, Source, shortened
 
 
 MAX_NODES = 2**25  # places, or transitions, of one file: half of it are names, the other markings
@@ -20,6 +20,8 @@ _BLANKS = b" \t\n\r\v\f"
 _IS_BLANK = np.zeros(256, bool)
 _IS_BLANK[list(_BLANKS)] = True
 _PLAIN = b"0123456789-" + _BLANKS
+_IS_SOUND = np.zeros(256, bool)
+_IS_SOUND[list(b"0123456789")] = True
 _BLANK = re.compile(rb"[ \t\n\r\v\f]")
 _BLOCK = 2**21  # characters that are read at once
 _INTEGER = re.compile(r"-?[0-9]+", re.ASCII)
@@ -34,12 +36,15 @@ def as_bytes(text: str) -> bytes:
     return text.encode("latin-1", "replace")
 
 
-def starts_of(data: bytes) -> Int[np.ndarray, " words"]:
-    """Where each word begins."""
+def starts_of(data: bytes, *, ends: bool = False) -> Int[np.ndarray, " words"]:
+    """Where each word begins, or ends."""
     blank = _IS_BLANK[np.frombuffer(data, np.uint8)]
-    begins = ~blank
-    begins[1:] &= blank[:-1]
-    return np.flatnonzero(begins)
+    edges = ~blank
+    if ends:
+        edges[:-1] &= blank[1:]
+        return np.flatnonzero(edges) + 1
+    edges[1:] &= blank[:-1]
+    return np.flatnonzero(edges)
 
 
 def plain_integers(data: bytes) -> Int[np.ndarray, " words"] | None:
@@ -97,15 +102,34 @@ class Words:
         self.values: Int[np.ndarray, " words"] = values[:found]
 
     def _looked_at(self, start: int, end: int, number: int, most: int) -> Int[np.ndarray, " words"]:
-        """The integers of a block that begins with a word of this number."""
-        starts = starts_of(self._data[start:end])[:most] + start
-        values = np.zeros(len(starts), np.int64)
-        for word, at in enumerate(starts.tolist()):
-            found = integer(self._text(at))
-            if isinstance(found, str):
-                self.wrong[number + word] = found
-            else:
+        """The integers of a block that begins with a word of this number. Words that may be none
+        are looked at one by one, until many are wrong."""
+        block = self._data[start:end]
+        characters = np.frombuffer(block, np.uint8)
+        starts = starts_of(block)[:most]
+        after = starts_of(block, ends=True)[: len(starts)]
+        inside = np.append(0, np.cumsum(~_IS_SOUND[characters]))  # dashes too
+        begins_with_dash = characters[starts] == _DASH
+        num_other = inside[after] - inside[starts] - begins_with_dash
+        length = after - starts - begins_with_dash
+        doubtful = (num_other > 0) | (length == 0) | (length > _SAFE_DIGITS)
+        if len(starts) == 0:
+            return np.zeros(0, np.int64)
+        steps = np.zeros(len(block) + 1, np.int8)
+        steps[starts[doubtful]] += 1
+        steps[after[doubtful]] -= 1
+        sound = np.where(np.cumsum(steps[:-1], dtype=np.int8), np.uint8(ord(" ")), characters)
+        sound[starts[doubtful]] = ord("0")
+        text = sound[: after[-1]].tobytes()
+        values = np.fromstring(text, np.int64, sep=" ")  # type: ignore[call-overload]
+        for word in np.flatnonzero(doubtful).tolist():
+            if len(self.wrong) > MAX_FINDINGS:
+                break
+            found = integer(self._text(start + int(starts[word])))
+            if isinstance(found, int):
                 values[word] = found
+            else:
+                self.wrong[number + word] = found
         return values
 
     @cached_property
@@ -136,9 +160,8 @@ class Words:
         return self.first + last + len(self._text(last))
 
     def _text(self, start: int) -> str:
-        end = start
-        while end < len(self._data) and not _IS_BLANK[self._data[end]]:
-            end += 1
+        blank = _BLANK.search(self._data, start)
+        end = len(self._data) if blank is None else blank.start()
         return self.source.text[self.first + start : self.first + end]
 
 
@@ -154,7 +177,7 @@ def _blocks(data: bytes) -> Iterator[tuple[int, int]]:
 
 def integer(text: str) -> int | str:
     """The integer that a word is, if it fits in 64 bits; else what is wrong with it."""
-    if not _INTEGER.fullmatch(text) or len(text) > _MAX_DIGITS:
+    if len(text) > _MAX_DIGITS or not _INTEGER.fullmatch(text):
         return f"{shortened(text)!r} is no integer (write one)"
     number = int(text)
     if not -MOST <= number <= MOST:

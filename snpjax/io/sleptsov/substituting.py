@@ -2,20 +2,23 @@
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias, cast
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from ..._text.counts import plural
 from ...sleptsov import SleptsovNet
 from ...sleptsov.linking import (
     HighNet,
     NetPart,
     Substitution,
+    link,
     pair_problems,
     substitution_problems,
 )
+from ...sleptsov.sizes import MAX_FLAT_SIZE, flat_size
 from ...sleptsov.subnets import LIBRARY
 from ..errors import ReadError
 from ..source import Report, Source, load, shortened
@@ -49,14 +52,28 @@ class PlacedSubstitution:
 
 @dataclass(frozen=True)
 class Nesting:
-    """The files around a sub-net, the outermost first, and the sub-nets that are known by now."""
+    """What is known while files are read that name each other. Each is read once.
+
+    - `files`: those around a sub-net, the outermost first.
+    - `known`, `failed`: the sub-nets that were read, and why others could not be.
+    - `max_flat_size`: how large the flat net may be.
+    """
 
     files: tuple[Path, ...]
-    known: dict[Path, "SleptsovNet | HighNet"]
+    max_flat_size: int
+    known: dict[Path, SleptsovNet | HighNet] = field(default_factory=dict)
+    failed: dict[Path, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, source: Source) -> "Nesting":
-        return cls((Path(source.path).resolve(),), {})
+    def of(cls, source: Source, max_flat_size: int | None) -> "Nesting":
+        most = MAX_FLAT_SIZE if max_flat_size is None else max_flat_size
+        return cls((Path(source.path).resolve(),), most)
+
+    def link(self, high: HighNet | SleptsovNet) -> SleptsovNet:
+        """The flat net."""
+        if isinstance(high, SleptsovNet):
+            return high
+        return link(high, max_flat_size=self.max_flat_size)
 
 
 def build_high_net(
@@ -76,11 +93,14 @@ def build_high_net(
     **Raises:** `ReadError` with every error, those of the blocks too.
     """
     substitutions, whole = [], []
+    subnets: dict[str, SleptsovNet | HighNet] = {}  # by name
     for block in blocks:
-        one = _substitution(block, report.source, nesting, report)
+        one = _substitution(block, report, nesting, subnets)
         if one is not None:
             substitutions.append(one)
             whole.append(block)
+        if report.is_full:
+            break
     sizes = len(arguments["marking"]), arguments["num_transitions"]
     for problem in substitution_problems(substitutions, *sizes):
         block, message = whole[problem.number], problem.message
@@ -91,7 +111,13 @@ def build_high_net(
     for pair, message in pair_problems(substitutions, np.asarray(arguments["priorities"])):
         report.error(pair_offset(pair), message)
     # A transition that is substituted may look odd: it need not consume anything, say.
-    return HighNet(build_net(report, quiet=True, **arguments), tuple(substitutions))
+    high = HighNet(build_net(report, quiet=True, **arguments), tuple(substitutions))
+    refusal = flat_size(high).refusal(nesting.max_flat_size)
+    if refusal is not None:
+        sizes = [flat_size(one.subnet).total for one in substitutions]
+        report.error(whole[int(np.argmax(sizes))].name_offset, refusal)
+        report.finish()
+    return high
 
 
 def _offset(block: PlacedSubstitution, part: NetPart) -> int:
@@ -103,7 +129,10 @@ def _offset(block: PlacedSubstitution, part: NetPart) -> int:
 
 
 def _substitution(
-    block: PlacedSubstitution, source: Source, nesting: Nesting, report: Report
+    block: PlacedSubstitution,
+    report: Report,
+    nesting: Nesting,
+    subnets: dict[str, SleptsovNet | HighNet],
 ) -> Substitution | None:
     """The substitution, if all that it needs is there."""
     roles: dict[str, list[tuple[int, int]]] = {"input": [], **{role: [] for role in _ONCE}}
@@ -120,9 +149,10 @@ def _substitution(
             f"{' and no '.join(missing)} (exactly one is expected)"
         )
         report.error(block.offset, message)
-    subnet = _subnet(block, source, nesting, report)
+    subnet = subnets.get(block.name) or _subnet(block, report.source, nesting, report)
     if subnet is None or missing:
         return None
+    subnets[block.name] = subnet
     return Substitution(
         block.transition,
         subnet,
@@ -145,17 +175,22 @@ def _warn_of_shared_inputs(block: PlacedSubstitution, report: Report) -> None:
 
 def _subnet(
     block: PlacedSubstitution, source: Source, nesting: Nesting, report: Report
-) -> "SleptsovNet | HighNet | None":
+) -> SleptsovNet | HighNet | None:
     """The sub-net of that name, beside the file or else of the library."""
     name, at = block.name, block.name_offset
     if os.path.isabs(name) or ".." in Path(name).parts:
         report.error(at, f"the sub-net {name!r} is not beside this file (move it there)")
         return None
     try:
-        path = (Path(source.path).parent / name).resolve()
+        folder = Path(source.path).parent.resolve()
+        path = (folder / name).resolve()
         is_there = path.is_file()
-    except (OSError, ValueError):  # a name that no file can have
+    except (OSError, ValueError, RuntimeError):  # a name that no file can have, a loop of links
         report.error(at, f"{shortened(name)!r} is no name of a file")
+        return None
+    if not path.is_relative_to(folder):
+        message = f"the sub-net {name!r} leads out of the folder of this file by a link"
+        report.error(at, f"{message} (put the file itself there)")
         return None
     if path in nesting.files:
         report.error(at, f"the sub-net {name} contains itself (a program has no recursion)")
@@ -172,13 +207,24 @@ def _subnet(
     if len(nesting.files) > _MAX_DEPTH:
         report.error(at, f"sub-nets are nested more than {_MAX_DEPTH} deep")
         return None
+    if path not in nesting.failed:
+        subnet = _read_subnet(path, nesting)
+        if subnet is not None:
+            return subnet
+    report.error(at, f"the sub-net {name} cannot be read: {nesting.failed[path]}")
+    return None
+
+
+def _read_subnet(path: Path, nesting: Nesting) -> SleptsovNet | HighNet | None:
     from .hsn import read_nested  # which needs this module
 
+    num_failed = len(nesting.failed)
     try:
-        subnet = read_nested(load(path), Nesting((*nesting.files, path), nesting.known))
+        subnet = read_nested(load(path), replace(nesting, files=(*nesting.files, path)))
     except ReadError as error:
+        deeper = list(nesting.failed.values())[num_failed:]
         more = len(error.diagnostics) - 1
-        also = f", and {more} more errors" if more else ""
-        report.error(at, f"the sub-net {name} cannot be read: {error.diagnostics[0]}{also}")
+        also = f" (and {plural(more, 'more error')})" if more else ""
+        nesting.failed[path] = deeper[0] if deeper else f"{error.diagnostics[0]}{also}"
         return None
-    return cast(dict, nesting.known).setdefault(path, subnet)
+    return nesting.known.setdefault(path, subnet)

@@ -11,7 +11,6 @@ from typing import Any
 
 from ..._text.counts import plural
 from ...sleptsov import SleptsovNet
-from ...sleptsov.linking import HighNet, link
 from ..json_checks import noted_position
 from ..losses import Losses
 from ..source import Report, Source, shortened
@@ -23,6 +22,7 @@ from .tina import mark_of, name_of, number_of, written_names
 
 
 _WORD = re.compile(r"\{(?:[^{}\\]|\\.)*\}|\S+")
+_WEIGHT = re.compile("[1-9][0-9]{0,17}")
 _SUBSTITUTION = "*HSN("
 _ROLES: dict[str, Role] = {"i": "input", "o": "output", "s": "start", "f": "finish"}
 _LINES = {
@@ -52,8 +52,13 @@ class _Line:
         return self.at + starts[word]
 
 
-def read_ndr(source: Source, *, drop_time: bool = False) -> SleptsovNet:
-    """The net of a Tina `.ndr` file, linked where labels name sub-nets."""
+def read_ndr(
+    source: Source, *, drop_time: bool = False, max_flat_size: int | None = None
+) -> SleptsovNet:
+    """The net of a Tina `.ndr` file, linked where labels name sub-nets.
+
+    - `max_flat_size`: as in `link`; `None` is its default.
+    """
     report = Report(source)
     reader = _Reader(report, drop_time)
     reader.read(source.text)
@@ -61,9 +66,9 @@ def read_ndr(source: Source, *, drop_time: bool = False) -> SleptsovNet:
     if not reader.blocks:
         return build_net(report, **arguments)
     draft = reader.draft
-    nesting = Nesting.of(source)
+    nesting = Nesting.of(source, max_flat_size)
     high = build_high_net(report, reader.blocks, nesting, arguments, draft.pair_offset)
-    return link(high) if isinstance(high, HighNet) else high
+    return nesting.link(high)
 
 
 def write_ndr(net: SleptsovNet, losses: Losses) -> str:
@@ -205,6 +210,16 @@ class _Reader:
 
     def _edge(self, line: _Line) -> None:
         words, transitions = line.words, self.draft.transitions
+        if len(words) == 5 and _WEIGHT.fullmatch(words[3]):  # as nearly all are
+            places, (_, source, target, weight, _) = self.draft.places, words
+            if source in places and target in transitions:
+                numbers = places[source], transitions[target]
+                self.draft.arc("input", *numbers, int(weight), line.at)
+                return
+            if source in transitions and target in places:
+                numbers = places[target], transitions[source]
+                self.draft.arc("output", *numbers, int(weight), line.at)
+                return
         # Angle and radius of a curve may follow the source, the target, or both.
         has_curve = len(words) == 9 or (len(words) == 7 and name_of(words[4]) in self._nodes)
         ends = 1, (4 if has_curve else 2)

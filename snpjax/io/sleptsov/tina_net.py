@@ -28,6 +28,11 @@ _WORD = re.compile(
     re.VERBOSE,
 )
 _UNTIMED = re.compile(r"\[\s*0\s*,\s*w\s*\[")
+_SIDE = r"(?: [\w']+(?:\*[1-9][0-9]{0,17})?)*+"
+_PLAIN = re.compile(
+    r"pl (?P<place>[\w']+)(?: \((?P<tokens>[0-9]{1,18})\))?"
+    rf"|tr (?P<transition>[\w']+)(?P<input>{_SIDE}) ->(?P<output>{_SIDE})"
+)
 _TOLD = ("tr", "pl", "pr", "net")
 _KEYWORDS = (*_TOLD, "lb", "nt")
 _SKIPPED = ([], ["lb"], ["nt"])  # first words of lines that say nothing about the net
@@ -83,11 +88,31 @@ class _Reader:
     def read(self, text: str) -> None:
         at = 0
         for line in text.split("\n"):
-            if line.split(None, 1)[:1] not in _SKIPPED:
+            if (plain := _PLAIN.fullmatch(line)) is not None:
+                self._plain_declaration(plain, at)
+            elif line.split(None, 1)[:1] not in _SKIPPED:
                 with suppress(Unreadable):
                     self._declaration(list(self._words(line, at)))
+                if self.report.is_full:
+                    break
             at += len(line) + 1
         self._take_priorities()
+
+    def _plain_declaration(self, line: re.Match[str], at: int) -> None:
+        """A declaration as programs write it, of which files have millions."""
+        draft = self.draft
+        if line["place"] is not None:
+            place = draft.place(line["place"])
+            if line["tokens"]:
+                draft.mark(place, int(line["tokens"]), at + line.start("tokens"))
+            return
+        transition = draft.transition(line["transition"])
+        for kind in ("input", "output"):
+            offset = at + line.start(kind) + 1
+            for word in line[kind].split():
+                name, _, weight = word.partition("*")
+                draft.arc(kind, draft.place(name), transition, int(weight or 1), offset)
+                offset += len(word) + 1
 
     def _words(self, line: str, at: int) -> Iterator[_Word]:
         end = 0

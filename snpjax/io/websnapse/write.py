@@ -7,7 +7,6 @@ be the same label there.
 """
 
 import json
-import re
 from collections.abc import Sequence
 from typing import TypeAlias
 
@@ -42,7 +41,7 @@ def write_websnapse(system: SpikingSystem, losses: Losses) -> str:
 def write_factory_yaml(system: SpikingSystem, losses: Losses) -> str:
     """The text of a YAML file of sn-p-factory; what it cannot hold is added to `losses`."""
     lines = []
-    sections = _Model(system, losses, _Names(system, losses, SURROGATE)).sections()
+    sections = _Model(system, losses, _Names(system, losses)).sections()
     for key, entries in sections.items():
         lines.append(f"{key}:" if entries else f"{key}: []")
         lines += [f"- {yaml_text(entry)}" for entry in entries]
@@ -65,11 +64,8 @@ class _Names:
     one (only systems with division have labels).
     """
 
-    def __init__(
-        self, system: SpikingSystem, losses: Losses, refused: re.Pattern[str] | None = None
-    ):
+    def __init__(self, system: SpikingSystem, losses: Losses):
         self.losses = losses
-        self.refused = refused
         self.is_dynamic = bool(system.rules_by_label) or any(
             isinstance(rule, DivisionRule) for rule in system.rules
         )
@@ -89,7 +85,7 @@ class _Names:
             self.known[label] = self._written(label, "label")
 
     def _written(self, name: str, kind: str) -> str:
-        written = name if self.refused is None else self.refused.sub("\ufffd", name)
+        written = SURROGATE.sub("\ufffd", name)
         if self.is_dynamic and not _is_label(written):
             written = written.replace("{", "").replace("}", "").strip() or "x"
         key = label_key(written) if self.is_dynamic else written

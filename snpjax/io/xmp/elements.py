@@ -8,7 +8,7 @@ from ..source import Report, shortened
 from ..xml_text import XmlReader
 
 
-MAX_CHARACTERS = 16 * 2**20  # people draw these files; a system takes forty times its text
+MAX_CHARACTERS = 2**22  # people draw these files; a system takes forty times its text
 MAX_DEPTH = 20
 
 _NAMES = "; an id that names an element has letters, digits, '_', '-' and '.' only"

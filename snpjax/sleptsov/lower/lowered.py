@@ -58,7 +58,7 @@ def lowered(
     # A few words an arc: refused before memory is full.
     needed = 64 * sum(len(getattr(net, kind)) for kind in KINDS)
     needed += 32 * (net.num_places + net.num_transitions)
-    check_free(needed, free_bytes(), f"The net needs {needed:,} bytes", "Use a larger machine.")
+    check_free(needed, free_bytes(), "The net needs", "Use a larger machine.")
     program = lower(net, dtype)
     if isinstance(execution.rule, Disjoint):
         touches = touches_of(net, program)

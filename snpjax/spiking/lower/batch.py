@@ -182,7 +182,7 @@ def _check_all_fit(program: SpikingProgram, num_systems: int, free: int | None) 
     check_free(
         needed,
         free,
-        f"{num_systems:,} systems of this size need {needed:,} bytes while they are stacked",
+        f"To stack {num_systems:,} systems of this size takes",
         "Run them in several batches.",
     )
 

@@ -11,12 +11,12 @@ from jaxtyping import Float64, Int
 
 from snpjax_formats import Edges, bucket, graphs
 from snpjax_formats.edges import merged
+from snpjax_formats.memory import listed
 from snpjax_formats.parts import edges_into
 from snpjax_formats.stored import SMALL, entry_bucket
 
 from ..model.compatibility import TEXTBOOK
 from ..model.population import AnySystem, PopulationSystem, positions_of
-from ..model.population_parts import listed
 from ..model.rule_table import ALL, SlotTable, as_int64, slots_of_neurons
 from ..model.system import SpikingSystem
 from ..model.template import column
@@ -48,7 +48,7 @@ class SynapsePart:
     def edges(self) -> Edges:
         """The part as a list, counted from its own first neurons; random graphs are drawn once.
 
-        **Raises:** `LayoutTooLarge` before more is listed than the host has memory for.
+        **Raises:** `NotEnoughMemory` before more is listed than the host has memory for.
         """
         if isinstance(self.graph, Edges):
             return self.graph

@@ -132,7 +132,7 @@ def lower(
     goes; where it has `stop_at_closed_target` and the system delays, no layout can be given, for
     synapses are delivered in their order.
 
-    **Raises:** `LayoutTooLarge` for what does not fit in the memory of the device, before it is
+    **Raises:** `NotEnoughMemory` for what does not fit in the memory of the device, before it is
     built; `ValueError` when counts do not fit the requested type, or any type.
     """
     columns = system.columns(faithful=faithful or isinstance(layout, Transition))
@@ -288,8 +288,7 @@ class Spread:
             check_free(
                 needed,
                 free_bytes(),
-                f"The rules need {needed:,} bytes for {num_slots:,} rules of each of "
-                f"{len(columns):,} neurons",
+                f"The tables of {num_slots:,} rules of each of {len(columns):,} neurons need",
                 "Share the work of the neuron with most rules among several, or use a machine "
                 "with more memory.",
             )

@@ -123,7 +123,7 @@ class RuledColumns:
             needed,
             free_bytes(),
             f"What {num_slots:,} combinations of rules send along {places:,} synapses of "
-            f"{num_neurons:,} neurons needs {needed:,} bytes",
+            f"{num_neurons:,} neurons needs",
             "Share the synapses of the neuron with most combinations among several.",
         )
         padding = ((0, num_neurons - neurons), (0, places - some))

@@ -1,6 +1,6 @@
 """Where a run begins, and what is sent to it, if that is not what the model says."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from snpjax_formats import bucket
 
 from ..._text.counts import plural
 from ...machine import AnyMachine
+from ...memory import Footprint, check_fits
 from ...scale.mesh import replicated
 from ...scale.paths import whole
 from ...trajectory import size_of
@@ -145,6 +146,8 @@ def with_inputs(
     steps = np.arange(1, len(trains) + 1).reshape(-1, *[1] * (sent.ndim - 1))
     horizon = np.max(np.where(sent, steps, 0), axis=0, initial=0)
     rows, columns = bucket(int(np.max(horizon, initial=0))), program.trains.shape[1]
+    row = rows * columns * dtype.itemsize
+    _check_paths("The inputs", trains.shape[2:], lambda num: Footprint(num * row, num * row))
     table = np.zeros((rows, columns, *trains.shape[2:]), dtype)
     kept = trains[:rows]
     table[: len(kept), : kept.shape[1]] = kept
@@ -153,6 +156,12 @@ def with_inputs(
         sent_to = replicated(sent_to, machine.mesh)
     program = replace(program, trains=sent_to[0], horizon=sent_to[1])
     return replace(machine, program=program)
+
+
+def _check_paths(what: str, paths: tuple[int, ...], footprint: Callable[[int], Footprint]) -> None:
+    """Refuse arrays with more paths than fit in memory."""
+    num = paths[0] if paths else 1
+    check_fits(footprint, num, f"{what} of {plural(num, 'path')} need", "run {:,} paths at a time")
 
 
 def _trains(
@@ -220,6 +229,7 @@ def _spikes(
             some.shape[-1:] for name, some in given.items() if some.ndim > (_size(system, name) > 1)
         ]
         paths = with_paths[0] if with_paths else ()
+        _check_paths("The starts", paths, lambda num: Footprint(0, 2 * 8 * num * len(own)))
         spikes = np.broadcast_to(own.reshape(-1, *[1] * len(paths)), (*own.shape, *paths))
         spikes = spikes.astype(np.int64)
         for name, some in given.items():

@@ -133,8 +133,8 @@ def _check_both(layout: type[AbstractLayout], rows: Edges, columns: HostProgram,
     check_free(
         needed,
         free_bytes(),
-        f"Transition({layout.__name__}) needs {needed:,} bytes for the consumption and the "
-        "weights of a system with delays",
+        f"Transition({layout.__name__}), for the consumption and the weights of a system with "
+        "delays, needs",
         f"Use the layout alone, without Transition: {alone:,} bytes.",
     )
 

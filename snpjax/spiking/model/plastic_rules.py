@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Bool, Int
 
-from snpjax_formats import Edges, check_free
+from snpjax_formats import Edges, check_free, host_free_bytes
 from snpjax_formats.edges import merged
-from snpjax_formats.memory import host_free_bytes
+from snpjax_formats.memory import listed, num_listed
 
-from .population_parts import Population, Projection, listed, num_listed
+from .population_parts import Population, Projection
 from .rule import ALPHAS, PlasticityRule
 from .rule_table import as_int64
 from .template import PlasticityTemplate, column, has_rule
@@ -101,7 +101,7 @@ def plastic_rules_of_neurons(system: "SpikingSystem") -> PlasticRules | None:
 def plastic_rules_of_populations(system: "PopulationSystem") -> PlasticRules | None:
     """Those of a system of populations, if it has any.
 
-    **Raises:** `LayoutTooLarge` before more is listed than the host has memory for.
+    **Raises:** `NotEnoughMemory` before more is listed than the host has memory for.
     """
     _check_memory(system)
     columns: list[tuple[np.ndarray, ...]] = []
@@ -142,7 +142,7 @@ def _check_memory(system: "PopulationSystem") -> None:
         for name, graph in template.descriptions.items():
             num_targets += num_listed(graph, population.size, system.populations[name].size)
     needed = _BYTES_PER_RULE * num_rules + _BYTES_PER_TARGET * num_targets
-    what = f"{num_rules:,} plasticity rules with {num_targets:,} targets need {needed:,} bytes"
+    what = f"{num_rules:,} plasticity rules with {num_targets:,} targets need"
     check_free(needed, host_free_bytes(), what, _FIX)
 
 

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, overload
 import numpy as np
 from jaxtyping import Int
 
-from snpjax_formats import Edges
+from snpjax_formats import Edges, check_free, host_free_bytes
 from snpjax_formats.edges import merged
+from snpjax_formats.memory import listed
 
 from ..._text.counts import plural
 from .compatibility import TEXTBOOK, Compatibility
 from .neuron_names import base_of
 from .plastic_rules import PlasticRules, plastic_rules_of_populations
-from .population_parts import Population, Projection, listed
+from .population_parts import Population, Projection
 from .population_validity import compatibility_problems, plasticity_problems, problems_of
 from .rule_table import EMPTY, UNBOUNDED, SlotTable
 from .system import AbstractSystem, Neuron, SpikingSystem, Synapse
@@ -33,6 +34,11 @@ if TYPE_CHECKING:
     from ..lower.storage import LayoutLike
     from ..view.solution import Solution, SolutionBatch
     from .environment import AnyInput
+
+
+# What a neuron takes on the host while it is lowered, whatever its rules are: its type, spikes and
+# degrees, and copies of them that are padded.
+_BYTES_PER_NEURON = 80
 
 
 class PopulationSystem(AbstractSystem):
@@ -446,6 +452,10 @@ def _slot_table(
     ]
     num_slots = max(map(len, blocks), default=0)
     starts = np.cumsum([0, *widths])
+    size = sum(population.size for population in populations)
+    needed = 8 * len(EMPTY) * num_slots * int(starts[-1]) + _BYTES_PER_NEURON * size
+    what = f"{size:,} neurons in populations need"
+    check_free(needed, host_free_bytes(), what, "Make the populations smaller.")
     columns = [np.full((num_slots, starts[-1]), empty, np.int64) for empty in EMPTY]
     type_of = [np.zeros(0, np.int64)]
     for population, block, start, width in zip(populations, blocks, starts, widths, strict=False):

@@ -7,16 +7,11 @@ from functools import cached_property
 import numpy as np
 from jaxtyping import Int
 
-from snpjax_formats import Edges, check_free, graphs
-from snpjax_formats.memory import host_free_bytes
+from snpjax_formats import graphs
 
 from .neuron_names import NeuronNames
 from .rule import Rule
 from .template import PerNeuron, PlasticityTemplate, RuleTemplate, description_of, is_shared
-
-
-# Two indices and a key to sort them by.
-_BYTES_PER_LISTED_EDGE = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,23 +71,3 @@ class Projection:
     def description(self) -> graphs.AbstractGraph:
         """`graph` as a description."""
         return description_of(self.graph)
-
-
-def listed(graph: graphs.AbstractGraph, num_sources: int, num_targets: int, fix: str) -> Edges:
-    """The edges of a graph.
-
-    **Raises:** `LayoutTooLarge` before more is listed than the host has memory for; `fix` says what
-    to do.
-    """
-    count = num_listed(graph, num_sources, num_targets)
-    needed = _BYTES_PER_LISTED_EDGE * count
-    what = f"Listing {count:,} synapses takes {needed:,} bytes"
-    check_free(needed, host_free_bytes(), what, fix)
-    return graph.edges(num_sources, num_targets)
-
-
-def num_listed(graph: graphs.AbstractGraph, num_sources: int, num_targets: int) -> int:
-    """About how many edges a graph has."""
-    if isinstance(graph, graphs.RandomPairs):  # to count them would be to list them
-        return int(graph.probability * num_sources * num_targets)
-    return graph.num_edges(num_sources, num_targets)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from jaxtyping import Bool
 
-from snpjax_formats import LayoutTooLarge, graphs
+from snpjax_formats import NotEnoughMemory, graphs
 
 from .neuron_names import problem_of
 from .plastic_rules import PlasticRules, leaving_edges, plastic_templates
@@ -377,7 +377,7 @@ def plasticity_problems(system: "PopulationSystem") -> Iterator[_Finding]:
     found = list(_target_problems(system))
     try:
         rules = None if found else system.plastic_rules
-    except LayoutTooLarge as error:
+    except NotEnoughMemory as error:
         first, _, number, _ = next(plastic_templates(system))
         rules, found = None, [(Place("rule", first, number), str(error))]
     if rules is None:

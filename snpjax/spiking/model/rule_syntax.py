@@ -4,6 +4,7 @@ import json
 import re
 from typing import NoReturn, cast
 
+from ..._text.surrogates import HALF, lone_escape
 from .guard import Guard, GuardError
 from .rule import (
     ANTI_SPIKE,
@@ -147,10 +148,13 @@ class _Scanner:
             self._fail("the name of a neuron is missing (put unusual ones in quotes)")
         if not name.startswith('"'):
             return name
+        at = self.position - len(name)
+        half = lone_escape(name)
+        if half is not None:
+            self._fail(f"{name[half : half + 6]} is {HALF} (write both halves)", at + half)
         try:
             return json.loads(name, strict=False)
         except ValueError:
-            at = self.position - len(name)
             self._fail("this is no quoted name (write it as a string of JSON)", at)
 
     def _end(self, what: str) -> None:

@@ -93,6 +93,8 @@ def parse_rules(rules: Sequence[AnyRule | str], label: str) -> tuple[AnyRule | s
     reports it with its neuron."""
     if isinstance(rules, str):
         rules = (rules,)
+    if all([type(rule) is Rule for rule in rules]):
+        return tuple(rules)
     parsed: list[AnyRule | str] = []
     for rule in rules:
         try:
@@ -108,7 +110,10 @@ def parse_rules(rules: Sequence[AnyRule | str], label: str) -> tuple[AnyRule | s
 
 
 def _with_weight(synapse: Sequence[Any]) -> Sequence[Any]:
-    if isinstance(synapse, str) or not isinstance(synapse, Sized) or len(synapse) not in (2, 3):
+    is_sequence = type(synapse) in (tuple, Synapse) or (
+        isinstance(synapse, Sized) and not isinstance(synapse, str)
+    )
+    if not is_sequence or len(synapse) not in (2, 3):
         raise TypeError(f"{synapse!r} is no synapse (write (source, target) or (..., weight))")
     return synapse if len(synapse) == 3 else (*synapse, 1)
 
@@ -250,7 +255,9 @@ class SpikingSystem(AbstractSystem):
         labelled = {x: parse_rules(rules, x) for x, rules in (rules_by_label or {}).items()}
         for attribute, value in {
             "neurons": tuple(neurons),
-            "synapses": tuple(map(Synapse._make, map(_with_weight, synapses))),
+            "synapses": tuple(
+                [x if type(x) is Synapse else Synapse._make(_with_weight(x)) for x in synapses]
+            ),
             "input": MappingProxyType(trains),
             "output": tuple(dict.fromkeys(output)),
             "level": level,

@@ -8,8 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from jaxtyping import Bool, Int
 
-from snpjax_formats import check_free, graphs
-from snpjax_formats.memory import host_free_bytes
+from snpjax_formats import check_free, graphs, host_free_bytes
 
 from .compatibility import TEXTBOOK, Compatibility
 from .guard import Guard
@@ -265,8 +264,7 @@ def _members(low: Any, high: Any, period: Any, number: int, size: int) -> list[t
     check_free(
         needed,
         host_free_bytes(),
-        f"{most:,} forgetting rules for each of {size:,} types of neurons take {needed:,} bytes "
-        "one by one",
+        f"{most:,} forgetting rules for each of {size:,} types of neurons take one by one",
         "Leave `faithful` out.",
     )
     counts = [low + nth * period for nth in range(most)]

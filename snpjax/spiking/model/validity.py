@@ -151,13 +151,15 @@ def _findings(system: "SpikingSystem") -> Iterator[_Finding]:
 
 
 def _check_neurons(system: "SpikingSystem") -> Iterator[_Finding]:
-    seen: dict[str, Place] = {}
+    seen: dict[str, int] = {}
     for index, neuron in enumerate(system.neurons):
+        first = seen.setdefault(neuron.name, index)
+        if first == index and type(neuron.spikes) is int and neuron.spikes >= 0:
+            continue
         place = Place("neuron", index)
-        if neuron.name in seen:
+        if first != index:
             message = f"neuron {neuron.name!r} is declared twice (give each neuron its own name)"
-            yield "duplicate_neuron", place, message, seen[neuron.name]
-        seen.setdefault(neuron.name, place)
+            yield "duplicate_neuron", place, message, Place("neuron", first)
         if not (is_count(neuron.spikes) or (system.signed and is_integer(neuron.spikes))):
             message = (
                 f"neuron {neuron.name!r} starts with {neuron.spikes!r} spikes "
@@ -167,55 +169,72 @@ def _check_neurons(system: "SpikingSystem") -> Iterator[_Finding]:
 
 
 def _check_rules(system: "SpikingSystem") -> Iterator[_Finding]:
+    sound: set[tuple[int, ...]] = set()  # many neurons have the same rules, which are few objects
+    for owner, label, rules in _owners(system):
+        key = tuple(map(id, rules))
+        if key not in sound:
+            is_sound = True
+            for finding in _check_rules_of(system, owner, label, rules):
+                is_sound = False
+                yield finding
+            if is_sound:
+                sound.add(key)
+
+
+def _check_rules_of(
+    system: "SpikingSystem", owner: int | str, label: str, rules: tuple[AnyRule | str, ...]
+) -> Iterator[_Finding]:
     has_anti_spikes = isinstance(system.variant, AntiSpikes)
-    for owner, owner_text, label, rules in _owners(system):
-        seen: dict[AnyRule, Place] = {}
-        for number, rule in enumerate(rules):
-            place = Place("rule", owner, number)
-            here = f"{owner_text}, rule {number + 1}"
-            if isinstance(rule, str):
-                yield "bad_guard", place, f"{here}: {parse_failure(rule, label)}", None
-                continue
-            if rule in seen:
-                message = f"{here} repeats {rule_text(rule, label)} (remove one; it counts once)"
-                yield "duplicate_rule", place, message, seen[rule]
-            seen.setdefault(rule, place)
-            numbers = list(bad_numbers(rule, has_anti_spikes))
-            for name, value, fix in numbers:
-                yield "bad_number", place, f"{here}: {name} is {value!r} ({fix})", None
-            if numbers:
-                continue
-            try:
-                if not can_apply(*system.compatibility.counts(rule)):
-                    message = (
-                        f"{here}: {rule_text(rule, label)} can never apply "
-                        "(no count in its guard is large enough)"
-                    )
-                    yield "dead_rule", place, message, None
-            except ValueError as error:
-                yield "bad_guard", place, f"{here}: {error}", None
-            if isinstance(rule, Rule):
-                yield from _check_spiking_rule(rule, place, here)
-                if rule.sign < 0 and not has_anti_spikes:
-                    message = (
-                        f"{here}: {rule_text(rule)} is of anti-spikes "
-                        "(build the system with variant=AntiSpikes())"
-                    )
-                    yield "anti_spikes", place, message, None
-        yield from _check_overlap(owner, owner_text, rules)
+    owner_text = _owner_text(system, owner)
+    seen: dict[AnyRule, Place] = {}
+    for number, rule in enumerate(rules):
+        place = Place("rule", owner, number)
+        here = f"{owner_text}, rule {number + 1}"
+        if isinstance(rule, str):
+            yield "bad_guard", place, f"{here}: {parse_failure(rule, label)}", None
+            continue
+        if rule in seen:
+            message = f"{here} repeats {rule_text(rule, label)} (remove one; it counts once)"
+            yield "duplicate_rule", place, message, seen[rule]
+        seen.setdefault(rule, place)
+        numbers = list(bad_numbers(rule, has_anti_spikes))
+        for name, value, fix in numbers:
+            yield "bad_number", place, f"{here}: {name} is {value!r} ({fix})", None
+        if numbers:
+            continue
+        try:
+            if not can_apply(*system.compatibility.counts(rule)):
+                message = (
+                    f"{here}: {rule_text(rule, label)} can never apply "
+                    "(no count in its guard is large enough)"
+                )
+                yield "dead_rule", place, message, None
+        except ValueError as error:
+            yield "bad_guard", place, f"{here}: {error}", None
+        if isinstance(rule, Rule):
+            yield from _check_spiking_rule(rule, place, here)
+            if rule.sign < 0 and not has_anti_spikes:
+                message = (
+                    f"{here}: {rule_text(rule)} is of anti-spikes "
+                    "(build the system with variant=AntiSpikes())"
+                )
+                yield "anti_spikes", place, message, None
+    yield from _check_overlap(owner, owner_text, rules)
 
 
-_Owner: TypeAlias = tuple[int | str, str, str, tuple[AnyRule | str, ...]]
+def _owners(
+    system: "SpikingSystem",
+) -> Iterator[tuple[int | str, str, tuple[AnyRule | str, ...]]]:
+    """What has rules: its place, its label and the rules."""
+    for index, neuron in enumerate(system.neurons):
+        yield index, neuron.label, neuron.rules
+    for label, rules in system.rules_by_label.items():
+        yield label, label, rules
 
 
-def _owners(system: "SpikingSystem") -> list[_Owner]:
-    """What has rules: its place, what it is in words, its label and the rules."""
-    owners: list[_Owner] = [
-        (index, f"neuron {neuron.name!r}", neuron.label, neuron.rules)
-        for index, neuron in enumerate(system.neurons)
-    ]
-    labelled = system.rules_by_label.items()
-    return owners + [(label, f"label {label!r}", label, rules) for label, rules in labelled]
+def _owner_text(system: "SpikingSystem", owner: int | str) -> str:
+    is_label = isinstance(owner, str)
+    return f"label {owner!r}" if is_label else f"neuron {system.neurons[owner].name!r}"
 
 
 def _check_spiking_rule(rule: Rule, place: Place, here: str) -> Iterator[_Finding]:
@@ -282,10 +301,12 @@ def _check_dynamics(system: "SpikingSystem") -> Iterator[_Finding]:
                 "bears it (give the rules to the neuron)"
             )
             yield "label_rules", Place("neuron", index), message, None
-    for owner, owner_text, label, rules in _owners(system):
+    for owner, label, rules in _owners(system):
         for number, rule in enumerate(rules):
+            if isinstance(rule, Rule):
+                continue
             place = Place("rule", owner, number)
-            here = f"{owner_text}, rule {number + 1}"
+            here = f"{_owner_text(system, owner)}, rule {number + 1}"
             if isinstance(rule, DivisionRule | BuddingRule):
                 grows = grows or place
             if isinstance(rule, BuddingRule) and rule.parent is not None:
@@ -355,7 +376,27 @@ def possible_labels(
     return found
 
 
+_FEW = 1_000  # synapses, for which arrays are not worth their import
+
+
+def _are_plain_synapses(system: "SpikingSystem") -> bool:
+    """Whether all synapses are between different neurons, different, and weigh 1."""
+    weights = [weight for _, _, weight in system.synapses]
+    if len(weights) < _FEW or weights.count(1) < len(weights) or {*map(type, weights)} != {int}:
+        return False
+    import numpy as np
+
+    try:
+        edges = system.edges
+    except KeyError:
+        return False
+    pairs = np.sort(edges.source * np.int64(edges.num_targets) + edges.target)
+    return bool(np.all(edges.source != edges.target) and np.all(pairs[1:] != pairs[:-1]))
+
+
 def _check_synapses(system: "SpikingSystem") -> Iterator[_Finding]:
+    if _are_plain_synapses(system):
+        return
     names = system.names
     plastic = {
         neuron.name
@@ -364,6 +405,10 @@ def _check_synapses(system: "SpikingSystem") -> Iterator[_Finding]:
     }
     seen: dict[tuple[str, str], int] = {}
     for index, (source, target, weight) in enumerate(system.synapses):
+        first = seen.setdefault((source, target), index)
+        is_plain = weight == 1 and type(weight) is int and source != target and first == index
+        if is_plain and source in names and target in names:
+            continue
         here = f"synapse ({source}, {target})"
         place = Place("synapse", index)
         if source not in names:
@@ -372,7 +417,6 @@ def _check_synapses(system: "SpikingSystem") -> Iterator[_Finding]:
         if target not in names:
             message = f"{here}: {unknown_neuron(target, names)}"
             yield "unknown_neuron", Place("synapse_target", index), message, None
-        first = seen.setdefault((source, target), index)
         if first != index:
             message = f"{here} is listed twice (write one synapse with a weight instead)"
             yield "duplicate_synapse", place, message, Place("synapse", first)
@@ -414,7 +458,7 @@ def _check_environment(system: "SpikingSystem") -> Iterator[_Finding]:
                 )
                 yield "bad_number", place, message, None
                 break
-    sources = {source for source, _, _ in system.synapses}
+    sources = {source for source, _, _ in system.synapses} if system.output else set()
     for name in system.output:
         place = Place("output", name)
         if name not in names:

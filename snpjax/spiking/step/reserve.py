@@ -97,7 +97,7 @@ def check_room(size: int, room: int) -> None:
     check_free(
         needed,
         free_bytes(),
-        f"Room for {size:,} neurons and {room:,} synapses takes about {needed:,} bytes",
+        f"Room for {size:,} neurons and {room:,} synapses takes about",
         "Give a smaller `Capacity`, or use a machine with more memory.",
     )
 

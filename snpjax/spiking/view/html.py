@@ -74,7 +74,7 @@ def solution_html(solution: Solution) -> str:
         fired = []
         # Of a network that changes what it was before is known where every step was kept.
         if step and (every == 1 or not (shown.is_growing or shown.is_plastic)):
-            fired = shown.fired(step - 1, solution.rules[step - 1].tolist(), len(names))
+            fired = shown.fired(step - 1, solution.rules[step - 1].tolist(), range(len(names)))
         there = len(shown.names(row, len(names)))
         cells = [
             f"{spikes[i]}" + (f" (closed {timers[i]})" if timers[i] else "") if i < there else ""

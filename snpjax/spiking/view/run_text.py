@@ -1,6 +1,6 @@
 """A single run as people read it: what its neurons and their rules are called, step by step."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache, lru_cache
 
 from ...choice import NO_RULE
@@ -39,6 +39,12 @@ class Shown:
         num = system.num_neurons if most is None else min(system.num_neurons, most)
         return tuple(system.name_of(neuron) for neuron in range(num))
 
+    def name(self, row: int, neuron: int) -> str:
+        """The name of a neuron in a row."""
+        if self.is_growing:
+            return self._network(row).names[neuron]
+        return self.solution.system.name_of(neuron)
+
     def rule(self, row: int, neuron: int, rule: int) -> str:
         """A rule that was selected in a row, as people write it; empty for `NO_RULE`."""
         if rule == NO_RULE:
@@ -51,14 +57,13 @@ class Shown:
         self,
         row: int,
         rules: list[int],
-        most: int | None = None,
+        neurons: Iterable[int],
         short: Callable[[str], str] = str,
     ) -> list[str]:
-        """The rules that the first neurons selected in a row, each after the name of its neuron,
-        and the synapses that plasticity made of it; `short` writes a name."""
-        some = [i for i, rule in enumerate(rules[:most]) if rule != NO_RULE]
-        names = self.names(row, max(some, default=-1) + 1)
-        texts = [f"{short(names[i])}: {self.rule(row, i, rules[i])}" for i in some]
+        """The rules that some neurons selected in a row, each after the name of its neuron, and the
+        synapses that plasticity made of it; `short` writes a name."""
+        some = [i for i in neurons if i < len(rules) and rules[i] != NO_RULE]
+        texts = [f"{short(self.name(row, i))}: {self.rule(row, i, rules[i])}" for i in some]
         if not self.is_plastic:
             return texts
         return texts + changed_synapses(self._network(row), self._network(row + 1), short)

@@ -4,8 +4,9 @@ import os
 from pathlib import Path
 from typing import Any
 
+from snpjax_formats.atomic import atomic_write
+
 from ... import __version__
-from ..._text.atomic import atomic_write
 from .assets import one_file
 from .models import next_rows, opened_json, stepper_of
 from .stepping import Rest

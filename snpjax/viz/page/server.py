@@ -1,9 +1,13 @@
 """The server of the page: on the loopback address only, for those who know its token."""
 
+import io
 import json
 import os
 import re
 import secrets
+import socket
+import threading
+import time
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, cast
@@ -20,6 +24,16 @@ _NAMES = (ADDRESS, "localhost")
 #: A question holds a file as JSON, which at most doubles it.
 _MAX_QUESTION = 2 * MAX_FILE_BYTES
 _MAX_SKIPPED = 2**16
+
+#: Connections that are served at once; more of them wait until one is closed.
+MAX_CONNECTIONS = 64
+#: Seconds for the next request line and header, and for a body or an answer.
+_HEADER_SECONDS, _BODY_SECONDS = 10.0, 120.0
+#: How often the server looks for a request to shut down while all connections are taken.
+_POLL_SECONDS = 0.5
+
+_METHODS = "GET", "HEAD", "POST"
+_CHARSETS = "utf-8", "utf8"
 
 #: Nothing is loaded from anywhere else, nothing of the page is run or styled inside the HTML, and
 #: no other page may show this one in a frame. Pictures are made in the page.
@@ -50,15 +64,32 @@ class PageServer(ThreadingHTTPServer):
     daemon_threads = True
     # Where it does not mean to take over the port of another server, it means to be started again.
     allow_reuse_address = os.name == "posix"
+    request_queue_size = MAX_CONNECTIONS
 
     def __init__(self, session: Session, *, port: int = 0):
         self.session = session
         self.token = secrets.token_urlsafe(24)
+        self._free = threading.Semaphore(MAX_CONNECTIONS)
         ThreadingHTTPServer.__init__(self, (ADDRESS, port), _Handler)
 
     @property
     def url(self) -> str:
         return f"http://{ADDRESS}:{self.server_port}/{self.token}/"
+
+    def get_request(self) -> tuple[socket.socket, Any]:
+        """The next connection, once fewer than `MAX_CONNECTIONS` are open."""
+        if not self._free.acquire(timeout=_POLL_SECONDS):
+            raise TimeoutError  # the loop tries again
+        try:
+            return ThreadingHTTPServer.get_request(self)
+        except OSError:
+            self._free.release()
+            raise
+
+    def shutdown_request(self, request: Any) -> None:
+        """Close a connection: once for each that `get_request` returned."""
+        ThreadingHTTPServer.shutdown_request(self, request)
+        self._free.release()
 
     def server_close(self) -> None:
         """Give the port back, and wait for what is being computed."""
@@ -70,26 +101,77 @@ class PageServer(ThreadingHTTPServer):
         del request, client_address
 
 
+class _TimedInput(io.RawIOBase):
+    """What arrives on a connection until some time, however slowly."""
+
+    def __init__(self, connection: socket.socket):
+        self.connection = connection
+        self.allow(_HEADER_SECONDS)
+
+    def allow(self, seconds: float) -> None:
+        """Wait that long for all that is read from now on."""
+        self.end = time.monotonic() + seconds
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        left = self.end - time.monotonic()
+        if left <= 0:
+            raise TimeoutError  # which closes the connection
+        self.connection.settimeout(left)
+        return self.connection.recv_into(buffer)
+
+
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    # Lines that are no requests are answered with a header, too.
+    default_request_version = "HTTP/1.0"
     server_version, sys_version = "snpjax", ""
-    timeout = 120  # of an idle connection, in seconds
+
+    def setup(self) -> None:
+        BaseHTTPRequestHandler.setup(self)
+        self.rfile.close()
+        self._input = _TimedInput(self.connection)
+        self.rfile = io.BufferedReader(self._input)
+
+    def handle_one_request(self) -> None:
+        self._input.allow(_HEADER_SECONDS)
+        BaseHTTPRequestHandler.handle_one_request(self)
+
+    def parse_request(self) -> bool:
+        """Whether there is a request to be answered: whatever its method, it is of our page."""
+        if not BaseHTTPRequestHandler.parse_request(self):
+            return False
+        wrong = self._of_another_page()
+        if wrong is not None:
+            self._turn_away(HTTPStatus.FORBIDDEN, wrong)
+        elif self.command not in _METHODS:
+            message = f"The method {self.command!r:.60} is none of {', '.join(_METHODS)}."
+            self._turn_away(HTTPStatus.METHOD_NOT_ALLOWED, message)
+        else:
+            self._input.allow(_BODY_SECONDS)
+            return True
+        return False
+
+    def handle_expect_100(self) -> bool:
+        """Ask nobody to go on before we know who it is; clients do so after a moment."""
+        return True
 
     def do_GET(self) -> None:
-        path = self._allowed_path()
-        if path is None:
-            return
-        name = path or INDEX
+        name = self._path or INDEX
         if name not in ASSETS:
             return self._refuse(HTTPStatus.NOT_FOUND, "There is no such file.")
         self._send(HTTPStatus.OK, ASSETS[name], asset(name))
 
+    do_HEAD = do_GET  # whose body `_send` leaves out
+
     def do_POST(self) -> None:
-        path = self._allowed_path()
-        if path is None:
-            return self._skip_body()
-        question = self._question()
-        folder, _, call = path.partition("/")
+        question, charset = self._question(), self.headers.get_content_charset("utf-8")
+        if charset not in _CHARSETS:
+            message = f"The charset is {charset!r:.60}. Send UTF-8."
+            return self._refuse(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, message)
+        folder, _, call = self._path.partition("/")
         if folder != "api" or question is None:
             return self._refuse(HTTPStatus.BAD_REQUEST, "This is no question of the page.")
         try:
@@ -108,6 +190,17 @@ class _Handler(BaseHTTPRequestHandler):
     def _page(self) -> PageServer:
         return cast(PageServer, self.server)
 
+    @property
+    def _path(self) -> str:
+        """What follows the token."""
+        return self._target()[1]
+
+    def _target(self) -> tuple[str, str]:
+        """The token of the address, empty if there is none, and what follows it."""
+        _, _, rest = self.path.partition("?")[0].partition("/")
+        token, slash, path = rest.partition("/")
+        return (token, path) if slash else ("", "")
+
     def _question(self) -> dict[str, Any] | None:
         """The object in the body, or `None` if there is none."""
         length = self._length()
@@ -116,56 +209,66 @@ class _Handler(BaseHTTPRequestHandler):
             return None
         body = self.rfile.read(length)
         # Forms of other pages cannot send this type without asking first.
-        if self.headers.get("Content-Type") != "application/json":
+        if self.headers.get_content_type() != "application/json":
             return None
         try:
-            value = json.loads(body)
+            value = json.loads(body.decode())
         except (ValueError, RecursionError):
             return None
         return value if isinstance(value, dict) else None
 
-    def _skip_body(self) -> None:
-        """Read what a stranger sends, if it is short: a connection that is closed before that may
-        lose the answer."""
+    def _length(self) -> int | None:
+        """Of the body in bytes, if it is said."""
+        text = self.headers.get("Content-Length", "")
+        is_known = re.fullmatch("[0-9]{1,18}", text) and "Transfer-Encoding" not in self.headers
+        return int(text) if is_known else None
+
+    def _of_another_page(self) -> str | None:
+        """How a request shows that it is not of our page, if it does."""
+        hosts = {f"{name}:{self._page.server_port}" for name in _NAMES}
+        # A name of somebody else that leads to this address has another `Host`.
+        if self.headers.get("Host") not in hosts:
+            return "This server has another name."
+        if self.headers.get("Origin") not in (None, *(f"http://{host}" for host in hosts)):
+            return "Another page asks."
+        if not secrets.compare_digest(self._target()[0].encode(), self._page.token.encode()):
+            return "The token is wrong. Open the address that `snpjax view` printed."
+        return None
+
+    def _turn_away(self, status: HTTPStatus, message: str) -> None:
+        """Refuse a request before its body is read, and close the connection. A short body is read
+        then: if it were not, the answer might be lost."""
         self.close_connection = True
+        self._refuse(status, message)
         length = self._length()
         if length is not None and length <= _MAX_SKIPPED:
             self.rfile.read(length)
 
-    def _length(self) -> int | None:
-        """Of the body in bytes, if it is said."""
-        text = self.headers.get("Content-Length", "")
-        return int(text) if re.fullmatch("[0-9]{1,18}", text) else None
-
-    def _allowed_path(self) -> str | None:
-        """What follows the token; a request that is not of our page is refused."""
-        port = self._page.server_port
-        hosts = {f"{name}:{port}" for name in _NAMES}
-        # A name of somebody else that leads to this address has another `Host`.
-        if self.headers.get("Host") not in hosts:
-            return self._refuse(HTTPStatus.FORBIDDEN, "This server has another name.")
-        origin = self.headers.get("Origin")
-        if origin is not None and origin not in {f"http://{host}" for host in hosts}:
-            return self._refuse(HTTPStatus.FORBIDDEN, "Another page asks.")
-        _, _, rest = self.path.partition("?")[0].partition("/")
-        token, slash, path = rest.partition("/")
-        if not slash or not secrets.compare_digest(token.encode(), self._page.token.encode()):
-            message = "The token is wrong. Open the address that `snpjax view` printed."
-            return self._refuse(HTTPStatus.FORBIDDEN, message)
-        return path
-
     def _refuse(self, status: HTTPStatus, message: str) -> None:
         self._send(status, "text/plain; charset=utf-8", f"{message}\n".encode())
 
+    def send_error(self, code: int, message: Any = None, explain: Any = None) -> None:
+        """Answer what is no HTTP like all that is refused."""
+        del message, explain
+        self.close_connection = True
+        status = HTTPStatus(code)
+        self._refuse(status, f"{status.phrase}.")
+
     def _send(self, status: HTTPStatus, kind: str, body: bytes) -> None:
         try:
+            self.connection.settimeout(_BODY_SECONDS)
             self.send_response(status)
             for name, value in _HEADERS.items():
                 self.send_header(name, value)
             self.send_header("Content-Type", kind)
             self.send_header("Content-Length", f"{len(body)}")
+            if status == HTTPStatus.METHOD_NOT_ALLOWED:
+                self.send_header("Allow", ", ".join(_METHODS))
+            if self.close_connection:
+                self.send_header("Connection", "close")
             self.end_headers()
-            self.wfile.write(body)
+            if self.command != "HEAD":
+                self.wfile.write(body)
         except ConnectionError:
             self.close_connection = True
 
