@@ -96,7 +96,13 @@ def train(
     import json
 
     from . import data
+    from .lossy import check_folder
 
+    for path in (output, report):
+        if path is not None:
+            check_folder(path)
+    if report == output:
+        raise ended(f"error: --report: {report} is the model's file (name another)", BAD_INPUT)
     with refusals():
         from snpjax_formats.atomic import atomic_write_all
         from snpjax_formats.select.training import train as train_on

@@ -2,13 +2,14 @@
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias, TypeVar
 
 from ..spiking.model.validity import Severity
 from .json_text import JsonPath, Key, NoNumber, RepeatedKeys, decode, locate, report_depth
-from .source import Report, shortened
+from .source import MAX_FINDINGS, Report, Unreadable, shortened
 from .yaml_text import load_yaml
 
 
@@ -19,16 +20,25 @@ Locate: TypeAlias = Callable[[Iterable[JsonPath]], Mapping[JsonPath, int]]
 
 
 class Findings:
-    """What is wrong with a value, by path; `tell` finds the places in the text."""
+    """What is wrong with a value, by path; `tell` finds the places in the text.
+
+    After `MAX_FINDINGS` errors the rest is `Unreadable`.
+    """
 
     def __init__(self) -> None:
         self._found: list[tuple[Severity, JsonPath, str, JsonPath | None]] = []
+        self._num_errors = self._num_warnings = 0
 
     def error(self, path: JsonPath, message: str, first: JsonPath | None = None) -> None:
         self._found.append(("error", path, message, first))
+        self._num_errors += 1
+        if self._num_errors > MAX_FINDINGS:
+            raise Unreadable
 
     def warning(self, path: JsonPath, message: str, first: JsonPath | None = None) -> None:
-        self._found.append(("warning", path, message, first))
+        self._num_warnings += 1
+        if self._num_warnings <= MAX_FINDINGS:
+            self._found.append(("warning", path, message, first))
 
     def tell(self, report: Report, locate_all: Locate | None = None) -> None:
         """Report everything; a finding with a `first` path says both places.
@@ -199,7 +209,9 @@ def read_values(
     if report.has_errors:
         return None
     findings = Findings()
-    result = read(findings, value)
+    result = None
+    with suppress(Unreadable):
+        result = read(findings, value)
     findings.tell(report, document and document.locate)
     return result
 

@@ -9,7 +9,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import count
+from functools import cache
 from json.decoder import JSONDecodeError
 from typing import NamedTuple, TypeAlias
 
@@ -23,6 +23,24 @@ MAX_DIGITS = 100
 _BLANK = re.compile(r"[ \t\n\r]*")
 _STRUCTURE = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
 _DECODER = json.JSONDecoder(parse_int=str, parse_float=str)  # values do not matter here
+
+
+_NUM_MANY = 64
+
+
+@cache
+def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Of `_NUM_MANY` items of a list, and of a member of an object whose groups are the key and
+    what follows it. They match values that are nested a little, which nearly all are."""
+    string = r'"(?:[^"\\]++|\\.)*+"'
+    scalar = value = rf"{string}|[-+.0-9A-Za-z]++"
+    for _ in range(3):
+        pair = rf"{string}\s*+:\s*+(?:{value})\s*+"
+        items = rf"\[\s*+(?:(?:{value})\s*+(?:,\s*+(?:{value})\s*+)*+)?\]"
+        value = rf"{scalar}|{items}|\{{\s*+(?:{pair}(?:,\s*+{pair})*+)?\}}"
+    many = re.compile(rf"(?:(?:{value})\s*+,\s*+){{{_NUM_MANY}}}", re.DOTALL)
+    end = r"\s*+(?:,\s*+|(?=\}))"
+    return many, re.compile(rf"({string})(\s*+:\s*+)(?:{value}){end}", re.DOTALL)
 
 
 class Key(NamedTuple):
@@ -132,27 +150,54 @@ def _inside(text: str, start: int, wanted: set[Step]) -> dict[Step, int]:
     """Where what is wanted stands in the value at `start`."""
     if text[start] == '"':
         return {x: _character(text, start, x[0]) for x in wanted if isinstance(x, InString)}
-    if text[start] not in "{[":
-        return {}
+    if text[start] == "{":
+        return _in_object(text, start, wanted)
+    return _in_list(text, start, wanted) if text[start] == "[" else {}
+
+
+def _in_object(text: str, start: int, wanted: set[Step]) -> dict[Step, int]:
     found: dict[Step, int] = {}
     seen: Counter[str] = Counter()
     offset = _skip(text, start + 1)
-    for number in count():
-        if text[offset] in "]}":
-            break
-        step: Step = number
-        if text[start] == "{":
-            step, after = key, _ = _DECODER.raw_decode(text, offset)
-            if (at_key := Key(key, seen[key])) in wanted:
-                found[at_key] = offset
-            seen[key] += 1
-            offset = _skip(text, _skip(text, after) + 1)
-        if step in wanted:  # the last of repeated keys counts
-            found[step] = offset
-        offset = _skip(text, _DECODER.raw_decode(text, offset)[1])
-        if text[offset] == ",":
-            offset = _skip(text, offset + 1)
+    _, pattern = _patterns()
+    while text[offset] != "}":
+        member = pattern.match(text, offset)
+        if member is not None:
+            key, value, after = member[1], member.end(2), member.end()
+            key = key[1:-1] if "\\" not in key else _DECODER.decode(key)
+        else:  # nested deeper than the pattern
+            key, after = _DECODER.raw_decode(text, offset)
+            value = _skip(text, _skip(text, after) + 1)
+            after = _after(text, value)
+        if (at_key := Key(key, seen[key])) in wanted:
+            found[at_key] = offset
+        seen[key] += 1
+        if key in wanted:  # the last of repeated keys counts
+            found[key] = value
+        offset = after
     return found
+
+
+def _in_list(text: str, start: int, wanted: set[Step]) -> dict[Step, int]:
+    found: dict[Step, int] = {}
+    numbers = sorted(x for x in wanted if isinstance(x, int))
+    number, offset = 0, _skip(text, start + 1)
+    pattern, _ = _patterns()
+    for step in numbers:
+        while number < step and text[offset] != "]":
+            many = pattern.match(text, offset) if number + _NUM_MANY <= step else None
+            offset = many.end() if many is not None else _after(text, offset)
+            number += 1 if many is None else _NUM_MANY
+        if text[offset] == "]":
+            break
+        found[step] = offset
+    return found
+
+
+def _after(text: str, offset: int) -> int:
+    """Where the next item begins, or the bracket at the end, after the value at an offset."""
+    offset = _skip(text, _DECODER.raw_decode(text, offset)[1])
+    return _skip(text, offset + 1) if text[offset] == "," else offset
 
 
 def _skip(text: str, offset: int) -> int:

@@ -21,6 +21,7 @@ from .errors import Diagnostic, Position, ReadError, ReadWarning, file_error
 
 MAX_FILE_BYTES = 64 * 2**20
 MAX_FINDINGS = 10_000  # a hostile file could have a million, each a text
+_MAX_MESSAGE = 2_000  # characters; a name may be as long as a file
 
 
 @dataclass(frozen=True)
@@ -179,6 +180,7 @@ class Report:
     def _add(
         self, severity: Severity, offset: int, message: str, first: int | None, kind: str | None
     ) -> None:
+        message = shortened(message, _MAX_MESSAGE)
         if first is not None:
             message += f"; first at {self.at(first)}"
         key = (offset, message if kind is None else kind)

@@ -373,6 +373,53 @@ def test_mistakes_in_several_statements_and_modules_are_reported_together():
     assert list(errors(text)) == ["3:25", "5:41"]
 
 
+@pytest.mark.parametrize(
+    ("mistake", "place"),
+    [
+        ("[a --> a]'x{1} \"a+;", "4:16"),
+        ("@mout x{1};", "4:7"),
+        ("/* never closed", "4:1"),
+        ("{ @mout = x{1};", "5:2"),
+        ("call other();\n}\ndef other() { @mu = ;", "6:21"),
+    ],
+)
+def test_nothing_is_expanded_after_a_syntax_error(monkeypatch, mistake, place):
+    """One unclosed quote in a file of three million neurons took 28 seconds."""
+    for name in ("expand", "expand_families"):
+        monkeypatch.setattr(f"snpjax.io.plingua.read.{name}", None)
+    assert list(errors(main(f"@mu = x{{i}} : 1<=i<=3000000;\n{mistake}")))[0] == place
+
+
+def test_a_few_syntax_errors_are_enough():
+    found = errors(main("@mu = x;\n" + "@mout x;\n" * 5_000))
+    assert len(found) == 100 and list(found)[-1] == "103:7"
+
+
+#: What has no variables is not left to the grammar, which is slow.
+LITERAL = """@mu = x, y, z{1};  @mu += w;
+  []'x --> []'y || []'z{1} "a{2}";  [] 'y --> []'y / []'w "a";   [a --> a]'w;
+  @mdict = (x,y), (z{1}, w);
+  @min = w;  @minst = (1,2), (3 , 1);  @minst += (4,1);
+"""
+
+
+def test_statements_without_variables_need_no_grammar(monkeypatch):
+    system = parse(main(LITERAL))
+    assert system.neurons[0].rules == (DivisionRule("a{2}", "y", "z{1}"),)
+    assert system.neurons[1].rules == (BuddingRule("a", "w"),)
+    assert system.dictionary == (("x", "y"), ("z{1}", "w"))
+    assert system.input == {"w": (2, 0, 1, 1)}
+    by_grammar = LITERAL.replace("=", "= /**/").replace("-->", "--> /**/")
+    assert parse(main(by_grammar)) == system
+    # `@min = w` and the head of the module are all that is left.
+    monkeypatch.setattr("snpjax.io.plingua.syntax.MAX_WORDS", 60)
+    assert parse(main(LITERAL + "@mdict = (x,y);\n" * 500)) == system
+    found = errors(main("@mu = x;\n" + "@ms(x) += a*(1+1);\n" * 500))
+    assert list(found) == ["4:1"] and "more than 60 words of statements" in found["4:1"]
+    text = main(LITERAL).replace("(3 , 1)", "(0 , 1)").replace('"a";', '"b";')
+    assert list(errors(text)) == ["4:60", "6:31"]
+
+
 def test_a_mistake_has_no_follow_up_errors():
     assert list(errors(main("@mu = x{k}; @ms(x{1}) = a; @mout = x{1};"))) == ["3:9"]
     assert list(errors(main("let n = 1/0; @mu = x; @ms(x) = a*n;"))) == ["3:11"]

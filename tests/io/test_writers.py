@@ -21,6 +21,7 @@ from snpjax.io.proliferation import (
 from snpjax.viz import page
 from tests.support.command import invoke
 from tests.support.faulty_disk import FaultyDisk, content, on, plain
+from tests.support.file_readers import cost_model
 from tests.support.helpers import PAIR
 
 
@@ -56,12 +57,31 @@ WRITERS: Mapping[str, Callable[[Path], object]] = {
     "x.csv": lambda folder: write_table(TABLE, folder / "x.csv"),
     "x.html": lambda folder: page.export(SYSTEM, folder / "x.html", max_steps=2),
     "x.svg": lambda folder: command(folder, "draw", "PAIR", "-o", folder / "x.svg"),
+    "m.npz r.json": lambda folder: command(
+        folder,
+        "formats",
+        "train",
+        "times",
+        "-o",
+        folder / "m.npz",
+        "--report",
+        folder / "r.json",
+        "--json",
+    ),
     "x.in names": lambda folder: command(
         folder, "convert", "PAIR", folder / "x.in", "--names", folder / "names", "--lossy"
     ),
 }
 
 
+@pytest.fixture
+def _trained(monkeypatch):
+    """Training takes a while, and needs timings."""
+    made = lambda files, **_: (cost_model(), {"files": len(files)})  # noqa: E731
+    monkeypatch.setattr("snpjax_formats.select.training.train", made)
+
+
+@pytest.mark.usefixtures("_trained")
 @pytest.mark.parametrize("names", WRITERS)
 def test_each_operation_of_a_writer_fails_once(names, tmp_path, monkeypatch):
     """The old files or the new ones are there, and no other after the next write."""

@@ -51,8 +51,7 @@ MEASURED = json.dumps({"key": KEY, "seconds": {"ELL pull": 1e-5, "CSR pull": 2e-
 class FileReader:
     """A reader and small files that it reads.
 
-    - `read`: reads a file, raises one of the `refusals`, or gives `None`; anything else is a bug.
-    - `mutable`: whether the seeds are texts.
+    - `read`: reads a file; raising anything but the `refusals` is a bug, and `None` is one, too.
     """
 
     name: str
@@ -120,7 +119,7 @@ def file_readers(folder: Path) -> dict[str, FileReader]:
             via(".jsonl", lambda path: list(read_timings(path)) or None),
             (ValueError,),
         ),
-        FileReader("cost-model", (_cost_model(),), via(".npz", CostModel.read)),
+        FileReader("cost-model", (cost_model().to_bytes(),), via(".npz", CostModel.read)),
     ]
     return found | {reader.name: reader for reader in others}
 
@@ -148,7 +147,7 @@ def _timings() -> bytes:
     return "".join(map(line_of, records)).encode()
 
 
-def _cost_model() -> bytes:
+def cost_model() -> CostModel:
     num = len(input_names())
     zero = np.zeros((2, num))
     return CostModel(
@@ -164,4 +163,4 @@ def _cost_model() -> bytes:
         weight=np.eye(2, 1),
         shared=np.zeros((1, num - NUM_OWN), np.float32),
         own=np.zeros((2, 1, NUM_OWN), np.float32),
-    ).to_bytes()
+    )

@@ -2,14 +2,16 @@
 
 import dataclasses
 import gzip
+import itertools
 import json
+import math
 import os
 import platform
 import sys
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar, get_args
 
 import jax
 import jaxlib.version
@@ -32,6 +34,9 @@ from .timing_cases import (
 _MOST_BYTES = {"cpu": 2**30, "gpu": 2**33}
 
 _ROUNDS = 10
+_MAX_LINE = 2**20
+
+T = TypeVar("T")
 
 # JAX keeps every program; after some thousand a process of Linux may map no more memory.
 _FORGET_AFTER = 16
@@ -154,16 +159,29 @@ def limits_here() -> Limits:
 
 
 def read_timings(path: Path, *, sets: Collection[int] = (LAYOUT_SET,)) -> Iterator[TimingRecord]:
-    """The lines of a file that are whole and of these sets of layouts, by default today's; one that
-    ends with `.gz` is unpacked."""
-    with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open() as file:
-        for line in file:
+    """The records of these sets of layouts, by default today's; one that ends with `.gz` is
+    unpacked. A line that is no JSON is passed over: its writer was killed.
+
+    **Raises:** `ValueError` for a line that is no record, or longer than a million characters.
+    """
+    is_packed = path.suffix == ".gz"
+    with gzip.open(path, "rb") if is_packed else path.open("rb") as file:
+        for number in itertools.count(1):
+            line = file.readline(_MAX_LINE)
+            if not line:
+                return
+            problem = "the line is too long" if len(line) == _MAX_LINE else None
             try:
-                record = json.loads(line)
-            except ValueError:
+                record = json.loads(line) if problem is None else None
+                if isinstance(record, dict) and record.get("layouts") in sets:
+                    yield _read(record)
+            except (json.JSONDecodeError, UnicodeDecodeError):
                 continue
-            if isinstance(record, dict) and record.get("layouts") in sets:
-                yield _read(record)
+            except (KeyError, TypeError, ValueError, RecursionError) as error:
+                problem = f"{type(error).__name__}: {error}"[:200]
+            if problem is not None:
+                message = f"{path}:{number}: this is no record of timings ({problem})"
+                raise ValueError(f"{message}. Remove the line.")
 
 
 def line_of(measured: TimingRecord) -> str:
@@ -193,16 +211,33 @@ def line_of(measured: TimingRecord) -> str:
 def _read(record: dict[str, Any]) -> TimingRecord:
     features = dict(record["features"])
     for side in ("into", "out_of"):
-        features[side] = Degrees(**features[side])
-    times = {
-        name: Timing(tuple(timing["samples"]), is_hopeless=timing["hopeless"])
-        for name, timing in record["times"].items()
-        if name in BY_NAME
-    }
-    configuration = TimingCase(**record["configuration"])
-    return TimingRecord(
-        configuration, Features(**features), times, record["device"], record["layouts"]
-    )
+        features[side] = _filled(Degrees, features[side])
+    times = {}
+    for name, timing in record["times"].items():
+        samples, is_hopeless = timing["samples"], timing["hopeless"]
+        if not samples or not all(type(x) is float and 0 < x < math.inf for x in samples):
+            raise ValueError(f"the samples of {name!r} are no positive times")
+        if name in BY_NAME:
+            times[name] = Timing(tuple(samples), is_hopeless=is_hopeless is True)
+    if type(record["device"]) is not str or type(record["layouts"]) is not int:
+        raise ValueError("its device or set of layouts is none")
+    configuration = _filled(TimingCase, record["configuration"])
+    known = _filled(Features, features)
+    return TimingRecord(configuration, known, times, record["device"], record["layouts"])
+
+
+def _filled(kind: type[T], values: Mapping[str, Any]) -> T:
+    """An object of these values. **Raises:** `ValueError` if one is of the wrong type."""
+    made = kind(**values)
+    for field in dataclasses.fields(made):  # pyright: ignore[reportArgumentType]
+        value = values[field.name]
+        allowed = get_args(field.type) or (field.type,)
+        is_right = value in allowed if get_args(field.type) else type(value) in allowed
+        if field.type is float:
+            is_right = type(value) in (int, float) and math.isfinite(value)
+        if not is_right:
+            raise ValueError(f"`{field.name}` is {value!r:.60}")
+    return made
 
 
 def _end_line(path: Path) -> None:

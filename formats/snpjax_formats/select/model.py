@@ -3,7 +3,6 @@
 import functools
 import warnings
 import zipfile
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from io import BytesIO
@@ -30,8 +29,7 @@ _RANGED = ("sources", "targets", "edges", "batch", "bits", "weight bytes")
 _MOST_STANDARD = 4.0
 
 
-# What reading a damaged file may raise.
-_BROKEN = (OSError, EOFError, zipfile.BadZipFile, zlib.error)
+_MOST_BYTES = 2**28  # of a file that is unpacked
 
 
 class UnusableModel(UserWarning):
@@ -114,9 +112,7 @@ class CostModel:
         """The model in a file; `None`, with one warning, for a file that is none, or is of other
         layouts or inputs; `None` for no file."""
         try:
-            # No pickles: a file from elsewhere holds numbers, and runs nothing.
-            with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
-                held = {name: file[name] for name in file.files}
+            held = _arrays(path)
             if int(held["layouts"]) != LAYOUT_SET or held["inputs"].tolist() != input_names():
                 raise ValueError("it is of another version")
             names = tuple(held["names"].tolist())
@@ -138,10 +134,26 @@ class CostModel:
             return cls(title, names, **{name: held[name] for name in _SHAPES})
         except FileNotFoundError:
             return None
-        except (*_BROKEN, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, OverflowError) as error:
             text = f"The cost model {path} is ignored, since it cannot be used ({error})."
             warnings.warn(UnusableModel(text), stacklevel=2)
             return None
+
+
+def _arrays(path: Path) -> dict[str, np.ndarray]:
+    """The arrays of a file. **Raises:** `OSError`; `ValueError` for a file that is none."""
+    with path.open("rb") as raw:
+        try:
+            with zipfile.ZipFile(raw) as packed:
+                size = sum(item.file_size for item in packed.infolist())
+            raw.seek(0)
+            if size <= _MOST_BYTES:
+                # No pickles: a file from elsewhere holds numbers, and runs nothing.
+                with np.load(raw, allow_pickle=False) as file:
+                    return {name: file[name] for name in file.files}
+        except Exception as error:  # a damaged file makes zipfile and NumPy raise many kinds
+            raise ValueError(f"{type(error).__name__}: {error}") from None
+    raise ValueError(f"unpacked it has {size:,} bytes, more than the {_MOST_BYTES:,} that are read")
 
 
 def standard(

@@ -12,7 +12,7 @@ from ..formats import is_json
 from ..source import Report, Unreadable, shortened
 from . import tree
 from .scan import end_of_previous, marks, skip_gap
-from .syntax import Budget, Syntax
+from .syntax import WordBudget, Syntax
 
 
 MODEL = "spiking_psystems"
@@ -86,7 +86,7 @@ def split_modules(report: Report) -> Frame:
         report.error(*_found_model(text, model))
         return frame
     frame.offset = model.start()
-    start, syntax = model.end(), Syntax(report, Budget())
+    start, syntax = model.end(), Syntax(report, WordBudget())
     while (start := skip_gap(text, start, len(text))) < len(text):
         end = _next_piece(syntax, frame, start)
         if end is None:

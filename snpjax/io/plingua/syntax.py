@@ -1,7 +1,7 @@
 """From the text of a piece of P-Lingua to its statements, and from lark's errors to words."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import NoReturn, TypeVar
 
@@ -31,10 +31,10 @@ _PIECE = 2**16  # about so much is parsed at once
 
 
 @dataclass(slots=True)
-class Budget:
+class WordBudget:
     """How many words may still be parsed."""
 
-    words: int = MAX_WORDS
+    words: int = field(default_factory=lambda: MAX_WORDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Syntax:
     """
 
     report: Report
-    budget: Budget
+    budget: WordBudget
 
     @property
     def text(self) -> str:

@@ -135,6 +135,8 @@ class _Reader:
                 line = _Line(text_of_line, at)
                 if line.words:
                     self._line(line)
+                    if self.report.is_full:
+                        return
             at += len(text_of_line) + 1
         for line in self._edges:  # nodes may follow
             self._edge(line)
