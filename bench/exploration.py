@@ -6,6 +6,9 @@
 - complete: n neurons, each linked to all others, that spike or forget in the first step; the 2^n
   choices lead to 2^n different configurations, most of which forget all.
 
+- four times the memory: numbers from 20 on, which make configurations of 140 bytes, with a quarter
+  of the bytes of the graph allowed; beside it the same graph in memory.
+
 The numbers of configurations and choices are checked against what they must be, and what `out`
 holds against the sums of all subsets. Beside a small one is the reference interpreter.
 """
@@ -17,6 +20,7 @@ from figures import Anchor, Case, figure
 from subset_sum import nonuniform
 
 import snpjax as snp
+from snpjax.explore.stored import HostStore
 from snpjax.testing import reference_graph
 
 
@@ -72,6 +76,28 @@ def subset_sum(n: int) -> Case:
 @figure("explore large subset sum 20", 20, on="")
 def large(n: int) -> Case:
     return of_numbers(np.arange(1, n + 1), 40)
+
+
+@figure("explore a graph of four times the memory", 19, on="")
+def beyond_memory(n: int) -> Case:
+    """The device keeps fingerprints of configurations of 35 words, which are in a file."""
+    numbers = np.arange(20, 20 + n)
+    case = of_numbers(numbers, 40)
+    graph = case.call()
+    size = 4 * graph.packing.num_words * graph.num_configurations
+    size += sum(x.nbytes for x in (*graph.edges.counts, *(graph.edges.reached or ())))
+    limits = snp.MemoryLimits(device=size // 4, host=size // 64)
+
+    def check(graph: snp.Graph) -> float:
+        assert isinstance(graph.words, HostStore) and graph.words.rows.bytes_in_file > size // 2
+        return case.check(graph)
+
+    return Case(
+        lambda: snp.explore(nonuniform(numbers, 40), max_configurations=10**9, memory=limits),
+        check,
+        unit=case.unit,
+        anchor=lambda: Anchor("in memory", case.call),
+    )
 
 
 @figure("explore subset sum 10 beside the reference", 10, on="cpu")

@@ -2,7 +2,7 @@
 
 import errno
 
-import jax
+from ..memory import is_of_memory
 
 
 class Lost(Exception):
@@ -17,6 +17,4 @@ def is_out_of_memory(error: Exception) -> bool:
     """Whether an error says that there is no memory, or no room on a disk."""
     if isinstance(error, OSError):
         return error.errno in (errno.ENOSPC, errno.EDQUOT, errno.ENOMEM)
-    if isinstance(error, MemoryError):
-        return True
-    return isinstance(error, jax.errors.JaxRuntimeError) and "RESOURCE_EXHAUSTED" in f"{error}"
+    return is_of_memory(error)

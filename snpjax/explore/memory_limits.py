@@ -6,8 +6,7 @@ from pathlib import Path
 
 import jax
 
-from snpjax_formats import free_bytes
-from snpjax_formats.memory import host_free_bytes
+from snpjax_formats import free_bytes, host_free_bytes
 
 from ..lowering import as_integer
 from .host_arrays import HostArrays

@@ -14,8 +14,9 @@ from ..machine import ConfigurationsT, Enumerable, Explorable, LoweringOptions, 
 from .packing import Packing
 
 
-# As many arrays as a state are about alive while a step is made.
-_ARRAYS = 8
+# As many arrays as a state are about alive while a step is made. A chunk takes this part of the
+# memory at most.
+_ARRAYS, _SHARE = 8, 4
 
 #: From this many configurations on, chunks may be large, and fields are then packed as tightly as
 #: possible. Before, all systems of one size share the few programs of small chunks.
@@ -88,14 +89,17 @@ class SearchedModel(Generic[ConfigurationsT, StepsT]):
         self.sizes = self._fitting_sizes()
 
     def _fitting_sizes(self) -> tuple[int, ...]:
-        """The sizes of chunks for which there is memory, in any case the smallest."""
+        """The sizes of chunks for which there is memory, in any case the smallest, and a power of
+        two in place of those that are too large."""
         sizes, free = self.given_sizes, free_bytes()
         if self.limit is not None:
             free = self.limit if free is None else min(free, self.limit)
         if free is None:
             return sizes
-        most = free // 4 // _bytes_of_successor(self.machine)
-        return tuple(size for size in sizes if size == sizes[0] or size <= most)
+        most = free // _SHARE // _bytes_of_successor(self.machine)
+        fitting = tuple(size for size in sizes if size == sizes[0] or size <= most)
+        largest = 1 << max(most.bit_length() - 1, 0)
+        return fitting if fitting == sizes or largest <= fitting[-1] else (*fitting, largest)
 
     def working_bytes(self, chunks: int) -> int:
         """What so many of the largest chunks take while they are made."""

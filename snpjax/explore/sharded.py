@@ -136,10 +136,7 @@ class OwnedMemory:
 
     def _free(self) -> int | None:
         """The bytes that every device has left, if that is known of all."""
-        free = free_bytes()
-        own = [d for d in self.mesh.devices.flat if d.process_index == jax.process_index()]
-        if free is not None and own[0].platform == "cpu":
-            free //= len(own)  # which share the memory of the host
+        free = free_bytes(self.mesh)
         if jax.process_count() == 1:
             return free
         from jax.experimental import multihost_utils  # takes long to import
@@ -180,11 +177,13 @@ class _Block(NamedTuple):
 class _Found(NamedTuple):
     """What a part of a block, with `num` choices, brings, see `end_chunk`. It may still be made.
 
-    - `followed`: configurations all of whose choices are in this part or before it.
+    - `low`, `counts`, `end`: of the block, and where the part ends in it.
     """
 
     num: int
-    followed: int
+    low: int
+    counts: Int[np.ndarray, " block"]
+    end: int
     sizes: Sizes
     planes: UInt8[Array, "planes bytes"]
     codes: UInt32[Array, " chunk"] | None
@@ -226,7 +225,7 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
         self.stop = Stop.COMPLETE
         self.bytes_exchanged = self.bytes_combined = 0
         self.found: _Found | None = None  # what is not kept yet
-        self.num_followed = 0  # of the configurations
+        self.kept: tuple[int, np.ndarray, int] | None = None  # as in `_Found`, of the last one
 
     def _take_machine(self) -> None:
         given = (self.model.machine, self.model.choosers)
@@ -250,7 +249,12 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
         except (RuntimeError, MemoryError):
             raise Lost(self.num) from None
         self.memory.nums = self._count(self.owners.array)
-        self._end(Stop.OUT_OF_MEMORY, max(self.num_expanded, self.num_followed))
+        followed = self.num_expanded
+        if self.kept is not None:
+            low, counts, end = self.kept
+            ends = np.cumsum(counts, dtype=np.int64)
+            followed = max(followed, low + int(np.searchsorted(ends, end, side="right")))
+        self._end(Stop.OUT_OF_MEMORY, followed)
         if self.num > self.depth_starts[-1]:
             self.depth_starts.append(self.num)
 
@@ -407,8 +411,8 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
         memory.store, memory.table, *results = ending(
             memory.store, memory.table, pending, memory.nums
         )
-        num, followed = int(part.end - part.base), block.parent(int(part.end))
-        return _Found(num, followed, sizes, *results)
+        num, end = int(part.end - part.base), int(part.end)
+        return _Found(num, block.low, block.counts, end, sizes, *results)
 
     def _numbers_when_made(self, found: _Found) -> OwnedNumbers:
         """Wait for successors, and add up what was exchanged for them."""
@@ -450,7 +454,7 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
         self.is_new.append((planes[0, : -(-kept // 8)].copy(), kept))
         if found.codes is not None:
             self.targets.append(self._numbers_of(np.asarray(found.codes)[:kept]))
-        self.num_followed = found.followed
+        self.kept = found.low, found.counts, found.end
         self.progress(self.num, len(self.depth_starts) - 2)
         return left_out
 

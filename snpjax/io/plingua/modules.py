@@ -12,7 +12,7 @@ from ..formats import is_json
 from ..source import Report, Unreadable, shortened
 from . import tree
 from .scan import end_of_previous, marks, skip_gap
-from .syntax import WordBudget, Syntax
+from .syntax import Syntax, WordBudget
 
 
 MODEL = "spiking_psystems"
