@@ -187,9 +187,9 @@ def test_published_mistakes(entry):
 def test_high_level_files_are_written_back():
     for path in sorted((CASES / "hsn").glob("*.hsn")):
         source = load(path)
-        high = quietly(read_nested, source, Nesting.of(source))
+        high = quietly(read_nested, source, Nesting.of(source, None))
         again = Source(source.path, model_text(high, "hsn")[0])
-        same = quietly(read_nested, again, Nesting.of(again))
+        same = quietly(read_nested, again, Nesting.of(again, None))
         assert same.net == high.net
         for one, other in zip(high.substitutions, same.substitutions, strict=True):
             assert (one.name, [*one.roles()]) == (other.name, [*other.roles()])
