@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeVar
 
+import equinox as eqx
 import jax
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
@@ -87,12 +88,14 @@ def value_of_each(value: int) -> list[int]:
 
 
 def whole(tree: PyTree) -> PyTree[np.ndarray]:
-    """Arrays that are split over all devices, on the host of every process."""
+    """Arrays that are split over all devices, on the host of every process. What is on the host
+    stays as it is."""
     if jax.process_count() == 1:
         return fetched(tree)
     from jax.experimental import multihost_utils  # takes long to import
 
-    return multihost_utils.process_allgather(tree, tiled=True)
+    split, rest = eqx.partition(tree, lambda x: isinstance(x, jax.Array))
+    return eqx.combine(multihost_utils.process_allgather(split, tiled=True), rest)
 
 
 def gather(solutions: SavedT) -> SavedT:

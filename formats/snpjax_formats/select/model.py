@@ -121,7 +121,9 @@ class CostModel:
             for name, axes in _SHAPES.items():
                 if held[name].shape != tuple(sizes[axis] for axis in axes.split()):
                     raise ValueError("its arrays do not fit together")
-                is_good = np.isfinite(held[name])
+                if held[name].dtype.kind != "f":
+                    raise ValueError(f"`{name}` holds no real numbers")
+                is_good = np.abs(held[name]) <= np.finfo(np.float32).max
                 if name == "scale":  # infinite for an input that was always the same
                     is_good |= held[name] == np.inf
                 if name in ("scale", "length"):
