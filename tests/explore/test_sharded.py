@@ -148,12 +148,12 @@ def test_a_device_keeps_a_quarter():
     def most(mesh):
         before, seen = on_first_device(), []
         graph = explore(
-            doubling(16),
+            doubling(18),
             edges=False,
             mesh=mesh,
             progress=lambda *_: seen.append(on_first_device() - before),
         )
-        assert graph.num_configurations == 2**17
+        assert graph.num_configurations == 2**19
         return max(seen)
 
     assert most(mesh_of(4, "configurations")) <= 1.1 * most(None) / 4
