@@ -236,6 +236,19 @@ def test_a_run_that_failed_fails_again(tmp_path, counted):
     assert failures[0] == failures[1]
 
 
+def test_sums_go_on_where_there_is_more_memory(tmp_path, counted, monkeypatch):
+    call = CALLS["sums"]()
+    expected, total = fingerprint(call()), counted.num
+    with monkeypatch.context() as patch:
+        patch.setattr("tests.support.long_calls.Interrupted", MemoryError)
+        counted.num, counted.last = 0, total // 2
+        with pytest.raises(snp.RunFailed, match="Memory ran out"):
+            call(checkpoint=saved_in(tmp_path))
+    counted.num, counted.last = 0, None
+    assert fingerprint(call(checkpoint=saved_in(tmp_path))) == expected
+    assert 0 < counted.num < total
+
+
 def test_what_was_dropped_stays_dropped(tmp_path, counted):
     """A history that outgrows its budget before, or after, the run is interrupted."""
     save = snp.Save(budget=900)
