@@ -78,10 +78,10 @@ def large(n: int) -> Case:
     return of_numbers(np.arange(1, n + 1), 40)
 
 
-@figure("explore a graph of four times the memory", 19, on="")
+@figure("explore a graph of four times the memory", 20, on="")
 def beyond_memory(n: int) -> Case:
     """The device keeps fingerprints of configurations of 35 words, which are in a file."""
-    numbers = np.arange(20, 20 + n)
+    numbers = np.arange(12, 12 + n)
     case = of_numbers(numbers, 40)
     graph = case.call()
     size = 4 * graph.packing.num_words * graph.num_configurations

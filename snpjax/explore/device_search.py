@@ -9,12 +9,12 @@ import jax
 import numpy as np
 
 from ..machine import ConfigurationsT, StepsT
-from .edges import GraphEdges, chunks_of
 from .failures import Lost, is_out_of_memory
 from .fingerprints import probability_of_collision
 from .graph import Graph, Stop
 from .host_arrays import own_rows
 from .memory_limits import Budget, MemoryLimits
+from .record import SearchRecord
 from .search import (
     NO_ONE,
     ChunkNumbers,
@@ -106,13 +106,7 @@ class DeviceSearch(Generic[ConfigurationsT, StepsT]):
         else:
             self.memory = WordsOnDevice.first(*given, room)
         host = self.budget.host
-        self.counts, self.targets = host.array(np.int32), host.array(np.int32)
-        self.is_new = host.array(np.uint8)  # bits, those of each chunk from a byte on
-        self.chunk_sizes: list[int] = []
-        self.num = 1
-        self.num_expanded = 0
-        self.depth_starts = [0, 1]
-        self.stop = Stop.COMPLETE
+        self.record = SearchRecord(host, edges=limits.edges, most=limits.most)
         # Choices whose successors are to be made, are being made, and are put in.
         self._todo: deque[_Piece] = deque()
         self._making: deque[_Chunk] = deque()
@@ -123,13 +117,13 @@ class DeviceSearch(Generic[ConfigurationsT, StepsT]):
 
         **Raises:** `Lost`; `SameFingerprint`.
         """
-        starts = self.depth_starts
-        while starts[-2] < starts[-1] and self.stop is Stop.COMPLETE:
+        starts = self.record.depth_starts
+        while starts[-2] < starts[-1] and self.record.stop is Stop.COMPLETE:
             is_last = max_depth is not None and len(starts) - 2 >= max_depth
             self._expand(*starts[-2:], is_last=is_last)
-            if self.num == starts[-1]:
+            if self.record.num == starts[-1]:
                 break
-            starts.append(self.num)
+            starts.append(self.record.num)
         self.memory.finish()
 
     def _expand(self, low: int, high: int, *, is_last: bool) -> None:
@@ -139,8 +133,8 @@ class DeviceSearch(Generic[ConfigurationsT, StepsT]):
             try:
                 if is_last:
                     # Without a choice there is nothing that the limit cuts off.
-                    if any(piece.end for piece in pieces) or self.stop is not Stop.COMPLETE:
-                        self._end(Stop.MAX_DEPTH, low)
+                    if any(piece.end for piece in pieces) or self.record.stop is not Stop.COMPLETE:
+                        self.record.end(Stop.MAX_DEPTH, low)
                     return
                 while self._advance(pieces):
                     pass
@@ -150,7 +144,7 @@ class DeviceSearch(Generic[ConfigurationsT, StepsT]):
                     raise
                 if not self._recover():
                     return self._end_short()
-                pieces = self._pieces(self.num_expanded, high)
+                pieces = self._pieces(self.record.num_expanded, high)
 
     def _advance(self, pieces: Iterator[_Piece]) -> bool:
         """Take over one chunk; whether the level goes on. Chunks are made ahead of what the host
@@ -163,7 +157,7 @@ class DeviceSearch(Generic[ConfigurationsT, StepsT]):
             if not todo:
                 break
             chunk = self._chunk_size(todo[0])
-            if self.model.is_to_be_tightened(self.num, chunk):
+            if self.model.is_to_be_tightened(self.record.num, chunk):
                 if making or waiting:  # which are in the words there are
                     break
                 self._tighten(chunk)
@@ -189,29 +183,20 @@ class DeviceSearch(Generic[ConfigurationsT, StepsT]):
             self._end_short()
             return False
         self._keep(one, outcome, numbers)
-        self.progress(self.num, len(self.depth_starts) - 2)
+        self.progress(self.record.num, len(self.record.depth_starts) - 2)
         if numbers.left_out < NO_ONE:  # which is before a failure of the same chunk
-            self._end(Stop.MAX_CONFIGURATIONS, numbers.left_out)
+            self.record.end(Stop.MAX_CONFIGURATIONS, numbers.left_out)
             return False
         if numbers.failed < NO_ONE:
-            self._end(Stop.OVERFLOW if numbers.overflows else Stop.CAPACITY, numbers.failed)
+            self.record.end(Stop.OVERFLOW if numbers.overflows else Stop.CAPACITY, numbers.failed)
             return False
         self.memory.settle()
         return True
 
-    def _end(self, stop: Stop, num_expanded: int) -> None:
-        self.stop, self.num_expanded = stop, num_expanded
-
     def _end_short(self) -> None:
         """End for want of memory, before the first choice that was not followed."""
         self._make_again()
-        ended = self.num_expanded
-        if self._todo:
-            piece = self._todo[0]
-            counts = self.counts.block(piece.low, piece.low + len(piece.block.ends))
-            ends = np.cumsum(counts, dtype=np.int64)
-            ended = piece.low + int(np.searchsorted(ends, piece.base, side="right"))
-        self._end(Stop.OUT_OF_MEMORY, ended)
+        self.record.end(Stop.OUT_OF_MEMORY, self.record.followed()[0])
 
     def _make_again(self) -> None:
         """Forget chunks that were not taken over."""
@@ -219,32 +204,36 @@ class DeviceSearch(Generic[ConfigurationsT, StepsT]):
         self._todo.extendleft(chunk.piece for chunk in reversed(again))
         self._making.clear()
         self._waiting.clear()
-        self.memory.found.most_num = self.num
+        self.memory.found.most_num = self.record.num
 
     def _recover(self) -> bool:
         """Go on with less after an allocation failed, if that is possible. **Raises:** `Lost`."""
         self._make_again()
-        if not isinstance(self.memory, WordsOnDevice):
+        if isinstance(self.memory, WordsOnHost):
             return False
         if not self.memory.found.is_alive():
-            raise Lost(self.num)
+            raise Lost(self.record.num)
         self.model.sizes = self.model.sizes[:1]
         return self._spill()
 
     def _spill(self) -> bool:
-        """Move the words to the host; whether that is allowed, and there is memory."""
+        """Move the words to the host; whether that is allowed, and there is memory. If they are
+        there already, whether there is memory for more."""
         memory, model = self.memory, self.model
-        if not isinstance(memory, WordsOnDevice) or not self.budget.may_spill:
+        if not self.budget.may_spill:
             return False
         free, taken = memory.found.free(), memory.found.extent.num_bytes
+        chunk = self._chunk_size(self._todo[0]) if self._todo else model.sizes[0]
         try:
-            packing = model.tight(self.num, largest_fields(memory), memory.packing)
+            if isinstance(memory, WordsOnHost):
+                return memory.grow(chunk)
+            packing = model.tight(self.record.num, largest_fields(memory), memory.packing)
             packing = packing or memory.packing
             if packing.num_words <= FEWEST_WORDS:
                 return False
             self.memory = WordsOnHost.copied(memory, packing, seed=self.limits.seed)
             del memory  # and its arrays
-            self.memory.fill(model.sizes[0], None if free is None else free + taken)
+            self.memory.fill(chunk, None if free is None else free + taken)
         except Exception as error:
             if not is_out_of_memory(error):
                 raise
@@ -257,7 +246,7 @@ class DeviceSearch(Generic[ConfigurationsT, StepsT]):
         most = high - low
         while low < high or wanted:
             while low < high and len(wanted) < _AHEAD:
-                size = self.model.size(self.num, min(high - low, most), at_least=1)
+                size = self.model.size(self.record.num, min(high - low, most), at_least=1)
                 num = min(size, high - low, most)
                 words = self.memory.block(low, size)
                 given = (self.model.choosers, self.memory.packing, words, np.int32(num))
@@ -267,12 +256,12 @@ class DeviceSearch(Generic[ConfigurationsT, StepsT]):
             total = int(block.total)
             if total >= 0:
                 counts = own_rows(np.asarray(block.counts), num)
-                self.counts.append(counts)
-                self.num_expanded = first + num
+                self.record.counts.append(counts)
+                self.record.num_expanded = first + num
                 most *= _FEWER
                 yield _Piece(block, first, 0, total)
             elif num == 1:
-                return self._end(Stop.TOO_MANY_CHOICES, first)
+                return self.record.end(Stop.TOO_MANY_CHOICES, first)
             else:
                 low, most = first, max(num // _FEWER, 1)
                 wanted.clear()
@@ -280,7 +269,7 @@ class DeviceSearch(Generic[ConfigurationsT, StepsT]):
     def _chunk_size(self, piece: _Piece) -> int:
         # No chunk is smaller than its block, so that few pairs of sizes are compiled.
         wanted = piece.end - piece.base
-        return self.model.size(self.num, wanted, at_least=len(piece.block.ends))
+        return self.model.size(self.record.num, wanted, at_least=len(piece.block.ends))
 
     def _make(self) -> None:
         """Make the first of what is to be made."""
@@ -315,15 +304,13 @@ class DeviceSearch(Generic[ConfigurationsT, StepsT]):
         # From here on nothing fails.
         self._waiting.popleft()
         self.memory.found.most_num -= num - numbers.num_new
-        self.num += numbers.num_new
-        self.is_new.append(is_new)
-        self.chunk_sizes.append(num)
-        if targets is not None:
-            self.targets.append(targets)
+        self.record.keep(numbers.num_new, is_new, num, targets)
 
     def _tighten(self, chunk: int) -> None:
         """Fewer words, if that is much."""
-        packing = self.model.tight(self.num, largest_fields(self.memory), self.memory.packing)
+        packing = self.model.tight(
+            self.record.num, largest_fields(self.memory), self.memory.packing
+        )
         if packing is not None:
             self.memory.repack(packing, chunk)
 
@@ -335,7 +322,7 @@ class DeviceSearch(Generic[ConfigurationsT, StepsT]):
             grown = np.asarray(largest(*given, chunk=one.size))
             packing = fitting(grown, largest_fields(self.memory))
         else:
-            packing = self.model.widened(self.num, packing)
+            packing = self.model.widened(self.record.num, packing)
             self.budget.working = self.model.working_bytes(_AHEAD)
         if packing is not self.memory.packing and not self.memory.repack(packing, one.size):
             return False
@@ -343,28 +330,6 @@ class DeviceSearch(Generic[ConfigurationsT, StepsT]):
         return True
 
     def graph(self) -> Graph[ConfigurationsT, StepsT]:
-        is_exact = self.limits.is_exact
-        return Graph(
-            system=self.model.system,
-            machine=self.model.machine,
-            packing=self.memory.packing,
-            words=self.memory.stored(),
-            depth_starts=np.asarray(self.depth_starts),
-            edges=self._edges(),
-            stop=self.stop,
-            saturate=self.model.options.saturate,
-            clock=self.model.options.clock,
-            lowering=self.model.options.lowering,
-            missed=0.0 if is_exact else probability_of_collision(self.num),
-        ).without_redundant_choices()
-
-    def _edges(self) -> GraphEdges:
-        host = self.budget.host
-        host.finish()
-        return GraphEdges(
-            self.num_expanded,
-            self.counts.parts(),
-            self.targets.parts() if self.limits.edges else None,
-            list(chunks_of(self.is_new.parts(), self.chunk_sizes)),
-            allocate=host.empty,
-        )
+        missed = 0.0 if self.limits.is_exact else probability_of_collision(self.record.num)
+        given = self.model, self.memory.packing, self.memory.stored()
+        return self.record.graph(*given, missed=missed)

@@ -184,8 +184,8 @@ def _found(
             else:
                 limits, is_short = limits._replace(most=max(lost.num // 2, 1)), True
         else:
-            if is_short and search.stop is Stop.MAX_CONFIGURATIONS:
-                search.stop = Stop.OUT_OF_MEMORY
+            if is_short and search.record.stop is Stop.MAX_CONFIGURATIONS:
+                search.record.stop = Stop.OUT_OF_MEMORY
             return search.graph()
         del search  # and its arrays, before there are others
 

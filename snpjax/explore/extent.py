@@ -1,5 +1,6 @@
 """How large the arrays of a search become, before any of them is allocated."""
 
+from bisect import bisect_left
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -19,8 +20,8 @@ _LEAST_PART = 2**17
 #: Of a search on one device.
 MAX_CONFIGURATIONS = MAX_PLACES // 4 * 3
 
-# Of the memory for arrays, the last that are made leave this part free, and this part is little.
-_LEFT, _LITTLE = 8, 8
+# This part of the memory may be taken without need.
+_LITTLE = 8
 
 
 class Extent(NamedTuple):
@@ -81,7 +82,7 @@ def next_extent(
     is_followed = capacity >= most or at_last <= available
     if is_followed and now.peak(usual) <= available:
         return usual
-    return _last(now, wanted, available - available // _LEFT, most)
+    return _last(now, wanted, available, most)
 
 
 def _tables(now: Extent, wanted: int, usual: Extent) -> list[Extent]:
@@ -92,15 +93,19 @@ def _tables(now: Extent, wanted: int, usual: Extent) -> list[Extent]:
 
 def _last(now: Extent, wanted: int, available: int, most: int) -> Extent | None:
     """The largest store that fits, with a table for it."""
-    capacity = min(available // now.row, most)
-    places = max(now.places, fewest_places(capacity))
-    left = available + now.num_bytes - _PLACE * places
-    capacity = min(capacity, left // now.row)
+
+    def of(capacity: int) -> Extent:
+        return Extent(capacity, now.row, max(now.places, fewest_places(capacity)))
+
+    fits = lambda capacity: now.peak(of(capacity)) <= available  # noqa: E731
+    capacities = range(wanted, max(most, wanted) + 1)
+    number = bisect_left(capacities, True, key=lambda capacity: not fits(capacity))
+    if number == 0:
+        return None
+    capacity = capacities[number - 1]
     if capacity < most:  # in steps, so that few capacities are compiled
         capacity -= capacity % (1 << max(capacity.bit_length() - 6, 0))
-    if capacity < wanted:
-        return None
-    return Extent(capacity, now.row, max(now.places, fewest_places(capacity)))
+    return of(max(capacity, wanted))
 
 
 def grown(capacity: int, wanted: int, row: int, much: int | None = None, devices: int = 1) -> int:

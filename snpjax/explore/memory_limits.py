@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import jax
+from jax.sharding import Mesh
 
 from snpjax_formats import free_bytes, host_free_bytes
 
@@ -14,8 +15,9 @@ from .host_arrays import HostArrays
 
 # Where the device has the memory of the host, this part of it is for arrays of the host.
 _OF_HOST = 8
-# LLVM ends the process when it gets no memory.
-_FOR_COMPILER = 2**27  # bytes
+# This part of what is free is left so; and so many bytes on the host, because LLVM ends the process
+# when it gets no memory.
+_LEFT, _FOR_COMPILER = 8, 2**27
 
 
 @dataclass(frozen=True)
@@ -72,9 +74,7 @@ class Budget:
 
     def free(self, taken: int) -> int | None:
         """The bytes on the device that arrays may take beside those `taken`, if that is known."""
-        free, limit = free_bytes(), self.limits.device
-        if free is not None and self.is_host:
-            free = max(free - _FOR_COMPILER, 0)
+        free, limit = usable_bytes(), self.limits.device
         if limit is not None:
             left = limit - taken - (self.host.num_bytes if self.is_host else 0)
             free = left if free is None else min(free, left)
@@ -85,6 +85,14 @@ class Budget:
         if self.limits.host is None and self.is_host:
             free = self.free(taken)
             self.host.limit = None if free is None else (free + taken) // _OF_HOST
+
+
+def usable_bytes(mesh: Mesh | None = None) -> int | None:
+    """The bytes that the arrays of a search may take on each device, if that is known."""
+    free = free_bytes(mesh)
+    if free is None:
+        return None
+    return max(free - free // _LEFT - (_FOR_COMPILER if _is_host() else 0), 0)
 
 
 def _is_host() -> bool:

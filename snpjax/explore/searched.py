@@ -107,7 +107,8 @@ class SearchedModel(Generic[ConfigurationsT, StepsT]):
 
     def size(self, num: int, wanted: int, at_least: int) -> int:
         """How many to look at together, of this many, when `num` configurations are known."""
-        sizes = [size for size in self.sizes if size >= at_least]
+        # There may be less memory now than when a block was made.
+        sizes = [size for size in self.sizes if size >= at_least] or [at_least]
         if num < LARGE_FROM:
             sizes = sizes[:1]
         return next((size for size in sizes if _SEVERAL * size >= wanted), sizes[-1])

@@ -9,14 +9,12 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding
 from jaxtyping import Array, Int, UInt8, UInt32
 
-from snpjax_formats import free_bytes
-
 from ..machine import ConfigurationsT, StepsT
 from ..scale.mesh import CONFIGURATIONS, placed, replicated
-from .edges import GraphEdges
 from .extent import FIRST_CAPACITY, MAX_CONFIGURATIONS, Extent, grown, next_extent, places_for
 from .failures import Lost, is_out_of_memory
 from .graph import Graph, Stop, Traffic
+from .memory_limits import Budget, MemoryLimits, usable_bytes
 from .owners import (
     ALL,
     SPLIT,
@@ -39,6 +37,7 @@ from .owners import (
     table_of,
 )
 from .packing import Packing
+from .record import SearchRecord
 from .search import MAX_CHOICES, NO_ONE
 from .search_memory import part_of
 from .searched import SearchedModel, fitting
@@ -136,7 +135,7 @@ class OwnedMemory:
 
     def _free(self) -> int | None:
         """The bytes that every device has left, if that is known of all."""
-        free = free_bytes(self.mesh)
+        free = usable_bytes(self.mesh)
         if jax.process_count() == 1:
             return free
         from jax.experimental import multihost_utils  # takes long to import
@@ -175,15 +174,9 @@ class _Block(NamedTuple):
 
 
 class _Found(NamedTuple):
-    """What a part of a block, with `num` choices, brings, see `end_chunk`. It may still be made.
-
-    - `low`, `counts`, `end`: of the block, and where the part ends in it.
-    """
+    """What a part of a block, with `num` choices, brings, see `end_chunk`. It may still be made."""
 
     num: int
-    low: int
-    counts: Int[np.ndarray, " block"]
-    end: int
     sizes: Sizes
     planes: UInt8[Array, "planes bytes"]
     codes: UInt32[Array, " chunk"] | None
@@ -216,16 +209,11 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
         self.owners = _Growing(np.dtype(np.uint8 if self.devices < 2**8 else np.uint16))
         self.numbers = [_Growing(np.dtype(np.int64)) for _ in range(self.devices)]
         self.rows = np.zeros(self.devices, np.int32)  # of the first that is not expanded
-        self.counts: list[np.ndarray] = []
-        self.targets: list[np.ndarray] = []
-        self.is_new: list[tuple[np.ndarray, int]] = []
-        self.num = self.num_expanded = 0
-        self._number(np.flatnonzero(self.memory.nums))
-        self.depth_starts = [0, 1]
-        self.stop = Stop.COMPLETE
+        host = Budget(MemoryLimits()).host
+        self.record = SearchRecord(host, edges=edges, most=most)
+        self._number(0, np.flatnonzero(self.memory.nums))
         self.bytes_exchanged = self.bytes_combined = 0
         self.found: _Found | None = None  # what is not kept yet
-        self.kept: tuple[int, np.ndarray, int] | None = None  # as in `_Found`, of the last one
 
     def _take_machine(self) -> None:
         given = (self.model.machine, self.model.choosers)
@@ -247,33 +235,25 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
             self._keep()
             jax.block_until_ready(self.memory.store)
         except (RuntimeError, MemoryError):
-            raise Lost(self.num) from None
+            raise Lost(self.record.num) from None
         self.memory.nums = self._count(self.owners.array)
-        followed = self.num_expanded
-        if self.kept is not None:
-            low, counts, end = self.kept
-            ends = np.cumsum(counts, dtype=np.int64)
-            followed = max(followed, low + int(np.searchsorted(ends, end, side="right")))
-        self._end(Stop.OUT_OF_MEMORY, followed)
-        if self.num > self.depth_starts[-1]:
-            self.depth_starts.append(self.num)
+        self.record.end(Stop.OUT_OF_MEMORY, self.record.followed()[0])
+        if self.record.num > self.record.depth_starts[-1]:
+            self.record.depth_starts.append(self.record.num)
 
     def _levels(self, max_depth: int | None) -> None:
-        starts = self.depth_starts
-        while starts[-2] < starts[-1] and self.stop is Stop.COMPLETE:
+        starts = self.record.depth_starts
+        while starts[-2] < starts[-1] and self.record.stop is Stop.COMPLETE:
             is_last = max_depth is not None and len(starts) - 2 >= max_depth
             if is_last:
                 if self._has_choices(*starts[-2:]):
-                    self._end(Stop.MAX_DEPTH, starts[-2])
+                    self.record.end(Stop.MAX_DEPTH, starts[-2])
                 return
             self._expand(*starts[-2:])
             self._keep()
-            if self.num == starts[-1]:
+            if self.record.num == starts[-1]:
                 return
-            starts.append(self.num)
-
-    def _end(self, stop: Stop, num_expanded: int) -> None:
-        self.stop, self.num_expanded = stop, num_expanded
+            starts.append(self.record.num)
 
     def _has_choices(self, low: int, high: int) -> bool:
         """Whether some configurations have choices; where they have none they are expanded."""
@@ -290,11 +270,11 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
             sizes = self._sizes(high - low)
             block, is_too_much = self._block(low, high, sizes)
             self._expand_block(block, sizes)
-            if self.stop is not Stop.COMPLETE:
+            if self.record.stop is not Stop.COMPLETE:
                 return
             low = self._expanded(block)
             if is_too_much:
-                return self._end(Stop.TOO_MANY_CHOICES, low)
+                return self.record.end(Stop.TOO_MANY_CHOICES, low)
 
     def _expand_block(self, block: _Block, sizes: Sizes) -> None:
         """Expand the configurations of a block, which was made with these sizes."""
@@ -306,7 +286,7 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
                 self._tighten(sizes)
                 block = self._packed_again(block, own)
             if not self.memory.reserve(sizes.window):
-                return self._end(Stop.OUT_OF_MEMORY, block.parent(base))
+                return self.record.end(Stop.OUT_OF_MEMORY, block.parent(base))
             end = min(base + min(most, sizes.chunk), total)
             part = block.part(base, end)
             found = self._put(block, part, sizes)
@@ -314,7 +294,7 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
             numbers = self._numbers_when_made(found)
             if not numbers.fits or (numbers.overflows and self.model.encoding.wider is not None):
                 if not self._widen(block, part, sizes, numbers):
-                    return self._end(Stop.OUT_OF_MEMORY, block.parent(base))
+                    return self.record.end(Stop.OUT_OF_MEMORY, block.parent(base))
                 block = self._packed_again(block, own)
             elif numbers.full:
                 most = (end - base) // 2
@@ -331,10 +311,10 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
                     left_out = self._keep()
                     assert left_out is not None
                     parent = block.parent(base + left_out)
-                    return self._end(Stop.MAX_CONFIGURATIONS, parent)
+                    return self.record.end(Stop.MAX_CONFIGURATIONS, parent)
                 base, most = end, MAX_CHOICES
         if failure is not None:
-            self._end(*failure)
+            self.record.end(*failure)
 
     def _sizes(self, wanted: int, at_least: int = 1) -> Sizes:
         num, at_least = int(self.memory.nums.sum()), min(at_least, self.model.sizes[-1])
@@ -349,7 +329,7 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
         """Go on after a block."""
         high = block.low + len(block.counts)
         self.rows += self._count(self.owners.array[block.low : high])
-        self.num_expanded = high
+        self.record.num_expanded = high
         return high
 
     def _count(self, owners: Int[np.ndarray, " some"]) -> Int[np.ndarray, " devices"]:
@@ -369,11 +349,11 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
         usable = int(np.flatnonzero(np.asarray(is_too_much))[0]) if num_too_much else len(owners)
         total = int(counts[:usable].sum(dtype=np.int64))
         if total <= MAX_CHOICES and not num_too_much:
-            self.counts.append(counts)
+            self.record.counts.append(counts)
             return _Block(low, owned, counts, total, np.asarray(of_devices)), False
         ends = np.cumsum(counts[:usable], dtype=np.int64)
         num = min(usable, max(int(np.searchsorted(ends, MAX_CHOICES, side="right")), 1))
-        self.counts.append(counts[:num])
+        self.record.counts.append(counts[:num])
         total = int(ends[num - 1]) if num else 0
         return _Block(low, owned, counts[:num], total, None), num_too_much > 0 and num == usable
 
@@ -411,8 +391,7 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
         memory.store, memory.table, *results = ending(
             memory.store, memory.table, pending, memory.nums
         )
-        num, end = int(part.end - part.base), int(part.end)
-        return _Found(num, block.low, block.counts, end, sizes, *results)
+        return _Found(int(part.end - part.base), sizes, *results)
 
     def _numbers_when_made(self, found: _Found) -> OwnedNumbers:
         """Wait for successors, and add up what was exchanged for them."""
@@ -442,7 +421,7 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
         planes, num = np.asarray(found.planes), found.num
         is_first, *bits = np.unpackbits(planes, axis=1, count=num)
         at = np.flatnonzero(is_first)
-        room = self.most - self.num
+        room = self.most - self.record.num
         left_out = int(at[room]) if len(at) > room else None
         at, kept = at[:room], num if left_out is None else left_out
         owners = np.zeros(len(at), self.owners.array.dtype)
@@ -450,26 +429,24 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
             owners |= bit[at].astype(owners.dtype) << k
         if left_out is not None:
             self.memory.nums = self._count(self.owners.array) + self._count(owners)
-        self._number(owners)
-        self.is_new.append((planes[0, : -(-kept // 8)].copy(), kept))
-        if found.codes is not None:
-            self.targets.append(self._numbers_of(np.asarray(found.codes)[:kept]))
-        self.kept = found.low, found.counts, found.end
-        self.progress(self.num, len(self.depth_starts) - 2)
+        self._number(self.record.num, owners)
+        codes = found.codes
+        targets = None if codes is None else self._numbers_of(np.asarray(codes)[:kept])
+        self.record.keep(len(owners), planes[0, : -(-kept // 8)].copy(), kept, targets)
+        self.progress(self.record.num, len(self.record.depth_starts) - 2)
         return left_out
 
-    def _number(self, owners: Int[np.ndarray, " some"]) -> None:
+    def _number(self, first: int, owners: Int[np.ndarray, " some"]) -> None:
         """Number new configurations, which stand in the order of their numbers."""
         self.owners.append(owners)
         if self.edges:
             for device, numbers in enumerate(self.numbers):
-                numbers.append(self.num + np.flatnonzero(owners == device))
-        self.num += len(owners)
+                numbers.append(first + np.flatnonzero(owners == device))
 
     def _numbers_of(self, codes: UInt32[np.ndarray, " some"]) -> Int[np.ndarray, " some"]:
         """The numbers of configurations that are written as `row * devices + owner`."""
         rows, owners = np.divmod(codes.astype(np.int64), self.devices)
-        found = np.zeros(len(codes), np.int32 if self.num < 2**31 else np.int64)
+        found = np.zeros(len(codes), np.int32 if self.most < 2**31 else np.int64)
         for device, numbers in enumerate(self.numbers):
             is_own = owners == device
             found[is_own] = numbers.array[rows[is_own]]
@@ -477,7 +454,7 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
 
     def _tighten(self, sizes: Sizes) -> None:
         """Fewer words, if that is much."""
-        packing = self.model.tight(self.num, self.memory.most_fields(), self.memory.packing)
+        packing = self.model.tight(self.record.num, self.memory.most_fields(), self.memory.packing)
         if packing is not None:
             self.memory.repack(packing)
 
@@ -491,7 +468,7 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
             most = np.asarray(made(*given, block.owned, part))
             packing = fitting(most, self.memory.most_fields())
         else:
-            packing = self.model.widened(self.num, packing)
+            packing = self.model.widened(self.record.num, packing)
             self._take_machine()
         if packing is not self.memory.packing:
             return self.memory.repack(packing)
@@ -503,21 +480,9 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
         rows = np.zeros(len(owners), np.int32)
         for device, num in enumerate(self.memory.nums):
             rows[owners == device] = np.arange(num)
-        return Graph(
-            system=self.model.system,
-            machine=self.model.machine,
-            packing=self.memory.packing,
-            words=OwnedStore(self.memory.store, owners, rows, self.mesh),
-            depth_starts=np.asarray(self.depth_starts),
-            edges=GraphEdges(
-                self.num_expanded, self.counts, self.targets if self.edges else None, self.is_new
-            ),
-            stop=self.stop,
-            saturate=self.model.options.saturate,
-            clock=self.model.options.clock,
-            lowering=self.model.options.lowering,
-            traffic=Traffic(self.bytes_exchanged, self.bytes_combined),
-        ).without_redundant_choices()
+        words = OwnedStore(self.memory.store, owners, rows, self.mesh)
+        traffic = Traffic(self.bytes_exchanged, self.bytes_combined)
+        return self.record.graph(self.model, self.memory.packing, words, traffic=traffic)
 
 
 class _Growing:

@@ -94,13 +94,7 @@ class WordsOnHost:
         budget, num = found.budget, found.most_num
         budget.begin_to_spill(found.extent.num_bytes)
         words = _repacked(other, packing)
-        nothing = StateSpace(
-            filled((1, NUM_WORDS), np.uint32(0)),
-            empty_table(1),
-            device_array(num, jnp.int32),
-            device_array(False),
-        )
-        set_of_prints = GrowingSet(nothing, budget, found.most, num)
+        set_of_prints = GrowingSet(_without_set(num), budget, found.most, num)
         return cls(packing, set_of_prints, words, seed, is_exact=True)
 
     def block(self, low: int, size: int) -> UInt32[Array, "words block"]:
@@ -171,6 +165,17 @@ class WordsOnHost:
         self.fill(chunk, None if free is None else free + now.num_bytes)
         return True
 
+    def grow(self, chunk: int) -> bool:
+        """Make room for a chunk more where the set cannot be copied to a larger one, by making all
+        fingerprints again; whether there is memory. **Raises:** what `fill` does."""
+        free, now = self.found.free(), self.found.extent
+        total = None if free is None else free + now.num_bytes
+        extent = self._extent(chunk, total)
+        if extent is None or extent.capacity + extent.places <= now.capacity + now.places:
+            return False
+        self.fill(chunk, total)
+        return True
+
     def fill(self, chunk: int, free: int | None) -> None:
         """Make the fingerprints of all words.
 
@@ -180,11 +185,11 @@ class WordsOnHost:
 
         **Raises:** `SameFingerprint`; `MemoryError` if they are not enough.
         """
-        found = self.found
-        num, none = found.most_num, Extent(0, 4 * NUM_WORDS, 0)
-        extent = next_extent(none, num + chunk, lambda: free, most=found.most)
+        found, num = self.found, self.found.most_num
+        extent = self._extent(chunk, free)
         if extent is None:
             raise MemoryError
+        found.space = _without_set(num)
         store = filled((extent.capacity, NUM_WORDS), np.uint32(0))
         size = min(_FINGERPRINTED, extent.capacity)
         for start in range(0, num, size):
@@ -196,8 +201,19 @@ class WordsOnHost:
         if found.num_in_table() < num:
             raise SameFingerprint
 
+    def _extent(self, chunk: int, free: int | None) -> Extent | None:
+        none, wanted = Extent(0, 4 * NUM_WORDS, 0), self.found.most_num + chunk
+        return next_extent(none, wanted, lambda: free, most=self.found.most)
+
     def stored(self) -> HostStore:
         return HostStore(self.words)
+
+
+def _without_set(num: int) -> StateSpace:
+    """The space of that many configurations, which it does not know yet."""
+    store = filled((1, NUM_WORDS), np.uint32(0))
+    num_found = device_array(num, jnp.int32)
+    return StateSpace(store, empty_table(1), num_found, device_array(False))
 
 
 def _repacked(memory: SearchMemory, packing: Packing) -> HostArray:

@@ -54,6 +54,15 @@ def test_no_growth_takes_more_than_there_is(words, memory, chunk, wanted):
     grow_until(wanted, 4 * words, memory, most=2 * wanted, chunk=2**chunk)
 
 
+def test_a_set_that_is_made_again_takes_all_it_can():
+    """Of fingerprints, 8 bytes each and a place of 4 in a table that is three quarters full."""
+    for memory in range(2**23, 2**28, 5 * 2**20):
+        wanted = int(memory / 15)
+        found = next_extent(Extent(0, 8, 0), wanted, lambda memory=memory: memory)
+        assert found is not None and wanted <= found.capacity
+        assert found.num_bytes <= memory and 4 * found.capacity <= 3 * found.places
+
+
 def test_memory_is_not_looked_up_while_nothing_grows():
     now = Extent(2**13, 8, 2**15)
 
