@@ -14,6 +14,7 @@ from ..explore.conditions import condition_of
 from ..explore.explore import with_inputs
 from ..explore.successors import NO_EDGE
 from ..machine import AbstractCapacity, ConfigurationsT, Explorable, LayoutLike, StepsT
+from ..scale.checkpoint import Checkpoint
 from .query.formula import Query, comparisons
 from .query.names import Needs, check_clock, check_names, needs_of
 from .query.parse import parse_query
@@ -48,6 +49,7 @@ def check(
     mesh: Mesh | None = None,
     memory: MemoryLimits | None = None,
     exact: bool | None = None,
+    checkpoint: Checkpoint | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Verdict[ConfigurationsT, StepsT]:
     """Whether a property holds of all computations of a system.
@@ -58,9 +60,9 @@ def check(
     - `property`: a query, see `docs/checking.md`, or a function of `Configurations` that says of
       each whether it is as it always should be: `lambda c: c["n3"] <= 4`.
     - `max_configurations` (1,000,000 by default), `max_depth`, `inputs`, `saturate`, `layout`,
-      `capacity`, `mesh`, `memory`, `exact`, `progress`: how a system is explored, see `explore`.
-      For a query, neurons without rules are saturated, and steps told apart, as far as it needs;
-      `saturate` has precedence.
+      `capacity`, `mesh`, `memory`, `exact`, `checkpoint`, `progress`: how a system is explored, see
+      `explore`. For a query, neurons without rules are saturated, and steps told apart, as far as
+      it needs; `saturate` has precedence.
 
     **Returns:** a `Verdict`. One step is one transition, and halting configurations follow
     themselves, so that all computations are infinite.
@@ -75,7 +77,7 @@ def check(
     if isinstance(subject, Graph):
         graph = subject
         limits = (max_configurations, max_depth, inputs, saturate, layout, capacity)
-        if any(x is not None for x in (*limits, mesh, memory, exact, progress)):
+        if any(x is not None for x in (*limits, mesh, memory, exact, checkpoint, progress)):
             raise ValueError("A graph is explored already. Give limits and inputs to `explore`.")
     elif not isinstance(subject, Explorable):
         raise TypeError(
@@ -100,6 +102,7 @@ def check(
             mesh=mesh,
             memory=memory or MemoryLimits(),
             exact=exact is not False,
+            checkpoint=checkpoint,
             progress=progress,
         )
     if query is None or form is None:

@@ -13,8 +13,9 @@ from .failures import Lost, is_out_of_memory
 from .fingerprints import probability_of_collision
 from .graph import Graph, Stop
 from .host_arrays import own_rows
-from .memory_limits import Budget, MemoryLimits
+from .memory_limits import Budget
 from .record import SearchRecord
+from .saved_search import SavedSearch
 from .search import (
     NO_ONE,
     ChunkNumbers,
@@ -26,6 +27,7 @@ from .search import (
     largest,
     successors,
 )
+from .search_limits import SearchLimits
 from .search_memory import SearchMemory, largest_fields
 from .searched import SearchedModel, fitting
 from .words_on_device import WordsOnDevice
@@ -43,20 +45,6 @@ FEWEST_WORDS = 2
 
 # A block with too many choices is followed by one with this many times fewer configurations.
 _FEWER = 8
-
-
-class SearchLimits(NamedTuple):
-    """How much a search may find and keep, see `explore`.
-
-    - `seed`: of the fingerprints; `begins_on_host`: have the words there from the beginning.
-    """
-
-    most: int
-    edges: bool
-    memory: MemoryLimits
-    is_exact: bool = True
-    seed: int = 0
-    begins_on_host: bool = False
 
 
 class _Piece(NamedTuple):
@@ -90,27 +78,42 @@ class DeviceSearch(Generic[ConfigurationsT, StepsT]):
         model: SearchedModel[ConfigurationsT, StepsT],
         limits: SearchLimits,
         progress: Callable[[int, int], None],
+        saved: SavedSearch,
     ) -> None:
         self.model = model
         self.limits = limits
         self.progress = progress
+        self.saved = saved
         self.budget = Budget(limits.memory)
+        if saved.restored is not None:
+            model.lower(saved.restored.at_least)
         self.budget.working = model.working_bytes(_AHEAD)
-        given = model.machine, model.given_sizes[0], self.budget
-        room = limits.most + 3 * max(model.given_sizes)
-        self.memory: SearchMemory
-        if limits.begins_on_host or not limits.is_exact:
-            self.memory = WordsOnHost.first(
-                *given, room, seed=limits.seed, is_exact=limits.is_exact
-            )
-        else:
-            self.memory = WordsOnDevice.first(*given, room)
-        host = self.budget.host
-        self.record = SearchRecord(host, edges=limits.edges, most=limits.most)
+        self.memory = self._first_memory()
+        self.record = SearchRecord(self.budget.host, edges=limits.edges, most=limits.most)
+        saved.begin(self.record)
+        self._base = self.record.followed()[1]  # the first choice, if a search goes on
         # Choices whose successors are to be made, are being made, and are put in.
         self._todo: deque[_Piece] = deque()
         self._making: deque[_Chunk] = deque()
         self._waiting: deque[tuple[_Chunk, Outcome]] = deque()
+
+    def _first_memory(self) -> SearchMemory:
+        """The initial configuration, or those that were saved."""
+        model, limits, budget = self.model, self.limits, self.budget
+        chunk, most = model.given_sizes[0], limits.most + 3 * max(model.given_sizes)
+        how = {"seed": limits.seed, "is_exact": limits.is_exact}
+        begins_on_host = limits.begins_on_host or not limits.is_exact
+        if self.saved.restored is None:
+            given = model.machine, chunk, budget, most
+            first = WordsOnHost.first(*given, **how) if begins_on_host else None
+            return first or WordsOnDevice.first(*given)
+        packing, words = self.saved.restored.words(budget.host)
+        given = packing, words, chunk, budget, most
+        found = None if begins_on_host else WordsOnDevice.of(*given)
+        if found is None:
+            return WordsOnHost.of(*given, **how)
+        budget.host.remove(words)
+        return found
 
     def run(self, max_depth: int | None) -> None:
         """Level by level.
@@ -120,11 +123,20 @@ class DeviceSearch(Generic[ConfigurationsT, StepsT]):
         starts = self.record.depth_starts
         while starts[-2] < starts[-1] and self.record.stop is Stop.COMPLETE:
             is_last = max_depth is not None and len(starts) - 2 >= max_depth
-            self._expand(*starts[-2:], is_last=is_last)
-            if self.record.num == starts[-1]:
+            # A level may have been saved in its middle.
+            low = max(self.record.num_expanded, starts[-2])
+            self._expand(low, starts[-1], is_last=is_last)
+            if self.record.num == starts[-1] or self.record.stop is not Stop.COMPLETE:
                 break
             starts.append(self.record.num)
         self.memory.finish()
+
+    def save(self, *, has_ended: bool) -> None:
+        """Write a checkpoint."""
+        self.memory.finish()
+        memory, at_least = self.memory, self.model.at_least
+        given = self.record, memory.packing, memory.rows, at_least
+        self.saved.save(*given, has_ended=has_ended)
 
     def _expand(self, low: int, high: int, *, is_last: bool) -> None:
         """Expand the configurations of a level; those of the last one only if nothing follows."""
@@ -191,6 +203,8 @@ class DeviceSearch(Generic[ConfigurationsT, StepsT]):
             self.record.end(Stop.OVERFLOW if numbers.overflows else Stop.CAPACITY, numbers.failed)
             return False
         self.memory.settle()
+        if self.saved.is_due(self.record, self.memory.packing):
+            self.save(has_ended=False)
         return True
 
     def _end_short(self) -> None:
@@ -259,7 +273,8 @@ class DeviceSearch(Generic[ConfigurationsT, StepsT]):
                 self.record.counts.append(counts)
                 self.record.num_expanded = first + num
                 most *= _FEWER
-                yield _Piece(block, first, 0, total)
+                base, self._base = self._base, 0
+                yield _Piece(block, first, base, total)
             elif num == 1:
                 return self.record.end(Stop.TOO_MANY_CHOICES, first)
             else:

@@ -18,25 +18,21 @@ from ..machine import (
     StepsT,
     TakesInput,
 )
+from ..scale.checkpoint import Checkpoint, checkpoints_of
 from ..scale.hosts import check_agreement
 from ..scale.mesh import CONFIGURATIONS, placement
-from .device_search import DeviceSearch, SearchLimits
 from .extent import MAX_CONFIGURATIONS
-from .failures import Lost, is_out_of_memory
-from .graph import Graph, Stop
-from .memory_limits import Budget, MemoryLimits
-from .searched import SearchedModel, SearchOptions
-from .sharded import ShardedSearch
-from .words_on_host import SameFingerprint
+from .graph import Graph
+from .memory_limits import MemoryLimits
+from .repeated_search import RepeatedSearch
+from .search_limits import SearchLimits
+from .searched import SearchOptions
 
 
 #: How many successors are made at once; small graphs share the compilations of the smallest.
 #: Larger ones leave the caches of a CPU.
 CPU_CHUNKS = (2**8, 8000)
 GPU_CHUNKS = (2**12, 2**21)
-
-#: On one device or on several.
-Search: TypeAlias = DeviceSearch[ConfigurationsT, StepsT] | ShardedSearch[ConfigurationsT, StepsT]
 
 #: Input trains by neuron, or an environment that may send any.
 Inputs: TypeAlias = Mapping[str, Sequence[int]] | InputEnvironment
@@ -58,6 +54,7 @@ def explore(
     mesh: Mesh | None = None,
     memory: MemoryLimits = MemoryLimits(),  # noqa: B008
     exact: bool = True,
+    checkpoint: Checkpoint | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Graph[ConfigurationsT, StepsT]:
     """Every configuration that a system can reach, breadth-first.
@@ -83,6 +80,8 @@ def explore(
     - `exact`: compare configurations wherever their fingerprints are the same. Without that the
       search knows them by their fingerprints alone, from its beginning, and one of n configurations
       is missed with a probability of n^2 / 2^65 at most, which the graph and its verdicts say.
+    - `checkpoint`: where the search saves what it has found, to go on from there; see
+      `snpjax.Checkpoint`.
     - `progress`: called with the number of configurations and the depth now and then.
 
     **Returns:** a `Graph`, whose `stop` says whether it is complete.
@@ -126,68 +125,24 @@ def explore(
             "A search over a mesh keeps all words on its devices. Leave out `memory` and `exact`, "
             "or `mesh`."
         )
-    limits = SearchLimits(max_configurations, edges, memory, is_exact=exact)
-
-    def begin(limits: SearchLimits, chunks: tuple[int, ...]) -> Search[ConfigurationsT, StepsT]:
-        model = SearchedModel(system, options, chunks, memory.device)
-        if mesh is None:
-            return DeviceSearch(model, limits, progress)
-        return ShardedSearch(model, mesh, limits.most, edges, progress)
-
+    if mesh is None:
+        most = min(max_configurations, MAX_CONFIGURATIONS - 3 * max(sizes))
+    else:
+        most = max_configurations
+    limits = SearchLimits(most, edges, memory, is_exact=exact)
+    search = RepeatedSearch(system, options, tuple(sizes), limits, mesh, progress)
+    given = {
+        "max_configurations": max_configurations,
+        "max_depth": max_depth,
+        "saturate": options.saturate,
+        "clock": clock,
+        "edges": edges,
+    }
+    of_call = {"model": system, **given, "capacity": capacity, "exact": exact}
     with place:
-        if mesh is None:
-            limits = limits._replace(most=min(limits.most, MAX_CONFIGURATIONS - 3 * max(sizes)))
-        else:
-            check_agreement(
-                "explore",
-                model=SearchedModel(system, options, tuple(sizes)).machine,
-                max_configurations=max_configurations,
-                max_depth=max_depth,
-                saturate=options.saturate,
-                clock=clock,
-                edges=edges,
-                chunks=chunks,
-            )
-        may_spill = mesh is None and Budget(memory).may_spill
-        return _found(begin, limits, tuple(sizes), max_depth, may_spill=may_spill)
-
-
-def _found(
-    begin: Callable[[SearchLimits, tuple[int, ...]], Search[ConfigurationsT, StepsT]],
-    limits: SearchLimits,
-    chunks: tuple[int, ...],
-    max_depth: int | None,
-    *,
-    may_spill: bool,
-) -> Graph[ConfigurationsT, StepsT]:
-    """Search until it succeeds: again with other fingerprints if two are the same, and with less on
-    the device if that has failed and lost what was there."""
-    is_short = False
-    while True:
-        try:
-            search = begin(limits, chunks)
-        except Exception as error:
-            if not is_out_of_memory(error):
-                raise
-            raise MemoryError(
-                "There is no memory for the first configurations of the search. Use a smaller "
-                "model or smaller `chunks`."
-            ) from None
-        try:
-            search.run(max_depth)
-        except SameFingerprint:
-            limits = limits._replace(seed=limits.seed + 1)
-        except Lost as lost:
-            chunks = chunks[:1]
-            if may_spill and not limits.begins_on_host:
-                limits = limits._replace(begins_on_host=True)
-            else:
-                limits, is_short = limits._replace(most=max(lost.num // 2, 1)), True
-        else:
-            if is_short and search.record.stop is Stop.MAX_CONFIGURATIONS:
-                search.record.stop = Stop.OUT_OF_MEMORY
-            return search.graph()
-        del search  # and its arrays, before there are others
+        if mesh is not None:
+            check_agreement("explore", model=search.model().machine, **given, chunks=chunks)
+        return search.graph(lambda: checkpoints_of(checkpoint, "explore", **of_call), max_depth)
 
 
 def with_inputs(

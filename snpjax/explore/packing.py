@@ -93,6 +93,14 @@ class Packing(eqx.Module):
                 order.append(np.pad(fields, padding, constant_values=fields[0]))
         return cls(np.concatenate(order), tuple(classes), num_fields)
 
+    def is_same(self, other: "Packing") -> bool:
+        """Whether fields lie in the same places."""
+        if self.num_fields != other.num_fields or self.classes != other.classes:
+            return False
+        if self.order is None or other.order is None:
+            return self.order is other.order
+        return np.array_equal(self.order, other.order)
+
     @property
     def num_fields(self) -> int:
         return len(self.word_of)

@@ -17,7 +17,7 @@ class SearchRecord:
     """The numbers and the edges of a search, on the host.
 
     - `num`: configurations; `num_expanded`: those that have all their edges.
-    - `depth_starts`: as in `Graph`, of the levels that are complete.
+    - `depth_starts`: where levels begin, up to the end of the one that is followed.
     - `stop`: why the search ended.
     - `counts`, `targets`: as in `GraphEdges`; counts may be those of configurations whose edges are
       not here yet.
@@ -70,6 +70,7 @@ class SearchRecord:
     ) -> Graph:
         """The graph, of which these are the words."""
         self.host.finish()
+        starts = self.depth_starts
         edges = GraphEdges(
             self.num_expanded,
             self.counts.parts(),
@@ -82,7 +83,7 @@ class SearchRecord:
             machine=model.machine,
             packing=packing,
             words=words,
-            depth_starts=np.asarray(self.depth_starts),
+            depth_starts=np.asarray([*starts, self.num] if self.num > starts[-1] else starts),
             edges=edges,
             stop=self.stop,
             saturate=model.options.saturate,

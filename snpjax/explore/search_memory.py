@@ -8,10 +8,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int, UInt, UInt32
 
+from snpjax_formats import device_array
+
 from .._tiered import tiered
+from .host_arrays import own_rows
 from .packing import Packing
 from .search import ChunkNumbers, Made, Outcome
-from .space import GrowingSet
+from .space import GrowingSet, packed
 from .stored import StoredWords
 
 
@@ -53,6 +56,10 @@ class SearchMemory(Protocol):
         """Make sure that all that was found is right."""
         ...
 
+    def rows(self, low: int, high: int) -> UInt32[np.ndarray, "some words"]:
+        """The words of configurations from `low` to `high`, on the host."""
+        ...
+
     def stored(self) -> StoredWords:
         """The words for the graph."""
         ...
@@ -74,6 +81,29 @@ def parts(
     for start in range(0, memory.found.most_num, size):
         at = start if capacity is None else min(start, capacity - size)
         yield np.int32(at), _unpacked(memory.packing, memory.block(at, size))
+
+
+def repacked_rows(
+    rows: UInt32[np.ndarray, "all words"], old: Packing, new: Packing
+) -> Iterator[UInt32[np.ndarray, "some new_words"]]:
+    """Words that were packed in one way in another one, part after part."""
+    if old.is_same(new):
+        yield rows
+        return
+    size = part_of()
+    for start in range(0, len(rows), size):
+        some = rows[start : start + size]
+        fields = unpacked_rows(old, some, size)
+        yield own_rows(np.asarray(packed(new, fields)), len(some))
+
+
+def unpacked_rows(
+    packing: Packing, rows: UInt32[np.ndarray, "some words"], size: int
+) -> UInt[Array, "fields part"]:
+    """The fields of words of the host, padded to that size."""
+    padded = np.zeros((rows.shape[1], size), np.uint32)
+    padded[:, : len(rows)] = rows.T
+    return _unpacked(packing, device_array(padded))
 
 
 def part_of(capacity: int | None = None) -> int:

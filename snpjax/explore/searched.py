@@ -65,6 +65,7 @@ class SearchedModel(Generic[ConfigurationsT, StepsT]):
         self.lower(None)
 
     def lower(self, at_least: np.dtype | None) -> None:
+        self.at_least = at_least
         saturate, clock, lowering = self.options
 
         def enumerable() -> Enumerable:

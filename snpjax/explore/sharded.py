@@ -1,20 +1,19 @@
 """The driver of a search whose configurations are split over devices."""
 
 from collections.abc import Callable
-from typing import Any, Generic, NamedTuple
+from typing import Generic, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
-from jax.sharding import Mesh, NamedSharding
+from jax.sharding import Mesh
 from jaxtyping import Array, Int, UInt8, UInt32
 
 from ..machine import ConfigurationsT, StepsT
-from ..scale.mesh import CONFIGURATIONS, placed, replicated
-from .extent import FIRST_CAPACITY, MAX_CONFIGURATIONS, Extent, grown, next_extent, places_for
+from ..scale.mesh import CONFIGURATIONS, replicated
 from .failures import Lost, is_out_of_memory
 from .graph import Graph, Stop, Traffic
-from .memory_limits import Budget, MemoryLimits, usable_bytes
+from .memory_limits import Budget, MemoryLimits
+from .owned_memory import OwnedMemory, owners_of, rows_of
 from .owners import (
     ALL,
     SPLIT,
@@ -25,20 +24,16 @@ from .owners import (
     Sizes,
     begin_chunk,
     end_chunk,
-    enlarged,
     exchange,
     frontier,
     largest,
     make,
-    most_of,
-    owner_of,
     program,
-    repacked,
-    table_of,
 )
-from .packing import Packing
 from .record import SearchRecord
+from .saved_search import SavedSearch
 from .search import MAX_CHOICES, NO_ONE
+from .search_limits import SearchLimits
 from .search_memory import part_of
 from .searched import SearchedModel, fitting
 from .space import first_packing, packed
@@ -46,103 +41,6 @@ from .stored import OwnedStore
 
 
 _BLOCK = OwnedBlock(SPLIT_LAST, SPLIT, SPLIT, SPLIT)  # pyright: ignore[reportArgumentType]
-
-
-class OwnedMemory:
-    """The words and tables of all devices, and their packing.
-
-    - `nums`: how many configurations each device has, in the first rows of its store.
-    """
-
-    def __init__(self, model: SearchedModel, mesh: Mesh, chunk: int, *, edges: bool) -> None:
-        self.mesh = mesh
-        self.devices = mesh.shape[CONFIGURATIONS]
-        # Targets are numbers of 32 bits for row and owner.
-        self.most = min(MAX_CONFIGURATIONS, 2**32 // self.devices if edges else MAX_CONFIGURATIONS)
-        packing, fields = first_packing(model.machine)
-        self._take_packing(packing)
-        words = np.asarray(packed(packing, fields))
-        owner = int(owner_of(fields, self.devices)[0])
-        self.nums = np.zeros(self.devices, np.int32)
-        self.nums[owner] = 1
-        window = Sizes.of(chunk, self.devices).window
-        first, row = max(FIRST_CAPACITY // self.devices, 1), 4 * packing.num_words
-        capacity = grown(first, 1 + window, row, devices=self.devices)
-        store: Any = np.zeros((self.devices * capacity, packing.num_words), np.uint32)
-        store[owner * capacity] = words[0]
-        self.store: UInt32[Array, "all_rows words"] = placed(store, NamedSharding(mesh, SPLIT))
-        self._fill_table(places_for(1 + window, devices=self.devices))
-
-    def _take_packing(self, packing: Packing) -> None:
-        self.packing = packing
-        self.packing_everywhere = replicated(packing, self.mesh)
-
-    @property
-    def capacity(self) -> int:
-        """Of each device."""
-        return self.store.shape[0] // self.devices
-
-    @property
-    def num_places(self) -> int:
-        return self.table.shape[0] // self.devices
-
-    def reserve(self, more: int) -> bool:
-        """Make room for that many more on each device; whether there is memory."""
-        wanted = int(self.nums.max()) + more
-        if wanted > self.most:
-            return False
-        now = Extent(self.capacity, 4 * self.packing.num_words, self.num_places)
-        extent = next_extent(now, wanted, self._free, most=self.most, devices=self.devices)
-        if extent is None:
-            return False
-        if extent.capacity > self.capacity:
-            grow = program(enlarged, self.mesh, (SPLIT,), SPLIT, capacity=extent.capacity)
-            self.store = grow(self.store)
-        if extent.places > self.num_places:
-            self._fill_table(extent.places)
-        return True
-
-    def rebuild_table(self) -> None:
-        """Tables with all configurations and no others."""
-        self._fill_table(self.num_places)
-
-    def _fill_table(self, places: int) -> None:
-        """Tables of that size with all configurations."""
-        # The old ones go before the new ones come.
-        self.table = placed(jnp.zeros(self.devices, jnp.int32), NamedSharding(self.mesh, SPLIT))
-        part = part_of(self.capacity)
-        made = program(table_of, self.mesh, (SPLIT, ALL), SPLIT, places=places, part=part)
-        self.table = made(self.store, self.nums)
-
-    def repack(self, packing: Packing) -> bool:
-        """Store the configurations in other words; whether there is memory."""
-        free = self._free()
-        if free is not None and 4 * packing.num_words * self.capacity > free:
-            return False
-        part = part_of(self.capacity)
-        made = program(repacked, self.mesh, (SPLIT, ALL, ALL, ALL), SPLIT, part=part)
-        old = self.packing_everywhere
-        self._take_packing(packing)
-        self.store = made(self.store, self.nums, old, self.packing_everywhere)
-        self.rebuild_table()
-        return True
-
-    def most_fields(self) -> UInt32[np.ndarray, " fields"]:
-        """The largest value of every field, of all configurations."""
-        part = part_of(self.capacity)
-        made = program(most_of, self.mesh, (SPLIT, ALL, ALL), ALL, part=part)
-        return np.asarray(made(self.store, self.nums, self.packing_everywhere))
-
-    def _free(self) -> int | None:
-        """The bytes that every device has left, if that is known of all."""
-        free = usable_bytes(self.mesh)
-        if jax.process_count() == 1:
-            return free
-        from jax.experimental import multihost_utils  # takes long to import
-
-        megabytes = np.asarray(-1 if free is None else free // 2**20, np.int32)
-        least = int(np.min(multihost_utils.process_allgather(megabytes)))
-        return None if least < 0 else 2**20 * least
 
 
 class _Block(NamedTuple):
@@ -194,24 +92,37 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
         self,
         model: SearchedModel[ConfigurationsT, StepsT],
         mesh: Mesh,
-        most: int,
-        edges: bool,
+        limits: SearchLimits,
         progress: Callable[[int, int], None],
+        saved: SavedSearch,
     ) -> None:
         self.model = model
         self.mesh = mesh
-        self.most = most
-        self.edges = edges
+        self.saved = saved
+        self.most, self.edges = limits.most, limits.edges
         self.progress = progress
         self.devices = mesh.shape[CONFIGURATIONS]
-        self.memory = OwnedMemory(model, mesh, model.given_sizes[0], edges=edges)
+        host = Budget(MemoryLimits()).host
+        if saved.restored is None:
+            packing, fields = first_packing(model.machine)
+            words = np.asarray(packed(packing, fields))
+        else:
+            model.lower(saved.restored.at_least)
+            packing, found = saved.restored.words(host)
+            words = found.block(0, len(found))
+            host.remove(found)
+        owners = owners_of(packing, words, self.devices)
+        window = Sizes.of(model.given_sizes[0], self.devices).window
+        self.memory = OwnedMemory(packing, words, owners, mesh, window, edges=self.edges)
         self._take_machine()
+        self.record = SearchRecord(host, edges=self.edges, most=self.most)
+        saved.begin(self.record)
         self.owners = _Growing(np.dtype(np.uint8 if self.devices < 2**8 else np.uint16))
         self.numbers = [_Growing(np.dtype(np.int64)) for _ in range(self.devices)]
-        self.rows = np.zeros(self.devices, np.int32)  # of the first that is not expanded
-        host = Budget(MemoryLimits()).host
-        self.record = SearchRecord(host, edges=edges, most=most)
-        self._number(0, np.flatnonzero(self.memory.nums))
+        self._number(0, owners)
+        self._base = self.record.followed()[1]  # the first choice, if a search goes on
+        # Of each device, the first row that is not expanded.
+        self.rows = self._count(owners[: self.record.num_expanded])
         self.bytes_exchanged = self.bytes_combined = 0
         self.found: _Found | None = None  # what is not kept yet
 
@@ -229,6 +140,24 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
                 raise
             self._end_short()
 
+    def save(self, *, has_ended: bool) -> None:
+        """Write a checkpoint."""
+        given = self.record, self.memory.packing, self._words, self.model.at_least
+        self.saved.save(*given, has_ended=has_ended)
+
+    def _words(self, low: int, high: int) -> UInt32[np.ndarray, "some words"]:
+        """The words of configurations from `low` to `high`, in the order of their numbers."""
+        owners = self.owners.array[:high]
+        rows = rows_of(owners, self.devices)[low:]
+        store = OwnedStore(self.memory.store, owners[low:], rows, self.mesh)
+        found = np.empty((high - low, self.memory.packing.num_words), np.uint32)
+        size = part_of()
+        for start in range(0, high - low, size):
+            some = found[start : start + size]
+            numbers = np.minimum(np.arange(start, start + size), high - low - 1)
+            some[:] = np.asarray(store.of(numbers)).T[: len(some)]
+        return found
+
     def _end_short(self) -> None:
         """End for want of memory with what has been found. **Raises:** `Lost`."""
         try:
@@ -238,20 +167,20 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
             raise Lost(self.record.num) from None
         self.memory.nums = self._count(self.owners.array)
         self.record.end(Stop.OUT_OF_MEMORY, self.record.followed()[0])
-        if self.record.num > self.record.depth_starts[-1]:
-            self.record.depth_starts.append(self.record.num)
 
     def _levels(self, max_depth: int | None) -> None:
         starts = self.record.depth_starts
         while starts[-2] < starts[-1] and self.record.stop is Stop.COMPLETE:
             is_last = max_depth is not None and len(starts) - 2 >= max_depth
+            # A level may have been saved in its middle.
+            low, high = max(self.record.num_expanded, starts[-2]), starts[-1]
             if is_last:
-                if self._has_choices(*starts[-2:]):
+                if self._has_choices(low, high):
                     self.record.end(Stop.MAX_DEPTH, starts[-2])
                 return
-            self._expand(*starts[-2:])
+            self._expand(low, high)
             self._keep()
-            if self.record.num == starts[-1]:
+            if self.record.num == starts[-1] or self.record.stop is not Stop.COMPLETE:
                 return
             starts.append(self.record.num)
 
@@ -278,7 +207,8 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
 
     def _expand_block(self, block: _Block, sizes: Sizes) -> None:
         """Expand the configurations of a block, which was made with these sizes."""
-        base, total, most = 0, block.num_choices, MAX_CHOICES
+        base, total, most = self._base, block.num_choices, MAX_CHOICES
+        self._base = 0
         failure, own = None, sizes
         while base < total:
             sizes = self._sizes(total - base, at_least=own.chunk)
@@ -291,6 +221,8 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
             part = block.part(base, end)
             found = self._put(block, part, sizes)
             self._keep()  # what came before, meanwhile
+            if self.saved.is_due(self.record, self.memory.packing):
+                self.save(has_ended=False)
             numbers = self._numbers_when_made(found)
             if not numbers.fits or (numbers.overflows and self.model.encoding.wider is not None):
                 if not self._widen(block, part, sizes, numbers):
@@ -477,10 +409,7 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
 
     def graph(self) -> Graph[ConfigurationsT, StepsT]:
         owners = self.owners.array
-        rows = np.zeros(len(owners), np.int32)
-        for device, num in enumerate(self.memory.nums):
-            rows[owners == device] = np.arange(num)
-        words = OwnedStore(self.memory.store, owners, rows, self.mesh)
+        words = OwnedStore(self.memory.store, owners, rows_of(owners, self.devices), self.mesh)
         traffic = Traffic(self.bytes_exchanged, self.bytes_combined)
         return self.record.graph(self.model, self.memory.packing, words, traffic=traffic)
 

@@ -47,6 +47,22 @@ class GrowingSet:
         num = device_array(1, jnp.int32)
         return cls(StateSpace(store, table, num, device_array(False)), budget, most)
 
+    @classmethod
+    def of(
+        cls,
+        store: UInt32[Array, "capacity words"],
+        num: int,
+        places: int,
+        chunk: int,
+        budget: Budget,
+        most: int,
+    ) -> "GrowingSet":
+        """With the first rows of a store, and a table of so many places."""
+        space = StateSpace(store, empty_table(1), device_array(num, jnp.int32), device_array(False))
+        found = cls(space, budget, most, num)
+        found.fill_table(places, chunk)
+        return found
+
     @property
     def capacity(self) -> int:
         return self.space.store.shape[0]

@@ -85,6 +85,26 @@ class WordsOnHost:
         return cls(packing, found, words, seed, is_exact)
 
     @classmethod
+    def of(
+        cls,
+        packing: Packing,
+        words: HostArray,
+        chunk: int,
+        budget: Budget,
+        most: int,
+        *,
+        seed: int,
+        is_exact: bool,
+    ) -> "WordsOnHost":
+        """These words. **Raises:** what `fill` does."""
+        budget.begin_to_spill(0)
+        num = len(words)
+        found = GrowingSet(_without_set(num), budget, most, num)
+        memory = cls(packing, found, words, seed, is_exact)
+        memory.fill(chunk, budget.free(0))
+        return memory
+
+    @classmethod
     def copied(cls, other: SearchMemory, packing: Packing, *, seed: int) -> "WordsOnHost":
         """The words of another memory, which is to be let go of before `fill` is called.
 
@@ -204,6 +224,9 @@ class WordsOnHost:
     def _extent(self, chunk: int, free: int | None) -> Extent | None:
         none, wanted = Extent(0, 4 * NUM_WORDS, 0), self.found.most_num + chunk
         return next_extent(none, wanted, lambda: free, most=self.found.most)
+
+    def rows(self, low: int, high: int) -> UInt32[np.ndarray, "some words"]:
+        return self.words.block(low, high)
 
     def stored(self) -> HostStore:
         return HostStore(self.words)

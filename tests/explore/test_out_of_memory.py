@@ -8,7 +8,7 @@ import pytest
 
 import snpjax as snp
 from snpjax._tiered import Tiered
-from snpjax.explore import Stop, explore, host_arrays, sharded
+from snpjax.explore import Stop, explore, host_arrays, owned_memory, sharded
 from snpjax.explore.words_on_device import WordsOnDevice
 from tests.support.graphs import assert_is_beginning, assert_same_graph
 from tests.support.known_graphs import countdown
@@ -166,6 +166,7 @@ def test_a_search_over_a_mesh(monkeypatch, expected):
 
         with monkeypatch.context() as patched:
             patched.setattr(sharded, "program", program)
+            patched.setattr(owned_memory, "program", program)
             try:
                 graph = explore(SYSTEM, chunks=(64,), mesh=mesh)
             except MemoryError as refused:

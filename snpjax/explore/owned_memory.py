@@ -1,0 +1,142 @@
+"""The words and tables of a search whose configurations are split over devices."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh, NamedSharding
+from jaxtyping import Array, Int, UInt32
+
+from ..scale.mesh import CONFIGURATIONS, placed, replicated
+from .extent import FIRST_CAPACITY, MAX_CONFIGURATIONS, Extent, grown, next_extent, places_for
+from .memory_limits import usable_bytes
+from .owners import ALL, SPLIT, enlarged, most_of, owner_of, program, repacked, table_of
+from .packing import Packing
+from .search_memory import part_of, unpacked_rows
+
+
+class OwnedMemory:
+    """The words and tables of all devices, and their packing.
+
+    - `nums`: how many configurations each device has, in the first rows of its store.
+    """
+
+    def __init__(
+        self,
+        packing: Packing,
+        words: UInt32[np.ndarray, "configurations words"],
+        owners: Int[np.ndarray, " configurations"],
+        mesh: Mesh,
+        window: int,
+        *,
+        edges: bool,
+    ) -> None:
+        """With some configurations, which have these owners, and room for a window."""
+        self.mesh = mesh
+        self.devices = mesh.shape[CONFIGURATIONS]
+        # Targets are numbers of 32 bits for row and owner.
+        self.most = min(MAX_CONFIGURATIONS, 2**32 // self.devices if edges else MAX_CONFIGURATIONS)
+        self._take_packing(packing)
+        self.nums = np.bincount(owners, minlength=self.devices).astype(np.int32)
+        wanted = int(self.nums.max()) + window
+        first, row = max(FIRST_CAPACITY // self.devices, 1), 4 * packing.num_words
+        capacity = grown(first, wanted, row, devices=self.devices)
+        store: Any = np.zeros((self.devices * capacity, packing.num_words), np.uint32)
+        store[owners.astype(np.int64) * capacity + rows_of(owners, self.devices)] = words
+        self.store: UInt32[Array, "all_rows words"] = placed(store, NamedSharding(mesh, SPLIT))
+        self._fill_table(places_for(wanted, devices=self.devices))
+
+    def _take_packing(self, packing: Packing) -> None:
+        self.packing = packing
+        self.packing_everywhere = replicated(packing, self.mesh)
+
+    @property
+    def capacity(self) -> int:
+        """Of each device."""
+        return self.store.shape[0] // self.devices
+
+    @property
+    def num_places(self) -> int:
+        return self.table.shape[0] // self.devices
+
+    def reserve(self, more: int) -> bool:
+        """Make room for that many more on each device; whether there is memory."""
+        wanted = int(self.nums.max()) + more
+        if wanted > self.most:
+            return False
+        now = Extent(self.capacity, 4 * self.packing.num_words, self.num_places)
+        extent = next_extent(now, wanted, self._free, most=self.most, devices=self.devices)
+        if extent is None:
+            return False
+        if extent.capacity > self.capacity:
+            grow = program(enlarged, self.mesh, (SPLIT,), SPLIT, capacity=extent.capacity)
+            self.store = grow(self.store)
+        if extent.places > self.num_places:
+            self._fill_table(extent.places)
+        return True
+
+    def rebuild_table(self) -> None:
+        """Tables with all configurations and no others."""
+        self._fill_table(self.num_places)
+
+    def _fill_table(self, places: int) -> None:
+        """Tables of that size with all configurations."""
+        # The old ones go before the new ones come.
+        self.table = placed(jnp.zeros(self.devices, jnp.int32), NamedSharding(self.mesh, SPLIT))
+        part = part_of(self.capacity)
+        made = program(table_of, self.mesh, (SPLIT, ALL), SPLIT, places=places, part=part)
+        self.table = made(self.store, self.nums)
+
+    def repack(self, packing: Packing) -> bool:
+        """Store the configurations in other words; whether there is memory."""
+        free = self._free()
+        if free is not None and 4 * packing.num_words * self.capacity > free:
+            return False
+        part = part_of(self.capacity)
+        made = program(repacked, self.mesh, (SPLIT, ALL, ALL, ALL), SPLIT, part=part)
+        old = self.packing_everywhere
+        self._take_packing(packing)
+        self.store = made(self.store, self.nums, old, self.packing_everywhere)
+        self.rebuild_table()
+        return True
+
+    def most_fields(self) -> UInt32[np.ndarray, " fields"]:
+        """The largest value of every field, of all configurations."""
+        part = part_of(self.capacity)
+        made = program(most_of, self.mesh, (SPLIT, ALL, ALL), ALL, part=part)
+        return np.asarray(made(self.store, self.nums, self.packing_everywhere))
+
+    def _free(self) -> int | None:
+        """The bytes that every device has left, if that is known of all."""
+        free = usable_bytes(self.mesh)
+        if jax.process_count() == 1:
+            return free
+        from jax.experimental import multihost_utils  # takes long to import
+
+        megabytes = np.asarray(-1 if free is None else free // 2**20, np.int32)
+        least = int(np.min(multihost_utils.process_allgather(megabytes)))
+        return None if least < 0 else 2**20 * least
+
+
+def rows_of(
+    owners: Int[np.ndarray, " configurations"], devices: int
+) -> Int[np.ndarray, " configurations"]:
+    """The rows of configurations on their owners, where they are in the order of their numbers."""
+    rows = np.zeros(len(owners), np.int32)
+    for device in range(devices):
+        own = np.flatnonzero(owners == device)
+        rows[own] = np.arange(len(own))
+    return rows
+
+
+def owners_of(
+    packing: Packing, words: UInt32[np.ndarray, "configurations words"], devices: int
+) -> Int[np.ndarray, " configurations"]:
+    size = min(part_of(), len(words))
+    found = []
+    for start in range(0, len(words), size):
+        some = words[start : start + size]
+        fields = unpacked_rows(packing, some, size)
+        found.append(np.asarray(owner_of(fields, devices))[: len(some)])
+    return np.concatenate(found)
