@@ -1,5 +1,6 @@
 """`snpjax check FILE QUERY...`: what holds of all computations of a model."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict, cast
 
 import typer
@@ -8,7 +9,17 @@ from .devices import DeviceOptions
 from .ending import BAD_INPUT, FAILED, NOT_DECIDED, ended, orderly, refusals
 from .memory_options import MemoryOptions
 from .models import AllPathsOptions, NetOptions, model_of
-from .options import AsJson, File, Strict, advised, grouped, number, stored_in
+from .options import (
+    AsJson,
+    CheckpointFolder,
+    File,
+    Strict,
+    advised,
+    checkpoint_in,
+    grouped,
+    number,
+    stored_in,
+)
 
 
 if TYPE_CHECKING:
@@ -51,6 +62,7 @@ def check(
     search: AllPathsOptions,
     nets: NetOptions,
     kept: MemoryOptions,
+    checkpoint: CheckpointFolder = None,
     on: DeviceOptions,
     strict: Strict = False,
     as_json: AsJson = False,
@@ -85,7 +97,7 @@ def check(
             system = system.with_input(snp.AnyInput(search.inputs))
         limits = {"max_configurations": max_configurations, "max_depth": max_depth}
         try:
-            verdicts = _verdicts(system, queries, caps, limits, options, found, where)
+            verdicts = _verdicts(system, queries, caps, limits, options, found, where, checkpoint)
         except KeyError as error:  # an unknown neuron to be saturated
             raise ended(f"error: --saturate: {error.args[0]}", BAD_INPUT) from None
     if as_json:
@@ -108,6 +120,7 @@ def _verdicts(
     options: "LoweringOptions",
     progress: "Callable[[int, int], None] | None",
     where: "_Where",
+    folder: Path | None,
 ) -> "list[Verdict]":
     """The verdict on each query. Queries that need the same graph share it."""
     from ..check import check, needs_of, parse_query
@@ -117,10 +130,14 @@ def _verdicts(
         needs_of(parse_query(text), system, saturate=caps, max_depth=limits["max_depth"])
         for text in queries
     ]
+    keys = [(plan.clock, *sorted(plan.saturate.items())) for plan in plans]
+    # A folder has the checkpoints of one search.
+    folders = {keys[0]: folder}
+    if folder is not None and len(set(keys)) > 1:
+        folders = {key: folder / f"{number}" for number, key in enumerate(dict.fromkeys(keys))}
     graphs: dict[tuple[Any, ...], Graph] = {}
     verdicts = []
-    for text, plan in zip(queries, plans, strict=True):
-        key = plan.clock, *sorted(plan.saturate.items())
+    for text, plan, key in zip(queries, plans, keys, strict=True):
         if key not in graphs:
             graphs[key] = explore(
                 cast("Explorable[Any, Any]", system),
@@ -130,6 +147,7 @@ def _verdicts(
                 layout=options.get("layout", "auto"),
                 capacity=options.get("capacity"),
                 progress=progress,
+                checkpoint=checkpoint_in(folders.get(key)),
                 **where,
             )
         verdicts.append(check(graphs[key], text))

@@ -14,10 +14,12 @@ from .models import AllPathsOptions, NetOptions, is_net, model_of
 from .options import (
     MOST,
     AsJson,
+    CheckpointFolder,
     File,
     Layout,
     Strict,
     advised,
+    checkpoint_in,
     grouped,
     layout_named,
     number,
@@ -74,6 +76,7 @@ def explore(
     ] = "rules",
     nets: NetOptions,
     kept: MemoryOptions,
+    checkpoint: CheckpointFolder = None,
     on: DeviceOptions,
     strict: Strict = False,
     as_json: AsJson = False,
@@ -120,6 +123,7 @@ def explore(
                 mesh=mesh,
                 memory=memory,
                 exact=not kept.fingerprints,
+                checkpoint=checkpoint_in(checkpoint),
             )
         except KeyError as error:  # an unknown neuron to be saturated
             raise ended(f"error: --saturate: {error.args[0]}", BAD_INPUT) from None

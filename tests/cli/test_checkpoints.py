@@ -14,6 +14,8 @@ COMMANDS = {
     "run": ("run", NUMBERS, "--steps", 9),
     "paths": ("run", NUMBERS, "--steps", 9, "--paths", 4),
     "estimate": ("estimate", NUMBERS, "eventually output >= 3", "--paths", 64),
+    "explore": ("explore", NUMBERS, "--numbers", 5),
+    "check": ("check", NUMBERS, "always output <= 9", "eventually output = 2"),
     "net": ("sleptsov", "run", EXAMPLES / "half.lsn", "--seed", 1),
 }
 
@@ -25,7 +27,9 @@ def test_a_command_with_checkpoints(name, tmp_path):
     for _ in range(2):  # the second one begins at the end
         found = invoke(*command, "--checkpoint", tmp_path / "new")
         assert (found.exit_code, found.stdout, found.stderr) == (0, expected.stdout, "")
-    other = invoke(*command, "--seed", 7, "--checkpoint", tmp_path / "new")
+    is_search = name in ("explore", "check")
+    changed = ("--max-depth", 7) if is_search else ("--seed", 7)
+    other = invoke(*command, *changed, "--checkpoint", tmp_path / "new")
     assert other.exit_code == 2 and other.stdout == ""
     assert "Give the same arguments to go on from there" in other.stderr
     assert len(other.stderr.splitlines()) == 1

@@ -20,6 +20,7 @@ from snpjax.scale.digest import digest
 from snpjax.sleptsov import Arcs, FullScan
 from snpjax.tile import Tile
 from tests.support.changing import with_ballast
+from tests.support.known_graphs import countdown
 from tests.support.meshes import generator, population
 
 
@@ -162,8 +163,25 @@ CALLS: dict[str, Callable[[], Callable[..., Any]]] = {
 }
 
 
+def _explored(**options: Any) -> Callable[..., Any]:
+    """In many chunks."""
+    given = {"chunks": (4,), **options}
+    return lambda **more: snp.explore(countdown(9), **given, **more)
+
+
+#: Searches, whose chunks are not those of runs.
+SEARCHES: dict[str, Callable[[], Callable[..., Any]]] = {
+    "a graph": lambda: _explored(),
+    "a graph without edges": lambda: _explored(edges=False),
+    "a graph on the host": lambda: _explored(exact=False),
+}
+
+
 def fingerprint(result: Any) -> str:
     """Equal for results that are the same to the bit."""
+    if isinstance(result, snp.Graph):
+        edges = result.first_edge, result.targets, result.edges.found_by
+        return digest((result.depth_starts, edges, result.spikes, result.timers))
     if isinstance(result, snp.Solution) and isinstance(result.system, snp.PopulationSystem):
         result = result.configurations, result.rules, result.emissions  # whatever the padding is
     elif isinstance(result, snp.SolutionBatch | snp.Solution):
@@ -248,12 +266,12 @@ def killed(name: str, folder: str, operation: str, seconds: str) -> None:
 
     with short_chunks(), pytest.MonkeyPatch.context() as patch:
         CountedOperations(patch, reached)
-        CALLS[name]()(checkpoint=snp.Checkpoint(folder, every_seconds=0))
+        {**CALLS, **SEARCHES}[name]()(checkpoint=snp.Checkpoint(folder, every_seconds=0))
 
 
 def goes_on(name: str, folder: str) -> None:
     """Make a call that goes on, and print whether it ends as one that was not interrupted."""
     with short_chunks():
-        call = CALLS[name]()
+        call = {**CALLS, **SEARCHES}[name]()
         found = fingerprint(call(checkpoint=snp.Checkpoint(folder, every_seconds=1)))
         print(found == fingerprint(call()))
