@@ -6,20 +6,35 @@ import sys
 
 import jax
 import numpy as np
+import pytest
 
 import snpjax as snp
 from snpjax import scale
 from tests.support.known_graphs import countdown, doubling
 
 
+class Interrupted(Exception):
+    """Something ended the search in the middle."""
+
+
+def interrupt(num, depth):
+    if depth == 6:
+        raise Interrupted
+
+
 def main() -> None:
-    steps = int(sys.argv[1])
+    steps, folder = int(sys.argv[1]), sys.argv[2]
     jax.config.update("jax_disable_most_optimizations", True)  # as in other tests
     scale.initialize()
     mesh = jax.make_mesh((len(jax.devices()),), ("configurations",))
     options = {"max_configurations": 10**7, "mesh": mesh}
     large = snp.explore(doubling(steps), edges=False, **options)
-    small = snp.explore(countdown(20), **options)
+    saved = {**options, "checkpoint": snp.Checkpoint(folder, every_seconds=0), "chunks": (256,)}
+    with pytest.raises(Interrupted):
+        snp.explore(countdown(20), progress=interrupt, **saved)
+    small = snp.explore(countdown(20), **saved)
+    again = snp.explore(countdown(20), **saved)
+    assert again.targets.tolist() == small.targets.tolist()
     last = small.num_configurations - 1
     print(
         json.dumps(

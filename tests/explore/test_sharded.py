@@ -160,9 +160,9 @@ def test_a_device_keeps_a_quarter():
 
 
 @pytest.mark.slow
-def test_two_processes_explore_a_million_configurations():
+def test_two_processes_explore_a_million_configurations(tmp_path):
     script = Path(__file__).with_name("search_together.py")
-    ended = run_processes(script, "19", seconds=3000)
+    ended = run_processes(script, "19", tmp_path / "saved", seconds=3000)
     assert [one.returncode for one in ended] == [0, 0], ended[0].stderr + ended[1].stderr
     first, second = [json.loads(one.stdout.splitlines()[-1]) for one in ended]
     assert first == second
