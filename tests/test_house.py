@@ -202,7 +202,7 @@ def test_tests_mirror_the_product():
     assert folders - aside <= {*rooms, "formats", "bench"}
     for path in tests.rglob("*.py"):
         assert path.parent.name == "fuzz" or (path.parent / "__init__.py").exists(), path
-    modules = {path.stem for path in PACKAGES["snpjax"].glob("*.py")}
+    modules = {path.stem.lstrip("_") for path in PACKAGES["snpjax"].glob("*.py")}
     beside = {path.stem.removeprefix("test_") for path in tests.glob("test_*.py")}
     # Texts, rules of the house, examples/dimacs.py, and what is compiled.
     assert beside - {"docs", "house", "extending", "dimacs", "programs"} <= modules
