@@ -27,7 +27,8 @@ def relaxed(num: int, sources: Ends, targets: Ends) -> Points:
     """
     if num < 2:
         return np.zeros((num, 2))
-    graph = csr_array((np.ones(len(sources)), (sources, targets)), shape=(num, num))
+    ends = sources.astype(np.int32), targets.astype(np.int32)  # SciPy 1.14 takes no others
+    graph = csr_array((np.ones(len(sources)), ends), shape=(num, num))
     distance = shortest_path(graph, method="D", directed=False, unweighted=True)
     finite = np.where(np.isfinite(distance), distance, 0)
     distance = np.where(np.isfinite(distance), distance, finite.max() / 2 + 1.5)
