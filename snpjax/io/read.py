@@ -28,7 +28,7 @@ from .formats import (
     read_are,
 )
 from .losses import Losses, WriteError, WriteWarning, expanded
-from .source import Report, Source, collection_paused, load
+from .source import Report, Source, load, reading
 
 
 def read(
@@ -238,7 +238,7 @@ def _read(source: Source, format: Format, kind: Any, *level: Level, **options: o
         report = Report(source)
         report.error(half, f"this is {HALF} (write the character)")
         report.finish()
-    with collection_paused():
+    with reading():
         model = format.reader(source, *level, **options)
     if not isinstance(model, kind):
         raise TypeError(f"The reader gave {model!r:.60}, not a {format.holds}.")

@@ -14,7 +14,7 @@ from typing import NoReturn
 import numpy as np
 from jaxtyping import Int
 
-from ..spiking.model.guard import Guard, GuardError
+from ..spiking.model.guard import Guard, GuardError, shared_budget
 from ..spiking.model.validity import Severity
 from .errors import Diagnostic, Position, ReadError, ReadWarning, file_error
 
@@ -110,18 +110,20 @@ def shortened(text: str, most: int = 60) -> str:
 
 
 @contextmanager
-def collection_paused() -> Iterator[None]:
-    """Without the collection of cycles, of which readers make none: it looks at the millions of
-    objects of a large file again and again, which takes half of the time (CPython 3.11, 2026-11).
+def reading() -> Iterator[None]:
+    """Read one file: its guards share the work that they may take, and cycles are not collected.
+
+    Readers make none, and the collector looks at the millions of objects of a large file again and
+    again, which takes half of the time (CPython 3.11, 2026-11).
     """
-    if not gc.isenabled():
-        yield
-        return
+    was_enabled = gc.isenabled()
     gc.disable()
     try:
-        yield
+        with shared_budget():
+            yield
     finally:
-        gc.enable()
+        if was_enabled:
+            gc.enable()
 
 
 class Unreadable(Exception):

@@ -8,7 +8,7 @@ import time
 import numpy as np
 import pytest
 
-from snpjax.spiking.model.guard import GUARD_LIMIT, Guard, GuardError
+from snpjax.spiking.model.guard import GUARD_LIMIT, Guard, GuardError, _parsed_short, shared_budget
 
 
 NORMAL_FORMS = [
@@ -380,3 +380,32 @@ def test_large_counts_take_little_memory():
         assert len(pickle.dumps(guard)) < 200
         assert guard.minimum in guard and guard.tail - 1 in guard and guard.tail not in guard
         assert guard.terms() == ((guard.minimum, guard.tail - 1, 1),)
+
+
+def test_guards_may_share_the_work_that_they_take(monkeypatch):
+    """A file of many short guards, each of which takes some milliseconds, took hours."""
+    monkeypatch.setattr("snpjax.spiking.model.guard._WORK_OF_FILE", 2**24)
+    texts = [f"(a{{997}}|a{{{number}}})+" for number in range(100, 300)]
+    with shared_budget():
+        found = []
+        for text in texts:
+            try:
+                found.append(Guard.parse(text))
+            except GuardError as error:
+                found.append(str(error))
+                assert Guard.parse("a{7}a*") == Guard.interval(7)  # takes none
+    num_read = sum(isinstance(guard, Guard) for guard in found)
+    assert 1 < num_read < 100 and "take too much work" in found[-1]
+    assert all(isinstance(guard, Guard) for guard in found[:num_read])
+    assert Guard.parse(texts[-1])  # on its own it is small
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a", "a+", "a*", "aa*", "a{0}a*", "a^3", "a^3a*", "a{007}", "a{3,5}", "a{4,4}", "a{0,2}"],
+)
+def test_intervals_are_read_at_once(text, monkeypatch):
+    evaluated = Guard.parse(f"({text})")
+    _parsed_short.cache_clear()
+    monkeypatch.setattr("snpjax.spiking.model.guard.read_guard", None)
+    assert Guard.parse(text) == evaluated

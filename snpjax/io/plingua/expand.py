@@ -320,11 +320,24 @@ class _Expander:
         draft.arcs += node.offsets
         for offset, label, key in node.rules:
             rule = None if key is None else self._rules.get(key)
-            if rule is None:  # the first of its kind, or with a mistake
+            if rule is None and key is not None:
+                rule = self._plain_rule(key)
+            if rule is None:  # neurons divide or bud, or there is a mistake
                 whole = rule_at(self.report.source.text, offset)
                 _ACTIONS[type(whole)](self, whole, scope)
             else:
                 self._add_rule(label, rule, offset)
+
+    def _plain_rule(self, key: tree.RuleKey) -> Rule | None:
+        """The rule of a kind of which there was none, if its guard is one."""
+        text, *numbers = key
+        try:
+            guard = Guard.exactly(numbers[0]) if text is None else guard_or_error(text)
+        except ValueError:  # it is too large
+            return None
+        if not isinstance(guard, Guard):
+            return None
+        return self._rules.setdefault(key, Rule(guard, *numbers))
 
     def _add_rule(self, label: str, rule: AnyRule, node: RuleNode) -> None:
         self._num_rules += 1

@@ -14,7 +14,7 @@ from snpjax_formats.atomic import atomic_write
 
 from ...proliferation.histogram import Axis, Histogram
 from ..errors import file_error
-from ..source import Report, Unreadable, collection_paused, load, shortened
+from ..source import Report, Unreadable, load, reading, shortened
 
 
 MAX_ERRORS = 1_000
@@ -97,7 +97,7 @@ def read_histogram(path: str | os.PathLike[str]) -> Histogram:
     report = Report(source, last=MAX_ERRORS)
     channels: dict[float, tuple[float, int]] = {}
     axis: list[float] = []
-    with suppress(Unreadable), collection_paused():
+    with suppress(Unreadable), reading():
         for row in rows(report, ("fluorescence", "count"), "write fluorescence and count"):
             _read_row(report, row, channels, axis)
     if not report.has_errors and not any(cells > 0 for cells, _ in channels.values()):

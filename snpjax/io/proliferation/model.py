@@ -21,7 +21,7 @@ from ...proliferation.start import Start
 from ..errors import file_error
 from ..json_checks import Entries, Findings, abbreviated, read_values
 from ..json_text import JsonPath
-from ..source import Report, collection_paused, load
+from ..source import Report, load, reading
 from ..yaml_text import Plain
 from .histogram import read_histogram
 from .types import columns_of, law_of
@@ -116,7 +116,7 @@ def read_model(path: str | os.PathLike[str], *, gamma: bool = False) -> ModelFil
         top = findings.entries(_plain(value), (), "the model")
         return None if top is None else _Reader(top, gamma).read(Path(path).parent)
 
-    with collection_paused():
+    with reading():
         found = read_values(report, read, is_yaml=suffix in (".yaml", ".yml"))
     report.finish()
     assert found is not None

@@ -9,7 +9,7 @@ from snpjax_formats.atomic import atomic_write
 from ...proliferation.law import Fixed, Gamma, Normal
 from ...proliferation.model import CellType, problems_of_types
 from ..errors import file_error
-from ..source import Report, Unreadable, collection_paused, load
+from ..source import Report, Unreadable, load, reading
 from .histogram import MAX_ERRORS, HistogramRow, rows
 
 
@@ -29,7 +29,7 @@ def read_types(path: str | os.PathLike[str], *, gamma: bool = False) -> tuple[Ce
     report = Report(source, last=MAX_ERRORS)
     found = []
     names = ("proportion", "shape" if gamma else "mean", "scale" if gamma else "sd")
-    with suppress(Unreadable), collection_paused():
+    with suppress(Unreadable), reading():
         for row in rows(report, names, "write proportion, mean and sd, or proportion -1 -1"):
             p, first, second = row.numbers
             if p < 0:

@@ -25,7 +25,7 @@ from ...spiking.model.rule import Rule
 from ..building import NO_GUARD
 from ..environment import PlacedRule
 from ..json_text import MAX_DIGITS
-from ..source import Mistake, Report, guard_or_error
+from ..source import Mistake, Report, Unreadable, guard_or_error
 from .elements import XmlElement
 
 
@@ -61,8 +61,14 @@ class XmpRuleReader:
 
     def read_all(self, element: XmlElement) -> list[PlacedRule[int]]:
         """The rules of a `<rules>` element; those of which nothing can be made are left out."""
-        rules = [self._read(element, start, text) for start, text in split_at_blanks(element.text)]
-        return [rule for rule in rules if rule is not None]
+        rules = []
+        for start, text in split_at_blanks(element.text):
+            rule = self._read(element, start, text)
+            if rule is not None:
+                rules.append(rule)
+            if self.report.is_full:
+                raise Unreadable
+        return rules
 
     def _read(self, element: XmlElement, start: int, text: str) -> PlacedRule[int] | None:
         read = self._parse(text)
@@ -150,6 +156,9 @@ class _Parser:
         part = self.text[start:end].rstrip()
         if not part:
             raise Mistake(min(start, end), f"a number of spikes is missing {_EXAMPLE}")
+        if len(part) > TEXT_LIMIT:
+            message = f"a number of spikes has {len(part)} characters (write at most {TEXT_LIMIT})"
+            raise Mistake(start, message)
         total = at = 0
         while at < len(part):
             match = _COUNT.match(part, at)

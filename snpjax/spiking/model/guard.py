@@ -5,7 +5,9 @@ Standard library only: the pure-Python reference interpreter uses this module to
 
 import operator
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import lru_cache
 from itertools import compress
 from math import gcd, lcm
@@ -22,6 +24,12 @@ from .guard_syntax import (
 
 _WORK_LIMIT = 2**35  # bytes moved by one operation or by one parsed text: some seconds
 _WORK_PER_TERM = 2**12  # bytes that can be moved while Python handles one term
+_WORK_OF_FILE = 2**33  # of all guards that are read within `shared_budget`: some 2 seconds
+_WORK_PER_TEXT = 2**18  # of these, for each text that is no interval
+#: One count, some, or all from one on, as most guards are: `a{3}`, `a^3`, `a{3,5}`, `a+`, `a{3}a*`.
+_INTERVAL = re.compile(
+    r"a(?:\{([0-9]{1,6})\}|\^([0-9]{1,6}))?(a\*|(?<=a)\+)?|a\{([0-9]{1,6}),([0-9]{1,6})\}"
+)
 
 _SHORT = 64  # characters of a text whose guard is remembered
 _MAX_STEP = 64  # the widest step that is tried when a set needs many terms
@@ -364,13 +372,27 @@ class _Refused(ValueError):
 class _Budget:
     """The work that one call may do; texts whose every step is below the limit can take minutes."""
 
-    def __init__(self) -> None:
-        self.left = _WORK_LIMIT
+    def __init__(self, work: int = _WORK_LIMIT) -> None:
+        self.left = work
 
     def spend(self, work: int) -> None:
         self.left -= work
         if self.left < 0:
             raise _Refused("takes too much work: its counts are large and irregular (simplify it)")
+
+
+_SHARED: ContextVar[_Budget | None] = ContextVar("_SHARED", default=None)
+
+
+@contextmanager
+def shared_budget() -> Iterator[None]:
+    """Let all guards that are parsed here share the work that may be done. Beyond it, each is a
+    `GuardError`."""
+    token = _SHARED.set(_Budget(_WORK_OF_FILE))
+    try:
+        yield
+    finally:
+        _SHARED.reset(token)
 
 
 def _refuse() -> NoReturn:
@@ -506,8 +528,27 @@ def _generated(terms: Sequence[Term], size: int, budget: _Budget) -> int:
 
 
 def _parsed(text: str) -> Guard:
+    interval = _INTERVAL.fullmatch(text)
+    if interval is not None:
+        low = int(interval[1] or interval[2] or interval[4] or 1)
+        high = low if interval[4] is None else int(interval[5])
+        if low <= high:
+            return Guard.interval(low, None if interval[3] else high)
+    shared = _SHARED.get()
+    if shared is None:
+        return _evaluated(text, _Budget())
+    if shared.left < _WORK_PER_TEXT:
+        fault = "take too much work (simplify them, or use fewer different ones)"
+        raise GuardError("the guards up to this one", fault, text, 0)
+    budget = _Budget(shared.left - _WORK_PER_TEXT)
+    try:
+        return _evaluated(text, budget)
+    finally:
+        shared.left = budget.left
+
+
+def _evaluated(text: str, budget: _Budget) -> Guard:
     stack: list[Guard] = []
-    budget = _Budget()
     for operation, position, low, high in read_guard(text):
         try:
             budget.spend(_WORK_PER_TERM)
