@@ -28,7 +28,7 @@ _WORK_OF_FILE = 2**33  # of all guards that are read within `shared_budget`: som
 _WORK_PER_TEXT = 2**18  # of these, for each text that is no interval
 #: One count, some, or all from one on, as most guards are: `a{3}`, `a^3`, `a{3,5}`, `a+`, `a{3}a*`.
 _INTERVAL = re.compile(
-    r"a(?:\{([0-9]{1,6})\}|\^([0-9]{1,6}))?(a\*|(?<=a)\+)?|a\{([0-9]{1,6}),([0-9]{1,6})\}"
+    r"a(?:\{([0-9]{1,6})\}|\^([0-9]{1,6}))?(a\*|(?<=a)\+)?|a\{([0-9]{1,6}),([0-9]{1,6})\}|(a\*)"
 )
 
 _SHORT = 64  # characters of a text whose guard is remembered
@@ -530,6 +530,8 @@ def _generated(terms: Sequence[Term], size: int, budget: _Budget) -> int:
 def _parsed(text: str) -> Guard:
     interval = _INTERVAL.fullmatch(text)
     if interval is not None:
+        if interval[6]:
+            return Guard.interval(0)
         low = int(interval[1] or interval[2] or interval[4] or 1)
         high = low if interval[4] is None else int(interval[5])
         if low <= high:
