@@ -28,6 +28,7 @@ NO_GUARD = Guard.from_lengths(())
 ABOUT_GUARD = ("forgetting_guard", "forgetting_overlap", "dead_rule", "duplicate_rule")
 
 _BYTES = 420  # of an explicit synapse, half of those of a neuron (CPython 3.11, 2026-11)
+_LARGE = 2**18  # neurons and synapses
 _MAX_HINTS = 20  # unknown names whose nearest names are searched
 _MAX_UNKNOWN = 1_000  # that are reported
 
@@ -57,6 +58,12 @@ def try_to_build(
             return system, system.problems
         except InvalidSystem as error:
             return None, error.problems
+
+
+def is_enough_wrong(report: Report, size: int) -> bool:
+    """Whether a system of so many neurons and synapses is not built, since errors are known
+    already: of a large one that would take seconds, for some more errors."""
+    return report.has_errors and size > _LARGE
 
 
 def read_reported(

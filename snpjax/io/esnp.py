@@ -17,6 +17,7 @@ from ..spiking.model.system import Neuron, SpikingSystem
 from ..spiking.model.validity import Level, Place
 from .building import (
     KnownNames,
+    is_enough_wrong,
     most_listed,
     read_reported,
     size_message,
@@ -43,14 +44,18 @@ _SPIKE = re.compile("a(?![A-Za-z_0-9])")
 _STRING = re.compile('"[^"\n]*"')
 _COUNT = re.compile(r"\s*a\s*(?:\*\s*([0-9]+)\s*)?")
 
-#: Statements of one neuron, its contents or one synapse, as programs write them.
-_B, _L = r"[^\S\n]*", "[A-Za-z_0-9]+"
+#: Statements that are written as programs write them; the last group says which.
+_B, _L = r"[^\S\n]*+", "[A-Za-z_0-9]++"
+_ARC = rf"\({_B}{_L}{_B},{_B}{_L}{_B}\)"
+_LABELS = rf"{_L}(?:{_B},{_B}{_L})*+"
 _PLAIN = re.compile(
-    rf"@(?:mu{_B}={_B}(?P<neuron>{_L})"
+    rf"@(?:mu{_B}={_B}(?P<neurons>{_LABELS})"
     rf"|ms{_B}\({_B}(?P<owner>{_L}){_B}\){_B}={_B}a{_B}(?:\*{_B}(?P<spikes>[0-9]{{1,18}}))?"
-    rf"|marcs{_B}={_B}(?P<arc>\(){_B}(?P<source>{_L}){_B},{_B}(?P<target>{_L}){_B}\))"
+    rf"|min{_B}={_B}(?P<inputs>{_LABELS})|mout{_B}={_B}(?P<outputs>{_LABELS})"
+    rf"|marcs{_B}={_B}(?P<arcs>{_ARC}(?:{_B},{_B}{_ARC})*+))"
     rf"{_B};*(?=\n|\Z)"
 )
+_PLAIN_ARC = re.compile(rf"\({_B}({_L}){_B},{_B}({_L}){_B}\)")
 
 _DIALECT = "this file has no @model, so it is read in the ESNP line dialect"
 _FIX = "begin the file with @model<spiking_psystems> for P-Lingua 4"
@@ -299,18 +304,26 @@ class _Reader:
             start = _after_blanks(text, end)
 
     def _read_plain(self, line: re.Match[str]) -> None:
-        """One of the statements of which files have millions."""
-        kind = line.lastgroup
-        if kind == "neuron":
-            offset = line.start("neuron")
-            self.neurons.append((line["neuron"], offset))
-            self._check_size(offset)
-        elif kind == "target":
-            offset = line.start("arc")
-            self.sources.append(self._id(line["source"], offset))
-            self.targets.append(self._id(line["target"], offset))
-            self.arc_offsets.append(offset)
-            self._check_size(offset)
+        """One of the statements of which files have millions, or which have millions of items."""
+        kind = line.lastgroup or ""
+        start, end = line.span(kind)
+        if kind == "neurons":
+            labels = _LABEL.finditer(self.text, start, end)
+            self.neurons += [(label[0], label.start()) for label in labels]
+            self._check_size(start)
+        elif kind == "arcs":
+            ids = self.ids
+            for arc in _PLAIN_ARC.finditer(self.text, start, end):
+                self.sources.append(ids.setdefault(arc[1], len(ids)))
+                self.targets.append(ids.setdefault(arc[2], len(ids)))
+                self.arc_offsets.append(arc.start())
+            self._check_labels(len(ids), start)
+            self._check_size(start)
+        elif kind in ("inputs", "outputs"):
+            known = self.inputs if kind == "inputs" else self.outputs
+            for label in _LABEL.finditer(self.text, start, end):
+                known.setdefault(label[0], label.start())
+                self._check_labels(len(known), label.start())
         else:
             offset = line.start("owner")
             self.contents[line["owner"]] = int(line["spikes"] or 1), offset
@@ -413,6 +426,8 @@ class _Reader:
         names = {label: index for index, (label, _) in enumerate(self.neurons)}
         if self.are_names_known:
             self._check_names(KnownNames(names, self.report.error))
+        if is_enough_wrong(self.report, len(self.neurons) + len(self.sources)):
+            return None
         rules = self.rules.rules(len(self.ids))
         spikes, ids = self.contents, self.ids
         neurons = [

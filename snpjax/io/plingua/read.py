@@ -26,7 +26,13 @@ from ...spiking.model.validity import (
     possible_labels,
     unknown_neuron,
 )
-from ..building import UnknownNames, located_problems, read_reported, try_to_build
+from ..building import (
+    UnknownNames,
+    is_enough_wrong,
+    located_problems,
+    read_reported,
+    try_to_build,
+)
 from ..source import Report, Source
 from . import tree
 from .expand import RuleNode, SystemDraft, expand, expand_families
@@ -101,6 +107,8 @@ class _Assembly:
     def build(self, level: Level) -> SpikingSystem | None:
         contents = self._contents()
         rules = self._rules()
+        if is_enough_wrong(self.report, len(self.named) + len(self.draft.sources)):
+            return None
         neurons = [
             Neuron(name, contents.get(label, 0), rules.get(label, ()), label)
             for name, label in self.named

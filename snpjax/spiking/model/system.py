@@ -85,7 +85,7 @@ class Neuron:
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "spikes", spikes)
         object.__setattr__(self, "label", name if label is None else label)
-        object.__setattr__(self, "rules", parse_rules(rules, self.label))
+        object.__setattr__(self, "rules", parse_rules(rules, self.label) if rules else ())
 
 
 def parse_rules(rules: Sequence[AnyRule | str], label: str) -> tuple[AnyRule | str, ...]:

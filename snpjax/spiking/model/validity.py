@@ -6,9 +6,9 @@ found in one pass.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from operator import or_
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
@@ -131,11 +131,15 @@ def check(system: "SpikingSystem") -> tuple[Problem, ...]:
         severity = SEVERITIES[code][column]
         if severity is not None and room[severity]:
             room[severity] -= 1
-            found.append(Problem(code, severity, place, message, first))
+            text = message if isinstance(message, str) else message()
+            found.append(Problem(code, severity, place, text, first))
+            if not room["error"]:
+                break
     return tuple(found)
 
 
-_Finding: TypeAlias = tuple[str, Place, str, Place | None]
+#: Code, place, message and first place. A message that is rarely wanted is made when it is.
+_Finding: TypeAlias = tuple[str, Place, str | Callable[[], str], Place | None]
 
 
 def _findings(system: "SpikingSystem") -> Iterator[_Finding]:
@@ -193,10 +197,9 @@ def _check_rules_of(
         if isinstance(rule, str):
             yield "bad_guard", place, f"{here}: {parse_failure(rule, label)}", None
             continue
-        if rule in seen:
-            message = f"{here} repeats {rule_text(rule, label)} (remove one; it counts once)"
-            yield "duplicate_rule", place, message, seen[rule]
-        seen.setdefault(rule, place)
+        first = seen.setdefault(rule, place)
+        if first is not place:
+            yield "duplicate_rule", place, partial(_repetition, rule, label, here), first
         numbers = list(bad_numbers(rule, has_anti_spikes))
         for name, value, fix in numbers:
             yield "bad_number", place, f"{here}: {name} is {value!r} ({fix})", None
@@ -222,6 +225,10 @@ def _check_rules_of(
     yield from _check_overlap(owner, owner_text, rules)
 
 
+def _repetition(rule: AnyRule, label: str, here: str) -> str:
+    return f"{here} repeats {rule_text(rule, label)} (remove one; it counts once)"
+
+
 def _owners(
     system: "SpikingSystem",
 ) -> Iterator[tuple[int | str, str, tuple[AnyRule | str, ...]]]:
@@ -242,17 +249,23 @@ def _check_spiking_rule(rule: Rule, place: Place, here: str) -> Iterator[_Findin
         message = f"{here}: a forgetting rule has no delay (remove '; {rule.delay}')"
         yield "forgetting_delay", place, message, None
     if rule.produce > rule.consume:
-        message = (
-            f"{here} produces {rule.produce} but consumes {rule.consume} "
-            '(produce at most that many, or use level "extended")'
-        )
-        yield "produce_exceeds_consume", place, message, None
+        yield "produce_exceeds_consume", place, partial(_excess, rule, here), None
     if rule.is_forgetting and not rule.guard.is_exactly(rule.consume):
-        message = (
-            f"{here}: the guard {rule.guard} of a forgetting rule is not exactly the "
-            f'{rule.consume} spikes it removes (write a^s -> lambda, or use level "extended")'
-        )
-        yield "forgetting_guard", place, message, None
+        yield "forgetting_guard", place, partial(_inexact, rule, here), None
+
+
+def _excess(rule: Rule, here: str) -> str:
+    return (
+        f"{here} produces {rule.produce} but consumes {rule.consume} "
+        '(produce at most that many, or use level "extended")'
+    )
+
+
+def _inexact(rule: Rule, here: str) -> str:
+    return (
+        f"{here}: the guard {rule.guard} of a forgetting rule is not exactly the "
+        f'{rule.consume} spikes it removes (write a^s -> lambda, or use level "extended")'
+    )
 
 
 def _check_overlap(
@@ -302,6 +315,8 @@ def _check_dynamics(system: "SpikingSystem") -> Iterator[_Finding]:
             )
             yield "label_rules", Place("neuron", index), message, None
     for owner, label, rules in _owners(system):
+        if not rules or {*map(type, rules)} == {Rule}:
+            continue
         for number, rule in enumerate(rules):
             if isinstance(rule, Rule):
                 continue

@@ -23,7 +23,7 @@ def main() -> None:
         readers = file_readers(Path(folder))
         for name in names or readers:
             start = time.process_time()
-            num_read = read_mutants(readers[name], int(count), f"script {name}")
+            num_read = read_mutants(readers[name], int(count), f"script {name} {count}")
             seconds = time.process_time() - start
             print(f"{name}: {count} mutants, {num_read} read, {seconds:.1f} s", flush=True)
 
