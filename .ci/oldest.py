@@ -1,6 +1,6 @@
 """Print the oldest versions that `pyproject.toml` allows, as constraints of pip:
 
-    python .ci/oldest.py > oldest.txt && pip install '.[test]' -c oldest.txt
+python .ci/oldest.py > oldest.txt && pip install '.[test]' -c oldest.txt
 """
 
 import re

@@ -88,7 +88,7 @@ def beyond_memory(n: int) -> Case:
     size += sum(x.nbytes for x in (*graph.edges.counts, *(graph.edges.reached or ())))
     limits = snp.MemoryLimits(device=size // 4, host=size // 64)
 
-    def check(graph: snp.Graph) -> float:
+    def check(graph: snp.Graph) -> float | None:
         words: Any = graph.words
         assert words.rows.bytes_in_file > size // 2
         case.check(graph)
