@@ -28,7 +28,9 @@ NO_GUARD = Guard.from_lengths(())
 ABOUT_GUARD = ("forgetting_guard", "forgetting_overlap", "dead_rule", "duplicate_rule")
 
 _BYTES = 420  # of an explicit synapse, half of those of a neuron (CPython 3.11, 2026-11)
-_LARGE = 2**18  # neurons and synapses
+#: Neurons, synapses and rules of a system that is not built where errors are known already: that
+#: would take seconds, for some more of them.
+LARGE = 2**18
 _MAX_HINTS = 20  # unknown names whose nearest names are searched
 _MAX_UNKNOWN = 1_000  # that are reported
 
@@ -58,12 +60,6 @@ def try_to_build(
             return system, system.problems
         except InvalidSystem as error:
             return None, error.problems
-
-
-def is_enough_wrong(report: Report, size: int) -> bool:
-    """Whether a system of so many neurons and synapses is not built, since errors are known
-    already: of a large one that would take seconds, for some more errors."""
-    return report.has_errors and size > _LARGE
 
 
 def read_reported(

@@ -35,6 +35,7 @@ _DEFAULT_STEPS = 100  # of `snpjax run`
 _WORD = re.compile(r"\S+")
 _CHARACTER = re.compile(r"\S")
 _RULE = re.compile(r"\s*\S+\s+(?![0-9-])\S")
+_RULE_LINE = re.compile(r"^[^\S\n]*+[^\s]++[^\S\n]++(?![0-9-])\S", re.MULTILINE)
 _NUMBERS = re.compile(r"[0-9 \t]*")
 _DIGIT_LINES = re.compile(r"[0-9 \n]*")
 _MAX_INDEX = 9  # digits
@@ -189,13 +190,12 @@ class _Reader:
                 return
             self._read_targets(*line)
             self.position = line[1] + 1
-        is_told = False
-        while self.num_rules and (line := self._line()) and not self._is_rule(*line):
-            if not is_told:
-                message = "there are more lines of synapses than neurons"
-                self.report.error(line[0], message + fix)
-            is_told = True
-            self.position = line[1] + 1
+        line = self._line() if self.num_rules else None
+        if line is not None and not self._is_rule(*line):
+            message = "there are more lines of synapses than neurons"
+            self.report.error(line[0], message + fix)
+            rule = _RULE_LINE.search(self.text, line[0])
+            self.position = len(self.text) if rule is None else rule.start()
 
     def _read_plain_synapses(self) -> bool:
         """Read all lines of synapses at once; nothing where one of them is not as it should be."""

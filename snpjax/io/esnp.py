@@ -16,8 +16,8 @@ from typing import Any, NamedTuple, NoReturn
 from ..spiking.model.system import Neuron, SpikingSystem
 from ..spiking.model.validity import Level, Place
 from .building import (
+    LARGE,
     KnownNames,
-    is_enough_wrong,
     most_listed,
     read_reported,
     size_message,
@@ -426,7 +426,10 @@ class _Reader:
         names = {label: index for index, (label, _) in enumerate(self.neurons)}
         if self.are_names_known:
             self._check_names(KnownNames(names, self.report.error))
-        if is_enough_wrong(self.report, len(self.neurons) + len(self.sources)):
+        size = len(self.neurons) + len(self.sources) + len(self.rules)
+        if len(names) < len(self.neurons) and size > LARGE:
+            self._tell_repeated()
+        if self.report.has_errors and size > LARGE:
             return None
         rules = self.rules.rules(len(self.ids))
         spikes, ids = self.contents, self.ids
@@ -447,6 +450,15 @@ class _Reader:
         )
         tell_problems(self.report, problems, self._offset)
         return system
+
+    def _tell_repeated(self) -> None:
+        """Tell what the system would, without making a million neurons."""
+        seen: dict[str, int] = {}
+        for label, offset in self.neurons:
+            first = seen.setdefault(label, offset)
+            if first != offset:
+                message = f"neuron {label!r} is declared twice (give each neuron its own name)"
+                self.report.error(offset, message, first)
 
     def _check_names(self, known: KnownNames[int]) -> None:
         """Report the labels that no neuron has, each where it stands first."""

@@ -224,6 +224,10 @@ class Report:
         return self.num_errors > MAX_FINDINGS
 
     @property
+    def tells_no_more_warnings(self) -> bool:
+        return self._number["warning"] > MAX_FINDINGS
+
+    @property
     def has_errors(self) -> bool:
         return self._number["error"] > 0
 

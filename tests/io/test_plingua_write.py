@@ -414,7 +414,7 @@ def test_long_failures_take_linear_time():
 
 
 def test_statements_too_long_for_the_grammar_are_refused(monkeypatch):
-    monkeypatch.setattr("snpjax.io.plingua.syntax._MAX_STATEMENT", 40)
+    monkeypatch.setattr("snpjax.io.plingua.syntax.MAX_STATEMENT", 40)
     body = "@mu = x; @ms(x) = a*(1+1);\n @ms(x) = a*(1+1+1+1+1+1+1+1+1+1+1+1+1+1+1);"
     found = outcome(f"@model<spiking_psystems>\ndef main() {{\n{body}\n}}\n")
     assert isinstance(found, str) and found.startswith("f:4:2: up to here there are more than")

@@ -6,7 +6,7 @@ finds the mistakes.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 
 from . import expression, tree
 from .scan import skip_gap
@@ -17,6 +17,7 @@ _NUMBER = r"(?:0|[1-9][0-9]{0,17})"
 _INDEX = r"(?:0|-?[1-9][0-9]{0,17})"
 _INDICES = rf"\{{\s*{_INDEX}\s*(?:,\s*{_INDEX}\s*)*\}}"
 _LABEL = rf"(?:[A-Za-z_][A-Za-z_0-9]*(?:{_INDICES})?|{_NUMBER})"
+_KEYWORD = re.compile("@([a-z]+)", re.IGNORECASE)
 # No two blanks beside each other can match the same text, so that a failure takes linear time.
 
 _RULE = re.compile(
@@ -45,19 +46,32 @@ class Literals:
     def __init__(self, text: str):
         self._text = text
         self._labels: dict[str, str] = {}
-        own = self._rules, self._growth, self._contents, self._neurons, self._arcs
-        self._readers: Sequence[Callable[[tree.Literal, int, int], int]] = own
+        self._readers: Mapping[str, Callable[[tree.Literal, int, int], int]] = {
+            "ms": self._contents,
+            "mu": self._neurons,
+            "marcs": self._arcs,
+        }
 
     def read(self, start: int, end: int) -> tuple[tree.Instruction, int] | None:
         """The literal statements from `start` on and the offset after them, if there are any."""
-        found, before, after = tree.Literal(), -1, start
-        while after > before:
-            before = after
-            for read in self._readers:
-                after = read(found, after, end)
+        found, after = tree.Literal(), start
+        at = first = skip_gap(self._text, start, end)
+        while at < end:
+            read = self._rule if self._text[at] == "[" else self._readers.get(self._keyword(at))
+            next_one = at if read is None else read(found, at, end)
+            if next_one == at:
+                break
+            after = next_one
+            at = skip_gap(self._text, after, end)
         if after > start:
             return found, after
-        return self._dictionary(start, end) or self._train(start, end)
+        keyword = self._keyword(first) if first < end else ""
+        alone = {"mdict": self._dictionary, "minst": self._train}.get(keyword)
+        return None if alone is None else alone(first, end)
+
+    def _keyword(self, at: int) -> str:
+        keyword = _KEYWORD.match(self._text, at)
+        return "" if keyword is None else keyword[1].lower()
 
     def _match(self, pattern: re.Pattern[str], start: int, end: int) -> re.Match[str] | None:
         """A match after blanks and comments."""
@@ -74,30 +88,29 @@ class Literals:
             known = self._labels[label] = "".join(label.split())
         return known
 
-    # Each of these adds the statements of a kind, and gives the offset after them.
+    # Each of these adds the statement at an offset, and gives the offset after it, or itself.
 
-    def _rules(self, found: tree.Literal, start: int, end: int) -> int:
-        while match := self._match(_RULE, start, end):
+    def _rule(self, found: tree.Literal, start: int, end: int) -> int:
+        match = _RULE.match(self._text, start, end)
+        if match is not None:
             _, consume, produce, nothing, label, guard, delay = match.groups()
             produced = 0 if nothing else int(produce or 1)
             key = guard, int(consume or 1), produced, int(delay or 0)
-            found.rules.append((match.start(1), self._label(label), key))
-            start = match.end()
-        return start
-
-    def _growth(self, found: tree.Literal, start: int, end: int) -> int:
-        while match := self._match(_GROWTH, start, end):
-            found.rules.append((match.start(1), self._label(match[2]), None))
-            start = match.end()
-        return start
+            found.rules.append((start, self._label(label), key))
+            return match.end()
+        match = _GROWTH.match(self._text, start, end)
+        if match is None:
+            return start
+        found.rules.append((start, self._label(match[2]), None))
+        return match.end()
 
     def _contents(self, found: tree.Literal, start: int, end: int) -> int:
-        while match := self._match(_CONTENTS, start, end):
-            label, adds, spikes = match.groups()
-            entry = match.start(1), self._label(label), int(spikes or 1), bool(adds)
-            found.contents.append(entry)
-            start = match.end()
-        return start
+        match = _CONTENTS.match(self._text, start, end)
+        if match is None:
+            return start
+        label, adds, spikes = match.groups()
+        found.contents.append((match.start(1), self._label(label), int(spikes or 1), bool(adds)))
+        return match.end()
 
     def _neurons(self, found: tree.Literal, start: int, end: int) -> int:
         neurons: list[tuple[str, int]] = []
@@ -145,8 +158,7 @@ class Literals:
             entries.append((step, spikes))
 
         after = self._list(_TRAIN, _ENTRY, add, start, end)
-        offset = self._text.find("@", skip_gap(self._text, start, end))
-        return (tree.Train(offset, tuple(entries)), after) if after > start else None
+        return (tree.Train(start, tuple(entries)), after) if after > start else None
 
     def _list(
         self,
@@ -156,7 +168,7 @@ class Literals:
         start: int,
         end: int,
     ) -> int:
-        match = self._match(head, start, end)
+        match = head.match(self._text, start, end)
         while match and (match := self._match(item, match.end(), end)):
             add(match)
             if self._text[match.end() - 1] == ";":

@@ -12,7 +12,7 @@ from ..formats import is_json
 from ..source import Report, Unreadable, shortened
 from . import tree
 from .scan import end_of_previous, marks, skip_gap
-from .syntax import Syntax, WordBudget
+from .syntax import MAX_STATEMENT, Syntax, WordBudget
 
 
 MODEL = "spiking_psystems"
@@ -116,7 +116,7 @@ def _found_model(text: str, model: re.Match[str] | None) -> tuple[int, str]:
 def _next_piece(syntax: Syntax, frame: Frame, start: int) -> int | None:
     """Read a definition; the offset after it, or `None` when the rest makes no sense."""
     text, report = syntax.text, syntax.report
-    for offset, mark in marks(text, start, len(text)):
+    for offset, mark in marks(text, start, min(len(text), start + MAX_STATEMENT)):
         if mark in ("/*", '"'):
             return _report_unclosed(report, offset, mark)
         if mark == "}":

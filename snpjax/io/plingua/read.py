@@ -27,8 +27,8 @@ from ...spiking.model.validity import (
     unknown_neuron,
 )
 from ..building import (
+    LARGE,
     UnknownNames,
-    is_enough_wrong,
     located_problems,
     read_reported,
     try_to_build,
@@ -107,7 +107,9 @@ class _Assembly:
     def build(self, level: Level) -> SpikingSystem | None:
         contents = self._contents()
         rules = self._rules()
-        if is_enough_wrong(self.report, len(self.named) + len(self.draft.sources)):
+        num_rules = sum(map(len, rules.values()))
+        is_large = len(self.named) + len(self.draft.sources) + num_rules > LARGE
+        if is_large and self.report.has_errors:
             return None
         neurons = [
             Neuron(name, contents.get(label, 0), rules.get(label, ()), label)
@@ -116,6 +118,8 @@ class _Assembly:
         if any(isinstance(rule, _GROWTH) for its in rules.values() for rule in its):
             self.labels = possible_labels(neurons, rules)
         synapses, train, output = self._synapses(), self._input(), self._output()
+        if is_large and self.report.has_errors:
+            return None
         system, problems = try_to_build(
             lambda: SpikingSystem(
                 neurons,
@@ -141,7 +145,7 @@ class _Assembly:
             names.append(name)
             self.named.append((name, label))
             first = first_offsets.setdefault(label, offset)
-            if name != label:
+            if name != label and not self.report.tells_no_more_warnings:
                 message = (
                     f"the label {label!r} is given again, first at {self.report.at(first)}: this "
                     f"neuron is named {name!r} (remove it unless two neurons are meant)"

@@ -9,17 +9,20 @@ from collections.abc import Iterator
 _MARK = re.compile(
     r'/\*.*?\*/|/\*|"[^"\n]*"|"|[{}()\[\];]|(?<![A-Za-z_0-9@\'])def\b', re.DOTALL | re.I
 )
-_BRACE = re.compile(r'/\*.*?\*/|/\*|"[^"\n]*"|"|[{}]|(?<![A-Za-z_0-9@\'])def\b', re.DOTALL | re.I)
+_BRACE = re.compile(
+    r'\{[^{}"/\n]{0,60}\}|/\*.*?\*/|/\*|"[^"\n]*"|"|[{}]|(?<![A-Za-z_0-9@\'])def\b',
+    re.DOTALL | re.I,
+)
 _BLOCK = 256
-_GAP = re.compile(r"(?:\s+|/\*.*?\*/)*", re.DOTALL)
+_GAP = re.compile(r"(?:\s++|/\*.*?\*/)*+", re.DOTALL)
 
 
 def marks(
     text: str, start: int, end: int, *, only_braces: bool = False
 ) -> Iterator[tuple[int, str]]:
     """Offset and text of every brace, bracket, parenthesis, semicolon and `def`, and of a `/*` or
-    `"` that never ends; or without brackets, parentheses and semicolons, of which there are many
-    more."""
+    `"` that never ends; or without brackets, parentheses, semicolons and the braces of indices, of
+    which there are many more."""
     for match in (_BRACE if only_braces else _MARK).finditer(text, start, end):
         mark = match.group()
         if len(mark) == 1 or mark == "/*" or mark[0] in "dD":

@@ -22,10 +22,10 @@ NodeT = TypeVar("NodeT")
 MAX_DEPTH = 50  # of braces, brackets and parentheses in one statement
 # Words of what is not literal in a file, for which the grammar takes some 10 us each (lark 1.3,
 # CPython 3.11, 2026-11); a piece that it is called for takes as long as 10 words.
-MAX_WORDS = 2**17
+MAX_WORDS = 100_000
 _WORDS_OF_PIECE = 10
 _WORD = re.compile(r"/\*.*?\*/|\w+|[^\w\s]", re.DOTALL)
-_MAX_STATEMENT = 2**20  # characters
+MAX_STATEMENT = 2**20  # characters
 _MAX_ERRORS = 100
 _PIECE = 2**16  # about so much is parsed at once
 
@@ -68,6 +68,8 @@ class Syntax:
 
     def definition(self, start: int, end: int) -> tree.Let | None:
         """A definition before or between the modules, up to its semicolon."""
+        if end - start > MAX_STATEMENT:
+            self._refuse(start, end)
         if self._is_too_deep(start, end):
             return None
         parsed = self._parse(start, end, "global_let")
@@ -98,8 +100,8 @@ class Syntax:
             return []
         (start, _), (_, end) = pieces[0], pieces[-1]
         statements: list[tree.Statement] = []
+        self._spend(start, end)
         if not self._is_too_deep(start, end):
-            self._spend(start, end)
             try:
                 parsed = parser().parse(self.text[start:end], start="body")
                 statements += _Builder(start).transform(parsed)
@@ -132,14 +134,14 @@ class Syntax:
     def _refuse(self, start: int, end: int) -> NoReturn:
         message = (
             f"up to here there are more than {MAX_WORDS:,} words of statements with expressions, "
-            f"ranges or blocks, or one of them has more than {_MAX_STATEMENT:,} characters (use "
+            f"ranges or blocks, or one of them has more than {MAX_STATEMENT:,} characters (use "
             "ranges, or write numbers for expressions)"
         )
         self.report.fail(skip_gap(self.text, start, end), message)
 
     def _end_of_statement(self, start: int, end: int) -> int:
         """The offset after the first semicolon outside braces."""
-        depth, most = 0, min(end, start + _MAX_STATEMENT)
+        depth, most = 0, min(end, start + MAX_STATEMENT)
         for offset, mark in marks(self.text, start, most):
             if mark == "{":
                 depth += 1

@@ -127,9 +127,15 @@ def check(system: "SpikingSystem") -> tuple[Problem, ...]:
     column = ("strict", "extended").index(system.level)
     found = []
     room = {"error": MAX_PROBLEMS, "warning": MAX_PROBLEMS}
-    for code, place, message, first in _findings(system):
+
+    def severity_of(code: str) -> Severity | None:
+        """That of a problem which is still told."""
         severity = SEVERITIES[code][column]
-        if severity is not None and room[severity]:
+        return severity if severity is not None and room[severity] else None
+
+    for code, place, message, first in _findings(system, severity_of):
+        severity = severity_of(code)
+        if severity is not None:
             room[severity] -= 1
             text = message if isinstance(message, str) else message()
             found.append(Problem(code, severity, place, text, first))
@@ -142,9 +148,9 @@ def check(system: "SpikingSystem") -> tuple[Problem, ...]:
 _Finding: TypeAlias = tuple[str, Place, str | Callable[[], str], Place | None]
 
 
-def _findings(system: "SpikingSystem") -> Iterator[_Finding]:
+def _findings(system: "SpikingSystem", severity_of: Callable[[str], object]) -> Iterator[_Finding]:
     yield from _check_neurons(system)
-    yield from _check_rules(system)
+    yield from _check_rules(system, severity_of)
     yield from _check_dynamics(system)
     yield from _check_synapses(system)
     yield from _check_environment(system)
@@ -172,15 +178,18 @@ def _check_neurons(system: "SpikingSystem") -> Iterator[_Finding]:
             yield "bad_number", place, message, None
 
 
-def _check_rules(system: "SpikingSystem") -> Iterator[_Finding]:
+def _check_rules(
+    system: "SpikingSystem", severity_of: Callable[[str], object]
+) -> Iterator[_Finding]:
     sound: set[tuple[int, ...]] = set()  # many neurons have the same rules, which are few objects
     for owner, label, rules in _owners(system):
         key = tuple(map(id, rules))
         if key not in sound:
-            is_sound = True
+            is_sound = True  # nothing that is told
             for finding in _check_rules_of(system, owner, label, rules):
-                is_sound = False
-                yield finding
+                if severity_of(finding[0]) is not None:
+                    is_sound = False
+                    yield finding
             if is_sound:
                 sound.add(key)
 
