@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 
 import jax
@@ -15,7 +15,7 @@ from .advance import MAX_CHUNK_BYTES, paths_of, structures_of
 from .choice import AbstractChoice
 from .machine import AnyMachine, Growable, Leaping, Partitioned, Settled, Stacked, follows
 from .memory import ALLOCATION_ERRORS, Footprint, is_of_memory, share_taken
-from .scale.checkpoint import Checkpoints
+from .scale.checkpoint import Checkpoints, Restored
 from .scale.paths import value_of_each
 from .scale.placement import Placement
 from .scale.saved_runs import RestoredRun, RunSaver
@@ -75,7 +75,7 @@ class Driver:
     progress: Callable[[int, int], None] | None
     settled: Callable[[AnyMachine, PyTree, AbstractChoice], Settled | None] | None = None
     placement: Placement | None = None
-    checkpoints: Checkpoints = field(default_factory=Checkpoints)
+    checkpoints: Checkpoints | None = None
     resume: Callable[[AnyMachine, PyTree], tuple[AnyMachine, PyTree]] | None = None
     lean: bool = False
 
@@ -85,13 +85,15 @@ class Driver:
         shards: list[Shard] = []
         histories: list[History] = []
         first, standing = 0, None
-        if self.checkpoints.restored is not None:
-            restored = self._restored(start, paths is not None)
+        saver = None
+        if self.checkpoints is not None and self.checkpoints.restored is not None:
+            restored = self._restored(self.checkpoints.restored, start, paths is not None)
             shards += restored.shards(histories, self._own_ranges(restored.num_ended))
             saved = {"state": kept(self.machine, start), "steps": 0}
             first, standing = restored.num_ended, restored.standing(saved)
-        is_alike = follows(self.machine, Partitioned)  # what all processes have of it
-        saver = RunSaver(self.checkpoints, len(shards), is_alike=is_alike)
+        if self.checkpoints is not None:
+            is_alike = follows(self.machine, Partitioned)  # what all processes have of it
+            saver = RunSaver(self.checkpoints, len(shards), is_alike=is_alike)
         longest = 0  # the steps of the longest tile up to now
 
         def tell(done: int, now: int) -> None:
@@ -101,8 +103,8 @@ class Driver:
                 self.progress(longest, done)
 
         def at_boundary(tile: Tile | None) -> None:
-            if (tile is None or tile.is_even) and self.checkpoints.is_due():
-                saver.save(shards, tile)
+            if saver is not None and (tile is None or tile.is_even):
+                saver.save_if_due(shards, tile)
 
         for part in self._parts(start, paths, first, standing, tiled=tiled):
             tile, num_before = None, len(histories)
@@ -118,7 +120,8 @@ class Driver:
             shards += tile.shards
             standing = None
             at_boundary(None)
-        saver.save(shards, is_last=True)
+        if saver is not None:
+            saver.save(shards, is_last=True)
         return self._joined(shards, histories, paths)
 
     def _cut_short(
@@ -247,12 +250,11 @@ class Driver:
             state, states, outputs, details, saved, np.asarray(steps), result, numbers
         )
 
-    def _restored(self, start: PyTree, has_paths: bool) -> RestoredRun:
+    def _restored(self, checkpoint: Restored, start: PyTree, has_paths: bool) -> RestoredRun:
         """The run as its last checkpoint has it."""
-        assert self.checkpoints.restored is not None
         given = self.machine, self.choice, start, self.save, self.placement
         structures = structures_of(*given, has_paths=has_paths)
-        restored = RestoredRun(self.checkpoints.restored, self.save, structures)
+        restored = RestoredRun(checkpoint, self.save, structures)
         if restored.save != self.save:
             what = "the outputs and the final" if restored.save.outputs else "the final"
             warn_of_dropping("its limit before it was interrupted", f"{what} configuration")
