@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 
 import jax
@@ -15,7 +15,7 @@ from .advance import MAX_CHUNK_BYTES, paths_of, structures_of
 from .choice import AbstractChoice
 from .machine import AnyMachine, Growable, Leaping, Partitioned, Settled, Stacked, follows
 from .memory import ALLOCATION_ERRORS, Footprint, is_of_memory, share_taken
-from .scale.checkpoint import Checkpoints
+from .scale.checkpoint import Checkpoints, Restored
 from .scale.paths import value_of_each
 from .scale.placement import Placement
 from .scale.saved_runs import RestoredRun, RunSaver
@@ -75,7 +75,7 @@ class Driver:
     progress: Callable[[int, int], None] | None
     settled: Callable[[AnyMachine, PyTree, AbstractChoice], Settled | None] | None = None
     placement: Placement | None = None
-    checkpoints: Checkpoints = field(default_factory=Checkpoints)
+    checkpoints: Checkpoints | None = None
     resume: Callable[[AnyMachine, PyTree], tuple[AnyMachine, PyTree]] | None = None
     lean: bool = False
 
@@ -85,13 +85,15 @@ class Driver:
         shards: list[Shard] = []
         histories: list[History] = []
         first, standing = 0, None
-        if self.checkpoints.restored is not None:
-            restored = self._restored(start, paths is not None)
+        saver = None
+        if self.checkpoints is not None and self.checkpoints.restored is not None:
+            restored = self._restored(self.checkpoints.restored, start, paths is not None)
             shards += restored.shards(histories, self._own_ranges(restored.num_ended))
             saved = {"state": kept(self.machine, start), "steps": 0}
             first, standing = restored.num_ended, restored.standing(saved)
-        is_alike = follows(self.machine, Partitioned)  # what all processes have of it
-        saver = RunSaver(self.checkpoints, len(shards), is_alike=is_alike)
+        if self.checkpoints is not None:
+            is_alike = follows(self.machine, Partitioned)  # what all processes have of it
+            saver = RunSaver(self.checkpoints, len(shards), is_alike=is_alike)
         longest = 0  # the steps of the longest tile up to now
 
         def tell(done: int, now: int) -> None:
@@ -101,8 +103,8 @@ class Driver:
                 self.progress(longest, done)
 
         def at_boundary(tile: Tile | None) -> None:
-            if (tile is None or tile.is_even) and self.checkpoints.is_due():
-                saver.save(shards, tile)
+            if saver is not None and (tile is None or tile.is_even):
+                saver.save_if_due(shards, tile)
 
         for part in self._parts(start, paths, first, standing, tiled=tiled):
             tile, num_before = None, len(histories)
@@ -118,7 +120,8 @@ class Driver:
             shards += tile.shards
             standing = None
             at_boundary(None)
-        saver.save(shards, is_last=True)
+        if saver is not None:
+            saver.save(shards, is_last=True)
         return self._joined(shards, histories, paths)
 
     def _cut_short(
@@ -178,7 +181,6 @@ class Driver:
             return
         devices = 1 if place is None else place.shares
         most = most_in_tile(machine, start) if tiled else None
-        has_paths = paths_of(machine, start) != ()
         while first < paths:
             num = paths - first if most is None else min(devices * most, paths - first)
             if standing is not None:
@@ -186,7 +188,7 @@ class Driver:
                 num, standing = standing.paths, None
             share = self._share(num, paths, most)
             own = start
-            if has_paths and num < paths:
+            if num < paths and paths_of(machine, start) != ():
                 own = jax.tree.map(lambda x, at=first, n=num: x[..., at : at + n], start)
             yield own, first, num, share
             first += num
@@ -207,12 +209,12 @@ class Driver:
         num = paths if most is None else min(devices * most, paths)
         return self._share(num, paths, most), num
 
-    def sizes(self, state_bytes: int) -> tuple[int, int]:
-        """Steps per iteration of the loop, and the most rows of history of a call, by the bytes of
-        the states on a device."""
+    def sizes(self, state: PyTree, devices: int) -> tuple[int, int]:
+        """Steps per iteration of the loop, and the most rows of history of a call, for a state that
+        is spread over devices."""
         grows = self.grow and follows(self.machine, Growable)
         # A step that may grow is long, and each copy of it takes seconds to compile.
-        unroll = self.unroll or (1 if grows else _unroll(state_bytes))
+        unroll = self.unroll or (1 if grows else _unroll(state, devices))
         rows = min(bucket(self.max_steps, at_least=64), _MAX_CHUNK_ROWS)
         return unroll, rows if self.save.keeps_history else 1
 
@@ -247,12 +249,11 @@ class Driver:
             state, states, outputs, details, saved, np.asarray(steps), result, numbers
         )
 
-    def _restored(self, start: PyTree, has_paths: bool) -> RestoredRun:
+    def _restored(self, checkpoint: Restored, start: PyTree, has_paths: bool) -> RestoredRun:
         """The run as its last checkpoint has it."""
-        assert self.checkpoints.restored is not None
         given = self.machine, self.choice, start, self.save, self.placement
         structures = structures_of(*given, has_paths=has_paths)
-        restored = RestoredRun(self.checkpoints.restored, self.save, structures)
+        restored = RestoredRun(checkpoint, self.save, structures)
         if restored.save != self.save:
             what = "the outputs and the final" if restored.save.outputs else "the final"
             warn_of_dropping("its limit before it was interrupted", f"{what} configuration")
@@ -274,7 +275,7 @@ class Driver:
     ) -> None:
         """Advance a tile to its end, chunk by chunk, moving histories to the host after each."""
         devices = len(tile.made)
-        unroll, rows = self.sizes(nbytes_of(tile.state) // devices)
+        unroll, rows = self.sizes(tile.state, devices)
         steps = _FIRST_CALL_STEPS
         if follows(self.machine, Leaping):
             steps = max(steps, _FIRST_LEAP_STEPS // (tile.paths or 1))
@@ -282,7 +283,7 @@ class Driver:
         while True:
             if tile.may_settle and seconds_left > _SETTLING_SECONDS and tile.settle():
                 steps = _FIRST_CALL_STEPS
-                unroll = self.unroll or _unroll(nbytes_of(tile.state) // devices)
+                unroll = self.unroll or _unroll(tile.state, devices)
             if tile.may_settle:
                 steps = min(steps, max(tile.now, _FIRST_SETTLING_STEPS))
             takes_long = tile.may_settle and nbytes_of(tile.state) > _MOST_EVALUATED
@@ -297,7 +298,7 @@ class Driver:
             is_first = tile.enlarge()
             if is_first:
                 continue
-            if not np.any(tile.goes_on):
+            if not any(tile.goes_on):
                 return
             steps = int(min(1e9, max(1, steps * _SECONDS_PER_CALL / elapsed)))
             at_boundary(tile)
@@ -327,8 +328,9 @@ def _padded_paths(paths: int) -> int:
     return paths if paths < _LEAST_PATHS else -(-paths // step) * step
 
 
-def _unroll(size: int) -> int:
-    """Steps per loop iteration, unless they are given, for states of that many bytes."""
+def _unroll(state: PyTree, devices: int) -> int:
+    """Steps per loop iteration, unless they are given."""
     if jax.default_backend() == "cpu":
         return 1
+    size = nbytes_of(state) // devices
     return next((steps for limit, steps in _UNROLL if size <= limit), 1)

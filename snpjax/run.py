@@ -216,19 +216,23 @@ def run(
         driver = Driver(machine, choice, max_steps, save, grow, unroll, progress, settled, where)
 
         resume = partial(_resumed, own)
-        checkpoints = checkpoints_of(
-            checkpoint,
-            "run",
-            model=own,
-            choice=choice,
-            max_steps=max_steps,
-            paths=paths,
-            initial=initial,
-            inputs=inputs,
-            save=save,
-            grow=grow,
-            observe=observe,
-            **options,
+        checkpoints = (
+            contextlib.nullcontext()
+            if checkpoint is None
+            else checkpoints_of(
+                checkpoint,
+                "run",
+                model=own,
+                choice=choice,
+                max_steps=max_steps,
+                paths=paths,
+                initial=initial,
+                inputs=inputs,
+                save=save,
+                grow=grow,
+                observe=observe,
+                **options,
+            )
         )
         with checkpoints as held:
             driver = replace(driver, checkpoints=held, resume=resume)

@@ -23,10 +23,12 @@ class RunSaver:
         self._checkpoints, self._num_ended = checkpoints, num_ended
         self._appends = not is_alike or jax.process_index() == 0
 
+    def save_if_due(self, ended: Sequence[Shard], tile: Tile | None) -> None:
+        if self._checkpoints.is_due():
+            self.save(ended, tile)
+
     def save(self, ended: Sequence[Shard], tile: Tile | None = None, *, is_last: bool = False):
         """Save shards that have ended, and a tile that goes on."""
-        if not self._checkpoints.is_active:
-            return
         for shard in ended[self._num_ended :] if self._appends else ():
             self._append_rows(shard)
             found = {"end": shard.ended, "after": shard.history.after}

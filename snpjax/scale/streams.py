@@ -30,7 +30,7 @@ from ..results import HALTED, RESULTS
 from ..simulate import result_of
 from ..tile import Standing, Tile, kept
 from ..trajectory import SAVE_FINAL, own_paths
-from .checkpoint import Restored
+from .checkpoint import Checkpoints, Restored
 from .paths import whole
 from .placement import Placement
 from .statistics import BLOCK, AbstractStatistic, Bin, PathEnd, Summary, Sums, block_sums
@@ -121,7 +121,7 @@ def observe(
     kind = ObservedGrowable if follows(machine, Growable) else ObservedMachine
     observed = kind(machine, statistic)
     start = _begun(observed, start)
-    place, checkpoints = driver.placement, driver.checkpoints
+    place, checkpoints = driver.placement, driver.checkpoints or Checkpoints()
     devices = 1 if place is None else place.shares
     driver = replace(driver, machine=observed, save=SAVE_FINAL, lean=True, resume=_resuming(driver))
     share = chunk or _share(driver, start, paths, devices)

@@ -277,11 +277,12 @@ class PopulationSystem(AbstractSystem):
         are those of the templates either way.
         """
         from ..lower.lower import lowered_columns  # the model itself needs no device
-        from ..lower.partition import lowered_parts
 
         del numbered
         _refuse_transition(layout)
         if mesh is not None:
+            from ..lower.partition import lowered_parts  # few need it
+
             return lowered_parts(self, mesh, layout, count_dtype, faithful, paths)
         return lowered_columns(self.columns(faithful=faithful), layout, count_dtype, paths)
 

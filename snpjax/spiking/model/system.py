@@ -477,10 +477,11 @@ class SpikingSystem(AbstractSystem):
         A system that divides or buds takes a `capacity`, and no `layout`.
         """
         from ..lower.lower import check_options, lowered  # the model itself needs no device
-        from ..lower.partition import lowered_parts
 
         faithful |= numbered  # a family has the number of its first member
         if mesh is not None:
+            from ..lower.partition import lowered_parts  # few need it
+
             check_options(self, layout, capacity)
             return lowered_parts(self, mesh, layout, count_dtype, faithful, paths)
         return lowered(self, layout, count_dtype, faithful, capacity, paths)
