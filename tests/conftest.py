@@ -56,7 +56,8 @@ jax.monitoring.register_event_duration_secs_listener(_count_program)
 
 def pytest_collection_modifyitems(items):
     for item in items:
-        if item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
+        is_long = item.get_closest_marker("slow") or item.get_closest_marker("nightly")
+        if is_long and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(3600))
 
 
