@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from ..formats import is_json
+from ..kinds import is_json
 from ..source import Report, Unreadable, shortened
 from . import tree
 from .scan import end_of_previous, marks, skip_gap
