@@ -425,7 +425,7 @@ def test_only_options_of_the_command_are_advised(pair, tmp_path):
     assert use in fail("sleptsov", "run", other)
     table = tmp_path / "table.pli"
     table.write_text('[{"id": 1}]')
-    assert "not P-Lingua (name it .json)" in fail("run", table)
+    assert "not P-Lingua (name it .json, or give --from)" in fail("run", table)
     lines = tmp_path / "lines.pli"
     lines.write_text("@mu = p, q\n")
     assert "or give --from esnp)" in fail("convert", lines, "x.dot", "--from", "plingua")
