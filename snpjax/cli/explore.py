@@ -159,7 +159,7 @@ def describe(graph: "Graph", numbers: int | None) -> dict[str, Any]:
         "missed": graph.missed,
         "by_depth": [dict(zip(heads, row, strict=True)) for row in by_depth(graph).tolist()],
         "halting": len(graph.halting()),
-        "stuck": len(graph.deadlocks()),
+        "deadlocks": len(graph.deadlocks()),
         "deterministic": graph.is_deterministic,
         "confluent": graph.is_confluent,
         "bounds": {name: list(bounds) for name, bounds in graph.bounds().items()},
@@ -243,11 +243,11 @@ def _remarks(graph: "Graph", description: dict[str, Any], numbers: int | None) -
     so_far = "" if graph.is_complete else " so far"
     choices, transitions = description["choices"], description["transitions"]
     counted = "" if transitions is None else f", {plural(transitions, 'distinct transition')}"
-    stuck, words = description["stuck"], _NET_WORDS if is_net(graph.system) else _WORDS
+    stuck, words = description["deadlocks"], _NET_WORDS if is_net(graph.system) else _WORDS
     lines = [
         f"{plural(choices, 'choice')}{counted}",
-        f"halting configurations: {description['halting']:,}"
-        + (f", {stuck:,} of them with {words.stuck}" if stuck else ""),
+        f"{words.halting}: {description['halting']:,}"
+        + (f", {stuck:,} of them deadlocks with {words.stuck}" if stuck and words.stuck else ""),
         f"deterministic{so_far}: {_yes(description['deterministic'])}",
         f"confluent: {_yes(description['confluent'])}",
         f"{words.counted}{so_far}: {_bounds(description['bounds'], words.name)}",
@@ -273,6 +273,7 @@ class _Words(NamedTuple):
 
     name: str = "neurons"
     counted: str = "spikes"
+    halting: str = "halting configurations"
     stuck: str = "spikes left in neurons that have rules"
     unused: str = "rules never used"
     key: str = "unused_rules"
@@ -282,7 +283,8 @@ _WORDS = _Words()
 _NET_WORDS = _Words(
     "places",
     "tokens",
-    "tokens left in places that transitions take from",
+    "dead markings",
+    "",
     "transitions that never fire",
     "unused_transitions",
 )

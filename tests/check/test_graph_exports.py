@@ -80,6 +80,8 @@ def assert_same(graph, read):
     """The numbers that every export must keep, and the edges themselves."""
     assert read.num_configurations == graph.num_configurations and read.initial == 0
     assert read.halting == set(np.flatnonzero(graph.is_halting).tolist())
+    if "labels" in read.extra:
+        assert read.extra["labels"]["deadlock"] == set(graph.deadlocks().tolist())
     # Some formats also tell the halting ones that were not expanded.
     assert read.unexpanded - read.halting == set(np.flatnonzero(graph.is_open).tolist())
     found = [(source, target) for source, _, target in read.edges]
@@ -431,3 +433,18 @@ def test_bad_input(tmp_path):
         with pytest.raises(ValueError, match="edges=True"):
             write_graph(without, tmp_path / name)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_deadlocks_of_a_system_are_where_spikes_are_left(tmp_path):
+    """It may take three spikes and be done, or two and keep one for ever."""
+    neurons = [
+        snp.Neuron("n", 3, ["a^3 -> a", "a^3/a^2 -> a"]),
+        snp.Neuron("sink"),  # without rules, so that spikes may stay
+    ]
+    graph = snp.explore(snp.SpikingSystem(neurons, [("n", "sink")]))
+    assert len(graph.halting()) == 2
+    (stuck,) = graph.deadlocks()
+    assert graph.configurations().spikes[stuck].tolist() == [1, 1]
+    write_graph(graph, tmp_path / "graph.tra")
+    labels = read_prism(tmp_path / "graph.tra").extra["labels"]
+    assert labels["deadlock"] == {stuck} and labels["halting"] == set(graph.halting().tolist())

@@ -147,8 +147,8 @@ def test_what_is_read_off(graph):
     tokens = graph.configurations().marking
     assert graph.bounds()["p3"] == (0, int(tokens[:, 2].max()))
     assert graph.unused_rules() == ["t4"]
-    stuck = [i for i in graph.halting().tolist() if tokens[i, :2].any()]  # nothing takes from p3
-    assert graph.deadlocks().tolist() == stuck
+    dead = sorted(set(range(graph.num_configurations)) - set(graph.sources.tolist()))
+    assert tokens[dead].any() and graph.deadlocks().tolist() == graph.halting().tolist() == dead
     assert graph.num_transitions == graph.num_choices
     with pytest.raises(ValueError, match="is no output neuron"):
         graph.emitted()

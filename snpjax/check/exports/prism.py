@@ -33,9 +33,8 @@ def prism_files(graph: Graph, options: ExportOptions) -> Files:
     selects its rule 0, and q its rule 1; `p_0s2` takes subset 2 of the synapses. With `chain` it
     has probability 1/n, and choices with one target are added up. PRISM wants successors
     everywhere: halting configurations have a loop, and so have others that were not expanded.
-    `.lab` tells them: `init`, `deadlock` and `halting` (which are the same: PRISM finds out
-    `deadlock` by itself, from the transitions), `unexpanded`, and the predicates. Of a net it is
-    `tokens_p1` of every place, and an action is a transition.
+    `.lab` tells them: `init`, `deadlock` (`Graph.deadlocks`), `halting`, `unexpanded`, and the
+    predicates. Of a net it is `tokens_p1` of every place, and an action is a transition.
 
     No file has comments, which older versions of PRISM do not read.
 
@@ -144,7 +143,7 @@ def _labels(graph: Graph, predicates: Mapping[str, Predicate]) -> Iterator[bytes
     names = [*_BUILT_IN, *predicates]
     yield (" ".join(f'{number}="{name}"' for number, name in enumerate(names)) + "\n").encode()
     for number, some in configuration_blocks(graph):
-        holds = [number == 0, some.is_halting, some.is_halting, graph.is_open[number]]
+        holds = [number == 0, graph.is_deadlock(some), some.is_halting, graph.is_open[number]]
         for name, predicate in predicates.items():
             own = np.asarray(elementwise(predicate)(some))
             if own.shape != number.shape or own.dtype != bool:
