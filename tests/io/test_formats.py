@@ -130,9 +130,7 @@ def test_a_shared_suffix_is_decided_by_the_text(tmp_path, monkeypatch):
     path.write_text("1")
     assert not formats.is_of_net(path)
     assert formats.format_to_read(Source("a.chain", "1"), "system") == CHAIN
-    with pytest.raises(
-        snp.ReadError, match=r"a file of a spiking system \(use: snp.read\)"
-    ):
+    with pytest.raises(snp.ReadError, match=r"a file of a spiking system \(use: snp.read\)"):
         snp.read_net(path)
     with pytest.raises(snp.ReadError, match="a.chain: no format is recognised"):
         formats.format_to_read(Source("a.chain", "1"), "net")
